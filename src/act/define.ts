@@ -223,73 +223,52 @@ export interface Playbook extends PlaybookInfo {
 }
 
 /** One action per finding, whose inputs are the finding's detail. */
-export interface SingleActionPlaybook<D extends Readonly<Record<string, unknown>>> extends PlaybookInfo {
-  readonly detail: z.ZodType<D>;
+interface SingleAction<D> {
   readonly action: ActionDefinition;
   readonly summary: (finding: PlaybookFinding<D>) => string;
 }
 
 /** Any number of actions per finding. They form a chain: where one is not applied, those after it wait. */
-export interface PerFindingPlaybook<D> extends PlaybookInfo {
-  readonly detail: z.ZodType<D>;
+interface PerFinding<D> {
   readonly actions: readonly ActionDefinition[];
+  readonly perTarget?: undefined;
   readonly plan: (finding: PlaybookFinding<D>, context: PlanContext) => Planned | Promise<Planned>;
 }
 
 /** All findings of a target lead to one list of actions. */
-export interface PerTargetPlaybook<D> extends PlaybookInfo {
-  readonly perTarget: true;
-  readonly detail: z.ZodType<D>;
+interface PerTarget<D> {
   readonly actions: readonly ActionDefinition[];
+  readonly perTarget: true;
   readonly plan: (findings: readonly PlaybookFinding<D>[], context: PlanContext) => Planned | Promise<Planned>;
 }
 
-/** Declares a playbook. `detail` is the schema of what it needs from a finding. */
-export function definePlaybook<D extends Readonly<Record<string, unknown>>>(
-  declaration: SingleActionPlaybook<D>,
-): Playbook;
-export function definePlaybook<D>(declaration: PerTargetPlaybook<D>): Playbook;
-export function definePlaybook<D>(declaration: PerFindingPlaybook<D>): Playbook;
-export function definePlaybook(
-  declaration:
-    | SingleActionPlaybook<Readonly<Record<string, unknown>>>
-    | PerTargetPlaybook<unknown>
-    | PerFindingPlaybook<unknown>,
-): Playbook {
-  const { name, rule, description, table } = declaration;
-  const info = { name, rule, description, table };
-  if ('action' in declaration) {
-    const { action, detail, summary } = declaration;
-    return {
-      ...info,
-      actions: [action],
-      perTarget: false,
-      plan: async (findings) =>
-        withDetails(findings, detail).map((finding) => ({ action, inputs: finding.detail, summary: summary(finding) })),
-    };
-  }
-  if ('perTarget' in declaration) {
-    const { actions, detail, plan } = declaration;
-    return {
-      ...info,
-      actions,
-      perTarget: true,
-      plan: async (findings, context) => plan(withDetails(findings, detail), context),
-    };
-  }
-  const { actions, detail, plan } = declaration;
-  return {
-    ...info,
-    actions,
-    perTarget: false,
-    plan: async ([finding], context) => (finding ? plan(withDetail(finding, detail), context) : []),
-  };
+type Detail = Readonly<Record<string, unknown>>;
+
+interface Declared<D> extends PlaybookInfo {
+  /** The schema of what it needs from a finding. */
+  readonly detail: z.ZodType<D>;
 }
 
-function withDetails<D>(findings: readonly PlaybookFinding[], detail: z.ZodType<D>): PlaybookFinding<D>[] {
-  return findings.map((finding) => withDetail(finding, detail));
-}
-
-function withDetail<D>(finding: PlaybookFinding, detail: z.ZodType<D>): PlaybookFinding<D> {
-  return { ...finding, detail: detail.parse(finding.detail) };
+export function definePlaybook<D extends Detail>(declaration: Declared<D> & SingleAction<D>): Playbook;
+export function definePlaybook<D>(declaration: Declared<D> & PerTarget<D>): Playbook;
+export function definePlaybook<D>(declaration: Declared<D> & PerFinding<D>): Playbook;
+export function definePlaybook({
+  detail,
+  ...playbook
+}: Declared<Detail> & (SingleAction<Detail> | PerTarget<Detail> | PerFinding<Detail>)): Playbook {
+  const parse = (finding: PlaybookFinding) => ({ ...finding, detail: detail.parse(finding.detail) });
+  if ('action' in playbook) {
+    const { action, summary, ...info } = playbook;
+    const planOne = (finding: PlaybookFinding<Detail>) => {
+      return { action, inputs: finding.detail, summary: summary(finding) };
+    };
+    return { ...info, actions: [action], perTarget: false, plan: async (findings) => findings.map(parse).map(planOne) };
+  }
+  if (playbook.perTarget) {
+    const { plan, ...info } = playbook;
+    return { ...info, plan: async (findings, context) => plan(findings.map(parse), context) };
+  }
+  const { plan, ...info } = playbook;
+  const planFirst: Playbook['plan'] = async ([finding], context) => (finding ? plan(parse(finding), context) : []);
+  return { ...info, perTarget: false, plan: planFirst };
 }

@@ -8,7 +8,7 @@ import { writeFileAtomic } from '../core/fs.ts';
 import { acceptFindings } from '../tell/findings/evaluate.ts';
 import { acquireLock, type Lock } from '../warehouse/lock.ts';
 import { warehouseFiles } from '../warehouse/publish.ts';
-import { noWarehouseError, openPublished, type Warehouse, withWarehouse } from '../warehouse/session.ts';
+import { noWarehouseError, type Warehouse, withPublished, withWarehouse } from '../warehouse/session.ts';
 import { type LedgerEntry, type LedgerEvent, ledgerFile, ledgerLine, toEvent, toLedgerRow } from './ledger.ts';
 import {
   findUnreadable,
@@ -37,13 +37,7 @@ export async function readLedger(config: Config, warehouse?: LedgerWarehouse): P
 }
 
 async function readPublishedSeen(config: Config): Promise<SeenLedger> {
-  if (!existsSync(warehouseFiles(config.data).published)) return NOTHING_SEEN;
-  const published = await openPublished(config);
-  try {
-    return await readSeenLedger(published);
-  } finally {
-    published.database.close();
-  }
+  return existsSync(warehouseFiles(config.data).published) ? withPublished(config, readSeenLedger) : NOTHING_SEEN;
 }
 
 /** Everything that is wrong with the ledger. */

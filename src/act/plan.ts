@@ -5,14 +5,14 @@ import type { PlanLimits } from '../core/choices.ts';
 import { HOUR_MS } from '../core/clock.ts';
 import type { WorkContext } from '../core/context.ts';
 import { loadRules } from '../tell/findings/rules.ts';
-import type { Warehouse } from '../warehouse/session.ts';
+import { type Warehouse, withPublished } from '../warehouse/session.ts';
 import type { Playbook } from './define.ts';
 import { assertAfterLedger } from './ledger-file.ts';
 import { readLedger } from './ledger-table.ts';
 import { countAffected, explainLimits, type PlannedActions, planActions } from './plan-actions.ts';
 import { type Plan, planDigest } from './plan-file.ts';
 import { describeTargets } from './plan-targets.ts';
-import { ensureWarehouseId, openIdentified } from './published-reads.ts';
+import { ensureWarehouseId, identifyPublished } from './published-reads.ts';
 import { RemoteServices } from './remote.ts';
 import { excludeFindings, type FindingChoice, selectFindings } from './select-findings.ts';
 import { explainUnsettled, findUnsettledActions } from './unsettled.ts';
@@ -45,12 +45,8 @@ export async function createPlan(options: PlanOptions): Promise<NewPlan> {
   const { config, context, warehouse } = options;
   await assertAfterLedger(config.data, context.clock);
   if (warehouse) return planFrom(warehouse, await ensureWarehouseId(warehouse), options);
-  const published = await openIdentified(config, context);
-  try {
-    return await planFrom(published, published.warehouseId, options);
-  } finally {
-    published.database.close();
-  }
+  const warehouseId = await identifyPublished(config, context);
+  return withPublished(config, (published) => planFrom(published, warehouseId, options));
 }
 
 async function planFrom(

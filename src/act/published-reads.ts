@@ -4,7 +4,7 @@ import type { Config } from '../config/config.ts';
 import type { WorkContext } from '../core/context.ts';
 import { ignoreMissing } from '../core/fs.ts';
 import { warehouseFiles } from '../warehouse/publish.ts';
-import { openPublished, type Warehouse, withWarehouse } from '../warehouse/session.ts';
+import { openPublished, type Warehouse, withPublished, withWarehouse } from '../warehouse/session.ts';
 import { quoteIdent } from '../warehouse/sql-files.ts';
 import type { AbsenceEvidence } from './define.ts';
 import type { SeenLedger } from './ledger-chain.ts';
@@ -100,20 +100,10 @@ export async function readSeenLedger({ database, files }: Published): Promise<Se
   };
 }
 
-/** Opens the published warehouse, which has an ID: one that only `tidemark pull` has written gets it under the lock. */
-export async function openIdentified(
-  config: Config,
-  { log, clock }: WorkContext,
-): Promise<Published & { readonly warehouseId: string }> {
-  const published = await openPublished(config);
-  const known = await findWarehouseId(published).catch((error: unknown) => {
-    published.database.close();
-    throw error;
-  });
-  if (known !== undefined) return { ...published, warehouseId: known };
-  published.database.close();
-  const warehouseId = await withWarehouse({ config, purpose: 'playbook', now: clock.now(), log }, ensureWarehouseId);
-  return { ...(await openPublished(config)), warehouseId };
+/** The ID of the published warehouse: one that only `tidemark pull` has written gets it under the lock. */
+export async function identifyPublished(config: Config, { log, clock }: WorkContext): Promise<string> {
+  const known = await withPublished(config, findWarehouseId);
+  return known ?? withWarehouse({ config, purpose: 'playbook', now: clock.now(), log }, ensureWarehouseId);
 }
 
 async function findWarehouseId({ database, files }: Published): Promise<string | undefined> {

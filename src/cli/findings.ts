@@ -10,7 +10,7 @@ import { loadDefinitions } from '../run/plugins/index.ts';
 import { type Acceptance, acceptFindings, assertOpen } from '../tell/findings/evaluate.ts';
 import { atOrAbove, loadRules, type Rule } from '../tell/findings/rules.ts';
 import type { Database } from '../warehouse/database.ts';
-import { openPublished, withWarehouse } from '../warehouse/session.ts';
+import { withPublished, withWarehouse } from '../warehouse/session.ts';
 import type { SqlFiles } from '../warehouse/sql-files.ts';
 import type { Row } from '../warehouse/values.ts';
 import { parseTimestampOption, readLocalConfig } from './options.ts';
@@ -36,8 +36,7 @@ interface FindingsView {
 
 export async function list(context: Context, options: FindingsFlags): Promise<void> {
   const config = readLocalConfig(context);
-  const { database, files } = await openPublished(config);
-  try {
+  await withPublished(config, async ({ database, files }) => {
     const rules = await loadRules(files);
     const targets = select(
       'target',
@@ -56,9 +55,7 @@ export async function list(context: Context, options: FindingsFlags): Promise<vo
     warnNotEvaluated(context, times);
     await warnUnassessed(context, view, options);
     if (options.failOn) await gate(context, view, options.failOn, options);
-  } finally {
-    database.close();
-  }
+  });
 }
 
 /** All known names, or the requested one. @throws TidemarkError USAGE naming the closest match. */
@@ -151,12 +148,8 @@ export interface AcceptFlags {
 export async function accept(context: Context, ids: readonly string[], options: AcceptFlags): Promise<void> {
   const config = readLocalConfig(context);
   const acceptance = toAcceptance([...new Set(ids)], options);
-  const published = await openPublished(config); // reports an unknown ID before the lock is taken
-  try {
-    await assertOpen(published.database, published.files, acceptance.ids);
-  } finally {
-    published.database.close();
-  }
+  // Reports an unknown ID before the lock is taken.
+  await withPublished(config, ({ database, files }) => assertOpen(database, files, acceptance.ids));
   const now = context.clock.now();
   await withWarehouse({ config, purpose: 'findings accept', now, log: context.log }, ({ database, files }) =>
     acceptFindings(database, files, acceptance, now),

@@ -11,7 +11,7 @@ import { getStatuses, type OutboxStore, writeOutbox } from '../tell/mail/outbox.
 import { explicitRecipients, PREVIEW_RECIPIENT } from '../tell/mail/recipients.ts';
 import { type Delivery, sendFromOutbox, sendPending } from '../tell/mail/send.ts';
 import { resolveMailSettings, resolvePreviewSettings } from '../tell/mail/transport.ts';
-import { openPublished, withWarehouse } from '../warehouse/session.ts';
+import { openPublished, withPublished, withWarehouse } from '../warehouse/session.ts';
 import { readConfig } from './options.ts';
 import { writeResult } from './output.ts';
 
@@ -46,8 +46,7 @@ export async function mail(context: Context, name: string | undefined, options: 
 async function preview(context: Context, config: Config, job: Job, { to, html }: MailFlags): Promise<void> {
   const settings = resolvePreviewSettings(config);
   const recipients = to.length > 0 || job.mail || settings.routes.length > 0 ? to : [PREVIEW_RECIPIENT];
-  const published = await openPublished(config);
-  try {
+  await withPublished(config, async (published) => {
     const options = await composeOptions(context, config, job, published, recipients);
     const { messages } = await composeMessages({ ...options, settings });
     const files: string[] = [];
@@ -61,9 +60,7 @@ async function preview(context: Context, config: Config, job: Job, { to, html }:
     }));
     const preview = await formatPreview(messages, config.output);
     writeResult(context, { files, pages, digests }, () => preview);
-  } finally {
-    published.database.close();
-  }
+  });
 }
 
 /** Writes the page of each distinct digest: to `file`, or to `file` with the recipient before its extension if there are several. */

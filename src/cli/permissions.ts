@@ -1,5 +1,4 @@
-import type { Playbook } from '../act/define.ts';
-import { unknownName } from '../config/suggest.ts';
+import { getPlaybook } from '../act/registry.ts';
 import type { Context } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { collectRights, formatPermissions, type PermissionText } from '../run/permissions.ts';
@@ -20,7 +19,7 @@ export async function permissions(context: Context, flags: PermissionFlags): Pro
   const config = readConfig(context);
   const names = assertTargets(config, flags.target);
   const { sources, playbooks } = await loadDefinitions(config);
-  const selected = flags.playbook.map((name) => findPlaybook(name, playbooks));
+  const selected = flags.playbook.map((name) => getPlaybook(playbooks, name));
   const targets = config.targets.filter(({ name }) => names.length === 0 || names.includes(name));
   if (targets.length === 0) throw new TidemarkError('USAGE', 'no target is selected');
   const wanted = flags.token && TOKENS[flags.token];
@@ -33,16 +32,6 @@ export async function permissions(context: Context, flags: PermissionFlags): Pro
   }
   const isAlone = wanted !== undefined && texts.length === 1;
   writeResult(context, texts, () => (isAlone ? (texts[0]?.text ?? '') : texts.map(formatText).join('\n')));
-}
-
-function findPlaybook(name: string, playbooks: readonly Playbook[]): Playbook {
-  const playbook = playbooks.find((one) => one.name === name);
-  if (playbook) return playbook;
-  throw unknownName(
-    'playbook',
-    name,
-    playbooks.map((one) => one.name),
-  );
 }
 
 /** The heading is a comment in every language, so that the output of one token can be piped into a file. */

@@ -5,7 +5,7 @@ import type { Context } from '../core/context.ts';
 import { EXIT, formatError, type TidemarkError } from '../core/errors.ts';
 import { findLeftOut } from '../extract/sources/index.ts';
 import { type PlaybookSummary, type ReportReadOptions, renderReports, toJsonText } from '../tell/reports/index.ts';
-import { openPublished } from '../warehouse/session.ts';
+import { withPublished } from '../warehouse/session.ts';
 import { readMoment } from './moment.ts';
 import { readLocalConfig } from './options.ts';
 
@@ -17,8 +17,7 @@ export interface ReportFlags {
 
 export async function report(context: Context, names: readonly string[], flags: ReportFlags): Promise<void> {
   const config = readLocalConfig(context);
-  const { database, files } = await openPublished(config);
-  try {
+  await withPublished(config, async ({ database, files }) => {
     const now = context.clock.now();
     const requested =
       flags.asOf === undefined ? undefined : (await readMoment(context, config, { database, files }, flags.asOf)).at;
@@ -36,9 +35,7 @@ export async function report(context: Context, names: readonly string[], flags: 
       ...(names.length > 0 ? { names } : { leftOut: findLeftOut(config.targets) }),
     };
     await writeReports(context, config, options, flags);
-  } finally {
-    database.close();
-  }
+  });
 }
 
 /** The folder of the reports of an earlier time, so that they do not replace the current ones. */

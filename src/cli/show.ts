@@ -19,7 +19,7 @@ import {
   selectSubjects,
 } from '../tell/reports/subjects.ts';
 import { readTemplate } from '../tell/reports/templates.ts';
-import { openPublished } from '../warehouse/session.ts';
+import { withPublished } from '../warehouse/session.ts';
 import { readMoment } from './moment.ts';
 import { readLocalConfig } from './options.ts';
 
@@ -32,8 +32,7 @@ export interface ShowFlags {
 /** Prints what the warehouse knows about one subject: as text, with `--json` as an object, with `--html` as the page of the reports. */
 export async function show(context: Context, subject: string, flags: ShowFlags): Promise<void> {
   const config = readLocalConfig(context);
-  const { database, files } = await openPublished(config);
-  try {
+  await withPublished(config, async ({ database, files }) => {
     const requested =
       flags.asOf === undefined ? undefined : (await readMoment(context, config, { database, files }, flags.asOf)).at;
     const [latest] = await database.rows(await files.read('warehouse/latest_as_of'));
@@ -49,9 +48,7 @@ export async function show(context: Context, subject: string, flags: ShowFlags):
     const template = await readTemplate(files.roots, 'subject.hbs');
     await writeFileAtomic(file, renderSubject(view, template, { asOf, root }, renderer));
     context.stdout(`${file}\n`);
-  } finally {
-    database.close();
-  }
+  });
 }
 
 async function renderText(subject: SubjectView, { files, asOf }: SubjectOptions, { text }: Renderer): Promise<string> {

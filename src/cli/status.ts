@@ -3,25 +3,22 @@ import type { Context } from '../core/context.ts';
 import { stripControls } from '../core/log.ts';
 import { formatReason, groupByReason } from '../run/progress.ts';
 import { nextRuns } from '../run/schedule/cron-schedule.ts';
-import { openPublished } from '../warehouse/session.ts';
+import { withPublished } from '../warehouse/session.ts';
 import { readLocalConfig } from './options.ts';
 import { formatTable, writeResult } from './output.ts';
 
 export async function status(context: Context): Promise<void> {
   const config = readLocalConfig(context);
   const next = nextRuns((await loadJobs(config, context.env)).values(), context.clock.now());
-  const { database, files } = await openPublished(config);
   const now = context.clock.now().toISOString();
-  try {
+  await withPublished(config, async ({ database, files }) => {
     const runs = await database.rows(await files.read('status/runs'));
     const sources = await database.rows(await files.read('status/sources'), {
       now,
       stale_hours: config.thresholds.staleHours,
     });
     writeResult(context, { runs, sources, next }, () => formatStatus(context, { runs, sources, next }));
-  } finally {
-    database.close();
-  }
+  });
 }
 
 type Rows = readonly Readonly<Record<string, unknown>>[];

@@ -122,15 +122,16 @@ export interface PermissionText {
 }
 
 export function formatPermissions(needed: TokenRights): PermissionText {
-  const { target, token } = needed;
+  const { target, token, rights } = needed;
   const { usage, lines } = FORMATS[target.kind](needed);
   const notes = [
-    ...needed.rights.flatMap(({ right, neededBy }) =>
-      right.scope === 'other' ? [`# ${neededBy.join(', ')}: add the permission "${right.permission}"`] : [],
+    ...ofScope(rights, 'other').map(
+      ({ right, neededBy }) => `# ${neededBy.join(', ')}: add the permission "${right.permission}"`,
     ),
     ...needed.unknown.map((name) => `# unknown: the source ${name} does not declare its operations`),
   ];
-  return { target: target.name, kind: target.kind, token, usage, text: `${[...lines, ...notes].join('\n')}\n` };
+  const text = [...(lines.length === 0 ? ['# no rights are needed'] : lines), ...notes].join('\n');
+  return { target: target.name, kind: target.kind, token, usage, text: `${text}\n` };
 }
 
 interface Format {
@@ -138,18 +139,36 @@ interface Format {
   readonly lines: readonly string[];
 }
 
-const NOTHING = ['# no rights are needed'];
-
 const FORMATS: Readonly<Record<TokenRights['target']['kind'], (needed: TokenRights) => Format>> = {
   secrets: formatVaultPolicy,
   scheduler: formatNomadPolicy,
   mesh: formatConsulRules,
   platform: formatTeamAccess,
-  autoscaler: () => ({ usage: 'the service takes no token', lines: NOTHING }),
+  autoscaler: () => ({ usage: 'the service takes no token', lines: [] }),
 };
 
-function reason({ neededBy }: Pick<NeededRight, 'neededBy'>): string {
-  return `# ${neededBy.join(', ')}`;
+type Scope = TargetRight['scope'];
+type NeededOf<S extends Scope> = NeededRight & { readonly right: Extract<TargetRight, { readonly scope: S }> };
+
+function ofScope<S extends Scope>(rights: readonly NeededRight[], scope: S): readonly NeededOf<S>[] {
+  return rights.filter((needed): needed is NeededOf<S> => needed.right.scope === scope);
+}
+
+function reason(needed: readonly Pick<NeededRight, 'neededBy'>[]): string {
+  return `# ${[...new Set(needed.flatMap(({ neededBy }) => neededBy))].join(', ')}`;
+}
+
+/** A block of HCL. */
+function block(head: string, field: string): readonly string[] {
+  return [`${head} {`, `  ${field}`, '}'];
+}
+
+function capabilitiesOf(needed: readonly { readonly right: { readonly capability: string } }[]): string {
+  const names = new Set(needed.map(({ right }) => right.capability));
+  return `capabilities = [${[...names]
+    .sort()
+    .map((name) => `"${name}"`)
+    .join(', ')}]`;
 }
 
 /** A policy for each token: applied under one name, the second would replace the first. */
@@ -158,85 +177,50 @@ function policyName(token: TokenRights['token']): string {
 }
 
 function formatVaultPolicy({ rights, target, token }: TokenRights): Format {
-  const paths = new Map<string, { readonly capabilities: string[]; readonly neededBy: Set<string> }>();
-  for (const { right, neededBy } of rights) {
-    if (right.scope !== 'path') continue;
-    const entry = paths.get(right.path) ?? { capabilities: [], neededBy: new Set() };
-    entry.capabilities.push(right.capability);
-    for (const name of neededBy) entry.neededBy.add(name);
-    paths.set(right.path, entry);
-  }
-  const lines = [...paths].flatMap(([path, { capabilities, neededBy }]) => [
-    reason({ neededBy: [...neededBy] }),
-    `path "${path}" {`,
-    `  capabilities = [${quoteAll(capabilities)}]`,
-    '}',
-  ]);
+  const needed = ofScope(rights, 'path');
+  const paths = [...new Set(needed.map(({ right }) => right.path))];
+  const lines = paths.flatMap((path) => {
+    const same = needed.filter(({ right }) => right.path === path);
+    return [reason(same), ...block(`path "${path}"`, capabilitiesOf(same))];
+  });
   const namespace = target.namespace === undefined ? '' : ` -namespace=${target.namespace}`;
-  return {
-    usage: `vault policy write${namespace} ${policyName(token)} FILE`,
-    lines: lines.length === 0 ? NOTHING : lines,
-  };
-}
-
-function quoteAll(names: readonly string[]): string {
-  return [...new Set(names)]
-    .sort()
-    .map((name) => `"${name}"`)
-    .join(', ');
+  return { usage: `vault policy write${namespace} ${policyName(token)} FILE`, lines };
 }
 
 function formatNomadPolicy({ rights, target, token }: TokenRights): Format {
-  const inNamespace = rights.filter(({ right }) => right.scope === 'namespace');
-  const capabilities = inNamespace.flatMap(({ right }) => (right.scope === 'namespace' ? [right.capability] : []));
-  const plugin = rights.filter(({ right }) => right.scope === 'plugin');
-  const management = rights.filter(({ right }) => right.scope === 'management');
+  const inNamespace = ofScope(rights, 'namespace');
   const lines = [
-    ...management.map(
+    ...ofScope(rights, 'management').map(
       ({ neededBy }) => `# no policy grants ${neededBy.join(', ')}: use a token of type management, or leave it out`,
     ),
     ...(inNamespace.length === 0
       ? []
-      : [reason({ neededBy: [...new Set(inNamespace.flatMap((one) => one.neededBy))] })]),
-    ...(capabilities.length === 0
-      ? []
-      : [`namespace "${target.namespace ?? 'default'}" {`, `  capabilities = [${quoteAll(capabilities)}]`, '}']),
-    ...plugin.flatMap(({ right, neededBy }) => [
-      reason({ neededBy }),
-      'plugin {',
-      `  policy = "${right.scope === 'plugin' ? right.policy : ''}"`,
-      '}',
+      : [reason(inNamespace), ...block(`namespace "${target.namespace ?? 'default'}"`, capabilitiesOf(inNamespace))]),
+    ...ofScope(rights, 'plugin').flatMap((one) => [
+      reason([one]),
+      ...block('plugin', `policy = "${one.right.policy}"`),
     ]),
   ];
-  return { usage: `nomad acl policy apply ${policyName(token)} FILE`, lines: lines.length === 0 ? NOTHING : lines };
+  return { usage: `nomad acl policy apply ${policyName(token)} FILE`, lines };
 }
 
-function formatConsulRules({ rights, target, token }: TokenRights): Format {
-  const lines = rights.flatMap(({ right, neededBy }) => {
-    if (target.services.length === 0) return [];
-    if (right.scope === 'prefix') {
-      return [reason({ neededBy }), `${right.kind} "" {\n  policy = "${right.policy}"\n}`];
-    }
-    if (right.scope !== 'service') return [];
-    const blocks = target.services.map((name) => `service ${JSON.stringify(name)} {\n  policy = "${right.policy}"\n}`);
-    return [reason({ neededBy }), ...blocks];
+function formatConsulRules({ rights, target: { services }, token }: TokenRights): Format {
+  const needed = services.length === 0 ? [] : rights;
+  const lines = needed.flatMap(({ right, neededBy }) => {
+    if (right.scope !== 'prefix' && right.scope !== 'service') return [];
+    const heads =
+      right.scope === 'prefix' ? [`${right.kind} ""`] : services.map((name) => `service ${JSON.stringify(name)}`);
+    return [reason([{ neededBy }]), ...heads.flatMap((head) => block(head, `policy = "${right.policy}"`))];
   });
-  return {
-    usage: `consul acl policy create -name ${policyName(token)} -rules @FILE`,
-    lines: lines.length === 0 ? NOTHING : lines,
-  };
+  return { usage: `consul acl policy create -name ${policyName(token)} -rules @FILE`, lines };
 }
 
 function formatTeamAccess({ rights, target }: TokenRights): Format {
-  const lines = rights.flatMap(({ right, neededBy }) =>
-    right.scope === 'organization'
-      ? [reason({ neededBy }), `${right.access}  (${ORGANIZATION_ACCESS[right.access]})`]
-      : [],
-  );
-  return {
-    usage: `organization access of the team that the token belongs to, in ${target.organization}`,
-    lines: lines.length === 0 ? NOTHING : lines,
-  };
+  const lines = ofScope(rights, 'organization').flatMap((one) => [
+    reason([one]),
+    `${one.right.access}  (${ORGANIZATION_ACCESS[one.right.access]})`,
+  ]);
+  return { usage: `organization access of the team that the token belongs to, in ${target.organization}`, lines };
 }
 
 /** A right of a target: that on a path names the path. */

@@ -7,7 +7,7 @@ import { overlayRoots } from '../core/paths.ts';
 import { findLeftOut } from '../extract/sources/index.ts';
 import { renderReports } from '../tell/reports/index.ts';
 import { classifyStorageError } from '../warehouse/integrity.ts';
-import { openPublished, type Warehouse } from '../warehouse/session.ts';
+import { type Warehouse, withPublished } from '../warehouse/session.ts';
 
 /** The reports of a run. */
 export interface RenderResult {
@@ -31,12 +31,7 @@ export async function renderPublished(
   options: RenderStageOptions,
 ): Promise<RenderResult> {
   if (options.names.length === 0) return { written: [], failed: [] };
-  const published = await openPublished(config);
-  try {
-    return await renderStage(config, context, published, options);
-  } finally {
-    published.database.close();
-  }
+  return withPublished(config, (published) => renderStage(config, context, published, options));
 }
 
 /** Writes a job's reports. A report that fails is logged and does not stop the others, nor the mail. */

@@ -8,7 +8,7 @@ import type { Attachment } from '../tell/mail/message.ts';
 import { listPending, type OutboxStore, writeOutbox } from '../tell/mail/outbox.ts';
 import { type Delivery, sendFromOutbox } from '../tell/mail/send.ts';
 import { classifyStorageError } from '../warehouse/integrity.ts';
-import { openPublished } from '../warehouse/session.ts';
+import { withPublished } from '../warehouse/session.ts';
 
 /** The mail of a run, as in the JSON output. */
 export interface MailResult {
@@ -67,10 +67,5 @@ function logFailure({ log }: Pick<WorkContext, 'log'>, error: unknown): string {
 /** Whether the published warehouse has pending messages. */
 export async function hasPendingMail(config: Config): Promise<boolean> {
   if (!config.mail) return false;
-  const published = await openPublished(config);
-  try {
-    return (await listPending(published, null)).length > 0;
-  } finally {
-    published.database.close();
-  }
+  return withPublished(config, async (published) => (await listPending(published, null)).length > 0);
 }

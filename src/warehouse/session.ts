@@ -210,6 +210,19 @@ export async function openPublished(config: Config): Promise<{ database: Databas
   return { database, files: createSqlFiles(overlayRoots(config.directory)) };
 }
 
+/** As `openPublished`, until `read` has ended. */
+export async function withPublished<T>(
+  config: Config,
+  read: (published: Pick<Warehouse, 'database' | 'files'>) => Promise<T>,
+): Promise<T> {
+  const published = await openPublished(config);
+  try {
+    return await read(published);
+  } finally {
+    published.database.close();
+  }
+}
+
 export function noWarehouseError(published: string): TidemarkError {
   return new TidemarkError('UNREACHABLE', `there is no warehouse yet at ${published}`, {
     hint: 'create one with `tidemark pull`, or see one with `tidemark demo`',

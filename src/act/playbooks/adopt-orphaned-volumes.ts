@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { scheduler } from '../../services/scheduler/operations.ts';
 import { defineAction, definePlaybook, drifted, type PlanContext, ready, satisfied, skip, unknown } from '../define.ts';
-import { externalVolumeAbsence, registrationAbsence, volumeAbsence } from './lib/absence.ts';
 import { listAt, responseBody, textAt } from './lib/json-path.ts';
+import { readExternalVolumes, readRegisteredVolumes, readSnapshots, readVolume } from './lib/reads.ts';
 import {
   choosePluginMatch,
   describeLongerPlugins,
@@ -11,9 +11,6 @@ import {
   isListed,
   parseClaims,
   pluginMatch,
-  readExternalVolumes,
-  readRegisteredVolumes,
-  readSnapshots,
   registeredIds,
   requestedNamespace,
 } from './lib/volumes.ts';
@@ -36,11 +33,7 @@ const deregister = defineAction(deregisterInputs, {
   operation: 'scheduler.volumes.deregister',
   params: { volume_id: 'volume_id', namespace: 'namespace' },
   reads: {
-    volume: {
-      operation: 'scheduler.volumes.read',
-      params: { volume_id: 'volume_id', namespace: 'namespace' },
-      absence: volumeAbsence,
-    },
+    volume: readVolume,
   },
   observe: ({ volume }) =>
     volume.found
@@ -78,10 +71,10 @@ const register = defineAction(inputs, {
     after: { volume_id, namespace, plugin_id, external_id, capabilities },
   }),
   reads: {
-    external: { ...readExternalVolumes, absence: externalVolumeAbsence },
-    volumes: { ...readRegisteredVolumes, absence: registrationAbsence },
+    external: readExternalVolumes,
+    volumes: readRegisteredVolumes,
     snapshots: { ...readSnapshots, allowFailure: true },
-    sameId: { operation: 'scheduler.volumes.read', params: { volume_id: 'volume_id' }, absence: volumeAbsence },
+    sameId: { ...readVolume, params: { volume_id: 'volume_id' } },
   },
   observe: ({ external, volumes, snapshots, sameId }, { plugin_id, plugin_match, external_id }) => ({
     longer_plugins: findLongerPlugins({ plugin_id, plugin_match }, volumes, snapshots),

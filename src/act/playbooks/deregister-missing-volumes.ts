@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { defineAction, definePlaybook, drifted, ready, satisfied, unknown } from '../define.ts';
-import { externalVolumeAbsence, volumeAbsence } from './lib/absence.ts';
 import { responseBody, textAt } from './lib/json-path.ts';
-import { isListed, parseClaims, readExternalVolumes, requestedNamespace } from './lib/volumes.ts';
+import { readExternalVolumes, readVolume } from './lib/reads.ts';
+import { isListed, parseClaims, requestedNamespace } from './lib/volumes.ts';
 
 const inputs = z.object({
   volume_id: z.string(),
@@ -15,12 +15,8 @@ const deregister = defineAction(inputs, {
   operation: 'scheduler.volumes.deregister',
   params: { volume_id: 'volume_id', namespace: 'namespace' },
   reads: {
-    volume: {
-      operation: 'scheduler.volumes.read',
-      params: { volume_id: 'volume_id', namespace: 'namespace' },
-      absence: volumeAbsence,
-    },
-    external: { ...readExternalVolumes, absence: externalVolumeAbsence },
+    volume: readVolume,
+    external: readExternalVolumes,
   },
   observe: ({ volume, external }, { external_id }) =>
     volume.found

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { defineAction, definePlaybook, drifted, ready, satisfied, skip, unknown } from '../define.ts';
-import { volumeAbsence } from './lib/absence.ts';
 import { responseBody } from './lib/json-path.ts';
+import { readVolume } from './lib/reads.ts';
 import { isTerminal, parseClaims, requestedNamespace } from './lib/volumes.ts';
 
 const detail = z.object({ volume_id: z.string(), namespace: requestedNamespace, nodes: z.array(z.string()) });
@@ -12,11 +12,7 @@ const detach = defineAction(inputs, {
   params: { volume_id: 'volume_id', namespace: 'namespace', node: 'node_id' },
   change: ({ node_id }) => ({ before: { claimed_on: [node_id] }, after: { claimed_on: [] } }),
   reads: {
-    volume: {
-      operation: 'scheduler.volumes.read',
-      params: { volume_id: 'volume_id', namespace: 'namespace' },
-      absence: volumeAbsence,
-    },
+    volume: readVolume,
   },
   observe: ({ volume }) => (volume.found ? { claims: parseClaims(responseBody(volume)) } : null),
   evaluate: (observed, { node_id }) => {

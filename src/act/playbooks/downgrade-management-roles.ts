@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { meshMounts } from '../../config/config.ts';
 import { secrets } from '../../services/secrets/operations.ts';
 import { defineAction, definePlaybook, drifted, type JsonValue, ready, satisfied, skip } from '../define.ts';
-import { roleAbsence } from './lib/absence.ts';
 import { responseBody, valueAt } from './lib/json-path.ts';
+import { roleAbsence } from './lib/reads.ts';
 
 type Role = Readonly<Record<string, JsonValue>>;
 

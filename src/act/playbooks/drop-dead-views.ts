@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { defineAction, definePlaybook, drifted, ready, satisfied, unknown } from '../define.ts';
-import { viewAbsence } from './lib/absence.ts';
 import { listAt, responseBody, valueAt } from './lib/json-path.ts';
+import { readView } from './lib/reads.ts';
 
 const inputs = z.object({ view_id: z.string(), reason: z.enum(['failed', 'empty']) });
 
@@ -10,7 +10,7 @@ const drop = defineAction(inputs, {
   params: { view_id: 'view_id' },
   change: ({ view_id }) => ({ before: { view_id }, after: null }),
   reads: {
-    view: { operation: 'platform.views.show', params: { view_id: 'view_id' }, absence: viewAbsence },
+    view: readView,
     results: { operation: 'platform.views.results', params: { view_id: 'view_id' }, allowFailure: true },
   },
   observe: ({ view, results }) =>

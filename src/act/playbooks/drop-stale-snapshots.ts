@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { defineAction, definePlaybook, drifted, ready, satisfied } from '../define.ts';
-import { externalVolumeAbsence, registrationAbsence, snapshotAbsence } from './lib/absence.ts';
 import { responseItems, textAt, valueAt } from './lib/json-path.ts';
+import { readExternalVolumes, readRegisteredVolumes, readSnapshots, snapshotAbsence } from './lib/reads.ts';
 import {
   choosePluginMatch,
   describeLongerPlugins,
@@ -9,9 +9,6 @@ import {
   isListed,
   parseSnapshotTime,
   pluginMatch,
-  readExternalVolumes,
-  readRegisteredVolumes,
-  readSnapshots,
   registeredIds,
 } from './lib/volumes.ts';
 
@@ -35,8 +32,8 @@ const drop = defineAction(inputs, {
   }),
   reads: {
     snapshots: { ...readSnapshots, absence: snapshotAbsence },
-    external: { ...readExternalVolumes, absence: externalVolumeAbsence },
-    volumes: { ...readRegisteredVolumes, absence: registrationAbsence },
+    external: readExternalVolumes,
+    volumes: readRegisteredVolumes,
   },
   observe: ({ snapshots: taken, external, volumes }, { plugin_id, plugin_match, snapshot_id, external_id }) => {
     const longerPlugins = findLongerPlugins({ plugin_id, plugin_match }, taken, volumes);

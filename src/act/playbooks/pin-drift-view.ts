@@ -5,17 +5,17 @@ import {
   defineAction,
   definePlaybook,
   drifted,
-  type GuardRead,
   type JsonValue,
   type ReadResult,
+  type ReadResults,
   ready,
   satisfied,
   skip,
   unknown,
 } from '../define.ts';
-import { viewAbsence, viewNameAbsence } from './lib/absence.ts';
 import { listAt, responseBody, responseItems, textAt, valueAt } from './lib/json-path.ts';
-import { evaluateUndo } from './lib/undo.ts';
+import { readView, viewNameAbsence } from './lib/reads.ts';
+import { evaluateUndo, restoreFields } from './lib/undo.ts';
 
 /** The playbook recognizes its view by this name. */
 const NAME = 'Drifting workspaces (Tidemark)';
@@ -40,12 +40,6 @@ const toObserved = (view: unknown) => ({
   query: parseSavedQuery(view) as unknown as JsonValue,
 });
 
-const readView: GuardRead = {
-  operation: 'platform.views.show',
-  params: { view_id: 'view_id' },
-  absence: viewAbsence,
-};
-
 function observeView(view: ReadResult) {
   const found = valueAt(responseBody(view), 'data');
   return found === undefined ? null : toObserved(found);
@@ -63,21 +57,12 @@ const remove = defineAction(removeInputs, {
     observed === null ? satisfied('the view is gone') : evaluateUndo(observed, { before: null, after }, 'the view'),
 });
 
-const restoreInputs = z.object({
-  view_id: z.string(),
-  before: z.object({ view_id: z.string(), name: z.string(), query: z.record(z.string(), z.json()) }),
-  after: z.json(),
-});
-
-const restore = defineAction(restoreInputs, {
+const updateView = {
   operation: 'platform.views.update',
   params: { view_id: 'view_id' },
-  body: ({ before: { name, query } }) => ({ data: { name, query } }),
-  change: ({ before, after }) => ({ before: after, after: before }),
   reads: { view: readView },
-  observe: ({ view }) => observeView(view),
-  evaluate: (observed, inputs) => evaluateUndo(observed, inputs, 'the view'),
-});
+  observe: ({ view }: ReadResults<'view'>) => observeView(view),
+};
 
 const create = defineAction(createInputs, {
   operation: 'platform.views.create',
@@ -112,12 +97,9 @@ const create = defineAction(createInputs, {
 });
 
 const update = defineAction(updateInputs, {
-  operation: 'platform.views.update',
-  params: { view_id: 'view_id' },
+  ...updateView,
   body: () => ({ data: { name: NAME, query: QUERY_BODY } }),
   change: ({ query }) => ({ before: { query }, after: { query: QUERY } }),
-  reads: { view: readView },
-  observe: ({ view }) => observeView(view),
   evaluate: (observed, { query }) => {
     if (observed === null) return drifted('the view is gone');
     const current = observed.query as unknown as NormalizedQuery;
@@ -128,12 +110,13 @@ const update = defineAction(updateInputs, {
       ? ready
       : drifted('the view was changed');
   },
-  undo: {
-    action: restore,
-    needs: ['before.name', 'before.query', 'after'],
-    inputs: ({ inputs: { view_id }, before, after }) => ({ view_id, before, after }),
+  undo: restoreFields(updateView, {
+    input: 'view_id',
+    subject: 'the view',
+    fields: z.object({ view_id: z.string(), name: z.string(), query: z.record(z.string(), z.json()) }),
+    body: ({ name, query }) => ({ data: { name, query } }),
     summary: () => `restore the query of the saved view "${NAME}"`,
-  },
+  }),
 });
 
 export const pinDriftView = definePlaybook({

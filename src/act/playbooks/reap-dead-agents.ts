@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { defineAction, definePlaybook, drifted, ready, satisfied } from '../define.ts';
-import { agentAbsence } from './lib/absence.ts';
 import { responseBody, textAt, valueAt } from './lib/json-path.ts';
+import { agentAbsence } from './lib/reads.ts';
 
 const inputs = z.object({
   agent_id: z.string(),

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { plural } from '../../core/plural.ts';
 import { defineAction, definePlaybook, drifted, ready, satisfied, unknown } from '../define.ts';
-import { poolAbsence } from './lib/absence.ts';
 import { numberAt, responseBody, responseItems } from './lib/json-path.ts';
 import { explainOtherUsers, parsePoolUsers } from './lib/pool-users.ts';
+import { readPool } from './lib/reads.ts';
 
 const inputs = z.object({ pool_id: z.string() });
 
@@ -11,7 +11,7 @@ const remove = defineAction(inputs, {
   operation: 'platform.agent-pools.delete',
   params: { agent_pool_id: 'pool_id' },
   reads: {
-    pool: { operation: 'platform.agent-pools.show', params: { id: 'pool_id' }, absence: poolAbsence },
+    pool: readPool,
     agents: { operation: 'platform.agents.list', params: { agent_pool_id: 'pool_id' }, allPages: true },
   },
   observe: ({ pool, agents }) => {

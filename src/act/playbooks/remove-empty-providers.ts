@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { plural } from '../../core/plural.ts';
 import { defineAction, definePlaybook, drifted, ready, satisfied, unknown } from '../define.ts';
-import { providerAbsence } from './lib/absence.ts';
 import { listAt, responseBody } from './lib/json-path.ts';
+import { providerAbsence } from './lib/reads.ts';
 
 const inputs = z.object({ provider_name: z.string() });
 

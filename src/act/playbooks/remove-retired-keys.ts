@@ -1,12 +1,10 @@
 import { z } from 'zod';
-import { defineAction, definePlaybook, drifted, type GuardRead, ready, satisfied, unknown } from '../define.ts';
-import { distributionAbsence, keyAbsence } from './lib/absence.ts';
+import { defineAction, definePlaybook, drifted, ready, satisfied, unknown } from '../define.ts';
 import { booleanAt, listAt, responseBody } from './lib/json-path.ts';
+import { distributionAbsence, readKey } from './lib/reads.ts';
 
 const removeInputs = z.object({ key_name: z.string(), provider_name: z.string() });
 const deleteInputs = z.object({ key_name: z.string() });
-
-const readKey: GuardRead = { operation: 'secrets.keys.read', params: { name: 'key_name' }, absence: keyAbsence };
 
 const removeFromProvider = defineAction(removeInputs, {
   operation: 'secrets.kms-keys.remove',

@@ -4,16 +4,16 @@ import {
   defineAction,
   definePlaybook,
   drifted,
-  type GuardRead,
   type ReadResult,
+  type ReadResults,
   ready,
   satisfied,
   skip,
   unknown,
 } from '../define.ts';
-import { keyAbsence } from './lib/absence.ts';
 import { booleanAt, numberAt, responseBody } from './lib/json-path.ts';
-import { evaluateUndo } from './lib/undo.ts';
+import { readKey } from './lib/reads.ts';
+import { restoreFields } from './lib/undo.ts';
 
 const detail = z.object({
   key_name: z.string(),
@@ -26,8 +26,6 @@ const inputs = detail.extend({
   min_enabled_version: z.number().nullable().optional(),
 });
 
-const readKey: GuardRead = { operation: 'secrets.keys.read', params: { name: 'key_name' }, absence: keyAbsence };
-
 const parseKey = (key: ReadResult) =>
   key.found
     ? {
@@ -37,26 +35,15 @@ const parseKey = (key: ReadResult) =>
       }
     : null;
 
-const keyState = z.object({
-  latest_version: z.number().nullable(),
-  min_enabled_version: z.number(),
-  deletion_allowed: z.boolean(),
-});
-const restoreInputs = z.object({ key_name: z.string(), before: keyState, after: keyState });
-
-const restore = defineAction(restoreInputs, {
+const update = {
   operation: 'secrets.keys.update',
   params: { name: 'key_name' },
-  body: ({ before: { min_enabled_version, deletion_allowed } }) => ({ min_enabled_version, deletion_allowed }),
-  change: ({ before, after }) => ({ before: after, after: before }),
   reads: { key: readKey },
-  observe: ({ key }) => parseKey(key),
-  evaluate: (observed, inputs) => evaluateUndo(observed, inputs, 'the key'),
-});
+  observe: ({ key }: ReadResults<'key'>) => parseKey(key),
+};
 
 const retire = defineAction(inputs, {
-  operation: 'secrets.keys.update',
-  params: { name: 'key_name' },
+  ...update,
   // Both fields are sent: an update resets a field that is left out to its default (docs/services/secrets.md#keys).
   body: ({ wanted_min_enabled_version, deletion_allowed }) => ({
     min_enabled_version: wanted_min_enabled_version,
@@ -66,8 +53,6 @@ const retire = defineAction(inputs, {
     before: { min_enabled_version, deletion_allowed },
     after: { min_enabled_version: wanted_min_enabled_version, deletion_allowed },
   }),
-  reads: { key: readKey },
-  observe: ({ key }) => parseKey(key),
   evaluate: (observed, { latest_version, wanted_min_enabled_version, deletion_allowed }) => {
     if (observed === null) return drifted('the key is gone');
     if (observed.deletion_allowed !== deletion_allowed) return drifted('its `deletion_allowed` was changed');
@@ -77,13 +62,18 @@ const retire = defineAction(inputs, {
       ? ready
       : satisfied(`its versions below ${observed.min_enabled_version} are disabled`);
   },
-  undo: {
-    action: restore,
-    needs: ['before.min_enabled_version', 'before.deletion_allowed', 'after'],
-    inputs: ({ inputs: { key_name }, before, after }) => ({ key_name, before, after }),
+  undo: restoreFields(update, {
+    input: 'key_name',
+    subject: 'the key',
+    fields: z.object({
+      latest_version: z.number().nullable(),
+      min_enabled_version: z.number(),
+      deletion_allowed: z.boolean(),
+    }),
+    body: ({ min_enabled_version, deletion_allowed }) => ({ min_enabled_version, deletion_allowed }),
     summary: ({ inputs: { key_name }, before }) =>
       `enable the versions of key ${key_name} from ${before?.min_enabled_version} on again`,
-  },
+  }),
 });
 
 export const retireOldKeyVersions = definePlaybook({

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { defineAction, definePlaybook, drifted, ready, satisfied } from '../define.ts';
-import { keyAbsence } from './lib/absence.ts';
 import { numberAt, responseBody } from './lib/json-path.ts';
+import { readKey } from './lib/reads.ts';
 
 const inputs = z.object({ key_name: z.string(), latest_version: z.number(), rotated_at: z.string() });
 
@@ -9,7 +9,7 @@ const rotate = defineAction(inputs, {
   operation: 'secrets.keys.rotate',
   params: { name: 'key_name' },
   change: ({ latest_version }) => ({ before: { latest_version }, after: { latest_version: latest_version + 1 } }),
-  reads: { key: { operation: 'secrets.keys.read', params: { name: 'key_name' }, absence: keyAbsence } },
+  reads: { key: readKey },
   observe: ({ key }) => (key.found ? { latest_version: numberAt(responseBody(key), 'data', 'latest_version') } : null),
   evaluate: (observed, { latest_version }) => {
     if (observed === null) return drifted('the key is gone');

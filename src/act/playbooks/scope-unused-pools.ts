@@ -4,16 +4,16 @@ import {
   defineAction,
   definePlaybook,
   drifted,
-  type GuardRead,
   type ReadResult,
+  type ReadResults,
   ready,
   satisfied,
   unknown,
 } from '../define.ts';
-import { poolAbsence } from './lib/absence.ts';
 import { booleanAt, hasSameMembers, responseBody, valueAt } from './lib/json-path.ts';
 import { explainOtherUsers, parsePoolUsers, relatedIds } from './lib/pool-users.ts';
-import { evaluateUndo } from './lib/undo.ts';
+import { readPool } from './lib/reads.ts';
+import { restoreFields } from './lib/undo.ts';
 
 const inputs = z.object({
   pool_id: z.string(),
@@ -21,12 +21,6 @@ const inputs = z.object({
   workspace_ids: z.array(z.string()),
   allowed_workspace_ids: z.array(z.string()),
 });
-
-const readPool: GuardRead = {
-  operation: 'platform.agent-pools.show',
-  params: { id: 'pool_id' },
-  absence: poolAbsence,
-};
 
 function observePool(pool: ReadResult) {
   const body = responseBody(pool);
@@ -51,17 +45,12 @@ function buildPoolBody(isOrganizationScoped: boolean, allowed: readonly string[]
   };
 }
 
-const poolState = z.looseObject({ organization_scoped: z.boolean(), allowed: z.array(z.string()) });
-
-const restore = defineAction(z.object({ pool_id: z.string(), before: poolState, after: poolState }), {
+const update = {
   operation: 'platform.agent-pools.update',
   params: { id: 'pool_id' },
-  body: ({ before: { organization_scoped, allowed } }) => buildPoolBody(organization_scoped, allowed),
-  change: ({ before, after }) => ({ before: after, after: before }),
   reads: { pool: readPool },
-  observe: ({ pool }) => observePool(pool),
-  evaluate: (observed, inputs) => evaluateUndo(observed, inputs, 'the pool'),
-});
+  observe: ({ pool }: ReadResults<'pool'>) => observePool(pool),
+};
 
 /** The workspaces that may use the pool afterwards. */
 function toAllowed({ workspace_ids, allowed_workspace_ids }: z.infer<typeof inputs>): readonly string[] {
@@ -69,16 +58,13 @@ function toAllowed({ workspace_ids, allowed_workspace_ids }: z.infer<typeof inpu
 }
 
 const scope = defineAction(inputs, {
-  operation: 'platform.agent-pools.update',
-  params: { id: 'pool_id' },
+  ...update,
   // The name is left out, which keeps it. Only the listed workspaces may use the pool afterwards.
   body: (pool) => buildPoolBody(false, toAllowed(pool)),
   change: (pool) => ({
     before: { organization_scoped: true, allowed: pool.allowed_workspace_ids },
     after: { organization_scoped: false, allowed: toAllowed(pool) },
   }),
-  reads: { pool: readPool },
-  observe: ({ pool }) => observePool(pool),
   evaluate: (observed, { workspace_ids, allowed_workspace_ids }) => {
     if (observed === null) return drifted('the pool is gone');
     const { organization_scoped, attached, allowed } = observed;
@@ -95,12 +81,13 @@ const scope = defineAction(inputs, {
       ? ready
       : drifted('other workspaces are allowed to use it now');
   },
-  undo: {
-    action: restore,
-    needs: ['before.organization_scoped', 'before.allowed', 'after'],
-    inputs: ({ inputs: { pool_id }, before, after }) => ({ pool_id, before, after }),
+  undo: restoreFields(update, {
+    input: 'pool_id',
+    subject: 'the pool',
+    fields: z.looseObject({ organization_scoped: z.boolean(), allowed: z.array(z.string()) }),
+    body: ({ organization_scoped, allowed }) => buildPoolBody(organization_scoped, allowed),
     summary: ({ inputs: { pool_id } }) => `let all workspaces of the organization use agent pool ${pool_id} again`,
-  },
+  }),
 });
 
 export const scopeUnusedPools = definePlaybook({

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { DAY_MS } from '../../core/clock.ts';
 import { defineAction, definePlaybook, drifted, ready, satisfied, skip, unknown } from '../define.ts';
-import { externalVolumeAbsence, snapshotAbsence, volumeAbsence, volumeSnapshotAbsence } from './lib/absence.ts';
 import { booleanAt, responseBody, responseItems, textAt, valueAt } from './lib/json-path.ts';
-import { isListed, parseSnapshotTime, readExternalVolumes, readSnapshots, requestedNamespace } from './lib/volumes.ts';
+import { readExternalVolumes, readSnapshots, readVolume, snapshotAbsence, volumeSnapshotAbsence } from './lib/reads.ts';
+import { isListed, parseSnapshotTime, requestedNamespace } from './lib/volumes.ts';
 
 const detail = z.object({
   volume_id: z.string(),
@@ -60,12 +60,8 @@ const createSnapshot = defineAction(inputs, {
     after: { snapshot: { name: snapshot_name, volume_id, external_id, plugin_id } },
   }),
   reads: {
-    volume: {
-      operation: 'scheduler.volumes.read',
-      params: { volume_id: 'volume_id', namespace: 'namespace' },
-      absence: volumeAbsence,
-    },
-    external: { ...readExternalVolumes, absence: externalVolumeAbsence },
+    volume: readVolume,
+    external: readExternalVolumes,
     snapshots: { ...readSnapshots, absence: volumeSnapshotAbsence },
   },
   observe: ({ volume, external, snapshots: taken }, { plugin_id, external_id, protected_from }) =>

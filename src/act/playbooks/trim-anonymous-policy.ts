@@ -1,10 +1,19 @@
 import { z } from 'zod';
 import { scheduler } from '../../services/scheduler/operations.ts';
-import { defineAction, definePlaybook, drifted, type JsonValue, ready, satisfied, skip } from '../define.ts';
-import { policyAbsence } from './lib/absence.ts';
+import {
+  defineAction,
+  definePlaybook,
+  drifted,
+  type JsonValue,
+  type ReadResults,
+  ready,
+  satisfied,
+  skip,
+} from '../define.ts';
 import { responseBody, textAt, valueAt } from './lib/json-path.ts';
 import { readOnlyRules } from './lib/read-only-rules.ts';
-import { evaluateUndo } from './lib/undo.ts';
+import { readPolicy } from './lib/reads.ts';
+import { restoreFields } from './lib/undo.ts';
 
 const inputs = z.object({
   policy_name: z.string(),
@@ -30,32 +39,19 @@ const hasSameRules = (rules: string | null, wanted: string): boolean =>
   rules !== null && rules.replaceAll(/\s+/gu, ' ').trim() === wanted.replaceAll(/\s+/gu, ' ').trim();
 
 const policyState = z.object({ description: z.string(), job_acl: z.json(), rules: z.string().nullable() });
-const restoreInputs = z.object({ policy_name: z.string(), before: policyState, after: policyState });
 
-const readPolicy = {
-  operation: 'scheduler.policies.read',
-  params: { policy_name: 'policy_name' },
-  absence: policyAbsence,
-} as const;
-
-const restore = defineAction(restoreInputs, {
+const write = {
   operation: 'scheduler.policies.write',
   params: { policy_name: 'policy_name' },
-  body: ({ policy_name, before }) => buildPolicyBody(policy_name, before),
-  change: ({ before, after }) => ({ before: after, after: before }),
   reads: { policy: readPolicy },
-  observe: ({ policy }) => (policy.found ? parsePolicy(responseBody(policy)) : null),
-  evaluate: (observed, inputs) => evaluateUndo(observed, inputs, 'the policy'),
-});
+  observe: ({ policy }: ReadResults<'policy'>) => (policy.found ? parsePolicy(responseBody(policy)) : null),
+};
 
 const trim = defineAction(inputs, {
-  operation: 'scheduler.policies.write',
-  params: { policy_name: 'policy_name' },
+  ...write,
   body: ({ policy_name, description, job_acl, wanted_rules }) =>
     buildPolicyBody(policy_name, { description, job_acl, rules: wanted_rules }),
   change: ({ rules, wanted_rules }) => ({ before: { rules }, after: { rules: wanted_rules } }),
-  reads: { policy: readPolicy },
-  observe: ({ policy }) => (policy.found ? parsePolicy(responseBody(policy)) : null),
   evaluate: (observed, { description, job_acl, rules, wanted_rules }) => {
     if (observed === null) return satisfied('the policy is gone');
     if (hasSameRules(observed.rules, wanted_rules)) return satisfied('its rules grant only read access');
@@ -65,12 +61,13 @@ const trim = defineAction(inputs, {
       JSON.stringify(observed.job_acl) === JSON.stringify(job_acl);
     return isAsPlanned ? ready : drifted('the policy was changed');
   },
-  undo: {
-    action: restore,
-    needs: ['before.description', 'before.job_acl', 'before.rules', 'after'],
-    inputs: ({ inputs: { policy_name }, before, after }) => ({ policy_name, before, after }),
+  undo: restoreFields(write, {
+    input: 'policy_name',
+    subject: 'the policy',
+    fields: policyState,
+    body: (before, name) => buildPolicyBody(name, before),
     summary: ({ inputs: { policy_name } }) => `restore the rules of ACL policy ${policy_name}`,
-  },
+  }),
 });
 
 export const trimAnonymousPolicy = definePlaybook({

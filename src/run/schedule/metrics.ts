@@ -5,7 +5,7 @@ import type { Log } from '../../core/log.ts';
 import { discoverFiles } from '../../core/paths.ts';
 import { type Database, firstLine } from '../../warehouse/database.ts';
 import { warehouseFiles } from '../../warehouse/publish.ts';
-import { openPublished } from '../../warehouse/session.ts';
+import { withPublished } from '../../warehouse/session.ts';
 import { parseHeader, type SqlFiles } from '../../warehouse/sql-files.ts';
 import type { Value } from '../../warehouse/values.ts';
 import type { Scheduler } from './scheduler.ts';
@@ -70,15 +70,11 @@ export class WarehouseMetrics {
   }
 }
 
-async function readMetrics(config: Config, log: Log): Promise<readonly PrometheusMetric[]> {
-  const { database, files } = await openPublished(config);
-  try {
+function readMetrics(config: Config, log: Log): Promise<readonly PrometheusMetric[]> {
+  return withPublished(config, async ({ database, files }) => {
     const names = [...(await discoverFiles(files.roots, 'queries/metrics', '.sql')).keys()];
-    const metrics = await Promise.all(names.map((name) => readMetric(database, files, name, log)));
-    return metrics.flat();
-  } finally {
-    database.close();
-  }
+    return (await Promise.all(names.map((name) => readMetric(database, files, name, log)))).flat();
+  });
 }
 
 /** A metric that cannot be read is logged and omitted: one custom file must not break the others. */

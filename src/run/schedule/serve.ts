@@ -8,7 +8,7 @@ import type { Context } from '../../core/context.ts';
 import { errorMessage, formatError, TidemarkError } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import { warehouseFiles } from '../../warehouse/publish.ts';
-import { openPublished } from '../../warehouse/session.ts';
+import { withPublished } from '../../warehouse/session.ts';
 import { schedulerMetrics, toPrometheusText, WarehouseMetrics } from './metrics.ts';
 import { type ScheduledJob, Scheduler } from './scheduler.ts';
 
@@ -77,13 +77,10 @@ function whenAborted(signal: AbortSignal): Promise<void> {
 /** The start of each job's last finished run, from the published warehouse. */
 async function readLastStarts(config: Config): Promise<ReadonlyMap<string, Date>> {
   if (!existsSync(warehouseFiles(config.data).published)) return new Map();
-  const { database, files } = await openPublished(config);
-  try {
+  return withPublished(config, async ({ database, files }) => {
     const rows = await database.rows(await files.read('schedule/last_starts'));
     return new Map(rows.map(({ job, started_at }) => [String(job), new Date(String(started_at))]));
-  } finally {
-    database.close();
-  }
+  });
 }
 
 /** The ticker has failed if there is no tick for this long. */

@@ -1,4 +1,53 @@
-import { drifted, type JsonValue, type Precondition, ready, satisfied } from '../../define.ts';
+import { z } from 'zod';
+import {
+  type ActionDeclaration,
+  type AppliedAction,
+  defineAction,
+  drifted,
+  type JsonValue,
+  type Precondition,
+  type ReadResults,
+  ready,
+  satisfied,
+  type UndoDeclaration,
+} from '../../define.ts';
+
+/** A call that sets fields of a subject, without what it sets them to. */
+interface SettingCall<S extends JsonValue, R extends string>
+  extends Pick<ActionDeclaration<unknown, S, R>, 'operation' | 'params' | 'reads'> {
+  readonly observe: (results: ReadResults<R>) => S;
+}
+
+interface RestoredFields<I, S extends JsonValue, Fields extends z.ZodRawShape> {
+  /** The input that names the subject. */
+  readonly input: keyof I & string;
+  /** As the reasons name it. */
+  readonly subject: string;
+  /** What the ledger must have as `before`. */
+  readonly fields: z.ZodObject<Fields>;
+  readonly body: (before: z.output<z.ZodObject<Fields>>, name: string) => unknown;
+  readonly summary: (applied: AppliedAction<I, S>) => string;
+}
+
+/** The undo of a call that sets fields of a subject: the same call with what they were. */
+export function restoreFields<I, S extends JsonValue, R extends string, Fields extends z.ZodRawShape>(
+  call: SettingCall<S, R>,
+  { input, subject, fields, body, summary }: RestoredFields<I, S, Fields>,
+): UndoDeclaration<I, S> {
+  const states = z.object({ before: fields, after: z.json() });
+  const action = defineAction(states.extend({ [input]: z.string() }), {
+    ...call,
+    body: (inputs) => body(states.parse(inputs).before, String(inputs[input])),
+    change: ({ before, after }) => ({ before: after, after: before }),
+    evaluate: (observed, inputs) => evaluateUndo(observed, states.parse(inputs), subject),
+  });
+  return {
+    action,
+    needs: [...Object.keys(fields.shape).map((name) => `before.${name}`), 'after'],
+    inputs: ({ inputs, before, after }) => ({ [input]: inputs[input], before, after }),
+    summary,
+  };
+}
 
 /** Whether an applied change can be undone: only while everything that was observed is as the action left it. */
 export function evaluateUndo(

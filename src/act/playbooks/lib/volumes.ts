@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Target } from '../../../config/config.ts';
-import type { GuardRead, ReadResult } from '../../define.ts';
+import type { ReadResult } from '../../define.ts';
 import { listAt, responseItems, textAt, valueAt } from './json-path.ts';
 
 /**
@@ -11,27 +11,6 @@ export const requestedNamespace = z
   .string()
   .nullable()
   .transform((namespace) => (namespace === 'default' ? null : namespace));
-
-/** The volumes in the storage provider, by the input `plugin_id`. */
-export const readExternalVolumes: GuardRead = {
-  operation: 'scheduler.external-volumes.list',
-  params: { plugin_id: 'plugin_id' },
-  allPages: true,
-};
-
-/** The snapshots in the storage provider, by the input `plugin_id`. */
-export const readSnapshots: GuardRead = {
-  operation: 'scheduler.snapshots.list',
-  params: { plugin_id: 'plugin_id' },
-  allPages: true,
-};
-
-/** Every registered volume. */
-export const readRegisteredVolumes: GuardRead = {
-  operation: 'scheduler.volumes.list',
-  params: { type: { is: 'csi' } },
-  allPages: true,
-};
 
 /**
  * How the service reads a plugin ID: the real product takes it as it is; in the API documents it is a prefix, which other plugins
