@@ -117,36 +117,24 @@ async function planEntry(
   playbooks: readonly Playbook[],
   warehouse: Warehouse | undefined,
 ): Promise<readonly JobPlan[]> {
-  const base = { name, mode, approvedBy };
+  const base = { name, mode, approvedBy, plan: null, file: null, exceeded: null, refused: null };
   const plans: JobPlan[] = [];
-  const planned = await catchRefusal(context, name, async () => {
+  const refused = await catchRefusal(context, name, async () => {
     const playbook = getPlaybook(playbooks, name);
-    const now = context.clock.now();
-    const unfinished =
-      mode === 'apply'
-        ? await findUnfinishedPlans(config, await readLedger(config, warehouse), { name, approvedBy, now })
-        : [];
-    plans.push(...unfinished.map(({ plan, file }) => ({ ...base, plan, file, exceeded: null, refused: null })));
-    if (mode === 'apply') await settleInterrupted(config, context, name, playbooks, warehouse);
-    const excluded = new Map(unfinished.flatMap(({ plan }) => plan.actions.flatMap(findingIds)).map(toContinued));
-    const options = {
-      config,
-      context,
-      playbook,
-      job,
-      limits: DEFAULT_LIMITS,
-      excluded,
-      ...(warehouse && { warehouse }),
-    };
-    const { plan, exceeded } = await createPlan(options);
-    return { plan, exceeded, file: plan.actions.length === 0 ? null : await keepPlan(config, plan) };
+    if (mode === 'apply') {
+      const wanted = { name, approvedBy, now: context.clock.now() };
+      const unfinished = await findUnfinishedPlans(config, await readLedger(config, warehouse), wanted);
+      plans.push(...unfinished.map((found) => ({ ...base, ...found })));
+      await settleInterrupted(config, context, name, playbooks, warehouse);
+    }
+    const continued = plans.flatMap(({ plan }) => plan?.actions.flatMap(findingIds) ?? []);
+    const excluded = new Map(continued.map((id) => [id, 'an earlier plan of the job is continued for it']));
+    const source = { config, context, playbook, job, excluded, ...(warehouse && { warehouse }) };
+    const { plan, exceeded } = await createPlan({ ...source, limits: DEFAULT_LIMITS });
+    plans.push({ ...base, plan, exceeded, file: plan.actions.length === 0 ? null : await keepPlan(config, plan) });
   });
-  if (planned instanceof TidemarkError)
-    return [...plans, { ...base, plan: null, file: null, exceeded: null, refused: planned }];
-  return [...plans, { ...base, ...planned, refused: null }];
+  return refused instanceof TidemarkError ? [...plans, { ...base, refused }] : plans;
 }
-
-const toContinued = (id: string): [string, string] => [id, 'an earlier plan of the job is continued for it'];
 
 /** What an expired plan left open is read again, so that the new plan does not repeat it. */
 async function settleInterrupted(
@@ -172,25 +160,20 @@ export async function applyJobPlaybooks(
 ): Promise<readonly JobPlaybookResult[]> {
   const results: JobPlaybookResult[] = [];
   for (const { name, mode, plan, file, approvedBy, exceeded, refused } of plans) {
-    const base = { name, mode, plan, file };
-    if (refused || exceeded !== null || mode === 'plan' || file === null) {
-      const reason = refused ? context.redactor.text(refused.message) : exceeded;
-      results.push({ ...base, applied: null, refused: reason, exit: refused?.exit ?? EXIT.done });
-      continue;
-    }
-    const applied = await catchRefusal(context, name, async () => {
-      const isContinued = plan !== null && plan.approvals.length > 0;
-      const approved = isContinued
-        ? plan
-        : await approvePlan(file, { config, by: approvedBy, now: context.clock.now(), irreversible: false });
-      const options = { config, context, maxFailures: DEFAULT_MAX_FAILURES, playbooks, isInRun: true };
-      return waitForLock(config, context, () => applyPlan(approved, options));
-    });
-    results.push(
-      applied instanceof TidemarkError
-        ? { ...base, applied: null, refused: context.redactor.text(applied.message), exit: applied.exit }
-        : { ...base, applied, refused: null, exit: applyExitCode(applied, plan as Plan) },
-    );
+    const base = { name, mode, plan, file, applied: null, refused: exceeded, exit: EXIT.done };
+    const isDue = !refused && exceeded === null && mode === 'apply' && plan !== null && file !== null;
+    const applied = !isDue
+      ? refused
+      : await catchRefusal(context, name, async () => {
+          const approval = { config, by: approvedBy, now: context.clock.now(), irreversible: false };
+          const approved = plan.approvals.length > 0 ? plan : await approvePlan(file, approval);
+          const options = { config, context, maxFailures: DEFAULT_MAX_FAILURES, playbooks, isInRun: true };
+          return waitForLock(config, context, () => applyPlan(approved, options));
+        });
+    if (applied instanceof TidemarkError) {
+      results.push({ ...base, refused: context.redactor.text(applied.message), exit: applied.exit });
+    } else if (applied && plan) results.push({ ...base, applied, exit: applyExitCode(applied, plan) });
+    else results.push(base);
   }
   return results;
 }

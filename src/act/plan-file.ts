@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
+import { canonicalJson } from '../core/canonical-json.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { writeFileAtomic } from '../core/fs.ts';
 
@@ -116,15 +117,6 @@ export type PlanTarget = z.infer<typeof planTarget>;
 /** The IDs of the findings that an action answers. */
 export function findingIds({ finding_id, finding_ids }: Action): readonly string[] {
   return finding_ids ?? [finding_id];
-}
-
-/** JSON with sorted object keys: equal values give equal text. */
-export function canonicalJson(value: unknown): string {
-  return JSON.stringify(value, (_, inner: unknown) =>
-    typeof inner === 'object' && inner !== null && !Array.isArray(inner)
-      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : inner,
-  );
 }
 
 function sha256(value: unknown): string {

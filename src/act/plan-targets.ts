@@ -1,8 +1,9 @@
 import type { Config, Target } from '../config/config.ts';
+import { canonicalJson } from '../core/canonical-json.ts';
 import type { WorkContext } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { stripControls } from '../core/log.ts';
-import { canonicalJson, type Plan, type PlanTarget } from './plan-file.ts';
+import type { Plan, PlanTarget } from './plan-file.ts';
 import { RemoteServices } from './remote.ts';
 
 /** Which installations a plan is for: its targets as the configuration names them and as their services say they are. */

@@ -1,10 +1,11 @@
 import type { Config } from '../config/config.ts';
+import { canonicalJson } from '../core/canonical-json.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { assertApproved } from './approvals.ts';
 import { assertValidAt } from './approve.ts';
 import type { ActionDefinition, Playbook } from './define.ts';
 import { deriveCall } from './plan-actions.ts';
-import { type Action, canonicalJson, type Plan } from './plan-file.ts';
+import type { Action, Plan } from './plan-file.ts';
 import { assertNamesTargets } from './plan-targets.ts';
 import type { PublishedReads } from './published-reads.ts';
 import { isReversibleAction } from './registry.ts';

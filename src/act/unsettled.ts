@@ -1,8 +1,9 @@
 import type { Config } from '../config/config.ts';
+import { canonicalJson } from '../core/canonical-json.ts';
 import { DAY_MS } from '../core/clock.ts';
 import type { JsonValue } from './define.ts';
 import { type ActionOutcome, isUnsettled, type LedgerEntry } from './ledger.ts';
-import { type Action, canonicalJson, findingIds, type Plan } from './plan-file.ts';
+import { type Action, findingIds, type Plan } from './plan-file.ts';
 import { readKeptPlan } from './plan-store.ts';
 
 /** After this time, a pull shows the effect of an action. */

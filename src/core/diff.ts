@@ -1,4 +1,5 @@
-import { isObject } from './is-object.ts';
+import { canonicalJson } from './canonical-json.ts';
+
 /** A line of a difference: removed, added, changed, or the same text around them. */
 export interface DiffLine {
   readonly sign: '-' | '+' | '~' | ' ';
@@ -34,7 +35,7 @@ function flatten(value: unknown, path = ''): Map<string, unknown> {
 }
 
 function diffField(path: string, before: unknown, after: unknown): readonly DiffLine[] {
-  if (toKey(before) === toKey(after)) return [];
+  if (canonicalJson(before) === canonicalJson(after)) return [];
   if (Array.isArray(before) && Array.isArray(after)) return [header(path), ...diffLists(before, after)];
   const isText = typeof before === 'string' && typeof after === 'string' && /\n/u.test(`${before}${after}`);
   if (isText) return [header(path), ...diffTexts(before.split('\n'), after.split('\n')).map(indented)];
@@ -52,8 +53,10 @@ function indented({ sign, text }: DiffLine): DiffLine {
 /** The items that only one of two lists has. Lists with the same items differ in their order. */
 function diffLists(before: readonly unknown[], after: readonly unknown[]): readonly DiffLine[] {
   const only = (items: readonly unknown[], others: readonly unknown[], sign: '-' | '+') => {
-    const known = new Set(others.map(toKey));
-    return items.filter((item) => !known.has(toKey(item))).map((item) => ({ sign, text: `  ${formatValue(item)}` }));
+    const known = new Set(others.map((item) => canonicalJson(item)));
+    return items
+      .filter((item) => !known.has(canonicalJson(item)))
+      .map((item) => ({ sign, text: `  ${formatValue(item)}` }));
   };
   const lines = [...only(before, after, '-'), ...only(after, before, '+')];
   return lines.length > 0 ? lines : [{ sign: '~', text: `  ${formatValue(before)} -> ${formatValue(after)}` }];
@@ -108,13 +111,6 @@ function formatField(path: string, value: unknown): string {
 }
 
 function formatValue(value: unknown): string {
-  const text = toKey(value);
+  const text = canonicalJson(value ?? null);
   return text.length > MAX_VALUE_LENGTH ? `${text.slice(0, MAX_VALUE_LENGTH)}…` : text;
-}
-
-/** JSON with sorted keys. */
-function toKey(value: unknown): string {
-  return JSON.stringify(value ?? null, (_, inner: unknown) =>
-    isObject(inner) ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1))) : inner,
-  );
 }

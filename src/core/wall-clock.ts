@@ -8,23 +8,12 @@ export class WallClock {
   readonly #format: Intl.DateTimeFormat;
 
   constructor(timeZone: string) {
-    this.#format = new Intl.DateTimeFormat('en-CA', {
-      timeZone,
-      hourCycle: 'h23',
-      year: 'numeric',
-      month: '2-digit',
-      day: '2-digit',
-      hour: '2-digit',
-      minute: '2-digit',
-      second: '2-digit',
-    });
+    this.#format = new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'medium' });
   }
 
+  /** Swedish writes times as ISO 8601 does, but for the `T`. */
   toWall(instantMs: number): number {
-    const [year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0] = (
-      this.#format.format(instantMs).match(/\d+/gu) ?? []
-    ).map(Number);
-    return Date.UTC(year, month - 1, day, hour, minute, second);
+    return Date.parse(`${this.#format.format(instantMs).replace(' ', 'T')}Z`);
   }
 
   /**

@@ -106,8 +106,7 @@ function isRequired(kind: TargetKind): boolean {
 
 async function probe({ redactor }: Context, clients: ServiceClients, target: Target): Promise<readonly SourceProbe[]> {
   const client = clients.get(target);
-  const answer = await askToken(client);
-  const token = answer !== 'unsupported' && 'info' in answer ? answer.info : undefined;
+  const { info: token } = await askToken(client);
   const sources = builtInSources.filter((source) => hasSource(target, source));
   return probeSources(client, sources, { redactor, token });
 }

@@ -148,7 +148,8 @@ const FORMATS: Readonly<Record<TokenRights['target']['kind'], (needed: TokenRigh
 };
 
 type Scope = TargetRight['scope'];
-type NeededOf<S extends Scope> = NeededRight & { readonly right: Extract<TargetRight, { readonly scope: S }> };
+type RightOf<S, R = TargetRight> = R extends TargetRight ? (S extends R['scope'] ? R : never) : never;
+type NeededOf<S extends Scope> = NeededRight & { readonly right: RightOf<S> };
 
 function ofScope<S extends Scope>(rights: readonly NeededRight[], scope: S): readonly NeededOf<S>[] {
   return rights.filter((needed): needed is NeededOf<S> => needed.right.scope === scope);

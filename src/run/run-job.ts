@@ -26,7 +26,7 @@ import { withHeartbeat } from './heartbeat.ts';
 import { isUnpublished, type LakeResult, lakeStage } from './lake.ts';
 import { BUILT_IN, type Definitions } from './plugins/index.ts';
 import { type PullOptions, pullSources, selectPulls } from './pull.ts';
-import { type RenderResult, renderPublished, renderStage } from './render.ts';
+import { type RenderResult, type RenderStageOptions, renderPublished, renderStage } from './render.ts';
 import { exitCode, type RunResult, withRun } from './run.ts';
 import {
   allDelivered,
@@ -96,10 +96,9 @@ async function runStages(
     const ledger = { refused_ledger: refusedLedger ? formatError(refusedLedger) : null };
     if (result.status === 'interrupted') return { ...result, findings, ...ledger, ...NOTHING_DELIVERED };
     const playbooks = await applyJobPlaybooks(config, context, plans, definitions.playbooks);
-    const asOf = new Date(result.as_of);
-    const delivery = { config, context, job, asOf, playbooks: definitions.playbooks };
+    const options = { names: job.reports, asOf: new Date(result.as_of), playbooks: definitions.playbooks };
     const hasActions = playbooks.some(({ applied }) => applied !== null);
-    const { reports, sent } = await deliverStages(delivery, writer, hasActions);
+    const { reports, sent } = await deliverStages(config, context, writer, options, hasActions);
     if (!context.signal.aborted) await clearInFlight(config, job.name);
     const mail = { ...sent, skipped: digests.skipped, problem: digests.problem ?? sent.problem };
     const lake = await lakeStage(config, context);
@@ -117,29 +116,17 @@ const NOTHING_DELIVERED: Pick<JobResult, 'reports' | 'failed_reports' | 'playboo
   lake: null,
 };
 
-interface Delivery {
-  readonly config: Config;
-  readonly context: Context;
-  readonly job: Job;
-  readonly asOf: Date;
-  readonly playbooks: Definitions['playbooks'];
-}
-
-interface Delivered {
-  readonly reports: RenderResult;
-  readonly sent: SendStageResult;
-}
-
 /**
  * Writes the reports and sends the mail. Actions and mail change the warehouse, which is then published once more
  * (docs/decisions.md#locks).
  */
 async function deliverStages(
-  { config, context, job, asOf, playbooks }: Delivery,
+  config: Config,
+  context: Context,
   writer: WarehouseWriter,
+  options: RenderStageOptions,
   hasActions: boolean,
-): Promise<Delivered> {
-  const options = { names: job.reports, asOf, playbooks };
+): Promise<{ readonly reports: RenderResult; readonly sent: SendStageResult }> {
   if (!hasActions && !(await hasPendingMail(config))) {
     const reports = await renderPublished(config, context, options);
     return { reports, sent: { deliveries: [], problem: null } };

@@ -1,7 +1,8 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { canonicalJson, type Plan, readPlan, writePlan } from '../../src/act/plan-file.ts';
+import { type Plan, readPlan, writePlan } from '../../src/act/plan-file.ts';
+import { canonicalJson } from '../../src/core/canonical-json.ts';
 import { tempFolder } from '../helpers/temp.ts';
 import { buildTestPlan, withTestApproval } from './test-plans.ts';
 

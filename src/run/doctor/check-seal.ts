@@ -7,10 +7,21 @@ import { readHealth } from '../../services/token/operations.ts';
 import type { TokenAnswer } from './check-token.ts';
 import type { SourceProbe } from './probe-sources.ts';
 
+/** How each request of the checks failed; undefined for one that did not. */
+function listErrors(answer: TokenAnswer, probes: readonly SourceProbe[]): readonly (ServiceError | undefined)[] {
+  const isAsked = answer.info !== undefined || answer.error !== undefined;
+  return [...probes.map(({ error }) => error), ...(isAsked ? [answer.error] : [])];
+}
+
+/** The error, if nothing responded at all. */
+export function findUnreachable(answer: TokenAnswer, probes: readonly SourceProbe[]): ServiceError | undefined {
+  const errors = listErrors(answer, probes);
+  return errors.some((error) => error === undefined || error.status !== undefined) ? undefined : errors[0];
+}
+
 /** The answer of a server that answers nobody, if this is one: nothing is then known of the token and its rights. */
 export function findSealed(answer: TokenAnswer, probes: readonly SourceProbe[]): ServiceError | undefined {
-  const errors = probes.map(({ error }) => error);
-  if (answer !== 'unsupported') errors.push('error' in answer ? answer.error : undefined);
+  const errors = listErrors(answer, probes);
   return errors.every((error) => error?.failure === 'sealed' || error?.status === 501) ? errors[0] : undefined;
 }
 

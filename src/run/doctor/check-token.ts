@@ -46,16 +46,15 @@ export class CheckList {
 /** Warns this many days before a token ends. */
 const EXPIRY_WARNING_DAYS = 14;
 
-/** What the service says about a token, or why it does not. */
-export type TokenAnswer =
-  | { readonly info: TokenInfo }
-  | { readonly error: ServiceError }
-  /** The service cannot be asked: the API documents have no such endpoint. */
-  | 'unsupported';
+/** What the service says about a token, or why it does not. Neither where it cannot be asked: the API documents have no such endpoint. */
+export interface TokenAnswer {
+  readonly info?: TokenInfo;
+  readonly error?: ServiceError;
+}
 
 export async function askToken(client: ServiceClient): Promise<TokenAnswer> {
   const { flavor, kind } = client.target;
-  if (flavor !== 'hashicorp' || kind === 'autoscaler') return 'unsupported';
+  if (flavor !== 'hashicorp' || kind === 'autoscaler') return {};
   try {
     return { info: await describeToken(client) };
   } catch (error) {
@@ -76,20 +75,18 @@ export function checkToken(
     if (target.token !== undefined) list.warn('token', 'set, but the service takes none');
     return true;
   }
-  if (answer !== 'unsupported' && 'info' in answer) {
+  if (answer.info) {
     reportToken(list, 'token', target, answer.info, now);
     return true;
   }
   const checked = probes.filter(({ source }) => needsToken(source.operations));
-  if (answer !== 'unsupported' && isRefused(target, answer.error)) {
-    return reportRefusal(list, target, answer, checked, redactor);
-  }
+  if (answer.error && isRefused(target, answer.error)) return reportRefusal(list, target, answer, checked, redactor);
   const accepted = checked.filter(({ availability, error }) => isAccepted(target, availability, error));
   if (accepted.length > 0) {
     list.ok('token', describeAccepted(target, answer, accepted.length, checked.length, redactor));
     return true;
   }
-  if (checked.length === 0 && (answer === 'unsupported' || target.token === undefined)) {
+  if (checked.length === 0 && (!answer.error || target.token === undefined)) {
     list.ok('token', target.token === undefined ? 'none set' : 'not verified: no endpoint of its sources checks it');
     return true;
   }
@@ -129,9 +126,9 @@ function describeAccepted(
 ): string {
   if (token === undefined) return `none set; ${accepted} of ${checked} sources need none`;
   const where = `accepted by ${accepted} of ${checked} sources`;
-  if (answer === 'unsupported') return `${where}; the service does not say who it is or when it ends`;
-  if ('error' in answer) return `${where}, but it may not be described: ${redactor.text(formatError(answer.error))}`;
-  return where;
+  return answer.error
+    ? `${where}, but it may not be described: ${redactor.text(formatError(answer.error))}`
+    : `${where}; the service does not say who it is or when it ends`;
 }
 
 function reportRefusal(
@@ -145,7 +142,7 @@ function reportRefusal(
     list.fail('token', 'none set, and the service refuses requests without one');
     return false;
   }
-  const error = answer !== 'unsupported' && 'error' in answer ? answer.error : checked[0]?.error;
+  const error = answer.error ?? checked[0]?.error;
   const reason = error === undefined ? '' : `: ${redactor.text(error.serviceMessage || error.failure)}`;
   list.fail('token', `refused by every endpoint${reason}; it is wrong, unknown or expired, or has no right at all`);
   return false;

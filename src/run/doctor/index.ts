@@ -1,16 +1,16 @@
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { stat, statfs } from 'node:fs/promises';
 import { createConnection } from 'node:net';
 import type { Config, Target } from '../../config/config.ts';
 import { parseSmtpUrl, type SmtpServer } from '../../config/mail.ts';
 import type { WorkContext } from '../../core/context.ts';
-import { formatError } from '../../core/errors.ts';
+import { errorMessage, formatError } from '../../core/errors.ts';
 import { overlayRoots } from '../../core/paths.ts';
 import { plural } from '../../core/plural.ts';
 import { secretWeakness } from '../../core/redact/redactor.ts';
 import { sources as builtInSources } from '../../extract/sources/index.ts';
 import { fitsTarget, hasSource, type SourceDefinition } from '../../extract/sources/source.ts';
-import type { ServiceError } from '../../http/errors.ts';
 import type { ServiceClient } from '../../services/client.ts';
 import { ServiceClients } from '../../services/clients.ts';
 import type { TokenInfo } from '../../services/token/describe-token.ts';
@@ -20,8 +20,8 @@ import { formatAge } from '../../tell/reports/format.ts';
 import { openDatabase } from '../../warehouse/database.ts';
 import { warehouseFiles } from '../../warehouse/publish.ts';
 import { createSqlFiles, type SqlFiles } from '../../warehouse/sql-files.ts';
-import { describeSealed, findSealed } from './check-seal.ts';
-import { askToken, type Check, CheckList, checkToken, reportToken, type TokenAnswer } from './check-token.ts';
+import { describeSealed, findSealed, findUnreachable } from './check-seal.ts';
+import { askToken, type Check, CheckList, checkToken, reportToken } from './check-token.ts';
 import { formatSourceSelection, probeSources, type SourceProbe } from './probe-sources.ts';
 
 export type { Check } from './check-token.ts';
@@ -120,14 +120,10 @@ const MAIL_TIMEOUT_MS = 5_000;
 async function checkMail({ mail }: Config): Promise<readonly Check[]> {
   if (!mail) return [];
   const { host, port } = parseSmtpUrl(mail.smtp) as SmtpServer; // validated with the configuration
-  const error = await new Promise<string | undefined>((done) => {
-    const socket = createConnection({ host, port, timeout: MAIL_TIMEOUT_MS });
-    socket.once('connect', () => done(undefined));
-    socket.once('timeout', () => done('timed out'));
-    socket.once('error', ({ message }) => done(message));
-    socket.once('connect', () => socket.destroy());
-    socket.once('timeout', () => socket.destroy());
-  });
+  const socket = createConnection({ host, port, timeout: MAIL_TIMEOUT_MS });
+  socket.once('timeout', () => socket.destroy(new Error('timed out')));
+  const error = await once(socket, 'connect').then(() => undefined, errorMessage);
+  socket.destroy();
   return [{ ok: error === undefined, about: 'mail', check: 'reachable', detail: error ?? `${host}:${port}` }];
 }
 
@@ -142,7 +138,7 @@ async function checkTarget(
   const client = clients.get(target);
   const sources = known.filter((source) => hasSource(target, source));
   const answer = await askToken(client);
-  const token = answer !== 'unsupported' && 'info' in answer ? answer.info : undefined;
+  const token = answer.info;
   const probes = await probeSources(client, sources, { redactor, token });
   const unreachable = findUnreachable(answer, probes);
   if (unreachable) {
@@ -167,22 +163,14 @@ async function checkTarget(
   return list.checks;
 }
 
-/** The error, if nothing responded at all. */
-function findUnreachable(answer: TokenAnswer, probes: readonly SourceProbe[]): ServiceError | undefined {
-  const errors = probes.map(({ error }) => error);
-  if (answer !== 'unsupported') errors.push('error' in answer ? answer.error : undefined);
-  return errors.some((error) => error === undefined || error.status !== undefined) ? undefined : errors[0];
-}
-
 /** Reports the token that applies changes, without using it for anything else. */
 async function checkWriteToken(list: CheckList, clients: ServiceClients, target: Target, now: Date): Promise<void> {
   const { writeToken, flavor } = target;
   if (writeToken === undefined || flavor !== 'hashicorp') return;
   const client: ServiceClient = clients.get({ ...target, name: `${target.name} (writeToken)`, token: writeToken });
-  const answer = await askToken(client);
-  if (answer === 'unsupported') return;
-  if ('info' in answer) reportToken(list, 'write token', target, answer.info, now);
-  else list.fail('write token', `refused: ${answer.error.serviceMessage || answer.error.failure}`);
+  const { info, error } = await askToken(client);
+  if (info) reportToken(list, 'write token', target, info, now);
+  if (error) list.fail('write token', `refused: ${error.serviceMessage || error.failure}`);
 }
 
 /** A larger difference makes tokens, certificates and ages of agents wrong. */

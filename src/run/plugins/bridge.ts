@@ -118,9 +118,14 @@ function isMarked(value: unknown, mark: string): value is Readonly<Record<string
   return typeof value === 'object' && value !== null && Object.hasOwn(value, mark);
 }
 
+/** Whether a value is an object of no class. */
+export function isPlain(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
+}
+
 function mapPlain(value: unknown, map: (inner: unknown) => unknown): unknown {
   if (Array.isArray(value)) return value.map(map);
-  if (typeof value !== 'object' || value === null || Object.getPrototypeOf(value) !== Object.prototype) return value;
+  if (!isPlain(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, map(inner)]));
 }
 

@@ -8,7 +8,7 @@ import type { ServiceClient } from '../../services/client.ts';
 import { operations } from '../../services/index.ts';
 import type { Args, Operation } from '../../services/operation.ts';
 import type { ResponsePage } from '../../services/response.ts';
-import { Bridge } from './bridge.ts';
+import { Bridge, isPlain } from './bridge.ts';
 import type { PluginInfo, RemoteClient, RemoteContext, SourceInfo, Task } from './protocol.ts';
 
 /**
@@ -62,31 +62,14 @@ function describe(plugin: unknown): PluginInfo {
 }
 
 function describeSource(source: unknown, index: number): SourceInfo {
-  const {
-    name,
-    kind,
-    flavor,
-    operations: called,
-    unchanged,
-    fallbacks,
-    extract,
-    checkAccess,
-  } = Object(source) as SourceDefinition;
-  const isSource =
-    typeof name === 'string' && kind !== undefined && [extract, checkAccess].every((one) => typeof one === 'function');
-  if (!isSource)
-    throw new TidemarkError(
-      'CONFIG',
-      `sources[${index}] is not a source: it needs name, kind, extract and checkAccess`,
-    );
-  return {
-    name,
-    kind,
-    ...(flavor && { flavor }),
-    operations: withoutFunctions(called) as readonly Operation[] | undefined,
-    unchanged: withoutFunctions(unchanged) as SourceInfo['unchanged'],
-    fallbacks: fallbacks?.length,
-  };
+  const { name, kind, flavor, operations: called, unchanged, fallbacks, ...own } = Object(source) as SourceDefinition;
+  const isSource = kind !== undefined && [own.extract, own.checkAccess].every((one) => typeof one === 'function');
+  if (typeof name !== 'string' || !isSource) {
+    const problem = `sources[${index}] is not a source: it needs name, kind, extract and checkAccess`;
+    throw new TidemarkError('CONFIG', problem);
+  }
+  const info = { name, kind, ...(flavor && { flavor }), operations: called, unchanged };
+  return { ...(withoutFunctions(info) as SourceInfo), fallbacks: fallbacks?.length };
 }
 
 function describePlaybook(playbook: unknown, index: number): Playbook {
@@ -100,18 +83,13 @@ function describePlaybook(playbook: unknown, index: number): Playbook {
 function withoutFunctions(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutFunctions);
   if (typeof value !== 'object' || value === null || value instanceof RegExp) return value;
-  const kept = Object.entries(value).filter(([, inner]) => typeof inner !== 'function' && !isInstance(inner));
+  const kept = Object.entries(value).filter(([, inner]) => canBeCopied(inner));
   return Object.fromEntries(kept.map(([name, inner]) => [name, withoutFunctions(inner)]));
 }
 
-function isInstance(value: unknown): boolean {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    !Array.isArray(value) &&
-    !(value instanceof RegExp) &&
-    Object.getPrototypeOf(value) !== Object.prototype
-  );
+function canBeCopied(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return typeof value !== 'function';
+  return Array.isArray(value) || value instanceof RegExp || isPlain(value);
 }
 
 function toContext(remote: RemoteContext, source: SourceDefinition): ExtractContext {

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -57,12 +58,12 @@ export async function runDaemon(options: DaemonOptions): Promise<void> {
     name: 'tidemark',
   });
   tick(clock.now());
-  options.onReady?.(server?.port);
+  options.onReady?.((server?.address() as AddressInfo | undefined)?.port);
   await whenAborted(signal);
   await ticker.destroy();
   log.info('stopping: waiting for the active run');
   await scheduler.whenIdle();
-  await server?.close();
+  if (server) await closeServer(server);
 }
 
 function latest(a: Date, b: Date): Date {
@@ -90,23 +91,20 @@ async function openServer(
   { config, context: { clock, log } }: DaemonOptions,
   scheduler: Scheduler,
   tickedAt: () => Date,
-): Promise<StatusServer | undefined> {
+): Promise<Server | undefined> {
   const { listen } = config.schedule;
   if (listen === undefined) return undefined;
   const metrics = new WarehouseMetrics(config, log);
   const isAlive = (): boolean => clock.now().getTime() - tickedAt().getTime() < TICK_TIMEOUT_MS;
-  const server = await serveStatus({
-    listen: parseListenAddress(listen),
-    log,
-    pages: {
-      '/healthz': async () => healthPage(scheduler, isAlive()),
-      '/metrics': async () => ({
-        status: 200,
-        type: 'text/plain; version=0.0.4; charset=utf-8',
-        body: toPrometheusText([...(await metrics.read()), ...schedulerMetrics(scheduler)]),
-      }),
-    },
-  });
+  const pages: Pages = {
+    '/healthz': async () => healthPage(scheduler, isAlive()),
+    '/metrics': async () => ({
+      status: 200,
+      type: 'text/plain; version=0.0.4; charset=utf-8',
+      body: toPrometheusText([...(await metrics.read()), ...schedulerMetrics(scheduler)]),
+    }),
+  };
+  const server = await servePages(pages, parseListenAddress(listen), log);
   const address = listen.includes(':') ? listen : `127.0.0.1:${listen}`;
   log.info(`serving /healthz and /metrics at http://${address}`);
   return server;
@@ -146,52 +144,32 @@ interface StatusPage {
   readonly body: string;
 }
 
-interface StatusServerOptions {
-  readonly listen: ListenAddress;
-  /** Renders the page of each path. */
-  readonly pages: Readonly<Record<string, () => Promise<StatusPage>>>;
-  readonly log: Log;
-}
-
-/** A server in operation, with the port that it listens on. */
-interface StatusServer {
-  readonly port: number;
-  close(): Promise<void>;
-}
+/** Renders the page of each path. */
+type Pages = Readonly<Record<string, () => Promise<StatusPage>>>;
 
 /** Serves a few pages over HTTP, to GET and HEAD. @throws TidemarkError CONFIG when the address cannot be listened on */
-async function serveStatus({ listen, pages, log }: StatusServerOptions): Promise<StatusServer> {
+async function servePages(pages: Pages, { host, port }: ListenAddress, log: Log): Promise<Server> {
   const server = createServer((request, response) => {
     void renderPage(request, pages, log).then((page) => send(request, response, page));
   });
   server.requestTimeout = 10_000;
-  await startListening(server, listen);
-  const { port } = server.address() as AddressInfo;
-  return {
-    port,
-    close: () =>
-      new Promise<void>((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
+  server.listen(port, host);
+  await once(server, 'listening').catch((cause: NodeJS.ErrnoException) => {
+    throw new TidemarkError('CONFIG', `schedule.listen: cannot listen on ${host}:${port}: ${cause.code}`, { cause });
+  });
+  // A connection that cannot be accepted, such as without a free file descriptor, must not end the scheduler.
+  server.on('error', (error) => log.error(`a connection failed: ${errorMessage(error)}`));
+  return server;
 }
 
-function startListening(server: Server, { host, port }: ListenAddress): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => {
-      const message = `schedule.listen: cannot listen on ${host}:${port}: ${error.code}`;
-      reject(new TidemarkError('CONFIG', message, { cause: error }));
-    });
-    server.listen(port, host, resolve);
+function closeServer(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
   });
 }
 
-async function renderPage(
-  request: IncomingMessage,
-  pages: StatusServerOptions['pages'],
-  log: Log,
-): Promise<StatusPage> {
+async function renderPage(request: IncomingMessage, pages: Pages, log: Log): Promise<StatusPage> {
   const path = (request.url ?? '/').split('?', 1)[0] ?? '/';
   const render = Object.hasOwn(pages, path) ? pages[path] : undefined;
   if (!render) return textPage(404, `not found; the pages are ${Object.keys(pages).join(' and ')}\n`);

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { canonicalJson } from '../../../core/canonical-json.ts';
 import {
   type ActionDeclaration,
   type AppliedAction,
@@ -62,9 +63,5 @@ export function evaluateUndo(
 
 /** JSON with sorted keys, and with sorted lists of texts: services return those in any order. */
 function toText(value: unknown): string {
-  return JSON.stringify(value, (_, inner: unknown) => {
-    if (Array.isArray(inner)) return inner.every((item) => typeof item === 'string') ? [...inner].sort() : inner;
-    if (typeof inner !== 'object' || inner === null) return inner;
-    return Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)));
-  });
+  return canonicalJson(value, (list) => (list.every((item) => typeof item === 'string') ? [...list].sort() : list));
 }
