@@ -8,7 +8,7 @@ import { type FailureKind, ServiceError } from '../http/errors.ts';
 import type { RequestMetrics } from '../http/request-metrics.ts';
 import { landingDirectory, type Manifest } from '../landing/store.ts';
 import { LandingWriter } from '../landing/writer.ts';
-import type { RequestOptions, ServiceClient } from '../services/client.ts';
+import { type ServiceClient, withRequestOptions } from '../services/client.ts';
 import { BoundExceededError, type Bounds, PageCounter, readBounds } from '../services/paged-list.ts';
 import { classifyStorageError } from '../warehouse/integrity.ts';
 import { quoteIdent } from '../warehouse/sql-files.ts';
@@ -60,7 +60,7 @@ export async function extract(
   metrics.reused = 0;
   metrics.replaced = 0;
   await strategy({
-    client: boundClient(bindClient(client, { metrics, signal }), bounds, source.name, metrics),
+    client: boundClient(withRequestOptions(client, { metrics, signal }), bounds, source.name, metrics),
     landing,
     log: run.log,
     signal,
@@ -94,17 +94,6 @@ async function readKnownParts(
   });
   const rows = await database.rows(sql, { target: target.name });
   return new Set(rows.map(({ part }) => (part === null ? null : String(part))));
-}
-
-/** A client with default request options. */
-function bindClient(client: ServiceClient, defaults: RequestOptions): ServiceClient {
-  return {
-    target: client.target,
-    call: (operation, args, options) => client.call(operation, args, { ...defaults, ...options }),
-    pages: (operation, args, options) => client.pages(operation, args, { ...defaults, ...options }),
-    download: (operation, args, file, options) => client.download(operation, args, file, { ...defaults, ...options }),
-    close: () => client.close(),
-  };
 }
 
 /** Failures that another strategy may avoid. A timeout is not among them, because it took minutes. */

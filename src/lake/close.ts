@@ -86,7 +86,7 @@ async function closeOnce(options: CloseOptions): Promise<CloseResult> {
   await commitRuns(options, reader, closed);
   if (closed.length > 0) {
     await writeStatement(store, Math.max(...closed.map(({ publish }) => publish)), await reader.snapshots());
-    await compactLake({ reader, store, database, files, nowMs: options.nowMs });
+    await compactLake({ reader, nowMs: options.nowMs });
   }
   const numbers = (all: readonly StagedShard[]) => all.map(({ shard }) => shard);
   const missing = [...staged].filter(([, shard]) => shard === null).map(([index]) => index);

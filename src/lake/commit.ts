@@ -13,7 +13,7 @@ import {
   parseActions,
   type Snapshot,
 } from './delta-log.ts';
-import type { LakeReader } from './reader.ts';
+import type { LakeReader, LakeWriter } from './reader.ts';
 import { createOrRead, type LakeStore } from './store.ts';
 
 /** The table has a commit that the caller has not read and must take into account. */
@@ -79,14 +79,9 @@ export interface TableCommit extends Change {
   readonly isExclusive: boolean;
 }
 
-interface CommitContext {
-  readonly reader: LakeReader;
-  readonly nowMs: number;
-}
-
 /** Commits what a publish adds to a table. Does nothing without files and description. @throws ConflictError */
 export async function appendToTable(
-  { reader, nowMs }: CommitContext,
+  { reader, nowMs }: LakeWriter,
   { metaData, adds, publish, isExclusive, ...change }: TableCommit,
 ): Promise<void> {
   if (adds.length === 0 && !metaData) return;

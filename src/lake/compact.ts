@@ -1,6 +1,6 @@
 import { quoteIdent } from '../warehouse/sql-files.ts';
 import { ConflictError, commit } from './commit.ts';
-import { type FileWriter, writeRows } from './data-files.ts';
+import { writeRows } from './data-files.ts';
 import type { Action, AddAction, MetaData, Snapshot } from './delta-log.ts';
 import {
   changesTable,
@@ -11,7 +11,7 @@ import {
   rowFields,
   withoutFolders,
 } from './layout.ts';
-import { createTableView, type LakeReader } from './reader.ts';
+import { createTableView, type LakeReader, type LakeWriter } from './reader.ts';
 import { viewRuns } from './visible.ts';
 
 /**
@@ -26,21 +26,16 @@ const MAX_BYTES = 32 * 1024 ** 2;
 /** A file is written again when those that are smaller have a fourth of its size together: each row is written a few times in all. */
 const MAX_RATIO = 4;
 
-interface Compacting extends Omit<FileWriter, 'publish'> {
-  readonly reader: LakeReader;
-}
-
 /** Puts the small files of every table together. Does nothing where another process does it at the same time. */
-export async function compactLake(compacting: Compacting): Promise<void> {
-  for (const [table, snapshot] of await compacting.reader.snapshots()) {
+export async function compactLake(writer: LakeWriter): Promise<void> {
+  for (const [table, snapshot] of await writer.reader.snapshots()) {
     const relation = describedRelation(snapshot.metaData);
     if (!relation || table !== changesTable(relation.name) || snapshot.metaData?.partitionColumns.length !== 0)
       continue;
     const files = [...snapshot.files.values()];
     const groups = [files.filter((add) => !isPast(add)), files.filter(isPast)].map(chooseFiles);
     const chosen = groups.flat();
-    if (chosen.length > 0)
-      await rewrite(compacting, { table, snapshot, relation, files: chosen }).catch(ignoreConflict);
+    if (chosen.length > 0) await rewrite(writer, { table, snapshot, relation, files: chosen }).catch(ignoreConflict);
   }
 }
 
@@ -59,12 +54,12 @@ export function chooseFiles(files: readonly AddAction[]): readonly AddAction[] {
 }
 
 /** Writes a table of an earlier version without its folders for months. @throws ConflictError if another process has committed to it */
-export async function migrateTable(compacting: Compacting, table: string): Promise<void> {
-  const snapshot = await compacting.reader.snapshot(table);
+export async function migrateTable(writer: LakeWriter, table: string): Promise<void> {
+  const snapshot = await writer.reader.snapshot(table);
   const relation = describedRelation(snapshot.metaData);
   if (!relation || !snapshot.metaData || snapshot.metaData.partitionColumns.length === 0) return;
   const metaData = withoutFolders(snapshot.metaData);
-  await rewrite(compacting, { table, snapshot, relation, files: [...snapshot.files.values()], metaData });
+  await rewrite(writer, { table, snapshot, relation, files: [...snapshot.files.values()], metaData });
 }
 
 interface Rewriting {
@@ -76,15 +71,12 @@ interface Rewriting {
   readonly metaData?: MetaData;
 }
 
-async function rewrite(
-  compacting: Compacting,
-  { table, snapshot, relation, files, metaData }: Rewriting,
-): Promise<void> {
-  const { reader, nowMs } = compacting;
+async function rewrite(writer: LakeWriter, { table, snapshot, relation, files, metaData }: Rewriting): Promise<void> {
+  const { reader, nowMs } = writer;
   await fillCompacted(reader, table, relation, files);
   const rows = { rows: 'lake_compacted', publish: 'publish' };
-  const recent = await writeRows(compacting, relation, { ...rows, which: 'not lake_is_past' });
-  const past = await writeRows(compacting, relation, { ...rows, which: 'lake_is_past', isPast: true });
+  const recent = await writeRows(writer, relation, { ...rows, which: 'not lake_is_past' });
+  const past = await writeRows(writer, relation, { ...rows, which: 'lake_is_past', isPast: true });
   const actions: readonly Action[] = [
     { commitInfo: { timestamp: nowMs, operation: 'OPTIMIZE', operationParameters: {}, isBlindAppend: false } },
     ...(metaData ? [{ metaData }] : []),

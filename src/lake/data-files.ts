@@ -1,19 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { rm, stat } from 'node:fs/promises';
 import { hashFile } from '../core/fs.ts';
-import type { Database } from '../warehouse/database.ts';
-import { quoteIdent, quoteLiteral, type SqlFiles } from '../warehouse/sql-files.ts';
+import { quoteIdent, quoteLiteral } from '../warehouse/sql-files.ts';
 import type { AddAction } from './delta-log.ts';
 import { changesTable, type LakeRelation, PAST_TAG, rowFields } from './layout.ts';
-import type { LakeStore } from './store.ts';
-
-/** What is needed to write data files. */
-export interface FileWriter {
-  readonly store: LakeStore;
-  readonly database: Database;
-  readonly files: SqlFiles;
-  readonly nowMs: number;
-}
+import type { LakeReader, LakeWriter } from './reader.ts';
 
 interface Rows {
   /** The table that has them. */
@@ -31,10 +22,11 @@ interface Rows {
  * @returns the action that adds it to the table; none without rows
  */
 export async function writeRows(
-  { store, database, files, nowMs }: FileWriter,
+  { reader, nowMs }: LakeWriter,
   relation: LakeRelation,
   { rows, publish, which = 'true', isPast = false }: Rows,
 ): Promise<readonly AddAction[]> {
+  const { store, database, files } = reader;
   const [found] = await database.rows(await files.render('lake/has_rows', { rows, which }));
   if (found?.has_rows !== true) return [];
   const scratch = await store.scratch();
@@ -48,7 +40,7 @@ export async function writeRows(
       file: quoteLiteral(scratch),
     });
     await database.run(sql);
-    const { records, stats } = await computeStatistics(database, files, relation, scratch);
+    const { records, stats } = await computeStatistics(reader, relation, scratch);
     const [{ size }, sha256] = [await stat(scratch), await hashFile(scratch)];
     const path = `${randomUUID()}.parquet`;
     await store.putFile(`${changesTable(relation.name)}/${path}`, scratch);
@@ -69,8 +61,7 @@ const BOUNDED = new Set(['VARCHAR', 'BIGINT', 'DATE', 'TIMESTAMP WITH TIME ZONE'
 
 /** Number of rows, and as JSON the bounds of the time, the publish and what identifies a row. */
 async function computeStatistics(
-  database: Database,
-  files: SqlFiles,
+  { database, files }: LakeReader,
   relation: LakeRelation,
   file: string,
 ): Promise<{ readonly records: number; readonly stats: string }> {

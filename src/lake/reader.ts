@@ -25,6 +25,12 @@ export interface LakeReader {
   remember(table: string, snapshot?: Snapshot): void;
 }
 
+/** What writes to a lake. */
+export interface LakeWriter {
+  readonly reader: LakeReader;
+  readonly nowMs: number;
+}
+
 /** Receives what a table lacks. Unless it throws, the rest is read. */
 type ReportLoss = (table: string, file: string, problem: string) => void;
 

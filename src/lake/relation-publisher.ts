@@ -13,22 +13,20 @@ import {
   type TableDesign,
 } from './layout.ts';
 import { BEGINNING, fillPending, findLosses, type Loss, repeatLastRun } from './pending.ts';
-import { createTableView, type LakeReader } from './reader.ts';
+import { createTableView, type LakeWriter } from './reader.ts';
 import type { Relation } from './relations.ts';
 import type { LakeStore } from './store.ts';
 import type { VisiblePublishes } from './visible.ts';
 
 /** A publish in progress. */
-export interface Publishing {
+export interface Publishing extends LakeWriter {
   readonly store: LakeStore;
   readonly database: Database;
   readonly files: SqlFiles;
-  readonly reader: LakeReader;
   /** Its number, which no other publish has. */
   readonly publish: number;
   /** The number of the shard; 0 without one. */
   readonly writer: number;
-  readonly nowMs: number;
   /** `as_of` of the last run of this writer that the lake has; `-infinity` for none. */
   readonly after: string;
   /** `as_of` of the last run of the warehouse. */

@@ -1,12 +1,12 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { parse, stringify } from 'lossless-json';
 import type { Target } from '../config/config.ts';
 import { makeFolder } from '../core/fs.ts';
 import type { Redactor } from '../core/redact/redactor.ts';
-import { isSecretField, mayContainSecret, stripSecretFields } from '../core/redact/secret-fields.ts';
+import { isSecretField } from '../core/redact/secret-fields.ts';
 import { dropColumns, keepRejected, type LineCheckpoint, LineWriter, maskFile } from './line-writer.ts';
 import { type ObjectTag, TAG_FIELD } from './objects.ts';
+import { type CollectedRows, collectRows, stripSecrets, toOneLine } from './rows.ts';
 import {
   type LandingFile,
   type Manifest,
@@ -15,9 +15,6 @@ import {
   type UnknownPart,
   writeManifest,
 } from './store.ts';
-
-/** Characters of rows that are written at once: a service may send all rows of a view in one page. */
-const MAX_COLLECTED = 128 * 1024;
 
 interface LandingOptions {
   /** `data/landing/RUN/TARGET`; made when the first file needs it. */
@@ -100,25 +97,11 @@ export class LandingWriter {
   collectRows(columns: readonly string[]): CollectedRows {
     const { directory, source, redactor } = this.#options;
     const lines = new LineWriter(directory, `${source}.rows-${++this.#collections}`);
-    return {
-      add: async (rows, origins) => {
-        const mask = origins.every((text) => isPlain(text, redactor)) ? undefined : redactor;
-        let text = '';
-        for (const cells of rows) {
-          text += formatRow(cells, mask);
-          if (text.length < MAX_COLLECTED) continue;
-          await lines.write(text);
-          text = '';
-        }
-        if (text !== '') await lines.write(text);
-      },
-      clear: () => lines.rollback(),
-      write: () => {
-        this.#csvColumns = columns;
-        return this.#csv.append(lines);
-      },
-      discard: () => lines.discard(),
+    const write = () => {
+      this.#csvColumns = columns;
+      return this.#csv.append(lines);
     };
+    return collectRows(lines, redactor, write);
   }
 
   /** Reserves a file that the caller writes, compressed. @returns its path; `register` then adds it to the landing */
@@ -234,42 +217,6 @@ export class LandingWriter {
   }
 }
 
-/** Rows that wait to be written to a landing. Only a few of them are in memory, the others in a file beside it. */
-export interface CollectedRows {
-  /** @param origins the texts that the cells are parts of: where they have nothing to mask, no cell is searched */
-  add(rows: Iterable<readonly Cell[]>, origins: readonly string[]): Promise<void>;
-  /** Removes the rows so far. */
-  clear(): Promise<void>;
-  /** Writes the rows. It is the last call but `discard`. */
-  write(): Promise<void>;
-  /** Removes the file. */
-  discard(): Promise<void>;
-}
-
-/** A text, a number, or the text of JSON. An empty text is null. */
-export type Cell = string | number | { readonly json: string };
-
-/** Whether all parts of a text can be written as they are. */
-function isPlain(text: string, redactor: Redactor): boolean {
-  return isClean(text) && !hasLineBreak(text) && redactor.text(text) === text;
-}
-
-/** @param redactor undefined if the cells are parts of a plain text */
-function formatRow(cells: readonly Cell[], redactor: Redactor | undefined): string {
-  return `${cells.map((cell) => quoteCell(formatCell(cell, redactor))).join(',')}\n`;
-}
-
-function formatCell(cell: Cell, redactor: Redactor | undefined): string {
-  if (redactor === undefined) return typeof cell === 'object' ? cell.json : String(cell);
-  return redactor.text(typeof cell === 'object' ? toOneLine(stripSecrets(cell.json)) : String(cell));
-}
-
-/** A cell of CSV. */
-export function quoteCell(text: string): string {
-  // A fifth of the time of `replaceAll` where there are many quotes, as in JSON.
-  return text.includes('"') ? `"${text.split('"').join('""')}"` : `"${text}"`;
-}
-
 function formatLine(
   fields: Readonly<Record<string, string | number | null | ObjectTag>>,
   body: string | undefined,
@@ -278,24 +225,4 @@ function formatLine(
   if (body === undefined) return `${start}}\n`;
   const comma = start === '{' ? '' : ',';
   return `${start}${comma}"body":${toOneLine(stripSecrets(body))}}\n`;
-}
-
-/** Whether JSON has neither secret fields nor escapes that may hide a secret from the redactor. */
-function isClean(json: string): boolean {
-  return !json.includes('\\u') && !mayContainSecret(json);
-}
-
-/** JSON without secret fields. If it may have them, the text is written again, without the escapes that it does not need. */
-function stripSecrets(json: string): string {
-  if (isClean(json)) return json;
-  return stringify(stripSecretFields(parse(json))) ?? 'null';
-}
-
-/** Line breaks between JSON tokens have no meaning; strings cannot contain raw ones. */
-function toOneLine(json: string): string {
-  return hasLineBreak(json) ? json.replaceAll(/[\r\n]+/gu, ' ') : json;
-}
-
-function hasLineBreak(text: string): boolean {
-  return text.includes('\n') || text.includes('\r');
 }

@@ -1,6 +1,6 @@
 import { isRejection, ServiceError } from '../../http/errors.ts';
 import { sliceFields, underscoreNames } from '../../http/json.ts';
-import type { Cell } from '../../landing/writer.ts';
+import type { Cell } from '../../landing/rows.ts';
 import { platform } from '../../services/platform/operations.ts';
 import { listThenRead } from './shared/list-and-read.ts';
 import { fetchPages, itemTexts, PAGE_SIZE, sendPages } from './shared/snapshot-pages.ts';

@@ -5,7 +5,7 @@ import { closestMatch } from '../../../config/suggest.ts';
 import { TidemarkError } from '../../../core/errors.ts';
 import { isSecretField, stripSecretFields } from '../../../core/redact/secret-fields.ts';
 import { readCsv } from '../../../landing/read-csv.ts';
-import { quoteCell } from '../../../landing/writer.ts';
+import { quoteCell } from '../../../landing/rows.ts';
 import type { BodyPreview } from '../../../services/download.ts';
 import {
   canonicalField,
