@@ -2,6 +2,9 @@
 -- key: name
 -- source: acl_policies
 -- part: name
+-- instance: create_index
+-- renewed: modify_index
+-- acted: scheduler.policies policy_name
 create table if not exists acl_policies_history (
   target varchar not null, -- name of the target in tidemark.yaml
   name varchar, -- name of the policy

@@ -2,6 +2,7 @@
 -- key: pool_id, relationship, related_type, related_id
 -- source: agent_pools
 -- volatile: yes
+-- acted: platform.agent-pools id, agent_pool_id
 create table if not exists agent_pool_relationships_history (
   target varchar not null, -- name of the target in tidemark.yaml
   pool_id varchar, -- ID of the pool

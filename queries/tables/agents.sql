@@ -1,6 +1,9 @@
 -- grain: one row per agent
 -- key: agent_id
 -- source: agents
+-- place: pool_id
+-- renewed: last_ping_at
+-- acted: platform.agents id
 create table if not exists agents_history (
   target varchar not null, -- name of the target in tidemark.yaml
   agent_id varchar, -- ID of the agent (agent-…)

@@ -3,6 +3,7 @@
 -- source: autoscaler_metrics
 -- volatile: yes
 -- computed: measured_at
+-- renewed: *
 create table if not exists autoscaler_metrics_history (
   target varchar not null, -- name of the target in tidemark.yaml
   kind varchar, -- `gauge`, `counter`, `sample` or `point`

@@ -1,6 +1,8 @@
 -- grain: one row per key in a KMS provider
 -- key: provider_name, key_name
 -- source: key_distributions
+-- name: key_name
+-- acted: secrets.kms-keys name, key_name; secrets.keys name
 create table if not exists key_distributions_history (
   target varchar not null, -- name of the target in tidemark.yaml
   provider_name varchar, -- name of the provider

@@ -1,6 +1,8 @@
 -- grain: one row per version of a key
 -- key: key_name, version
 -- source: keys
+-- name: key_name
+-- acted: secrets.keys name
 create table if not exists key_versions_history (
   target varchar not null, -- name of the target in tidemark.yaml
   key_name varchar, -- name of the key

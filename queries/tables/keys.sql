@@ -1,6 +1,7 @@
 -- grain: one row per key of the key management engine
 -- key: name
 -- source: keys
+-- acted: secrets.keys name
 create table if not exists keys_history (
   target varchar not null, -- name of the target in tidemark.yaml
   name varchar, -- name of the key

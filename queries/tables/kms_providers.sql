@@ -1,6 +1,7 @@
 -- grain: one row per KMS provider
 -- key: name
 -- source: kms_providers
+-- acted: secrets.kms name
 create table if not exists kms_providers_history (
   target varchar not null, -- name of the target in tidemark.yaml
   name varchar, -- name of the provider

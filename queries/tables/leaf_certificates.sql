@@ -3,6 +3,7 @@
 -- source: leaf_certificates
 -- part: service
 -- computed: create_index, modify_index
+-- renewed: serial_number, valid_after, valid_before
 create table if not exists leaf_certificates_history (
   target varchar not null, -- name of the target in tidemark.yaml
   service varchar, -- name of the service

@@ -3,6 +3,7 @@
 -- computed: position
 -- source: saved_view_rows
 -- volatile: yes
+-- acted: platform.views view_id
 create table if not exists saved_view_rows_history (
   target varchar not null, -- name of the target in tidemark.yaml
   view_id varchar, -- ID of the view

@@ -1,6 +1,8 @@
 -- grain: one row per target with `flavor: hashicorp` that takes a token
 -- key: target
 -- source: tokens
+-- instance: accessor_id
+-- renewed: expires_at
 create table if not exists tokens_history (
   target varchar not null, -- name of the target in tidemark.yaml
   accessor_id varchar, -- public ID of the token, or of the account that it belongs to

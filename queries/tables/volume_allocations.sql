@@ -4,6 +4,8 @@
 -- volatile: yes
 -- part: namespace
 -- computed: modify_index, modified_at
+-- renewed: task_states
+-- acted: scheduler.volumes volume_id, namespace
 create table if not exists volume_allocations_history (
   target varchar not null, -- name of the target in tidemark.yaml
   volume_id varchar, -- ID of the volume

@@ -2,6 +2,9 @@
 -- key: volume_id, namespace
 -- source: volumes
 -- part: namespace
+-- instance: create_index
+-- renewed: modify_index, modified_at
+-- acted: scheduler.volumes volume_id, namespace
 create table if not exists volumes_history (
   target varchar not null, -- name of the target in tidemark.yaml
   volume_id varchar, -- ID of the volume

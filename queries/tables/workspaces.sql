@@ -1,6 +1,9 @@
 -- grain: one row per workspace of the organization (Explorer view `workspaces`)
 -- key: external_id
 -- source: workspaces
+-- name: workspace_name
+-- place: project_external_id, project_name
+-- renewed: workspace_updated_at
 create table if not exists workspaces_history (
   target varchar not null, -- name of the target in tidemark.yaml
   all_checks_succeeded boolean, -- whether all checks of the workspace succeeded

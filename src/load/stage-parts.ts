@@ -1,7 +1,7 @@
 import { listUnknown, type Manifest, type UnknownPart } from '../landing/store.ts';
 import { LIST_TEXT } from '../warehouse/list-columns.ts';
 import { quoteIdent, quoteLiteral } from '../warehouse/sql-files.ts';
-import { columnList, historyTable, ORDINAL, type Table } from '../warehouse/tables.ts';
+import { columnList, historyTable, ORDINAL, type Table, withoutComputedFields } from '../warehouse/tables.ts';
 
 interface StagedLanding {
   readonly manifest: Manifest;
@@ -76,12 +76,10 @@ interface ComparedTable {
 
 /** The columns whose change makes a version. */
 export function comparedColumns({ columns, computed }: ComparedTable): readonly string[] {
-  const fields = computed.flatMap((name) => (name.startsWith('extra.') ? [name.slice('extra.'.length)] : []));
-  const withoutFields = JSON.stringify(Object.fromEntries(fields.map((name) => [name, null])));
-  const extra = `nullif(if(extra is null, null, json_merge_patch(extra, ${quoteLiteral(withoutFields)}))::varchar, '{}')`;
+  const extra = withoutComputedFields('extra', computed);
   return columns
     .filter(({ name }) => !computed.includes(name))
-    .map(({ name }) => (name === 'extra' && fields.length > 0 ? extra : quoteIdent(name)));
+    .map(({ name }) => (name === 'extra' ? extra : quoteIdent(name)));
 }
 
 /** The columns that a service computes: `refresh_computed` takes them from the stage. */

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { renderChangesView } from './changes.ts';
 import type { Database } from './database.ts';
 import { listColumnStatements } from './list-columns.ts';
 import { quoteIdent, quoteLiteral, type SqlFiles } from './sql-files.ts';
@@ -16,7 +17,8 @@ const SHARED = [
 ] as const;
 /** Rendered for each table that a source fills. */
 const VIEWS = ['current_view', 'as_of_macro', 'previous_macro'] as const;
-const TEMPLATES = [...SHARED, ...VIEWS, 'list_table', 'list_value', 'list_history'] as const;
+const CHANGES = ['changes', 'table_changes', 'list_difference', 'earlier_key', 'earlier_instance'] as const;
+const TEMPLATES = [...SHARED, ...VIEWS, ...CHANGES, 'list_table', 'list_value', 'list_history'] as const;
 
 /**
  * Brings a warehouse to the declared tables: creates tables and columns, and replaces views, macros and comments. Does nothing when the
@@ -38,6 +40,7 @@ export async function migrate(database: Database, files: SqlFiles, tables: Reado
       (table) => viewStatements(files, table),
       all.filter(({ source }) => source),
     )),
+    await renderChangesView(files, all),
     ...(await render((table) => commentStatements(files, table))),
     await files.read('warehouse/schema_digest_clear'),
     fillParams(await files.read('warehouse/schema_digest_set'), { digest }),

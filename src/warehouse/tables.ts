@@ -1,10 +1,24 @@
 import { discoverFiles } from '../core/paths.ts';
-import { parseHeader, quoteIdent, type SqlFiles } from './sql-files.ts';
+import { parseHeader, quoteIdent, quoteLiteral, type SqlFiles } from './sql-files.ts';
 
 export interface Column {
   readonly name: string;
   readonly type: string;
   readonly comment: string;
+}
+
+/** What the header of a table says about the changes of its rows. */
+export interface ChangeRules {
+  /** The column with the name of a row; undefined where rows have none. */
+  readonly name: string | undefined;
+  /** The column that tells two things with one key apart: a row that comes back with another value is another thing. */
+  readonly instance: string | undefined;
+  /** Columns that say where a row belongs, the ID first: a change of the ID is a move. */
+  readonly place: readonly string[];
+  /** Columns that renew themselves, which is no change; `*` for a table whose rows do. */
+  readonly renewed: readonly string[];
+  /** Operations of actions that change its rows, each with the parameters that name a row: `secrets.keys name`. */
+  readonly acted: readonly { readonly operation: string; readonly params: readonly string[] }[];
 }
 
 /** A table as its file in `queries/tables/` declares it. */
@@ -34,6 +48,8 @@ export interface Table {
   readonly members: string | undefined;
   /** Columns, or fields of `extra`, that a service computes from the clock or from a position: a change of them is no version. */
   readonly computed: readonly string[];
+  /** How the view `changes` tells the changes of its rows. */
+  readonly changes: ChangeRules;
   /** Columns of the current view, `target` first and `extra` last if there is one. */
   readonly columns: readonly Column[];
   readonly ddl: string;
@@ -61,8 +77,8 @@ function parseTable(name: string, ddl: string): Table {
     name,
     ddl,
     grain: header.grain ?? '',
-    key: header.key?.split(/,\s*/u) ?? [],
-    identity: header.identity?.split(/,\s*/u) ?? [],
+    key: splitList(header.key),
+    identity: splitList(header.identity),
     loggedAt: header.logged_at,
     isWrittenOnce: header.written_once === 'yes',
     byTarget: header.by_target === 'yes',
@@ -71,8 +87,26 @@ function parseTable(name: string, ddl: string): Table {
     volatile: header.volatile === 'yes',
     part: header.part,
     members: header.members,
-    computed: header.computed?.split(/,\s*/u) ?? [],
+    computed: splitList(header.computed),
+    changes: parseChangeRules(header, columns),
     columns: header.source ? columns.filter((column) => !HISTORY_COLUMNS.has(column.name)) : columns,
+  };
+}
+
+function splitList(text: string | undefined): readonly string[] {
+  return text?.split(/,\s*/u) ?? [];
+}
+
+function parseChangeRules(header: Readonly<Record<string, string>>, columns: readonly Column[]): ChangeRules {
+  return {
+    name: header.name ?? columns.find(({ name }) => name === 'name')?.name,
+    instance: header.instance,
+    place: splitList(header.place),
+    renewed: splitList(header.renewed),
+    acted: (header.acted?.split(/;\s*/u) ?? []).map((entry) => {
+      const [, operation = '', params] = /^(\S+)\s*(.*)$/u.exec(entry) ?? [];
+      return { operation, params: splitList(params) };
+    }),
   };
 }
 
@@ -88,6 +122,14 @@ export function columnList(table: Table, prefix = ''): string {
 export function historyTable(table: Table): string {
   if (!table.source) return table.name;
   return table.members ? `${table.name}_rows` : `${table.name}_history`;
+}
+
+/** SQL for the column `extra` without the fields that a service computes. */
+export function withoutComputedFields(extra: string, computed: readonly string[]): string {
+  const fields = computed.flatMap((name) => (name.startsWith('extra.') ? [name.slice('extra.'.length)] : []));
+  if (fields.length === 0) return extra;
+  const without = JSON.stringify(Object.fromEntries(fields.map((name) => [name, null])));
+  return `nullif(if(${extra} is null, null, json_merge_patch(${extra}, ${quoteLiteral(without)}))::varchar, '{}')`;
 }
 
 /** The tables that a source fills, its main table first. */

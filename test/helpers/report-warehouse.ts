@@ -5,6 +5,7 @@ import { summarizePlaybooks } from '../../src/act/registry.ts';
 import { thresholds } from '../../src/config/schema.ts';
 import type { Log } from '../../src/core/log.ts';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
+import type { UnknownPart } from '../../src/landing/store.ts';
 import { type RenderOptions, type ReportData, readReportData } from '../../src/tell/reports/index.ts';
 import type { Database } from '../../src/warehouse/database.ts';
 import { createSqlFiles, quoteIdent, quoteLiteral, type SqlFiles } from '../../src/warehouse/sql-files.ts';
@@ -120,13 +121,15 @@ function keepDatasets(data: ReportData, datasets: readonly string[]): ReportData
   return Object.fromEntries(Object.entries(data).filter(([name]) => kept.has(name))) as unknown as ReportData;
 }
 
-async function fill(
+/** Loads the rows of a table that a pull returned. @param unknown parts that it could not list */
+export async function fill(
   database: Database,
   files: SqlFiles,
   table: Table,
   rows: readonly Fields[],
   target: string,
   asOf: string,
+  unknown: readonly UnknownPart[] = [],
 ): Promise<void> {
   if (rows.length === 0 && !(await hasRows(database, table, target))) return;
   await createStage(database, table);
@@ -136,7 +139,7 @@ async function fill(
   await database.run(
     `insert into stage_${table.name} by name select ${columns} from (select unnest(from_json(${quoteLiteral(json)}, ${quoteLiteral(JSON.stringify([shape]))})) as entry)`,
   );
-  await mergeFilledStage(database, files, table, { target, asOf });
+  await mergeFilledStage(database, files, table, { target, asOf, unknown });
 }
 
 async function recordRun(database: Database, runId: string, asOf: string, target: string): Promise<void> {

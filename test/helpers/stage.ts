@@ -1,4 +1,4 @@
-import type { Manifest } from '../../src/landing/store.ts';
+import type { Manifest, UnknownPart } from '../../src/landing/store.ts';
 import { dropStages, merge } from '../../src/load/merge.ts';
 import { type Changes, compareStage, type Destination, type Facts, type Landed } from '../../src/load/stage.ts';
 import type { Database } from '../../src/warehouse/database.ts';
@@ -26,14 +26,24 @@ export async function mergeFilledStage(
   database: Database,
   files: SqlFiles,
   table: Table,
-  { target, ...options }: { readonly target: string; readonly asOf: string; readonly listBytes?: number },
+  {
+    target,
+    unknown = [],
+    ...options
+  }: {
+    readonly target: string;
+    readonly asOf: string;
+    readonly listBytes?: number;
+    /** Parts that could not be listed. */
+    readonly unknown?: readonly UnknownPart[];
+  },
 ): Promise<Changes> {
   if (table.members) {
     const list = quoteIdent(table.members);
     await database.run(`update stage_${table.name} set ${LIST_TEXT} = ${list}, ${list} = md5(${list})`);
   }
   const to: Destination = { database, files, tables: new Map([[table.name, table]]) };
-  const landed: Landed = { manifest: { target } as Manifest, directory: '', acceptDrop: true };
+  const landed: Landed = { manifest: { target, unknown_parts: unknown } as Manifest, directory: '', acceptDrop: true };
   const filled = await compareStage(to, table, new Map([[landed, { landed: 0, error: undefined }]]));
   await merge(to, [filled], { accepted: new Set([landed]), ...options, record: 'select 1;' });
   await dropStages(to, [filled]);

@@ -1,0 +1,57 @@
+-- The changes of the rows of one table: `n` are versions that begin, `o` those that end. `new`, `gone` and `back` are one row; another
+-- change is one row per column. What a source has when it first answers is no change: nothing is known of the time before.
+-- {{begins}}, {{ends}}: which versions `n` and `o` count; {{meets}}: which `o` an `n` follows; {{differs}}: which of these pairs may differ;
+-- {{knownBefore}}, {{heldBefore}}: whether a pull `p`, or a version `e`, was before `n`; {{endedAt}}: when `o` ended;
+-- {{lists}}: the difference of the lists of `o` and `n`; {{sameKey}}, {{sameThing}}: whether `o` and `n` have one key, and are one thing;
+-- {{key}}, {{name}}, {{columns}}, {{instance}}: of `n`; {{oldKey}}, {{oldName}}: of `o`; {{earlierInstance}}, {{earlierKey}}: the last other
+-- thing that had its key, or its name
+select "at", target, {{label}} as "table", key, name, item.change, item."column", item.old, item."new"
+from (
+  select "at", target, key, name, unnest(list_filter(items, lambda item: item.old is distinct from item."new")) as item
+  from (
+    select n.valid_from as "at", n.target, {{key}} as key, {{name}} as name, {{columns}} as items
+    from {{history}} as n
+    join {{history}} as o on {{sameKey}} and {{sameThing}} and {{meets}}
+    {{lists}}
+    where {{begins}} and {{ends}} and {{differs}}
+  ) as pairs
+) as changed
+union all
+select
+  "at",
+  target,
+  {{label}},
+  key,
+  name,
+  if(was_held, 'back', 'new'),
+  null,
+  if(was_held, null, coalesce(earlier_instance, earlier_key)),
+  case
+    when was_held then null
+    when earlier_instance is not null then instance
+    when earlier_key is not null then key
+  end,
+from (
+  select
+    n.valid_from as "at",
+    n.target,
+    {{key}} as key,
+    {{name}} as name,
+    exists (from {{history}} as e where {{sameAsHeld}} and {{heldBefore}}) as was_held,
+    {{instance}} as instance,
+    {{earlierInstance}} as earlier_instance,
+    {{earlierKey}} as earlier_key,
+  from {{history}} as n
+  anti join (from {{history}} as o where {{ends}}) as o on {{sameKey}} and {{sameThing}} and {{meets}}
+  where
+    {{begins}}
+    and exists (
+      from pulls as p
+      where p.target = n.target and p.source = {{source}} and p.status in ('complete', 'partial') and {{knownBefore}} and {{isPartKnown}}
+    )
+) as appeared
+union all
+select {{endedAt}}, o.target, {{label}}, {{oldKey}}, {{oldName}}, 'gone', null, null, null
+from {{history}} as o
+anti join (from {{history}} as n where {{begins}}) as n on {{sameKey}} and {{sameThing}} and {{meets}}
+where {{ends}}

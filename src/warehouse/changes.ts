@@ -1,0 +1,160 @@
+import { sameKey } from './list-columns.ts';
+import { quoteIdent, quoteLiteral, type SqlFiles } from './sql-files.ts';
+import { type Column, historyTable, type Table, withoutComputedFields } from './tables.ts';
+
+/** Which versions are compared: of a row `n` with the version `o` before it, and with earlier versions `e` and pulls `p`. */
+type Comparison = Readonly<
+  Record<'begins' | 'ends' | 'meets' | 'differs' | 'knownBefore' | 'heldBefore' | 'endedAt', string>
+>;
+
+/** Each version with the one that it follows. */
+const SUCCESSIVE: Comparison = {
+  begins: 'true',
+  ends: 'o.valid_to is not null',
+  meets: 'o.valid_to = n.valid_from',
+  differs: 'true',
+  knownBefore: 'p.as_of < n.valid_from',
+  heldBefore: 'e.valid_from < n.valid_from',
+  endedAt: 'o.valid_to',
+};
+
+/** The versions at one time with those at another. @param from SQL, as `to` */
+function between(table: Table, from: string, to: string): Comparison {
+  const validAt = (row: string, time: string) =>
+    `${row}.valid_from <= ${time} and (${row}.valid_to is null or ${row}.valid_to > ${time})`;
+  return {
+    begins: validAt('n', to),
+    ends: validAt('o', from),
+    meets: 'true',
+    differs: `n.valid_from > ${from}`,
+    knownBefore: `p.as_of <= ${from}`,
+    heldBefore: `e.valid_from <= ${from}`,
+    endedAt: `(select max(e.valid_to) from ${historyTable(table)} as e where ${sameKey(table, 'e', 'o')} and e.valid_to <= ${to})`,
+  };
+}
+
+/** The view `changes`: over the history of every table that does not renew itself. */
+export function renderChangesView(files: SqlFiles, tables: readonly Table[]): Promise<string> {
+  return renderUnion(files, tables, () => SUCCESSIVE, 'changes');
+}
+
+/** A query with the net difference of two times, as rows of `changes`: `at` is when a row came to be as it is at the later one. */
+export function renderDifference(files: SqlFiles, tables: readonly Table[], from: Date, to: Date): Promise<string> {
+  const time = (date: Date) => `${quoteLiteral(date.toISOString())}::timestamptz`;
+  return renderUnion(files, tables, (table) => between(table, time(from), time(to)), 'difference');
+}
+
+async function renderUnion(
+  files: SqlFiles,
+  tables: readonly Table[],
+  compare: (table: Table) => Comparison,
+  name: 'changes' | 'difference',
+): Promise<string> {
+  const told = tables.filter(({ source, changes }) => source && !changes.renewed.includes('*'));
+  const queries = await Promise.all(told.map((table) => renderTable(files, table, compare)));
+  return files.render(`warehouse/${name}`, { changes: queries.join('\nunion all\n') });
+}
+
+async function renderTable(files: SqlFiles, table: Table, compare: (table: Table) => Comparison): Promise<string> {
+  const { instance } = table.changes;
+  const history = quoteIdent(historyTable(table));
+  return files.render('warehouse/table_changes', {
+    ...compare(table),
+    history,
+    label: quoteLiteral(table.name),
+    source: quoteLiteral(table.source ?? ''),
+    sameKey: sameKey(table, 'o', 'n'),
+    sameThing: isSameThing(table, 'o'),
+    sameAsHeld: `${sameKey(table, 'e', 'n')} and ${isSameThing(table, 'e')}`,
+    key: keyText(table, 'n'),
+    oldKey: keyText(table, 'o'),
+    name: nameText(table, 'n'),
+    oldName: nameText(table, 'o'),
+    instance: instance ? `n.${quoteIdent(instance)}::varchar` : 'null::varchar',
+    earlierInstance: await renderEarlierInstance(files, table, history),
+    earlierKey: await renderEarlierKey(files, table, history),
+    isPartKnown: isPartKnown(table),
+    columns: renderColumns(table),
+    lists: table.members ? await files.render('warehouse/list_difference', { table: table.name, sameKey: sameKey(table, 'member', 'n') }) : '',
+  });
+}
+
+/** A row that does not tell what it is may be the same thing. */
+function isSameThing({ changes: { instance } }: Table, row: string): string {
+  return instance ? `coalesce(${row}.${quoteIdent(instance)} = n.${quoteIdent(instance)}, true)` : 'true';
+}
+
+/** `default/db`: the columns of the key, that of the part first. */
+function keyText({ key, part }: Table, row: string): string {
+  const columns = [...key.filter((name) => name === part), ...key.filter((name) => name !== part)];
+  return `concat_ws('/', ${columns.map((name) => `${row}.${quoteIdent(name)}`).join(', ')})`;
+}
+
+function nameText({ changes: { name } }: Table, row: string): string {
+  return name ? `${row}.${quoteIdent(name)}` : 'null::varchar';
+}
+
+async function renderEarlierInstance(files: SqlFiles, table: Table, history: string): Promise<string> {
+  const { instance } = table.changes;
+  if (!instance) return 'null::varchar';
+  return files.render('warehouse/earlier_instance', {
+    history,
+    instance: `f.${quoteIdent(instance)}::varchar`,
+    isSelf: sameKey(table, 'f', 'n'),
+    isOther: `not ${isSameThing(table, 'f')}`,
+  });
+}
+
+/** A name that is part of the key tells nothing that the key does not. */
+async function renderEarlierKey(files: SqlFiles, table: Table, history: string): Promise<string> {
+  const { name } = table.changes;
+  if (!name || table.key.includes(name)) return 'null::varchar';
+  return files.render('warehouse/earlier_key', {
+    history,
+    key: keyText(table, 'f'),
+    name: nameText(table, 'f'),
+    ownName: nameText(table, 'n'),
+    isSelf: sameKey(table, 'f', 'n'),
+    sameKey: sameKey(table, 'f', 'g'),
+  });
+}
+
+/** Whether the pull `p` could list the part that `n` belongs to. */
+function isPartKnown({ part }: Table): string {
+  if (!part) return 'true';
+  const unknown = `from_json(p.unknown_parts, '[{"column": "varchar", "value": "varchar"}]')`;
+  const ofColumn = `list_filter(${unknown}, lambda part: part."column" = ${quoteLiteral(part)})`;
+  const values = `list_transform(${ofColumn}, lambda part: coalesce(part.value, ''))`;
+  return `not coalesce(list_contains(${values}, coalesce(n.${quoteIdent(part)}, '')), false)`;
+}
+
+/** A list with each column that can change: its name, what a change of it is, and its text in both versions. */
+function renderColumns(table: Table): string {
+  const { changes, columns, computed, key } = table;
+  const left = new Set(['target', ...key, ...computed, ...changes.renewed]);
+  const items = columns
+    .filter(({ name }) => !left.has(name))
+    .map((column) => {
+      const [old, current] = columnTexts(table, column);
+      const parts = [`'column': ${quoteLiteral(column.name)}`, `'old': ${old}`, `'new': ${current}`];
+      return `{'change': ${changeOf(table, column)}, ${parts.join(', ')}}`;
+    });
+  return `[${items.join(',\n')}]`;
+}
+
+function changeOf({ changes: { name, place } }: Table, column: Column): string {
+  const isOther = (of: string) => `o.${quoteIdent(of)} <> n.${quoteIdent(of)}`;
+  const [id] = place;
+  if (column.name === name) return `if(${isOther(name)}, 'renamed', 'changed')`;
+  return id && place.includes(column.name) ? `if(${isOther(id)}, 'moved', 'changed')` : `'changed'`;
+}
+
+function columnTexts({ members, computed }: Table, { name, type }: Column): readonly [old: string, current: string] {
+  if (name === members) return ['to_json(lists."left")::varchar', 'to_json(lists.arrived)::varchar'];
+  const text = (value: string) => {
+    if (name === 'extra') return `${withoutComputedFields(value, computed)}::varchar`;
+    if (type === 'timestamptz') return `replace(strftime(timezone('UTC', ${value}), '%Y-%m-%dT%H:%M:%S.%fZ'), '.000000Z', 'Z')`;
+    return type.endsWith('[]') ? `to_json(${value})::varchar` : `${value}::varchar`;
+  };
+  return [text(`o.${quoteIdent(name)}`), text(`n.${quoteIdent(name)}`)];
+}
