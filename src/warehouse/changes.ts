@@ -75,7 +75,9 @@ async function renderTable(files: SqlFiles, table: Table, compare: (table: Table
     earlierKey: await renderEarlierKey(files, table, history),
     isPartKnown: isPartKnown(table),
     columns: renderColumns(table),
-    lists: table.members ? await files.render('warehouse/list_difference', { table: table.name, sameKey: sameKey(table, 'member', 'n') }) : '',
+    lists: table.members
+      ? await files.render('warehouse/list_difference', { table: table.name, sameKey: sameKey(table, 'member', 'n') })
+      : '',
   });
 }
 
@@ -153,7 +155,8 @@ function columnTexts({ members, computed }: Table, { name, type }: Column): read
   if (name === members) return ['to_json(lists."left")::varchar', 'to_json(lists.arrived)::varchar'];
   const text = (value: string) => {
     if (name === 'extra') return `${withoutComputedFields(value, computed)}::varchar`;
-    if (type === 'timestamptz') return `replace(strftime(timezone('UTC', ${value}), '%Y-%m-%dT%H:%M:%S.%fZ'), '.000000Z', 'Z')`;
+    if (type === 'timestamptz')
+      return `replace(strftime(timezone('UTC', ${value}), '%Y-%m-%dT%H:%M:%S.%fZ'), '.000000Z', 'Z')`;
     return type.endsWith('[]') ? `to_json(${value})::varchar` : `${value}::varchar`;
   };
   return [text(`o.${quoteIdent(name)}`), text(`n.${quoteIdent(name)}`)];

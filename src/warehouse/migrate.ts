@@ -17,8 +17,7 @@ const SHARED = [
 ] as const;
 /** Rendered for each table that a source fills. */
 const VIEWS = ['current_view', 'as_of_macro', 'previous_macro'] as const;
-const CHANGES = ['changes', 'table_changes', 'list_difference', 'earlier_key', 'earlier_instance'] as const;
-const TEMPLATES = [...SHARED, ...VIEWS, ...CHANGES, 'list_table', 'list_value', 'list_history'] as const;
+const TEMPLATES = [...SHARED, ...VIEWS, 'list_table', 'list_value', 'list_history'] as const;
 
 /**
  * Brings a warehouse to the declared tables: creates tables and columns, and replaces views, macros and comments. Does nothing when the
@@ -54,6 +53,7 @@ async function computeSchemaDigest(files: SqlFiles, tables: ReadonlyMap<string, 
   const hash = createHash('sha256');
   for (const table of tables.values()) hash.update(table.ddl);
   for (const name of TEMPLATES) hash.update(await files.read(`warehouse/${name}`));
+  hash.update(await renderChangesView(files, [...tables.values()]));
   return hash.digest('hex');
 }
 

@@ -12,8 +12,16 @@ import { type Cleanup, tempFolder } from './temp.ts';
 const sorted = (rows: readonly unknown[]) => rows.map((row) => JSON.stringify(row)).sort();
 
 /** The order of the fields is that of the truth. */
-const toTold = ({ at, table, key, name, change, column, old, new: current }: Row) =>
-  ({ at, table, key, name, change, column, old, new: current });
+const toTold = ({ at, table, key, name, change, column, old, new: current }: Row) => ({
+  at,
+  table,
+  key,
+  name,
+  change,
+  column,
+  old,
+  new: current,
+});
 
 /** Lets nights pass, and compares `T_at`, `changes` and the difference of two nights with a plain map. */
 export async function expectNights(nights: number, seed: number, cleanup: Cleanup): Promise<void> {
@@ -33,7 +41,9 @@ export async function expectNights(nights: number, seed: number, cleanup: Cleanu
   for (const [from, to] of pairs(nights)) {
     const sql = await renderDifference(files, [...tables.values()], new Date(nightTime(from)), new Date(nightTime(to)));
     const difference = (await database.script(sql)).map(toTold);
-    expect(sorted(difference), `difference of nights ${from} and ${to}, seed ${seed}`).toEqual(sorted(model.difference(from, to)));
+    expect(sorted(difference), `difference of nights ${from} and ${to}, seed ${seed}`).toEqual(
+      sorted(model.difference(from, to)),
+    );
   }
   for (const truth of model.truths) {
     const { name, columns, computed, changes } = truth.table;
@@ -49,13 +59,19 @@ export async function expectNights(nights: number, seed: number, cleanup: Cleanu
 
 function pairs(nights: number): readonly (readonly [number, number])[] {
   const half = Math.ceil(nights / 2);
-  return [[1, nights], [half, nights], [Math.max(1, half - 2), half], [nights - 1, nights]];
+  return [
+    [1, nights],
+    [half, nights],
+    [Math.max(1, half - 2), half],
+    [nights - 1, nights],
+  ];
 }
 
 function asText(name: string, type: string, computed: readonly string[]): string {
   const column = quoteIdent(name);
   if (name === 'extra' && computed.includes('extra.DaysRemaining'))
     return `regexp_replace(extra::varchar, ',"DaysRemaining":\\d+', '') as extra`;
-  if (type === 'timestamptz') return `replace(strftime(timezone('UTC', ${column}), '%Y-%m-%dT%H:%M:%S.%fZ'), '.000000Z', 'Z') as ${column}`;
+  if (type === 'timestamptz')
+    return `replace(strftime(timezone('UTC', ${column}), '%Y-%m-%dT%H:%M:%S.%fZ'), '.000000Z', 'Z') as ${column}`;
   return `${type.endsWith('[]') ? `to_json(${column})` : column}::varchar as ${column}`;
 }

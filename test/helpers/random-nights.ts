@@ -44,7 +44,7 @@ const FIRST_MS = Date.parse('2026-01-01T02:15:00Z');
 export const nightTime = (night: number) => new Date(FIRST_MS + night * 86_400_000).toISOString();
 const iso = (night: number) => nightTime(night).replace('.000Z', 'Z');
 
-const TEXTS = [null, 'a', 'b', 'zwölf 名前 🙂', 'line\nbreak', "it's \"quoted\"", 'path/to; --'];
+const TEXTS = [null, 'a', 'b', 'zwölf 名前 🙂', 'line\nbreak', 'it\'s "quoted"', 'path/to; --'];
 const NAMES = ['blue', 'green', 'grün', null];
 const TIMES = [null, '2025-05-01T00:00:00Z', '2026-03-04T05:06:07.890123Z'];
 const JSONS = [null, '{"a":1}', '{"ü":["x",null]}', '[1,2]'];
@@ -81,7 +81,11 @@ export class RandomNights {
     for (const [index, source] of sources.entries()) if (index < killedAfter) await this.#pullSource(source);
     await this.database.run(
       `insert into runs values ($id, '${TARGET}', 'nightly', $status, $at::timestamptz, $at::timestamptz)`,
-      { id: `run-${this.night}`, status: killedAfter < sources.length ? 'interrupted' : 'complete', at: nightTime(this.night) },
+      {
+        id: `run-${this.night}`,
+        status: killedAfter < sources.length ? 'interrupted' : 'complete',
+        at: nightTime(this.night),
+      },
     );
   }
 
@@ -106,13 +110,20 @@ export class RandomNights {
     return this.database.run(
       `insert into pulls (run_id, target, source, status, started_at, as_of, unknown_parts)
        values ($id, '${TARGET}', $source, $status, $at::timestamptz, $at::timestamptz, $unknown::json)`,
-      { id: `run-${this.night}`, source, status, at: nightTime(this.night), unknown: unknown.length > 0 ? JSON.stringify(unknown) : null },
+      {
+        id: `run-${this.night}`,
+        source,
+        status,
+        at: nightTime(this.night),
+        unknown: unknown.length > 0 ? JSON.stringify(unknown) : null,
+      },
     );
   }
 
   async #loadTable(table: Table, unknown: readonly UnknownPart[]): Promise<void> {
     const truth = this.#truths.get(table.name) as Truth;
-    const isUnknown = (row: Pulled) => unknown.some(({ column, value }) => column === table.part && row[column] === value);
+    const isUnknown = (row: Pulled) =>
+      unknown.some(({ column, value }) => column === table.part && row[column] === value);
     const rows = new Map<string, Pulled>();
     for (const row of this.#nextRows(truth)) if (!isUnknown(row)) rows.set(keyOf(table, row), row);
     const sent = [...rows.values()].map((row) => withJson(table, row));
@@ -140,15 +151,23 @@ export class RandomNights {
       if (fate < 0.55) yield row;
       else if (fate < 0.65) yield { ...row, ...this.#values(table, (column) => column.name === name) };
       else if (fate < 0.75) yield { ...row, ...this.#values(table, (column) => place.includes(column.name)) };
-      else yield { ...row, ...this.#values(table, (column) => column.name !== table.changes.instance && this.#chance(0.3)) };
+      else
+        yield {
+          ...row,
+          ...this.#values(table, (column) => column.name !== table.changes.instance && this.#chance(0.3)),
+        };
     }
     if (table.key.includes('target') && current.size > 0 && this.#chance(0.7)) return;
-    for (let made = this.#below(3); made > 0; made--) yield { ...this.#values(table, () => true), ...this.#newKey(table) };
+    for (let made = this.#below(3); made > 0; made--)
+      yield { ...this.#values(table, () => true), ...this.#newKey(table) };
   }
 
   #newKey({ key, part, columns }: Table): Pulled {
     return Object.fromEntries(
-      key.map((name, index) => [name, this.#keyValue(columns.find((column) => column.name === name)!, index === 0 || name === part)]),
+      key.map((name, index) => [
+        name,
+        this.#keyValue(columns.find((column) => column.name === name)!, index === 0 || name === part),
+      ]),
     );
   }
 
@@ -169,7 +188,8 @@ export class RandomNights {
     if (name === 'is_ambiguous') return null;
     if (name === table.members) return this.#members();
     if (name === 'extra') return this.#pick([null, `{"x":1,"DaysRemaining":${this.#below(90)}}`, '{"x":"ü"}']);
-    if (name === table.changes.name || name === table.changes.instance) return type === 'varchar' ? this.#pick(NAMES) : this.#pick([1, 2, null]);
+    if (name === table.changes.name || name === table.changes.instance)
+      return type === 'varchar' ? this.#pick(NAMES) : this.#pick([1, 2, null]);
     if (type === 'varchar') return this.#pick(TEXTS);
     if (type === 'boolean') return this.#pick([true, false, null]);
     if (type === 'timestamptz') return this.#pick(TIMES);
@@ -180,7 +200,12 @@ export class RandomNights {
 
   #members(): string | null {
     const shuffled = MEMBERS.map((member) => [this.#random(), member] as const).sort(([a], [b]) => a - b);
-    return shuffled.slice(0, this.#below(MEMBERS.length + 1)).map(([, member]) => member).join(', ') || null;
+    return (
+      shuffled
+        .slice(0, this.#below(MEMBERS.length + 1))
+        .map(([, member]) => member)
+        .join(', ') || null
+    );
   }
 
   #pick<T>(list: readonly T[]): T {
@@ -213,7 +238,9 @@ export class RandomNights {
   #compare(truth: Truth, from: number, to: number): readonly Told[] {
     const { table, versions } = truth;
     if (table.changes.renewed.includes('*')) return [];
-    const held = new Map(versions.filter((version) => isValidAt(version, from)).map((version) => [keyOf(table, version.row), version]));
+    const held = new Map(
+      versions.filter((version) => isValidAt(version, from)).map((version) => [keyOf(table, version.row), version]),
+    );
     const present = versions.filter((version) => isValidAt(version, to));
     const kept = new Set<Version>();
     const told = present.flatMap((version): readonly Told[] => {
@@ -228,7 +255,8 @@ export class RandomNights {
 
   #tellAppeared({ table, versions }: Truth, version: Version, from: number): readonly Told[] {
     const answers = this.#answers.get(String(table.source)) ?? [];
-    const isKnown = ({ night, unknown }: Answer) => night <= from && !(table.part && unknown.has(version.row[table.part]));
+    const isKnown = ({ night, unknown }: Answer) =>
+      night <= from && !(table.part && unknown.has(version.row[table.part]));
     if (!answers.some(isKnown)) return [];
     const key = keyOf(table, version.row);
     const own = versions.filter(({ row }) => keyOf(table, row) === key);
@@ -246,7 +274,9 @@ export class RandomNights {
     const thing = lastOf(things, ({ row }) => String(row[instance ?? '']));
     if (thing) return { old: thing, new: String(version.row[instance ?? '']) };
     if (!name || table.key.includes(name) || version.row[name] === null) return {};
-    const present = new Set(versions.filter((held) => isValidAt(held, version.from)).map(({ row }) => keyOf(table, row)));
+    const present = new Set(
+      versions.filter((held) => isValidAt(held, version.from)).map(({ row }) => keyOf(table, row)),
+    );
     const namesakes = ended.filter(
       ({ row }) => row[name] === version.row[name] && keyOf(table, row) !== key && !present.has(keyOf(table, row)),
     );
@@ -258,7 +288,8 @@ export class RandomNights {
 /** The row as a service sends it: JSON as values. */
 function withJson({ columns }: Table, row: Pulled): Pulled {
   const isJson = new Set(columns.filter(({ type }) => type === 'json').map(({ name }) => name));
-  const value = (name: string, text: unknown) => (isJson.has(name) && typeof text === 'string' ? JSON.parse(text) : text);
+  const value = (name: string, text: unknown) =>
+    isJson.has(name) && typeof text === 'string' ? JSON.parse(text) : text;
   return Object.fromEntries(Object.entries(row).map(([name, text]) => [name, value(name, text)]));
 }
 
@@ -272,7 +303,8 @@ function lastOf(versions: readonly Version[], toText: (version: Version) => stri
 function tellColumns(table: Table, before: Version, after: Version): readonly Told[] {
   const [old, current] = [withTexts(table, before.row), withTexts(table, after.row)];
   return [...Object.keys(current)].flatMap((column) => {
-    if (table.key.includes(column) || table.changes.renewed.includes(column) || old[column] === current[column]) return [];
+    if (table.key.includes(column) || table.changes.renewed.includes(column) || old[column] === current[column])
+      return [];
     const texts =
       column === table.members
         ? tellMembers(old[column] as string | null, current[column] as string | null)

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
+import { operations } from '../../src/services/index.ts';
 import { renderRuleMacros } from '../../src/tell/findings/run-rules.ts';
 import { selectSubjects } from '../../src/tell/reports/subjects.ts';
 import { type Database, openDatabase } from '../../src/warehouse/database.ts';
@@ -139,6 +140,26 @@ test('every table declares its grain, and its key where a source fills it', asyn
   });
   expect(failing).toEqual([]);
 });
+
+test('what a table declares about its changes names its columns', async () => {
+  const failing = await failingFiles(tableFiles, (file) => {
+    const { columns, changes } = tableIn(file);
+    const { name, instance, place, renewed } = changes;
+    const known = new Set(['*', ...columns.map((column) => column.name)]);
+    const named = [name, instance, ...place, ...renewed].flatMap((column) => column ?? []);
+    const unknown = named.filter((column) => !known.has(column));
+    assert(unknown.length === 0, `${unknown.join(', ')} is no column`);
+    const wrong = changes.acted.filter(({ operation, params }) => !isOperation(operation, params));
+    assert(wrong.length === 0, `no operations with these parameters: ${JSON.stringify(wrong)}`);
+  });
+  expect(failing).toEqual([]);
+});
+
+/** Whether operations begin with the name, and one of them has each parameter. */
+function isOperation(name: string, params: readonly string[]): boolean {
+  const found = [...operations.values()].filter((operation) => operation.name.startsWith(`${name}.`));
+  return found.length > 0 && params.every((param) => found.some((operation) => param in operation.params));
+}
 
 test('every column has a type and a comment', async () => {
   const failing = await failingFiles(tableFiles, (name) => {
