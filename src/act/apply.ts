@@ -9,6 +9,7 @@ import { acquireLock, type Lock, LockError } from '../warehouse/lock.ts';
 import { type Abort, type ApplyResult, ApplyState, isFailure } from './apply-state.ts';
 import type { ActionDefinition, Playbook } from './define.ts';
 import type { ActionResult } from './execute-action.ts';
+import { findEntry } from './ledger.ts';
 import { assertAfterLedger, Ledger } from './ledger-file.ts';
 import { copyLedger, readLedger } from './ledger-table.ts';
 import type { Action, Plan } from './plan-file.ts';
@@ -66,9 +67,9 @@ async function applyLocked(given: Plan, options: ApplyOptions, published: Publis
 
 /** The result of a plan whose actions all have a final outcome; undefined while one is left to do. */
 export async function findFinishedResult({ plan_id, actions }: Plan, config: Config): Promise<ApplyResult | undefined> {
-  const entries = (await readLedger(config)).filter(({ row }) => row.plan_id === plan_id);
+  const entries = await readLedger(config);
   const rows = actions.flatMap(({ action_id }) => {
-    const entry = entries.find(({ row }) => row.action_id === action_id);
+    const entry = findEntry(entries, { plan_id, action_id });
     return entry && !entry.isOpen && !isFailure(entry.row) ? [entry.row] : [];
   });
   return actions.length > 0 && rows.length === actions.length ? { plan_id, rows, stopped: null } : undefined;

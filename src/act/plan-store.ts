@@ -6,7 +6,7 @@ import { DAY_MS, HOUR_MS } from '../core/clock.ts';
 import { errorMessage, TidemarkError } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import { parseRunStart } from '../landing/store.ts';
-import { isUnsettled, type LedgerEntry } from './ledger.ts';
+import { findEntry, isUnsettled, type LedgerEntry } from './ledger.ts';
 import { readLedger } from './ledger-table.ts';
 import { type Plan, readPlan, writePlan } from './plan-file.ts';
 
@@ -139,7 +139,7 @@ function isUnfinished(plan: Plan, entries: readonly LedgerEntry[], { approvedBy,
   // One of version 0.1 names no installation, and cannot be applied any more.
   if (plan.targets === null || now.getTime() >= Date.parse(plan.expires_at)) return false;
   return plan.actions.some(({ action_id }) => {
-    const entry = entries.find(({ row }) => row.plan_id === plan.plan_id && row.action_id === action_id);
-    return entry === undefined || entry.isOpen || entry.row.status === 'failed' || entry.row.status === 'unconfirmed';
+    const entry = findEntry(entries, { plan_id: plan.plan_id, action_id });
+    return entry === undefined || isUnsettled(entry) || (!entry.isOpen && entry.row.status === 'failed');
   });
 }

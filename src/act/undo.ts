@@ -2,7 +2,7 @@ import type { Config } from '../config/config.ts';
 import type { WorkContext } from '../core/context.ts';
 import { formatError, TidemarkError } from '../core/errors.ts';
 import type { ActionDefinition, Playbook } from './define.ts';
-import { type ActionOutcome, isUnsettled, type LedgerEntry } from './ledger.ts';
+import { type ActionKey, type ActionOutcome, findEntry, isUnsettled, type LedgerEntry } from './ledger.ts';
 import { assertAfterLedger } from './ledger-file.ts';
 import { readLedger } from './ledger-table.ts';
 import { observeAction } from './observe-action.ts';
@@ -47,26 +47,17 @@ export async function createUndoPlan(plan: Plan, options: UndoOptions): Promise<
   const definitions = resolveDefinitions(plan, playbooks);
   const actions: NewAction[] = [];
   try {
+    const deps = { config, context, plan, remote, published, entries };
     for (const { action, outcome } of applied) {
       const definition = definitions.get(action) as ActionDefinition;
-      const deps = { config, context, plan, remote, published, entries };
       const planned = await planUndo(action, definition, outcome, deps);
       if (typeof planned === 'string') skipped.push({ finding_id: action.finding_id, reason: planned });
       else actions.push(planned);
     }
     if (actions.length === 0) throw nothingToUndo(plan, skipped);
     const { plan_id: undoes, warehouse_id: warehouseId, run_id: runId } = plan;
-    const origin = {
-      config,
-      remote,
-      now: context.clock.now(),
-      how: 'tidemark playbook undo',
-      warehouseId,
-      runId,
-      undoes,
-      acceptDays,
-    };
-    return await buildPlan(playbook, { actions, skipped }, origin);
+    const origin = { config, remote, now: context.clock.now(), how: 'tidemark playbook undo', warehouseId, runId };
+    return await buildPlan(playbook, { actions, skipped }, { ...origin, undoes, acceptDays });
   } finally {
     published.close();
     await remote.close();
@@ -133,10 +124,7 @@ async function planUndo(
   if (typeof planned === 'string') return `${action.summary}: ${planned}`;
   const restoring = { action: undo.action, inputs: planned.inputs, summary: planned.summary };
   const built = buildAction(restoring, toCandidates(action), target, { isUndo: true });
-  const ledger = {
-    entry: (key: { plan_id: string; action_id: string }) => findEntry(entries, key),
-    entries: () => entries,
-  };
+  const ledger = { entry: (key: ActionKey) => findEntry(entries, key), entries: () => entries };
   try {
     const numbered = { action_id: action.action_id, ...built };
     const { precondition } = await observeAction({ plan, remote, published, ledger }, numbered, undo.action);
@@ -153,10 +141,6 @@ function hasField(value: unknown, path: string): boolean {
     .split('.')
     .reduce<unknown>((object, name) => (object as Readonly<Record<string, unknown>> | null | undefined)?.[name], value);
   return found !== undefined;
-}
-
-function findEntry(entries: readonly LedgerEntry[], key: { readonly plan_id: string; readonly action_id: string }) {
-  return entries.find(({ row }) => row.plan_id === key.plan_id && row.action_id === key.action_id);
 }
 
 /** The findings of an action, as far as a plan shows them. */

@@ -109,7 +109,7 @@ const route = z.strictObject({
 });
 
 const mail = z.strictObject({
-  smtp: nonEmpty,
+  smtp: nonEmpty.refine((text) => parseSmtpUrl(text) !== undefined, SMTP_ERROR),
   from: mailbox,
   routes: z.array(route).default([]),
   caFile: nonEmpty.optional().describe('certificate authorities of the mail server, in addition to those of Node'),
@@ -131,7 +131,13 @@ export const thresholds = z.strictObject({
 export const configSchema = z.strictObject({
   data: nonEmpty.default('./data'),
   output: nonEmpty.default('./out'),
-  lake: nonEmpty.optional().describe('folder or s3://BUCKET/PREFIX of Delta tables that each run is published to'),
+  lake: nonEmpty
+    .refine(
+      (text) => !isLakeAddress(text) || parseS3Address(text) !== undefined,
+      'must be a folder or s3://BUCKET/PREFIX',
+    )
+    .optional()
+    .describe('folder or s3://BUCKET/PREFIX of Delta tables that each run is published to'),
   targets: z.array(target, 'must be a list of targets').min(1, 'must name at least one target'),
   mail: mail.optional(),
   landingDays: positive.default(14),
@@ -187,18 +193,11 @@ export function validateConfig(document: unknown): readonly ValidationIssue[] {
   return [
     ...targets.flatMap(validateTarget),
     ...findDuplicateNames(targets),
-    ...validateLake(document.lake),
-    ...validateMail(document.mail),
     ...validateApprovers(
       document.approvers,
       targets.map(({ name }) => name),
     ),
   ];
-}
-
-function validateLake(lake: unknown): ValidationIssue[] {
-  if (typeof lake !== 'string' || !isLakeAddress(lake) || parseS3Address(lake)) return [];
-  return [{ path: ['lake'], message: 'must be a folder or s3://BUCKET/PREFIX' }];
 }
 
 /** In the landing of a run, beside the folders of the targets (`src/extract/resume.ts`). Some file systems ignore case. */
@@ -241,9 +240,4 @@ function findDuplicateNames(targets: readonly UnknownRecord[]): ValidationIssue[
       ? []
       : [{ path: ['targets', index, 'name'], message: `\`${name}\` is already the name of targets[${earlier}]` }];
   });
-}
-
-function validateMail(mail: unknown): ValidationIssue[] {
-  if (!isObject(mail) || typeof mail.smtp !== 'string' || parseSmtpUrl(mail.smtp)) return [];
-  return [{ path: ['mail', 'smtp'], message: SMTP_ERROR }];
 }

@@ -105,22 +105,21 @@ export async function pullSources(
   const canReuse = !fresh && !replay && config.fullReadDays > 0 && pulls.some(({ source }) => source.unchanged);
   const reuse = canReuse ? prepareReuse(run) : undefined;
   const clients = new ServiceClients(config, run, running.signal);
-  const shared = new Map<string, ExtractContext['once']>(config.targets.map(({ name }) => [name, createOnce()]));
   const loads = new LoadQueue(running);
-  const siblings = groupSiblings(pulls);
-  const tools = { running, loads, siblings, clients, shared, progress, resumable, acceptShrink, replay, reuse };
+  const tools = { running, loads, clients, progress, resumable, acceptShrink, replay, reuse };
   const targets = limitTargets();
-  try {
-    const pullOrHalt = (pull: Pull) =>
-      pullOne(pull, tools).catch((error: unknown) => {
+  /** What the pulls of a target share, such as its pages, is needed until the last of them has ended. */
+  const openTarget = (target: string, count: number): TargetWork<PullOutcome> => {
+    const shared = { once: createOnce(), siblings: new Siblings(count) };
+    const work = (pull: Pull) =>
+      pullOne(pull, { ...tools, ...shared }).catch((error: unknown) => {
         halt.abort(error); // only the first call sets the reason
         throw error;
       });
-    const releaseTarget = async (target: string) => {
-      shared.delete(target); // it has pages of the target
-      await clients.release(target);
-    };
-    const ends = await settleByTarget(pulls, targets.limit, pullOrHalt, releaseTarget);
+    return { work, end: () => clients.release(target) };
+  };
+  try {
+    const ends = await settleByTarget(pulls, targets.limit, openTarget);
     await recordLeftOut(run);
     if (halt.signal.aborted) throw halt.signal.reason;
     return ends.flatMap((end) => (end.status === 'fulfilled' ? [end.value] : []));
@@ -133,35 +132,40 @@ export async function pullSources(
   }
 }
 
+/** The work on the pulls of one target; `end` is called when all of them have ended. */
+interface TargetWork<T> {
+  readonly work: (pull: Pull) => Promise<T>;
+  readonly end: () => Promise<void>;
+}
+
 /**
  * Works on all pulls of some targets at a time.
  * @param limit of targets
- * @param onEnd called when all pulls of a target have ended
  * @returns how each ended, target by target
  */
 export async function settleByTarget<T>(
   pulls: readonly Pull[],
   limit: LimitFunction,
-  work: (pull: Pull) => Promise<T>,
-  onEnd: (target: string) => Promise<void>,
+  open: (target: string, count: number) => TargetWork<T>,
 ): Promise<readonly PromiseSettledResult<T>[]> {
   const names = new Set(pulls.map(({ target }) => target.name));
   const ends = await limit.map([...names], async (name) => {
-    const ended = await Promise.allSettled(pulls.filter(({ target }) => target.name === name).map(work));
-    await onEnd(name);
+    const own = pulls.filter(({ target }) => target.name === name);
+    const { work, end } = open(name, own.length);
+    const ended = await Promise.allSettled(own.map(work));
+    await end();
     return ended;
   });
   return ends.flat();
 }
 
-/** What the pulls of one run share. */
+/** What the pulls of one run share, and those of one target. */
 interface PullTools {
   readonly running: RunContext;
   readonly loads: LoadQueue;
-  /** By target. */
-  readonly siblings: ReadonlyMap<string, Siblings>;
+  readonly siblings: Siblings;
   readonly clients: ServiceClients;
-  readonly shared: ReadonlyMap<string, ExtractContext['once']>;
+  readonly once: ExtractContext['once'];
   readonly progress: Progress;
   readonly resumable: ReadonlyMap<string, Manifest>;
   readonly acceptShrink: readonly string[];
@@ -171,7 +175,7 @@ interface PullTools {
 
 async function pullOne(
   pull: Pull,
-  { running, loads, siblings: ofTargets, clients, shared, progress, resumable, acceptShrink, replay, reuse }: PullTools,
+  { running, loads, siblings, clients, once, progress, resumable, acceptShrink, replay, reuse }: PullTools,
 ): Promise<PullOutcome> {
   const { target, source } = pull;
   const active = {
@@ -182,12 +186,11 @@ async function pullOne(
   };
   const done = progress.start(target.name, source.name, active.metrics);
   const manifest = resumable.get(pullKey(pull));
-  const siblings = ofTargets.get(target.name) ?? new Siblings(1);
   const options = {
     loads,
     siblings,
     client: clients.get(target),
-    once: shared.get(target.name) ?? createOnce(),
+    once,
     reuse,
     acceptDrop: acceptShrink.includes(source.name),
     ...(replay && { replay: findReplay(replay, pull) }),
@@ -196,12 +199,6 @@ async function pullOne(
   const outcome = await siblings.run(source.name, () => pullSource(running, active, options));
   done(outcome);
   return outcome;
-}
-
-function groupSiblings(pulls: readonly Pull[]): ReadonlyMap<string, Siblings> {
-  const counts = new Map<string, number>();
-  for (const { target } of pulls) counts.set(target.name, (counts.get(target.name) ?? 0) + 1);
-  return new Map([...counts].map(([target, count]) => [target, new Siblings(count)]));
 }
 
 function findReplay({ manifests }: Landing, pull: Pull): Manifest | TidemarkError {

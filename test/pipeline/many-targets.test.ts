@@ -24,7 +24,7 @@ test('all sources of a target are pulled at once, of a limited number of targets
     if (target.name === 'b') throw new Error(source.name);
     return `${target.name}/${source.name}`;
   };
-  const ends = await settleByTarget(pulls, pLimit(2), pullOne, onEnd);
+  const ends = await settleByTarget(pulls, pLimit(2), (target) => ({ work: pullOne, end: () => onEnd(target) }));
   expect(ended.sort()).toEqual(['a', 'b', 'c', 'd', 'e']);
   expect([mostTargets, mostPulls]).toEqual([2, 4]);
   expect(ends.map((end) => (end.status === 'fulfilled' ? end.value : String(end.reason)))).toEqual([

@@ -12,11 +12,20 @@ const itemIds =
 /** The names in a LIST of the secrets service. */
 const listedNames = (body: unknown): readonly string[] => (listAt(body, 'data', 'keys') ?? []).map(String);
 
+/** The IDs in a list, and the column `TABLE.COLUMN` that has them, of all parents or of the one that column and input `parent` name. */
+function known(
+  subject: string,
+  place: string,
+  listIds: AbsenceEvidence['listIds'],
+  parent?: string,
+): Pick<AbsenceEvidence, 'subject' | 'listIds' | 'known'> {
+  const [table = '', column = ''] = place.split('.');
+  return { subject, listIds, known: { table, column, ...(parent !== undefined && { within: [parent, parent] }) } };
+}
+
 export const agentAbsence: AbsenceEvidence = {
   list: { operation: 'platform.agents.list', params: { agent_pool_id: 'pool_id' }, allPages: true },
-  listIds: itemIds('id'),
-  subject: 'agent_id',
-  known: { table: 'agents', column: 'agent_id', within: ['pool_id', 'pool_id'] },
+  ...known('agent_id', 'agents.agent_id', itemIds('id'), 'pool_id'),
 };
 
 export const readPool: GuardRead = {
@@ -24,9 +33,7 @@ export const readPool: GuardRead = {
   params: { id: 'pool_id' },
   absence: {
     list: { operation: 'platform.agent-pools.list', params: {}, allPages: true },
-    listIds: itemIds('id'),
-    subject: 'pool_id',
-    known: { table: 'agent_pools', column: 'pool_id' },
+    ...known('pool_id', 'agent_pools.pool_id', itemIds('id')),
   },
 };
 
@@ -35,17 +42,13 @@ export const readView: GuardRead = {
   params: { view_id: 'view_id' },
   absence: {
     list: { operation: 'platform.views.list', params: {}, allPages: true },
-    listIds: itemIds('id'),
-    subject: 'view_id',
-    known: { table: 'saved_views', column: 'view_id' },
+    ...known('view_id', 'saved_views.view_id', itemIds('id')),
   },
 };
 
 /** Of a list of saved views that lacks one of the name. To create one too many is all that a wrong list could cause. */
 export const viewNameAbsence: AbsenceEvidence = {
-  listIds: itemIds('attributes', 'name'),
-  subject: 'name',
-  known: { table: 'saved_views', column: 'name' },
+  ...known('name', 'saved_views.name', itemIds('attributes', 'name')),
   provenWhenNoneKnown: true,
 };
 
@@ -54,31 +57,23 @@ export const readKey: GuardRead = {
   params: { name: 'key_name' },
   absence: {
     list: { operation: 'secrets.keys.list', params: {} },
-    listIds: listedNames,
-    subject: 'key_name',
-    known: { table: 'keys', column: 'name' },
+    ...known('key_name', 'keys.name', listedNames),
   },
 };
 
 export const providerAbsence: AbsenceEvidence = {
   list: { operation: 'secrets.kms.list', params: {} },
-  listIds: listedNames,
-  subject: 'provider_name',
-  known: { table: 'kms_providers', column: 'name' },
+  ...known('provider_name', 'kms_providers.name', listedNames),
 };
 
 export const distributionAbsence: AbsenceEvidence = {
   list: { operation: 'secrets.kms-keys.list', params: { name: 'provider_name' } },
-  listIds: listedNames,
-  subject: 'key_name',
-  known: { table: 'key_distributions', column: 'key_name', within: ['provider_name', 'provider_name'] },
+  ...known('key_name', 'key_distributions.key_name', listedNames, 'provider_name'),
 };
 
 export const roleAbsence: AbsenceEvidence = {
   list: { operation: 'secrets.mesh-roles.list', params: { mount: 'mount' } },
-  listIds: listedNames,
-  subject: 'role_name',
-  known: { table: 'mesh_roles', column: 'name', within: ['mount', 'mount'] },
+  ...known('role_name', 'mesh_roles.name', listedNames, 'mount'),
 };
 
 export const readPolicy: GuardRead = {
@@ -86,9 +81,7 @@ export const readPolicy: GuardRead = {
   params: { policy_name: 'policy_name' },
   absence: {
     list: { operation: 'scheduler.policies.list', params: {} },
-    listIds: itemIds('Name'),
-    subject: 'policy_name',
-    known: { table: 'acl_policies', column: 'name' },
+    ...known('policy_name', 'acl_policies.name', itemIds('Name')),
   },
 };
 
@@ -97,9 +90,7 @@ export const readVolume: GuardRead = {
   params: { volume_id: 'volume_id', namespace: 'namespace' },
   absence: {
     list: { operation: 'scheduler.volumes.list', params: { type: { is: 'csi' } }, allPages: true },
-    listIds: itemIds('ID'),
-    subject: 'volume_id',
-    known: { table: 'volumes', column: 'volume_id' },
+    ...known('volume_id', 'volumes.volume_id', itemIds('ID')),
   },
 };
 
@@ -109,9 +100,7 @@ export const readRegisteredVolumes: GuardRead = {
   params: { type: { is: 'csi' } },
   allPages: true,
   absence: {
-    listIds: itemIds('ExternalID'),
-    subject: 'external_id',
-    known: { table: 'volumes', column: 'external_id' },
+    ...known('external_id', 'volumes.external_id', itemIds('ExternalID')),
   },
 };
 
@@ -121,9 +110,7 @@ export const readExternalVolumes: GuardRead = {
   params: { plugin_id: 'plugin_id' },
   allPages: true,
   absence: {
-    listIds: itemIds('ExternalID'),
-    subject: 'external_id',
-    known: { table: 'external_volumes', column: 'external_id', within: ['plugin_id', 'plugin_id'] },
+    ...known('external_id', 'external_volumes.external_id', itemIds('ExternalID'), 'plugin_id'),
   },
 };
 
@@ -135,20 +122,10 @@ export const readSnapshots: GuardRead = {
 };
 
 /** Of a plugin's list of snapshots. */
-export const snapshotAbsence: AbsenceEvidence = {
-  listIds: itemIds('ID'),
-  subject: 'snapshot_id',
-  known: { table: 'volume_snapshots', column: 'snapshot_id', within: ['plugin_id', 'plugin_id'] },
-};
+export const snapshotAbsence = known('snapshot_id', 'volume_snapshots.snapshot_id', itemIds('ID'), 'plugin_id');
 
 /** Of a plugin's list of snapshots that lacks one of the external volume. To create one too many is all that it could cause. */
 export const volumeSnapshotAbsence: AbsenceEvidence = {
-  listIds: itemIds('ExternalSourceVolumeID'),
-  subject: 'external_id',
-  known: {
-    table: 'volume_snapshots',
-    column: 'external_source_volume_id',
-    within: ['plugin_id', 'plugin_id'],
-  },
+  ...known('external_id', 'volume_snapshots.external_source_volume_id', itemIds('ExternalSourceVolumeID'), 'plugin_id'),
   provenWhenNoneKnown: true,
 };
