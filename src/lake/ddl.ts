@@ -1,44 +1,12 @@
 import type { Engine } from '../core/choices.ts';
 import type { Database } from '../warehouse/database.ts';
-import { quoteIdent, quoteLiteral, type SqlFiles } from '../warehouse/sql-files.ts';
+import { quoteIdent, type SqlFiles } from '../warehouse/sql-files.ts';
 import { openWithOwnFolder } from '../warehouse/temporary-folder.ts';
 import { parseFields } from './delta-log.ts';
 import { changesTable, type LakeRelation } from './layout.ts';
 import { createLakeReader, createTableViews, type LakeReader, listLakeRelations } from './reader.ts';
 import type { LakeStore } from './store.ts';
-import { DUCKDB, LATEST, renderAt, renderFor, renderHistory, type ViewWriter } from './views.ts';
-
-interface EngineSyntax {
-  readonly folder: string | undefined;
-  quote(identifier: string): string;
-  literal(text: string): string;
-  /** Whether a view or function can take a time. */
-  readonly hasTimeArgument: boolean;
-  /** Whether the columns of a view that exists can have comments. */
-  readonly hasColumnComments: boolean;
-}
-
-const backslashed = (text: string): string => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
-
-const STANDARD = { quote: quoteIdent, literal: quoteLiteral };
-const SYNTAX: Readonly<Record<Engine, EngineSyntax>> = {
-  duckdb: { ...DUCKDB, ...STANDARD, hasTimeArgument: true, hasColumnComments: true },
-  trino: { folder: 'trino', ...STANDARD, hasTimeArgument: false, hasColumnComments: true },
-  clickhouse: {
-    folder: 'clickhouse',
-    quote: quoteIdent,
-    literal: backslashed,
-    hasTimeArgument: true,
-    hasColumnComments: true,
-  },
-  spark: {
-    folder: 'spark',
-    quote: (identifier) => `\`${identifier.replaceAll('`', '``')}\``,
-    literal: backslashed,
-    hasTimeArgument: true,
-    hasColumnComments: false,
-  },
-};
+import { DIALECTS, LATEST, renderAt, renderFor, renderHistory, type ViewWriter } from './views.ts';
 
 export interface DdlOptions {
   readonly engine: Engine;
@@ -59,39 +27,37 @@ export interface Ddl {
  * own, what they read. They stay valid until a table or column is added.
  */
 export async function renderDdl(reader: LakeReader, options: DdlOptions): Promise<Ddl> {
-  const syntax = SYNTAX[options.engine];
-  const internal = syntax.quote(`${options.schema}_internal`);
-  const place = (name: string) => `${internal}.${syntax.quote(name)}`;
-  const writer: ViewWriter = { files: reader.files, dialect: syntax, table: place };
+  const dialect = DIALECTS[options.engine];
+  const internal = dialect.quote(`${options.schema}_internal`);
+  const place = (name: string) => `${internal}.${dialect.quote(name)}`;
+  const writer: ViewWriter = { files: reader.files, dialect, table: place };
   const relations = await listLakeRelations(reader);
-  const names = relations.map(({ name }) => changesTable(name));
-  const tables = await Promise.all(names.map((name) => renderTable(writer, syntax, options, name)));
   const lists = new Set(relations.flatMap(({ list }) => (list ? [list.relation] : [])));
   const views = (await listViews(reader, writer, relations)).filter(
-    (view) => syntax.hasTimeArgument || !view.isFunction,
+    ({ isFunction }) => dialect.hasTimeArgument || !isFunction,
   );
   const rendered = views.map(async (view) => {
-    const name = lists.has(view.relation) ? place(view.name) : syntax.quote(view.name);
-    return [await renderView(writer, name, view), ...(await renderComments(writer, syntax, name, view))];
+    const name = lists.has(view.relation) ? place(view.name) : dialect.quote(view.name);
+    return [await renderView(writer, name, view), ...(await renderComments(writer, name, view))];
   });
+  const names = relations.map(({ name }) => name);
   return {
     guide: describe(
       options,
-      relations.map(({ name }) => name).filter((name) => !lists.has(name)),
-      syntax.hasTimeArgument,
+      names.filter((name) => !lists.has(name)),
     ),
     statements: [
       await renderFor(writer, 'lake/ddl_schema', { schema: internal }),
-      ...tables,
+      ...(await Promise.all(names.map((name) => renderTable(writer, options, changesTable(name))))),
       ...(await Promise.all(rendered)).flat(),
     ],
   };
 }
 
-function describe({ schema }: DdlOptions, names: readonly string[], hasTime: boolean): readonly string[] {
+function describe({ engine, schema }: DdlOptions, names: readonly string[]): readonly string[] {
   return [
     'Query T for the present, and T_history for every version of each row, with valid_from and valid_to.',
-    ...(hasTime ? ['T_at(time) is T as of a time.'] : []),
+    ...(DIALECTS[engine].hasTimeArgument ? ['T_at(time) is T as of a time.'] : []),
     `T is ${[...names, 'source_state'].sort().join(', ')}.`,
     `The schema ${schema}_internal has what these views read. Rows count there only once their run is complete: do not query it.`,
   ];
@@ -103,7 +69,7 @@ function describe({ schema }: DdlOptions, names: readonly string[], hasTime: boo
  */
 export async function createLakeViews(reader: LakeReader, isWanted?: (relation: string) => boolean): Promise<void> {
   const relations = await createTableViews(reader, isWanted);
-  const writer: ViewWriter = { files: reader.files, dialect: DUCKDB, table: quoteIdent };
+  const writer: ViewWriter = { files: reader.files, dialect: DIALECTS.duckdb, table: quoteIdent };
   for (const view of await listViews(reader, writer, relations)) {
     await reader.database.run(await renderView(writer, quoteIdent(view.name), view));
   }
@@ -200,13 +166,14 @@ async function sourceState(writer: ViewWriter): Promise<View> {
   return { name: 'source_state', relation: 'source_state', query, comment, columns: [], isFunction: false };
 }
 
-function renderTable(writer: ViewWriter, syntax: EngineSyntax, options: DdlOptions, name: string): Promise<string> {
+function renderTable(writer: ViewWriter, options: DdlOptions, name: string): Promise<string> {
+  const { literal } = writer.dialect;
   const isRemote = /^\w+:\/\//u.test(options.location);
   return renderFor(writer, 'lake/ddl_table', {
     name: writer.table(name),
-    label: syntax.literal(name),
-    schema: syntax.literal(`${options.schema}_internal`),
-    location: syntax.literal(`${options.location.replace(/\/+$/u, '')}/${name}`),
+    label: literal(name),
+    schema: literal(`${options.schema}_internal`),
+    location: literal(`${options.location.replace(/\/+$/u, '')}/${name}`),
     reader: isRemote ? 'deltaLake' : 'deltaLakeLocal',
   });
 }
@@ -217,20 +184,17 @@ function renderView(writer: ViewWriter, name: string, { query, isFunction }: Vie
 
 async function renderComments(
   writer: ViewWriter,
-  syntax: EngineSyntax,
   name: string,
   { comment, columns, isFunction }: View,
 ): Promise<readonly string[]> {
   if (isFunction) return [];
-  const described = syntax.hasColumnComments ? columns.filter((column) => column.comment !== '') : [];
+  const { quote, literal, hasColumnComments } = writer.dialect;
+  const described = hasColumnComments ? columns.filter((column) => column.comment !== '') : [];
   return Promise.all([
-    renderFor(writer, 'lake/ddl_comment', { name, comment: syntax.literal(comment) }),
-    ...described.map((column) =>
-      renderFor(writer, 'lake/ddl_column_comment', {
-        name,
-        column: syntax.quote(column.name),
-        comment: syntax.literal(column.comment),
-      }),
-    ),
+    renderFor(writer, 'lake/ddl_comment', { name, comment: literal(comment) }),
+    ...described.map((column) => {
+      const parts = { name, column: quote(column.name), comment: literal(column.comment) };
+      return renderFor(writer, 'lake/ddl_column_comment', parts);
+    }),
   ]);
 }

@@ -18,7 +18,7 @@ import { changesTable, type LakeRelation } from './layout.ts';
 import { createLakeReader, createTableViews } from './reader.ts';
 import { listRelations, type Relation, RUNS } from './relations.ts';
 import type { LakeStore } from './store.ts';
-import { DUCKDB, LATEST, renderAt, renderHistory, type ViewWriter } from './views.ts';
+import { DIALECTS, LATEST, renderAt, renderHistory, type ViewWriter } from './views.ts';
 
 export interface RestoredTable {
   readonly table: string;
@@ -127,7 +127,7 @@ async function fillTable(
     relation.byTarget && config.shard
       ? `list_contains([${config.targets.map(({ name }) => quoteLiteral(name)).join(', ')}]::varchar[], target)`
       : 'true';
-  const writer: ViewWriter = { files, dialect: DUCKDB, table: quoteIdent, runs };
+  const writer: ViewWriter = { files, dialect: DIALECTS.duckdb, table: quoteIdent, runs };
   const isHistory = relation.kind === 'history';
   const query = isHistory ? await renderHistory(writer, source) : await renderAt(writer, source, LATEST);
   const known = new Set(source.columns.map(({ name }) => name));

@@ -1,15 +1,36 @@
-import { quoteIdent, type SqlFiles } from '../warehouse/sql-files.ts';
+import type { Engine } from '../core/choices.ts';
+import { quoteIdent, quoteLiteral, type SqlFiles } from '../warehouse/sql-files.ts';
 import { changesTable, type LakeRelation, rowFields } from './layout.ts';
 import { RUNS } from './relations.ts';
 
-/** How an engine writes what its SQL has of its own. */
-export interface Dialect {
-  /** Its name, and the folder of its files in `queries/dialects`; undefined for those of `queries` themselves. */
-  readonly folder: string | undefined;
+/** What the SQL of an engine has of its own. */
+interface Dialect {
+  /** The folder of its files in `queries/dialects`; undefined for those of `queries` themselves. */
+  readonly folder?: string;
   quote(identifier: string): string;
+  literal(text: string): string;
+  /** Whether a view or function can take a time. */
+  readonly hasTimeArgument: boolean;
+  /** Whether the columns of a view that exists can have comments. */
+  readonly hasColumnComments: boolean;
 }
 
-export const DUCKDB: Dialect = { folder: undefined, quote: quoteIdent };
+const backslashed = (text: string): string => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
+
+const STANDARD = { quote: quoteIdent, literal: quoteLiteral, hasTimeArgument: true, hasColumnComments: true };
+
+export const DIALECTS: Readonly<Record<Engine, Dialect>> = {
+  duckdb: STANDARD,
+  trino: { ...STANDARD, folder: 'trino', hasTimeArgument: false },
+  clickhouse: { ...STANDARD, folder: 'clickhouse', literal: backslashed },
+  spark: {
+    ...STANDARD,
+    folder: 'spark',
+    quote: (identifier) => `\`${identifier.replaceAll('`', '``')}\``,
+    literal: backslashed,
+    hasColumnComments: false,
+  },
+};
 
 /** Writes the queries of a relation over the tables of the lake. */
 export interface ViewWriter {
@@ -35,34 +56,12 @@ export async function renderFor(
 /** The time up to which the lake has runs. */
 export const LATEST = 'max(as_of)';
 
-interface QueryParts extends Readonly<Record<string, string>> {
-  readonly columns: string;
-}
-
-function queryParts(writer: ViewWriter, relation: LakeRelation, columns: string): QueryParts {
-  const { quote } = writer.dialect;
-  return {
-    changes: writer.table(changesTable(relation.name)),
-    runs: writer.runs ?? writer.table(changesTable(RUNS)),
-    identity: relation.identity.map(quote).join(', '),
-    fields: rowFields(relation).map(quote).join(', '),
-    columns,
-  };
-}
-
-/** Columns under the names of the warehouse. */
-function namedColumns({ dialect: { quote } }: ViewWriter, { columns }: LakeRelation): string {
-  return columns
-    .map(({ name, field }) => (name === field ? quote(name) : `${quote(field)} as ${quote(name)}`))
-    .join(', ');
-}
-
 /**
  * The rows of a relation at a time.
  * @param present SQL over the rows of `runs_changes`, such as `LATEST`
  * @param members the relation with the members of its list, if it has one
  */
-export async function renderAt(
+export function renderAt(
   writer: ViewWriter,
   relation: LakeRelation,
   present: string,
@@ -70,33 +69,45 @@ export async function renderAt(
 ): Promise<string> {
   const query = (part: LakeRelation) =>
     renderFor(writer, isWrittenOnce(part) ? 'lake/at_written_once' : 'lake/at', {
-      ...queryParts(writer, part, namedColumns(writer, part)),
+      ...queryParts(writer, part),
       present,
     });
-  if (!members) return query(relation);
-  return renderFor(writer, 'lake/list_at', {
-    ...(await listParts(writer, relation)),
-    rows: await query(relation),
-    members: await query(members),
-  });
+  return withMembers(writer, relation, members, 'lake/list_at', query);
 }
 
 const isWrittenOnce = ({ kind }: LakeRelation): boolean => kind === 'journal' || kind === 'rollup';
 
 /** The versions of the rows of a relation. */
-export async function renderHistory(
+export function renderHistory(writer: ViewWriter, relation: LakeRelation, members?: LakeRelation): Promise<string> {
+  const query = (part: LakeRelation) => renderFor(writer, 'lake/history', queryParts(writer, part));
+  return withMembers(writer, relation, members, 'lake/list_history', query);
+}
+
+function queryParts(writer: ViewWriter, relation: LakeRelation): Readonly<Record<string, string>> {
+  const { quote } = writer.dialect;
+  return {
+    changes: writer.table(changesTable(relation.name)),
+    runs: writer.runs ?? writer.table(changesTable(RUNS)),
+    identity: relation.identity.map(quote).join(', '),
+    fields: rowFields(relation).map(quote).join(', '),
+    // Under the names of the warehouse.
+    columns: relation.columns
+      .map(({ name, field }) => (name === field ? quote(name) : `${quote(field)} as ${quote(name)}`))
+      .join(', '),
+  };
+}
+
+/** A relation with a list is the query `name` of its rows and of its members. */
+async function withMembers(
   writer: ViewWriter,
   relation: LakeRelation,
-  members?: LakeRelation,
+  members: LakeRelation | undefined,
+  name: string,
+  query: (part: LakeRelation) => Promise<string>,
 ): Promise<string> {
-  const query = (part: LakeRelation) =>
-    renderFor(writer, 'lake/history', queryParts(writer, part, namedColumns(writer, part)));
-  if (!members) return query(relation);
-  return renderFor(writer, 'lake/list_history', {
-    ...(await listParts(writer, relation)),
-    rows: await query(relation),
-    members: await query(members),
-  });
+  const rows = await query(relation);
+  if (!members) return rows;
+  return renderFor(writer, name, { ...(await listParts(writer, relation)), rows, members: await query(members) });
 }
 
 /** What puts a list together again: the relation has its digest, and each member is a row of another. */
