@@ -3,23 +3,29 @@ import { arch, platform } from 'node:os';
 import { errorMessage, TidemarkError } from '../core/errors.ts';
 import { nativeError } from '../core/native.ts';
 
-/** Tries to lock an open file exclusively. Returns false while another open file description holds the lock. */
-type TryLock = (fd: number) => boolean;
+/** The native part of fs-native-extensions. */
+interface Binary {
+  /** @throws an error with the code EAGAIN while another open file description holds the lock */
+  tryLock(fd: number, offset: number, length: number, isExclusive: boolean): void;
+}
 
 const require = createRequire(import.meta.url);
-let loaded: TryLock | undefined;
+let loaded: Binary | undefined;
 
 /**
  * Locks an open file through the kernel, which releases the lock when `fd` is closed or its process ends, for any reason. The lock
  * belongs to the open file description: it also excludes a second holder in this process, and reading the file elsewhere in this
  * process does not release it (docs/decisions.md#locks).
+ * @returns false while another open file description holds the lock
  * @throws TidemarkError UNSAFE if the file system has no such lock, CONFIG if the package with the lock is not installed.
  */
 export function tryLockFile(fd: number, file: string): boolean {
-  loaded ??= loadTryLock();
+  loaded ??= loadBinary();
   try {
-    return loaded(fd);
+    loaded.tryLock(fd, 0, 0, true);
+    return true;
   } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EAGAIN') return false;
     throw new TidemarkError('UNSAFE', `${file} cannot be locked: ${errorMessage(error)}`, {
       hint: 'put `data` on a file system with locks, such as a local one',
       cause: error,
@@ -27,33 +33,11 @@ export function tryLockFile(fd: number, file: string): boolean {
   }
 }
 
-function loadTryLock(): TryLock {
+/** The package itself looks for a separate build on Alpine, although that for Linux also loads with musl. */
+function loadBinary(): Binary {
   try {
-    return (require('fs-native-extensions') as { tryLock: TryLock }).tryLock;
+    return require(`fs-native-extensions/prebuilds/${platform()}-${arch()}/fs-native-extensions.node`) as Binary;
   } catch (cause) {
-    return loadBinary(cause);
-  }
-}
-
-interface Binary {
-  tryLock(fd: number, offset: number, length: number, isExclusive: boolean): void;
-}
-
-/** On Alpine, the package looks for a separate build, although its Linux build also loads with musl. */
-function loadBinary(cause: unknown): TryLock {
-  try {
-    const file = `fs-native-extensions/prebuilds/${platform()}-${arch()}/fs-native-extensions.node`;
-    const binary = require(file) as Binary;
-    return (fd) => {
-      try {
-        binary.tryLock(fd, 0, 0, true);
-        return true;
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code === 'EAGAIN') return false;
-        throw error;
-      }
-    };
-  } catch {
     throw nativeError('fs-native-extensions', cause);
   }
 }

@@ -175,7 +175,7 @@ export function createAttributeCheck(view: ExplorerView, target: Target): Attrib
       hasRows ||= items.length > 0;
       for (const item of items) {
         if (missing.size === 0) return;
-        for (const name of attributeNames(item)) {
+        for (const name of Object.keys(readAttributes(item))) {
           if (!missing.delete(canonicalField(name)) && !documentedColumns(view).includes(canonicalField(name))) {
             added.add(name);
           }
@@ -187,11 +187,6 @@ export function createAttributeCheck(view: ExplorerView, target: Target): Attrib
       assertComplete({ view, missing: [...missing], added: [...added], target, where: 'no row has the attribute' });
     },
   };
-}
-
-function attributeNames(item: unknown): readonly string[] {
-  const attributes = (item as { readonly attributes?: unknown } | null)?.attributes;
-  return typeof attributes === 'object' && attributes !== null ? Object.keys(attributes) : [];
 }
 
 interface Comparison {
