@@ -4,6 +4,7 @@ import { type ActionResult, executeAction, failAction, newIntent, skipAction } f
 import { isUnsettled } from './ledger.ts';
 import type { ApplyContext } from './observe-action.ts';
 import { type Action, findingIds } from './plan-file.ts';
+import { areAccepted } from './published-reads.ts';
 import { explainUnsettled, findRepeated, type UnsettledAction } from './unsettled.ts';
 
 export interface ApplyResult {
@@ -111,10 +112,8 @@ export class ApplyState {
 
   /** An acceptance does not keep an action from being undone. */
   async #isAccepted(action: Action): Promise<boolean> {
-    const { plan, published } = this.#ctx;
-    if (plan.undoes !== undefined) return false;
-    const accepted = await published.acceptedFindings(plan);
-    return findingIds(action).every((id) => accepted.has(id));
+    const { plan, config, context } = this.#ctx;
+    return plan.undoes === undefined && areAccepted(config, findingIds(action), context.clock.now());
   }
 
   /** An earlier action of the same finding that was not applied. */

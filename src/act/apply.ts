@@ -6,6 +6,7 @@ import { EXIT, type ExitCode, formatError } from '../core/errors.ts';
 import { plural } from '../core/plural.ts';
 import { reportFullDisk } from '../warehouse/disk-space.ts';
 import { acquireLock, type Lock, LockError } from '../warehouse/lock.ts';
+import { withPublished } from '../warehouse/session.ts';
 import { type Abort, type ApplyResult, ApplyState, isFailure } from './apply-state.ts';
 import type { ActionDefinition, Playbook } from './define.ts';
 import type { ActionResult } from './execute-action.ts';
@@ -16,7 +17,7 @@ import type { Action, Plan } from './plan-file.ts';
 import { keepPlan } from './plan-store.ts';
 import { assertSameInstallations } from './plan-targets.ts';
 import { assertApplicable } from './preconditions.ts';
-import { PublishedReads } from './published-reads.ts';
+import { readSeenLedger } from './published-reads.ts';
 import { RemoteServices } from './remote.ts';
 import { findUnsettledActions } from './unsettled.ts';
 
@@ -36,29 +37,19 @@ export interface ApplyOptions {
  * @throws TidemarkError UNSAFE as `assertApplicable`; LOCKED while another apply runs.
  */
 export function applyPlan(plan: Plan, options: ApplyOptions): Promise<ApplyResult> {
-  const { config } = options;
-  return reportFullDisk(config, () => applyPublished(plan, options));
+  return reportFullDisk(options.config, () => applyLocked(plan, options));
 }
 
-async function applyPublished(plan: Plan, options: ApplyOptions): Promise<ApplyResult> {
-  const published = new PublishedReads(options.config, options.context);
-  try {
-    return await applyLocked(plan, options, published);
-  } finally {
-    published.close();
-  }
-}
-
-async function applyLocked(given: Plan, options: ApplyOptions, published: PublishedReads): Promise<ApplyResult> {
+async function applyLocked(given: Plan, options: ApplyOptions): Promise<ApplyResult> {
   const { config, context, playbooks } = options;
   const now = context.clock.now();
   await assertAfterLedger(config.data, context.clock);
-  const { plan, definitions } = await assertApplicable(given, { config, published, now, playbooks });
+  const { plan, definitions } = await assertApplicable(given, { config, now, playbooks });
   const lock = await acquireLock(join(config.data, 'apply.lock'), `plan ${plan.plan_id}`, { now });
   try {
     await assertSameInstallations(plan, config, context);
     await keepPlan(config, plan);
-    return await applyActions(plan, definitions, options, { lock, published });
+    return await applyActions(plan, definitions, options, lock);
   } finally {
     await lock.release();
     if (!options.isInRun) await copyLedger(config, context);
@@ -89,14 +80,14 @@ async function applyActions(
   plan: Plan,
   definitions: ReadonlyMap<Action, ActionDefinition>,
   options: ApplyOptions,
-  { lock, published }: { readonly lock: Lock; readonly published: PublishedReads },
+  lock: Lock,
 ): Promise<ApplyResult> {
   const { config, context } = options;
   // An action that was started is completed: the user's signal stops the loop before the next action, not a call.
   const remote = new RemoteServices(config, context, new AbortController().signal, () => lock.assertUnpaused());
-  const ledger = await Ledger.open(config.data, lock, await published.seenLedger());
+  const ledger = await Ledger.open(config.data, lock, await withPublished(config, readSeenLedger));
   const unsettled = await findUnsettledActions(config, ledger.entries(), context.clock.now());
-  const state = new ApplyState({ plan, remote, ledger, published, context }, unsettled);
+  const state = new ApplyState({ plan, remote, ledger, config, context }, unsettled);
   try {
     for (const action of state.pendingActions()) {
       const abort = checkAbort(options, plan, state);

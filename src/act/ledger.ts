@@ -80,43 +80,24 @@ export function ledgerFile(data: string): string {
   return join(data, 'ledger.ndjson');
 }
 
-/** A row of `tidemark playbook ledger --json` and of the table `actions`. */
-export interface LedgerRow {
-  readonly plan_id: string;
-  readonly action_id: string;
-  readonly playbook: string;
-  readonly operation: string;
-  readonly target: string;
-  readonly params: unknown;
-  readonly finding_id: string;
-  readonly status: ActionStatus;
-  readonly reason: string | null;
-  readonly approved_by: string;
-  readonly started_at: string;
+/** The columns of `tidemark playbook ledger --json` and of the table `actions`. */
+const COLUMNS = [
+  ...(['plan_id', 'action_id', 'playbook', 'operation', 'target', 'params', 'finding_id'] as const),
+  ...(['status', 'reason', 'approved_by', 'started_at', 'finished_at', 'before', 'after'] as const),
+];
+type Column = (typeof COLUMNS)[number];
+
+export type LedgerRow = Readonly<Pick<ActionOutcome, Exclude<Column, 'finished_at'>>> & {
   readonly finished_at: string | null;
-  readonly before: unknown;
-  readonly after: unknown;
-}
+};
 
-const INTERRUPTED = 'interrupted: apply the plan again to find out whether it was applied';
+const INTERRUPTED = {
+  status: 'unconfirmed',
+  reason: 'interrupted: apply the plan again to find out whether it was applied',
+  finished_at: null,
+} as const;
 
-export function toLedgerRow(entry: LedgerEntry): LedgerRow {
-  const { plan_id, action_id, playbook, operation, target, params, finding_id } = entry.row;
-  const { approved_by, started_at, before, after } = entry.row;
-  return {
-    plan_id,
-    action_id,
-    playbook,
-    operation,
-    target,
-    params,
-    finding_id,
-    status: entry.isOpen ? 'unconfirmed' : entry.row.status,
-    reason: entry.isOpen ? INTERRUPTED : entry.row.reason,
-    approved_by,
-    started_at,
-    finished_at: entry.isOpen ? null : entry.row.finished_at,
-    before,
-    after,
-  };
+export function toLedgerRow({ isOpen, row }: LedgerEntry): LedgerRow {
+  const values: LedgerRow = isOpen ? { ...row, ...INTERRUPTED } : row;
+  return Object.fromEntries(COLUMNS.map((column) => [column, values[column]])) as LedgerRow;
 }

@@ -1,3 +1,4 @@
+import type { Config } from '../config/config.ts';
 import type { WorkContext } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { LockError } from '../warehouse/lock.ts';
@@ -13,7 +14,7 @@ import {
 import type { Ledger } from './ledger-file.ts';
 import { resolveParams } from './plan-actions.ts';
 import type { Action, Plan } from './plan-file.ts';
-import type { PublishedReads } from './published-reads.ts';
+import { readKnownIds } from './published-reads.ts';
 import { getOperation } from './registry.ts';
 import type { RemoteServices } from './remote.ts';
 import { findDoneElsewhere } from './unsettled.ts';
@@ -48,7 +49,7 @@ export async function observeAction(
 }
 
 /** What reading the subject of an action may use. */
-export interface ObserveContext extends Pick<ApplyContext, 'plan' | 'remote' | 'published'> {
+export interface ObserveContext extends Pick<ApplyContext, 'plan' | 'remote' | 'config'> {
   readonly ledger: Pick<Ledger, 'entry' | 'entries'>;
 }
 
@@ -75,7 +76,7 @@ function evidenceSources(ctx: ObserveContext, { target, operation, guard }: Acti
   return {
     readList: (name, params, allPages) => ctx.remote.read(target, getOperation(name), params, { allPages }),
     knownIds: async (evidence) => {
-      const known = await ctx.published.knownIds(target, evidence.known, guard.inputs);
+      const known = await readKnownIds(ctx.config, target, evidence.known, guard.inputs);
       const peers = ctx.plan.actions.filter((peer) => peer.operation === operation && peer.target === target);
       const applied = peers.filter((peer) => isApplied(ctx, peer)).map(({ guard: { inputs } }) => inputs);
       const gone = new Set(applied.map((inputs) => String(inputs[evidence.subject])));
@@ -95,7 +96,7 @@ export interface ApplyContext {
   readonly plan: Plan;
   readonly remote: RemoteServices;
   readonly ledger: Ledger;
-  readonly published: PublishedReads;
+  readonly config: Config;
   readonly context: WorkContext;
 }
 

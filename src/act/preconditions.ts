@@ -7,12 +7,11 @@ import type { ActionDefinition, Playbook } from './define.ts';
 import { deriveCall } from './plan-actions.ts';
 import type { Action, Plan } from './plan-file.ts';
 import { assertNamesTargets } from './plan-targets.ts';
-import type { PublishedReads } from './published-reads.ts';
+import { readWarehouseId } from './published-reads.ts';
 import { isReversibleAction } from './registry.ts';
 
 interface ApplicableContext {
   readonly config: Config;
-  readonly published: PublishedReads;
   readonly now: Date;
   /** Those that the plan may be of. */
   readonly playbooks: readonly Playbook[];
@@ -31,12 +30,12 @@ export interface ApplicablePlan {
  */
 export async function assertApplicable(
   plan: Plan,
-  { config, published, now, playbooks }: ApplicableContext,
+  { config, now, playbooks }: ApplicableContext,
 ): Promise<ApplicablePlan> {
   assertNamesTargets(plan);
   const approvals = await assertApproved(plan, config, playbooks);
   assertValidAt(plan, now, config);
-  await assertSameWarehouse(plan, config, published);
+  await assertSameWarehouse(plan, config);
   const definitions = resolveDefinitions(plan, playbooks);
   if (!approvals.every(({ irreversible }) => irreversible)) assertReversible(plan, definitions);
   return { plan: { ...plan, approvals: [...approvals] }, definitions };
@@ -50,13 +49,9 @@ function assertReversible({ plan_id, undoes }: Plan, definitions: ReadonlyMap<Ac
   });
 }
 
-async function assertSameWarehouse(
-  { plan_id, warehouse_id }: Plan,
-  { data }: Config,
-  published: PublishedReads,
-): Promise<void> {
-  if ((await published.warehouseId()) === warehouse_id) return;
-  throw new TidemarkError('UNSAFE', `plan ${plan_id} was made from another warehouse than ${data}`, {
+async function assertSameWarehouse({ plan_id, warehouse_id }: Plan, config: Config): Promise<void> {
+  if ((await readWarehouseId(config)) === warehouse_id) return;
+  throw new TidemarkError('UNSAFE', `plan ${plan_id} was made from another warehouse than ${config.data}`, {
     hint: 'name its configuration with --config, or make a new plan',
   });
 }

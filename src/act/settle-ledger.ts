@@ -3,16 +3,17 @@ import type { Config } from '../config/config.ts';
 import type { WorkContext } from '../core/context.ts';
 import { formatError, TidemarkError } from '../core/errors.ts';
 import { acquireLock } from '../warehouse/lock.ts';
-import type { Warehouse } from '../warehouse/session.ts';
+import { type Warehouse, withPublished } from '../warehouse/session.ts';
 import type { Playbook } from './define.ts';
 import { type ActionResult, settleOnly } from './execute-action.ts';
 import { isUnsettled, type LedgerEntry } from './ledger.ts';
 import { assertAfterLedger, Ledger } from './ledger-file.ts';
 import { copyLedger, trySyncLedger } from './ledger-table.ts';
+import type { ApplyContext } from './observe-action.ts';
 import { readKeptPlan } from './plan-store.ts';
 import { assertSameInstallations } from './plan-targets.ts';
 import { findDefinition } from './preconditions.ts';
-import { PublishedReads } from './published-reads.ts';
+import { readSeenLedger } from './published-reads.ts';
 import { RemoteServices } from './remote.ts';
 
 export interface SettleLedgerOptions {
@@ -40,21 +41,19 @@ export async function settleLedger(options: SettleLedgerOptions): Promise<readon
   const now = context.clock.now();
   const lock = await acquireLock(join(config.data, 'apply.lock'), 'playbook ledger --settle', { now });
   const remote = new RemoteServices(config, context, context.signal);
-  const published = new PublishedReads(config, context);
   let ledger: Ledger | undefined;
   try {
-    ledger = await Ledger.open(config.data, lock, await published.seenLedger());
+    ledger = await Ledger.open(config.data, lock, await withPublished(config, readSeenLedger));
     const results: SettledAction[] = [];
     for (const entry of selectEntries(ledger, options)) {
       if (context.signal.aborted) break;
-      const result = await settleEntry(entry, { remote, published, ledger, context }, options);
+      const result = await settleEntry(entry, { remote, ledger, config, context }, options);
       context.log.info(`${result.plan_id} ${result.action_id}: ${result.status}: ${result.reason}`);
       results.push(result);
     }
     return results;
   } finally {
     await ledger?.close();
-    published.close();
     await remote.close();
     await lock.release();
     if (options.warehouse) await trySyncLedger(options.warehouse, config, context);
@@ -74,16 +73,9 @@ function selectEntries(
     .filter(({ row }) => playbook === undefined || row.playbook === playbook);
 }
 
-interface SettleDeps {
-  readonly remote: RemoteServices;
-  readonly published: PublishedReads;
-  readonly ledger: Ledger;
-  readonly context: WorkContext;
-}
-
 async function settleEntry(
   entry: LedgerEntry,
-  deps: SettleDeps,
+  deps: Omit<ApplyContext, 'plan'>,
   { config, context, playbooks }: SettleLedgerOptions,
 ): Promise<SettledAction> {
   const { row } = entry;

@@ -11,7 +11,6 @@ import { buildAction, type NewAction } from './plan-actions.ts';
 import { type Action, findingIds, type Plan } from './plan-file.ts';
 import { assertNamesTargets, assertSameInstallations } from './plan-targets.ts';
 import { resolveDefinitions } from './preconditions.ts';
-import { PublishedReads } from './published-reads.ts';
 import { getPlaybook, isReversible } from './registry.ts';
 import { RemoteServices } from './remote.ts';
 import type { PlanCandidate } from './select-findings.ts';
@@ -43,11 +42,10 @@ export async function createUndoPlan(plan: Plan, options: UndoOptions): Promise<
   }
   await assertSameInstallations(plan, config, context);
   const remote = new RemoteServices(config, context, context.signal);
-  const published = new PublishedReads(config, context);
   const definitions = resolveDefinitions(plan, playbooks);
   const actions: NewAction[] = [];
   try {
-    const deps = { config, context, plan, remote, published, entries };
+    const deps = { config, context, plan, remote, entries };
     for (const { action, outcome } of applied) {
       const definition = definitions.get(action) as ActionDefinition;
       const planned = await planUndo(action, definition, outcome, deps);
@@ -59,7 +57,6 @@ export async function createUndoPlan(plan: Plan, options: UndoOptions): Promise<
     const origin = { config, remote, now: context.clock.now(), how: 'tidemark playbook undo', warehouseId, runId };
     return await buildPlan(playbook, { actions, skipped }, { ...origin, undoes, acceptDays });
   } finally {
-    published.close();
     await remote.close();
   }
 }
@@ -105,7 +102,6 @@ interface UndoDeps {
   readonly context: WorkContext;
   readonly plan: Plan;
   readonly remote: RemoteServices;
-  readonly published: PublishedReads;
   readonly entries: readonly LedgerEntry[];
 }
 
@@ -114,7 +110,7 @@ async function planUndo(
   action: Action,
   { undo }: ActionDefinition,
   { before, after }: ActionOutcome,
-  { config, context, plan, remote, published, entries }: UndoDeps,
+  { config, context, plan, remote, entries }: UndoDeps,
 ): Promise<NewAction | string> {
   const target = config.targets.find(({ name }) => name === action.target);
   if (!undo || !target) return `${action.summary}: target ${action.target} is not configured`;
@@ -127,7 +123,7 @@ async function planUndo(
   const ledger = { entry: (key: ActionKey) => findEntry(entries, key), entries: () => entries };
   try {
     const numbered = { action_id: action.action_id, ...built };
-    const { precondition } = await observeAction({ plan, remote, published, ledger }, numbered, undo.action);
+    const { precondition } = await observeAction({ plan, remote, config, ledger }, numbered, undo.action);
     return precondition.state === 'ready' ? built : `${action.summary}: ${precondition.reason}`;
   } catch (error) {
     if (!(error instanceof TidemarkError) || context.signal.aborted) throw error;
