@@ -1,5 +1,5 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { commands } from '../../src/cli/index.ts';
 import { EXIT } from '../../src/core/errors.ts';
@@ -9,15 +9,13 @@ import { migrate } from '../../src/warehouse/migrate.ts';
 import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
 import { loadTables } from '../../src/warehouse/tables.ts';
 import { cli } from '../helpers/cli.ts';
+import { PAGES, readPage, tableRows } from '../helpers/documents.ts';
 
-const read = (path: string) => readFileSync(join(PACKAGE_ROOT, path), 'utf8');
-const COMMANDS = read('docs/commands.md');
-const WAREHOUSE = read('docs/warehouse.md');
+const COMMANDS = readPage('docs/commands.md');
+const WAREHOUSE = readPage('docs/warehouse.md');
 const MOST_WORDS = 1500;
 const files = createSqlFiles([PACKAGE_ROOT]);
 const tables = await loadTables(files);
-
-const guides = readdirSync(join(PACKAGE_ROOT, 'docs')).filter((name) => name.endsWith('.md'));
 
 /** The SQL of blocks and of `tidemark sql`. */
 function findSql(text: string): readonly string[] {
@@ -27,26 +25,15 @@ function findSql(text: string): readonly string[] {
   return [...blocks, ...inline].map(([, sql]) => sql ?? '').filter((sql) => !/\$\w/u.test(sql));
 }
 
-/** The first cell of each row of the Markdown table in docs/commands.md with this header. */
-function firstCells(header: string): readonly string[] {
-  const [, after = ''] = COMMANDS.split(`${header}\n`);
-  const [table = ''] = after.split('\n\n');
-  return table
-    .split('\n')
-    .slice(1)
-    .filter((row) => row !== '')
-    .map((row) => row.split(/(?<!\\)\|/u)[1]?.trim() ?? '');
-}
+const firstCells = (header: string) => tableRows('docs/commands.md', header).map(([cell = '']) => cell);
 
 test('README.md is short, begins with what a fresh checkout does, and its map names every document', () => {
-  const readme = read('README.md');
+  const readme = readPage('README.md');
   expect(readme.split(/\s+/u).length).toBeLessThan(MOST_WORDS);
   expect(readme).toMatch(/^# Tidemark\n\n```sh\nnpm ci && npm run demo .*\nnpm test /u);
-  const map = read('docs/README.md');
-  const unnamed = readdirSync(join(PACKAGE_ROOT, 'docs')).filter(
-    (name) => name.endsWith('.md') && !map.includes(`](${name})`),
-  );
-  expect(unnamed).toEqual(['README.md']);
+  const map = readPage('docs/README.md');
+  const guides = PAGES.filter((page) => page.startsWith('docs/')).map((page) => page.slice('docs/'.length));
+  expect(guides.filter((page) => !map.includes(`](${page})`))).toEqual(['README.md']);
 });
 
 describe('docs/commands.md', () => {
@@ -58,14 +45,6 @@ describe('docs/commands.md', () => {
   test('lists the exit codes', () => {
     const codes = firstCells('| Exit | Meaning |').map(Number);
     expect(codes).toEqual([...Object.values(EXIT)].sort((a, b) => a - b));
-  });
-
-  test('shows only options that the commands have', async () => {
-    for (const cell of firstCells('| Command | Does |')) {
-      const [, name = ''] = /^`tidemark ([\w-]+)/u.exec(cell) ?? [];
-      const { stdout } = await cli([name, '--help'], { cwd: PACKAGE_ROOT });
-      for (const [option] of cell.matchAll(/--[a-z-]+/gu)) expect(stdout, `${name} ${option}`).toContain(option);
-    }
   });
 
   test('names the global options', async () => {
@@ -89,35 +68,26 @@ describe('SQL in README.md and docs', async () => {
   const database = await openDatabase(':memory:');
   await migrate(database, files, tables);
   afterAll(() => database.close());
-  const shown = ['README.md', ...guides.map((name) => `docs/${name}`)]
-    .filter((path) => !OTHER_SQL.has(path))
-    .flatMap((path) => findSql(read(path)).map((sql) => [path, sql] as const));
+  const shown = PAGES.filter((path) => !OTHER_SQL.has(path)).flatMap((path) =>
+    findSql(readPage(path)).map((sql) => [path, sql] as const),
+  );
   test.each(shown)('%s: %s', async (_, sql) => {
     await expect(database.rows(sql)).resolves.toBeInstanceOf(Array);
   });
 });
-
-test.each(['README.md', 'CONTRIBUTING.md', 'deploy/README.md', ...guides.map((name) => `docs/${name}`)])(
-  '%s links to files that exist',
-  (path) => {
-    const links = [...read(path).matchAll(/\]\((?!https?:)([^)#]+)/gu)].map(([, link]) => link ?? '');
-    const dead = links.filter((link) => !existsSync(join(PACKAGE_ROOT, dirname(path), link)));
-    expect(dead).toEqual([]);
-  },
-);
 
 const folders = readdirSync(join(PACKAGE_ROOT, 'src'), { withFileTypes: true })
   .filter((entry) => entry.isDirectory())
   .map(({ name }) => name);
 
 test.each(['CONTRIBUTING.md', 'lint/layers.grit'])('%s names every folder of src', (path) => {
-  const text = read(path);
+  const text = readPage(path);
   expect(folders.filter((name) => !new RegExp(`\\b${name}\\b`, 'u').test(text))).toEqual([]);
 });
 
 test('.ci/run runs every part of `npm run check` in package.json', () => {
-  const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
-  const script = read('.ci/run');
+  const { scripts } = JSON.parse(readPage('package.json')) as { scripts: Record<string, string> };
+  const script = readPage('.ci/run');
   const parts = scripts.check?.split(' && ').filter((part) => part !== 'npm run build');
   expect(parts?.filter((part) => !script.includes(part))).toEqual([]);
   expect(script, 'npm ci builds').toMatch(/^check npm ci\b/mu);

@@ -1,10 +1,9 @@
-import { readdirSync, readFileSync } from 'node:fs';
 import { appendFile, cp, mkdir, readFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { PACKAGE_ROOT } from '../../../src/core/paths.ts';
 import { buildCommand } from '../../helpers/built-command.ts';
+import { type CodeBlock, codeBlocks, PAGES } from '../../helpers/documents.ts';
 import { cleanAtEnd, tempFolder } from '../../helpers/temp.ts';
 import { openShell, type Shell } from './shell.ts';
 
@@ -61,22 +60,10 @@ const BLOCKS: readonly (readonly [page: string, begins: string, where: Where])[]
   ['docs/serve.md', 'tidemark serve', 'demo'],
 ];
 
-interface Block {
-  readonly page: string;
-  readonly text: string;
-}
-
-const PAGES = ['.', 'bench', 'deploy', 'docs', 'docs/services'].flatMap((folder) =>
-  readdirSync(join(PACKAGE_ROOT, folder))
-    .filter((name) => name.endsWith('.md'))
-    .map((name) => join(folder, name)),
+const found: readonly CodeBlock[] = PAGES.flatMap(codeBlocks).filter(
+  ({ language, text }) => language === 'sh' || text.startsWith('$ '),
 );
-const found: readonly Block[] = PAGES.flatMap((page) =>
-  [...readFileSync(join(PACKAGE_ROOT, page), 'utf8').matchAll(/^```(\w*)\n([\s\S]*?)^```/gmu)].flatMap(
-    ([, language = '', text = '']) => (language === 'sh' || text.startsWith('$ ') ? [{ page, text }] : []),
-  ),
-);
-const placeOf = ({ page, text }: Block) =>
+const placeOf = ({ page, text }: CodeBlock) =>
   BLOCKS.filter(([named, begins]) => named === page && text.startsWith(begins)).map(([, , where]) => where);
 
 test('every command block of the documents is run, or says why it cannot be', () => {
@@ -95,7 +82,7 @@ const portIsFree = await new Promise<boolean>((resolve) => {
   server.listen(PORT, () => server.close(() => resolve(true)));
 });
 
-function reasonAgainst(block: Block): string | undefined {
+function reasonAgainst(block: CodeBlock): string | undefined {
   const [where] = placeOf(block);
   if (typeof where === 'object') return where.not;
   const listens = /^tidemark serve(?!.*--port)|:8420/mu.test(block.text);
