@@ -126,6 +126,12 @@ export const thresholds = z.strictObject({
   certificateDays: positive.default(30),
   tokenDays: positive.default(14),
   staleHours: positive.default(36),
+  waitingRunDays: positive.default(3),
+  notAppliedDays: positive.default(7),
+  staleApplyDays: positive.default(180),
+  idleDriftDays: positive.default(30),
+  resourceJumpPercent: positive.default(50),
+  resourceJumpCount: wholeNumber.default(20),
 });
 
 export const configSchema = z.strictObject({

@@ -96,6 +96,146 @@ describe('workspaces', () => {
   });
 });
 
+describe('workspaces over several nights', () => {
+  const night = (day: number) => `2026-11-${String(day).padStart(2, '0')}T02:15:00Z`;
+  const CREATED = '2026-01-01T00:00:00Z';
+  const EARLIER = '2026-04-01T00:00:00Z';
+  const FIRST: Rows = [
+    workspace('ends', { current_run_external_id: 'run-1', current_run_status: 'planned' }),
+    workspace('waits', { current_run_external_id: 'run-2', current_run_status: 'planned' }),
+    workspace('goes-on', { current_run_external_id: 'run-3', current_run_status: 'planned' }),
+    workspace('errs', { current_run_external_id: 'run-4', current_run_status: 'errored' }),
+    workspace('errs-again', { current_run_external_id: 'run-5', current_run_status: 'errored' }),
+    workspace('no-status', { current_run_external_id: 'run-6', current_run_status: null }),
+    workspace('grows', { current_rum_count: 100, workspace_created_at: CREATED }),
+    workspace('grows-a-little', { current_rum_count: 10, workspace_created_at: CREATED }),
+    workspace('counts-no-more', { current_rum_count: 10, workspace_created_at: CREATED }),
+    workspace('is-new', { current_rum_count: 1, workspace_created_at: night(9) }),
+    workspace('is-idle', { current_rum_count: 3, current_run_applied_at: EARLIER, drifted: true }),
+    workspace('drifted-before', { current_rum_count: 3, current_run_applied_at: EARLIER, drifted: true }),
+    workspace('drift-unknown', { current_rum_count: 3, current_run_applied_at: EARLIER, drifted: null }),
+    workspace('was-applied', { current_rum_count: 3, current_run_applied_at: night(1), drifted: true }),
+    workspace('never-seen-applied', { current_rum_count: 3, workspace_created_at: CREATED, drifted: true }),
+    workspace('is-empty', { current_rum_count: 0, current_run_applied_at: EARLIER, drifted: true }),
+  ];
+  const change = (id: string, fields: Rows[number]) => ({ ...FIRST.find((row) => row.external_id === id)!, ...fields });
+  const THEN = [
+    change('ends', { current_run_status: 'applied' }),
+    change('goes-on', { current_run_external_id: 'run-33' }),
+    change('errs-again', { current_run_external_id: 'run-55' }),
+    change('grows', { current_rum_count: 150 }),
+    change('grows-a-little', { current_rum_count: 25 }),
+    change('counts-no-more', { current_rum_count: null }),
+    change('is-new', { current_rum_count: 90 }),
+    // The current run is a plan: the apply before it counts. Drift that is not assessed has not ended.
+    change('is-idle', { current_run_applied_at: null, drifted: null }),
+    change('drifted-before', { drifted: false }),
+  ];
+  const LAST = [
+    ...FIRST.filter(({ external_id }) => !THEN.some((row) => row.external_id === external_id)),
+    ...THEN.filter(({ external_id }) => external_id !== 'is-idle'),
+    change('is-idle', { drifted: true }),
+  ];
+  let warehouse: FindingsWarehouse;
+
+  beforeAll(async () => {
+    warehouse = await createFindingsWarehouse({ cleanup: atEnd });
+    await warehouse.pull(night(1), 'acme', 'workspaces', { workspaces: FIRST });
+    await warehouse.pull(night(9), 'acme', 'workspaces', {
+      workspaces: [...FIRST.filter(({ external_id }) => !THEN.some((row) => row.external_id === external_id)), ...THEN],
+    });
+    await warehouse.pull(night(10), 'acme', 'workspaces', { workspaces: LAST });
+    await warehouse.evaluate(night(10), { thresholds: { idleDriftDays: 5 } });
+  });
+
+  test('run-waiting: the same run, not final, since waitingRunDays', async () => {
+    expect(await warehouse.seen('run-waiting')).toEqual({ found: ['waits'], unknown: ['no-status'] });
+    expect((await warehouse.findings('run-waiting'))[0]?.title).toBe(
+      'Run run-2 of workspace name of waits is planned since 2026-11-01',
+    );
+  });
+
+  test('last-run-not-applied: the same run and status, since notAppliedDays', async () => {
+    expect(await warehouse.seen('last-run-not-applied')).toEqual({ found: ['errs'], unknown: ['no-status'] });
+    expect((await warehouse.findings('last-run-not-applied'))[0]?.title).toBe(
+      'The last run of workspace name of errs errored on 2026-11-01 or before, and nothing was applied since',
+    );
+  });
+
+  test('resource-jump: by percent and by number, not the first apply of a new workspace', async () => {
+    expect(await warehouse.seen('resource-jump')).toEqual({
+      found: ['grows'],
+      unknown: expect.arrayContaining(['counts-no-more']),
+    });
+    expect((await warehouse.findings('resource-jump'))[0]).toMatchObject({
+      title: 'Workspace name of grows grew from 100 to 150 resources within a week',
+      weight: 50,
+    });
+  });
+
+  test('stale-apply: the last apply that the history knows, where there are resources', async () => {
+    const { found, unknown } = await warehouse.seen('stale-apply');
+    expect(found).toEqual(['drift-unknown', 'drifted-before', 'is-idle']);
+    expect(unknown).toContain('never-seen-applied');
+    expect([...found, ...unknown]).not.toContain('is-empty');
+    expect([...found, ...unknown]).not.toContain('was-applied');
+  });
+
+  test('idle-resources: stale, drifting, and not empty; drift that is not assessed has not ended', async () => {
+    const { found, unknown } = await warehouse.seen('idle-resources');
+    expect(found).toEqual(['is-idle']);
+    expect(unknown).toEqual(expect.arrayContaining(['drift-unknown', 'never-seen-applied']));
+    for (const id of ['drifted-before', 'was-applied', 'is-empty', 'grows']) expect(unknown).not.toContain(id);
+    expect((await warehouse.findings('idle-resources'))[0]?.title).toBe(
+      'Workspace name of is-idle has 3 resources, was last applied on 2026-04-01, and drifts since 2026-11-01',
+    );
+  });
+});
+
+describe('what workspaces say of themselves', () => {
+  let warehouse: FindingsWarehouse;
+  const all = { all_checks_succeeded: true, checks_unknown: 0, checks_passed: 2 };
+
+  beforeAll(async () => {
+    warehouse = await createFindingsWarehouse({ cleanup: atEnd });
+    await warehouse.pull(NOW, 'acme', 'workspaces', {
+      workspaces: [
+        workspace('agrees', { ...all, state_version_iac_version: 'v1.10.0', vcs_repo_identifier: 'acme/core' }),
+        workspace('one-failed', { ...all, checks_failed: 1, state_version_iac_version: '1.9.0' }),
+        workspace('none-failed', { ...all, all_checks_succeeded: false, vcs_repo_identifier: 'acme/core' }),
+        workspace('no-checks', { ...all, all_checks_succeeded: false, checks_passed: 0, vcs_repo_identifier: 'a/b' }),
+        workspace('no-counts', {
+          ...all,
+          checks_unknown: null,
+          vcs_repo_identifier: 'a/b',
+          state_version_iac_version: '~> 1.5',
+        }),
+      ],
+    });
+    await warehouse.evaluate(NOW);
+  });
+
+  test('checks-contradict: all succeeded and one did not, or the other way round', async () => {
+    expect(await warehouse.seen('checks-contradict')).toEqual({
+      found: ['none-failed', 'one-failed'],
+      unknown: ['no-counts'],
+    });
+  });
+
+  test('version-not-applied: both versions are known and differ, however they are written', async () => {
+    expect(await warehouse.seen('version-not-applied')).toEqual({ found: ['one-failed'], unknown: ['no-counts'] });
+    expect((await warehouse.findings('version-not-applied'))[0]).toMatchObject({
+      title: 'Workspace name of one-failed is set to version 1.10.0, and its state was written by 1.9.0',
+      group_key: 'version 1.10.0, state 1.9.0',
+    });
+  });
+
+  test('workspace-without-vcs: no repository, grouped by project', async () => {
+    expect(await warehouse.seen('workspace-without-vcs')).toEqual({ found: ['one-failed'], unknown: [] });
+    expect((await warehouse.findings('workspace-without-vcs'))[0]?.group_key).toBe('project Core');
+  });
+});
+
 describe.each(['provider', 'module'])('%s-sprawl', (kind) => {
   const row = (
     name: string,

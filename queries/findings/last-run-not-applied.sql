@@ -1,0 +1,51 @@
+-- rule: The current run of a workspace errored, or was discarded or canceled, `notAppliedDays` ago or earlier.
+-- severity: warning
+-- sources: workspaces
+-- subject: workspace
+-- grain: one row per such workspace; unknown where the status of its run is not reported
+-- parameters: $as_of, $not_applied_days
+-- The time is that of the first pull that saw this status of this run.
+with
+  first_seen as (
+    select target, external_id, current_run_external_id, current_run_status, min(valid_from) as seen_at
+    from workspaces_history
+    where current_run_external_id is not null
+    group by all
+  )
+select
+  workspaces.target,
+  external_id as subject_id,
+  workspace_name as subject_name,
+  case
+    when workspaces.current_run_status is null then 'the status of its run is not reported'
+    else format(
+      'The last run of workspace {} {} on {} or before, and nothing was applied since',
+      coalesce(workspace_name, external_id),
+      case
+        when workspaces.current_run_status = 'errored' then 'errored'
+        else 'was ' || replace(workspaces.current_run_status, '_', ' ')
+      end,
+      strftime(seen_at, '%Y-%m-%d')
+    )
+  end as title,
+  json_object(
+    'workspace_id', external_id,
+    'project_id', project_external_id,
+    'project_name', project_name,
+    'run_id', current_run_external_id,
+    'status', workspaces.current_run_status,
+    'seen_at', iso_time(seen_at)
+  ) as detail,
+  'status ' || replace(workspaces.current_run_status, '_', ' ') as group_key,
+  workspaces.current_run_status is null as unknown,
+from workspaces
+join first_seen using (target, external_id, current_run_external_id)
+where
+  first_seen.current_run_status is not distinct from workspaces.current_run_status
+  and (
+    workspaces.current_run_status is null
+    or (
+      workspaces.current_run_status in ('errored', 'discarded', 'canceled', 'force_canceled', 'policy_soft_failed')
+      and seen_at <= $as_of::timestamptz - to_seconds($not_applied_days * 86400)
+    )
+  )
