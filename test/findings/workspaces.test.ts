@@ -113,6 +113,7 @@ describe('workspaces over several nights', () => {
     workspace('is-new', { current_rum_count: 1, workspace_created_at: night(9) }),
     workspace('is-idle', { current_rum_count: 3, current_run_applied_at: EARLIER, drifted: true }),
     workspace('drifted-before', { current_rum_count: 3, current_run_applied_at: EARLIER, drifted: true }),
+    workspace('drifts-again', { current_rum_count: 3, current_run_applied_at: EARLIER, drifted: true }),
     workspace('drift-unknown', { current_rum_count: 3, current_run_applied_at: EARLIER, drifted: null }),
     workspace('was-applied', { current_rum_count: 3, current_run_applied_at: night(1), drifted: true }),
     workspace('never-seen-applied', { current_rum_count: 3, workspace_created_at: CREATED, drifted: true }),
@@ -130,11 +131,13 @@ describe('workspaces over several nights', () => {
     // The current run is a plan: the apply before it counts. Drift that is not assessed has not ended.
     change('is-idle', { current_run_applied_at: null, drifted: null }),
     change('drifted-before', { drifted: false }),
+    change('drifts-again', { drifted: false }),
   ];
   const LAST = [
     ...FIRST.filter(({ external_id }) => !THEN.some((row) => row.external_id === external_id)),
-    ...THEN.filter(({ external_id }) => external_id !== 'is-idle'),
-    change('is-idle', { drifted: true }),
+    ...THEN.filter(({ external_id }) => external_id !== 'is-idle' && external_id !== 'drifts-again'),
+    change('is-idle', { current_run_applied_at: null, drifted: true }),
+    change('drifts-again', { drifted: true }),
   ];
   let warehouse: FindingsWarehouse;
 
@@ -175,7 +178,7 @@ describe('workspaces over several nights', () => {
 
   test('stale-apply: the last apply that the history knows, where there are resources', async () => {
     const { found, unknown } = await warehouse.seen('stale-apply');
-    expect(found).toEqual(['drift-unknown', 'drifted-before', 'is-idle']);
+    expect(found).toEqual(['drift-unknown', 'drifted-before', 'drifts-again', 'is-idle']);
     expect(unknown).toContain('never-seen-applied');
     expect([...found, ...unknown]).not.toContain('is-empty');
     expect([...found, ...unknown]).not.toContain('was-applied');
@@ -185,7 +188,8 @@ describe('workspaces over several nights', () => {
     const { found, unknown } = await warehouse.seen('idle-resources');
     expect(found).toEqual(['is-idle']);
     expect(unknown).toEqual(expect.arrayContaining(['drift-unknown', 'never-seen-applied']));
-    for (const id of ['drifted-before', 'was-applied', 'is-empty', 'grows']) expect(unknown).not.toContain(id);
+    for (const id of ['drifted-before', 'drifts-again', 'was-applied', 'is-empty', 'grows'])
+      expect(unknown).not.toContain(id);
     expect((await warehouse.findings('idle-resources'))[0]?.title).toBe(
       'Workspace name of is-idle has 3 resources, was last applied on 2026-04-01, and drifts since 2026-11-01',
     );
@@ -201,7 +205,12 @@ describe('what workspaces say of themselves', () => {
     await warehouse.pull(NOW, 'acme', 'workspaces', {
       workspaces: [
         workspace('agrees', { ...all, state_version_iac_version: 'v1.10.0', vcs_repo_identifier: 'acme/core' }),
-        workspace('one-failed', { ...all, checks_failed: 1, state_version_iac_version: '1.9.0' }),
+        workspace('one-failed', {
+          ...all,
+          checks_failed: 1,
+          state_version_iac_version: '1.9.0',
+          vcs_repo_identifier: null,
+        }),
         workspace('none-failed', { ...all, all_checks_succeeded: false, vcs_repo_identifier: 'acme/core' }),
         workspace('no-checks', { ...all, all_checks_succeeded: false, checks_passed: 0, vcs_repo_identifier: 'a/b' }),
         workspace('no-counts', {
