@@ -178,6 +178,8 @@ export function workspace(id: string, more: Fields = {}): Fields {
     current_run_status: 'applied',
     workspace_iac_version: '1.9.8',
     current_rum_count: 10,
+    all_checks_succeeded: !['checks_failed', 'checks_errored', 'checks_unknown'].some((name) => Number(more[name]) > 0),
+    vcs_repo_identifier: 'acme/core',
     ...more,
   };
 }

@@ -55,7 +55,7 @@ describe('the timeline of a subject', () => {
     await night(5, [workspace('other')]);
     await pull(6, [workspace('api', { vcs_repo_identifier: 'acme/api' })]);
     expect(lines(await view('workspace', 'ws-api', 6))).toEqual([
-      '06 history Reported again: current_rum_count 1,201 → 10, drifted yes → no, resources_drifted 3 → 0, vcs_repo_identifier — → acme/api',
+      '06 history Reported again: current_rum_count 1,201 → 10, drifted yes → no, resources_drifted 3 → 0, vcs_repo_identifier acme/core → acme/api',
       '05 history No longer reported',
       '05 finding Finding resolved: drifted-workspace (warning)',
       '03 gap No complete pull of workspaces to 2026-11-05 02:15',
