@@ -2,6 +2,7 @@
 -- key: name, mount
 -- source: mesh_roles
 -- part: mount
+-- encoded: policy
 -- acted: secrets.mesh-roles name, mount
 create table if not exists mesh_roles_history (
   target varchar not null, -- name of the target in tidemark.yaml

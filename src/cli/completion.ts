@@ -11,6 +11,7 @@ const NAMES: Readonly<Record<string, NameKind>> = {
   '--source': 'sources',
   '--accept-shrink': 'sources',
   '--rule': 'rules',
+  '--table': 'tables',
   '--playbook': 'playbooks',
   '--plan': 'plans',
   '--saved': 'queries',

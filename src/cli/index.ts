@@ -84,6 +84,11 @@ export const commands: readonly {
     load: async () => (await import('./definitions/show.ts')).defineShow,
   },
   {
+    name: 'diff',
+    description: 'show what changed between two moments',
+    load: async () => (await import('./definitions/diff.ts')).defineDiff,
+  },
+  {
     name: 'findings',
     description: 'list findings, or accept them',
     load: async () => (await import('./definitions/findings.ts')).defineFindings,

@@ -14,6 +14,10 @@ export type FindingState = (typeof FINDING_STATES)[number];
 export const FORMATS = ['table', 'line', 'csv', 'json', 'ndjson', 'markdown', 'parquet', 'xlsx'] as const;
 export type Format = (typeof FORMATS)[number];
 
+/** Output formats of `tidemark diff`. */
+export const DIFF_FORMATS = ['text', 'markdown'] as const;
+export type DiffFormat = (typeof DIFF_FORMATS)[number];
+
 /** Upper bounds of what a plan may change. */
 export interface PlanLimits {
   readonly maxActions: number;

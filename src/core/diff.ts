@@ -38,7 +38,7 @@ function diffField(path: string, before: unknown, after: unknown): readonly Diff
   if (canonicalJson(before) === canonicalJson(after)) return [];
   if (Array.isArray(before) && Array.isArray(after)) return [header(path), ...diffLists(before, after)];
   const isText = typeof before === 'string' && typeof after === 'string' && /\n/u.test(`${before}${after}`);
-  if (isText) return [header(path), ...diffTexts(before.split('\n'), after.split('\n')).map(indented)];
+  if (isText) return [header(path), ...toHunks(diffTexts(before.split('\n'), after.split('\n'))).map(indented)];
   return [{ sign: '~', text: `${path}: ${formatValue(before)} -> ${formatValue(after)}` }];
 }
 
@@ -60,6 +60,24 @@ function diffLists(before: readonly unknown[], after: readonly unknown[]): reado
   };
   const lines = [...only(before, after, '-'), ...only(after, before, '+')];
   return lines.length > 0 ? lines : [{ sign: '~', text: `  ${formatValue(before)} -> ${formatValue(after)}` }];
+}
+
+/** Lines around a change that a reader sees. */
+const CONTEXT = 3;
+
+/** The lines near a change, each group after the numbers of its first line, as in a unified diff. */
+function toHunks(lines: readonly DiffLine[]): readonly DiffLine[] {
+  const isNear = lines.map((_, index) =>
+    lines.slice(Math.max(0, index - CONTEXT), index + CONTEXT + 1).some(({ sign }) => sign !== ' '),
+  );
+  let [before, after] = [1, 1];
+  return lines.flatMap((line, index): readonly DiffLine[] => {
+    const isStart = isNear[index] && !(isNear[index - 1] ?? isNear.every(Boolean));
+    const hunk = isStart ? [{ sign: ' ', text: `@@ -${before} +${after} @@` } as const] : [];
+    if (line.sign !== '+') before++;
+    if (line.sign !== '-') after++;
+    return isNear[index] ? [...hunk, line] : [];
+  });
 }
 
 /** The lines of two texts by their longest common subsequence. */

@@ -5,6 +5,7 @@ export const EXIT = {
   usage: 2,
   unavailable: 3,
   data: 4,
+  /** Findings of `--fail-on`, differences of `diff --exit-code`. */
   findings: 5,
   unsafe: 6,
   bug: 70,

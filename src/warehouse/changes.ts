@@ -35,24 +35,40 @@ function between(table: Table, from: string, to: string): Comparison {
 
 /** The view `changes`: over the history of every table that does not renew itself. */
 export function renderChangesView(files: SqlFiles, tables: readonly Table[]): Promise<string> {
-  return renderUnion(files, tables, () => SUCCESSIVE, 'changes');
+  return renderUnion(files, tables, () => SUCCESSIVE, 'warehouse/changes');
 }
 
-/** A query with the net difference of two times, as rows of `changes`: `at` is when a row came to be as it is at the later one. */
-export function renderDifference(files: SqlFiles, tables: readonly Table[], from: Date, to: Date): Promise<string> {
-  const time = (date: Date) => `${quoteLiteral(date.toISOString())}::timestamptz`;
-  return renderUnion(files, tables, (table) => between(table, time(from), time(to)), 'difference');
+/**
+ * A query with the net difference of the times $from and $to, as rows of `changes`: `at` is when a row came to be as it is at the later
+ * one. Further parameters: `queries/diff/difference.sql`.
+ */
+export function renderDifference(files: SqlFiles, tables: readonly Table[]): Promise<string> {
+  const [from, to] = ['$from::timestamptz', '$to::timestamptz'] as const;
+  return renderUnion(files, tables, (table) => between(table, from, to), 'diff/difference');
+}
+
+/** The tables whose changes are told. */
+export function selectTold(tables: readonly Table[]): readonly Table[] {
+  return tables.filter(({ source, changes }) => source && !changes.renewed.includes('*'));
+}
+
+/** A query that has a row if a table ever had rows of a subject: a literal of SQL. */
+export async function renderKnownSubject(files: SqlFiles, tables: readonly Table[], subject: string): Promise<string> {
+  const queries = selectTold(tables).map((table) => {
+    const parts = { key: keyText(table, 'n'), name: nameText(table, 'n'), subject: quoteLiteral(subject) };
+    return files.render('diff/known_subject', { ...parts, history: quoteIdent(historyTable(table)) });
+  });
+  return (await Promise.all(queries)).join('\nunion all\n');
 }
 
 async function renderUnion(
   files: SqlFiles,
   tables: readonly Table[],
   compare: (table: Table) => Comparison,
-  name: 'changes' | 'difference',
+  name: 'warehouse/changes' | 'diff/difference',
 ): Promise<string> {
-  const told = tables.filter(({ source, changes }) => source && !changes.renewed.includes('*'));
-  const queries = await Promise.all(told.map((table) => renderTable(files, table, compare)));
-  return files.render(`warehouse/${name}`, { changes: queries.join('\nunion all\n') });
+  const queries = await Promise.all(selectTold(tables).map((table) => renderTable(files, table, compare)));
+  return files.render(name, { changes: queries.join('\nunion all\n') });
 }
 
 async function renderTable(files: SqlFiles, table: Table, compare: (table: Table) => Comparison): Promise<string> {

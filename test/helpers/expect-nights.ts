@@ -3,6 +3,7 @@ import { expect } from 'vitest';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import { renderDifference } from '../../src/warehouse/changes.ts';
 import { createSqlFiles, quoteIdent } from '../../src/warehouse/sql-files.ts';
+import { fillParams } from '../../src/warehouse/sql-params.ts';
 import { loadTables } from '../../src/warehouse/tables.ts';
 import type { Row } from '../../src/warehouse/values.ts';
 import { openCopy } from './prepared.ts';
@@ -39,8 +40,9 @@ export async function expectNights(nights: number, seed: number, cleanup: Cleanu
     expect(sorted(ofNight), `changes of night ${night}, seed ${seed}`).toEqual(sorted(model.changesOf(night)));
   }
   for (const [from, to] of pairs(nights)) {
-    const sql = await renderDifference(files, [...tables.values()], new Date(nightTime(from)), new Date(nightTime(to)));
-    const difference = (await database.script(sql)).map(toTold);
+    const params = { from: nightTime(from), to: nightTime(to), target: null, project: null, subject: null };
+    const sql = await renderDifference(files, [...tables.values()]);
+    const difference = (await database.script(fillParams(sql, params))).map(toTold);
     expect(sorted(difference), `difference of nights ${from} and ${to}, seed ${seed}`).toEqual(
       sorted(model.difference(from, to)),
     );

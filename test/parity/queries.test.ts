@@ -144,9 +144,9 @@ test('every table declares its grain, and its key where a source fills it', asyn
 test('what a table declares about its changes names its columns', async () => {
   const failing = await failingFiles(tableFiles, (file) => {
     const { columns, changes } = tableIn(file);
-    const { name, instance, place, renewed } = changes;
+    const { name, instance, place, renewed, encoded } = changes;
     const known = new Set(['*', ...columns.map((column) => column.name)]);
-    const named = [name, instance, ...place, ...renewed].flatMap((column) => column ?? []);
+    const named = [name, instance, ...place, ...renewed, ...encoded].flatMap((column) => column ?? []);
     const unknown = named.filter((column) => !known.has(column));
     assert(unknown.length === 0, `${unknown.join(', ')} is no column`);
     const wrong = changes.acted.filter(({ operation, params }) => !isOperation(operation, params));

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { renderDifference } from '../../src/warehouse/changes.ts';
+import { fillParams } from '../../src/warehouse/sql-params.ts';
 import { loadTables } from '../../src/warehouse/tables.ts';
 import type { Row } from '../../src/warehouse/values.ts';
 import { createReportWarehouse, fill, type ReportWarehouse, workspace } from '../helpers/report-warehouse.ts';
@@ -19,7 +20,8 @@ async function changesOf(warehouse: ReportWarehouse, day: number, table = 'works
 
 async function differenceOf({ database, files }: ReportWarehouse, from: number, to: number): Promise<readonly Row[]> {
   const tables = [...(await loadTables(files)).values()].filter(({ name }) => name === 'workspaces');
-  return database.script(await renderDifference(files, tables, new Date(night(from)), new Date(night(to))));
+  const params = { from: night(from), to: night(to), target: null, project: null, subject: null };
+  return database.script(fillParams(await renderDifference(files, tables), params));
 }
 
 /** Pulls the nights of one table, the first on the first day. */

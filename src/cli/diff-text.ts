@@ -1,0 +1,190 @@
+import { formatTimestamp } from '../core/clock.ts';
+import type { Colors } from '../core/color.ts';
+import { type DiffLine, diffValues } from '../core/diff.ts';
+import { stripControls } from '../core/log.ts';
+import { plural } from '../core/plural.ts';
+import { parseLossless } from '../http/json.ts';
+import type { Table } from '../warehouse/tables.ts';
+import { formatTable } from './output.ts';
+
+/** A row of the view `changes`. */
+export interface ChangeRow {
+  readonly at: string;
+  readonly target: string;
+  readonly table: string;
+  readonly key: string;
+  readonly name: string | null;
+  readonly change: string;
+  readonly column: string | null;
+  readonly old: string | null;
+  readonly new: string | null;
+}
+
+/** What changed between two times, by table, target and subject, and what is not known of it. */
+export interface Difference {
+  readonly from: Date;
+  readonly to: Date;
+  readonly tables: readonly Table[];
+  readonly rows: readonly ChangeRow[];
+  readonly gaps: readonly { readonly target: string; readonly sources: string; readonly problem: string }[];
+}
+
+/** What changed in one row of a table. */
+export interface SubjectChange {
+  readonly table: Table;
+  readonly rows: readonly [ChangeRow, ...ChangeRow[]];
+}
+
+/** Lines of one value. */
+const MAX_LINES = 80;
+
+/** The rows of one subject follow each other. */
+export function* groupSubjects({ rows, tables }: Difference): Generator<SubjectChange> {
+  const byName = new Map(tables.map((table) => [table.name, table]));
+  let group: ChangeRow[] = [];
+  for (const [index, row] of rows.entries()) {
+    group.push(row);
+    const next = rows[index + 1];
+    const isSame = next && next.table === row.table && next.target === row.target && next.key === row.key;
+    if (isSame) continue;
+    yield { table: byName.get(row.table) as Table, rows: group as [ChangeRow, ...ChangeRow[]] };
+    group = [];
+  }
+}
+
+/** As `terraform plan` shows a plan. */
+export function* formatText(difference: Difference, colors: Colors): Generator<string> {
+  let heading = '';
+  yield `${describeTimes(difference)}\n`;
+  for (const subject of groupSubjects(difference)) {
+    const [{ table, target }] = subject.rows;
+    const next = `${clean(table)}, ${clean(target)}`;
+    if (next !== heading) yield `\n${colors.bold(next)}\n`;
+    heading = next;
+    yield formatSubject(subject, colors);
+  }
+  yield `\n${formatTotals(difference)}\n`;
+  for (const gap of describeGaps(difference)) yield `${colors.yellow(`? ${gap}`)}\n`;
+}
+
+export function describeTimes({ from, to }: Difference): string {
+  return `${formatTimestamp(from)} to ${formatTimestamp(to)}`;
+}
+
+/** What has no answer, or not a whole one. */
+export function describeGaps({ gaps }: Difference): readonly string[] {
+  return gaps.map(({ target, sources, problem }) => clean(`${target}: ${sources}: ${problem}`));
+}
+
+const SIGNS: Readonly<Record<string, '+' | '-' | '~'>> = { new: '+', back: '+', gone: '-' };
+
+function formatSubject(subject: SubjectChange, colors: Colors): string {
+  const whole = subject.rows.filter(({ column }) => column === null);
+  const columns = subject.rows.filter(({ column }) => column !== null);
+  const titles = whole.map((row) => ({
+    sign: SIGNS[row.change] ?? '~',
+    text: `${describeSubject(row)}${describeWhole(row)}`,
+  }));
+  const [changed] = columns;
+  if (changed) titles.push({ sign: '~', text: `${describeSubject(changed)}${describeMove(columns)}` });
+  const lines = columns.flatMap((row) => diffColumn(row, subject.table));
+  return [
+    ...titles.map((line) => formatLine(line, 2, colors)),
+    ...lines.map((line) => formatLine(line, 6, colors)),
+  ].join('');
+}
+
+/** `payments-prod (ws-123)` */
+export function describeSubject({ name, key }: ChangeRow): string {
+  return clean(name === null || name === key ? key : `${name} (${key})`);
+}
+
+/** What is particular about a row that is new, gone or back. */
+export function describeWhole({ change, old, new: current }: ChangeRow): string {
+  if (change === 'back') return ' is back';
+  return change === 'new' && old !== null ? clean(` is another one: ${current}, after ${old} was gone`) : '';
+}
+
+/** That a row has another name, or is in another place. */
+export function describeMove(rows: readonly ChangeRow[]): string {
+  const renamed = rows.find(({ change }) => change === 'renamed');
+  const moved = rows.findLast(({ change }) => change === 'moved');
+  return clean(
+    [renamed && ` was ${renamed.old}`, moved && ` moved from ${moved.old} to ${moved.new}`].filter(Boolean).join(','),
+  );
+}
+
+/** The lines that show the change of a column. */
+export function diffColumn({ column, old, new: current }: ChangeRow, table: Table): readonly DiffLine[] {
+  const name = column ?? '';
+  const type = name === table.members ? 'list' : (table.columns.find((each) => each.name === name)?.type ?? '');
+  const value = (text: string | null): unknown => {
+    if (text === null) return type === 'list' ? [] : null;
+    if (type === 'json' || type === 'list' || type.endsWith('[]')) return parseLossless(text);
+    return table.changes.encoded.includes(name) ? decode(text) : text;
+  };
+  const [before, after] = [value(old), value(current)];
+  const isPlain = type !== 'varchar' && typeof (before ?? after) === 'string';
+  if (isPlain) return [{ sign: '~', text: clean(`${name}: ${old} -> ${current}`) }];
+  // An object that is there on one side only has each of its fields added or removed.
+  const wrap = (side: unknown) => (side === null && type === 'json' ? null : { [name]: side });
+  return bounded(diffValues(wrap(before), wrap(after)));
+}
+
+/** What is no text in base64 is shown as it is. */
+function decode(text: string): string {
+  const bytes = Buffer.from(text, 'base64');
+  return bytes.toString('base64') === text ? bytes.toString('utf8') : text;
+}
+
+function bounded(lines: readonly DiffLine[]): readonly DiffLine[] {
+  if (lines.length <= MAX_LINES) return lines;
+  return [...lines.slice(0, MAX_LINES), { sign: ' ', text: `… ${lines.length - MAX_LINES} more lines` }];
+}
+
+function formatLine({ sign, text }: DiffLine, indent: number, colors: Colors): string {
+  const line = `${sign} ${clean(text)}`;
+  const color = { '-': colors.red, '+': colors.green, '~': colors.yellow, ' ': String }[sign];
+  return `${' '.repeat(indent)}${color(line)}\n`;
+}
+
+const KINDS = ['new', 'gone', 'back', 'renamed', 'moved', 'changed'] as const;
+
+/** How many subjects changed in which way: one that was renamed and changed counts in both. */
+function countKinds(subjects: Iterable<SubjectChange>): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const { rows } of subjects) {
+    for (const kind of new Set(rows.map(({ change }) => change))) counts.set(kind, (counts.get(kind) ?? 0) + 1);
+  }
+  return counts;
+}
+
+/** `3 new, 1 gone, 12 changed`; that nothing changed is said only of what is known. */
+export function formatTotals(difference: Difference): string {
+  const counts = countKinds(groupSubjects(difference));
+  const parts = KINDS.flatMap((kind) => (counts.has(kind) ? [`${counts.get(kind)} ${kind}`] : []));
+  if (parts.length > 0) return parts.join(', ');
+  const { gaps } = difference;
+  return gaps.length === 0 ? 'no differences' : `no differences are known; ${plural(gaps.length, 'gap')}`;
+}
+
+/** The numbers of each table and target. */
+export function formatStat(difference: Difference, colors: Colors): string {
+  const groups = new Map<string, SubjectChange[]>();
+  for (const subject of groupSubjects(difference)) {
+    const [{ table, target }] = subject.rows;
+    const key = JSON.stringify([table, target]);
+    groups.set(key, [...(groups.get(key) ?? []), subject]);
+  }
+  const lines = [...groups].map(([key, subjects]) => {
+    const counts = countKinds(subjects);
+    return [...(JSON.parse(key) as string[]), ...KINDS.map((kind) => counts.get(kind) ?? '')];
+  });
+  const table = lines.length > 0 ? formatTable(['table', 'target', ...KINDS], lines, { colors }) : '';
+  const gaps = describeGaps(difference).map((gap) => `${colors.yellow(`? ${gap}`)}\n`);
+  return `${describeTimes(difference)}: ${formatTotals(difference)}\n${table}${gaps.join('')}`;
+}
+
+function clean(text: string): string {
+  return stripControls(text.replaceAll(/[\r\n\t]+/gu, ' '));
+}

@@ -1,0 +1,134 @@
+import { unknownName } from '../config/suggest.ts';
+import type { DiffFormat } from '../core/choices.ts';
+import { formatTimestamp } from '../core/clock.ts';
+import type { Context } from '../core/context.ts';
+import { EXIT, TidemarkError } from '../core/errors.ts';
+import { printJson } from '../http/json.ts';
+import { renderDifference, renderKnownSubject, selectTold } from '../warehouse/changes.ts';
+import type { Database } from '../warehouse/database.ts';
+import { withPublished } from '../warehouse/session.ts';
+import type { SqlFiles } from '../warehouse/sql-files.ts';
+import { fillParams } from '../warehouse/sql-params.ts';
+import { loadTables, type Table } from '../warehouse/tables.ts';
+import { formatMarkdown } from './diff-markdown.ts';
+import { type Difference, formatStat, formatText } from './diff-text.ts';
+import { readMoment } from './moment.ts';
+import { readLocalConfig } from './options.ts';
+
+export interface DiffFlags {
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+  readonly table?: string;
+  readonly target?: string;
+  readonly project?: string;
+  readonly subject?: string;
+  readonly stat?: boolean;
+  readonly exitCode?: boolean;
+  readonly format?: DiffFormat;
+}
+
+interface Published {
+  readonly database: Database;
+  readonly files: SqlFiles;
+}
+
+/** Prints the net difference of two moments, and what is not known of it. */
+export async function diff(context: Context, flags: DiffFlags): Promise<void> {
+  const config = readLocalConfig(context);
+  const names = config.targets.map(({ name }) => name);
+  if (flags.target !== undefined && !names.includes(flags.target)) throw unknownName('target', flags.target, names);
+  const difference = await withPublished(config, async (published) => {
+    const declared = await loadTables(published.files);
+    const tables = selectTables(declared, flags.table);
+    const moment = async (text: string) => (await readMoment(context, config, published, text)).run.as_of;
+    const times = await resolveTimes(published, flags, moment);
+    return readDifference(published, tables, times, flags);
+  });
+  await print(context, difference, flags);
+  const { rows, gaps } = difference;
+  if (flags.exitCode && rows.length > 0) context.exit(EXIT.findings);
+  else if (flags.exitCode && gaps.length > 0) context.exit(EXIT.incomplete);
+}
+
+/** @throws TidemarkError USAGE for a table whose changes are not told */
+function selectTables(declared: ReadonlyMap<string, Table>, name: string | undefined): readonly Table[] {
+  const told = selectTold([...declared.values()]);
+  if (name === undefined) return told;
+  const table = told.find((each) => each.name === name);
+  if (table) return [table];
+  throw unknownName(
+    'table',
+    name,
+    told.map((each) => each.name),
+    'see `tidemark tables`',
+  );
+}
+
+interface Times {
+  readonly from: Date;
+  readonly to: Date;
+}
+
+/** @throws TidemarkError USAGE where FROM is after TO, or there are no two pulls to compare */
+async function resolveTimes(
+  { database, files }: Published,
+  flags: DiffFlags,
+  resolve: (text: string) => Promise<Date>,
+): Promise<Times> {
+  const until = flags.to === undefined ? undefined : await resolve(flags.to);
+  const params = { to: until?.toISOString() ?? 'infinity' };
+  const rows = await database.rows(await files.read('diff/last_pulls'), params);
+  const [last, previous] = rows.map(({ as_of }) => new Date(String(as_of)));
+  const to = until ?? last;
+  const from = flags.from === undefined ? previous : await resolve(flags.from);
+  if (!to || !from) throw new TidemarkError('USAGE', 'there are no two complete pulls to compare');
+  if (from <= to) return { from, to };
+  throw new TidemarkError('USAGE', `${formatTimestamp(from)} is after ${formatTimestamp(to)}`, {
+    hint: 'give the earlier moment first',
+  });
+}
+
+async function readDifference(
+  published: Published,
+  tables: readonly Table[],
+  { from, to }: Times,
+  flags: DiffFlags,
+): Promise<Difference> {
+  const { database, files } = published;
+  const { target = null, project = null, subject = null } = flags;
+  const times = { from: from.toISOString(), to: to.toISOString() };
+  const sql = fillParams(await renderDifference(files, tables), { ...times, target, project, subject });
+  const rows = await database.script(sql);
+  if (rows.length === 0) await assertKnown(published, tables, times, flags);
+  const sources = [...new Set(tables.map(({ source }) => String(source)))];
+  const gaps = await database.rows(await files.read('diff/gaps'), { ...times, target, sources });
+  return { from, to, tables, rows: rows as unknown as Difference['rows'], gaps: gaps as unknown as Difference['gaps'] };
+}
+
+/** No difference of a name that nothing has would look clean. @throws TidemarkError USAGE */
+async function assertKnown(
+  { database, files }: Published,
+  tables: readonly Table[],
+  times: Readonly<Record<'from' | 'to', string>>,
+  { project, subject }: DiffFlags,
+): Promise<void> {
+  if (project !== undefined) {
+    const projects = await database.rows(await files.read('diff/projects'), times);
+    const names = projects.flatMap((row) => [row.project_name, row.project_external_id].map(String));
+    if (!names.includes(project)) throw unknownName('project', project, names);
+  }
+  if (subject === undefined) return;
+  const known = await database.script(`${await renderKnownSubject(files, tables, subject)};`);
+  if (known.length === 0) throw new TidemarkError('USAGE', `nothing has the name or ID ${subject}`);
+}
+
+async function print(context: Context, difference: Difference, { format, stat }: DiffFlags): Promise<void> {
+  const { json, colors, log, print: write } = context;
+  if (json) {
+    for (const { target, sources, problem } of difference.gaps) log.warn(`${target}: ${sources}: ${problem}`);
+    return write(`${printJson(difference.rows)}\n`);
+  }
+  if (stat) return write(formatStat(difference, colors));
+  for (const text of format === 'markdown' ? formatMarkdown(difference) : formatText(difference, colors))
+    await write(text);
+}
