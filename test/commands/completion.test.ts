@@ -136,6 +136,8 @@ const FREE = [
   '--reason',
   '--allow-host',
   'show <subject>',
+  'diff <from>',
+  'diff <to>',
   '--finding',
   '--subject',
   '--owner',
@@ -147,7 +149,7 @@ const FREE = [
   '--older-than',
 ];
 const FREE_METAVARS =
-  /<(?:file|dir|place|url|n|number|p|ms|seconds|timestamp|number\/count|address|text|name=value|flavor)>$/u;
+  /<(?:file|dir|place|url|n|number|p|ms|seconds|timestamp|moment|number\/count|address|text|name=value|flavor)>$/u;
 
 test('every value is completed, or is known to be free', async () => {
   const program = await defineProgram();

@@ -12,7 +12,7 @@ export const defineDiff: DefineCommand = (program, context) =>
       .argument('[to]', 'as FROM; by default the last complete pull')
       .option('--table <name>', 'only this table')
       .option('--target <name>', 'only this target')
-      .option('--project <name>', 'only the workspaces of this project, by name or ID')
+      .option('--project <text>', 'only the workspaces of this project, by name or ID')
       .option('--subject <name>', 'only what has this name or ID')
       .option('--stat', 'print numbers only')
       .option('--exit-code', 'exit 5 if there are differences, 1 if that is unknown')
