@@ -88,21 +88,22 @@ export class ApplyState {
   }
 
   async #run(action: Action, definition: ActionDefinition): Promise<ActionResult> {
+    const attempt = { ...this.#ctx, action, definition };
     const previous = this.#previous(action);
     if (!previous || !isUnsettled(previous)) {
       const blocking = this.#blockingAction(action);
       if (blocking) {
         // Not in the ledger: the action is due once the one before it is applied.
         const reason = `${blocking.action_id}, which must come first, was not applied`;
-        return { ...newIntent(this.#ctx, action), status: 'skipped', reason, satisfied: false, finished_at: null };
+        return { ...newIntent(attempt), status: 'skipped', reason, satisfied: false, finished_at: null };
       }
       if (await this.#isAccepted(action)) {
-        return skipAction(this.#ctx, action, 'the finding was accepted since the plan was made');
+        return skipAction(attempt, 'the finding was accepted since the plan was made');
       }
       const repeated = findRepeated(action, this.#ctx.plan.plan_id, this.#unsettled);
-      if (repeated) return failAction(this.#ctx, action, explainUnsettled(repeated), previous);
+      if (repeated) return failAction(attempt, explainUnsettled(repeated), previous);
     }
-    const { result, contradiction } = await executeAction(this.#ctx, action, definition, previous);
+    const { result, contradiction } = await executeAction(attempt, previous);
     if (contradiction) {
       this.#contradictions.set(action, contradiction.record);
       for (const blocked of result.satisfied ? [action] : this.#chainFrom(action)) this.#contradicted.add(blocked);

@@ -5,6 +5,7 @@ import type { ActionDefinition, Observation, Refusal } from './define.ts';
 import { type ActionIntent, type ActionOutcome, isUnsettled, type LedgerEntry } from './ledger.ts';
 import {
   type ApplyContext,
+  type Attempt,
   observeAction,
   type Reading,
   rethrowUnexpected,
@@ -28,56 +29,47 @@ export interface Execution {
  * Reads the subject, and executes the action if the subject is as planned. An action that an earlier apply left open or unconfirmed
  * is settled first. The intent is on disk before anything is sent, and the outcome before the next action starts.
  */
-export async function executeAction(
-  ctx: ApplyContext,
-  action: Action,
-  definition: ActionDefinition,
-  previous: LedgerEntry | undefined,
-): Promise<Execution> {
-  const row = newIntent(ctx, action);
+export async function executeAction(attempt: Attempt, previous: LedgerEntry | undefined): Promise<Execution> {
+  const { plan, ledger, action } = attempt;
+  const row = newIntent(attempt);
   if (previous && isUnsettled(previous)) {
-    const settled = await settlePrevious(ctx, action, definition, previous);
+    const settled = await settlePrevious(attempt, previous);
     if (settled.status !== 'not-applied') return { result: settled };
   }
   let reading: Reading;
   try {
-    reading = await observeAction(ctx, action, definition);
+    reading = await observeAction(attempt);
   } catch (error) {
     rethrowUnexpected(error);
-    return { result: await failAction(ctx, action, `the subject could not be read: ${formatError(error)}`, previous) };
+    return { result: await failAction(attempt, `the subject could not be read: ${formatError(error)}`, previous) };
   }
   const { precondition, observed } = reading;
   if (precondition.state === 'unknown') {
-    return { result: await failAction(ctx, action, precondition.reason, previous) };
+    return { result: await failAction(attempt, precondition.reason, previous) };
   }
   if (precondition.state !== 'ready') {
     const unlike = precondition.state === 'satisfied' ? undefined : observed;
-    const other = findDoneElsewhere(action, ctx.plan, ctx.ledger.entries(), unlike);
-    return skipContradicted(ctx, { ...row, before: observed }, reading, precondition, previous, other);
+    const other = findDoneElsewhere(action, plan, ledger.entries(), unlike);
+    return skipContradicted(attempt, { ...row, before: observed }, reading, precondition, previous, other);
   }
   const intent = { ...row, before: observed };
-  await ctx.ledger.recordIntent(intent);
-  const sent = await send(ctx, action, definition);
-  return { result: await conclude(ctx, { ...intent, ...keepAnswer(previous), ...sent }) };
+  await ledger.recordIntent(intent);
+  const sent = await send(attempt);
+  return { result: await conclude(attempt, { ...intent, ...keepAnswer(previous), ...sent }) };
 }
 
 /** Records that an action is skipped, and why. */
-export function skipAction(ctx: ApplyContext, action: Action, reason: string): Promise<ActionResult> {
-  return conclude(ctx, { ...newIntent(ctx, action), status: 'skipped', reason, satisfied: false });
+export function skipAction(attempt: Attempt, reason: string): Promise<ActionResult> {
+  return conclude(attempt, { ...newIntent(attempt), status: 'skipped', reason, satisfied: false });
 }
 
 /** Records that an action was not sent. The next apply tries it again. */
-export function failAction(
-  ctx: ApplyContext,
-  action: Action,
-  reason: string,
-  previous: LedgerEntry | undefined,
-): Promise<ActionResult> {
-  const row = { ...newIntent(ctx, action), ...keepAnswer(previous) };
-  return conclude(ctx, { ...row, status: 'failed', reason, satisfied: false });
+export function failAction(attempt: Attempt, reason: string, previous: LedgerEntry | undefined): Promise<ActionResult> {
+  const row = { ...newIntent(attempt), ...keepAnswer(previous) };
+  return conclude(attempt, { ...row, status: 'failed', reason, satisfied: false });
 }
 
-export function newIntent({ plan, context }: ApplyContext, action: Action): ActionIntent {
+export function newIntent({ plan, context, action }: Attempt): ActionIntent {
   return {
     plan_id: plan.plan_id,
     action_id: action.action_id,
@@ -166,21 +158,20 @@ const CONFIRMED_LATE = 'confirmed late';
  * Nothing is sent here.
  */
 async function settlePrevious(
-  ctx: ApplyContext,
-  action: Action,
-  definition: ActionDefinition,
+  attempt: Attempt,
   { isOpen, row }: LedgerEntry,
 ): Promise<ActionResult | { readonly status: 'not-applied'; readonly after: ActionOutcome['after'] }> {
-  const elapsedMs = ctx.context.clock.now().getTime() - Date.parse(row.started_at);
-  const verdict = await settleAction(ctx, action, definition, { elapsedMs });
+  const { context, definition } = attempt;
+  const elapsedMs = context.clock.now().getTime() - Date.parse(row.started_at);
+  const verdict = await settleAction(attempt, { elapsedMs });
   const after = verdict.reading?.observed ?? null;
   const answer = 'answer' in row ? row.answer : undefined;
   const prefix = isOpen ? 'interrupted; ' : '';
   if (verdict.state === 'applied' && !definition.notVerifiable) {
     const reason = `${CONFIRMED_LATE}: ${prefix}readings show that it was applied${describe(verdict.reading)}`;
-    return conclude(ctx, { ...row, status: 'applied', reason, satisfied: true, after, ...(answer && { answer }) });
+    return conclude(attempt, { ...row, status: 'applied', reason, satisfied: true, after, ...(answer && { answer }) });
   }
-  const doubt = explainDoubt(verdict, action, definition, answer);
+  const doubt = explainDoubt(verdict, attempt, answer);
   if (doubt === undefined) return { status: 'not-applied', after };
   const reason = `${prefix}${doubt}: check the subject, and make a new plan if the action is still needed`;
   const settled = {
@@ -192,45 +183,42 @@ async function settlePrevious(
     ...(answer && { answer }),
   };
   // An action that could not be read stays open.
-  if (isOpen && !verdict.reading) return { ...settled, reason: ctx.context.redactor.text(reason), finished_at: null };
-  return conclude(ctx, settled);
+  if (isOpen && !verdict.reading) return { ...settled, reason: context.redactor.text(reason), finished_at: null };
+  return conclude(attempt, settled);
 }
 
 /** As `settlePrevious`; an action that was certainly not applied is recorded as failed, so that the next apply tries it again. */
-export async function settleOnly(
-  ctx: ApplyContext,
-  action: Action,
-  definition: ActionDefinition,
-  previous: LedgerEntry,
-): Promise<ActionResult> {
-  const settled = await settlePrevious(ctx, action, definition, previous);
+export async function settleOnly(attempt: Attempt, previous: LedgerEntry): Promise<ActionResult> {
+  const settled = await settlePrevious(attempt, previous);
   if (settled.status !== 'not-applied') return settled;
-  const reason = `readings over ${formatSeconds(ctx.remote.lagMs(action.target))} agree that it was not applied`;
+  const reason = `readings over ${formatLag(attempt)} agree that it was not applied`;
   const { after } = settled;
-  return conclude(ctx, { ...previous.row, status: 'failed', reason, satisfied: false, after, answer: 'ambiguous' });
+  return conclude(attempt, { ...previous.row, status: 'failed', reason, satisfied: false, after, answer: 'ambiguous' });
+}
+
+function formatLag({ remote, action }: Attempt): string {
+  return formatSeconds(remote.lagMs(action.target));
 }
 
 function describe({ precondition }: Reading): string {
   return precondition.state === 'ready' ? '' : `: ${precondition.reason}`;
 }
 
-async function send(ctx: ApplyContext, action: Action, definition: ActionDefinition): Promise<ConclusionAfter> {
+async function send(attempt: Attempt): Promise<ConclusionAfter> {
   let response: unknown;
   try {
-    response = await ctx.remote.execute(action);
+    response = await attempt.remote.execute(attempt.action);
   } catch (error) {
     rethrowUnexpected(error);
-    const refusal = findRefusal(definition, error);
-    if (refusal || isRefused(error)) return handleRefusal(ctx, action, definition, error, refusal);
-    return handleAmbiguity(ctx, action, definition, error);
+    const refusal = findRefusal(attempt.definition, error);
+    return refusal || isRefused(error) ? handleRefusal(attempt, error, refusal) : handleAmbiguity(attempt, error);
   }
-  const { reading, isConfirmed, error } = await awaitConfirmation(ctx, action, definition, response);
+  const { reading, isConfirmed, error } = await awaitConfirmation(attempt, response);
   const after = reading?.observed ?? null;
   if (isConfirmed) return { status: 'applied', reason: null, satisfied: true, after };
-  const lag = formatSeconds(ctx.remote.lagMs(action.target));
   const reason =
     error === undefined
-      ? `the service accepted it, and readings over ${lag} do not show it`
+      ? `the service accepted it, and readings over ${formatLag(attempt)} do not show it`
       : `the service accepted it, and the subject could not be read again: ${error}`;
   return { status: 'unconfirmed', reason, satisfied: false, after, answer: 'accepted' };
 }
@@ -257,14 +245,8 @@ function findRefusal({ refusals }: ActionDefinition, error: unknown): Refusal | 
   return error instanceof ServiceError ? refusals.find(({ message }) => message.test(error.serviceMessage)) : undefined;
 }
 
-async function handleRefusal(
-  ctx: ApplyContext,
-  action: Action,
-  definition: ActionDefinition,
-  error: unknown,
-  refusal: Refusal | undefined,
-): Promise<ConclusionAfter> {
-  const reading = await tryObserveAction(ctx, action, definition);
+async function handleRefusal(attempt: Attempt, error: unknown, refusal: Refusal | undefined): Promise<ConclusionAfter> {
+  const reading = await tryObserveAction(attempt);
   const after = reading?.observed ?? null;
   // Someone else may have made the change between the read and the call.
   if (reading?.precondition.state === 'satisfied') return { ...skippedBy(reading.precondition), after };
@@ -273,22 +255,17 @@ async function handleRefusal(
 }
 
 /** After a 5xx, a reset or a time-out, only readings over the lag tell whether the action took effect. */
-async function handleAmbiguity(
-  ctx: ApplyContext,
-  action: Action,
-  definition: ActionDefinition,
-  error: unknown,
-): Promise<ConclusionAfter> {
+async function handleAmbiguity(attempt: Attempt, error: unknown): Promise<ConclusionAfter> {
   const message = formatError(error);
-  const verdict = await settleAction(ctx, action, definition, { elapsedMs: 0 });
+  const verdict = await settleAction(attempt, { elapsedMs: 0 });
   const after = verdict.reading?.observed ?? null;
-  if (verdict.state === 'applied' && !definition.notVerifiable) {
+  if (verdict.state === 'applied' && !attempt.definition.notVerifiable) {
     const reason = `${message}; readings show that it was applied`;
     return { status: 'applied', reason, satisfied: true, after, answer: 'ambiguous' };
   }
-  const doubt = explainDoubt(verdict, action, definition, 'ambiguous');
+  const doubt = explainDoubt(verdict, attempt, 'ambiguous');
   if (doubt === undefined) {
-    const reason = `${message}; readings over ${formatSeconds(ctx.remote.lagMs(action.target))} agree that it was not applied`;
+    const reason = `${message}; readings over ${formatLag(attempt)} agree that it was not applied`;
     return { status: 'failed', reason, satisfied: false, after, answer: 'ambiguous' };
   }
   return { status: 'unconfirmed', reason: `${message}; ${doubt}`, satisfied: false, after, answer: 'ambiguous' };

@@ -29,18 +29,14 @@ export interface Reading extends Observation {
  * Reads and evaluates the guard of an action. An absence that is not proven makes the precondition `unknown`. With `wasAccepted`,
  * the service has just accepted the deletion of the subject, so "not found" needs no further evidence.
  */
-export async function observeAction(
-  ctx: ObserveContext,
-  action: Action,
-  definition: ActionDefinition,
-  { wasAccepted = false } = {},
-): Promise<Reading> {
-  const results = await ctx.remote.readGuards(action.target, action.guard.reads);
+export async function observeAction(observed: Observed, { wasAccepted = false } = {}): Promise<Reading> {
+  const { remote, action, definition } = observed;
+  const results = await remote.readGuards(action.target, action.guard.reads);
   const isDeletion = getOperation(action.operation).method === 'DELETE';
   const check =
     wasAccepted && isDeletion
       ? { isAbsent: false, unproven: undefined }
-      : await verifyAbsence(results, action, definition, evidenceSources(ctx, action));
+      : await verifyAbsence(results, action, definition, evidenceSources(observed));
   if (check.unproven !== undefined) {
     const precondition = unknown(check.unproven);
     return { observed: null, precondition, isConfirmed: () => false, isAbsenceProven: false };
@@ -48,19 +44,15 @@ export async function observeAction(
   return { ...definition.observe(results, action.guard.inputs), isAbsenceProven: check.isAbsent };
 }
 
-/** What reading the subject of an action may use. */
-export interface ObserveContext extends Pick<ApplyContext, 'plan' | 'remote' | 'config'> {
+/** An action, and what reading its subject may use. */
+interface Observed extends Pick<Attempt, 'plan' | 'remote' | 'config' | 'action' | 'definition'> {
   readonly ledger: Pick<Ledger, 'entry' | 'entries'>;
 }
 
 /** Undefined where the subject cannot be read. */
-export async function tryObserveAction(
-  ctx: ApplyContext,
-  action: Action,
-  definition: ActionDefinition,
-): Promise<Reading | undefined> {
+export async function tryObserveAction(attempt: Attempt): Promise<Reading | undefined> {
   try {
-    return await observeAction(ctx, action, definition);
+    return await observeAction(attempt);
   } catch (error) {
     rethrowUnexpected(error);
     return undefined;
@@ -72,20 +64,22 @@ export function rethrowUnexpected(error: unknown): void {
   if (!(error instanceof TidemarkError) || error instanceof LockError) throw error;
 }
 
-function evidenceSources(ctx: ObserveContext, { target, operation, guard }: Action): EvidenceSources {
+function evidenceSources(observed: Observed): EvidenceSources {
+  const { plan, remote, config, action } = observed;
+  const { target, operation, guard } = action;
   return {
-    readList: (name, params, allPages) => ctx.remote.read(target, getOperation(name), params, { allPages }),
+    readList: (name, params, allPages) => remote.read(target, getOperation(name), params, { allPages }),
     knownIds: async (evidence) => {
-      const known = await readKnownIds(ctx.config, target, evidence.known, guard.inputs);
-      const peers = ctx.plan.actions.filter((peer) => peer.operation === operation && peer.target === target);
-      const applied = peers.filter((peer) => isApplied(ctx, peer)).map(({ guard: { inputs } }) => inputs);
+      const known = await readKnownIds(config, target, evidence.known, guard.inputs);
+      const peers = plan.actions.filter((peer) => peer.operation === operation && peer.target === target);
+      const applied = peers.filter((peer) => isApplied(observed, peer)).map(({ guard: { inputs } }) => inputs);
       const gone = new Set(applied.map((inputs) => String(inputs[evidence.subject])));
       return known.filter((id) => !gone.has(id));
     },
   };
 }
 
-function isApplied({ plan, ledger }: ObserveContext, action: Action): boolean {
+function isApplied({ plan, ledger }: Observed, action: Action): boolean {
   const entry = ledger.entry({ plan_id: plan.plan_id, action_id: action.action_id });
   if (entry !== undefined && !entry.isOpen && entry.row.satisfied) return true;
   return findDoneElsewhere(action, plan, ledger.entries()) !== undefined;
@@ -98,6 +92,12 @@ export interface ApplyContext {
   readonly ledger: Ledger;
   readonly config: Config;
   readonly context: WorkContext;
+}
+
+/** An action that is applied, with its definition. */
+export interface Attempt extends ApplyContext {
+  readonly action: Action;
+  readonly definition: ActionDefinition;
 }
 
 /** What verifying an absence may use. */

@@ -94,6 +94,6 @@ async function settleEntry(
     if (!(error instanceof TidemarkError)) throw error;
     return unread(formatError(error));
   }
-  const result = await settleOnly({ ...deps, plan }, action, definition, entry);
+  const result = await settleOnly({ ...deps, plan, action, definition }, entry);
   return { ...result, isSettled: result.status !== 'unconfirmed' };
 }

@@ -1,9 +1,7 @@
 import { formatError } from '../core/errors.ts';
 import { sleep } from '../http/retry.ts';
-import type { ActionDefinition } from './define.ts';
 import type { ActionOutcome } from './ledger.ts';
-import { type ApplyContext, observeAction, type Reading, rethrowUnexpected } from './observe-action.ts';
-import type { Action } from './plan-file.ts';
+import { type Attempt, observeAction, type Reading, rethrowUnexpected } from './observe-action.ts';
 import { getOperation } from './registry.ts';
 
 /** When the subject is read, in fractions of the target's lag. The last one confirms the one at the end of the lag. */
@@ -29,22 +27,17 @@ export interface SettleOptions {
  * Finds out whether a call without a clear answer took effect. Services report a change late (replicas, eventual consistency), so
  * one reading proves nothing: those over the whole lag must agree. Ends early on the user's signal, without a verdict.
  */
-export async function settleAction(
-  ctx: ApplyContext,
-  action: Action,
-  definition: ActionDefinition,
-  { response, elapsedMs }: SettleOptions,
-): Promise<Verdict> {
-  const lagMs = ctx.remote.lagMs(action.target);
+export async function settleAction(attempt: Attempt, { response, elapsedMs }: SettleOptions): Promise<Verdict> {
+  const lagMs = attempt.remote.lagMs(attempt.action.target);
   const remainingMs = Math.min(lagMs, Math.max(0, lagMs - elapsedMs));
   const fractions = remainingMs > 0 ? READINGS : LATE_READINGS;
   const scaleMs = remainingMs > 0 ? remainingMs : lagMs;
   const readings: Sample[] = [];
   let waitedMs = 0;
   for (const fraction of fractions) {
-    if (!(await wait(ctx, scaleMs * fraction - waitedMs))) return interrupted(readings);
+    if (!(await wait(attempt, scaleMs * fraction - waitedMs))) return interrupted(readings);
     waitedMs = scaleMs * fraction;
-    readings.push(await takeSample(ctx, action, definition, response));
+    readings.push(await takeSample(attempt, response));
     const hasAgreed = fraction >= EARLIEST_AGREEMENT || remainingMs === 0;
     if (hasAgreed && readings.length > 1 && isAppliedTwice(readings)) break;
   }
@@ -52,19 +45,14 @@ export async function settleAction(
 }
 
 /** The reading that shows an accepted call, or else the last one within the lag. Undefined where none succeeded. */
-export async function awaitConfirmation(
-  ctx: ApplyContext,
-  action: Action,
-  definition: ActionDefinition,
-  response: unknown,
-): Promise<Sample> {
-  const lagMs = ctx.remote.lagMs(action.target);
+export async function awaitConfirmation(attempt: Attempt, response: unknown): Promise<Sample> {
+  const lagMs = attempt.remote.lagMs(attempt.action.target);
   let waitedMs = 0;
   let sample: Sample | undefined;
   for (const fraction of READINGS) {
-    if (!(await wait(ctx, lagMs * fraction - waitedMs)) && sample) break;
+    if (!(await wait(attempt, lagMs * fraction - waitedMs)) && sample) break;
     waitedMs = lagMs * fraction;
-    sample = await takeSample(ctx, action, definition, response, true);
+    sample = await takeSample(attempt, response, true);
     if (sample.isConfirmed) break;
   }
   return sample as Sample;
@@ -77,15 +65,9 @@ export interface Sample {
   readonly error: string | undefined;
 }
 
-async function takeSample(
-  ctx: ApplyContext,
-  action: Action,
-  definition: ActionDefinition,
-  response: unknown,
-  wasAccepted = false,
-): Promise<Sample> {
+async function takeSample(attempt: Attempt, response: unknown, wasAccepted = false): Promise<Sample> {
   try {
-    const reading = await observeAction(ctx, action, definition, { wasAccepted });
+    const reading = await observeAction(attempt, { wasAccepted });
     return { reading, isConfirmed: reading.isConfirmed(response), error: undefined };
   } catch (error) {
     rethrowUnexpected(error);
@@ -120,7 +102,7 @@ function interrupted(samples: readonly Sample[]): Verdict {
 }
 
 /** False where the user's signal ended the wait. */
-async function wait({ context }: ApplyContext, ms: number): Promise<boolean> {
+async function wait({ context }: Attempt, ms: number): Promise<boolean> {
   if (ms <= 0) return true;
   try {
     await sleep(ms, context.signal);
@@ -133,8 +115,7 @@ async function wait({ context }: ApplyContext, ms: number): Promise<boolean> {
 /** Why an action without a clear answer stays unconfirmed; undefined where it was certainly not applied and may be sent again. */
 export function explainDoubt(
   verdict: Verdict,
-  { operation }: Action,
-  { notVerifiable }: ActionDefinition,
+  { action: { operation }, definition: { notVerifiable } }: Attempt,
   answer: ActionOutcome['answer'],
 ): string | undefined {
   if (notVerifiable) return 'a read cannot show whether it was applied';

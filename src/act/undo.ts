@@ -122,8 +122,8 @@ async function planUndo(
   const built = buildAction(restoring, toCandidates(action), target, { isUndo: true });
   const ledger = { entry: (key: ActionKey) => findEntry(entries, key), entries: () => entries };
   try {
-    const numbered = { action_id: action.action_id, ...built };
-    const { precondition } = await observeAction({ plan, remote, config, ledger }, numbered, undo.action);
+    const observed = { plan, remote, config, ledger, definition: undo.action };
+    const { precondition } = await observeAction({ ...observed, action: { action_id: action.action_id, ...built } });
     return precondition.state === 'ready' ? built : `${action.summary}: ${precondition.reason}`;
   } catch (error) {
     if (!(error instanceof TidemarkError) || context.signal.aborted) throw error;
