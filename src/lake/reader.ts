@@ -6,7 +6,6 @@ import { type AddAction, type DeltaField, describePlace, parseFields, type Snaps
 import { changesTable, describedRelation, FOLDER_COLUMN, type LakeRelation } from './layout.ts';
 import { damagedError, readSnapshot } from './read-log.ts';
 import { RUNS } from './relations.ts';
-import { lakeType } from './schema.ts';
 import { findLoss, findLostClaim, readStatements, type Statements } from './statements.ts';
 import type { LakeStore } from './store.ts';
 
@@ -176,7 +175,7 @@ async function renderSource(files: SqlFiles, fields: readonly DeltaField[], path
 }
 
 /** The fields as columns without values. */
-export function renderTyped(fields: readonly DeltaField[]): string {
+function renderTyped(fields: readonly DeltaField[]): string {
   return fields.map(({ name, type }) => `null::${toDuckdbType(type)} as ${quoteIdent(name)}`).join(', ');
 }
 
@@ -197,12 +196,6 @@ const DUCKDB_TYPES: Readonly<Record<string, string>> = {
 function toDuckdbType(type: DeltaField['type']): string {
   if (typeof type === 'string') return DUCKDB_TYPES[type] ?? type;
   return `${toDuckdbType(type.elementType)}[]`;
-}
-
-/** The value of a field as the warehouse has it. */
-export function toWarehouse(field: string, type: string): string {
-  const isSame = lakeType(type).written.toUpperCase() === type.toUpperCase() || type === 'TIMESTAMP WITH TIME ZONE';
-  return isSame ? quoteIdent(field) : `${quoteIdent(field)}::${type}`;
 }
 
 /** Creates temporary views of the changes of every relation, under the names of the tables. */

@@ -36,7 +36,11 @@ export interface Relation {
 /** Its last commit makes a publish visible. */
 export const RUNS = 'runs';
 
-export const ROLLUP: Relation = {
+/** What most relations have not. */
+const PLAIN = { loggedAt: undefined, computed: [], volatile: true, source: undefined, list: undefined } as const;
+
+const ROLLUP: Relation = {
+  ...PLAIN,
   name: 'rollup_nights',
   kind: 'rollup',
   stored: 'rollup_nights',
@@ -49,12 +53,7 @@ export const ROLLUP: Relation = {
     { name: 'value', type: 'DOUBLE', comment: 'its value after the run' },
   ],
   key: ['target', 'project', 'night', 'measure'],
-  loggedAt: undefined,
-  computed: [],
-  volatile: true,
-  source: undefined,
   byTarget: true,
-  list: undefined,
 };
 
 /** Every relation that a publish writes, `runs` last. */
@@ -100,13 +99,13 @@ function historyRelations(
   const memberColumns = stored.get(members);
   const comments = new Map(table.columns.map(({ name, comment }) => [name, comment]));
   const main: Relation = {
+    ...PLAIN,
     name: table.name,
     kind: 'history',
     stored: historyTable(table),
     description: table.grain,
     columns: withoutValidity(columns).map((column) => ({ ...column, comment: comments.get(column.name) ?? '' })),
     key: ['target', ...table.key],
-    loggedAt: undefined,
     computed: table.computed,
     volatile: table.volatile,
     source: table.source,
@@ -131,6 +130,7 @@ function historyRelations(
 
 function logRelation(table: Table, columns: readonly WarehouseColumn[]): Relation {
   return {
+    ...PLAIN,
     name: table.name,
     kind: table.isWrittenOnce ? 'journal' : 'register',
     stored: table.name,
@@ -138,10 +138,6 @@ function logRelation(table: Table, columns: readonly WarehouseColumn[]): Relatio
     columns,
     key: table.identity.length > 0 ? table.identity : columns.map(({ name }) => name),
     loggedAt: table.loggedAt,
-    computed: [],
-    volatile: true,
-    source: undefined,
     byTarget: table.byTarget,
-    list: undefined,
   };
 }

@@ -48,9 +48,10 @@ export async function withRun<T extends { readonly pulls: readonly PullOutcome[]
   work: (run: RunContext) => Promise<T>,
 ): Promise<EndedRun<T>> {
   const now = options.context.clock.now();
-  const ended = await writer.write(async (warehouse) => recordRun(await beginRun(options, warehouse, now), work), {
-    compactUnless: options.context.signal,
-  });
+  const ended = await writer.write(
+    async (warehouse) => recordRun(await beginRun(options, warehouse, now), work),
+    options.context.signal,
+  );
   await pruneLandings(options.config, now);
   await prunePlans(options.config, { now, log: options.context.log });
   return ended;

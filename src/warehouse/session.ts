@@ -25,19 +25,15 @@ export interface Warehouse {
   assertHeld(): void;
 }
 
-interface WriteOptions {
-  /** Compacts the file after `work` if it has grown, unless this signal is aborted. @default never */
-  readonly compactUnless?: AbortSignal;
-}
-
 /** The right to write to the warehouse, while its lock is held. */
 export interface WarehouseWriter {
   /**
    * Opens the working warehouse, migrates it, lets `work` write, and publishes a copy of the result. Readers of
    * `data/warehouse.duckdb` see the old or the new warehouse, never a mixture. If the working file turns out to be corrupt, it is
    * moved aside and `work` runs again on a copy of the published one.
+   * @param compactUnless compacts the file after `work` if it has grown, unless this signal is aborted. @default never
    */
-  write<T>(work: (warehouse: Warehouse) => Promise<T>, options?: WriteOptions): Promise<T>;
+  write<T>(work: (warehouse: Warehouse) => Promise<T>, compactUnless?: AbortSignal): Promise<T>;
 }
 
 export interface LockedOptions {
@@ -48,11 +44,9 @@ export interface LockedOptions {
   readonly log: Log;
 }
 
-export type SessionOptions = LockedOptions & WriteOptions;
-
 /** Writes to the warehouse once: a lock with a single `write`. @throws as `withWarehouseLock` */
-export function withWarehouse<T>(options: SessionOptions, work: (warehouse: Warehouse) => Promise<T>): Promise<T> {
-  return withWarehouseLock(options, (writer) => writer.write(work, options));
+export function withWarehouse<T>(options: LockedOptions, work: (warehouse: Warehouse) => Promise<T>): Promise<T> {
+  return withWarehouseLock(options, (writer) => writer.write(work));
 }
 
 /**
@@ -74,7 +68,7 @@ export async function withWarehouseLock<T>(
       await removeCompactCopy(paths.work);
       await assertDiskSpace(data);
       return await work({
-        write: (write, writeOptions = {}) => runSafely({ ...options, ...writeOptions, paths, lock }, write),
+        write: (write, compactUnless) => runSafely({ ...options, compactUnless, paths, lock }, write),
       });
     } finally {
       await lock.release();
@@ -113,7 +107,8 @@ function rethrowCorruptPublished({ published }: WarehouseFiles): (error: unknown
   };
 }
 
-interface LockedSession extends SessionOptions {
+interface LockedSession extends LockedOptions {
+  readonly compactUnless: AbortSignal | undefined;
   readonly paths: WarehouseFiles;
   readonly lock: Lock;
 }

@@ -5,7 +5,7 @@ import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import { replaceWithCompact, writeCompactCopy } from '../../src/warehouse/compact.ts';
 import { type Database, openDatabase } from '../../src/warehouse/database.ts';
 import { warehouseFiles } from '../../src/warehouse/publish.ts';
-import { withWarehouse } from '../../src/warehouse/session.ts';
+import { type Warehouse, withWarehouseLock } from '../../src/warehouse/session.ts';
 import { createSqlFiles, type SqlFiles } from '../../src/warehouse/sql-files.ts';
 import { mailConfig } from '../helpers/mail-warehouse.ts';
 import { tempFolder } from '../helpers/temp.ts';
@@ -140,9 +140,11 @@ test('a copy ends when the command is stopped, and is not begun after that', asy
 test('a session publishes the compact file, and removes what a killed one left', async () => {
   const config = mailConfig(await tempFolder());
   const { log, lines } = collectLog();
-  const session = { purpose: 'test', now: new Date(), log, config, compactUnless: RUNNING };
+  const session = { purpose: 'test', now: new Date(), log, config };
+  const write = <T>(change: (warehouse: Warehouse) => Promise<T>) =>
+    withWarehouseLock(session, (writer) => writer.write(change, RUNNING));
   const { work, published } = warehouseFiles(config.data);
-  await withWarehouse(session, async ({ database }) => {
+  await write(async ({ database }) => {
     await database.script(
       `create table filler as select md5(range::varchar) as a from range(${5 * ROWS}); checkpoint;`,
     );
@@ -152,7 +154,7 @@ test('a session publishes the compact file, and removes what a killed one left',
   writeFileSync(join(dirname(work), 'compacted'), `${Math.floor(size / 2)} bytes at 2026-11-01T00:00:00.000Z\n`);
   for (const path of [`${work}.compact`, `${work}.compact.wal`]) writeFileSync(path, 'left by a kill');
 
-  await withWarehouse(session, async ({ database }) => {
+  await write(async ({ database }) => {
     expect(existsSync(`${work}.compact`)).toBe(false);
     await database.script('drop table filler; checkpoint;');
     await database.script('create table later as select 42 as answer;');
@@ -163,7 +165,7 @@ test('a session publishes the compact file, and removes what a killed one left',
   expect(lines.at(-1)).toMatch(/^compacted the warehouse from /u);
   expect(statSync(work).size).toBeLessThan(size / 2);
   expect(statSync(published).size).toBe(statSync(work).size);
-  await withWarehouse(session, async ({ database }) => {
+  await write(async ({ database }) => {
     expect(await database.rows('from later')).toEqual([{ answer: 42 }]);
   });
 });
