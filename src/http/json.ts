@@ -78,112 +78,17 @@ export function sliceElements(text: string): readonly string[] {
  * @param text an object that `parseJson` accepts
  */
 export function sliceFields(text: string): ReadonlyMap<string, string> {
-  const known = sliced.split(text);
-  if (known) return new Map(known.values.map((value, index) => [known.derived[index] ?? '', value]));
   const fields = new Map<string, string>();
-  const names: string[] = [];
   let start = text.indexOf('"');
   forEachSeparator(text, (at) => {
     if (start < 0 || start > at) return; // an empty object
     const end = endOfString(text, start);
     const name = text.slice(start, end + 1);
     const value = text.slice(text.indexOf(':', end) + 1, at).trim();
-    names.push(name);
     fields.set(name.includes('\\') ? String(JSON.parse(name)) : name.slice(1, -1), value);
     start = text.indexOf('"', at);
   });
-  if (areDistinct(names)) sliced.learn(names, () => [...fields.keys()].map(copyText));
   return fields;
-}
-
-/** What precedes the values of an object: `{"id":`, `,"type":`. */
-type Shape = readonly string[];
-
-function shapeWith(names: readonly string[]): Shape {
-  return names.map((name, index) => copyText(`${index === 0 ? '{' : ','}${name}:`));
-}
-
-/** A part of a text keeps all of it in memory: what is remembered is a copy. */
-const copyText = (text: string): string => Buffer.from(text).toString();
-
-/** To learn a shape costs as much as a search for names. One that does not recur is learned for one in so many objects at last. */
-const MAX_PAUSE = 64;
-
-/** The shape of the last object: the objects of a list have the same names in the same order. */
-class LastShape<T> {
-  #shape: Shape = [];
-  #derived: T | undefined;
-  #toSkip = 0;
-  #pause = 1;
-
-  /** The texts of the values of an object with this shape, and what was derived from its names; undefined if it has another form. */
-  split(text: string): { readonly values: readonly string[]; readonly derived: T } | undefined {
-    const values = splitLike(this.#shape, text);
-    if (values === undefined || this.#derived === undefined) return undefined;
-    this.#toSkip = 0;
-    this.#pause = 1;
-    return { values, derived: this.#derived };
-  }
-
-  /** @param names quoted, as they were sent */
-  learn(names: readonly string[], derive: () => T): void {
-    if (this.#toSkip-- > 0) return;
-    this.#toSkip = this.#pause;
-    this.#pause = Math.min(2 * this.#pause, MAX_PAUSE);
-    this.#shape = shapeWith(names);
-    this.#derived = derive();
-  }
-}
-
-/** Derived are the names. */
-const sliced = new LastShape<readonly string[]>();
-/** Derived is the shape with underscores. */
-const underscoredLast = new LastShape<Shape>();
-
-/**
- * The texts of the values of an object with this shape, and without white space between its parts. Where the next name is known, it need
- * not be searched for.
- * @param text an object that `parseJson` accepts
- * @returns undefined if the object has another form
- */
-function splitLike(shape: Shape, text: string): readonly string[] | undefined {
-  const values: string[] = [];
-  let at = 0;
-  for (const part of shape) {
-    if (!text.startsWith(part, at)) return undefined;
-    const start = at + part.length;
-    at = endOfValue(text, start);
-    values.push(text.slice(start, at));
-  }
-  return text.length === at + 1 && values.length > 0 ? values : undefined;
-}
-
-/** Where a value ends; `start` if it does not begin there. */
-function endOfValue(text: string, start: number): number {
-  const first = text.charCodeAt(start);
-  if (first === QUOTE) return endOfString(text, start) + 1;
-  let at = start;
-  if (first !== OPEN_OBJECT && first !== OPEN_LIST) {
-    while (isScalarPart(text.charCodeAt(at))) at++;
-    return at;
-  }
-  for (let depth = 0; at < text.length; at++) {
-    const code = text.charCodeAt(at);
-    if (code === QUOTE) at = endOfString(text, at);
-    else if (code === OPEN_OBJECT || code === OPEN_LIST) depth++;
-    else if ((code === CLOSE_OBJECT || code === CLOSE_LIST) && --depth === 0) return at + 1;
-  }
-  return start;
-}
-
-/** Whether a character belongs to a number, `true`, `false` or `null`. */
-function isScalarPart(code: number): boolean {
-  return (
-    (code >= 97 && code <= 122) ||
-    (code >= 48 && code <= 57) ||
-    (code >= 43 && code <= 46 && code !== COMMA) ||
-    code === 69
-  );
 }
 
 /** Finds where each element of the outermost list or object ends: at a comma, the last one at the closing bracket. */
@@ -207,51 +112,23 @@ function forEachSeparator(text: string, found: (at: number, isEnd: boolean) => v
  * @returns undefined if a name has escapes, or two names would be the same
  */
 export function underscoreNames(text: string): string | undefined {
-  const known = underscoredLast.split(text);
-  if (known) return `${known.values.map((value, index) => `${known.derived[index]}${value}`).join('')}}`;
-  const sent: string[] = [];
-  const names: string[] = [];
+  const names = new Set<string>();
   const parts: string[] = [];
   let copied = 0;
   let start = text.indexOf('"');
+  let fields = 0;
   forEachSeparator(text, (at) => {
     if (start < 0 || start > at) return; // an empty object
     const end = endOfString(text, start) + 1;
-    const name = underscored(text.slice(start, end));
-    sent.push(text.slice(start, end));
-    names.push(name);
+    const name = text.slice(start, end).replaceAll('-', '_');
+    fields++;
+    names.add(name);
     parts.push(text.slice(copied, start), name);
     copied = end;
     start = text.indexOf('"', at);
   });
-  if (!areDistinct(names)) return undefined;
-  underscoredLast.learn(sent, () => shapeWith(names));
-  parts.push(text.slice(copied));
-  return parts.join('');
-}
-
-/** The objects of a list have the same names. */
-const MAX_KNOWN = 10_000;
-const knownNames = new Map<string, string>();
-const knownLists = new Map<string, boolean>();
-
-function underscored(name: string): string {
-  return knownNames.get(name) ?? remember(knownNames, copyText(name), (copy) => copy.replaceAll('-', '_'));
-}
-
-/** Whether names are without escapes, and different. */
-function areDistinct(names: readonly string[]): boolean {
-  const text = names.join('');
-  return remember(knownLists, text, () => !text.includes('\\') && new Set(names).size === names.length);
-}
-
-function remember<T>(known: Map<string, T>, key: string, compute: (key: string) => T): T {
-  const found = known.get(key);
-  if (found !== undefined) return found;
-  const value = compute(key);
-  if (known.size >= MAX_KNOWN) known.clear(); // names may be values in disguise
-  known.set(key, value);
-  return value;
+  const isPlain = names.size === fields && ![...names].some((name) => name.includes('\\'));
+  return isPlain ? [...parts, text.slice(copied)].join('') : undefined;
 }
 
 /** Like `parseJson`, but every number keeps its text, so that `printJson` prints it unchanged. */

@@ -1,9 +1,8 @@
-import { type ArgIssue, type Args, defineOperation, queryParam } from './operation.ts';
+import { type ArgIssue, type Args, defineOperations, queryParam } from './operation.ts';
 
 /** Operations of the autoscaler agent, which takes no token. */
 
-const read = { kind: 'autoscaler', method: 'GET', mutates: false, retryPolicy: 'safe', reversible: true } as const;
-const DOCS = 'docs/services/autoscaler.md';
+const read = { method: 'GET', mutates: false, retryPolicy: 'safe', reversible: true, permission: 'none' } as const;
 
 /** Any other value is JSON in the real product, and not documented: docs/services/autoscaler.md#metrics. */
 function validateFormat({ format }: Args): ArgIssue[] {
@@ -11,30 +10,23 @@ function validateFormat({ format }: Args): ArgIssue[] {
   return [{ path: 'format', message: 'must be prometheus, or left out for JSON' }];
 }
 
-export const autoscaler = {
+export const autoscaler = defineOperations('autoscaler', {
   health: {
-    read: defineOperation({
+    read: {
       ...read,
-      name: 'autoscaler.health.read',
       path: '/health',
       description: 'reports whether the agent is alive: status 200 or 503',
-      params: {},
       responseType: 'health',
-      permission: 'none',
-      docsUrl: `${DOCS}#health`,
-    }),
+    },
   },
   metrics: {
-    read: defineOperation({
+    read: {
       ...read,
-      name: 'autoscaler.metrics.read',
       path: '/metrics',
       description: "reads the agent's own metrics",
       params: { format: queryParam('`prometheus` for the text format; JSON by default') },
       validate: validateFormat,
       responseType: 'object',
-      permission: 'none',
-      docsUrl: `${DOCS}#metrics`,
-    }),
+    },
   },
-} as const;
+});

@@ -2,9 +2,9 @@ import type { TargetKind } from '../config/config.ts';
 import { ServiceError } from '../http/errors.ts';
 import type { ServiceClient } from './client.ts';
 import { mesh } from './mesh.ts';
-import { defineOperation, type Operation } from './operation.ts';
-import { ANY_TOKEN } from './permission.ts';
+import type { Operation } from './operation.ts';
 import { textField, toFields } from './token/describe-token.ts';
+import { identityOperations } from './token/operations.ts';
 
 /** What a service says it is: names and IDs of the installation, which another one at the same address does not have. */
 export type ServiceIdentity = Readonly<Record<string, string>>;
@@ -16,44 +16,16 @@ interface Question {
   readonly read: (body: unknown) => Readonly<Record<string, string | null>>;
 }
 
-const read = { method: 'GET', mutates: false, retryPolicy: 'safe', reversible: true, params: {} } as const;
-
 const QUESTIONS: Readonly<Record<TargetKind, Question | undefined>> = {
   platform: {
-    operation: defineOperation({
-      ...read,
-      kind: 'platform',
-      name: 'platform.organization.read',
-      path: '/organizations/{organization_name}',
-      description: 'shows the organization',
-      responseType: 'document',
-      permission: ANY_TOKEN,
-      docsUrl: 'docs/services/platform.md#authentication',
-    }),
+    operation: identityOperations.organization,
     isHashicorp: true,
     read: (body) => ({
       organization_id: textField(toFields(toFields(toFields(body).data).attributes), 'external-id'),
     }),
   },
   secrets: {
-    operation: defineOperation({
-      ...read,
-      kind: 'secrets',
-      name: 'secrets.health.read',
-      path: '/sys/health',
-      description: 'shows the cluster',
-      responseType: 'object',
-      permission: 'none',
-      docsUrl: 'docs/services/secrets.md#authentication',
-      // Without these, a standby answers with an error.
-      hashicorp: (draft) => ({
-        ...draft,
-        query: [
-          ['standbyok', 'true'],
-          ['perfstandbyok', 'true'],
-        ],
-      }),
-    }),
+    operation: identityOperations.cluster,
     isHashicorp: true,
     read: (body) => ({
       cluster_id: textField(toFields(body), 'cluster_id'),
@@ -61,16 +33,7 @@ const QUESTIONS: Readonly<Record<TargetKind, Question | undefined>> = {
     }),
   },
   scheduler: {
-    operation: defineOperation({
-      ...read,
-      kind: 'scheduler',
-      name: 'scheduler.agent.self',
-      path: '/agent/self',
-      description: 'shows the agent and its region',
-      responseType: 'object',
-      permission: 'agent:read',
-      docsUrl: 'docs/services/scheduler.md#authentication',
-    }),
+    operation: identityOperations.agent,
     isHashicorp: true,
     read: (body) => ({ region: textField(toFields(toFields(body).config), 'Region') }),
   },

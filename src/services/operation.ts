@@ -113,6 +113,63 @@ export function defineOperation<const O extends Operation>(declaration: O): O {
   return declaration;
 }
 
+/** What an operation says beside its place in the table, from which kind, name and documentation follow. */
+type OperationRow = Omit<Operation, 'kind' | 'name' | 'docsUrl' | 'params' | 'permission'> & {
+  readonly params?: OperationParams;
+  /** A function makes it of the path. */
+  readonly permission: Operation['permission'] | ((path: string) => Permission);
+  /** Of the page of the kind in docs/services. @default the name of the resource */
+  readonly section?: string;
+};
+
+type OperationTable = Readonly<Record<string, Readonly<Record<string, OperationRow>>>>;
+
+/** The operation that a row of a table declares, with its literal types. */
+type DeclaredOperation<K extends TargetKind, N extends string, Row> = Omit<
+  Row,
+  'kind' | 'name' | 'docsUrl' | 'params' | 'permission' | 'section'
+> & {
+  readonly kind: K;
+  readonly name: N;
+  readonly params: Row extends { readonly params: infer P extends OperationParams }
+    ? P
+    : Readonly<Record<never, never>>;
+  readonly permission: Row extends { readonly permission: (path: string) => infer P }
+    ? P
+    : Row extends { readonly permission: infer P }
+      ? P
+      : never;
+  readonly docsUrl: string;
+};
+
+type DeclaredOperations<K extends TargetKind, T> = {
+  readonly [R in keyof T & string]: {
+    readonly [V in keyof T[R] & string]: DeclaredOperation<K, `${K}.${R}.${V}`, T[R][V]>;
+  };
+};
+
+/** Declares the operations of a kind, by resource and verb. */
+export function defineOperations<const K extends TargetKind, const T extends OperationTable>(kind: K, table: T) {
+  const declare = (resource: string, verb: string, { section = resource, permission, ...row }: OperationRow) => ({
+    params: {},
+    ...row,
+    kind,
+    name: `${kind}.${resource}.${verb}`,
+    permission: typeof permission === 'function' ? permission(row.path) : permission,
+    docsUrl: `docs/services/${kind}.md#${section}`,
+  });
+  const declared = Object.entries(table).map(([resource, rows]) => [
+    resource,
+    Object.fromEntries(Object.entries(rows).map(([verb, row]) => [verb, declare(resource, verb, row)])),
+  ]);
+  return Object.fromEntries(declared) as DeclaredOperations<K, T>;
+}
+
+/** A JSON body that the operation needs. */
+export function requiredBody<S extends z.ZodType>(schema: S, example: string) {
+  return { schema, required: true, example } as const;
+}
+
 export function pathParam(description: string) {
   return { in: 'path', type: 'string', required: true, description } as const;
 }

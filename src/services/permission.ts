@@ -30,9 +30,9 @@ export interface Permission {
 export const ANY_TOKEN: Permission = { text: 'any token of the organization', rights: [] };
 
 /** Capabilities on the path of an operation, as policies of a secrets server grant them. */
-export function capabilities(path: string, ...granted: readonly string[]): Permission {
+export function capabilities(...granted: readonly string[]) {
   const rights = granted.map((capability) => ({ scope: 'path', capability }) as const);
-  return { text: `${granted.join(', ')} on ${path.slice(1)}`, rights };
+  return (path: string): Permission => ({ text: `${granted.join(', ')} on ${path.slice(1)}`, rights });
 }
 
 export function organizationAccess(access: OrganizationAccess, text: string): Permission {

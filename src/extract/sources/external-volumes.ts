@@ -1,5 +1,4 @@
-import { listPlugins } from '../../services/scheduler/bodies.ts';
-import { scheduler } from '../../services/scheduler/operations.ts';
+import { listPlugins, scheduler } from '../../services/scheduler/operations.ts';
 import { checkPluginAccess, extractByPlugin } from './shared/plugins.ts';
 import type { SourceDefinition } from './source.ts';
 

@@ -2,8 +2,7 @@ import type { UnknownPart } from '../../landing/store.ts';
 import type { ServiceClient } from '../../services/client.ts';
 import type { OperationArgs } from '../../services/operation.ts';
 import { listItems, type ServiceResponse } from '../../services/response.ts';
-import { listPlugins } from '../../services/scheduler/bodies.ts';
-import { scheduler } from '../../services/scheduler/operations.ts';
+import { listPlugins, scheduler } from '../../services/scheduler/operations.ts';
 import { checkParts, listThenLand } from './shared/list-and-read.ts';
 import {
   createPluginLookup,

@@ -1,4 +1,4 @@
-import { defineOperation, explorerPageParams, pageParams, pathParam, queryParam } from '../operation.ts';
+import { defineOperations, explorerPageParams, pageParams, pathParam, queryParam, requiredBody } from '../operation.ts';
 import { organizationAccess } from '../permission.ts';
 import {
   createPoolBody,
@@ -15,44 +15,66 @@ import { validateExplorerArgs } from './explorer.ts';
 
 /** Operations on agent pools, agents, the explorer and saved views. */
 
-const MANAGE_POOLS = organizationAccess('manage-agent-pools', 'manage agent pools');
-const READ_ALL = organizationAccess(
-  'read-workspaces',
-  'owners, or a team that reads all workspaces or projects, or the organization token',
-);
-/** docs/services/platform.md#saved-views. */
-const READ_VIEW = organizationAccess(
-  'read-workspaces',
-  'read the workspaces and projects that the query of the view covers',
-);
-const read = { kind: 'platform', method: 'GET', mutates: false, retryPolicy: 'safe', reversible: true } as const;
-const write = { kind: 'platform', mutates: true, retryPolicy: 'if-unprocessed', reversible: true } as const;
-const DOCS = 'docs/services/platform.md';
+const document = { responseType: 'document' } as const;
+const read = { ...document, method: 'GET', mutates: false, retryPolicy: 'safe', reversible: true } as const;
+const write = { ...document, mutates: true, retryPolicy: 'if-unprocessed', reversible: true } as const;
+const create = { ...write, method: 'POST', retryPolicy: 'never' } as const;
+const update = { ...write, method: 'PATCH' } as const;
+const remove = { ...write, method: 'DELETE', reversible: false, responseType: 'any' } as const;
 const POOLS = '/organizations/{organization_name}/agent-pools';
 const EXPLORER = '/organizations/{organization_name}/explorer';
+const VIEWS = `${EXPLORER}/views`;
+const poolId = pathParam('ID of the pool (apool-…)');
 const include = queryParam('related resources to include: workspaces');
-const viewId = pathParam('ID of the saved view (sq-…)');
+const managePools = { permission: organizationAccess('manage-agent-pools', 'manage agent pools') } as const;
+const pool = { ...managePools, path: '/agent-pools/{id}' } as const;
+const agent = {
+  ...managePools,
+  path: '/agents/{id}',
+  params: { id: pathParam('ID of the agent (agent-…)') },
+} as const;
 const explorerParams = {
   type: { ...queryParam('view: workspaces, tf_versions, providers, modules'), required: true },
   filter: queryParam('FIELD:OPERATOR:VALUE, repeatable, joined by AND', 'filters'),
   sort: queryParam('field to sort by, prefix `-` for descending order'),
   fields: queryParam('fields to return, comma-separated; all by default', 'names'),
 } as const;
-const explorerRules = {
+const READ_ALL = organizationAccess(
+  'read-workspaces',
+  'owners, or a team that reads all workspaces or projects, or the organization token',
+);
+const explorer = {
+  ...read,
   validate: validateExplorerArgs,
   queryEncoder: explorerQueryEncoder,
   hashicorp: toHashicorpQuery,
+  permission: READ_ALL,
 } as const;
+const views = {
+  path: VIEWS,
+  /** docs/services/platform.md#saved-views. */
+  permission: organizationAccess(
+    'read-workspaces',
+    'read the workspaces and projects that the query of the view covers',
+  ),
+  section: 'saved-views',
+} as const;
+const view = {
+  ...views,
+  path: `${VIEWS}/{view_id}`,
+  params: { view_id: pathParam('ID of the saved view (sq-…)') },
+} as const;
+const viewBody = { validate: validateViewBody, hashicorp: toHashicorpView } as const;
 const poolExample =
   '{"data": {"type": "agent-pools", "attributes": {"name": "edge", "organization-scoped": false}, "relationships": {"allowed-workspaces": {"data": [{"id": "ws-…", "type": "workspaces"}]}}}}';
 const viewExample =
   '{"data": {"name": "drifted", "query_type": "workspaces", "query": {"type": "workspaces", "filter": [{"field": "drifted", "operator": "is", "value": ["true"]}], "fields": ["workspace_name"], "sort": ["workspace_name"]}}}';
 
-export const platform = {
+export const platform = defineOperations('platform', {
   'agent-pools': {
-    list: defineOperation({
+    list: {
       ...read,
-      name: 'platform.agent-pools.list',
+      ...managePools,
       path: POOLS,
       description: 'lists the agent pools of the organization',
       params: {
@@ -63,208 +85,104 @@ export const platform = {
         ...pageParams,
       },
       validate: validatePoolQuery,
-      responseType: 'document',
-      permission: MANAGE_POOLS,
-      docsUrl: `${DOCS}#agent-pools`,
       pagination: 'page',
-    }),
-    show: defineOperation({
+    },
+    show: {
       ...read,
-      name: 'platform.agent-pools.show',
-      path: '/agent-pools/{id}',
+      ...pool,
       description: 'shows an agent pool',
-      params: { id: pathParam('ID of the pool (apool-…)'), include },
+      params: { id: poolId, include },
       validate: validatePoolQuery,
-      responseType: 'document',
-      permission: MANAGE_POOLS,
-      docsUrl: `${DOCS}#agent-pools`,
-    }),
-    create: defineOperation({
-      ...write,
-      retryPolicy: 'never',
-      name: 'platform.agent-pools.create',
-      method: 'POST',
+    },
+    create: {
+      ...create,
+      ...managePools,
       path: POOLS,
       description: 'creates an agent pool',
-      params: {},
-      body: { schema: createPoolBody, required: true, example: poolExample },
-      responseType: 'document',
-      permission: MANAGE_POOLS,
-      docsUrl: `${DOCS}#agent-pools`,
-    }),
-    update: defineOperation({
-      ...write,
-      name: 'platform.agent-pools.update',
-      method: 'PATCH',
-      path: '/agent-pools/{id}',
+      body: requiredBody(createPoolBody, poolExample),
+    },
+    update: {
+      ...update,
+      ...pool,
       description: 'updates the name, scope or allowed workspaces of an agent pool',
-      params: { id: pathParam('ID of the pool (apool-…)') },
-      body: { schema: updatePoolBody, required: true, example: poolExample },
-      responseType: 'document',
-      permission: MANAGE_POOLS,
-      docsUrl: `${DOCS}#agent-pools`,
-    }),
-    delete: defineOperation({
-      ...write,
-      reversible: false,
-      name: 'platform.agent-pools.delete',
-      method: 'DELETE',
+      params: { id: poolId },
+      body: requiredBody(updatePoolBody, poolExample),
+    },
+    delete: {
+      ...remove,
+      ...managePools,
       path: '/agent-pools/{agent_pool_id}',
       description: 'deletes an agent pool that no workspace uses',
-      params: { agent_pool_id: pathParam('ID of the pool (apool-…)') },
-      responseType: 'any',
-      permission: MANAGE_POOLS,
-      docsUrl: `${DOCS}#agent-pools`,
-    }),
+      params: { agent_pool_id: poolId },
+    },
   },
   agents: {
-    list: defineOperation({
+    list: {
       ...read,
-      name: 'platform.agents.list',
+      ...managePools,
       path: '/agent-pools/{agent_pool_id}/agents',
       description: 'lists the agents of a pool',
       params: {
-        agent_pool_id: pathParam('ID of the pool (apool-…)'),
+        agent_pool_id: poolId,
         'filter[last-ping-since]': queryParam('only agents that pinged since then (ISO 8601)', 'timestamp'),
         ...pageParams,
       },
-      responseType: 'document',
-      permission: MANAGE_POOLS,
-      docsUrl: `${DOCS}#agents`,
       pagination: 'page',
-    }),
-    show: defineOperation({
-      ...read,
-      name: 'platform.agents.show',
-      path: '/agents/{id}',
-      description: 'shows an agent',
-      params: { id: pathParam('ID of the agent (agent-…)') },
-      responseType: 'document',
-      permission: MANAGE_POOLS,
-      docsUrl: `${DOCS}#agents`,
-    }),
-    delete: defineOperation({
-      ...write,
-      reversible: false,
-      name: 'platform.agents.delete',
-      method: 'DELETE',
-      path: '/agents/{id}',
-      description: 'deletes an agent whose status is unknown, errored or exited',
-      params: { id: pathParam('ID of the agent (agent-…)') },
-      responseType: 'any',
-      permission: MANAGE_POOLS,
-      docsUrl: `${DOCS}#agents`,
-    }),
+    },
+    show: { ...read, ...agent, description: 'shows an agent' },
+    delete: { ...remove, ...agent, description: 'deletes an agent whose status is unknown, errored or exited' },
   },
   explorer: {
-    query: defineOperation({
-      ...read,
-      ...explorerRules,
-      name: 'platform.explorer.query',
+    query: {
+      ...explorer,
       path: EXPLORER,
       description: 'queries an explorer view, as pages of JSON',
       params: { ...explorerParams, ...explorerPageParams },
-      responseType: 'document',
-      permission: READ_ALL,
-      docsUrl: `${DOCS}#explorer-queries`,
       pagination: 'page',
-    }),
-    export: defineOperation({
-      ...read,
-      ...explorerRules,
-      name: 'platform.explorer.export',
+      section: 'explorer-queries',
+    },
+    export: {
+      ...explorer,
       path: `${EXPLORER}/export/csv`,
       description: 'queries an explorer view, all rows as CSV',
       params: explorerParams,
       responseType: 'csv',
-      permission: READ_ALL,
-      docsUrl: `${DOCS}#csv-export`,
-    }),
+      section: 'csv-export',
+    },
   },
   views: {
-    list: defineOperation({
-      ...read,
-      name: 'platform.views.list',
-      path: `${EXPLORER}/views`,
-      description: 'lists the saved views',
-      params: {},
-      responseType: 'document',
-      permission: READ_ALL,
-      docsUrl: `${DOCS}#saved-views`,
-      pagination: 'page',
-    }),
-    show: defineOperation({
-      ...read,
-      name: 'platform.views.show',
-      path: `${EXPLORER}/views/{view_id}`,
-      description: 'shows a saved view',
-      params: { view_id: viewId },
-      responseType: 'document',
-      permission: READ_VIEW,
-      docsUrl: `${DOCS}#saved-views`,
-    }),
-    create: defineOperation({
-      ...write,
-      retryPolicy: 'never',
-      name: 'platform.views.create',
-      method: 'POST',
-      path: `${EXPLORER}/views`,
+    list: { ...read, ...views, description: 'lists the saved views', permission: READ_ALL, pagination: 'page' },
+    show: { ...read, ...view, description: 'shows a saved view' },
+    create: {
+      ...create,
+      ...views,
+      ...viewBody,
       description: 'creates a saved view',
-      params: {},
-      body: { schema: createViewBody, required: true, example: viewExample },
-      validate: validateViewBody,
-      hashicorp: toHashicorpView,
-      responseType: 'document',
-      permission: READ_VIEW,
-      docsUrl: `${DOCS}#saved-views`,
-    }),
-    update: defineOperation({
-      ...write,
-      name: 'platform.views.update',
-      method: 'PATCH',
-      path: `${EXPLORER}/views/{view_id}`,
+      body: requiredBody(createViewBody, viewExample),
+    },
+    update: {
+      ...update,
+      ...view,
+      ...viewBody,
       description: 'replaces the name and the query of a saved view',
-      params: { view_id: viewId },
-      body: { schema: updateViewBody, required: true, example: viewExample },
-      validate: validateViewBody,
-      hashicorp: toHashicorpView,
-      responseType: 'document',
-      permission: READ_VIEW,
-      docsUrl: `${DOCS}#saved-views`,
-    }),
-    delete: defineOperation({
-      ...write,
-      reversible: false,
-      name: 'platform.views.delete',
-      method: 'DELETE',
-      path: `${EXPLORER}/views/{view_id}`,
-      description: 'deletes a saved view, and returns it',
-      params: { view_id: viewId },
-      responseType: 'document',
-      permission: READ_VIEW,
-      docsUrl: `${DOCS}#saved-views`,
-    }),
-    results: defineOperation({
+      body: requiredBody(updateViewBody, viewExample),
+    },
+    delete: { ...remove, ...view, ...document, description: 'deletes a saved view, and returns it' },
+    results: {
       ...read,
-      name: 'platform.views.results',
-      path: `${EXPLORER}/views/{view_id}/results`,
+      ...view,
+      path: `${view.path}/results`,
       description: 'runs a saved view, as pages of JSON',
-      params: { view_id: viewId, ...explorerPageParams },
-      responseType: 'document',
-      permission: READ_VIEW,
-      docsUrl: `${DOCS}#saved-views`,
+      params: { ...view.params, ...explorerPageParams },
       pagination: 'page',
-    }),
-    csv: defineOperation({
+    },
+    csv: {
       ...read,
-      name: 'platform.views.csv',
-      path: `${EXPLORER}/views/{view_id}/csv`,
-      fallbackPath: `${EXPLORER}/views/{view_id}/export/csv`,
+      ...view,
+      path: `${view.path}/csv`,
+      fallbackPath: `${view.path}/export/csv`,
       description: 'runs a saved view, all rows as CSV',
-      params: { view_id: viewId },
       responseType: 'csv',
-      permission: READ_VIEW,
-      docsUrl: `${DOCS}#saved-views`,
-    }),
+    },
   },
-} as const;
+});

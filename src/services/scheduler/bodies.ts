@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { Target } from '../../config/config.ts';
-import { type ArgIssue, type Args, defineOperation, queryParam, type RequestDraft } from '../operation.ts';
-import { requirePolicy } from '../permission.ts';
+import type { ArgIssue, Args, RequestDraft } from '../operation.ts';
 
 /** Request bodies. Unknown fields are accepted, since services add fields. */
 
@@ -129,20 +128,3 @@ export function toHashicorpSecretsHeader(draft: RequestDraft): RequestDraft {
     headers: { ...draft.headers, 'X-Nomad-CSI-Secrets': secrets },
   };
 }
-
-/** Lists the storage plugins. Only the real product has it, so it is not one of the operations that `tidemark api` lists. */
-export const listPlugins = defineOperation({
-  kind: 'scheduler',
-  name: 'scheduler.plugins.list',
-  method: 'GET',
-  path: '/plugins',
-  description: 'lists the storage plugins',
-  params: { type: queryParam('csi') },
-  responseType: 'array',
-  mutates: false,
-  retryPolicy: 'safe',
-  reversible: true,
-  permission: 'none',
-  hashicorpPermission: requirePolicy('plugin', 'list'),
-  docsUrl: 'docs/services/scheduler.md#external-volumes',
-});

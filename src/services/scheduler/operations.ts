@@ -1,4 +1,4 @@
-import { defineOperation, pathParam, queryParam } from '../operation.ts';
+import { defineOperations, pathParam, queryParam, requiredBody } from '../operation.ts';
 import { combinePermissions, management, namespaceCapability, requirePolicy } from '../permission.ts';
 import {
   createSnapshotBody,
@@ -15,86 +15,72 @@ import {
 
 /** Operations on ACL policies, volumes, external volumes and snapshots. */
 
-const read = { kind: 'scheduler', method: 'GET', mutates: false, retryPolicy: 'safe', reversible: true } as const;
-const write = {
-  kind: 'scheduler',
-  mutates: true,
-  retryPolicy: 'if-unprocessed',
-  reversible: true,
-  responseType: 'any',
-} as const;
-const DOCS = 'docs/services/scheduler.md';
+const read = { method: 'GET', mutates: false, retryPolicy: 'safe', reversible: true, responseType: 'object' } as const;
+const write = { mutates: true, retryPolicy: 'if-unprocessed', reversible: true, responseType: 'any' } as const;
 const WRITE_VOLUME = namespaceCapability('csi-write-volume');
 const LIST_VOLUMES = namespaceCapability('csi-list-volume');
 const READ_PLUGIN = requirePolicy('plugin', 'read');
 /** Nomad's plugins check a right of their own: docs/services/scheduler.md#real-product. */
-const WITH_PLUGIN = { hashicorpPermission: combinePermissions(WRITE_VOLUME, READ_PLUGIN) } as const;
-const LIST_WITH_PLUGIN = { hashicorpPermission: combinePermissions(LIST_VOLUMES, READ_PLUGIN) } as const;
-const policyName = pathParam('name of the policy');
-const volumeId = pathParam('full ID of the volume');
-/** The API documents do not list it. Nomad needs it unless the volume is in `default`: docs/services/scheduler.md#real-product. */
+const writeVolume = {
+  ...write,
+  permission: WRITE_VOLUME,
+  hashicorpPermission: combinePermissions(WRITE_VOLUME, READ_PLUGIN),
+} as const;
+const LIST_WITH_PLUGIN = combinePermissions(LIST_VOLUMES, READ_PLUGIN);
+const policy = {
+  path: '/acl/policy/{policy_name}',
+  params: { policy_name: pathParam('name of the policy') },
+  permission: management(),
+  section: 'acl-policies',
+} as const;
+/** The API documents do not list the namespace. Nomad needs it unless the volume is in `default`: docs/services/scheduler.md#real-product. */
 const namespace = queryParam("the volume's namespace; by default the target's");
-/** Nor this. Nomad checks the right to list in it, and lists the volumes of every namespace. */
-const namespaceOfRight = queryParam("a namespace in which the token may list volumes; by default the target's");
-const nextToken = queryParam('NextToken of the previous page');
-const perPage = { ...queryParam('items per page', 'integer'), required: 'spec' } as const;
+const volume = {
+  path: '/volume/csi/{volume_id}',
+  params: { volume_id: pathParam('full ID of the volume'), namespace },
+} as const;
 const pluginId = { ...queryParam('ID of the storage plugin, or a prefix of it'), required: true } as const;
-const VOLUME = '/volume/csi/{volume_id}';
+const pluginPages = {
+  next_token: queryParam('NextToken of the previous page'),
+  per_page: { ...queryParam('items per page', 'integer'), required: 'spec' },
+} as const;
+/** The API documents do not list it either. Nomad checks the right to list in it, and lists the volumes of every namespace. */
+const namespaceOfRight = queryParam("a namespace in which the token may list volumes; by default the target's");
 
-export const scheduler = {
+export const scheduler = defineOperations('scheduler', {
   policies: {
-    list: defineOperation({
+    list: {
       ...read,
-      name: 'scheduler.policies.list',
       path: '/acl/policies',
       description: 'lists the ACL policies, without their rules',
       params: { prefix: queryParam('prefix of the names') },
       responseType: 'array',
       permission: management('; another token sees its own policies only'),
-      docsUrl: `${DOCS}#acl-policies`,
+      section: policy.section,
       pagination: 'token',
-    }),
-    read: defineOperation({
+    },
+    read: {
       ...read,
-      name: 'scheduler.policies.read',
-      path: '/acl/policy/{policy_name}',
+      ...policy,
       description: 'reads an ACL policy',
-      params: { policy_name: policyName },
-      responseType: 'object',
       permission: management(', or a token that has the policy'),
-      docsUrl: `${DOCS}#acl-policies`,
-    }),
-    write: defineOperation({
+    },
+    write: {
       ...write,
-      name: 'scheduler.policies.write',
+      ...policy,
       method: 'POST',
-      path: '/acl/policy/{policy_name}',
       description: 'creates or updates an ACL policy',
-      params: { policy_name: policyName },
-      body: {
-        schema: policyBody,
-        required: true,
-        example: '{"Name": "readonly", "Rules": "namespace \\"default\\" { policy = \\"read\\" }"}',
-      },
+      body: requiredBody(
+        policyBody,
+        '{"Name": "readonly", "Rules": "namespace \\"default\\" { policy = \\"read\\" }"}',
+      ),
       validate: validatePolicy,
-      permission: management(),
-      docsUrl: `${DOCS}#acl-policies`,
-    }),
-    delete: defineOperation({
-      ...write,
-      name: 'scheduler.policies.delete',
-      method: 'DELETE',
-      path: '/acl/policy/{policy_name}',
-      description: 'deletes an ACL policy',
-      params: { policy_name: policyName },
-      permission: management(),
-      docsUrl: `${DOCS}#acl-policies`,
-    }),
+    },
+    delete: { ...write, ...policy, method: 'DELETE', description: 'deletes an ACL policy' },
   },
   volumes: {
-    list: defineOperation({
+    list: {
       ...read,
-      name: 'scheduler.volumes.list',
       path: '/volumes',
       description: 'lists volumes; empty without `type=csi`',
       params: {
@@ -106,173 +92,144 @@ export const scheduler = {
       responseType: 'array',
       validate: validateVolumeList,
       permission: LIST_VOLUMES,
-      docsUrl: `${DOCS}#volumes`,
       pagination: 'token',
-    }),
-    read: defineOperation({
+    },
+    read: {
       ...read,
-      name: 'scheduler.volumes.read',
-      path: VOLUME,
+      ...volume,
       description: 'reads a volume with its allocations',
-      params: { volume_id: volumeId, namespace },
-      responseType: 'object',
       permission: namespaceCapability('csi-read-volume'),
-      docsUrl: `${DOCS}#volumes`,
-    }),
-    register: defineOperation({
-      ...write,
-      name: 'scheduler.volumes.register',
+    },
+    register: {
+      ...writeVolume,
+      ...volume,
       method: 'PUT',
-      path: VOLUME,
       description: 'registers an existing volume of the storage provider',
-      params: { volume_id: volumeId, namespace },
-      body: {
-        schema: registerVolumeBody,
-        required: true,
-        example: '{"Volumes": [{"ID": "db", "Name": "db", "ExternalID": "vol-1", "PluginID": "aws-ebs0"}]}',
-      },
+      body: requiredBody(
+        registerVolumeBody,
+        '{"Volumes": [{"ID": "db", "Name": "db", "ExternalID": "vol-1", "PluginID": "aws-ebs0"}]}',
+      ),
       validate: validateVolumeId('Volumes', 'ID'),
-      permission: WRITE_VOLUME,
-      ...WITH_PLUGIN,
-      docsUrl: `${DOCS}#volumes`,
-    }),
-    create: defineOperation({
-      ...write,
+    },
+    create: {
+      ...writeVolume,
+      ...volume,
       retryPolicy: 'never',
-      name: 'scheduler.volumes.create',
       method: 'PUT',
-      path: `${VOLUME}/create`,
+      path: `${volume.path}/create`,
       description: 'creates a volume in the storage provider and registers it',
-      params: { volume_id: volumeId, namespace },
-      body: {
-        schema: createVolumeBody,
-        required: true,
-        example:
-          '{"Volumes": [{"ID": "db", "Name": "db", "PluginID": "aws-ebs0", "RequestedCapacityMin": 1073741824}]}',
-      },
+      body: requiredBody(
+        createVolumeBody,
+        '{"Volumes": [{"ID": "db", "Name": "db", "PluginID": "aws-ebs0", "RequestedCapacityMin": 1073741824}]}',
+      ),
       validate: validateVolumeId('Volumes', 'ID'),
-      permission: WRITE_VOLUME,
-      ...WITH_PLUGIN,
-      docsUrl: `${DOCS}#volumes`,
-    }),
-    deregister: defineOperation({
-      ...write,
+    },
+    deregister: {
+      ...writeVolume,
       reversible: false,
-      name: 'scheduler.volumes.deregister',
       method: 'DELETE',
-      path: VOLUME,
+      path: volume.path,
       description: 'deregisters a volume; the storage provider keeps it',
       params: {
-        volume_id: volumeId,
+        volume_id: volume.params.volume_id,
         force: queryParam('drop the claims of finished allocations at once', 'boolean'),
         namespace,
       },
-      permission: WRITE_VOLUME,
-      ...WITH_PLUGIN,
-      docsUrl: `${DOCS}#volumes`,
-    }),
-    delete: defineOperation({
-      ...write,
+    },
+    delete: {
+      ...writeVolume,
+      ...volume,
       retryPolicy: 'never',
       reversible: false,
-      name: 'scheduler.volumes.delete',
       method: 'DELETE',
-      path: `${VOLUME}/delete`,
+      path: `${volume.path}/delete`,
       description: 'deletes a volume in the storage provider, with its data',
-      params: { volume_id: volumeId, namespace },
-      permission: WRITE_VOLUME,
-      ...WITH_PLUGIN,
-      docsUrl: `${DOCS}#volumes`,
-    }),
-    detach: defineOperation({
-      ...write,
+    },
+    detach: {
+      ...writeVolume,
       reversible: false,
-      name: 'scheduler.volumes.detach',
       method: 'DELETE',
-      path: `${VOLUME}/detach`,
+      path: `${volume.path}/detach`,
       description: 'detaches a volume from a node',
-      params: { volume_id: volumeId, node: { ...queryParam('node to detach from'), required: true }, namespace },
-      permission: WRITE_VOLUME,
+      params: {
+        volume_id: volume.params.volume_id,
+        node: { ...queryParam('node to detach from'), required: true },
+        namespace,
+      },
       hashicorpPermission: combinePermissions(namespaceCapability('csi-mount-volume'), READ_PLUGIN),
-      docsUrl: `${DOCS}#volumes`,
-    }),
+    },
   },
   'external-volumes': {
-    list: defineOperation({
+    list: {
       ...read,
-      name: 'scheduler.external-volumes.list',
       path: '/volumes/external',
       description: 'lists the volumes of the storage provider',
       // Without a plugin, the service of the API documents lists the volumes of all plugins.
-      params: {
-        plugin_id: { ...pluginId, required: false },
-        next_token: nextToken,
-        per_page: perPage,
-        namespace: namespaceOfRight,
-      },
-      responseType: 'object',
+      params: { plugin_id: { ...pluginId, required: false }, ...pluginPages, namespace: namespaceOfRight },
       itemsPath: 'Volumes',
       validate: validatePrefixes,
       permission: WRITE_VOLUME,
-      ...LIST_WITH_PLUGIN,
-      docsUrl: `${DOCS}#external-volumes`,
+      hashicorpPermission: LIST_WITH_PLUGIN,
       pagination: 'token',
-    }),
+    },
   },
   snapshots: {
-    list: defineOperation({
+    list: {
       ...read,
-      name: 'scheduler.snapshots.list',
       path: '/volumes/snapshot',
       description: 'lists the snapshots of the storage provider',
       params: {
         plugin_id: pluginId,
-        next_token: nextToken,
-        per_page: perPage,
+        ...pluginPages,
         secrets: { ...queryParam('key=value pairs for the plugin, comma-separated'), secret: true },
         namespace: namespaceOfRight,
       },
-      responseType: 'object',
       itemsPath: 'Snapshots',
       validate: validatePrefixes,
       hashicorp: toHashicorpSecretsHeader,
       permission: LIST_VOLUMES,
-      ...LIST_WITH_PLUGIN,
-      docsUrl: `${DOCS}#snapshots`,
+      hashicorpPermission: LIST_WITH_PLUGIN,
       pagination: 'token',
-    }),
-    create: defineOperation({
-      ...write,
+    },
+    create: {
+      ...writeVolume,
+      ...volume,
       retryPolicy: 'never',
-      name: 'scheduler.snapshots.create',
       method: 'PUT',
       path: '/volumes/snapshot/{volume_id}',
       description: 'creates a snapshot of a volume with each call',
-      params: { volume_id: volumeId, namespace },
-      body: {
-        schema: createSnapshotBody,
-        required: true,
-        example: '{"Snapshots": [{"SourceVolumeID": "db", "PluginID": "aws-ebs0", "Name": "nightly"}]}',
-      },
+      body: requiredBody(
+        createSnapshotBody,
+        '{"Snapshots": [{"SourceVolumeID": "db", "PluginID": "aws-ebs0", "Name": "nightly"}]}',
+      ),
       validate: validateVolumeId('Snapshots', 'SourceVolumeID'),
       hashicorp: toHashicorpSnapshotPath,
-      permission: WRITE_VOLUME,
-      ...WITH_PLUGIN,
-      docsUrl: `${DOCS}#snapshots`,
-    }),
-    delete: defineOperation({
-      ...write,
+    },
+    delete: {
+      ...writeVolume,
       retryPolicy: 'never',
       reversible: false,
-      name: 'scheduler.snapshots.delete',
       method: 'DELETE',
       path: '/volumes/snapshot',
       description: 'deletes a snapshot in the storage provider',
       params: { plugin_id: pluginId, snapshot_id: { ...queryParam('ID of the snapshot'), required: true } },
       validate: validatePrefixes,
-      permission: WRITE_VOLUME,
-      ...WITH_PLUGIN,
-      docsUrl: `${DOCS}#snapshots`,
-    }),
+    },
   },
-} as const;
+});
+
+/** Lists the storage plugins. Only the real product has it, so it is not one of the operations that `tidemark api` lists. */
+export const listPlugins = defineOperations('scheduler', {
+  plugins: {
+    list: {
+      ...read,
+      path: '/plugins',
+      description: 'lists the storage plugins',
+      params: { type: queryParam('csi') },
+      responseType: 'array',
+      permission: 'none',
+      hashicorpPermission: requirePolicy('plugin', 'list'),
+      section: 'external-volumes',
+    },
+  },
+}).plugins.list;

@@ -5,7 +5,7 @@ import { hasSource } from '../../../src/extract/sources/source.ts';
 import { collectRights, formatPermissions, type PermissionText, requiredRights } from '../../../src/run/permissions.ts';
 import { operations } from '../../../src/services/index.ts';
 import type { Operation } from '../../../src/services/operation.ts';
-import { listPlugins } from '../../../src/services/scheduler/bodies.ts';
+import { listPlugins } from '../../../src/services/scheduler/operations.ts';
 import { tokenOperations } from '../../../src/services/token/operations.ts';
 import { createTarget } from '../../helpers/http-service.ts';
 import { playbookHarness, replaceLedger } from '../../helpers/playbook-harness.ts';

@@ -4,8 +4,7 @@ import type { UnknownPart } from '../../../landing/store.ts';
 import type { ServiceClient } from '../../../services/client.ts';
 import type { Operation } from '../../../services/operation.ts';
 import { listItems, type ResponsePage, type ServiceResponse } from '../../../services/response.ts';
-import { listPlugins } from '../../../services/scheduler/bodies.ts';
-import { scheduler } from '../../../services/scheduler/operations.ts';
+import { listPlugins, scheduler } from '../../../services/scheduler/operations.ts';
 import { type ExtractContext, listIndex, optionalString, requiredString } from '../source.ts';
 import { describeFailure, isPartFailure } from './list-and-read.ts';
 
