@@ -24,6 +24,9 @@ import {
 /** The sizes of all other tables are given for this many workspaces. */
 const WORKSPACES_AT_SCALE_1 = 240;
 
+/** Generous, since the sandbox is on loopback; the sandbox's own limit is used where it has one. */
+const REQUESTS_PER_SECOND = 500;
+
 function createServices(options: ServiceOptions) {
   return {
     platform: new PlatformService(options),
@@ -152,15 +155,44 @@ export class RunningSandbox implements Sandbox {
     return now;
   }
 
+  /** The text of a complete `tidemark.yaml`. It contains the tokens: they open nothing else. */
   config(): string {
     const { platform, mesh } = this.services;
-    return renderConfig({
-      sandbox: this,
-      organization: platform.state.organization,
-      services: [...new Set([...mesh.state.leaves.values()].map(({ service }) => service))],
-      isHashicorp: this.#options.flavor === 'hashicorp',
-      rate: this.#options.rate,
-    });
+    const services = [...new Set([...mesh.state.leaves.values()].map(({ service }) => service))];
+    const isHashicorp = this.#options.flavor === 'hashicorp';
+    const common = {
+      limits: { requestsPerSecond: this.#options.rate ?? REQUESTS_PER_SECOND, concurrency: 8 },
+      ...(isHashicorp ? { flavor: 'hashicorp' } : {}),
+    };
+    const access = (kind: Kind) => ({ token: this.tokens[kind].read, writeToken: this.tokens[kind].write });
+    const document = {
+      data: './data',
+      output: './out',
+      targets: [
+        {
+          name: 'acme',
+          kind: 'platform',
+          url: this.urls.platform,
+          organization: platform.state.organization,
+          ...access('platform'),
+          ...common,
+        },
+        { name: 'vault', kind: 'secrets', url: this.urls.secrets, ...access('secrets'), ...common },
+        {
+          name: 'nomad',
+          kind: 'scheduler',
+          url: this.urls.scheduler,
+          ...access('scheduler'),
+          // Nomad lists all policies to management tokens only.
+          ...(isHashicorp ? { managementToken: 'lists all ACL policies' } : {}),
+          namespace: '*',
+          ...common,
+        },
+        { name: 'scaler', kind: 'autoscaler', url: this.urls.autoscaler, ...common },
+        { name: 'consul', kind: 'mesh', url: this.urls.mesh, ...access('mesh'), services: services, ...common },
+      ],
+    };
+    return stringify(document, { aliasDuplicateObjects: false });
   }
 
   async close(): Promise<void> {
@@ -171,52 +203,4 @@ export class RunningSandbox implements Sandbox {
 /** The hostile estate is one for all tests. */
 function readSeed(seed: number | 'hostile'): { readonly estate: EstateName; readonly number: number } {
   return seed === 'hostile' ? { estate: 'hostile', number: 1 } : { estate: 'company', number: seed };
-}
-
-/** Generous, since the sandbox is on loopback; the sandbox's own limit is used where it has one. */
-const REQUESTS_PER_SECOND = 500;
-
-export interface SandboxConfigOptions {
-  readonly sandbox: Pick<Sandbox, 'urls' | 'tokens'>;
-  readonly organization: string;
-  /** Services whose leaf certificates are read. */
-  readonly services: readonly string[];
-  readonly isHashicorp: boolean;
-  readonly rate: number | undefined;
-}
-
-/** The text of a complete `tidemark.yaml` for the sandbox's five services. It contains the tokens: they open nothing else. */
-function renderConfig({
-  sandbox: { urls, tokens },
-  organization,
-  services,
-  isHashicorp,
-  rate,
-}: SandboxConfigOptions): string {
-  const common = {
-    limits: { requestsPerSecond: rate ?? REQUESTS_PER_SECOND, concurrency: 8 },
-    ...(isHashicorp ? { flavor: 'hashicorp' } : {}),
-  };
-  const access = (kind: keyof typeof tokens) => ({ token: tokens[kind].read, writeToken: tokens[kind].write });
-  const document = {
-    data: './data',
-    output: './out',
-    targets: [
-      { name: 'acme', kind: 'platform', url: urls.platform, organization, ...access('platform'), ...common },
-      { name: 'vault', kind: 'secrets', url: urls.secrets, ...access('secrets'), ...common },
-      {
-        name: 'nomad',
-        kind: 'scheduler',
-        url: urls.scheduler,
-        ...access('scheduler'),
-        // Nomad lists all policies to management tokens only.
-        ...(isHashicorp ? { managementToken: 'lists all ACL policies' } : {}),
-        namespace: '*',
-        ...common,
-      },
-      { name: 'scaler', kind: 'autoscaler', url: urls.autoscaler, ...common },
-      { name: 'consul', kind: 'mesh', url: urls.mesh, ...access('mesh'), services: [...services], ...common },
-    ],
-  };
-  return stringify(document, { aliasDuplicateObjects: false });
 }

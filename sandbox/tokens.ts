@@ -39,6 +39,8 @@ export function readToken(request: Request, ...headerNames: readonly string[]): 
 /** The tokens that one service knows. */
 export class TokenStore {
   readonly records = new Map<string, TokenRecord>();
+  /** The rules of every policy by its name. */
+  readonly policies = new Map<string, string>();
   readonly #kind: Kind;
   readonly #seed: number;
   readonly #headers: readonly string[];
@@ -61,6 +63,7 @@ export class TokenStore {
   create(grant: TokenGrant, now: Date): string {
     const random = createRandom(`${this.#seed}/tokens/${this.#kind}/${this.records.size}`);
     const secret = this.#kind === 'secrets' ? `hvs.${random.id('', 24)}` : uuid(random);
+    for (const [name, rules] of Object.entries(grant.rules ?? {})) this.policies.set(name, rules);
     this.#add(secret, grant, grant.isManagement ? 'all' : 'rules', now);
     return secret;
   }

@@ -105,6 +105,10 @@ export interface Route {
   readonly isAtRoot?: boolean;
   /** Answered without a token, and to any token. */
   readonly isPublic?: boolean;
+  /** What a token with rules needs, in the terms of its service; none of them has what has no right. */
+  readonly right?: string;
+  /** Whether the service passes the call on to a storage plugin. */
+  readonly asksPlugin?: boolean;
   readonly handle: (request: Request) => Response;
 }
 

@@ -4,6 +4,7 @@ import { createRandom, uuid } from '../random.ts';
 import { HttpError, jsonResponse, textResponse } from '../responses.ts';
 import type { TokenRecord, TokenStore } from '../tokens.ts';
 import type { Flavor, Request, Resource, Response, Route } from '../types.ts';
+import { indexHeaders } from './context.ts';
 
 const SELF = '/acl/token/self';
 const GLOBAL_MANAGEMENT = { ID: '00000000-0000-0000-0000-000000000001', Name: 'global-management' };
@@ -12,8 +13,6 @@ export type MeshRight = 'read' | 'write';
 
 /** Who a token is, and what it may do: docs/services/mesh.md#authentication. */
 export class MeshAccess implements Resource {
-  /** The rules of every policy by its name. */
-  readonly policies = new Map<string, string>();
   readonly #tokens: TokenStore;
   readonly #flavor: Flavor;
   readonly #anonymousPaths: readonly string[];
@@ -70,7 +69,7 @@ export class MeshAccess implements Resource {
 
   #allows(token: TokenRecord, type: 'service' | 'node', name: string, right: MeshRight): boolean {
     if (token.scope !== 'rules') return true;
-    const items = token.policies.flatMap((policy) => parseRuleItems(this.policies.get(policy) ?? ''));
+    const items = token.policies.flatMap((policy) => parseRuleItems(this.#tokens.policies.get(policy) ?? ''));
     const policy = closestPolicy(items, type, name);
     return policy === 'write' || (right === 'read' && policy === 'read');
   }
@@ -89,16 +88,8 @@ export class MeshAccess implements Resource {
       CreateIndex: 6,
       ModifyIndex: 6,
     };
-    return jsonResponse(body, indexHeaders(36, true));
+    return jsonResponse(body, indexHeaders(36));
   }
-}
-
-function indexHeaders(index: number, hasLeader: boolean): Record<string, string> {
-  return {
-    'x-consul-index': String(index),
-    'x-consul-knownleader': String(hasLeader),
-    'x-consul-lastcontact': '0',
-  };
 }
 
 function policyLink(name: string) {

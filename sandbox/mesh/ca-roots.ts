@@ -3,7 +3,7 @@ import { createCertificate, EcKey, keyIdentifier } from '../pki.ts';
 import { createRandom, formatWholeSeconds, HOSTILE_TEXTS, type Random } from '../random.ts';
 import { jsonResponse } from '../responses.ts';
 import type { Flavor, Request, Resource, Response, Route, ServiceOptions } from '../types.ts';
-import type { MeshContext } from './context.ts';
+import { indexHeaders, type MeshContext } from './context.ts';
 
 export interface CaRootRecord {
   readonly id: string;
@@ -102,7 +102,7 @@ export class CaRoots implements Resource {
   #list({ now }: Request): Response {
     const { trustDomain } = this.#context;
     const isHashicorp = this.#flavor === 'hashicorp';
-    const index = String(Math.max(...this.records.map((root) => root.modifyIndex)));
+    const index = Math.max(...this.records.map((root) => root.modifyIndex));
     const body = {
       ActiveRootID: this.records.find((root) => root.active)?.id ?? '',
       ...(isHashicorp ? { TrustDomain: trustDomain } : {}),
@@ -112,13 +112,7 @@ export class CaRoots implements Resource {
         ...(isHashicorp ? { DaysRemaining: Math.floor((root.notAfter.getTime() - now.getTime()) / DAY_MS) } : {}),
       })),
     };
-    const headers = {
-      'x-consul-index': index,
-      'x-consul-knownleader': 'true',
-      'x-consul-lastcontact': '0',
-      'x-cache': 'HIT',
-      age: '3',
-    };
+    const headers = { ...indexHeaders(index), 'x-cache': 'HIT', age: '3' };
     return jsonResponse(body, isHashicorp ? headers : {});
   }
 }

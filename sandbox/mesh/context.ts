@@ -46,3 +46,11 @@ export function rejectNamespaces(route: Route): Route {
     },
   };
 }
+
+export function indexHeaders(index: number, hasLeader = true): Record<string, string> {
+  return {
+    'x-consul-index': String(index),
+    'x-consul-knownleader': String(hasLeader),
+    'x-consul-lastcontact': '0',
+  };
+}

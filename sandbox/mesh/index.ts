@@ -5,7 +5,7 @@ import type { Flavor, Request, Resource, Response, Route, Service, ServiceOption
 import { MeshAccess } from './access.ts';
 import { Authorization, type Intention } from './authorize.ts';
 import { CA_ROOTS_PATH, type CaRootRecord, CaRoots } from './ca-roots.ts';
-import { MeshContext, rejectNamespaces } from './context.ts';
+import { indexHeaders, MeshContext, rejectNamespaces } from './context.ts';
 import { type Leaf, Leaves, SERVICES } from './leaves.ts';
 
 /** The records of all resources. Tests read and damage them. */
@@ -63,7 +63,6 @@ export class MeshService implements Service {
   }
 
   createToken(grant: TokenGrant, now: Date): string {
-    for (const [name, rules] of Object.entries(grant.rules ?? {})) this.#access.policies.set(name, rules);
     return this.#tokens.create(grant, now);
   }
 
@@ -106,9 +105,7 @@ class Catalog implements Resource {
     const seen = registered.filter((name) => this.#access.seesService(request, name, NODE));
     const isFiltered = seen.length < registered.length && this.#access.tellsFiltered(request);
     const headers = {
-      'x-consul-index': '40',
-      'x-consul-knownleader': 'true',
-      'x-consul-lastcontact': '0',
+      ...indexHeaders(40),
       'x-consul-effective-consistency': 'leader',
       ...(isFiltered ? { 'x-consul-results-filtered-by-acls': 'true' } : {}),
     };

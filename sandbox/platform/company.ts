@@ -1,5 +1,13 @@
-import { DAY_MS, HOUR_MS } from '../../src/core/clock.ts';
-import { equals, type Place, type PlatformEstate, type PlatformEvent, type PoolPlan, type ViewPlan } from './estate.ts';
+import {
+  DEAD_AGENTS,
+  EXPERIMENT,
+  type Place,
+  type PlatformEstate,
+  type PlatformEvent,
+  type PoolPlan,
+  planErroredView,
+  planViews,
+} from './estate.ts';
 import type { Product } from './workspaces.ts';
 
 /** The projects of the company, each with its services. */
@@ -85,35 +93,6 @@ const POOLS: readonly PoolPlan[] = [
   { name: 'old-datacenter', isScoped: false, attached: 0, allowed: 2, agents: 0 },
 ];
 
-/** One of these never returns a row, and one asks for a field that the explorer no longer has. */
-const VIEWS: readonly ViewPlan[] = [
-  ['Drifted workspaces', 'workspaces', 210, { filter: [equals('drifted', 'true')], sort: ['-resources_drifted'] }],
-  [
-    'Failing checks in production',
-    'workspaces',
-    120,
-    {
-      filter: [
-        { field: 'checks_failed', operator: 'gt', value: ['0'] },
-        { field: 'workspace_name', operator: 'contains', value: ['prod'] },
-      ],
-      fields: ['workspace_name', 'project_name', 'checks_failed'],
-      sort: ['workspace_name'],
-    },
-  ],
-  ['Terraform versions', 'tf_versions', 400, { filter: [], sort: ['version'] }],
-  ['AWS provider versions', 'providers', 90, { filter: [equals('name', 'aws')], sort: ['-workspace_count'] }],
-  [
-    'Private modules',
-    'modules',
-    75,
-    { filter: [{ field: 'source', operator: 'contains', value: ['acme'] }], fields: ['name', 'version'] },
-  ],
-  ['Not assessed for drift', 'workspaces', 44, { filter: [{ field: 'drifted', operator: 'is_empty', value: [''] }] }],
-  ['Decommissioned', 'workspaces', 320, { filter: [equals('workspace_name', 'decommissioned-2024')] }],
-  ['By owner team (old)', 'workspaces', 500, { filter: [equals('workspace_owner_team', 'sre')] }],
-];
-
 /** The pool whose agents die and stay dead to the end of the fortnight. */
 const DEAD_POOL = 'onprem-frankfurt';
 
@@ -122,7 +101,7 @@ const TEMPORARY_VIEW = 'Errored runs since the incident';
 /** What happens besides the upgrade, by day of the fortnight. */
 const STORY: Readonly<Record<number, readonly PlatformEvent[]>> = {
   2: [
-    { event: 'create-pool', plan: { name: 'tmp-migration', isScoped: true, attached: 0, allowed: 0, agents: 0 } },
+    { event: 'create-pool', plan: EXPERIMENT },
     { event: 'resolve-drift', project: 'storefront', count: 2 },
   ],
   5: [{ event: 'drift', project: 'data-platform', stage: 'staging', count: 2 }],
@@ -132,11 +111,8 @@ const STORY: Readonly<Record<number, readonly PlatformEvent[]>> = {
     { event: 'drift', project: 'payments', stage: 'prod', count: 3 },
   ],
   9: [
-    {
-      event: 'create-view',
-      plan: [TEMPORARY_VIEW, 'workspaces', 0, { filter: [equals('current_run_status', 'errored')] }],
-    },
-    { event: 'delete-pool', pool: 'tmp-migration' },
+    { event: 'create-view', plan: planErroredView(TEMPORARY_VIEW) },
+    { event: 'delete-pool', pool: EXPERIMENT.name },
   ],
   10: [{ event: 'resolve-drift', project: 'payments', count: 3 }],
   11: [{ event: 'resolve-drift', project: 'network', count: 3 }],
@@ -196,12 +172,16 @@ export const COMPANY_PLATFORM: PlatformEstate = {
     replaced: 0.4,
     diedDaysAgo: 0.7,
   },
-  deadAgents: [
-    [4, 'errored', 3 * DAY_MS],
-    [11, 'exited', 5 * DAY_MS + 7 * HOUR_MS],
-  ],
+  deadAgents: DEAD_AGENTS,
   plantedAgentNames: [],
-  views: VIEWS,
+  views: planViews({
+    failing: 'Failing checks in production',
+    tools: 'Terraform versions',
+    aws: 'AWS provider versions',
+    modules: 'Private modules',
+    unassessed: 'Not assessed for drift',
+    gone: 'decommissioned-2024',
+  }),
   eventsOn: (day) => [...upgradesOn(day % FORTNIGHT), ...(STORY[day % FORTNIGHT] ?? [])],
   outages: [{ pool: DEAD_POOL, from: 10, to: 13 }],
 };

@@ -1,3 +1,4 @@
+import { DAY_MS, HOUR_MS } from '../../src/core/clock.ts';
 import type { Random } from '../random.ts';
 import type { AgentStatus } from './agents.ts';
 import type { SavedViewQuery } from './saved-views.ts';
@@ -83,7 +84,7 @@ export interface PlatformEstate {
   readonly extraPool: (index: number) => PoolPlan;
   readonly agentName: (random: Random) => string | null;
   readonly agentLife: AgentLife;
-  /** Agents that are dead on day 0 with any seed. */
+  /** Agents that are dead on day 0, whatever the seed. */
   readonly deadAgents: readonly (readonly [index: number, status: AgentStatus, silentMs: number])[];
   /** Names of every fifth agent. */
   readonly plantedAgentNames: readonly string[];
@@ -92,6 +93,48 @@ export interface PlatformEstate {
   readonly outages: readonly Outage[];
 }
 
-export function equals(field: string, value: string) {
+function equals(field: string, value: string) {
   return { field, operator: 'is', value: [value] };
 }
+
+/** The names that an estate gives to its saved views, and that of a workspace which is gone. */
+interface ViewNames {
+  readonly failing: string;
+  readonly tools: string;
+  readonly aws: string;
+  readonly modules: string;
+  readonly unassessed: string;
+  readonly gone: string;
+}
+
+/** One of these never returns a row, and one asks for a field that the explorer no longer has. */
+export function planViews({ failing, tools, aws, modules, unassessed, gone }: ViewNames): readonly ViewPlan[] {
+  const failed = { field: 'checks_failed', operator: 'gt', value: ['0'] };
+  const inProduction = { field: 'workspace_name', operator: 'contains', value: ['prod'] };
+  const fields = ['workspace_name', 'project_name', 'checks_failed'];
+  const ofAcme = { field: 'source', operator: 'contains', value: ['acme'] };
+  return [
+    ['Drifted workspaces', 'workspaces', 210, { filter: [equals('drifted', 'true')], sort: ['-resources_drifted'] }],
+    [failing, 'workspaces', 120, { filter: [failed, inProduction], fields, sort: ['workspace_name'] }],
+    [tools, 'tf_versions', 400, { filter: [], sort: ['version'] }],
+    [aws, 'providers', 90, { filter: [equals('name', 'aws')], sort: ['-workspace_count'] }],
+    [modules, 'modules', 75, { filter: [ofAcme], fields: ['name', 'version'] }],
+    [unassessed, 'workspaces', 44, { filter: [{ field: 'drifted', operator: 'is_empty', value: [''] }] }],
+    ['Decommissioned', 'workspaces', 320, { filter: [equals('workspace_name', gone)] }],
+    ['By owner team (old)', 'workspaces', 500, { filter: [equals('workspace_owner_team', 'sre')] }],
+  ];
+}
+
+/** A view of the runs that fail, for some days. */
+export function planErroredView(name: string): ViewPlan {
+  return [name, 'workspaces', 0, { filter: [equals('current_run_status', 'errored')] }];
+}
+
+/** A pool that somebody makes for an experiment. */
+export const EXPERIMENT: PoolPlan = { name: 'tmp-migration', isScoped: true, attached: 0, allowed: 0, agents: 0 };
+
+/** Agents that are dead on day 0 with any seed, so that the rules about them find one. */
+export const DEAD_AGENTS: PlatformEstate['deadAgents'] = [
+  [4, 'errored', 3 * DAY_MS],
+  [11, 'exited', 5 * DAY_MS + 7 * HOUR_MS],
+];

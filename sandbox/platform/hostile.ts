@@ -1,7 +1,15 @@
-import { DAY_MS, HOUR_MS } from '../../src/core/clock.ts';
+import { HOUR_MS } from '../../src/core/clock.ts';
 import type { Random } from '../random.ts';
-import type { AgentStatus } from './agents.ts';
-import { equals, type Place, type PlatformEstate, type PlatformEvent, type PoolPlan, type ViewPlan } from './estate.ts';
+import {
+  DEAD_AGENTS,
+  EXPERIMENT,
+  type Place,
+  type PlatformEstate,
+  type PlatformEvent,
+  type PoolPlan,
+  planErroredView,
+  planViews,
+} from './estate.ts';
 import type { Product } from './workspaces.ts';
 
 const PROJECTS: readonly string[] = [
@@ -107,49 +115,12 @@ const POOL_PLANS: readonly PoolPlan[] = [
   { name: `pool-with-a-very-long-name-${'x'.repeat(60)}`, isScoped: false, attached: 1, allowed: 3, agents: 3 },
 ];
 
-/** Agents that are dead on day 0 with any seed, so that all rules find one; the last one has been silent for too short a time. */
-const DEAD_AGENTS: readonly (readonly [index: number, status: AgentStatus, silentMs: number])[] = [
-  [4, 'errored', 3 * DAY_MS],
-  [11, 'exited', 5 * DAY_MS + 7 * HOUR_MS],
-  [18, 'unknown', 26 * HOUR_MS],
-  [24, 'errored', 23 * HOUR_MS],
-];
-
 const HOSTILE_AGENTS: readonly string[] = [
   "=cmd|' /C calc'!A0",
   '<b onmouseover=alert(1)>agent</b>',
   'agent, "quoted"',
   'エージェント-01',
   'two\nlines',
-];
-
-/** One of these never returns a row, and one asks for a field that the explorer no longer has. */
-const VIEW_PLANS: readonly ViewPlan[] = [
-  ['Drifted workspaces', 'workspaces', 210, { filter: [equals('drifted', 'true')], sort: ['-resources_drifted'] }],
-  [
-    'Failing checks, "prod" only',
-    'workspaces',
-    120,
-    {
-      filter: [
-        { field: 'checks_failed', operator: 'gt', value: ['0'] },
-        { field: 'workspace_name', operator: 'contains', value: ['prod'] },
-      ],
-      fields: ['workspace_name', 'project_name', 'checks_failed'],
-      sort: ['workspace_name'],
-    },
-  ],
-  ['Tool versions', 'tf_versions', 400, { filter: [], sort: ['version'] }],
-  ['aws <script>alert(1)</script>', 'providers', 90, { filter: [equals('name', 'aws')], sort: ['-workspace_count'] }],
-  [
-    "=cmd|' /C calc'!A0",
-    'modules',
-    75,
-    { filter: [{ field: 'source', operator: 'contains', value: ['acme'] }], fields: ['name', 'version'] },
-  ],
-  ['未評価 🚧', 'workspaces', 44, { filter: [{ field: 'drifted', operator: 'is_empty', value: [''] }] }],
-  ['Decommissioned', 'workspaces', 320, { filter: [equals('workspace_name', 'decommissioned-in-2024')] }],
-  ['By owner team (old)', 'workspaces', 500, { filter: [equals('workspace_owner_team', 'sre')] }],
 ];
 
 /** Every thirteenth of the first workspaces, and one in a thousand later, has a hostile name. */
@@ -170,18 +141,10 @@ const TEMPORARY_VIEW = 'Errored runs this week';
 
 /** On some days, so that every rule about pools and views finds and loses something in two weeks. */
 const EVENTS: Readonly<Record<number, readonly PlatformEvent[]>> = {
-  2: [
-    {
-      event: 'create-pool',
-      plan: { name: 'tmp-migration', isScoped: true, attached: 0, allowed: 0, agents: 0 },
-    },
-  ],
+  2: [{ event: 'create-pool', plan: EXPERIMENT }],
   3: [
     { event: 'agents', pool: 'gpu-batch', status: 'unknown' },
-    {
-      event: 'create-view',
-      plan: [TEMPORARY_VIEW, 'workspaces', 0, { filter: [equals('current_run_status', 'errored')] }],
-    },
+    { event: 'create-view', plan: planErroredView(TEMPORARY_VIEW) },
   ],
   4: [{ event: 'agents', pool: 'gpu-batch', status: 'errored' }],
   5: [{ event: 'agents', pool: 'gpu-batch', status: 'errored' }],
@@ -190,7 +153,7 @@ const EVENTS: Readonly<Record<number, readonly PlatformEvent[]>> = {
     { event: 'change-view', view: TEMPORARY_VIEW, fields: ['workspace_name', 'current_run_status'] },
   ],
   7: [{ event: 'restrict-pool', pool: 'audit' }],
-  9: [{ event: 'delete-pool', pool: 'tmp-migration' }],
+  9: [{ event: 'delete-pool', pool: EXPERIMENT.name }],
   10: [{ event: 'delete-view', view: TEMPORARY_VIEW }],
 };
 
@@ -224,9 +187,17 @@ export const HOSTILE_PLATFORM: PlatformEstate = {
     replaced: 0.12,
     diedDaysAgo: 0.7,
   },
-  deadAgents: DEAD_AGENTS,
+  // The last one has been silent for too short a time.
+  deadAgents: [...DEAD_AGENTS, [18, 'unknown', 26 * HOUR_MS], [24, 'errored', 23 * HOUR_MS]],
   plantedAgentNames: HOSTILE_AGENTS,
-  views: VIEW_PLANS,
+  views: planViews({
+    failing: 'Failing checks, "prod" only',
+    tools: 'Tool versions',
+    aws: 'aws <script>alert(1)</script>',
+    modules: "=cmd|' /C calc'!A0",
+    unassessed: '未評価 🚧',
+    gone: 'decommissioned-in-2024',
+  }),
   eventsOn: (day) => EVENTS[day] ?? [],
   outages: [],
 };

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { textResponse } from '../responses.ts';
 import type { TokenRecord, TokenStore } from '../tokens.ts';
-import type { Flavor, Request, Resource, Response, Route } from '../types.ts';
+import type { Request, Resource, Response, Route } from '../types.ts';
 import { Acl, parseRules } from './acl.ts';
 import { requestNamespace, type SchedulerContext } from './context.ts';
 import type { Policy } from './policies.ts';
@@ -11,35 +11,32 @@ const VOLUME_READ = ['csi-read-volume', 'csi-mount-volume', 'read-job'];
 const SELF = '/acl/token/self';
 const DENIED = textResponse(403, 'Permission denied');
 
-/** The right that one route needs. */
-type Check = (acl: Acl, request: Request) => boolean;
-
-const listVolumes: Check = (acl, request) => acl.allowsNamespace(requestNamespace(request), VOLUME_LIST);
-const readVolume: Check = (acl, request) => acl.allowsNamespace(requestNamespace(request), VOLUME_READ);
-const writeVolume: Check = (acl, request) => acl.allowsNamespace(writtenNamespace(request), ['csi-write-volume']);
-const mountVolume: Check = (acl, request) => acl.allowsNamespace(requestNamespace(request), ['csi-mount-volume']);
-
-function withPlugin(check: Check, flavor: Flavor): Check {
-  return flavor === 'spec' ? check : (acl, request) => check(acl, request) && acl.allowsPlugin(true);
-}
+/** The rights that routes name: a token with rules has none of the others. A policy is read by the tokens that have it. */
+const RIGHTS: Readonly<Record<string, (acl: Acl, request: Request) => boolean>> = {
+  any: () => true,
+  'list-plugins': (acl) => acl.allowsPlugin(false),
+  'read-plugin': (acl) => acl.allowsPlugin(true),
+  'list-volumes': (acl, request) => acl.allowsNamespace(requestNamespace(request), VOLUME_LIST),
+  'read-volume': (acl, request) => acl.allowsNamespace(requestNamespace(request), VOLUME_READ),
+  'write-volume': (acl, request) => acl.allowsNamespace(writtenNamespace(request), ['csi-write-volume']),
+  'mount-volume': (acl, request) => acl.allowsNamespace(requestNamespace(request), ['csi-mount-volume']),
+};
 
 /** Who a token is, and what it may do: docs/services/scheduler.md#authentication. */
 export class SchedulerAccess implements Resource {
   readonly #tokens: TokenStore;
   readonly #context: SchedulerContext;
   readonly #policies: ReadonlyMap<string, Policy>;
-  readonly #checks: ReadonlyMap<string, Check>;
 
   constructor(tokens: TokenStore, context: SchedulerContext, policies: ReadonlyMap<string, Policy>) {
     this.#tokens = tokens;
     this.#context = context;
     this.#policies = policies;
-    this.#checks = listChecks(context.flavor);
   }
 
   get routes(): readonly Route[] {
     if (this.#context.flavor === 'spec') return [];
-    return [{ method: 'GET', path: SELF, handle: (request) => this.#self(this.#tokens.find(request)!) }];
+    return [{ method: 'GET', path: SELF, right: 'any', handle: (request) => this.#self(this.#tokens.find(request)!) }];
   }
 
   authorize(request: Request, route: Route | undefined): Response | undefined {
@@ -70,8 +67,10 @@ export class SchedulerAccess implements Resource {
 
   #allows(token: TokenRecord, request: Request, route: Route | undefined): boolean {
     if (!route) return true;
-    const check = this.#checks.get(`${route.method} ${route.path}`);
-    return check?.(this.#acl(token), request) === true;
+    const acl = this.#acl(token);
+    // Nomad's storage plugins check a right of their own.
+    const needsPlugin = route.asksPlugin === true && this.#context.flavor === 'hashicorp';
+    return RIGHTS[route.right ?? '']?.(acl, request) === true && (!needsPlugin || acl.allowsPlugin(true));
   }
 
   #acl({ policies }: TokenRecord): Acl {
@@ -116,36 +115,4 @@ function writtenNamespace(request: Request): string {
     // Without a body, or with one that the handler refuses.
   }
   return requestNamespace(request);
-}
-
-/** The policies, and what is not listed, are for management tokens. A policy is read by the tokens that have it. */
-function listChecks(flavor: Flavor): ReadonlyMap<string, Check> {
-  const plugin = (check: Check) => withPlugin(check, flavor);
-  const volume = '/volume/csi/:volume_id';
-  const snapshot = '/volumes/snapshot';
-  const always: Check = () => true;
-  return new Map<string, Check>([
-    [`GET ${SELF}`, always],
-    ['GET /acl/policies', always],
-    ['GET /acl/policy/:policy_name', always],
-    ['GET /namespaces', always],
-    ['GET /plugins', (acl) => acl.allowsPlugin(false)],
-    ['GET /plugin/csi/:plugin_id', (acl) => acl.allowsPlugin(true)],
-    ['GET /volumes', listVolumes],
-    [`GET ${volume}`, readVolume],
-    ['GET /volumes/external', plugin(listVolumes)],
-    [`GET ${snapshot}`, plugin(listVolumes)],
-    ['PUT /volumes', plugin(writeVolume)],
-    ['POST /volumes', plugin(writeVolume)],
-    [`PUT ${volume}`, plugin(writeVolume)],
-    [`PUT ${volume}/create`, plugin(writeVolume)],
-    [`DELETE ${volume}`, plugin(writeVolume)],
-    [`DELETE ${volume}/delete`, plugin(writeVolume)],
-    [`DELETE ${volume}/detach`, plugin(flavor === 'spec' ? writeVolume : mountVolume)],
-    [`PUT ${snapshot}`, plugin(writeVolume)],
-    [`POST ${snapshot}`, plugin(writeVolume)],
-    [`PUT ${snapshot}/:volume_id`, plugin(writeVolume)],
-    [`PUT ${volume}/snapshot`, plugin(writeVolume)],
-    [`DELETE ${snapshot}`, plugin(writeVolume)],
-  ]);
 }

@@ -2,30 +2,30 @@ import { createHash } from 'node:crypto';
 import { HttpError } from '../responses.ts';
 import type { Request, Resource, Response, Route } from '../types.ts';
 import type { SchedulerAccess } from './access.ts';
-import type { SchedulerContext } from './context.ts';
-import type { Plugins, StoragePlugin } from './plugins.ts';
-import type { Volumes } from './volumes.ts';
+import type { StoragePlugin } from './plugins.ts';
+import type { SchedulerRecords } from './seed.ts';
 
 /** What a client asks about the cluster beside its objects, with the flavor of the real products: plugins and namespaces. */
 export class Cluster implements Resource {
-  readonly #context: SchedulerContext;
-  readonly #plugins: Plugins;
-  readonly #volumes: Volumes;
+  readonly #records: SchedulerRecords;
   readonly #access: SchedulerAccess;
 
-  constructor(context: SchedulerContext, plugins: Plugins, volumes: Volumes, access: SchedulerAccess) {
-    this.#context = context;
-    this.#plugins = plugins;
-    this.#volumes = volumes;
+  constructor(records: SchedulerRecords, access: SchedulerAccess) {
+    this.#records = records;
     this.#access = access;
   }
 
   get routes(): readonly Route[] {
-    if (this.#context.flavor === 'spec') return [];
+    if (this.#records.context.flavor === 'spec') return [];
     return [
-      { method: 'GET', path: '/plugins', handle: (request) => this.#listPlugins(request) },
-      { method: 'GET', path: '/plugin/csi/:plugin_id', handle: (request) => this.#readPlugin(request) },
-      { method: 'GET', path: '/namespaces', handle: (request) => this.#listNamespaces(request) },
+      { method: 'GET', path: '/plugins', right: 'list-plugins', handle: (request) => this.#listPlugins(request) },
+      {
+        method: 'GET',
+        path: '/plugin/csi/:plugin_id',
+        right: 'read-plugin',
+        handle: (request) => this.#readPlugin(request),
+      },
+      { method: 'GET', path: '/namespaces', right: 'any', handle: (request) => this.#listNamespaces(request) },
     ];
   }
 
@@ -33,14 +33,14 @@ export class Cluster implements Resource {
     const type = query.get('type') ?? '';
     if (type !== '' && type !== 'csi') throw new HttpError(404, 'resource not found');
     const prefix = query.get('prefix') ?? '';
-    const found = [...this.#plugins.records.values()].filter(({ id }) => id.startsWith(prefix));
-    return this.#context.json(found.map((plugin) => this.#stub(plugin)));
+    const found = [...this.#records.plugins.records.values()].filter(({ id }) => id.startsWith(prefix));
+    return this.#records.context.json(found.map((plugin) => this.#stub(plugin)));
   }
 
   #readPlugin({ params }: Request): Response {
-    const plugin = this.#plugins.records.get(params.plugin_id!);
+    const plugin = this.#records.plugins.records.get(params.plugin_id!);
     if (!plugin) throw new HttpError(404, 'plugin not found');
-    return this.#context.json({
+    return this.#records.context.json({
       ...this.#stub(plugin),
       Version: plugin.version,
       Controllers: {},
@@ -51,7 +51,7 @@ export class Cluster implements Resource {
 
   #stub({ id, provider, capabilities }: StoragePlugin) {
     const isControllerRequired = capabilities.length > 0;
-    const nodes = this.#context.nodes.length;
+    const nodes = this.#records.context.nodes.length;
     return {
       ControllerRequired: isControllerRequired,
       ControllersExpected: isControllerRequired ? 2 : 0,
@@ -68,9 +68,12 @@ export class Cluster implements Resource {
   /** Only the namespaces in which the token may do something. */
   #listNamespaces(request: Request): Response {
     const acl = this.#access.aclFor(request);
-    const names = new Set(['default', ...[...this.#volumes.records.values()].map(({ namespace }) => namespace)]);
+    const names = new Set([
+      'default',
+      ...[...this.#records.volumes.records.values()].map(({ namespace }) => namespace),
+    ]);
     const seen = [...names].sort().filter((name) => acl === undefined || acl.seesNamespace(name));
-    return this.#context.json(seen.map((name, index) => namespaceObject(name, index + 1)));
+    return this.#records.context.json(seen.map((name, index) => namespaceObject(name, index + 1)));
   }
 }
 

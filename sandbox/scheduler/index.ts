@@ -73,12 +73,12 @@ export class SchedulerService implements Service {
     };
     const resources: readonly Resource[] = [
       this.#access,
-      new Cluster(context, plugins, volumes, this.#access),
+      new Cluster(this.#records, this.#access),
       policies,
       volumes,
-      new VolumeWrites(context, plugins, allocations, volumes),
-      new ExternalVolumes(context, plugins, allocations, volumes),
-      new VolumeSnapshots(context, plugins, volumes),
+      new VolumeWrites(this.#records),
+      new ExternalVolumes(this.#records),
+      new VolumeSnapshots(this.#records),
     ];
     this.routes = resources.flatMap(({ routes }) => routes);
   }

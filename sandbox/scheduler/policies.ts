@@ -44,8 +44,8 @@ export class Policies implements Resource {
     const path = '/acl/policy/:policy_name';
     const write = { path, writes: true, handle: (request: Request) => this.#write(request) };
     return [
-      { method: 'GET', path: '/acl/policies', handle: (request) => this.#list(request) },
-      { method: 'GET', path, handle: (request) => this.#read(request) },
+      { method: 'GET', path: '/acl/policies', right: 'any', handle: (request) => this.#list(request) },
+      { method: 'GET', path, right: 'any', handle: (request) => this.#read(request) },
       { method: 'POST', ...write },
       ...(this.#context.flavor === 'hashicorp' ? [{ method: 'PUT', ...write }] : []),
       { method: 'DELETE', path, writes: true, handle: (request) => this.#delete(request) },

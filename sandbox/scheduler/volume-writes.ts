@@ -1,19 +1,11 @@
 import { createRandom } from '../random.ts';
 import { HttpError } from '../responses.ts';
 import type { Request, Resource, Response, Route } from '../types.ts';
-import type { Allocations } from './allocations.ts';
-import {
-  type Body,
-  bytesField,
-  objectsField,
-  parseBody,
-  requestNamespace,
-  type SchedulerContext,
-  stringField,
-} from './context.ts';
-import { addExternal, type Plugins, type StoragePlugin } from './plugins.ts';
+import { type Body, bytesField, objectsField, parseBody, requestNamespace, stringField } from './context.ts';
+import { addExternal, type StoragePlugin } from './plugins.ts';
+import type { SchedulerRecords } from './seed.ts';
 import { parseCapabilities, parseDefinition, parseTopologies, refuseUnknownFields } from './volume-body.ts';
-import { type VolumeRecord, type Volumes, volumeKey } from './volumes.ts';
+import { type VolumeRecord, volumeKey } from './volumes.ts';
 
 type Identity = Pick<VolumeRecord, 'id' | 'namespace'>;
 
@@ -22,40 +14,36 @@ type ResolveExternal = (item: Body, identity: Identity, plugin: StoragePlugin) =
 
 /** The calls that change volumes: register, create, deregister, delete, detach. */
 export class VolumeWrites implements Resource {
-  readonly #context: SchedulerContext;
-  readonly #plugins: Plugins;
-  readonly #allocations: Allocations;
-  readonly #volumes: Volumes;
+  readonly #records: SchedulerRecords;
 
-  constructor(context: SchedulerContext, plugins: Plugins, allocations: Allocations, volumes: Volumes) {
-    this.#context = context;
-    this.#plugins = plugins;
-    this.#allocations = allocations;
-    this.#volumes = volumes;
+  constructor(records: SchedulerRecords) {
+    this.#records = records;
   }
 
   get routes(): readonly Route[] {
     const path = '/volume/csi/:volume_id';
+    const write = { writes: true, right: 'write-volume', asksPlugin: true } as const;
+    const right = this.#records.context.flavor === 'spec' ? write.right : 'mount-volume';
     const register = {
-      writes: true,
+      ...write,
       handle: (request: Request) => this.#save(request, (item, _, plugin) => registeredExternal(item, plugin)),
     };
     const create: ResolveExternal = (item, identity, plugin) => this.#createExternal(item, identity, plugin);
     const nomadPaths = ['PUT', 'POST'].map((method) => ({ method, path: '/volumes', ...register }));
     return [
       { method: 'PUT', path, ...register },
-      ...(this.#context.flavor === 'hashicorp' ? nomadPaths : []),
-      { method: 'PUT', path: `${path}/create`, writes: true, handle: (request) => this.#save(request, create) },
-      { method: 'DELETE', path, writes: true, handle: (request) => this.#deregister(request) },
-      { method: 'DELETE', path: `${path}/delete`, writes: true, handle: (request) => this.#delete(request) },
-      { method: 'DELETE', path: `${path}/detach`, writes: true, handle: (request) => this.#detach(request) },
+      ...(this.#records.context.flavor === 'hashicorp' ? nomadPaths : []),
+      { method: 'PUT', path: `${path}/create`, ...write, handle: (request) => this.#save(request, create) },
+      { method: 'DELETE', path, ...write, handle: (request) => this.#deregister(request) },
+      { method: 'DELETE', path: `${path}/delete`, ...write, handle: (request) => this.#delete(request) },
+      { method: 'DELETE', path: `${path}/detach`, ...write, right, handle: (request) => this.#detach(request) },
     ];
   }
 
   #find(request: Request): VolumeRecord {
-    const volume = this.#volumes.find(request);
+    const volume = this.#records.volumes.find(request);
     if (volume) return volume;
-    const isSpec = this.#context.flavor === 'spec';
+    const isSpec = this.#records.context.flavor === 'spec';
     throw new HttpError(500, isSpec ? 'volume not found' : `volume not found: ${request.params.volume_id}`);
   }
 
@@ -72,7 +60,7 @@ export class VolumeWrites implements Resource {
   /** Deletes the volume in the storage provider, too. */
   #delete(request: Request): Response {
     const volume = this.#find(request);
-    const plugin = this.#plugins.records.get(volume.pluginId);
+    const plugin = this.#records.plugins.records.get(volume.pluginId);
     if (!plugin?.capabilities.includes('CREATE_DELETE_VOLUME')) throw cannotCreateOrDelete();
     if (volume.claims.length > 0) throw inUse(volume);
     plugin.externals.delete(volume.externalId);
@@ -85,22 +73,22 @@ export class VolumeWrites implements Resource {
     const node = request.query.get('node') ?? '';
     if (node === '') throw new HttpError(400, 'detach requires node ID');
     // As measured: it never works, whoever claims the volume.
-    if (this.#context.flavor === 'hashicorp' && !this.#context.canDetach)
+    if (this.#records.context.flavor === 'hashicorp' && !this.#records.context.canDetach)
       throw new HttpError(500, 'Unknown allocation');
     if (this.#hasRunningClaim(volume)) throw inUse(volume);
-    const { records } = this.#allocations;
+    const { records } = this.#records.allocations;
     volume.claims = volume.claims.filter(({ allocationId }) => records.get(allocationId)?.nodeId !== node);
-    volume.modifyIndex = this.#context.nextIndex();
-    return this.#context.empty();
+    volume.modifyIndex = this.#records.context.nextIndex();
+    return this.#records.context.empty();
   }
 
   #hasRunningClaim({ claims }: VolumeRecord): boolean {
-    return claims.some(({ allocationId }) => this.#allocations.isRunning(allocationId));
+    return claims.some(({ allocationId }) => this.#records.allocations.isRunning(allocationId));
   }
 
   #remove(volume: VolumeRecord): Response {
-    this.#volumes.delete(volume);
-    return this.#context.empty();
+    this.#records.volumes.delete(volume);
+    return this.#records.context.empty();
   }
 
   /** Saves the items of `Volumes` one by one, up to the first invalid one. */
@@ -111,14 +99,14 @@ export class VolumeWrites implements Resource {
       const identity = this.#identity(item, request);
       const plugin = this.#validate(item, identity);
       const volume = this.#createVolume(item, identity, plugin, resolveExternal(item, identity, plugin));
-      this.#volumes.set(volume);
+      this.#records.volumes.set(volume);
       return volume;
     });
-    if (this.#context.flavor === 'spec') return this.#context.empty();
-    return this.#context.json({
-      Volumes: saved.map((volume) => this.#volumes.document(volume)),
+    if (this.#records.context.flavor === 'spec') return this.#records.context.empty();
+    return this.#records.context.json({
+      Volumes: saved.map((volume) => this.#records.volumes.document(volume)),
       Warnings: '',
-      Index: this.#context.index,
+      Index: this.#records.context.index,
       LastContact: 0,
       KnownLeader: true,
       NextToken: '',
@@ -126,8 +114,8 @@ export class VolumeWrites implements Resource {
   }
 
   #identity(item: Body, request: Request): Identity {
-    refuseUnknownFields(item, this.#context.flavor);
-    const inPath = this.#context.flavor === 'spec' ? (request.params.volume_id ?? '') : '';
+    refuseUnknownFields(item, this.#records.context.flavor);
+    const inPath = this.#records.context.flavor === 'spec' ? (request.params.volume_id ?? '') : '';
     const namespace = stringField(item, 'Namespace') || requestNamespace(request);
     return { id: stringField(item, 'ID') || inPath, namespace };
   }
@@ -141,16 +129,16 @@ export class VolumeWrites implements Resource {
       throw new HttpError(500, 'validation: must include at least one capability block');
     }
     this.#checkConflict(item, identity);
-    const plugin = this.#plugins.records.get(pluginId);
+    const plugin = this.#records.plugins.records.get(pluginId);
     if (!plugin) throw new HttpError(500, `no such plugin: ${pluginId}`);
     return plugin;
   }
 
   /** Registering twice is an error in the specification; Nomad merges since 1.3.0, but not into another plugin's volume. */
   #checkConflict(item: Body, { id, namespace }: Identity): void {
-    const existing = this.#volumes.records.get(volumeKey(namespace, id));
+    const existing = this.#records.volumes.records.get(volumeKey(namespace, id));
     if (!existing) return;
-    if (this.#context.flavor === 'spec') throw new HttpError(500, `volume already registered: ${id}`);
+    if (this.#records.context.flavor === 'spec') throw new HttpError(500, `volume already registered: ${id}`);
     const externalId = stringField(item, 'ExternalID');
     const isMoved =
       existing.pluginId !== stringField(item, 'PluginID') || (externalId !== '' && existing.externalId !== externalId);
@@ -167,17 +155,17 @@ export class VolumeWrites implements Resource {
     if (snapshotId !== '' && !plugin.snapshots.has(snapshotId)) {
       throw new HttpError(500, `snapshot not found: ${snapshotId}`);
     }
-    const existing = this.#volumes.records.get(volumeKey(namespace, id));
+    const existing = this.#records.volumes.records.get(volumeKey(namespace, id));
     if (existing) return existing.externalId;
-    const random = createRandom(`${this.#context.seed}/scheduler/create/${this.#context.index}/${id}`);
+    const random = createRandom(`${this.#records.context.seed}/scheduler/create/${this.#records.context.index}/${id}`);
     return addExternal(plugin, random, min === 0n ? max : min, snapshotId).id;
   }
 
   /** A volume as registered: schedulable and unclaimed. Secrets in the item are not stored. */
   #createVolume(item: Body, { id, namespace }: Identity, plugin: StoragePlugin, externalId: string): VolumeRecord {
-    const { nodes } = this.#context;
-    const index = this.#context.nextIndex();
-    const replaced = this.#volumes.records.get(volumeKey(namespace, id));
+    const { nodes } = this.#records.context;
+    const index = this.#records.context.nextIndex();
+    const replaced = this.#records.volumes.records.get(volumeKey(namespace, id));
     return {
       id,
       namespace,

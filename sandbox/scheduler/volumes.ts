@@ -73,8 +73,8 @@ export class Volumes implements Resource {
 
   get routes(): readonly Route[] {
     return [
-      { method: 'GET', path: '/volumes', handle: (request) => this.#list(request) },
-      { method: 'GET', path: '/volume/csi/:volume_id', handle: (request) => this.#read(request) },
+      { method: 'GET', path: '/volumes', right: 'list-volumes', handle: (request) => this.#list(request) },
+      { method: 'GET', path: '/volume/csi/:volume_id', right: 'read-volume', handle: (request) => this.#read(request) },
     ];
   }
 

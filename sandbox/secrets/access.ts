@@ -27,8 +27,6 @@ const CAPABILITIES: Readonly<Record<string, readonly string[]>> = {
 
 /** Who a token is, and what it may do: docs/services/secrets.md#authentication. */
 export class SecretsAccess implements Resource {
-  /** The rules of every policy by its name. */
-  readonly policies = new Map<string, string>();
   readonly #tokens: TokenStore;
   readonly #flavor: Flavor;
 
@@ -66,7 +64,7 @@ export class SecretsAccess implements Resource {
   #capabilities(token: TokenRecord, path: string): readonly string[] {
     if (token.scope === 'all') return ROOT;
     if (token.scope === 'reads') return ['list', 'read'];
-    const rules = token.policies.flatMap((name) => parsePolicy(this.policies.get(name) ?? ''));
+    const rules = token.policies.flatMap((name) => parsePolicy(this.#tokens.policies.get(name) ?? ''));
     const bare = path.replace(/\/$/, '');
     const matching = rules.filter((rule) => matches(rule.path, path) || matches(rule.path, bare));
     const closest = matching.sort((a, b) => weigh(b.path) - weigh(a.path))[0]?.path;

@@ -98,16 +98,20 @@ function ordinaryKey(
   return random.chance(0.6) ? { ...plan, provider: random.pick(providers) } : plan;
 }
 
-/** The company's keys and roles. */
-export const COMPANY_SECRETS: SecretsEstate = {
-  providers: [
-    ['azure-eu', 'azurekeyvault', 'kv-acme-eu'],
+function listProviders(owner: string): SecretsEstate['providers'] {
+  return [
+    ['azure-eu', 'azurekeyvault', `kv-${owner}-eu`],
     ['aws-frankfurt', 'awskms', 'eu-central-1'],
     ['aws-virginia', 'awskms', 'us-east-1'],
-    ['gcp-prod', 'gcpckms', 'projects/acme-prod/locations/europe-west3/keyRings/main'],
-    [BACKUP_PROVIDER, 'azurekeyvault', 'kv-acme-backup'],
+    ['gcp-prod', 'gcpckms', `projects/${owner}-prod/locations/europe-west3/keyRings/main`],
+    [BACKUP_PROVIDER, 'azurekeyvault', `kv-${owner}-backup`],
     [EMPTY_PROVIDER, 'awskms', 'eu-north-1'],
-  ],
+  ];
+}
+
+/** The company's keys and roles. */
+export const COMPANY_SECRETS: SecretsEstate = {
+  providers: listProviders('acme'),
   keys: KEYS,
   specKeys: [],
   ordinaryKey: (index, random, providers) => ordinaryKey(nameKey(index), random, providers),
@@ -121,14 +125,7 @@ export const COMPANY_SECRETS: SecretsEstate = {
 
 /** The same with names that careless programs fail on, and types that do not fit the use. */
 export const HOSTILE_SECRETS: SecretsEstate = {
-  providers: [
-    ['azure-eu', 'azurekeyvault', 'kv-tide-eu'],
-    ['aws-frankfurt', 'awskms', 'eu-central-1'],
-    ['aws-virginia', 'awskms', 'us-east-1'],
-    ['gcp-prod', 'gcpckms', 'projects/tide-prod/locations/europe-west3/keyRings/main'],
-    [BACKUP_PROVIDER, 'azurekeyvault', 'kv-tide-backup'],
-    [EMPTY_PROVIDER, 'awskms', 'eu-north-1'],
-  ],
+  providers: listProviders('tide'),
   keys: [...KEYS, ...HOSTILE_KEYS],
   specKeys: [SPEC_KEY],
   ordinaryKey: (index, random, providers) => {

@@ -86,7 +86,6 @@ export class SecretsService implements Service {
   }
 
   createToken(grant: TokenGrant, now: Date): string {
-    for (const [name, rules] of Object.entries(grant.rules ?? {})) this.#access.policies.set(name, rules);
     return this.#tokens.create(grant, now);
   }
 

@@ -120,7 +120,7 @@ export function underscoreNames(text: string): string | undefined {
   forEachSeparator(text, (at) => {
     if (start < 0 || start > at) return; // an empty object
     const end = endOfString(text, start) + 1;
-    const name = text.slice(start, end).replaceAll('-', '_');
+    const name = underscore(text.slice(start, end));
     fields++;
     names.add(name);
     parts.push(text.slice(copied, start), name);
@@ -129,6 +129,19 @@ export function underscoreNames(text: string): string | undefined {
   });
   const isPlain = names.size === fields && ![...names].some((name) => name.includes('\\'));
   return isPlain ? [...parts, text.slice(copied)].join('') : undefined;
+}
+
+/** The objects of a list have the same names. */
+const MAX_KNOWN = 10_000;
+const underscored = new Map<string, string>();
+
+function underscore(name: string): string {
+  const known = underscored.get(name);
+  if (known !== undefined) return known;
+  const copy = Buffer.from(name).toString(); // a part of a text keeps all of it in memory
+  if (underscored.size >= MAX_KNOWN) underscored.clear(); // names may be values in disguise
+  underscored.set(copy, copy.replaceAll('-', '_'));
+  return copy.replaceAll('-', '_');
 }
 
 /** Like `parseJson`, but every number keeps its text, so that `printJson` prints it unchanged. */

@@ -119,25 +119,25 @@ const flatOrJsonApi = (flat: z.ZodType) =>
 export const createViewBody = flatOrJsonApi(flatCreate);
 export const updateViewBody = flatOrJsonApi(flatUpdate);
 
-interface ViewBody {
-  readonly data?: {
-    readonly query_type?: string;
-    readonly query?: {
-      readonly type?: string;
-      readonly filter?: readonly {
-        readonly field: string;
-        readonly operator: string;
-        readonly value: readonly string[];
-      }[];
-      readonly fields?: readonly string[];
-      readonly sort?: readonly string[];
-    };
+/** A saved view as the API documents write it. */
+interface FlatView {
+  readonly name?: string;
+  readonly query_type?: string;
+  readonly query?: {
+    readonly type?: string;
+    readonly filter?: readonly {
+      readonly field: string;
+      readonly operator: string;
+      readonly value: readonly string[];
+    }[];
+    readonly fields?: readonly string[];
+    readonly sort?: readonly string[];
   };
 }
 
 /** Validates type, filters, fields and sort of a saved view. A JSON:API body has none in this place. */
 export function validateViewBody(_args: Args, body: unknown, { flavor }: Target): ArgIssue[] {
-  const { query_type, query } = (body as ViewBody | undefined)?.data ?? {};
+  const { query_type, query } = (body as { readonly data?: FlatView } | undefined)?.data ?? {};
   const view = query_type ?? query?.type ?? '';
   const views: readonly string[] = flavor === 'hashicorp' ? HASHICORP_VIEWS : VIEWS;
   const typeIssues = [
@@ -204,17 +204,6 @@ function buildQueryPairs(args: Args, toField: Translate, toOperator: Translate):
 /** Translates a field name and keeps its prefix `-`, which sorts in descending order. */
 function mapSorted(name: string, translate: Translate): string {
   return name.startsWith('-') ? `-${translate(name.slice(1))}` : translate(name);
-}
-
-interface FlatView {
-  readonly name?: string;
-  readonly query_type?: string;
-  readonly query?: {
-    readonly type?: string;
-    readonly filter?: readonly { readonly field: string; readonly operator: string; readonly value: unknown }[];
-    readonly fields?: readonly string[];
-    readonly sort?: readonly string[];
-  };
 }
 
 /** Translates the flat body of the API documents to JSON:API. A body that already is JSON:API stays as it is. */
