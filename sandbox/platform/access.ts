@@ -113,7 +113,8 @@ export class PlatformAccess implements Resource {
   }
 }
 
-const ENTITLEMENTS = [
+/** What the plan of the organization includes. */
+export const ENTITLEMENTS = [
   'agents',
   'audit-logging',
   'cost-estimation',

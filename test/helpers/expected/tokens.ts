@@ -1,4 +1,5 @@
 import type { RunningSandbox } from '../../../sandbox/index.ts';
+import { ENTITLEMENTS } from '../../../sandbox/platform/access.ts';
 import { createRandom } from '../../../sandbox/random.ts';
 import { type TokenRecord, TokenStore } from '../../../sandbox/tokens.ts';
 import type { Flavor } from '../../../sandbox/types.ts';
@@ -21,25 +22,6 @@ const SECRETS_PATHS = [
   'consul/roles',
   'consul/roles/+',
   'consul/creds/+',
-];
-const ENTITLEMENTS = [
-  'agents',
-  'audit-logging',
-  'cost-estimation',
-  'global-run-tasks',
-  'module-tests-generation',
-  'operations',
-  'policy-enforcement',
-  'private-module-registry',
-  'run-tasks',
-  'self-serve-billing',
-  'sentinel',
-  'sso',
-  'state-storage',
-  'teams',
-  'usage-reporting',
-  'user-limit',
-  'vcs-integrations',
 ];
 
 /** The read tokens of the sandbox; no token itself is in a row. The documented services have no endpoint that describes one. */
