@@ -24,6 +24,10 @@ export default defineConfig({
         replacement: fileURLToPath(new URL('test/helpers/query-child-file.ts', import.meta.url)),
       },
       {
+        find: '../ask/query/query-process.ts',
+        replacement: fileURLToPath(new URL('test/helpers/kept-query-process.ts', import.meta.url)),
+      },
+      {
         find: './worker-file.ts',
         replacement: fileURLToPath(new URL('test/helpers/plugin-worker-file.ts', import.meta.url)),
       },

@@ -14,6 +14,7 @@ export interface LinkedSignal {
  * weakly, so that a garbage collection may end the link while something still waits for the abort
  * (docs/decisions.md#abort-signals-are-held-strongly). Here the sources refer to it strongly, so it must be released.
  */
+// until Node 24: Node 22 still loses such a signal that follows another one
 export function linkSignals(...sources: readonly (AbortSignal | undefined)[]): LinkedSignal {
   const controller = new AbortController();
   // Every request in progress listens to it; Node reports more than ten listeners as a leak.

@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import ky, { type KyInstance } from 'ky';
+import ky, { type KyInstance } from 'ky'; // until Node 22: ky 2 needs it
 import pLimit, { type LimitFunction } from 'p-limit';
 import { linkSignals } from '../core/abort.ts';
 import { formatSeconds } from '../core/clock.ts';

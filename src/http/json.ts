@@ -1,4 +1,4 @@
-import { parse, stringify } from 'lossless-json';
+import { parse, stringify } from 'lossless-json'; // until Node 22: `JSON.parse` shows the text of a number, `JSON.rawJSON` writes it
 
 /**
  * Parses JSON; integers beyond 2^53 become bigint (scheduler times and CA serial numbers have 64 bits).

@@ -167,6 +167,7 @@ const RETRY_MS = 5;
  * ends, and throws where nothing can catch it: a service that closes while its body is read slowly would end the process
  * (nodejs/undici issue 5360, fixed in 8, which needs a newer Node).
  */
+// until Node 22: undici 8 needs it
 function deferSocketEnd(socket: Socket): void {
   const emit = socket.emit.bind(socket);
   // Otherwise Node destroys the socket after the peer's end, whether or not all was read.

@@ -39,6 +39,7 @@ async function load(file: string): Promise<{ readonly default?: unknown }> {
     if (code !== 'ERR_UNKNOWN_FILE_EXTENSION' || !/\.[cm]?ts$/u.test(file)) {
       throw new TidemarkError('CONFIG', `cannot be loaded: ${errorMessage(cause)}`, { cause });
     }
+    // until Node 22: 22.18 runs TypeScript
     throw new TidemarkError('CONFIG', 'is TypeScript, which this version of Node cannot run', {
       cause,
       hint: 'use Node 22.18 or newer, or compile the plugin to JavaScript',

@@ -2,10 +2,10 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { runPlugin } from '../../src/run/plugins/remote.ts';
-import { buildCommand } from '../helpers/built-command.ts';
-import { tempFolder } from '../helpers/temp.ts';
-import { type TestProject, testProject } from '../helpers/test-project.ts';
+import { runPlugin } from '../../../src/run/plugins/remote.ts';
+import { buildCommand } from '../../helpers/built-command.ts';
+import { tempFolder } from '../../helpers/temp.ts';
+import { type TestProject, testProject } from '../../helpers/test-project.ts';
 
 const LIBRARY = pathToFileURL(join(await buildCommand(), '..', '..', 'dist', 'index.js')).href;
 
