@@ -2,6 +2,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { builtInPlaybooks } from '../../src/act/playbooks/index.ts';
+import { commands } from '../../src/cli/index.ts';
+import { FORMATS } from '../../src/core/choices.ts';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import { sources } from '../../src/extract/sources/index.ts';
 import { createSqlFiles, parseHeader } from '../../src/warehouse/sql-files.ts';
@@ -23,6 +25,13 @@ describe('a playbook', () => {
   const lifecycles = readTests('test/playbooks');
   test.each(builtInPlaybooks.map(({ name }) => name))('%s has a test of its lifecycle', (name) => {
     expect(lifecycles).toContain(`lifecycle('${name}', {`);
+  });
+
+  const guards = read('test/system/faults/guards.test.ts');
+  const lied = read('test/system/faults/playbooks.ts');
+  test.each(builtInPlaybooks.map(({ name }) => name))('%s is among the system tests of faults', (name) => {
+    expect(guards, 'with a change between plan and apply').toContain(`'${name}'`);
+    expect(lied).toContain(`{ playbook: '${name}', `);
   });
 
   test('is a row of docs/playbooks.md', () => {
@@ -81,5 +90,27 @@ describe('a report', () => {
     expect(read(`reports/${name}.hbs`)).toContain('{{figure ');
     expect(read(`reports/${name}.txt.hbs`)).not.toBe('');
     expect(read('jobs/nightly.yaml')).toContain(name);
+    expect(existsSync(join(PACKAGE_ROOT, `test/golden/${name}.txt`)), 'a golden file').toBe(true);
+  });
+});
+
+describe('a saved query', () => {
+  const cases = read('test/query/saved.test.ts');
+  const queries = readdirSync(join(PACKAGE_ROOT, 'queries/saved')).map((file) => basename(file, '.sql'));
+  test.each(queries)('%s has a case', (name) => expect(cases).toContain(`'${name}'`));
+});
+
+describe('an output format', () => {
+  const formats = read('test/commands/sql-formats.test.ts');
+  test.each(FORMATS)('%s is tested', (name) => expect(formats).toMatch(new RegExp(`\\b${name}\\b`, 'u')));
+});
+
+describe('a command', () => {
+  const tests = readdirSync(join(PACKAGE_ROOT, 'test'), { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.ts'))
+    .map((path) => read(join('test', path)))
+    .join('\n');
+  test.each(commands.map(({ name }) => name))('%s is run by a test', (name) => {
+    expect(tests).toMatch(new RegExp(`\\[\\s*'${name}'`, 'u'));
   });
 });

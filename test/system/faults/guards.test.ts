@@ -99,6 +99,15 @@ guards(
       'it has 1 agent',
     ],
     [
+      'reap-dead-agents',
+      ({ platform }, plan) => {
+        for (const agent of platform.agents) {
+          if (agent.id === first(plan, 'id')) agent.lastPingAt = Date.parse(plan.created_at);
+        }
+      },
+      /^it pinged at /u,
+    ],
+    [
       'scope-unused-pools',
       ({ platform }, plan) => without(platform.pools, ({ id }) => id === first(plan, 'id')),
       'the pool is gone',
