@@ -1,5 +1,6 @@
--- grain: as the view `changes`: the net difference of two times
+-- grain: as the view `attributed_changes`: the net difference of two times
 -- {{changes}}: the union of table_changes.sql for every table
+-- {{actedBy}}: the last action that made the change `c`
 -- parameters: $target, $project, $subject: null for all; $from, $to
 -- A project has its workspaces and what names them; a subject is what has its name, or its ID in the key.
 with
@@ -14,12 +15,13 @@ with
       and valid_from <= $to::timestamptz
       and (valid_to is null or valid_to > $from::timestamptz)
   )
-from difference
+select c.*, {{actedBy}} as action
+from difference as c
 where
-  ($target::varchar is null or target = $target)
-  and ($subject::varchar is null or name = $subject or key = $subject or list_contains(string_split(key, '/'), $subject))
+  ($target::varchar is null or c.target = $target)
+  and ($subject::varchar is null or c.name = $subject or c.key = $subject or list_contains(string_split(c.key, '/'), $subject))
   and (
     $project::varchar is null
-    or exists (from members where members.target = difference.target and list_contains(string_split(difference.key, '/'), members.external_id))
+    or exists (from members where members.target = c.target and list_contains(string_split(c.key, '/'), members.external_id))
   )
-order by "table", target, coalesce(name, key), key, change, "column";
+order by c."table", c.target, coalesce(c.name, c.key), c.key, c.change, c."column";

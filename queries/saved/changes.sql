@@ -1,5 +1,5 @@
 -- title: What changed since a day
--- description: Rows that are new, changed, renamed, moved, gone or back, with the old and the new value of each column.
+-- description: Rows that are new, changed, renamed, moved, gone or back, with the old and the new value of each column, and the plan that made it; without one, others did.
 -- param: since timestamp = date_trunc('week', now()) - the first moment that counts; this Monday by default
 -- param: table text = '*' - the table, or a pattern such as agent*
 -- param: project text = '*' - the name or ID of the project of a workspace, or a pattern
@@ -12,8 +12,8 @@ with
       (project_name glob $project or project_external_id glob $project)
       and (valid_to is null or valid_to >= $since::timestamptz)
   )
-select "at" as changed_at, change, "table" as table_name, target, name, key, "column" as column_name, old as old_value, "new" as new_value
-from changes
+select "at" as changed_at, change, "table" as table_name, target, name, key, "column" as column_name, old as old_value, "new" as new_value, plan_id, approved_by
+from attributed_changes as changes
 where
   changes.at >= $since::timestamptz
   and changes.table glob $table

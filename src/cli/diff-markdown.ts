@@ -2,6 +2,7 @@ import { stripControls } from '../core/log.ts';
 import {
   type ChangeRow,
   type Difference,
+  describeActor,
   describeGaps,
   describeMove,
   describeSubject,
@@ -32,14 +33,14 @@ function formatSubject({ table, rows }: SubjectChange): string {
   const columns = rows.filter(({ column }) => column !== null);
   const [changed] = columns;
   return [
-    ...whole.map((row) => item(row.change, row, describeWhole(row))),
-    ...(changed ? [item('changed', changed, describeMove(columns))] : []),
+    ...whole.map((row) => item(row.change, row, `${describeWhole(row)}${describeActor([row])}`)),
+    ...(changed ? [item('changed', changed, `${describeMove(columns)}${describeActor(columns)}`)] : []),
     ...columns.map((row) => formatColumn(diffColumn(row, table))),
   ].join('');
 }
 
 function item(change: string, row: ChangeRow, remark: string): string {
-  return `- **${change}** ${code(describeSubject(row))}${remark === '' ? '' : ` ${code(remark.trim())}`}\n`;
+  return `- **${change}** ${code(describeSubject(row))}${remark === '' ? '' : ` ${code(remark.replace(/^[ ,]+/u, ''))}`}\n`;
 }
 
 /** One line in the list; several as a block. */

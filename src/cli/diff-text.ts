@@ -18,6 +18,8 @@ export interface ChangeRow {
   readonly column: string | null;
   readonly old: string | null;
   readonly new: string | null;
+  /** The action in the ledger that made the change; null for what others did. */
+  readonly action: { readonly plan_id: string; readonly action_id: string; readonly approved_by: string | null } | null;
 }
 
 /** What changed between two times, by table, target and subject, and what is not known of it. */
@@ -83,10 +85,11 @@ function formatSubject(subject: SubjectChange, colors: Colors): string {
   const columns = subject.rows.filter(({ column }) => column !== null);
   const titles = whole.map((row) => ({
     sign: SIGNS[row.change] ?? '~',
-    text: `${describeSubject(row)}${describeWhole(row)}`,
+    text: `${describeSubject(row)}${describeWhole(row)}${describeActor([row])}`,
   }));
   const [changed] = columns;
-  if (changed) titles.push({ sign: '~', text: `${describeSubject(changed)}${describeMove(columns)}` });
+  if (changed)
+    titles.push({ sign: '~', text: `${describeSubject(changed)}${describeMove(columns)}${describeActor(columns)}` });
   const lines = columns.flatMap((row) => diffColumn(row, subject.table));
   return [
     ...titles.map((line) => formatLine(line, 2, colors)),
@@ -112,6 +115,14 @@ export function describeMove(rows: readonly ChangeRow[]): string {
   return clean(
     [renamed && ` was ${renamed.old}`, moved && ` moved from ${moved.old} to ${moved.new}`].filter(Boolean).join(','),
   );
+}
+
+/** Which plans made changes; nothing for those of others. */
+export function describeActor(rows: readonly ChangeRow[]): string {
+  const plans = new Set(rows.flatMap(({ action }) => action?.plan_id ?? []));
+  if (plans.size === 0) return '';
+  const isPart = rows.some(({ action }) => action === null);
+  return clean(`, ${isPart ? 'in part ' : ''}by plan ${[...plans].join(', ')}`);
 }
 
 /** The lines that show the change of a column. */
@@ -163,7 +174,9 @@ function countKinds(subjects: Iterable<SubjectChange>): ReadonlyMap<string, numb
 export function formatTotals(difference: Difference): string {
   const counts = countKinds(groupSubjects(difference));
   const parts = KINDS.flatMap((kind) => (counts.has(kind) ? [`${counts.get(kind)} ${kind}`] : []));
-  if (parts.length > 0) return parts.join(', ');
+  const ours = difference.rows.filter(({ action }) => action !== null).length;
+  if (parts.length > 0)
+    return `${parts.join(', ')}${ours > 0 ? `; ${ours} of ${plural(difference.rows.length, 'change')} by plans` : ''}`;
   const { gaps } = difference;
   return gaps.length === 0 ? 'no differences' : `no differences are known; ${plural(gaps.length, 'gap')}`;
 }

@@ -126,7 +126,7 @@ async function print(context: Context, difference: Difference, { format, stat }:
   const { json, colors, log, print: write } = context;
   if (json) {
     for (const { target, sources, problem } of difference.gaps) log.warn(`${target}: ${sources}: ${problem}`);
-    return write(`${printJson(difference.rows)}\n`);
+    return write(`${printJson(difference.rows.map(({ action: _, ...row }) => row))}\n`);
   }
   if (stat) return write(formatStat(difference, colors));
   for (const text of format === 'markdown' ? formatMarkdown(difference) : formatText(difference, colors))

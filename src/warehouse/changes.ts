@@ -33,13 +33,36 @@ function between(table: Table, from: string, to: string): Comparison {
   };
 }
 
-/** The view `changes`: over the history of every table that does not renew itself. */
-export function renderChangesView(files: SqlFiles, tables: readonly Table[]): Promise<string> {
-  return renderUnion(files, tables, () => SUCCESSIVE, 'warehouse/changes');
+/** The views `changes`, over the history of every table that does not renew itself, and `attributed_changes`. */
+export async function renderChangesViews(files: SqlFiles, tables: readonly Table[]): Promise<readonly string[]> {
+  return [
+    await renderUnion(files, tables, () => SUCCESSIVE, 'warehouse/changes'),
+    await files.render('warehouse/attributed_changes', { actedBy: await renderActedBy(files, tables) }),
+  ];
+}
+
+/** SQL for the action that made the change `c`. */
+async function renderActedBy(files: SqlFiles, tables: readonly Table[]): Promise<string> {
+  const actions = await Promise.all(selectTold(tables).flatMap((table) => renderActions(files, table)));
+  if (actions.length === 0) return 'null::struct(plan_id varchar, action_id varchar, approved_by varchar)';
+  const seen = await files.render('warehouse/seen_actions', { actions: actions.join('\nunion all\n') });
+  return files.render('warehouse/acted_by', { seen: `(${seen})` });
+}
+
+function renderActions(files: SqlFiles, { name, source, columns, changes }: Table): readonly Promise<string>[] {
+  return changes.acted.map(({ operation, params }) =>
+    files.render('warehouse/table_actions', {
+      label: quoteLiteral(name),
+      source: quoteLiteral(source ?? ''),
+      columns: `[${columns.map((column) => quoteLiteral(column.name)).join(', ')}]`,
+      operation: quoteLiteral(`${operation}.`),
+      params: params.map((param) => `params ->> ${quoteLiteral(param)}`).join(', '),
+    }),
+  );
 }
 
 /**
- * A query with the net difference of the times $from and $to, as rows of `changes`: `at` is when a row came to be as it is at the later
+ * A query with the net difference of the times $from and $to, as rows of `changes` with the `action` that made each: `at` is when a row came to be as it is at the later
  * one. Further parameters: `queries/diff/difference.sql`.
  */
 export function renderDifference(files: SqlFiles, tables: readonly Table[]): Promise<string> {
@@ -68,7 +91,7 @@ async function renderUnion(
   name: 'warehouse/changes' | 'diff/difference',
 ): Promise<string> {
   const queries = await Promise.all(selectTold(tables).map((table) => renderTable(files, table, compare)));
-  return files.render(name, { changes: queries.join('\nunion all\n') });
+  return files.render(name, { changes: queries.join('\nunion all\n'), actedBy: await renderActedBy(files, tables) });
 }
 
 async function renderTable(files: SqlFiles, table: Table, compare: (table: Table) => Comparison): Promise<string> {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { renderChangesView } from './changes.ts';
+import { renderChangesViews } from './changes.ts';
 import type { Database } from './database.ts';
 import { listColumnStatements } from './list-columns.ts';
 import { quoteIdent, quoteLiteral, type SqlFiles } from './sql-files.ts';
@@ -39,7 +39,7 @@ export async function migrate(database: Database, files: SqlFiles, tables: Reado
       (table) => viewStatements(files, table),
       all.filter(({ source }) => source),
     )),
-    await renderChangesView(files, all),
+    ...(await renderChangesViews(files, all)),
     ...(await render((table) => commentStatements(files, table))),
     await files.read('warehouse/schema_digest_clear'),
     fillParams(await files.read('warehouse/schema_digest_set'), { digest }),
@@ -53,7 +53,7 @@ async function computeSchemaDigest(files: SqlFiles, tables: ReadonlyMap<string, 
   const hash = createHash('sha256');
   for (const table of tables.values()) hash.update(table.ddl);
   for (const name of TEMPLATES) hash.update(await files.read(`warehouse/${name}`));
-  hash.update(await renderChangesView(files, [...tables.values()]));
+  for (const view of await renderChangesViews(files, [...tables.values()])) hash.update(view);
   return hash.digest('hex');
 }
 

@@ -42,6 +42,11 @@ const prepareNights = () =>
       mesh_roles: [role('key "x" {\n  policy = "read"\n}')],
       agents: 'failed',
     });
+    await warehouse.database.run(
+      `insert into actions by name select 'acme' as target, 'p-17' as plan_id, 'a1' as action_id, 'downgrade' as playbook,
+       'secrets.mesh-roles.write' as operation, '{"name": "ops", "mount": "mesh"}'::json as params, 'f' as finding_id, 'applied' as status,
+       'A. Reviewer' as approved_by, timestamptz '${night(2)}' as started_at`,
+    );
     await warehouse.database.run('checkpoint');
     await copyFile(warehouse.file, join(created, 'warehouse.duckdb'));
   });
@@ -78,7 +83,7 @@ describe('tidemark diff', () => {
                   policy = "read"
 
       mesh_roles, acme
-        ~ ops (mesh/ops)
+        ~ ops (mesh/ops), by plan p-17
             ~ policy:
                 key "x" {
             -     policy = "write"
@@ -99,7 +104,7 @@ describe('tidemark diff', () => {
         - gone (ws-gone)
         + gone (ws-late) is another one: ws-late, after ws-gone was gone
 
-      1 new, 1 gone, 1 renamed, 1 moved, 4 changed
+      1 new, 1 gone, 1 renamed, 1 moved, 4 changed; 1 of 9 changes by plans
       ? acme: acl_policies, mesh_roles: compared with 2026-11-01T02:15:00Z: not loaded in the first pull
       ? acme: agents: no answer since 2026-11-01T02:15:00Z: failed: the service answered 502
       "
@@ -136,7 +141,7 @@ describe('tidemark diff', () => {
   test('takes names of moments, and counts with --stat', async () => {
     const run = await project();
     expect((await run('-2d', 'now', '--stat')).stdout).toMatchInlineSnapshot(`
-      "2026-11-01T02:15:00Z to 2026-11-03T02:15:00Z: 1 new, 1 gone, 1 renamed, 1 moved, 4 changed
+      "2026-11-01T02:15:00Z to 2026-11-03T02:15:00Z: 1 new, 1 gone, 1 renamed, 1 moved, 4 changed; 1 of 10 changes by plans
       TABLE         TARGET  NEW  GONE  BACK  RENAMED  MOVED  CHANGED
       acl_policies  acme                                     1
       mesh_roles    acme                                     1
