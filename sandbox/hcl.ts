@@ -1,3 +1,5 @@
+import { isObject } from './responses.ts';
+
 /** An argument, e.g. `policy = "read"`, or a block with its labels, e.g. `namespace "prod" { … }`. */
 export interface HclItem {
   readonly name: string;
@@ -137,8 +139,4 @@ function parseJsonRules(text: string): HclItem[] {
 function jsonItem(name: string, value: unknown): HclItem {
   if (!isObject(value)) return { name, labels: [], value: value as HclValue, items: [] };
   return { name, labels: [], items: Object.entries(value).map(([key, content]) => jsonItem(key, content)) };
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

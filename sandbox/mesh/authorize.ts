@@ -1,5 +1,5 @@
 import { type Random, uuid } from '../random.ts';
-import { HttpError, jsonResponse } from '../responses.ts';
+import { HttpError, jsonResponse, parseObject } from '../responses.ts';
 import type { Flavor, Request, Resource, Response, Route } from '../types.ts';
 import type { MeshAccess } from './access.ts';
 import { meshNamespace } from './context.ts';
@@ -42,7 +42,7 @@ export class Authorization implements Resource {
 
   /** A denial is a 200 like any other response. */
   #authorize(request: Request): Response {
-    const body = parseBody(request);
+    const body = parseObject(request.body, (reason) => new HttpError(400, `Request decode failed: ${reason}`));
     const { source, target } = parseConnection(body, this.#flavor === 'spec');
     this.#access.requireService(request, target, 'write');
     const namespace = meshNamespace(request, body.Namespace);
@@ -67,20 +67,6 @@ export class Authorization implements Resource {
 const SERVICE_URI = /^spiffe:\/\/[^/]+\/ns\/([^/]+)\/dc\/[^/]+\/svc\/([^/]+)$/;
 const ANY_URI = /^spiffe:\/\/[^/]+(\/.*)?$/;
 const COLON_HEX = /^[0-9a-f]{2}(:[0-9a-f]{2})*$/i;
-
-function parseBody({ body }: Request): Readonly<Record<string, unknown>> {
-  const parsed = parseJson(body);
-  if (typeof parsed === 'object' && parsed !== null) return parsed as Readonly<Record<string, unknown>>;
-  throw new HttpError(400, 'Request decode failed: not an object');
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw new HttpError(400, `Request decode failed: ${error instanceof Error ? error.message : 'not JSON'}`);
-  }
-}
 
 /** The specification requires the serial; Consul ignores it. */
 function parseConnection(body: Readonly<Record<string, unknown>>, isSerialRequired: boolean): Connection {

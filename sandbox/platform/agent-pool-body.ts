@@ -1,5 +1,6 @@
+import { isObject } from '../responses.ts';
 import type { Flavor } from '../types.ts';
-import { invalid, isJsonObject, type JsonObject } from './json-api.ts';
+import { invalid, type JsonObject } from './json-api.ts';
 import type { Workspace } from './workspaces.ts';
 
 /** A resource that a relationship names. */
@@ -53,11 +54,11 @@ export function parsePoolBody(
   context: PoolBodyContext,
 ): PoolFields {
   if (data.type !== 'agent-pools') throw invalid('type must be agent-pools', '/data/type');
-  if (data.attributes !== undefined && !isJsonObject(data.attributes)) {
+  if (data.attributes !== undefined && !isObject(data.attributes)) {
     throw invalid('must be an object', '/data/attributes');
   }
   if (data.attributes === undefined && !pool) throw invalid('attributes are missing', '/data/attributes');
-  const attributes = isJsonObject(data.attributes) ? data.attributes : {};
+  const attributes = isObject(data.attributes) ? data.attributes : {};
   refuseUnknown(attributes, ATTRIBUTES, '/data/attributes');
   const relationships = parseRelationships(data, context);
   const name = parseName(attributes, pool, context.pools);
@@ -79,11 +80,11 @@ export function refuseUnknown(object: JsonObject, known: readonly string[], poin
 }
 
 function parseRelationships({ relationships = {} }: JsonObject, { flavor, organization }: PoolBodyContext): JsonObject {
-  if (!isJsonObject(relationships)) throw invalid('must be an object', RELATIONSHIPS);
+  if (!isObject(relationships)) throw invalid('must be an object', RELATIONSHIPS);
   const extra = flavor === 'hashicorp' ? ['organization', ...Object.keys(RELATED)] : [];
   refuseUnknown(relationships, ['allowed-workspaces', ...extra], RELATIONSHIPS);
   const owner = relationships.organization;
-  const id = isJsonObject(owner) && isJsonObject(owner.data) ? owner.data.id : organization;
+  const id = isObject(owner) && isObject(owner.data) ? owner.data.id : organization;
   if (id !== organization) throw invalid('belongs to another organization', `${RELATIONSHIPS}/organization`);
   return relationships;
 }
@@ -131,9 +132,9 @@ function parseRelated(relationships: JsonObject, pool: AgentPoolRecord | undefin
 function parseReferences(relationships: JsonObject, name: string, type: string): Reference[] {
   const pointer = `${RELATIONSHIPS}/${name}/data`;
   const relation = relationships[name];
-  if (!isJsonObject(relation) || !Array.isArray(relation.data)) throw invalid('must be a list', pointer);
+  if (!isObject(relation) || !Array.isArray(relation.data)) throw invalid('must be a list', pointer);
   return relation.data.map((item: unknown, index) => {
-    if (!isJsonObject(item) || item.type !== type) throw invalid(`type must be ${type}`, `${pointer}/${index}`);
+    if (!isObject(item) || item.type !== type) throw invalid(`type must be ${type}`, `${pointer}/${index}`);
     if (typeof item.id !== 'string') throw invalid(`no such ${type.replace(/s$/, '')}`, `${pointer}/${index}/id`);
     return { id: item.id, type };
   });

@@ -5,9 +5,9 @@ import type { Agents } from './agents.ts';
 import {
   badParameter,
   documentResponse,
+  findRecord,
   invalid,
   type JsonObject,
-  notFound,
   pageEnvelope,
   parseData,
   parsePage,
@@ -67,7 +67,11 @@ export class AgentPools implements Resource {
       { method: 'GET', path: one, handle: (request) => this.#show(request) },
       { method: 'PATCH', path: one, writes: true, handle: (request) => this.#update(request) },
       { method: 'DELETE', path: one, writes: true, handle: (request) => this.#delete(request) },
-      { method: 'GET', path: `${one}/agents`, handle: (request) => this.#agents.list(request, this.#find(request).id) },
+      {
+        method: 'GET',
+        path: `${one}/agents`,
+        handle: (request) => this.#agents.list(request, findRecord(this.records, request).id),
+      },
     ];
   }
 
@@ -85,7 +89,7 @@ export class AgentPools implements Resource {
   }
 
   #show(request: Request): Response {
-    const pool = this.#find(request);
+    const pool = findRecord(this.records, request);
     return this.#single(200, pool, 'show', this.#included(request, [pool]));
   }
 
@@ -99,13 +103,13 @@ export class AgentPools implements Resource {
   }
 
   #update(request: Request): Response {
-    const pool = this.#find(request);
+    const pool = findRecord(this.records, request);
     Object.assign(pool, parsePoolBody(parseData(request), pool, this.#bodyContext));
     return this.#single(200, pool, 'update');
   }
 
   #delete(request: Request): Response {
-    const pool = this.#find(request);
+    const pool = findRecord(this.records, request);
     if (pool.attached.length > 0) throw invalid('Agent pool is in use by workspaces', '/data');
     this.records.splice(this.records.indexOf(pool), 1);
     this.#agents.deleteOfPool(pool.id);
@@ -115,12 +119,6 @@ export class AgentPools implements Resource {
   get #bodyContext(): PoolBodyContext {
     const { records: pools } = this;
     return { flavor: this.#flavor, organization: this.#organization, pools, workspaces: this.#workspaces };
-  }
-
-  #find({ params }: Request): AgentPoolRecord {
-    const pool = this.records.find(({ id }) => id === params.id);
-    if (!pool) throw notFound();
-    return pool;
   }
 
   #filter(request: Request): AgentPoolRecord[] {

@@ -1,13 +1,13 @@
 import { createRandom, type Random } from '../random.ts';
-import { HttpError } from '../responses.ts';
+import { HttpError, isObject } from '../responses.ts';
 import type { Flavor, Request, Resource, Response, Route, ServiceOptions } from '../types.ts';
 import { type AgentPoolRecord, refuseUnknown } from './agent-pool-body.ts';
 import { parseTime } from './explorer-query.ts';
 import {
   badParameter,
   documentResponse,
+  findRecord,
   invalid,
-  isJsonObject,
   type JsonObject,
   notFound,
   pageEnvelope,
@@ -68,18 +68,12 @@ export class Agents implements Resource {
     this.records.splice(0, this.records.length, ...this.records.filter((agent) => agent.poolId !== poolId));
   }
 
-  #find({ params }: Request): AgentRecord {
-    const agent = this.records.find(({ id }) => id === params.id);
-    if (!agent) throw notFound();
-    return agent;
-  }
-
   #show(request: Request): Response {
-    return documentResponse(200, { data: this.#document(this.#find(request)) });
+    return documentResponse(200, { data: this.#document(findRecord(this.records, request)) });
   }
 
   #delete(request: Request): Response {
-    const agent = this.#find(request);
+    const agent = findRecord(this.records, request);
     if (agent.status === 'idle' || agent.status === 'busy') {
       throw new HttpError(412, 'Cannot delete an agent unless its status is unknown, errored or exited');
     }
@@ -149,7 +143,11 @@ export class AgentTokens implements Resource {
     return [
       { method: 'GET', path: ofPool, handle: (request) => this.#list(request) },
       { method: 'POST', path: ofPool, writes: true, handle: (request) => this.#create(request) },
-      { method: 'GET', path: one, handle: (request) => documentResponse(200, { data: document(this.#find(request)) }) },
+      {
+        method: 'GET',
+        path: one,
+        handle: (request) => documentResponse(200, { data: document(findRecord(this.#records, request)) }),
+      },
       { method: 'DELETE', path: one, writes: true, handle: (request) => this.#delete(request) },
     ];
   }
@@ -168,7 +166,7 @@ export class AgentTokens implements Resource {
     if (type !== 'authentication-tokens' && type !== 'agent-tokens') {
       throw invalid('type must be authentication-tokens', '/data/type');
     }
-    if (!isJsonObject(attributes)) throw invalid('must be an object', '/data/attributes');
+    if (!isObject(attributes)) throw invalid('must be an object', '/data/attributes');
     refuseUnknown(attributes, ['description'], '/data/attributes');
     if (typeof attributes.description !== 'string') throw invalid('is required', '/data/attributes/description');
     const token = {
@@ -184,14 +182,8 @@ export class AgentTokens implements Resource {
   }
 
   #delete(request: Request): Response {
-    this.#records.splice(this.#records.indexOf(this.#find(request)), 1);
+    this.#records.splice(this.#records.indexOf(findRecord(this.#records, request)), 1);
     return { status: 204 };
-  }
-
-  #find({ params }: Request): AgentTokenRecord {
-    const token = this.#records.find(({ id }) => id === params.id);
-    if (!token) throw notFound();
-    return token;
   }
 
   #checkPool(id: string): void {

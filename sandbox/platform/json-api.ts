@@ -1,4 +1,4 @@
-import { HttpError } from '../responses.ts';
+import { HttpError, isObject } from '../responses.ts';
 import type { ErrorSource, Request, Response } from '../types.ts';
 
 const MEDIA_TYPE = 'application/vnd.api+json; charset=utf-8';
@@ -61,8 +61,11 @@ export function refuseUnknownParameters({ query }: Request, known: readonly stri
   if (unknown !== undefined) throw badParameter(`${unknown} is not a parameter of this list`, unknown);
 }
 
-export function isJsonObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+/** The record with the ID in the path. @throws HttpError 404 */
+export function findRecord<T extends { readonly id: string }>(records: readonly T[], { params }: Request): T {
+  const record = records.find(({ id }) => id === params.id);
+  if (!record) throw notFound();
+  return record;
 }
 
 /** The member `data` of a request's body. */
@@ -73,7 +76,7 @@ export function parseData({ body }: Request): JsonObject {
   } catch {
     throw invalid('the body is not valid JSON', '/');
   }
-  if (isJsonObject(parsed) && isJsonObject(parsed.data)) return parsed.data;
+  if (isObject(parsed) && isObject(parsed.data)) return parsed.data;
   throw invalid('the body has no object `data`', '/data');
 }
 

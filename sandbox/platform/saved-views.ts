@@ -1,14 +1,14 @@
 import { createRandom, type Random } from '../random.ts';
+import { isObject } from '../responses.ts';
 import type { Flavor, Request, Resource, Response, Route, ServiceOptions } from '../types.ts';
 import { refuseUnknown } from './agent-pool-body.ts';
 import type { Explorer } from './explorer.ts';
 import type { ExplorerQuery } from './explorer-query.ts';
 import {
   documentResponse,
+  findRecord,
   invalid,
-  isJsonObject,
   type JsonObject,
-  notFound,
   pageEnvelope,
   parseData,
   parsePage,
@@ -63,7 +63,7 @@ export class SavedViews implements Resource {
     return [
       { method: 'GET', path: all, handle: (request) => this.#list(request) },
       { method: 'POST', path: all, writes: true, handle: (request) => this.#create(request) },
-      { method: 'GET', path: one, handle: (request) => this.#single(200, this.#find(request)) },
+      { method: 'GET', path: one, handle: (request) => this.#single(200, findRecord(this.records, request)) },
       { method: 'PATCH', path: one, writes: true, handle: (request) => this.#update(request) },
       { method: 'DELETE', path: one, writes: true, handle: (request) => this.#delete(request) },
       { method: 'GET', path: `${one}/results`, handle: (request) => this.#results(request) },
@@ -95,7 +95,7 @@ export class SavedViews implements Resource {
 
   /** Replaces the whole query: what the body omits is lost. */
   #update(request: Request): Response {
-    const view = this.#find(request);
+    const view = findRecord(this.records, request);
     const { name, query } = parseBody(parseData(request), 'update', this.#flavor);
     this.#explorer.run(toExplorerQuery({ ...view, query }));
     Object.assign(view, { name, query });
@@ -103,24 +103,18 @@ export class SavedViews implements Resource {
   }
 
   #delete(request: Request): Response {
-    const view = this.#find(request);
+    const view = findRecord(this.records, request);
     this.records.splice(this.records.indexOf(view), 1);
     return this.#flavor === 'hashicorp' ? { status: 204 } : this.#single(200, view);
   }
 
   #results(request: Request): Response {
-    return this.#explorer.page(request, toExplorerQuery(this.#find(request)));
+    return this.#explorer.page(request, toExplorerQuery(findRecord(this.records, request)));
   }
 
   #csv(request: Request): Response {
     const csvNull = this.#flavor === 'hashicorp' ? 'null' : '""';
-    return this.#explorer.csv(toExplorerQuery(this.#find(request)), csvNull, ['current_rum_count']);
-  }
-
-  #find({ params }: Request): SavedViewRecord {
-    const view = this.records.find(({ id }) => id === params.id);
-    if (!view) throw notFound();
-    return view;
+    return this.#explorer.csv(toExplorerQuery(findRecord(this.records, request)), csvNull, ['current_rum_count']);
   }
 
   #single(status: number, view: SavedViewRecord): Response {
@@ -175,7 +169,7 @@ function parseBody(data: JsonObject, verb: 'create' | 'update', flavor: Flavor):
   }
   const attributes = isHashicorp ? data.attributes : data;
   const pointer = isHashicorp ? '/data/attributes' : '/data';
-  if (!isJsonObject(attributes)) throw invalid('must be an object', pointer);
+  if (!isObject(attributes)) throw invalid('must be an object', pointer);
   const { name, query } = attributes;
   refuseUnknown(attributes, ['name', 'query', isHashicorp ? 'query-type' : 'query_type'], pointer);
   if (typeof name !== 'string' || name === '') throw invalid("name can't be blank", `${pointer}/name`);
@@ -189,7 +183,7 @@ function parseBody(data: JsonObject, verb: 'create' | 'update', flavor: Flavor):
 
 /** `isComplete` requires filter, fields and sort, as the specification does for an update. */
 function parseSavedQuery(value: unknown, pointer: string, isComplete: boolean, flavor: Flavor): SavedViewQuery {
-  if (!isJsonObject(value)) throw invalid('must be an object', pointer);
+  if (!isObject(value)) throw invalid('must be an object', pointer);
   const { filter, fields, sort } = value;
   refuseUnknown(value, ['type', 'filter', 'fields', 'sort'], pointer);
   for (const [name, part] of Object.entries({ filter, fields, sort })) {
@@ -205,13 +199,13 @@ function parseSavedQuery(value: unknown, pointer: string, isComplete: boolean, f
 function parseViewFilters(value: unknown, pointer: string, flavor: Flavor): ViewFilter[] {
   if (!Array.isArray(value)) throw invalid('must be a list', pointer);
   return value.flatMap((item, index) => {
-    const isFlat = flavor === 'spec' || (isJsonObject(item) && typeof item.field === 'string');
+    const isFlat = flavor === 'spec' || (isObject(item) && typeof item.field === 'string');
     return isFlat ? [parseFlatFilter(item, `${pointer}/${index}`)] : parseFilterMap(item, `${pointer}/${index}`);
   });
 }
 
 function parseFlatFilter(item: unknown, pointer: string): ViewFilter {
-  if (!isJsonObject(item) || typeof item.field !== 'string' || typeof item.operator !== 'string') {
+  if (!isObject(item) || typeof item.field !== 'string' || typeof item.operator !== 'string') {
     throw invalid('a filter has field, operator and value', pointer);
   }
   return { field: item.field, operator: item.operator, value: parseStrings(item.value, `${pointer}/value`) };
@@ -219,9 +213,9 @@ function parseFlatFilter(item: unknown, pointer: string): ViewFilter {
 
 /** `{"workspace_name": {"contains": ["child"]}}`. */
 function parseFilterMap(item: unknown, pointer: string): ViewFilter[] {
-  if (!isJsonObject(item)) throw invalid('must be an object', pointer);
+  if (!isObject(item)) throw invalid('must be an object', pointer);
   return Object.entries(item).flatMap(([field, operators]) => {
-    if (!isJsonObject(operators)) throw invalid('must be an object', `${pointer}/${field}`);
+    if (!isObject(operators)) throw invalid('must be an object', `${pointer}/${field}`);
     return Object.entries(operators).map(([operator, value]) => ({
       field: field.replaceAll('-', '_'),
       operator,
@@ -232,7 +226,7 @@ function parseFilterMap(item: unknown, pointer: string): ViewFilter[] {
 
 /** A list of names, or lists of names by view. */
 function parseFieldNames(value: unknown, pointer: string): string[] {
-  if (!isJsonObject(value)) return parseStrings(value, pointer);
+  if (!isObject(value)) return parseStrings(value, pointer);
   return Object.values(value).flatMap((names) => parseStrings(names, pointer));
 }
 

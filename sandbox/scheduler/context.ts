@@ -1,5 +1,5 @@
 import { parse, parseNumberAndBigInt } from 'lossless-json';
-import { HttpError, jsonResponse } from '../responses.ts';
+import { HttpError, jsonResponse, parseObject } from '../responses.ts';
 import type { EstateName, Flavor, Request, Response, ServiceOptions } from '../types.ts';
 
 /** What the resources of one scheduler share. */
@@ -62,17 +62,8 @@ export type Body = Readonly<Record<string, unknown>>;
 
 /** The JSON object in a request's body. @throws HttpError 400 */
 export function parseBody({ body }: Request): Body {
-  const parsed = parseJson(body);
-  if (typeof parsed === 'object' && parsed !== null) return parsed as Body;
-  throw new HttpError(400, 'body is not an object');
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return parse(text, null, parseNumberAndBigInt);
-  } catch (error) {
-    throw new HttpError(400, error instanceof Error ? error.message : 'body is not JSON');
-  }
+  const refuse = (reason: string) => new HttpError(400, reason);
+  return parseObject(body, refuse, (text) => parse(text, null, parseNumberAndBigInt));
 }
 
 /** The objects of a list field such as `Volumes`. */

@@ -1,5 +1,5 @@
 import { createRandom, uuid } from '../random.ts';
-import { HttpError } from '../responses.ts';
+import { HttpError, parseObject } from '../responses.ts';
 import type { Request, Response } from '../types.ts';
 
 export type Input = Readonly<Record<string, unknown>>;
@@ -47,19 +47,8 @@ export function listResponse(request: Request, names: Iterable<string>): Respons
 }
 
 /** The JSON object in a request's body; no body is an empty object. @throws HttpError 400 */
-export function parseInput({ body: text }: Request): Input {
-  if (text.trim() === '') return {};
-  const body = parseJson(text);
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) throw badRequest('failed to parse JSON input');
-  return body as Input;
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw badRequest('failed to parse JSON input');
-  }
+export function parseInput({ body }: Request): Input {
+  return body.trim() === '' ? {} : parseObject(body, () => badRequest('failed to parse JSON input'));
 }
 
 /** Vault ignores what it does not know, with a warning. Here it is an error, so that a test sees it. @throws HttpError 400 */
