@@ -36,11 +36,8 @@ export function updateDocument(before: string, measured: readonly Measured[], or
 
 const HEAD = `# Benchmarks
 
-\`npm run bench\` writes this file. \`npm run bench -- PART\` prints the results of one part, and \`npm run bench -- --update PART\` writes them here.
-[bench/README.md](../bench/README.md) describes the parts.
-
-The ratios matter, not the times: both sides of a ratio run on one machine, alternately and in separate processes. A value is the
-median of several rounds, followed by the lowest and the highest. Load is the number of processes that ran or waited to run in the minute before the part.
+\`npm run bench\` writes this file ([bench/README.md](../bench/README.md)). The ratios matter, not the times: both sides of a ratio run on one machine,
+alternately. A value is the median of several rounds, with the lowest and the highest. Load is that of the machine in the minute before the part.
 `;
 
 /** The text of each section, by its heading. */
@@ -70,11 +67,11 @@ function formatSection({ name, about, results, skipped, loadBefore, tookMs, at }
 function formatTable(results: readonly Result[]): string {
   const rows = results.map((result) => {
     const { what, measured, against, ratio, range, aim } = result;
-    const shownRange = range ? `${range[0].toFixed(2)}–${range[1].toFixed(2)}` : '';
-    const verdict = aim === undefined ? ['', ''] : [`≤ ${aim}`, isMet(result) ? 'met' : '**missed**'];
-    return `| ${[what, measured, against, ratio.toFixed(2), shownRange, ...verdict].join(' | ')} |\n`;
+    const shownRange = range ? ` (${range[0].toFixed(2)}–${range[1].toFixed(2)})` : '';
+    const verdict = aim === undefined ? '' : `≤ ${aim}, ${isMet(result) ? 'met' : '**missed**'}`;
+    return `| ${[what, measured, against, `${ratio.toFixed(2)}${shownRange}`, verdict].join(' | ')} |\n`;
   });
-  return `| What | Measured | Reference | Ratio | Range | Aim | |\n|---|---|---|---|---|---|---|\n${rows.join('')}`;
+  return `| What | Measured | Reference | Ratio | Aim |\n|---|---|---|---|---|\n${rows.join('')}`;
 }
 
 function capitalize(text: string): string {

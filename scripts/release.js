@@ -1,8 +1,7 @@
 // Makes the release tarball from the commit that is checked out, or refuses and says why. Publishes nothing.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const root = process.cwd();
@@ -69,13 +68,15 @@ function findAddresses() {
   };
 }
 
-/** Builds and packs the files of the commit, in a folder of their own: what is ignored in the checkout is not in the tarball. */
+/**
+ * Builds and packs the files of the commit, in a folder of their own: what is ignored in the checkout is not in the tarball. The folder is
+ * below the checkout, where packages are found: TypeScript cannot name the types of those behind a link.
+ */
 function pack(manifest, addresses) {
-  const stage = mkdtempSync(join(tmpdir(), 'tidemark-release-'));
+  const stage = mkdtempSync(join(root, '.release-'));
   try {
     const archive = execFileSync('git', ['archive', '--format=tar', 'HEAD'], { cwd: root, maxBuffer: 2 ** 30 });
     execFileSync('tar', ['-x'], { cwd: stage, input: archive });
-    symlinkSync(join(root, 'node_modules'), join(stage, 'node_modules'));
     const options = { cwd: stage, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] };
     execFileSync('npm', ['run', 'build'], options);
     // npm warns of scripts, even of those that an installation does not run.

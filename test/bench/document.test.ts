@@ -22,8 +22,8 @@ const row = (part: string, ratio: number): Result => ({
 test('a section shows its rows with ranges and verdicts, and the load of the machine', () => {
   const text = updateDocument('', [measured('first', [row('first', 0.5), row('first', 0.7)])], ORDER);
   expect(text).toContain('## first\n\nAbout first. Measured on 2026-11-22 in 2 min, load 0.25.\n');
-  expect(text).toContain('| work of first | 1.00 s | 2.00 s | 0.50 | 0.40–0.60 | ≤ 0.6 | met |');
-  expect(text).toContain('| work of first | 1.00 s | 2.00 s | 0.70 | 0.60–0.80 | ≤ 0.6 | **missed** |');
+  expect(text).toContain('| work of first | 1.00 s | 2.00 s | 0.50 (0.40–0.60) | ≤ 0.6, met |');
+  expect(text).toContain('| work of first | 1.00 s | 2.00 s | 0.70 (0.60–0.80) | ≤ 0.6, **missed** |');
 });
 
 test('sections of other parts and their order stay when one part is measured again', () => {
@@ -33,7 +33,7 @@ test('sections of other parts and their order stay when one part is measured aga
     ORDER,
   );
   const after = updateDocument(before, [measured('first', [row('first', 0.3)])], ORDER);
-  expect(after).toBe(before.replace('| 0.50 | 0.40–0.60 |', '| 0.30 | 0.20–0.40 |'));
+  expect(after).toBe(before.replace('| 0.50 (0.40–0.60) |', '| 0.30 (0.20–0.40) |'));
   expect(after.indexOf('## first')).toBeLessThan(after.indexOf('## second'));
 });
 
