@@ -79,10 +79,10 @@ export function toOperationRow(operation: Operation) {
 
 const INTRODUCTION = `# Operations
 
-Generated from \`src/services\`. \`tidemark api OPERATION --help\` also shows what is retried, the permission, and a body. A parameter in bold is required.
+Generated from \`src/services\`. \`tidemark api OPERATION --help\` shows parameters, body, permission, what it changes and when it is retried.
 `;
 
-const COLUMNS = ['Operation', 'Request', 'Description', 'Parameters', 'Changes'];
+const COLUMNS = ['Operation', 'Request', 'Description'];
 
 /** The content of docs/operations.md. */
 export function formatOperationsMarkdown(operations: Iterable<Operation>): string {
@@ -90,19 +90,9 @@ export function formatOperationsMarkdown(operations: Iterable<Operation>): strin
     formatDocsLink(operation),
     formatCode(`${operation.method} ${operation.path}`),
     operation.description,
-    formatParams(operation),
-    describeMutation(operation),
   ]);
   const lines = [COLUMNS, COLUMNS.map(() => '---'), ...rows].map((cells) => `| ${cells.map(escapeCell).join(' | ')} |`);
   return `${INTRODUCTION}\n${lines.join('\n')}\n`;
-}
-
-function formatParams({ params, body }: Operation): string {
-  const names = Object.entries(params).map(([name, { required }]) =>
-    required === false ? formatCode(name) : `**${formatCode(name)}**`,
-  );
-  const bodies = body ? [body.required ? '**body**' : 'body'] : [];
-  return [...names, ...bodies].join(', ');
 }
 
 /** The name, with a link to the section about it, relative to docs/. */
