@@ -2,7 +2,7 @@ import { findList, parseRuleItems } from '../hcl.ts';
 import { createRandom } from '../random.ts';
 import type { TokenRecord, TokenStore } from '../tokens.ts';
 import type { Flavor, Request, Resource, Response, Route } from '../types.ts';
-import { badRequest, dataResponse, errorResponse, listField, parseInput } from './envelope.ts';
+import { badRequest, dataResponse, errorResponse, flatDataResponse, listField, parseInput } from './envelope.ts';
 
 interface PathRule {
   /** `keymgmt/key/+`, `keymgmt/*`. */
@@ -97,19 +97,13 @@ export class SecretsAccess implements Resource {
     });
   }
 
-  /** The paths stand at the top level, too, as Vault writes them. */
   #capabilitiesSelf(request: Request): Response {
     const body = parseInput(request);
     const paths = [...listField(body, 'paths'), ...listField(body, 'path')];
     if (paths.length === 0) throw badRequest('paths must be supplied');
     const token = this.#tokens.find(request)!;
     const found = Object.fromEntries(paths.map((path) => [path, this.#capabilities(token, path)]));
-    const first = this.#capabilities(token, paths[0]!);
-    const response = dataResponse(request, { capabilities: first, ...found });
-    return {
-      ...response,
-      body: JSON.stringify({ capabilities: first, ...found, ...JSON.parse(String(response.body)) }),
-    };
+    return flatDataResponse(request, { capabilities: this.#capabilities(token, paths[0]!), ...found });
   }
 }
 

@@ -8,8 +8,12 @@ const HEADERS = { 'content-type': 'application/json', 'cache-control': 'no-store
 
 export const NO_CONTENT: Response = { status: 204, headers: HEADERS };
 
+export function jsonResponse(status: number, body: unknown): Response {
+  return { status, headers: HEADERS, body: `${JSON.stringify(body)}\n` };
+}
+
 export function errorResponse(status: number, ...errors: readonly string[]): Response {
-  return { status, headers: HEADERS, body: `${JSON.stringify({ errors })}\n` };
+  return jsonResponse(status, { errors });
 }
 
 /** The response for an object that does not exist, and for an empty list: docs/services/secrets.md#listing. */
@@ -27,8 +31,17 @@ export interface Lease {
 
 /** The envelope around every response with content: docs/services/secrets.md#conventions. */
 export function dataResponse(request: Request, data: unknown, lease?: Lease): Response {
+  return jsonResponse(200, wrap(request, data, lease));
+}
+
+/** For some endpoints Vault writes the data at the top level, too. */
+export function flatDataResponse(request: Request, data: Readonly<Record<string, unknown>>): Response {
+  return jsonResponse(200, { ...data, ...wrap(request, data) });
+}
+
+function wrap(request: Request, data: unknown, lease?: Lease) {
   const random = createRandom(`${request.method} ${request.path} ${request.now.getTime()} ${lease?.id ?? ''}`);
-  const envelope = {
+  return {
     request_id: uuid(random),
     lease_id: lease?.id ?? '',
     renewable: lease !== undefined,
@@ -38,7 +51,6 @@ export function dataResponse(request: Request, data: unknown, lease?: Lease): Re
     warnings: null,
     auth: null,
   };
-  return { status: 200, headers: HEADERS, body: `${JSON.stringify(envelope)}\n` };
 }
 
 export function listResponse(request: Request, names: Iterable<string>): Response {

@@ -1,7 +1,14 @@
 import { createRandom, daysBefore, type Random, scaleCount } from '../random.ts';
 import type { EstateName, ServiceOptions } from '../types.ts';
-import { BACKUP_PROVIDER, EMPTY_PROVIDER, type KeyPlan, LIVE_ROLE_PLANS, type SecretsEstate } from './estate.ts';
-import { COMPANY_SECRETS, HOSTILE_SECRETS } from './estates.ts';
+import {
+  BACKUP_PROVIDER,
+  COMPANY_SECRETS,
+  EMPTY_PROVIDER,
+  HOSTILE_SECRETS,
+  type KeyPlan,
+  LIVE_ROLE_PLANS,
+  type SecretsEstate,
+} from './estates.ts';
 import { createKey, type KeyLifecycle, type KmsProviderRecord } from './keys.ts';
 import type { MeshCredentials, MeshRoleRecord } from './mesh-roles.ts';
 

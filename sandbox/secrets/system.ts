@@ -1,11 +1,10 @@
 import { createRandom, uuid } from '../random.ts';
 import type { Request, Resource, Response, Route, ServiceOptions } from '../types.ts';
-import { dataResponse, errorResponse } from './envelope.ts';
+import { dataResponse, errorResponse, flatDataResponse, jsonResponse } from './envelope.ts';
 
 /** `active` answers; a test sets the others. */
 export type SecretsCondition = 'active' | 'standby' | 'sealed';
 
-const HEADERS = { 'content-type': 'application/json', 'cache-control': 'no-store' };
 /** The statuses of `/sys/health`. */
 const STATUS: Readonly<Record<SecretsCondition, number>> = { active: 200, standby: 429, sealed: 503 };
 const VERSION = '1.17.2';
@@ -24,13 +23,13 @@ export class SecretsSystem implements Resource {
   get routes(): readonly Route[] {
     if (!this.#isHashicorp) return [];
     const health = { path: '/sys/health', isPublic: true, handle: (request: Request) => this.#health(request) };
-    const seal = { path: '/sys/seal-status', isPublic: true, handle: (request: Request) => this.#sealStatus(request) };
+    const seal = { path: '/sys/seal-status', isPublic: true, handle: () => this.#sealStatus() };
     const mounts = (request: Request) => dataResponse(request, { auth: AUTH_MOUNTS, secret: this.#mounts() });
     return [
       { method: 'GET', ...health },
       { method: 'HEAD', ...health },
       { method: 'GET', ...seal },
-      { method: 'GET', path: '/sys/mounts', handle: (request) => this.#listMounts(request) },
+      { method: 'GET', path: '/sys/mounts', handle: (request) => flatDataResponse(request, this.#mounts()) },
       { method: 'GET', path: '/sys/internal/ui/mounts', handle: mounts },
     ];
   }
@@ -56,10 +55,10 @@ export class SecretsSystem implements Resource {
       cluster_name: `vault-cluster-${random.hex(8)}`,
       cluster_id: uuid(random),
     };
-    return { status: STATUS[this.condition], headers: HEADERS, body: `${JSON.stringify(body)}\n` };
+    return jsonResponse(STATUS[this.condition], body);
   }
 
-  #sealStatus(_request: Request): Response {
+  #sealStatus(): Response {
     const body = {
       type: 'shamir',
       initialized: true,
@@ -70,14 +69,7 @@ export class SecretsSystem implements Resource {
       nonce: '',
       version: VERSION,
     };
-    return { status: 200, headers: HEADERS, body: `${JSON.stringify(body)}\n` };
-  }
-
-  /** The mounts stand at the top level, too, as Vault writes them. */
-  #listMounts(request: Request): Response {
-    const mounts = this.#mounts();
-    const response = dataResponse(request, mounts);
-    return { ...response, body: JSON.stringify({ ...mounts, ...JSON.parse(String(response.body)) }) };
+    return jsonResponse(200, body);
   }
 
   #mounts() {

@@ -1,7 +1,7 @@
 import { DAY_MS } from '../../src/core/clock.ts';
 import type { Random } from '../random.ts';
 import type { EstateName } from '../types.ts';
-import { BACKUP_PROVIDER, createRole } from './estate.ts';
+import { BACKUP_PROVIDER, createRole } from './estates.ts';
 import { createKey, type KeyLifecycle, type KeyRecord } from './keys.ts';
 import type { MeshRoleRecord } from './mesh-roles.ts';
 
