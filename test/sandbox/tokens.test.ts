@@ -105,6 +105,21 @@ describe('Nomad', () => {
     expect(await status('scheduler', line, sandbox.createToken('scheduler', { rules: { a: other } }))).toBe(403);
   });
 
+  test.each([
+    ['DELETE /volume/csi/postgres-main?force=x', 'csi-write-volume', 400],
+    ['DELETE /volume/csi/postgres-main/detach', 'csi-mount-volume', 400],
+    ['PUT /volumes/snapshot', 'csi-write-volume', 400],
+    ['PUT /volume/csi/postgres-main/snapshot', 'csi-write-volume', 404],
+  ])('%s needs %s, and to read the plugin', async (line, capability, accepted) => {
+    const grant = (name: string) => `namespace "default" { capabilities = ["${name}"] }`;
+    const plugin = 'plugin { policy = "read" }';
+    const other = capability === 'csi-write-volume' ? 'csi-mount-volume' : 'csi-write-volume';
+    const ask = (a: string) => status('scheduler', line, sandbox.createToken('scheduler', { rules: { a } }));
+    expect(await ask(`${grant(capability)}\n${plugin}`)).toBe(accepted);
+    expect(await ask(`${grant(other)}\n${plugin}`)).toBe(403);
+    expect(await ask(grant(capability))).toBe(403);
+  });
+
   test('plugins are listed with type csi', async () => {
     const { body } = await send('scheduler', 'GET /plugins?type=csi', sandbox.tokens.scheduler.read);
     expect((body as { ID: string }[]).map(({ ID }) => ID)).toEqual([
