@@ -5,4 +5,5 @@ select {{columns}}
 from {{table}}_history
 where
   valid_from <= at_time::timestamptz
-  and (valid_to is null or valid_to > at_time::timestamptz);
+  and (valid_to is null or valid_to > at_time::timestamptz)
+  and history_reaches(at_time::timestamptz);

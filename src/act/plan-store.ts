@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { readdir, rename, rm } from 'node:fs/promises';
+import { readdir, rename } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { DAY_MS, HOUR_MS } from '../core/clock.ts';
@@ -87,23 +87,24 @@ async function listPlanIds({ data }: DataFolder): Promise<readonly string[]> {
   }
 }
 
-/** Removes expired plans older than `planDays`, except those with an action that is not settled. The ledger keeps what was applied. */
-export async function prunePlans(
+/** The files of expired plans older than `planDays`, except those with an action that is not settled. The ledger keeps what was applied. */
+export async function listOldPlans(
   config: Config,
   { now, log }: { readonly now: Date; readonly log: Log },
-): Promise<void> {
+): Promise<readonly string[]> {
   const minAgeMs = Math.max(config.planDays * DAY_MS, config.planHours * HOUR_MS);
   const old = (await listPlanIds(config)).filter((id) => {
     const createdMs = parseRunStart(id.slice('p-'.length));
     return createdMs !== undefined && now.getTime() - createdMs > minAgeMs;
   });
-  if (old.length === 0) return;
+  if (old.length === 0) return [];
   try {
     const unsettled = (await readLedger(config)).filter(isUnsettled).map(({ row }) => row.plan_id);
-    for (const id of old) if (!unsettled.includes(id)) await rm(planFile(config, id), { force: true });
+    return old.filter((id) => !unsettled.includes(id)).map((id) => planFile(config, id));
   } catch (error) {
     if (!(error instanceof TidemarkError)) throw error;
     log.warn(`plans older than \`planDays\` are kept: ${errorMessage(error)}`);
+    return [];
   }
 }
 

@@ -114,6 +114,11 @@ export const commands: readonly {
     load: async () => (await import('./definitions/lake.ts')).defineLake,
   },
   {
+    name: 'prune',
+    description: 'show what is older than the configuration keeps, or remove it',
+    load: async () => (await import('./definitions/prune.ts')).definePrune,
+  },
+  {
     name: 'completion',
     description: 'print a script that completes commands, options and names in a shell',
     load: async () => (await import('./definitions/completion.ts')).defineCompletion,

@@ -147,6 +147,11 @@ export const configSchema = z.strictObject({
   targets: z.array(target, 'must be a list of targets').min(1, 'must name at least one target'),
   mail: mail.optional(),
   landingDays: positive.default(14),
+  historyDays: z
+    .int()
+    .min(35, 'must be 35 or more: digests compare with the last run of their job')
+    .optional()
+    .describe('days to keep replaced versions of rows; all by default'),
   fullReadDays: z
     .int()
     .nonnegative()

@@ -117,3 +117,8 @@ export function fileSystemError(error: unknown): { readonly path: string; readon
   if (code === undefined || path === undefined || !PATH_ERRORS.has(code)) return undefined;
   return { path, reason: error.message.replace(/^\w+: |, \w+ '.*$/gu, '') };
 }
+
+/** Removes files and folders. */
+export async function removePaths(paths: readonly string[]): Promise<void> {
+  for (const path of paths) await rm(path, { recursive: true, force: true });
+}

@@ -19,6 +19,8 @@ export interface PendingContext {
   readonly since: string | null;
   /** `as_of` of the last run of the warehouse. */
   readonly now: string;
+  /** Since when the history of the warehouse is whole: what the lake has from before is not compared. */
+  readonly start: string;
 }
 
 export const BEGINNING = '-infinity';
@@ -37,11 +39,13 @@ const FILL: Readonly<Record<Relation['kind'], Fill>> = {
     });
     await context.database.run(await context.files.render('lake/history_changes', parts));
   },
-  async register(context, { byTarget }, parts) {
-    const { database, files, after, now } = context;
+  async register(context, { byTarget, loggedAt }, parts) {
+    const { database, files, after, now, start } = context;
     // Of a target that another writer had, whenever that was, the log says nothing before this one has pulled it.
     if (byTarget) await findReach({ ...context, after: BEGINNING }, parts, { source: 'true', since: now });
-    const reached = byTarget ? 'target in (select lake_target from lake_reach)' : 'true';
+    const since = `${quoteIdent(loggedAt ?? '')} >= ${quoteLiteral(start)}::timestamptz`;
+    const own = loggedAt === undefined || start === BEGINNING ? 'true' : since;
+    const reached = byTarget ? 'target in (select lake_target from lake_reach)' : own;
     await database.run(await files.render('lake/log_changes', { ...parts, reached }), { after, now });
   },
   async journal({ database, files, after }, _, parts) {

@@ -63,9 +63,9 @@ export async function stageRelation(
   // This writer has published since the table was described as it is now: what it had before is there.
   const isCurrent = !design.metaData && publishing.visible.last >= describedSince(snapshot.metaData);
   const context = isCurrent ? publishing : { ...publishing, after: BEGINNING };
-  const since = isCurrent ? publishing.visible.next : BEGINNING;
+  const since = isCurrent ? publishing.visible.next : publishing.visible.start;
   await holdLog(publishing, relation, design, isCurrent && !hasCancelled(snapshot));
-  await fillPending({ ...context, since }, relation, design.relation);
+  await fillPending({ ...context, since, start: publishing.visible.start }, relation, design.relation);
   if (isRepeated) await repeatLastRun(context, relation, design.relation);
   const losses = publishing.writer === 0 ? [] : await findLosses(publishing, relation, design.relation);
   const rows = { rows: 'lake_pending', publish: `${publishing.publish}::bigint` };

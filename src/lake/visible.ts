@@ -1,4 +1,6 @@
+import { readHistoryStart } from '../warehouse/history-start.ts';
 import { changesTable } from './layout.ts';
+import { BEGINNING } from './pending.ts';
 import { createTableView, type LakeReader } from './reader.ts';
 import { RUNS } from './relations.ts';
 
@@ -12,6 +14,8 @@ export interface VisiblePublishes {
   readonly latest: string | undefined;
   /** `as_of` of the first run of the warehouse that the lake does not have; null for none. */
   readonly next: string | null;
+  /** Since when the history of the warehouse is whole; `-infinity` where nothing was removed, or the lake is new. */
+  readonly start: string;
   /** The last publish of the writer; 0 for none. */
   readonly last: number;
   /** The last publish of any writer; 0 for none. */
@@ -46,6 +50,7 @@ export async function readVisible(reader: LakeReader, writer: number): Promise<V
     isAhead: row?.is_ahead === true,
     latest: toTime(row?.latest),
     next: toTime(row?.next) ?? null,
+    start: Number(row?.last_of_all) > 0 ? ((await readHistoryStart(database, files)) ?? BEGINNING) : BEGINNING,
     last: Number(row?.last),
     lastOfAll: Number(row?.last_of_all),
   };

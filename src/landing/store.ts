@@ -251,13 +251,13 @@ export async function landingBytes(directory: string): Promise<number> {
   return (await Promise.all(files)).reduce((sum, { size }) => sum + size, 0);
 }
 
-/** Removes landings older than `landingDays`. */
-export async function pruneLandings(config: Config, now: Date): Promise<void> {
-  for (const run of await listLandings(config)) {
+/** The folders of landings older than `landingDays`. */
+export async function listOldLandings(config: Config, now: Date): Promise<readonly string[]> {
+  const old = (await listLandings(config)).filter((run) => {
     const startMs = parseRunStart(run);
-    if (startMs === undefined || now.getTime() - startMs <= config.landingDays * DAY_MS) continue;
-    await rm(landingDirectory(config, run), { recursive: true, force: true });
-  }
+    return startMs !== undefined && now.getTime() - startMs > config.landingDays * DAY_MS;
+  });
+  return old.map((run) => landingDirectory(config, run));
 }
 
 /** The start of a run according to its ID, such as `20261115T021500Z`, in milliseconds; undefined for any other text. */

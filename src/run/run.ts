@@ -1,14 +1,14 @@
 import { existsSync } from 'node:fs';
 import pLimit from 'p-limit';
-import { prunePlans } from '../act/plan-store.ts';
 import type { Config } from '../config/config.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, type ExitCode } from '../core/errors.ts';
 import { listInFlight, markInFlight } from '../extract/resume.ts';
 import { isLoaded, type Pull, type RunContext } from '../extract/run-context.ts';
-import { landingDirectory, pruneLandings, recordPlanned } from '../landing/store.ts';
+import { landingDirectory, recordPlanned } from '../landing/store.ts';
 import type { PullOutcome } from '../load/record-pulls.ts';
 import type { Warehouse, WarehouseWriter } from '../warehouse/session.ts';
+import { pruneAfterRun } from './retention/index.ts';
 
 export type RunStatus = 'complete' | 'incomplete' | 'failed' | 'interrupted';
 
@@ -52,8 +52,7 @@ export async function withRun<T extends { readonly pulls: readonly PullOutcome[]
     async (warehouse) => recordRun(await beginRun(options, warehouse, now), work),
     options.context.signal,
   );
-  await pruneLandings(options.config, now);
-  await prunePlans(options.config, { now, log: options.context.log });
+  await pruneAfterRun(options.config, options.context, writer);
   return ended;
 }
 

@@ -8,6 +8,7 @@ import { type Column, columnList, historyTable, type Table } from './tables.ts';
 
 /** Views and macros that belong to no single table, in the order of their dependencies. */
 const SHARED = [
+  'history_reaches',
   'interrupted_runs',
   'source_state_at',
   'source_state',

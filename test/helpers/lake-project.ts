@@ -61,6 +61,7 @@ const FEW = [
   'autoscaler_metrics_history',
   'finding_events',
   'findings',
+  'history_start',
   'pulls',
   'rule_evaluations',
   'runs',

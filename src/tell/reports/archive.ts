@@ -39,18 +39,18 @@ async function archivePage(from: string, to: string): Promise<void> {
   await writeFileAtomic(to, page.replaceAll('href="subjects', 'href="../../subjects'));
 }
 
-/** Removes days of the archive, and reports of earlier times (`as-of/`), that were written more than `reportDays` ago. */
-export async function pruneArchive(out: string, now: Date, reportDays: number): Promise<void> {
+/** The folders of days in the archive, and of reports of earlier times (`as-of/`), that were written more than `reportDays` ago. */
+export async function listOldReports(out: string, now: Date, reportDays: number): Promise<readonly string[]> {
   const oldest = new Date(now.getTime() - reportDays * DAY_MS);
-  for (const date of await listArchivedDates(out)) {
-    if (date < toUtcDate(oldest)) await rm(join(out, 'archive', date), { recursive: true });
-  }
+  const dates = (await listArchivedDates(out)).filter((date) => date < toUtcDate(oldest));
+  const old = dates.map((date) => join(out, 'archive', date));
   const past = join(out, 'as-of');
   for (const name of existsSync(past) ? await readdir(past) : []) {
     const folder = join(past, name);
     // A folder's name is the time that its reports show, which says nothing about when they were asked for.
-    if (TIME.test(name) && (await stat(folder)).mtime < oldest) await rm(folder, { recursive: true });
+    if (TIME.test(name) && (await stat(folder)).mtime < oldest) old.push(folder);
   }
+  return old;
 }
 
 /** Days in the archive, the newest first. */

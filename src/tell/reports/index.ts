@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import type { Target } from '../../config/config.ts';
 import { formatTimestamp } from '../../core/clock.ts';
 import { TidemarkError } from '../../core/errors.ts';
-import { writeFileAtomic } from '../../core/fs.ts';
+import { removePaths, writeFileAtomic } from '../../core/fs.ts';
 import type { Log } from '../../core/log.ts';
 import { plural } from '../../core/plural.ts';
-import { archiveFiles, listArchivedDates, pruneArchive, toUtcDate, writeReportFiles } from './archive.ts';
+import { archiveFiles, listArchivedDates, listOldReports, toUtcDate, writeReportFiles } from './archive.ts';
 import {
   openReportReader,
   type ReportData,
@@ -69,7 +69,7 @@ export async function renderReports(options: RenderOptions): Promise<readonly Re
       toUtcDate(asOf),
       rendered.flatMap(({ files }) => files),
     );
-    await pruneArchive(out, generatedAt, options.reportDays);
+    await removePaths(await listOldReports(out, generatedAt, options.reportDays));
   }
   const data = new Map(rendered.map((report) => [report.name, report.data]));
   await writeIndex({ ...options, rendered: data }, reader.reports, renderer);

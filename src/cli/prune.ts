@@ -1,0 +1,22 @@
+import type { Context } from '../core/context.ts';
+import { TidemarkError } from '../core/errors.ts';
+import { listPrunable, prune as removeOld } from '../run/retention/index.ts';
+import { readLocalConfig } from './options.ts';
+import { formatTable, writeResult } from './output.ts';
+
+export interface PruneFlags {
+  readonly dryRun?: boolean;
+  readonly yes?: boolean;
+}
+
+/** Shows what goes of each table and folder. It goes with `--yes` alone. */
+export async function prune(context: Context, { dryRun = false, yes = false }: PruneFlags): Promise<void> {
+  if (dryRun && yes) throw new TidemarkError('USAGE', 'give --dry-run or --yes, not both');
+  const config = readLocalConfig(context);
+  const removals = yes ? await removeOld(config, context) : await listPrunable(config, context);
+  writeResult(context, { removed: yes, removals }, () => {
+    const lines = removals.map(({ what, count, bytes }) => [what, String(count), String(bytes)]);
+    const end = yes ? 'removed' : 'nothing was removed: `tidemark prune --yes` removes it';
+    return `${formatTable(['what', 'count', 'bytes'], lines, context)}\n${end}\n`;
+  });
+}

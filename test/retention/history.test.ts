@@ -1,0 +1,183 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { PACKAGE_ROOT } from '../../src/core/paths.ts';
+import { listOldHistory, removeOldHistory } from '../../src/run/retention/history.ts';
+import { findHorizon } from '../../src/run/retention/horizon.ts';
+import { openDatabase } from '../../src/warehouse/database.ts';
+import { resolveMoment } from '../../src/warehouse/moment.ts';
+import { warehouseFiles } from '../../src/warehouse/publish.ts';
+import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
+import { loadTables } from '../../src/warehouse/tables.ts';
+import { quietContext } from '../helpers/context.ts';
+import { type LakeProject, lakeProject } from '../helpers/lake-project.ts';
+
+const files = createSqlFiles([PACKAGE_ROOT]);
+const HORIZON = new Date('2026-06-01T00:00:00Z');
+const NOW = new Date('2026-08-01T00:00:00Z');
+
+/** A night of every month from January to July, in which every source of the test is complete. */
+const NIGHTS = [1, 2, 3, 4, 5, 6, 7].map((month) => `2026-0${month}-10T02:15:00Z`);
+const at = (month: number | undefined) => (month === undefined ? 'null' : `'${NIGHTS[month - 1]}'`);
+
+async function projectOfNights(): Promise<LakeProject> {
+  const project = await lakeProject();
+  for (const night of NIGHTS) await project.night(night);
+  await project.change(
+    `insert into pulls by name select run_id, 'scaler' as target, unnest(['autoscaler_metrics', 'workspaces', 'tf_versions']) as source,
+      'complete' as status, started_at, started_at as as_of from runs`,
+  );
+  return project;
+}
+
+async function open({ config }: LakeProject) {
+  const database = await openDatabase(warehouseFiles(config.data).published);
+  onTestFinished(() => database.close());
+  return { database, files, tables: await loadTables(files), horizon: HORIZON };
+}
+
+const WORKSPACES = (id: string, ...times: readonly (number | undefined)[]) =>
+  times
+    .slice(1)
+    .map(
+      (to, index) =>
+        `select 'scaler' as target, '${id}' as external_id, ${index}::bigint as resources_drifted, ${at(times[index])}::timestamptz as valid_from, ${at(to)}::timestamptz as valid_to`,
+    );
+
+const insertWorkspaces = (...rows: readonly (readonly string[])[]) =>
+  `insert into workspaces_history by name ${rows.flat().join(' union all by name ')}`;
+
+test('replaced versions go; the newest of each row, the state of the last three pulls before the horizon, and all later ones stay', async () => {
+  const project = await projectOfNights();
+  await project.change(
+    insertWorkspaces(
+      WORKSPACES('changed', 1, 2, 3, 4, 6, undefined),
+      WORKSPACES('gone', 1, 2, 3),
+      WORKSPACES('same', 1, undefined),
+      WORKSPACES('back', 1, 2),
+      WORKSPACES('back', 7, undefined),
+    ),
+  );
+  const opened = await open(project);
+  const { database } = opened;
+  const before = await database.rows(`from workspaces_at('2026-03-10T02:15:00Z') order by all`);
+  const planned = await listOldHistory(opened);
+  const removed = await removeOldHistory(opened, NOW);
+  expect(planned).toEqual({ start: '2026-03-10T02:15:00Z', removals: removed });
+  expect(removed).toEqual([
+    { what: 'workspaces_history', count: 3, bytes: expect.any(Number) },
+    { what: 'pulls', count: 6, bytes: expect.any(Number) },
+  ]);
+  const rows = await database.rows(
+    'select external_id as id, month(valid_from) as since from workspaces_history order by all',
+  );
+  expect(rows.map(({ id, since }) => `${id} ${since}`)).toEqual([
+    ...['back 1', 'back 7', 'changed 3', 'changed 4', 'changed 6', 'gone 2', 'same 1'],
+  ]);
+  expect(await database.rows(`from workspaces_at('2026-03-10T02:15:00Z') order by all`)).toEqual(before);
+  expect((await listOldHistory(opened)).removals).toEqual([]);
+});
+
+test('a time before the history is an error and no empty table, and no moment', async () => {
+  const project = await projectOfNights();
+  await project.change(insertWorkspaces(WORKSPACES('changed', 1, 2, undefined)));
+  const opened = await open(project);
+  const count = (time: string) => opened.database.rows(`select count(*)::int as n from workspaces_at('${time}')`);
+  expect(await count('2026-01-20')).toEqual([{ n: 1 }]);
+  await removeOldHistory(opened, NOW);
+  await expect(count('2026-01-20')).rejects.toThrow('the history begins at 2026-03-10T02:15:00Z');
+  expect(await count('2026-03-10T02:15:00Z')).toEqual([{ n: 1 }]);
+  await expect(
+    resolveMoment('2026-02-20', { rows: opened.database.rows, files, now: NOW, timeZone: 'UTC' }),
+  ).rejects.toThrow('is before the first pull, 2026-03-10T02:15:00Z');
+});
+
+test('what an unresolved finding has seen stays, with its events; of a resolved one it goes', async () => {
+  const project = await projectOfNights();
+  const finding = (id: string, state: string) =>
+    `('${id}', 'scaler', 'drifted-workspace', 'warning', 'workspace', '${id}', 't', '${state}', ${at(2)}, ${at(7)}, 0, ${at(2)})`;
+  await project.change(
+    insertWorkspaces(WORKSPACES('open', 1, 2, 3, undefined), WORKSPACES('resolved', 1, 2, 3, undefined)),
+    `insert into findings (finding_id, target, rule, severity, subject_type, subject_id, title, state, first_seen, last_seen, times_reopened, opened_at)
+      values ${finding('open', 'accepted')}, ${finding('resolved', 'resolved')}`,
+    `insert into finding_events (finding_id, target, rule, changed_at, state, severity, reason)
+      select id, 'scaler', 'drifted-workspace', started_at, 'open', 'warning', 'found' from runs, (values ('open'), ('resolved')) as finding(id) where month(started_at) < 6`,
+  );
+  const opened = await open(project);
+  await removeOldHistory(opened, NOW);
+  const kept = await opened.database.rows(
+    'select external_id as id, list(month(valid_from) order by valid_from)::varchar as months from workspaces_history group by id order by id',
+  );
+  expect(kept).toEqual([
+    { id: 'open', months: '[1, 2, 3]' },
+    { id: 'resolved', months: '[3]' },
+  ]);
+  const events = await opened.database.rows(
+    'select finding_id as id, min(month(changed_at)) as first from finding_events group by id order by id',
+  );
+  expect(events).toEqual([
+    { id: 'open', first: 2 },
+    { id: 'resolved', first: 3 },
+  ]);
+});
+
+test('the members of a list go with the versions that have them', async () => {
+  const project = await projectOfNights();
+  await project.change(
+    `insert into tf_versions_rows by name select 'scaler' as target, '1.9' as version, ${at(1)}::timestamptz as valid_from, ${at(2)}::timestamptz as valid_to
+      union all by name select 'scaler' as target, '1.9' as version, ${at(2)}::timestamptz as valid_from, null::timestamptz as valid_to`,
+    `insert into tf_versions_members by name
+      select 'scaler' as target, '1.9' as version, member, 1 as nth, rank, valid_from, valid_to
+      from (values ('a', 1, ${at(1)}::timestamptz, ${at(2)}::timestamptz), ('b', 2, ${at(1)}::timestamptz, null)) as members(member, rank, valid_from, valid_to)`,
+  );
+  const opened = await open(project);
+  const present = await opened.database.rows('from tf_versions');
+  expect((await removeOldHistory(opened, NOW)).map(({ what, count }) => [what, count])).toEqual([
+    ['tf_versions_rows', 1],
+    ['tf_versions_members', 1],
+    ['pulls', 6],
+  ]);
+  expect(await opened.database.rows('from tf_versions')).toEqual(present);
+});
+
+test('a warehouse that was pulled only before the horizon stays as it is', async () => {
+  const project = await lakeProject();
+  await project.change(insertWorkspaces(WORKSPACES('changed', 1, 2, undefined)));
+  expect(await listOldHistory(await open(project))).toEqual({ start: null, removals: [] });
+});
+
+test('what the lake does not have yet stays', async () => {
+  const project = await projectOfNights();
+  const context = quietContext(project.folder, { clock: { now: () => NOW, frozen: true } });
+  const config = { ...project.config, historyDays: 35 };
+  expect(await findHorizon(config, context)).toBeUndefined();
+  await project.publish();
+  expect((await findHorizon(config, context))?.toISOString()).toBe('2026-06-27T00:00:00.000Z');
+  const late = { ...context, clock: { now: () => new Date('2027-08-01T00:00:00Z'), frozen: true } };
+  expect((await findHorizon(config, late))?.toISOString()).toBe('2026-07-10T02:15:00.000Z');
+});
+
+test('the lake keeps what the warehouse has removed, also when a table gets a column', async () => {
+  const project = await projectOfNights();
+  await project.change(
+    insertWorkspaces(WORKSPACES('changed', 1, 2, 3, 4, 6, undefined), WORKSPACES('gone', 1, 2, 3)),
+    `insert into finding_events (finding_id, target, rule, changed_at, state, severity, reason)
+      select 'f', 'scaler', 'r', started_at, 'open', 'warning', 'found' from runs`,
+  );
+  await project.publish();
+  const inLake = () =>
+    project.inLake('select external_id, resources_drifted, valid_from, valid_to from workspaces_history order by all');
+  const eventsInLake = () => project.inLake('select changed_at from finding_events order by all');
+  const before = [await inLake(), await eventsInLake()];
+  const { database, ...rest } = await open(project);
+  await removeOldHistory({ database, ...rest }, NOW);
+  database.close();
+  await project.night('2026-08-10T02:15:00Z');
+  await project.publish();
+  expect([await inLake(), await eventsInLake()]).toEqual(before);
+  await project.change(
+    'alter table workspaces_history add column added varchar',
+    'alter table finding_events add column added varchar',
+  );
+  await project.night('2026-09-10T02:15:00Z');
+  await project.publish();
+  expect([await inLake(), await eventsInLake()]).toEqual(before);
+});
