@@ -30,7 +30,8 @@ interface Result {
   readonly removals: readonly { readonly what: string; readonly count: number; readonly bytes: number }[];
 }
 
-const pruned = async (...words: string[]) => (await project.tidemark(['prune', '--json', ...LATE, ...words])).json<Result>();
+const pruned = async (...words: string[]) =>
+  (await project.tidemark(['prune', '--json', ...LATE, ...words])).json<Result>();
 const summary = ({ removals }: Result) => Object.fromEntries(removals.map(({ what, count }) => [what, count]));
 
 test('prune shows what goes of each table and folder, and with --yes it goes', async () => {
