@@ -75,8 +75,8 @@ async function readUsablePlan(file: string): Promise<Plan | undefined> {
   }
 }
 
-/** Oldest first. */
-async function listPlanIds({ data }: DataFolder): Promise<readonly string[]> {
+/** The plans that are kept, oldest first. */
+export async function listPlanIds({ data }: DataFolder): Promise<readonly string[]> {
   try {
     const names = await readdir(join(data, 'plans'));
     const ids = names.filter((name) => name.endsWith('.json')).map((name) => name.slice(0, -'.json'.length));

@@ -114,6 +114,11 @@ export const commands: readonly {
     load: async () => (await import('./definitions/lake.ts')).defineLake,
   },
   {
+    name: 'backup',
+    description: 'write what cannot be pulled again into a folder, verify it, or restore it',
+    load: async () => (await import('./definitions/backup.ts')).defineBackup,
+  },
+  {
     name: 'prune',
     description: 'show what is older than the configuration keeps, or remove it',
     load: async () => (await import('./definitions/prune.ts')).definePrune,

@@ -3,7 +3,7 @@ import { readTimeZone } from '../config/job.ts';
 import type { Context } from '../core/context.ts';
 import type { Database } from '../warehouse/database.ts';
 import { type Moment, resolveMoment } from '../warehouse/moment.ts';
-import { openPublished } from '../warehouse/session.ts';
+import { withPublished } from '../warehouse/session.ts';
 import type { SqlFiles } from '../warehouse/sql-files.ts';
 
 /** The moment that an option or argument names (`resolveMoment`), in an open warehouse. */
@@ -23,10 +23,5 @@ export async function readPublishedMoment(
   config: Config,
   text: string,
 ): Promise<Moment> {
-  const published = await openPublished(config);
-  try {
-    return await readMoment(context, config, published, text);
-  } finally {
-    published.database.close();
-  }
+  return withPublished(config, (published) => readMoment(context, config, published, text));
 }

@@ -147,6 +147,8 @@ const FREE = [
   '--run',
   '--schema',
   '--older-than',
+  'backup verify <dir>',
+  'backup restore <dir>',
 ];
 const FREE_METAVARS =
   /<(?:file|dir|place|url|n|number|p|ms|seconds|timestamp|moment|number\/count|address|text|name=value|flavor)>$/u;

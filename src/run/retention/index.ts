@@ -7,7 +7,7 @@ import { removePaths } from '../../core/fs.ts';
 import { listOldLandings } from '../../landing/store.ts';
 import { listOldReports } from '../../tell/reports/archive.ts';
 import { warehouseFiles } from '../../warehouse/publish.ts';
-import { openPublished, type WarehouseWriter, withWarehouseLock } from '../../warehouse/session.ts';
+import { type WarehouseWriter, withPublished, withWarehouseLock } from '../../warehouse/session.ts';
 import { loadTables } from '../../warehouse/tables.ts';
 import { listOldHistory, removeOldHistory } from './history.ts';
 import { findHorizon } from './horizon.ts';
@@ -19,13 +19,10 @@ export async function listPrunable(config: Config, context: Context): Promise<re
   const files = await Promise.all([...folders].map(([what, paths]) => measureFiles(what, paths)));
   const horizon = existsSync(warehouseFiles(config.data).published) ? await findHorizon(config, context) : undefined;
   if (horizon === undefined) return files;
-  const { database, files: sql } = await openPublished(config);
-  try {
-    const tables = await loadTables(sql);
-    return [...files, ...(await listOldHistory({ database, files: sql, tables, horizon })).removals];
-  } finally {
-    database.close();
-  }
+  const { removals } = await withPublished(config, async (published) =>
+    listOldHistory({ ...published, tables: await loadTables(published.files), horizon }),
+  );
+  return [...files, ...removals];
 }
 
 /** Removes it, under the lock of the warehouse. */

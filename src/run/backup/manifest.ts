@@ -1,0 +1,83 @@
+import { lstat, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { TidemarkError } from '../../core/errors.ts';
+import { hashFile, ignoreMissing } from '../../core/fs.ts';
+
+/**
+ * A backup is a folder with `manifest.json`, which names the folder beside it with the files. The manifest is replaced last and at once,
+ * so that a backup that was killed leaves the earlier one, or none.
+ */
+export const MANIFEST = 'manifest.json';
+
+/** Folders with the files of one backup. */
+export const FILES = /^files-[0-9a-f]{8}$/u;
+
+/** The paths that a backup may have; a manifest names no other. */
+const PATH = /^(?:warehouse\.duckdb|ledger\.ndjson|STOP|plans\/p-[A-Za-z0-9-]+\.json)$/u;
+
+const manifest = z.object({
+  format: z.literal('tidemark-backup'),
+  version: z.literal(1),
+  /** ISO 8601. */
+  created_at: z.string(),
+  /** Version of the program. */
+  program: z.string(),
+  folder: z.string().regex(FILES),
+  files: z.array(
+    z.object({
+      path: z.string().regex(PATH),
+      bytes: z.int().nonnegative(),
+      sha256: z.string().regex(/^[0-9a-f]{64}$/u),
+    }),
+  ),
+});
+
+export type BackupManifest = z.infer<typeof manifest>;
+export type BackupFile = BackupManifest['files'][number];
+
+/** Undefined where there is none. @throws TidemarkError DATA where it is not one. */
+export async function findManifest(folder: string): Promise<BackupManifest | undefined> {
+  const file = join(folder, MANIFEST);
+  const text = await readFile(file, 'utf8').catch(ignoreMissing);
+  if (text === undefined) return undefined;
+  const result = manifest.safeParse(parseJson(text));
+  if (result.success) return result.data;
+  throw new TidemarkError('DATA', `${file} is not the manifest of a backup`);
+}
+
+/** @throws TidemarkError DATA where the folder has no complete backup. */
+export async function readManifest(folder: string): Promise<BackupManifest> {
+  const found = await findManifest(folder);
+  if (found) return found;
+  throw new TidemarkError('DATA', `${folder} has no complete backup: ${MANIFEST} is missing`, {
+    hint: 'make one with `tidemark backup DIR`',
+  });
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The size and checksum of a file below `folder`. */
+export async function describeFile(folder: string, path: string): Promise<BackupFile> {
+  const file = join(folder, path);
+  return { path, bytes: (await lstat(file)).size, sha256: await hashFile(file) };
+}
+
+/** What is wrong with a file, as the end of a sentence; undefined where it is as the manifest says. */
+export async function findFileProblem(
+  folder: string,
+  { path, bytes, sha256 }: BackupFile,
+): Promise<string | undefined> {
+  const file = join(folder, path);
+  const entry = await lstat(file).catch(ignoreMissing);
+  if (!entry) return 'is missing';
+  if (!entry.isFile()) return 'is not a file';
+  if (entry.size !== bytes) return `has ${entry.size} bytes instead of ${bytes}`;
+  return (await hashFile(file)) === sha256 ? undefined : 'has another checksum';
+}

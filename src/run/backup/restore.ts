@@ -1,0 +1,106 @@
+import { chmod, constants, copyFile, lstat, mkdir, readdir, rename } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { Config } from '../../config/config.ts';
+import { TidemarkError } from '../../core/errors.ts';
+import {
+  ignoreMissing,
+  makeFolder,
+  PRIVATE_FILE,
+  PRIVATE_FOLDER,
+  removePaths,
+  syncFolder,
+  syncPath,
+} from '../../core/fs.ts';
+import { acquireLock } from '../../warehouse/lock.ts';
+import { publishFile, warehouseFiles } from '../../warehouse/publish.ts';
+import { type BackupManifest, findFileProblem, readManifest } from './manifest.ts';
+
+export interface BackupProblem {
+  readonly path: string;
+  /** The end of a sentence. */
+  readonly problem: string;
+}
+
+export interface VerifiedBackup {
+  readonly manifest: BackupManifest;
+  readonly problems: readonly BackupProblem[];
+}
+
+/** Compares every file of a backup with its size and checksum. @throws TidemarkError DATA where there is no complete backup */
+export async function verifyBackup(folder: string): Promise<VerifiedBackup> {
+  const manifest = await readManifest(folder);
+  return { manifest, problems: await findProblems(join(folder, manifest.folder), manifest) };
+}
+
+async function findProblems(folder: string, { files }: BackupManifest): Promise<readonly BackupProblem[]> {
+  const problems: BackupProblem[] = [];
+  for (const file of files) {
+    const problem = await findFileProblem(folder, file);
+    if (problem !== undefined) problems.push({ path: file.path, problem });
+  }
+  return problems;
+}
+
+/** Where the files are until all are there and compared. A restore that was killed leaves it, and the next one begins again. */
+const STAGING = 'restoring';
+const LOCK = 'lock';
+
+/**
+ * Fills an empty data folder with a backup. The warehouse comes last: without it, nothing was restored.
+ * @throws TidemarkError UNSAFE for a folder that is not empty; DATA for a backup that is not complete, or damaged
+ */
+export async function restoreBackup(config: Config, folder: string, now: Date): Promise<BackupManifest> {
+  const { data, groupRead } = config;
+  const { published } = warehouseFiles(data);
+  const manifest = await readManifest(folder);
+  await assertEmpty(data);
+  await makeFolder(data);
+  const lock = await acquireLock(join(data, LOCK), 'backup restore', { now });
+  try {
+    await assertEmpty(data);
+    const staging = join(data, STAGING);
+    await removePaths([staging, join(data, 'plans')]);
+    await copyFiles(join(folder, manifest.folder), staging, manifest);
+    lock.assertHeld();
+    for (const name of ['plans', 'STOP', 'ledger.ndjson']) {
+      await rename(join(staging, name), join(data, name)).catch(ignoreMissing);
+    }
+    if (groupRead) await chmod(data, PRIVATE_FOLDER | 0o050);
+    await publishFile(join(staging, 'warehouse.duckdb'), published, groupRead ? 0o440 : 0o400);
+    await removePaths([staging]);
+    await syncFolder(data);
+    return manifest;
+  } finally {
+    await lock.release();
+  }
+}
+
+/** What a restore that was killed has left counts as empty: it has no warehouse yet. */
+async function assertEmpty(data: string): Promise<void> {
+  const names = ((await readdir(data).catch(ignoreMissing)) ?? []).filter((name) => !name.startsWith(LOCK));
+  const isUnfinished =
+    names.includes(STAGING) && !names.some((name) => name.startsWith('warehouse') || name === 'work');
+  const other = names.find((name) => name !== 'lost+found');
+  if (other === undefined || isUnfinished) return;
+  throw new TidemarkError('UNSAFE', `${data} is not empty: it has ${other}`, {
+    hint: 'move it away first, or set `data` to another folder',
+  });
+}
+
+async function copyFiles(from: string, to: string, manifest: BackupManifest): Promise<void> {
+  await mkdir(join(to, 'plans'), { recursive: true, mode: PRIVATE_FOLDER });
+  for (const { path } of manifest.files) {
+    const entry = await lstat(join(from, path)).catch(ignoreMissing);
+    if (!entry?.isFile()) continue; // it is found to be missing
+    await copyFile(join(from, path), join(to, path), constants.COPYFILE_FICLONE);
+    await chmod(join(to, path), PRIVATE_FILE);
+  }
+  const [first] = await findProblems(to, manifest);
+  if (first) {
+    throw new TidemarkError('DATA', `${join(from, first.path)} ${first.problem}`, {
+      hint: 'see all with `tidemark backup verify`; nothing was restored',
+    });
+  }
+  for (const { path } of manifest.files) await syncPath(join(to, path));
+  for (const path of [join(to, 'plans'), dirname(to)]) await syncFolder(path);
+}
