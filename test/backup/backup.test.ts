@@ -69,6 +69,7 @@ test('a half-applied plan is continued in an empty folder: what was applied is n
   const applied = await harness.place.tidemark(['playbook', 'apply', plan.plan_id, '--json']);
   const { rows } = applied.json<{ rows: { action_id: string; status: string; reason: string | null }[] }>();
   expect(rows.map(({ action_id, status }) => [action_id, status])).toEqual([
+    ['a1', 'applied'],
     ['a2', 'applied'],
     ['a3', 'skipped'],
   ]);
