@@ -5,8 +5,8 @@ import { beforeEach, expect, test } from 'vitest';
 import { type TestProject, testProject } from '../helpers/test-project.ts';
 
 /** Nights of a source, the last one long after the others. */
-const NIGHTS = ['2026-10-01', '2026-10-02', '2026-10-03', '2026-10-04', '2026-10-05', '2027-01-20'];
-const LATE = ['--now', '2027-01-20T03:00:00Z'];
+const NIGHTS = ['2026-10-01', '2026-10-02', '2026-10-03', '2026-10-04', '2026-10-05', '2027-06-20'];
+const LATE = ['--now', '2027-06-20T03:00:00Z'];
 
 let project: TestProject;
 
@@ -59,12 +59,12 @@ test('prune shows what goes of each table and folder, and with --yes it goes', a
 test('a run removes it as well; without historyDays the history has no end', async () => {
   const before = await names();
   expect(summary(await pruned())).not.toHaveProperty('ca_roots_history');
-  await project.pull(['--source', 'ca_roots', '--now', '2027-01-21T02:15:00Z']);
+  await project.pull(['--source', 'ca_roots', '--now', '2027-06-21T02:15:00Z']);
   expect(await names()).toBe(before);
   await project.configure((config) => {
     config.historyDays = 35;
   });
-  await project.pull(['--source', 'ca_roots', '--now', '2027-01-22T02:15:00Z']);
+  await project.pull(['--source', 'ca_roots', '--now', '2027-06-22T02:15:00Z']);
   expect(await names()).toBe(before - 2);
 });
 

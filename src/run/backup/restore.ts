@@ -43,6 +43,7 @@ async function findProblems(folder: string, { files }: BackupManifest): Promise<
 
 /** Where the files are until all are there and compared. A restore that was killed leaves it, and the next one begins again. */
 const STAGING = 'restoring';
+const BESIDE_WAREHOUSE = ['plans', 'STOP', 'ledger.ndjson'];
 const LOCK = 'lock';
 
 /**
@@ -59,10 +60,10 @@ export async function restoreBackup(config: Config, folder: string, now: Date): 
   try {
     await assertEmpty(data);
     const staging = join(data, STAGING);
-    await removePaths([staging, join(data, 'plans')]);
+    await removePaths([...BESIDE_WAREHOUSE, STAGING].map((name) => join(data, name)));
     await copyFiles(join(folder, manifest.folder), staging, manifest);
     lock.assertHeld();
-    for (const name of ['plans', 'STOP', 'ledger.ndjson']) {
+    for (const name of BESIDE_WAREHOUSE) {
       await rename(join(staging, name), join(data, name)).catch(ignoreMissing);
     }
     if (groupRead) await chmod(data, PRIVATE_FOLDER | 0o050);
@@ -78,8 +79,7 @@ export async function restoreBackup(config: Config, folder: string, now: Date): 
 /** What a restore that was killed has left counts as empty: it has no warehouse yet. */
 async function assertEmpty(data: string): Promise<void> {
   const names = ((await readdir(data).catch(ignoreMissing)) ?? []).filter((name) => !name.startsWith(LOCK));
-  const isUnfinished =
-    names.includes(STAGING) && !names.some((name) => name.startsWith('warehouse') || name === 'work');
+  const isUnfinished = names.includes(STAGING) && !names.includes('warehouse.duckdb') && !names.includes('work');
   const other = names.find((name) => name !== 'lost+found');
   if (other === undefined || isUnfinished) return;
   throw new TidemarkError('UNSAFE', `${data} is not empty: it has ${other}`, {

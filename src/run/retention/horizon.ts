@@ -16,7 +16,8 @@ export async function findHorizon(
 ): Promise<Date | undefined> {
   const { historyDays, lake, thresholds } = config;
   if (historyDays === undefined) return undefined;
-  const days = Math.max(historyDays, thresholds.deadViewDays, (thresholds.deadAgentHours * HOUR_MS) / DAY_MS);
+  const reach = Object.entries(thresholds).map(([name, value]) => (name.endsWith('Days') ? value : 0));
+  const days = Math.max(historyDays, (thresholds.deadAgentHours * HOUR_MS) / DAY_MS, ...reach);
   const horizon = new Date(context.clock.now().getTime() - days * DAY_MS);
   if (lake === undefined) return horizon;
   const until = await withLakeStore(context, config, undefined, (store) => readPublishedUntil(config, store));
