@@ -62,7 +62,5 @@ async function pruneHistory(config: Config, context: Context, writer: WarehouseW
   if (!existsSync(warehouseFiles(config.data).published)) return [];
   const horizon = await findHorizon(config, context);
   if (horizon === undefined) return [];
-  return writer.write((warehouse) => removeOldHistory({ ...warehouse, horizon }, context.clock.now()), {
-    compactUnless: context.signal,
-  });
+  return writer.write((warehouse) => removeOldHistory({ ...warehouse, horizon }, context.clock.now()), context.signal);
 }
