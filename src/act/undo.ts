@@ -10,6 +10,7 @@ import { buildPlan } from './plan.ts';
 import { buildAction, type NewAction } from './plan-actions.ts';
 import { type Action, findingIds, type Plan } from './plan-file.ts';
 import { assertNamesTargets, assertSameInstallations } from './plan-targets.ts';
+import { valueAt } from './playbooks/lib/json-path.ts';
 import { resolveDefinitions } from './preconditions.ts';
 import { getPlaybook, isReversible } from './registry.ts';
 import { RemoteServices } from './remote.ts';
@@ -114,7 +115,7 @@ async function planUndo(
 ): Promise<NewAction | string> {
   const target = config.targets.find(({ name }) => name === action.target);
   if (!undo || !target) return `${action.summary}: target ${action.target} is not configured`;
-  const missing = undo.needs.find((path) => !hasField({ before, after }, path));
+  const missing = undo.needs.find((path) => valueAt({ before, after }, ...path.split('.')) === undefined);
   if (missing) return `${action.summary}: the ledger lacks ${missing}`;
   const planned = undo.plan(action.guard.inputs, before, after);
   if (typeof planned === 'string') return `${action.summary}: ${planned}`;
@@ -129,14 +130,6 @@ async function planUndo(
     if (!(error instanceof TidemarkError) || context.signal.aborted) throw error;
     return context.redactor.text(`${action.summary}: the subject could not be read: ${formatError(error)}`);
   }
-}
-
-/** Whether a value has a field, whose path is as `before.rules`. */
-function hasField(value: unknown, path: string): boolean {
-  const found = path
-    .split('.')
-    .reduce<unknown>((object, name) => (object as Readonly<Record<string, unknown>> | null | undefined)?.[name], value);
-  return found !== undefined;
 }
 
 /** The findings of an action, as far as a plan shows them. */

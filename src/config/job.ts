@@ -3,8 +3,8 @@ import { z } from 'zod';
 import { TidemarkError } from '../core/errors.ts';
 import { discoverFiles, overlayRoots } from '../core/paths.ts';
 import type { Config } from './config.ts';
-import { ADDRESS_ERROR, parseMailAddress } from './mail.ts';
 import { withEnvFile } from './references.ts';
+import { mailboxes, webUrl } from './schema.ts';
 import { unknownName } from './suggest.ts';
 import { readYamlFile } from './yaml.ts';
 
@@ -14,9 +14,6 @@ const validated = (validate: (text: string) => string | undefined) =>
     const message = validate(text);
     if (message !== undefined) context.addIssue({ code: 'custom', message });
   });
-
-const address = z.string().refine((text) => parseMailAddress(text) !== undefined, ADDRESS_ERROR);
-const addresses = z.union([address, z.array(address).min(1)], ADDRESS_ERROR).transform((to) => [to].flat());
 
 export const jobSchema = z.strictObject({
   schedule: validated(cronError).optional().describe('cron expression, five fields'),
@@ -30,11 +27,11 @@ export const jobSchema = z.strictObject({
   reports: z.array(z.string().min(1)).default([]),
   mail: z
     .strictObject({
-      to: addresses,
+      to: mailboxes.transform((to) => [to].flat()),
       when: z.enum(['always', 'changed', 'findings'], 'must be always, changed or findings').default('always'),
     })
     .optional(),
-  heartbeat: z.url({ protocol: /^https?$/u, error: 'must be a URL that begins with https:// or http://' }).optional(),
+  heartbeat: webUrl.optional(),
   playbooks: z
     .array(
       z.strictObject({

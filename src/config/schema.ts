@@ -101,9 +101,11 @@ const target = z.strictObject({
 });
 
 const mailbox = z.string().refine((text) => parseMailAddress(text) !== undefined, ADDRESS_ERROR);
+export const mailboxes = z.union([mailbox, z.array(mailbox).min(1)], ADDRESS_ERROR);
+export const webUrl = z.url({ protocol: /^https?$/u, error: 'must be a URL that begins with https:// or http://' });
 
 const route = z.strictObject({
-  to: z.union([mailbox, z.array(mailbox).min(1)], ADDRESS_ERROR),
+  to: mailboxes,
   projects: z.array(nonEmpty).optional(),
   targets: z.array(nonEmpty).optional(),
 });
@@ -174,7 +176,7 @@ export const configSchema = z.strictObject({
       temporaryLimit: size.default('10GB').describe('temporary disk space of a query'),
     })
     .prefault({}),
-  reportsUrl: z.url({ protocol: /^https?$/u, error: 'must be a URL that begins with https:// or http://' }).optional(),
+  reportsUrl: webUrl.optional(),
   thresholds: thresholds.prefault({}),
   plugins: z.array(nonEmpty, 'must be a list of files').default([]).describe('modules with sources and playbooks'),
   schedule: z

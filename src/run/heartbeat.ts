@@ -54,16 +54,13 @@ async function ping(
   address.pathname = `${address.pathname.replace(/\/+$/u, '')}${suffix}`;
   // Anyone who knows the path can report: the log names only the host.
   const warn = (reason: string) => log.warn(`heartbeat at ${address.host}: ${reason}`);
-  const timeout = new AbortController();
-  const timer = setTimeout(() => timeout.abort(), timeoutMs);
+  const signal = AbortSignal.timeout(timeoutMs);
   try {
-    const response = await fetch(address, { signal: timeout.signal, headers: { 'user-agent': 'tidemark' } });
+    const response = await fetch(address, { signal, headers: { 'user-agent': 'tidemark' } });
     await response.body?.cancel();
     if (!response.ok) warn(`returned status ${response.status}`);
   } catch (error) {
-    warn(timeout.signal.aborted ? 'timed out' : formatReason(error));
-  } finally {
-    clearTimeout(timer);
+    warn(signal.aborted ? 'timed out' : formatReason(error));
   }
 }
 
