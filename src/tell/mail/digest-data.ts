@@ -3,8 +3,11 @@ import { DAY_MS } from '../../core/clock.ts';
 import { TidemarkError } from '../../core/errors.ts';
 import { discoverFiles } from '../../core/paths.ts';
 import { findLeftOut, isAbsent, type LeftOut } from '../../extract/sources/index.ts';
+import { renderChanges, selectChanged } from '../../warehouse/changes.ts';
 import { type Database, firstLine, type SqlParams } from '../../warehouse/database.ts';
 import { parseHeader, type SqlFiles } from '../../warehouse/sql-files.ts';
+import { fillParams } from '../../warehouse/sql-params.ts';
+import { loadTables } from '../../warehouse/tables.ts';
 import type { Row } from '../../warehouse/values.ts';
 import { thresholdParams } from '../reports/data.ts';
 import type { Audience } from './recipients.ts';
@@ -40,6 +43,8 @@ export interface DigestData {
   readonly sources: readonly Row[];
   /** Rules that could not be assessed, by target and reason. */
   readonly unassessed: readonly Row[];
+  /** What changed since the previous digest, by table. */
+  readonly changes: readonly Row[];
   /** The findings of the digest, for the attached CSV. */
   readonly attached: readonly Row[];
 }
@@ -87,6 +92,7 @@ export async function readDigestData(options: DigestReadOptions, audience: Audie
     metrics,
     sources,
     unassessed: await query('unassessed', params),
+    changes: await readChanges(options, params),
     targets: [...new Set(sources.map(({ target }) => String(target)))],
     workspaces: Number((await query('workspace_count', params))[0]?.workspaces),
     counts: counts as unknown as DigestData['counts'],
@@ -95,6 +101,16 @@ export async function readDigestData(options: DigestReadOptions, audience: Audie
     trend: await query('trend', params),
     attached: await query('attached', { max_rows: MAX_ATTACHED }),
   };
+}
+
+/** What changed in the tables that have versions since the previous digest; nothing in the first one. */
+async function readChanges({ database, files, asOf }: DigestReadOptions, params: SqlParams): Promise<readonly Row[]> {
+  if (typeof params.since !== 'string') return [];
+  const times = { from: params.since, to: asOf.toISOString() };
+  const changed = await selectChanged({ database, files }, [...(await loadTables(files)).values()], times);
+  if (changed.length === 0) return [];
+  const changes = await renderChanges(files, changed);
+  return database.script(fillParams(await files.render('mail/changes', { changes }), params));
 }
 
 type QueryOptions = Pick<DigestReadOptions, 'database' | 'files'>;

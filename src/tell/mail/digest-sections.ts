@@ -158,3 +158,18 @@ export function buildUnassessedStatus(rows: readonly Row[], maxLines: number): U
   }));
   return { lines, omitted: rows.length - lines.length };
 }
+
+/** What changed in the rows of a table, and who changed it: `2 by plans, 12 by others`. */
+export interface ChangedTable {
+  readonly name: string;
+  readonly changes: string;
+  readonly actors: string;
+}
+
+export function listChanges({ changes: rows }: Pick<DigestData, 'changes'>): readonly ChangedTable[] {
+  return rows.map(({ table, changes, subjects, by_plans }) => {
+    const others = Number(subjects) - Number(by_plans);
+    const actors = [Number(by_plans) > 0 ? `${by_plans} by plans` : '', others > 0 ? `${others} by others` : ''];
+    return { name: String(table), changes: String(changes), actors: actors.filter(Boolean).join(', ') };
+  });
+}

@@ -10,8 +10,10 @@ import {
   buildSourceStatus,
   buildSparkline,
   buildUnassessedStatus,
+  type ChangedTable,
   formatSubject,
   isEmptyRoute,
+  listChanges,
   type SourceStatus,
   type Sparkline,
   subjectHeadline,
@@ -40,6 +42,7 @@ export interface Digest {
   readonly oldest: readonly AgedFinding[];
   readonly sources: SourceStatus;
   readonly unassessed: UnassessedStatus;
+  readonly changes: readonly ChangedTable[];
   readonly links: readonly { readonly title: string; readonly href: string }[];
   /** Reports whose pages are attached. */
   readonly pages: readonly string[];
@@ -104,6 +107,7 @@ export function buildDigest(options: DigestOptions, audience: Audience, data: Di
     oldest: isLongInterval ? listOldest(data, asOf, maxLines) : [],
     sources: buildSourceStatus(data.sources, asOf, maxLines),
     unassessed: buildUnassessedStatus(data.unassessed, maxLines),
+    changes: listChanges(data),
     links: listLinks(config, job.reports),
     pages: config.reportsUrl === undefined && audience.isUnfiltered ? job.reports : [],
     notes: options.notes.map((note) => sanitizeHeader(note, 300)),

@@ -1,0 +1,41 @@
+-- grain: one row per table of which rows of mail_routes changed since the previous digest, with the number of subjects by kind of change,
+-- and how many changes plans made; the others are by others
+-- parameters: $as_of; $since. {{changes}}: the rows of attributed_changes
+-- A route with projects covers workspaces, and the rows that name them.
+with
+  mine as (
+    select distinct target, "table", key, change, plan_id
+    from ({{changes}}) as changes
+    where
+      changes.at > $since::timestamptz
+      and changes.at <= $as_of::timestamptz
+      and exists (
+        from mail_routes as routes
+        where
+          routes.target = changes.target
+          and (
+            routes.project is null
+            or exists (
+              from mail_workspaces as workspaces
+              where workspaces.target = changes.target and list_contains(string_split(changes.key, '/'), workspaces.workspace_id)
+            )
+          )
+      )
+  ),
+  kinds as (
+    select
+      "table",
+      change,
+      count(distinct {'target': target, 'key': key}) as subjects,
+      count(distinct {'target': target, 'key': key}) filter (plan_id is not null) as by_plans,
+    from mine
+    group by all
+  )
+select
+  "table",
+  string_agg(concat(subjects, ' ', change), ', ' order by list_position(['new', 'gone', 'back', 'renamed', 'moved', 'changed'], change)) as changes,
+  sum(by_plans)::bigint as by_plans,
+  sum(subjects)::bigint as subjects,
+from kinds
+group by "table"
+order by subjects desc, "table";
