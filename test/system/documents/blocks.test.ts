@@ -44,6 +44,7 @@ const BLOCKS: readonly (readonly [page: string, begins: string, where: Where])[]
   ['docs/analysts.md', 'tidemark export', 'demo'],
   ['docs/approvals.md', 'tidemark playbook approve plan.json --by alice --key', 'demo'],
   ['docs/approvals.md', '# the same on a machine', 'demo'],
+  ['docs/changes.md', 'tidemark diff', 'demo'],
   ['docs/first-night.md', 'export TFE_TOKEN', REAL],
   [
     'docs/first-night.md',
