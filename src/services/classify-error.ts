@@ -24,9 +24,10 @@ export function classifyError(
 ): HttpFailure {
   if (status >= FIRST_INVALID_STATUS) return invalidStatus(status);
   const message = extractErrorMessage(text);
+  const isPage = looksLikeHtml(text);
   // What a service rejects, it does not reject with a page for people.
-  const isPage = (status === 400 || status === 422) && looksLikeHtml(text);
-  const kind = isPage ? 'malformed' : classifyFailure(operation, status, message);
+  const isNoRejection = isPage && (status === 400 || status === 422);
+  const kind = isNoRejection ? 'malformed' : classifyFailure(operation, status, message, isPage);
   const isPause = status === 429 || status === 503;
   return {
     failure: kind,
@@ -59,9 +60,9 @@ function parseFields(text: string): Readonly<Record<string, unknown>> {
 }
 
 /** A 404 with a message means a wrong mount if the path has no name, or if the message says so. */
-function isWrongMount({ kind, path }: Operation, message: string): boolean {
+function isWrongMount({ kind, path }: Operation, message: string, isPage: boolean): boolean {
   if (kind !== 'secrets' || message === '') return false;
-  return !path.includes('{') || /no handler for route|unsupported path|an HTML page/iu.test(message);
+  return isPage || !path.includes('{') || /no handler for route|unsupported path/iu.test(message);
 }
 
 /** Statuses of rejected requests. Nomad returns 500 for most of them: docs/services/scheduler.md#errors. */
@@ -81,13 +82,13 @@ const FAILURES: Readonly<Record<number, FailureKind>> = {
 /** A standby that knows no active node answers 500: docs/services/secrets.md#errors. */
 const NO_ACTIVE_NODE = /local node not active/iu;
 
-function classifyFailure(operation: Operation, status: number, message: string): FailureKind {
+function classifyFailure(operation: Operation, status: number, message: string, isPage: boolean): FailureKind {
   const { kind } = operation;
   if (REJECTED_STATUSES.includes(status) && /\bin use\b/iu.test(message)) return 'in-use';
   // Nomad answers 500 to the question who an expired token is.
   if ([403, 500].includes(status) && /(?:ACL token|ACL|token) (?:not found|expired)/iu.test(message))
     return 'unauthorized';
-  if (status === 404) return isWrongMount(operation, message) ? 'wrong-mount' : 'not-found';
+  if (status === 404) return isWrongMount(operation, message, isPage) ? 'wrong-mount' : 'not-found';
   if (kind === 'secrets' && (status === 503 || (status === 500 && NO_ACTIVE_NODE.test(message)))) return 'sealed';
   if (status === 503 && /rate limit/iu.test(message)) return 'rate-limited';
   if (status === 500 && kind === 'scheduler' && /not found|no such/iu.test(message)) return 'not-found';

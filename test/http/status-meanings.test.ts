@@ -74,6 +74,7 @@ describe('what a status means, and whether a read is repeated', () => {
     ['secrets', secrets.keys.providers, 404, '{"errors":["key \\"x\\" not found"]}', 1, 'not-found', 'does not exist'],
     ['secrets', secrets.keys.list, 404, '{"errors":["nothing here"]}', 1, 'wrong-mount', 'mounts'],
     ['secrets', secrets.keys.read, 404, '<html><title>Not Found</title></html>', 1, 'wrong-mount', 'mounts'],
+    ['secrets', secrets.keys.read, 404, '{"errors":["no key an HTML page"]}', 1, 'not-found', 'does not exist'],
     ['secrets', secrets.keys.read, 405, '{"errors":["unsupported operation"]}', 1, 'invalid', ''],
     ['secrets', secrets.keys.read, 412, '{"errors":["required index state not present"]}', ALL, 'precondition', ''],
     ['secrets', secrets.keys.read, 429, '{"errors":["rate limit quota exceeded"]}', ALL, 'rate-limited', ''],
