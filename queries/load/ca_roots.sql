@@ -9,6 +9,7 @@ with
       columns = {body: 'STRUCT("ActiveRootID" VARCHAR, "TrustDomain" VARCHAR, "Roots" JSON[])'},
       maximum_object_size = $longest_line
     )
+    where body is not null
   )
 select
   item ->> 'ID' as root_id,

@@ -1,8 +1,19 @@
 -- grain: one row per configured service, without the certificate and its key
 with
   responses as (
-    select service, body as item
-    from read_json($files, format = 'newline_delimited', records = true, columns = {service: 'VARCHAR', body: 'JSON'}, maximum_object_size = $longest_line)
+    select *, body as item
+    from read_json($files, format = 'newline_delimited', records = true, columns = {
+      service: 'VARCHAR',
+      fingerprint: 'VARCHAR',
+      subject: 'VARCHAR',
+      issuer: 'VARCHAR',
+      key_type: 'VARCHAR',
+      key_bits: 'BIGINT',
+      signature_algorithm: 'VARCHAR',
+      signer_key_id: 'VARCHAR',
+      names: 'VARCHAR',
+      body: 'JSON'
+    }, maximum_object_size = $longest_line)
   )
 select
   coalesce(nullif(item ->> 'Service', ''), service) as service,
@@ -14,6 +25,14 @@ select
   (item ->> 'ModifyIndex')::ubigint as modify_index,
   nullif(item ->> 'ValidAfter', '')::timestamptz as valid_after,
   nullif(item ->> 'ValidBefore', '')::timestamptz as valid_before,
+  fingerprint,
+  subject,
+  issuer,
+  key_type,
+  key_bits,
+  signature_algorithm,
+  signer_key_id,
+  names,
   json_merge_patch(
     item,
     '{"Service": null, "ServiceURI": null, "SerialNumber": null, "ValidAfter": null, "ValidBefore": null, "CertPEM": null, "PrivateKeyPEM": null, "Namespace": null, "CreateIndex": null, "ModifyIndex": null}'

@@ -25,6 +25,8 @@ export const CA_ROOTS_PATH = '/agent/connect/ca/roots';
 
 /** The validity of an active root. */
 const ACTIVE_ROOT_DAYS = 60;
+/** The validity of an intermediate, which ends before its root. */
+const INTERMEDIATE_DAYS = 50;
 /** The servers replace the active root when fewer days than this are left. */
 const ROTATION_DAYS = 25;
 
@@ -73,13 +75,17 @@ export class CaRoots implements Resource {
     const common = { notBefore: from, notAfter: new Date(from.getTime() + days * DAY_MS), issuer, isCa: true };
     const uri = `spiffe://${this.#context.trustDomain}`;
     const rootCert = createCertificate({ ...common, ...{ serialNumber, uri, subject: issuer.name, key: issuer.key } });
-    const lower = {
+    const lower = { name: `${issuer.name}.lower`, key: new EcKey(createRandom(`${id}/lower`)) };
+    const lowerDays = Math.min(days, INTERMEDIATE_DAYS);
+    const intermediate = createCertificate({
+      ...common,
       serialNumber: serialNumber + 1n,
       uri,
-      subject: `${issuer.name}.lower`,
-      key: new EcKey(createRandom(`${id}/lower`)),
-    };
-    if (active) this.#context.issuer = issuer;
+      subject: lower.name,
+      key: lower.key,
+      notAfter: new Date(from.getTime() + lowerDays * DAY_MS),
+    });
+    if (active) this.#context.issuer = lower;
     const root: CaRootRecord = {
       id,
       name: number === 1 && this.#hasHostileName ? HOSTILE_TEXTS[0]! : `Mesh CA Root Cert ${number + 1}`,
@@ -90,7 +96,8 @@ export class CaRoots implements Resource {
       rootCert,
       privateKeyType: 'ec',
       privateKeyBits: 256,
-      intermediates: active ? null : [createCertificate({ ...common, ...lower })],
+      // An old root that signs leaves itself.
+      intermediates: days > ACTIVE_ROOT_DAYS && days < 1000 ? null : [intermediate],
       active,
       createIndex: index,
       modifyIndex: index,

@@ -11,7 +11,7 @@ export interface Issuer {
 /** What the resources of one mesh share. */
 export class MeshContext {
   readonly trustDomain: string;
-  /** The active root. */
+  /** The intermediate of the active root. */
   issuer: Issuer | undefined;
   #index = 40;
 

@@ -18,7 +18,9 @@ const SHARED = [
 ] as const;
 /** Rendered for each table that a source fills. */
 const VIEWS = ['current_view', 'as_of_macro', 'previous_macro'] as const;
-const TEMPLATES = [...SHARED, ...VIEWS, 'list_table', 'list_value', 'list_history'] as const;
+/** Views and macros over the views of several tables. */
+const COMBINED = ['certificates_at', 'certificates'] as const;
+const TEMPLATES = [...SHARED, ...VIEWS, ...COMBINED, 'list_table', 'list_value', 'list_history'] as const;
 
 /**
  * Brings a warehouse to the declared tables: creates tables and columns, and replaces views, macros and comments. Does nothing when the
@@ -40,6 +42,7 @@ export async function migrate(database: Database, files: SqlFiles, tables: Reado
       (table) => viewStatements(files, table),
       all.filter(({ source }) => source),
     )),
+    ...(await Promise.all(COMBINED.map((name) => files.read(`warehouse/${name}`)))),
     ...(await renderChangesViews(files, all)),
     ...(await render((table) => commentStatements(files, table))),
     await files.read('warehouse/schema_digest_clear'),

@@ -1,8 +1,9 @@
 import { TidemarkError } from '../../core/errors.ts';
 import { mesh } from '../../services/mesh.ts';
+import { describeCertificates } from './shared/certificates.ts';
 import { requiredArray, type SourceDefinition } from './source.ts';
 
-/** The CA roots that the mesh trusts. */
+/** The CA roots that the mesh trusts, with their certificates and intermediates. */
 export const caRoots: SourceDefinition = {
   name: 'ca_roots',
   kind: 'mesh',
@@ -14,6 +15,21 @@ export const caRoots: SourceDefinition = {
     if (roots.length === 0) throw new TidemarkError('DATA', 'ca_roots: the response has no root');
     landing.expectRows(roots.length);
     await landing.writeJson({}, response.text);
+    for (const root of roots) {
+      for (const certificate of readAuthorities(root)) await landing.writeJson({ ...certificate });
+    }
   },
   checkAccess: (client) => client.call(mesh['ca-roots'].read),
 };
+
+/** The certificates that a root names, each with its kind. */
+function readAuthorities(root: unknown) {
+  const { ID: id, RootCert: text, IntermediateCerts: intermediates } = root as Readonly<Record<string, unknown>>;
+  const rootId = typeof id === 'string' ? id : null;
+  const describe = (kind: string, texts: unknown) =>
+    (Array.isArray(texts) ? texts : [texts])
+      .filter((pem) => typeof pem === 'string' && pem.trim() !== '')
+      .flatMap(describeCertificates)
+      .map((facts) => ({ root_id: rootId, kind, ...facts }));
+  return [...describe('root', text), ...describe('intermediate', intermediates)];
+}

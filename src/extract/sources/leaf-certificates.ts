@@ -3,8 +3,9 @@ import type { UnknownPart } from '../../landing/store.ts';
 import type { ServiceClient } from '../../services/client.ts';
 import { listServices, mesh } from '../../services/mesh.ts';
 import type { ServiceResponse } from '../../services/response.ts';
+import { describeCertificates } from './shared/certificates.ts';
 import { checkParts, listThenRead } from './shared/list-and-read.ts';
-import { requiredString, type SourceDefinition } from './source.ts';
+import { optionalString, requiredString, type SourceDefinition } from './source.ts';
 
 /**
  * Leaf certificates of the target's `services`. The landing drops their private keys. Reading a leaf mints a certificate where the
@@ -25,8 +26,11 @@ export const leafCertificates: SourceDefinition = {
       part: { column: 'service', value: (service) => service },
       read: async (service) => {
         const response = await client.call(mesh['ca-leaf'].read, { service });
-        requiredString(response.json(), 'ValidBefore', `leaf_certificates of ${service}`, 0);
-        await landing.writeJson({ service }, response.text);
+        const leaf = response.json();
+        requiredString(leaf, 'ValidBefore', `leaf_certificates of ${service}`, 0);
+        // The certificates of its signers may follow its own.
+        const [certificate] = describeCertificates(optionalString(leaf, 'CertPEM') ?? '');
+        await landing.writeJson({ ...certificate, service }, response.text);
         landing.expectRows(1);
       },
     });

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, X509Certificate } from 'node:crypto';
 import type { MeshState } from '../../../sandbox/mesh/index.ts';
 import type { Flavor } from '../../../sandbox/types.ts';
 import { DAY_MS } from '../../../src/core/clock.ts';
@@ -31,6 +31,16 @@ export function meshTables({ roots, leaves, trustDomain }: MeshState, flavor: Fl
           ? { DaysRemaining: Math.floor((root.notAfter.getTime() - now.getTime()) / DAY_MS) }
           : null,
     })),
+    authority_certificates: roots.flatMap((root) => {
+      const keyId = root.signingKeyId.replaceAll(':', '');
+      return [
+        { ...describe(root.rootCert), kind: 'root', root_id: root.id, key_id: keyId, signer_key_id: keyId },
+        ...(root.intermediates ?? []).map((pem) => {
+          const facts = describe(pem);
+          return { ...facts, kind: 'intermediate', root_id: root.id, key_id: keyOf(pem), signer_key_id: keyId };
+        }),
+      ];
+    }),
     leaf_certificates: [...leaves.values()].map((leaf) => ({
       target,
       service: leaf.service,
@@ -41,7 +51,50 @@ export function meshTables({ roots, leaves, trustDomain }: MeshState, flavor: Fl
       namespace: 'default',
       create_index: leaf.index,
       modify_index: leaf.index,
+      ...leafFacts(leaf.certPem, roots),
       extra: null,
     })),
+  };
+}
+
+/** What OpenSSL, through Node, says of a certificate of the sandbox, which has keys and signatures of one kind. */
+function describe(pem: string) {
+  const certificate = new X509Certificate(pem);
+  return {
+    target,
+    fingerprint: createHash('sha256').update(certificate.raw).digest('hex'),
+    subject: certificate.subject ?? '',
+    issuer: certificate.issuer,
+    serial: certificate.serialNumber.toLowerCase(),
+    not_before: wholeSeconds(Date.parse(certificate.validFrom)),
+    not_after: wholeSeconds(Date.parse(certificate.validTo)),
+    key_type: 'ec',
+    key_bits: 256,
+    signature_algorithm: 'ecdsa-with-SHA256',
+    names: certificate.subjectAltName,
+    extra: null,
+  };
+}
+
+/** Consul names a key by the SHA-256 of its point, which ends the public key. */
+function keyOf(pem: string): string {
+  const key = new X509Certificate(pem).publicKey.export({ type: 'spki', format: 'der' });
+  return createHash('sha256').update(key.subarray(-65)).digest('hex');
+}
+
+function leafFacts(pem: string, roots: MeshState['roots']) {
+  const { fingerprint, subject, issuer, key_type, key_bits, signature_algorithm, names } = describe(pem);
+  const leaf = new X509Certificate(pem);
+  const signers = roots.flatMap((root) => [root.rootCert, ...(root.intermediates ?? [])]);
+  const signer = signers.find((text) => leaf.verify(new X509Certificate(text).publicKey))!;
+  return {
+    fingerprint,
+    subject: subject === '' ? null : subject,
+    issuer,
+    key_type,
+    key_bits,
+    signature_algorithm,
+    signer_key_id: keyOf(signer),
+    names,
   };
 }

@@ -1,0 +1,39 @@
+-- grain: one row per certificate of the mesh, as of a time: roots, intermediates and leaves
+-- signed_by: the fingerprint of its signer, null for a root and where no certificate of the authority is its signer
+create or replace macro certificates_at(at_time) as table
+with
+  authorities as (
+    select * from authority_certificates_at(at_time)
+  ),
+  certificates as (
+    select
+      target, kind, subject, issuer, serial, not_before, not_after, key_type, key_bits, signature_algorithm, fingerprint,
+      null::varchar as service, names, root_id, signer_key_id,
+    from authorities
+    union all
+    select
+      target, 'leaf', subject, issuer, serial_number, valid_after, valid_before, key_type, key_bits, signature_algorithm, fingerprint,
+      case when coalesce(namespace, 'default') = 'default' then service else format('{}/{}', namespace, service) end,
+      names, null, signer_key_id,
+    from leaf_certificates_at(at_time)
+  ),
+  -- Two authorities may have one name, and a certificate need not name the key of its signer.
+  signers as (
+    select signed.target, signed.fingerprint, signed.service, min(signer.fingerprint) as signed_by, min(signer.root_id) as signer_root_id
+    from certificates as signed
+    join authorities as signer
+      on signer.target = signed.target
+      and signer.subject = signed.issuer
+      and signer.fingerprint <> signed.fingerprint
+      and coalesce(signer.key_id = signed.signer_key_id, true)
+    group by all
+  )
+select
+  certificates.* exclude (root_id, signer_key_id),
+  case when kind <> 'root' then signed_by end as signed_by,
+  coalesce(root_id, signer_root_id) as root_id,
+from certificates
+left join signers
+  on signers.target = certificates.target
+  and signers.fingerprint = certificates.fingerprint
+  and signers.service is not distinct from certificates.service;
