@@ -1,9 +1,9 @@
--- rule: An active CA root of the mesh expires within `certificateDays`, or has expired.
--- severity: warning
+-- rule: An active CA root of the mesh expires within three times `certificateDays`, or has expired.
+-- severity: info
 -- worst: critical
 -- sources: ca_roots
 -- subject: CA root
--- grain: one row per such root; critical where it has expired; unknown where its expiry is not reported
+-- grain: one row per such root; a warning within `certificateDays`, critical within 7 days; unknown where its expiry is not reported
 -- parameters: $as_of, $certificate_days
 -- An inactive root signs nothing, and no leaf certificate that it signed outlives it. A root that does not report whether it is active may be.
 select
@@ -21,9 +21,13 @@ select
     )
   end as title,
   json_object('root_id', root_id, 'active', active, 'not_after', iso_time(not_after)) as detail,
-  case when not_after <= $as_of::timestamptz then 'critical' else 'warning' end as severity,
+  case
+    when not_after <= $as_of::timestamptz + to_seconds(least(7, $certificate_days) * 86400) then 'critical'
+    when not_after <= $as_of::timestamptz + to_seconds($certificate_days * 86400) then 'warning'
+    else 'info'
+  end as severity,
   not_after is null as unknown,
 from ca_roots
 where
   active is not false
-  and (not_after is null or not_after <= $as_of::timestamptz + to_seconds($certificate_days * 86400))
+  and (not_after is null or not_after <= $as_of::timestamptz + to_seconds($certificate_days * 3 * 86400))

@@ -5,7 +5,7 @@ const NOW = '2026-11-20T02:15:00Z';
 const DAYS_30 = '2026-12-20T02:15:00Z';
 const LATER = '2026-12-20T02:15:01Z';
 
-test('ca-root-expiring: an active root within certificateDays, critical where it has expired; an inactive root never', async () => {
+test('ca-root-expiring: 90, 30 and 7 days before the end of an active root; an inactive root never', async () => {
   const warehouse = await createFindingsWarehouse();
   const root = (id: string, active: boolean | null, ends: string | null): Rows[number] => ({
     root_id: id,
@@ -17,6 +17,8 @@ test('ca-root-expiring: an active root within certificateDays, critical where it
     ca_roots: [
       root('active', true, DAYS_30),
       root('later', true, LATER),
+      root('much-later', true, '2027-02-18T02:15:01Z'),
+      root('soon', true, '2026-11-27T02:15:00Z'),
       root('ended', true, NOW),
       root('inactive', false, DAYS_30),
       root('inactive-ended', false, NOW),
@@ -33,6 +35,8 @@ test('ca-root-expiring: an active root within certificateDays, critical where it
     ['active', 'warning'],
     ['activity-unreported', 'warning'],
     ['ended', 'critical'],
+    ['later', 'info'],
+    ['soon', 'critical'],
   ]);
   expect((await warehouse.findings('ca-root-expiring'))[2]?.title).toBe(
     'Active CA root root ended expired on 2026-11-20 02:15 UTC',

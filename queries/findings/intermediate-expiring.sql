@@ -1,0 +1,44 @@
+-- rule: An intermediate certificate of an active CA root expires within three times `certificateDays`, or has expired.
+-- severity: info
+-- worst: critical
+-- sources: ca_roots
+-- subject: certificate
+-- grain: one row per such intermediate; a warning within `certificateDays`, critical within 7 days; unknown where its expiry is not reported
+-- parameters: $as_of, $certificate_days
+-- A root cannot sign leaf certificates through an intermediate that has expired, however long the root is valid.
+select
+  certificates.target,
+  fingerprint as subject_id,
+  coalesce(subject, fingerprint) as subject_name,
+  case
+    when certificates.not_after is null then 'its expiry is not reported'
+    else format(
+      'Intermediate certificate {} of root {} {} on {}',
+      subject,
+      coalesce(ca_roots.name, root_id),
+      case when certificates.not_after <= $as_of::timestamptz then 'expired' else 'expires' end,
+      strftime(certificates.not_after, '%Y-%m-%d %H:%M UTC')
+    )
+  end as title,
+  json_object(
+    'fingerprint', fingerprint,
+    'root_id', root_id,
+    'subject', subject,
+    'serial', serial,
+    'not_after', iso_time(certificates.not_after)
+  ) as detail,
+  case
+    when certificates.not_after <= $as_of::timestamptz + to_seconds(least(7, $certificate_days) * 86400) then 'critical'
+    when certificates.not_after <= $as_of::timestamptz + to_seconds($certificate_days * 86400) then 'warning'
+    else 'info'
+  end as severity,
+  certificates.not_after is null as unknown,
+from certificates
+left join ca_roots using (target, root_id)
+where
+  kind = 'intermediate'
+  and active is not false
+  and (
+    certificates.not_after is null
+    or certificates.not_after <= $as_of::timestamptz + to_seconds($certificate_days * 3 * 86400)
+  )

@@ -1,0 +1,27 @@
+-- rule: No root or intermediate that the mesh shows has signed a leaf certificate.
+-- severity: warning
+-- sources: leaf_certificates, ca_roots
+-- subject: leaf certificate
+-- grain: one row per such leaf; unknown where the leaf or an authority cannot be read
+-- The mesh no longer trusts its signer, or somebody else issued it.
+with
+  unreadable as (
+    select distinct target
+    from certificates
+    where kind <> 'leaf' and subject is null
+  )
+select
+  target,
+  service as subject_id,
+  service as subject_name,
+  case
+    when issuer is null then 'its certificate cannot be read'
+    when unreadable.target is not null then 'a certificate of the authority cannot be read'
+    else format('The leaf certificate of {} is signed by {}, which the mesh does not show', service, issuer)
+  end as title,
+  json_object('service', service, 'issuer', issuer, 'serial', serial, 'not_after', iso_time(not_after)) as detail,
+  'signer ' || issuer as group_key,
+  issuer is null or unreadable.target is not null as unknown,
+from certificates
+left join unreadable using (target)
+where kind = 'leaf' and signed_by is null

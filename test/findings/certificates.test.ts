@@ -1,0 +1,163 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { createFindingsWarehouse, type FindingsWarehouse, type Rows } from '../helpers/findings-warehouse.ts';
+import { cleanAtEnd } from '../helpers/temp.ts';
+
+const NOW = '2026-11-20T02:15:00Z';
+const STARTED = '2026-01-01T00:00:00Z';
+const atEnd = cleanAtEnd();
+
+const root = (id: string, more: Rows[number] = {}): Rows[number] => ({
+  root_id: id,
+  name: `root ${id}`,
+  active: false,
+  not_before: STARTED,
+  not_after: '2030-01-01T00:00:00Z',
+  ...more,
+});
+
+const authority = (name: string, more: Rows[number] = {}): Rows[number] => ({
+  fingerprint: `print of ${name}`,
+  kind: 'root',
+  root_id: name,
+  subject: `CN=${name}`,
+  issuer: `CN=${name}`,
+  not_after: '2030-01-01T00:00:00Z',
+  key_type: 'ec',
+  key_bits: 256,
+  signature_algorithm: 'ecdsa-with-SHA256',
+  key_id: `key of ${name}`,
+  signer_key_id: `key of ${name}`,
+  ...more,
+});
+
+const leaf = (service: string, signer: string, more: Rows[number] = {}): Rows[number] => ({
+  service,
+  namespace: 'default',
+  valid_after: '2026-11-19T00:00:00Z',
+  valid_before: '2026-11-22T00:00:00Z',
+  fingerprint: `print of ${service}`,
+  issuer: `CN=${signer}`,
+  key_type: 'ec',
+  key_bits: 256,
+  signature_algorithm: 'ecdsa-with-SHA256',
+  signer_key_id: `key of ${signer}`,
+  ...more,
+});
+
+const intermediate = (name: string, ends: string | null, more: Rows[number] = {}): Rows[number] =>
+  authority(name, {
+    kind: 'intermediate',
+    root_id: 'new',
+    issuer: 'CN=new',
+    signer_key_id: 'key of new',
+    not_after: ends,
+    ...more,
+  });
+
+describe('the certificates of a mesh', () => {
+  let warehouse: FindingsWarehouse;
+
+  beforeAll(async () => {
+    warehouse = await createFindingsWarehouse({ cleanup: atEnd });
+    await warehouse.pull(NOW, 'consul', 'ca_roots', {
+      ca_roots: [
+        root('old'),
+        root('new', { active: true, not_before: '2026-06-01T00:00:00Z' }),
+        root('second', { active: true }),
+        root('unreported', { active: null, name: null }),
+      ],
+      authority_certificates: [
+        authority('old', { signature_algorithm: 'sha1WithRSAEncryption', key_type: 'rsa', key_bits: 2048 }),
+        authority('new'),
+        authority('unreported'),
+        intermediate('ends-later', '2027-02-18T02:15:01Z'),
+        intermediate('ends-in-90', '2027-02-18T02:15:00Z'),
+        intermediate('ends-in-30', '2026-12-20T02:15:00Z'),
+        intermediate('ends-in-7', '2026-11-27T02:15:00Z', { key_type: 'rsa', key_bits: 1024 }),
+        intermediate('end-unreported', null, { signature_algorithm: 'md5WithRSAEncryption' }),
+        intermediate('of-old', NOW, { root_id: 'old', issuer: 'CN=old', signer_key_id: 'key of old' }),
+      ],
+    });
+    await warehouse.pull(NOW, 'consul', 'leaf_certificates', {
+      leaf_certificates: [
+        leaf('good', 'ends-later'),
+        leaf('of-root', 'new'),
+        leaf('under-old', 'of-old'),
+        leaf('of-old-root', 'old', { namespace: 'team' }),
+        leaf('under-unreported', 'unreported'),
+        leaf('same-name', 'new', { signer_key_id: 'key of another' }),
+        leaf('names-no-key', 'new', { signer_key_id: null }),
+        leaf('stranger', 'elsewhere', { key_bits: 192 }),
+        leaf('unreadable', 'x', { issuer: null, key_type: null, key_bits: null, signature_algorithm: null }),
+      ],
+    });
+    await warehouse.evaluate(NOW);
+  });
+
+  test('certificates: roots, intermediates and leaves, each with its signer and its root', async () => {
+    const rows = await warehouse.database.rows(
+      "select coalesce(service, subject) as name, kind, replace(signed_by, 'print of ', '') as signed_by, root_id from certificates where kind <> 'root' order by kind, name",
+    );
+    const short = (kind: string) =>
+      rows.filter((row) => row.kind === kind).map((row) => [row.name, row.signed_by, row.root_id]);
+    expect(short('intermediate')).toContainEqual(['CN=of-old', 'old', 'old']);
+    expect(short('leaf')).toEqual([
+      ['good', 'ends-later', 'new'],
+      ['names-no-key', 'new', 'new'],
+      ['of-root', 'new', 'new'],
+      ['same-name', null, null],
+      ['stranger', null, null],
+      ['team/of-old-root', 'old', 'old'],
+      ['under-old', 'of-old', 'old'],
+      ['under-unreported', 'unreported', 'unreported'],
+      ['unreadable', null, null],
+    ]);
+  });
+
+  test('intermediate-expiring: 90, 30 and 7 days before its end, not below a root that is inactive', async () => {
+    const found = await warehouse.findings('intermediate-expiring');
+    expect(found.map(({ subject_id, severity }) => [subject_id, severity])).toEqual([
+      ['print of ends-in-30', 'warning'],
+      ['print of ends-in-7', 'critical'],
+      ['print of ends-in-90', 'info'],
+    ]);
+    expect(await warehouse.seen('intermediate-expiring')).toMatchObject({ unknown: ['print of end-unreported'] });
+  });
+
+  test('leaf-from-old-root: signed under an inactive root, directly or through an intermediate', async () => {
+    expect(await warehouse.seen('leaf-from-old-root')).toEqual({
+      found: ['team/of-old-root', 'under-old'],
+      unknown: ['under-unreported'],
+    });
+  });
+
+  test('signer-not-shown: by name and key; unknown where the leaf cannot be read', async () => {
+    expect(await warehouse.seen('signer-not-shown')).toEqual({
+      found: ['same-name', 'stranger'],
+      unknown: ['unreadable'],
+    });
+  });
+
+  test('weak-certificate-key: the key or the signature, which does not matter for a root', async () => {
+    expect(await warehouse.seen('weak-certificate-key')).toEqual({
+      found: ['print of end-unreported', 'print of ends-in-7', 'stranger'],
+      unknown: ['unreadable'],
+    });
+  });
+
+  test('several-active-roots: all but the newest', async () => {
+    expect(await warehouse.seen('several-active-roots')).toEqual({ found: ['second'], unknown: ['unreported'] });
+  });
+
+  test('an authority that cannot be read makes a leaf without a signer unknown', async () => {
+    const other = await createFindingsWarehouse();
+    await other.pull(NOW, 'consul', 'ca_roots', {
+      ca_roots: [root('new', { active: true })],
+      authority_certificates: [{ fingerprint: 'text', kind: 'root', root_id: 'new' }],
+    });
+    await other.pull(NOW, 'consul', 'leaf_certificates', { leaf_certificates: [leaf('web', 'new')] });
+    await other.evaluate(NOW);
+    expect(await other.seen('signer-not-shown')).toEqual({ found: [], unknown: ['web'] });
+    expect(await other.seen('weak-certificate-key')).toEqual({ found: [], unknown: ['text'] });
+  });
+});
