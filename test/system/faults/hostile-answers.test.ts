@@ -17,7 +17,13 @@ async function ask({ kind, operation, method, handle }: HostileAnswer, file: str
   const server = await startServer(handle);
   const limits = { concurrency: 8, share: 1, maxPages: 20 };
   const { client } = createTestClient(createTarget(kind, server.origin, { limits }), {
-    timeouts: { maxResponseBytes: 1_000_000, maxDownloadBytes: 1_000_000, headersMs: 5000, idleMs: 5000, attempts: 3 },
+    timeouts: {
+      maxResponseBytes: 1_000_000,
+      maxDownloadBytes: 1_000_000,
+      headersMs: 120_000,
+      idleMs: 120_000,
+      attempts: 3,
+    },
   });
   const methods = {
     call: async () => void (await client.call<Operation>(operation, {})),
