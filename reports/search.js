@@ -10,14 +10,33 @@
     text: `${row.textContent} ${row.dataset.id} ${row.closest('section').dataset.kind}`.toLocaleLowerCase(),
   }));
   const status = document.querySelector('.found');
-  const shown = () => rows.filter(({ row }) => !row.hidden).map(({ row }) => row.querySelector('a'));
+  const shown = () =>
+    status ? rows.filter(({ row }) => !row.hidden).map(({ row }) => row.querySelector('a')) : [...answers.querySelectorAll('a')];
+  const typed = () => input.value.toLocaleLowerCase().split(/\s+/).filter(Boolean);
   const filter = () => {
-    const words = input.value.toLocaleLowerCase().split(/\s+/).filter(Boolean);
+    const words = typed();
     for (const { row, text } of rows) row.hidden = !words.every((word) => text.includes(word));
     for (const section of document.querySelectorAll('section[data-kind]')) {
       section.hidden = !section.querySelector('li[data-id]:not([hidden])');
     }
     status.textContent = words.length > 0 ? `${shown().length} of ${rows.length} subjects` : '';
+  };
+  // On other pages, what they link to answers at once; Enter opens the list of all subjects.
+  const answers = document.createElement('ul');
+  const answer = () => {
+    const words = typed();
+    const found = new Map();
+    for (const link of document.querySelectorAll('main a[href*="subjects/"], nav.pages a')) {
+      if (words.every((word) => link.textContent.toLocaleLowerCase().includes(word))) found.set(link.href, link.textContent);
+    }
+    answers.replaceChildren(...(words.length === 0 ? [] : [...[...found].slice(0, 8), [`${list}#q=${encodeURIComponent(input.value)}`, 'Search all subjects']]).map(([href, text]) => {
+      const [item, link] = [document.createElement('li'), document.createElement('a')];
+      link.href = href;
+      link.textContent = text;
+      item.append(link);
+      return item;
+    }));
+    answers.hidden = words.length === 0;
   };
   const move = (event, step) => {
     const links = shown();
@@ -39,11 +58,20 @@
       input.focus();
       input.select();
     }
-    const isInList = event.target === input || event.target.closest?.('li[data-id]');
-    if (status && isInList && event.key === 'ArrowDown') move(event, 1);
-    if (status && isInList && event.key === 'ArrowUp' && event.target !== input) move(event, -1);
+    const isInList = event.target === input || event.target.closest?.('li[data-id], .answers');
+    if (isInList && event.key === 'ArrowDown') move(event, 1);
+    if (isInList && event.key === 'ArrowUp' && event.target !== input) move(event, -1);
   });
-  if (!status) return;
+  if (!status) {
+    answers.className = 'answers';
+    answers.hidden = true;
+    form.append(answers);
+    input.addEventListener('input', answer);
+    document.addEventListener('keydown', ({ key }) => {
+      if (key === 'Escape') answers.hidden = true;
+    });
+    return;
+  }
   const readHash = () => {
     if (!location.hash.startsWith('#q=')) return;
     try {

@@ -39,6 +39,13 @@
     status.textContent = words.length > 0 ? `${shown} of ${table.tBodies[0].rows.length} rows${rest}` : '';
   };
   for (const table of document.querySelectorAll('table.grid')) {
+    const labels = [...table.tHead.rows[0].cells].map((header) => header.textContent.trim());
+    table.classList.add('labelled');
+    for (const row of table.tBodies[0].rows) {
+      [...row.cells].forEach((cell, index) => {
+        cell.dataset.label = labels[index] ?? '';
+      });
+    }
     [...table.tHead.rows[0].cells].forEach((header, index) => {
       const button = document.createElement('button');
       button.type = 'button';

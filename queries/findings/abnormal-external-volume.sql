@@ -2,6 +2,8 @@
 -- severity: warning
 -- sources: external_volumes
 -- subject: external volume
+-- many: volumes{of} are reported as abnormal by their provider
+-- repair: ask who runs the storage plugin to repair the volume in the provider
 -- grain: one row per such volume; unknown where the provider does not report it, and for every volume of a plugin that no longer lists its volumes
 with
   unlisted_plugins as (

@@ -3,6 +3,8 @@
 -- sources: acl_policies
 -- asks: complete listing of acl_policies
 -- subject: ACL policy
+-- many: policies let requests without a token write
+-- repair: reduce the policy to read access
 -- grain: one row per target where it does; unknown where its rules are not reported, and where it is not listed although it may exist
 -- `grants` is what the pull derives from the rules. A policy that is listed is evidence enough. That it is not listed proves something only where the listing is complete.
 select

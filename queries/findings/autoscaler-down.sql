@@ -2,6 +2,8 @@
 -- severity: critical
 -- sources: autoscaler_health
 -- subject: autoscaler
+-- many: autoscalers are not alive
+-- repair: restart the autoscaler, or ask who runs the scheduler
 -- grain: one row per such autoscaler; unknown where it does not report it
 select
   target,

@@ -3,6 +3,8 @@
 -- worst: critical
 -- sources: ca_roots
 -- subject: CA root
+-- many: CA roots expire soon or have expired
+-- repair: rotate the root in the mesh; ask who runs the mesh
 -- grain: one row per such root; a warning within `certificateDays`, critical within 7 days; unknown where its expiry is not reported
 -- parameters: $as_of, $certificate_days
 -- An inactive root signs nothing, and no leaf certificate that it signed outlives it. A root that does not report whether it is active may be.

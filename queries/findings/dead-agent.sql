@@ -2,6 +2,8 @@
 -- severity: warning
 -- sources: agents
 -- subject: agent
+-- many: agents{of} are dead
+-- repair: delete them, or restart the agent on its machine
 -- grain: one row per such agent; unknown where its status is not reported
 -- parameters: $as_of, $dead_agent_hours
 -- Without a current ping time, silence counts from the last one that was reported, or from the pull that first saw the agent.

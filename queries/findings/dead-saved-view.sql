@@ -3,6 +3,8 @@
 -- sources: saved_views, saved_view_rows
 -- proves: complete listing of saved_view_rows
 -- subject: saved view
+-- many: saved views return nothing
+-- repair: delete the views
 -- grain: one row per such view; unknown where the query has no result
 -- parameters: $as_of, $dead_view_days
 -- Empty since: the end of its last result with rows, or the first result that Tidemark recorded.

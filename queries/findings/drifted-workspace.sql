@@ -2,6 +2,9 @@
 -- severity: warning
 -- sources: workspaces
 -- subject: workspace
+-- many: workspaces drift
+-- repair: start a run that applies the configuration, or import what was changed by hand
+-- repaired_by: hand
 -- grain: one row per drifted workspace; unknown where drift is not assessed
 select
   target,

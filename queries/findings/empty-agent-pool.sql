@@ -3,6 +3,8 @@
 -- sources: agents, agent_pools
 -- proves: complete listing of agents, agent_pools
 -- subject: agent pool
+-- many: agent pools are empty and unused
+-- repair: delete the pools
 -- grain: one row per such pool; unknown where the service counts agents that it does not list, or does not list what uses the pool
 with
   counted as (

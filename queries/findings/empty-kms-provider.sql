@@ -3,6 +3,8 @@
 -- sources: kms_providers, key_distributions
 -- proves: complete listing of key_distributions
 -- subject: KMS provider
+-- many: KMS providers have no key
+-- repair: delete the providers
 -- grain: one row per such provider
 select
   target,

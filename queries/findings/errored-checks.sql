@@ -2,6 +2,8 @@
 -- severity: warning
 -- sources: workspaces
 -- subject: workspace
+-- many: workspaces have checks that errored
+-- repair: open the last assessment: the check itself is broken; ask the owner of the project
 -- grain: one row per such workspace; unknown where the count is not reported
 select
   target,

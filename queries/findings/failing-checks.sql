@@ -2,6 +2,8 @@
 -- severity: warning
 -- sources: workspaces
 -- subject: workspace
+-- many: workspaces fail their checks
+-- repair: open the last assessment and repair what the check names; ask the owner of the project
 -- grain: one row per such workspace; unknown where the count is not reported
 select
   target,

@@ -2,6 +2,8 @@
 -- severity: warning
 -- sources: keys
 -- subject: key
+-- many: keys have not been rotated for `keyRotationDays`
+-- repair: rotate the keys
 -- grain: one row per such key; unknown where the age of its newest version is not reported
 -- parameters: $as_of, $key_rotation_days
 with

@@ -3,6 +3,8 @@
 -- worst: critical
 -- sources: leaf_certificates
 -- subject: leaf certificate
+-- many: services have a certificate that expires soon or has expired
+-- repair: restart the service, which renews its certificate; ask who runs it
 -- grain: one row per such service; critical where it has expired; unknown where its expiry is not reported
 -- parameters: $as_of, $certificate_days
 -- A leaf is valid for 72 hours by default and is renewed before it expires (docs/services/mesh.md#leaf-certificates), so `certificateDays`

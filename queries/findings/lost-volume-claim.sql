@@ -2,6 +2,8 @@
 -- severity: warning
 -- sources: volumes
 -- subject: volume
+-- many: volumes are claimed only by finished allocations
+-- repair: detach the volumes
 -- grain: one row per such volume, with the nodes to detach it from; unknown where the status of an allocation is not reported
 -- An allocation that the scheduler no longer knows is in the claims without a status: it may have finished.
 with

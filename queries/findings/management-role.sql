@@ -2,6 +2,8 @@
 -- severity: critical
 -- sources: mesh_roles
 -- subject: mesh role
+-- many: mesh roles issue management tokens
+-- repair: let the role issue tokens with a policy of its own
 -- grain: one row per such role; unknown where neither its token type nor its policies are reported
 -- A role is known by its name, or with its mount where the target has the name twice.
 -- A role makes management tokens by its token type, or by the mesh's built-in policy `global-management`, by name or ID. What the mesh roles

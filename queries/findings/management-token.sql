@@ -2,6 +2,8 @@
 -- severity: info
 -- sources: tokens
 -- subject: token
+-- many: targets are read with a token that may do everything
+-- repair: make a token with the rights that tidemark permissions lists
 -- grain: one row per such target; none where `managementToken` of the target gives the reason, or the service does not tell what the token may do
 select
   tokens.target,

@@ -3,6 +3,8 @@
 -- sources: volumes, external_volumes
 -- proves: complete listing of external_volumes
 -- subject: volume
+-- many: registered volumes{of} do not exist in the provider
+-- repair: deregister the volumes
 -- grain: one row per such volume; grouped by plugin; unknown where its plugin does not list its volumes, or where another plugin may have it
 with
   claimed as (

@@ -2,6 +2,8 @@
 -- severity: info
 -- sources: modules
 -- subject: workspace
+-- many: uses of a module are older than its newest version
+-- repair: raise the module version in the configuration; ask the owner of the project
 -- grain: one row per workspace and module (name and source) that it uses in an older version; grouped by the oldest of them
 -- The newest version is the highest release in use by semantic precedence, or the highest prerelease where there is no release.
 -- A higher prerelease is not older; a version that is not semantic is.

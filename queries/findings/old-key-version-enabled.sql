@@ -2,6 +2,8 @@
 -- severity: warning
 -- sources: keys
 -- subject: key
+-- many: keys have more than `keyVersionsKept` versions enabled
+-- repair: disable the old versions
 -- grain: one row per such key; unknown where its newest version is not reported
 -- parameters: $key_versions_kept
 -- A `min_enabled_version` of 0, the default, enables all versions, as 1 does (docs/services/secrets.md#keys).

@@ -3,6 +3,8 @@
 -- sources: volumes, external_volumes
 -- proves: complete listing of volumes
 -- subject: external volume
+-- many: volumes{of} are in the provider and not registered
+-- repair: register the volumes, or delete them in the provider
 -- grain: one row per such volume; grouped by plugin; unknown for a volume that may belong to another plugin, and for every volume of a plugin that no longer lists its volumes
 with
   orphaned as (

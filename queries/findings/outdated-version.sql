@@ -3,6 +3,8 @@
 -- worst: warning
 -- sources: workspaces, tf_versions
 -- subject: workspace
+-- many: workspaces{of} are older than the newest release in use
+-- repair: raise the version in the workspace, after a plan with it
 -- grain: one row per such workspace; a warning where it is a major version behind; unknown where its version cannot be compared
 -- The newest version is the highest release of the target's `tf_versions` by semantic precedence, never a prerelease.
 with

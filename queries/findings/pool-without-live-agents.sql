@@ -4,6 +4,8 @@
 -- sources: agents, agent_pools
 -- proves: complete listing of agents
 -- subject: agent pool
+-- many: agent pools have no live agent
+-- repair: restart the agents of the pool; ask who runs its machines
 -- grain: one row per such pool; critical where workspaces are attached, whose runs then wait; unknown where a status is not reported
 with
   counted as (

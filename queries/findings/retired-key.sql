@@ -3,6 +3,8 @@
 -- sources: keys, key_distributions
 -- proves: complete listing of key_distributions
 -- subject: key
+-- many: keys may be deleted
+-- repair: remove the keys
 -- grain: one row per key with `deletion_allowed`, distributed or not; unknown where that is not reported
 with
   distributed as (

@@ -3,6 +3,8 @@
 -- worst: warning
 -- sources: agents
 -- subject: agent
+-- many: agents{of} have sent no ping for `agentSilentMinutes`
+-- repair: look at the agent on its machine; ask who runs the pool
 -- grain: one row per such agent; a warning where its status is still idle or busy
 -- parameters: $as_of, $agent_silent_minutes
 select

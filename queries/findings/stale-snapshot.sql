@@ -3,6 +3,8 @@
 -- sources: volume_snapshots, volumes, external_volumes
 -- proves: complete listing of external_volumes
 -- subject: snapshot
+-- many: snapshots{of} are older than `staleSnapshotDays` or have lost their volume
+-- repair: delete the snapshots
 -- grain: one row per such snapshot; grouped by plugin; unknown where neither is reported, and for every snapshot of a plugin that no longer lists its snapshots
 -- parameters: $as_of, $stale_snapshot_days
 with

@@ -2,6 +2,8 @@
 -- severity: warning
 -- sources: none
 -- subject: source
+-- many: sources are stale
+-- repair: look at the error of the last pull: tidemark status
 -- grain: one row per stale target and source; grouped by target, because the sources of a target often fail together
 -- parameters: $as_of, $stale_hours, $targets (the configured ones; null for all)
 select

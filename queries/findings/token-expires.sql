@@ -3,6 +3,8 @@
 -- worst: critical
 -- sources: tokens
 -- subject: token
+-- many: tokens of targets end soon
+-- repair: make a new token and put it where the configuration reads it
 -- grain: one row per such target; critical where a day or less is left; a token that does not end, or does not say so, has none
 -- parameters: $as_of, $token_days
 select

@@ -3,6 +3,8 @@
 -- sources: volumes, volume_snapshots
 -- proves: complete listing of volume_snapshots
 -- subject: volume
+-- many: volumes{of} have had no snapshot for `snapshotDays`
+-- repair: take a snapshot of each
 -- grain: one row per such volume; grouped by plugin; unknown where its plugin does not list snapshots, or a snapshot may count whose fields are missing
 -- parameters: $as_of, $snapshot_days
 with

@@ -3,6 +3,8 @@
 -- sources: agent_pools
 -- proves: complete listing of agent_pools
 -- subject: agent pool
+-- many: agent pools are open to every workspace, and few use them
+-- repair: restrict the pool to the workspaces that use it
 -- grain: one row per such pool; unknown where its scope or what uses it is not reported
 -- A pool with more than three workspaces is assumed to be shared on purpose.
 with

@@ -3,6 +3,8 @@
 -- worst: critical
 -- sources: volumes
 -- subject: volume
+-- many: volumes{of} cannot be scheduled
+-- repair: look at the plugin's health on its nodes; ask who runs the storage plugin
 -- grain: one row per such volume; critical where something claims it; grouped by plugin; unknown where it is not reported
 select
   target,

@@ -16,5 +16,5 @@ select
   finding_id,
 from mail_findings
 where digest_state is not null
-order by case digest_state when 'new' then 1 when 'open' then 2 else 3 end, rank desc, rule, target, subject_name, finding_id
+order by case digest_state when 'new' then 1 when 'open' then 2 when 'resolved' then 3 else 4 end, rank desc, rule, target, subject_name, finding_id
 limit $max_rows;

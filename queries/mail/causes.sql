@@ -1,7 +1,7 @@
 -- grain: one row per section and line, worst first, the first $max_rows of each section
 -- parameters: $max_rows
--- Sections: `critical` (new or open), `new`, `resolved`, `open`. Findings of several subjects with one cause form a line. The other
--- findings form a line for each subject, as do all those of a workspace that is new since the previous digest.
+-- Sections: `critical` (new or open), each by name; `new`, `resolved`, `deleted`, `open`. Findings of several subjects with one cause form a
+-- line, and so do more than five of a rule. The other findings form a line for each subject, as do all those of a workspace that is new since the previous digest.
 with
   new_workspaces as (
     select distinct target, workspace_name, true as is_new_workspace
@@ -11,7 +11,7 @@ with
   placed as (
     select
       mail_findings.*,
-      if(digest_state <> 'resolved' and severity = 'critical', 'critical', digest_state) as section,
+      if(digest_state in ('new', 'open') and severity = 'critical', 'critical', digest_state) as section,
       -- a note about a provider of a workspace has its own subject ID
       if(subject_type = 'workspace', coalesce(subject_name, subject_id), subject_id) as subject,
       digest_state = 'new' and subject_type = 'workspace' and coalesce(is_new_workspace, false) as is_new_subject,
@@ -21,7 +21,13 @@ with
     where digest_state is not null
   ),
   shared as (
-    select *, group_key is not null and not is_new_subject and min(subject) over cause <> max(subject) over cause as is_cause
+    select
+      * exclude (group_key),
+      coalesce(group_key, if(count(*) over (partition by section, target, rule) > 5, '', null)) as group_key,
+      section <> 'critical'
+      and (group_key is not null or count(*) over (partition by section, target, rule) > 5)
+      and not is_new_subject
+      and min(subject) over cause <> max(subject) over cause as is_cause,
     from placed
     window cause as (partition by section, target, rule, group_key, is_new_subject)
   ),

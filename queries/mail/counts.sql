@@ -5,4 +5,5 @@ select
   count(*) filter (where digest_state = 'new') as "new",
   count(*) filter (where digest_state = 'open') as "open",
   count(*) filter (where digest_state = 'resolved') as resolved,
+  count(*) filter (where digest_state = 'deleted') as deleted,
 from mail_findings;

@@ -1,33 +1,23 @@
--- grain: one row per finding of mail_routes; digest_state: `new`, `open` or `resolved` in the period of the digest; null for a
--- finding that is accepted, was resolved earlier, or is of what the configuration leaves out
+-- grain: one row per finding of mail_routes; digest_state: `new`, `open`, `resolved` or `deleted` in the period of the digest; null for a
+-- finding that is accepted, ended earlier, or is of what the configuration leaves out
 -- parameters: $as_of; $since: null for the first digest, in which every current finding is open
 create or replace temp table mail_findings as
 with
   ranks as (select * from (values ('info', 1), ('warning', 2), ('critical', 3)) as levels (severity, rank)),
-  lives as (
-    select
-      finding_id,
-      arg_max(state, changed_at) filter (where changed_at <= $as_of::timestamptz) in ('new', 'open') as is_current,
-      arg_max(state, changed_at) filter (where changed_at <= $as_of::timestamptz) = 'resolved'
-      and arg_max(reason, changed_at) filter (where changed_at <= $as_of::timestamptz) <> 'left out' as resolved,
-      coalesce(arg_max(state, changed_at) filter (where changed_at <= $since::timestamptz), 'none') as state_before,
-      coalesce(bool_or(reason = 'baseline') filter (where changed_at > $since::timestamptz), false) as baseline,
-    from finding_events
-    group by finding_id
-  ),
   compared as (
     select
       findings.*,
       ranks.rank,
+      states.change,
+      states.was_open,
       case
-        when is_current and (state_before in ('new', 'open') or baseline or $since::timestamptz is null) then 'open'
-        when is_current then 'new'
-        when resolved and state_before in ('new', 'open', 'accepted') then 'resolved'
+        when states.is_open and states.change in ('new', 'returned', 'no longer accepted') and not states.is_baseline then 'new'
+        when states.is_open then 'open'
+        when states.change in ('resolved', 'deleted') then states.change
       end as digest_state,
-      state_before in ('new', 'open') as was_open,
     from findings
-    join lives using (finding_id)
-    join ranks using (severity)
+    join finding_states_at($as_of, $since) as states using (finding_id)
+    join ranks on ranks.severity = findings.severity
   )
 select *
 from compared

@@ -1,24 +1,28 @@
--- grain: one row per UTC day: the last complete pull of workspaces of each of the last $days days up to $as_of
+-- grain: one row per UTC day of the last $days days with a complete pull of workspaces up to $as_of, and each day between them: null where
+-- nothing was assessed
 -- parameters: $as_of; $days
 with
-  days as (
-    select max(as_of) as pulled_at
+  pulled as (
+    select date_trunc('day', as_of) as day, max(as_of) as pulled_at
     from pulls
     where
       source = 'workspaces'
       and status = 'complete'
       and as_of <= $as_of::timestamptz
       and target in (select target from mail_routes)
-    group by date_trunc('day', as_of)
-    order by pulled_at desc
+    group by day
+    order by day desc
     limit $days
   ),
+  days as (
+    select unnest(generate_series(min(day), greatest(max(day), date_trunc('day', $as_of::timestamptz)), interval 1 day)) as day
+    from pulled
+  ),
   versions as (
-    select drifted, checks_failed, valid_from, valid_to
-    from workspaces_history as version
+    select is_drifting, is_failing, valid_from, valid_to
+    from workspace_assessments as version
     where
-      (drifted or checks_failed > 0)
-      and (valid_to is null or valid_to > (select min(pulled_at) from days))
+      (is_drifting or is_failing)
       and exists (
         from mail_routes as routes
         where
@@ -27,12 +31,13 @@ with
       )
   )
 select
-  pulled_at as as_of,
-  count(*) filter (where versions.drifted) as drifting,
-  count(*) filter (where versions.checks_failed > 0) as failing,
+  days.day as as_of,
+  if(pulled_at is null, null, count(*) filter (where versions.is_drifting)) as drifting,
+  if(pulled_at is null, null, count(*) filter (where versions.is_failing)) as failing,
 from days
+left join pulled using (day)
 left join versions
-  on versions.valid_from <= days.pulled_at
-  and (versions.valid_to is null or versions.valid_to > days.pulled_at)
-group by pulled_at
-order by pulled_at;
+  on versions.valid_from <= pulled.pulled_at
+  and (versions.valid_to is null or versions.valid_to > pulled.pulled_at)
+group by days.day, pulled_at
+order by days.day;

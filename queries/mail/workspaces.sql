@@ -2,11 +2,6 @@
 -- parameters: $as_of; $since: null for the first digest
 create or replace temp table mail_workspaces as
 with
-  pulled_then as (
-    select target
-    from source_state_at($since)
-    where source = 'workspaces' and as_of is not null
-  ),
   compared as (
     select
       coalesce(now.target, before.target) as target,
@@ -19,16 +14,24 @@ with
       now.checks_failed,
       now.workspace_iac_version as version,
       before.external_id is not null as was_present,
+      coalesce(changes.comparable, false) as comparable,
+      changes.is_drifting,
+      changes.was_drifting,
+      changes.drift_change,
+      changes.is_failing,
+      changes.was_failing,
+      changes.failing_change,
       before.drifted as was_drifted,
       before.checks_failed as failed_before,
       before.workspace_iac_version as version_before,
     from workspaces_at($as_of) as now
     full join workspaces_at($since) as before
       on before.target = now.target and before.external_id = now.external_id
+    left join workspace_changes($as_of, coalesce($since::timestamptz, '-infinity'::timestamptz)) as changes
+      on changes.target = coalesce(now.target, before.target) and changes.external_id = coalesce(now.external_id, before.external_id)
   )
-select compared.*, pulled_then.target is not null as comparable
+select *
 from compared
-left join pulled_then using (target)
 where exists (
   from mail_routes as routes
   where

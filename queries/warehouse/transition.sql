@@ -1,4 +1,5 @@
 -- grain: one row per finding that this evaluation touches, as it is afterwards; change: the event to record, if any
+-- Reads subject_candidates, the subjects that were ever seen.
 -- Unknown is never reported as clean: only an assessed rule that neither returns a subject nor calls it unknown resolves a finding. What
 -- the configuration leaves out ends as well, with a reason of its own.
 create or replace temp table transition as
@@ -96,6 +97,7 @@ with
         when assessed.assessed and not matched.seen.unknown then 'found'
         when assessed.assessed and matched.seen.unknown then 'unsure'
         when assessed.assessed and doubts.why is not null then 'unsure'
+        when assessed.assessed and deleted.subject_id is not null then 'deleted'
         when assessed.assessed then 'gone'
         when assessed.tried then 'unsure'
         when not_watched.rule is not null then 'left out'
@@ -113,13 +115,18 @@ with
     left join doubts using (rule, target, subject_id)
     left join cut using (rule, target, subject_id)
     left join interrupted_runs as interrupted on interrupted.started_at = matched.known.state_since
+    left join (from subject_candidates where not is_present) as deleted
+      on deleted.subject_type = matched.known.subject_type
+      and deleted.target = matched.target
+      -- a finding about a part of a workspace names the workspace
+      and deleted.subject_id = coalesce(if(matched.known.subject_type = 'workspace', matched.known.detail ->> 'workspace_id', null), matched.subject_id)
   ),
   changed as (
     select
       *,
       case
         when known.state is null and verdict = 'found' then if(baseline, 'baseline', 'found')
-        when known.state <> 'resolved' and verdict in ('gone', 'left out') then verdict
+        when known.state <> 'resolved' and verdict in ('gone', 'deleted', 'left out') then verdict
         when known.state = 'resolved' and verdict = 'found' then 'reopened'
         when known.state = 'accepted' and verdict = 'found' and seen.rank > known.accepted_rank then 'got worse'
         when known.state = 'accepted' and verdict = 'found' and seen.weight > known.accepted_weight then 'got worse'
@@ -142,11 +149,12 @@ select
     when 'found' then seen.detail
     when 'unsure' then json_merge_patch(coalesce(known.detail, '{}'), json_object('unassessed', why))
     when 'gone' then json_merge_patch(coalesce(known.detail, '{}'), '{"unassessed": null}')
+    when 'deleted' then json_merge_patch(coalesce(known.detail, '{}'), '{"unassessed": null}')
     when 'left out' then json_merge_patch(coalesce(known.detail, '{}'), '{"unassessed": null}')
     else known.detail
   end as detail,
   case
-    when change in ('gone', 'left out') then 'resolved'
+    when change in ('gone', 'deleted', 'left out') then 'resolved'
     when change in ('found', 'reopened', 'got worse', 'acceptance ended') then 'new'
     when change in ('baseline', 'no longer new') then 'open'
     else known.state
@@ -154,7 +162,7 @@ select
   coalesce(known.first_seen, $as_of::timestamptz) as first_seen,
   if(verdict = 'found', $as_of::timestamptz, known.last_seen) as last_seen,
   case
-    when change in ('gone', 'left out') then $as_of::timestamptz
+    when change in ('gone', 'deleted', 'left out') then $as_of::timestamptz
     when change = 'reopened' then null
     else known.resolved_at
   end as resolved_at,
@@ -167,12 +175,12 @@ select
     when verdict = 'unsure' then coalesce(known.unassessed_since, $as_of::timestamptz)
     when verdict = 'untouched' then known.unassessed_since
   end as unassessed_since,
-  if(change in ('gone', 'left out'), null, known.accepted_at) as accepted_at,
-  if(change in ('gone', 'left out'), null, known.accepted_until) as accepted_until,
-  if(change in ('gone', 'left out'), null, known.accepted_reason) as accepted_reason,
-  if(change in ('gone', 'left out'), null, known.accepted_owner) as accepted_owner,
-  if(change in ('gone', 'left out'), null, known.accepted_severity) as accepted_severity,
-  if(change in ('gone', 'left out'), null, known.accepted_weight) as accepted_weight,
+  if(change in ('gone', 'deleted', 'left out'), null, known.accepted_at) as accepted_at,
+  if(change in ('gone', 'deleted', 'left out'), null, known.accepted_until) as accepted_until,
+  if(change in ('gone', 'deleted', 'left out'), null, known.accepted_reason) as accepted_reason,
+  if(change in ('gone', 'deleted', 'left out'), null, known.accepted_owner) as accepted_owner,
+  if(change in ('gone', 'deleted', 'left out'), null, known.accepted_severity) as accepted_severity,
+  if(change in ('gone', 'deleted', 'left out'), null, known.accepted_weight) as accepted_weight,
   change,
 from changed
 where

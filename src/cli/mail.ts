@@ -14,6 +14,7 @@ import { resolveMailSettings, resolvePreviewSettings } from '../tell/mail/transp
 import { openPublished, withPublished, withWarehouse } from '../warehouse/session.ts';
 import { readConfig } from './options.ts';
 import { writeResult } from './output.ts';
+import { listPlaybooks } from './playbook-summaries.ts';
 
 export interface MailFlags {
   readonly to: readonly string[];
@@ -119,6 +120,7 @@ async function composeOptions(
     run: { runId: String(run.run_id), asOf: new Date(String(run.started_at)) },
     composedAt: context.clock.now(),
     isRequested: true,
+    playbooks: () => listPlaybooks(config),
     ...(to.length > 0 && { to }),
   };
 }

@@ -4,10 +4,11 @@ import { formatTimestamp } from '../core/clock.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, formatError, type TidemarkError } from '../core/errors.ts';
 import { findLeftOut } from '../extract/sources/index.ts';
-import { type PlaybookSummary, type ReportReadOptions, renderReports, toJsonText } from '../tell/reports/index.ts';
+import { type ReportReadOptions, renderReports, toJsonText } from '../tell/reports/index.ts';
 import { withPublished } from '../warehouse/session.ts';
 import { readMoment } from './moment.ts';
 import { readLocalConfig } from './options.ts';
+import { listPlaybooks } from './playbook-summaries.ts';
 
 export interface ReportFlags {
   readonly asOf?: string;
@@ -41,15 +42,6 @@ export async function report(context: Context, names: readonly string[], flags: 
 /** The folder of the reports of an earlier time, so that they do not replace the current ones. */
 function pastFolder(output: string, asOf: Date): string {
   return join(output, 'as-of', formatTimestamp(asOf).replaceAll(':', ''));
-}
-
-/** Loaded on demand, because the playbooks load the operations of every service. */
-async function listPlaybooks(config: Config): Promise<readonly PlaybookSummary[]> {
-  const [{ loadDefinitions }, { summarizePlaybooks }] = await Promise.all([
-    import('../run/plugins/index.ts'),
-    import('../act/registry.ts'),
-  ]);
-  return summarizePlaybooks((await loadDefinitions(config, {}, () => false)).playbooks);
 }
 
 /**

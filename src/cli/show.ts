@@ -4,6 +4,7 @@ import type { Context } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { writeFileAtomic } from '../core/fs.ts';
 import { stripControls } from '../core/log.ts';
+import { loadGuide } from '../tell/findings/guide.ts';
 import { toJsonText } from '../tell/reports/index.ts';
 import { createProductLinker } from '../tell/reports/links.ts';
 import { createRenderer, type Renderer } from '../tell/reports/renderer.ts';
@@ -22,6 +23,7 @@ import { readTemplate } from '../tell/reports/templates.ts';
 import { withPublished } from '../warehouse/session.ts';
 import { readMoment } from './moment.ts';
 import { readLocalConfig } from './options.ts';
+import { listPlaybooks } from './playbook-summaries.ts';
 
 export interface ShowFlags {
   readonly target?: string;
@@ -39,7 +41,8 @@ export async function show(context: Context, subject: string, flags: ShowFlags):
     const asOf = requested ?? (typeof latest?.latest === 'string' ? new Date(latest.latest) : context.clock.now());
     const options = { database, files, asOf };
     const { only, data } = await readSubject(options, subject, flags.target);
-    const view = toSubjectView(data, { linker: createProductLinker(config.targets), selection: only });
+    const guide = await loadGuide(files, await listPlaybooks(config), config.thresholds);
+    const view = toSubjectView(data, { linker: createProductLinker(config.targets), selection: only, guide });
     if (context.json) return context.stdout(toJsonText({ ...view, as_of: formatTimestamp(asOf), row: data.present }));
     const renderer = await createRenderer(files.roots);
     if (flags.html === undefined) return context.stdout(await renderText(view, options, renderer));

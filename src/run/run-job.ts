@@ -7,6 +7,7 @@ import {
 } from '../act/job.ts';
 import { assertAfterLedger } from '../act/ledger-file.ts';
 import { trySyncLedger } from '../act/ledger-table.ts';
+import { summarizePlaybooks } from '../act/registry.ts';
 import type { Config } from '../config/config.ts';
 import type { Job } from '../config/job.ts';
 import { suggestName } from '../config/suggest.ts';
@@ -166,7 +167,11 @@ async function updateWarehouse(
     ...(refusedLedger ? [`The ledger is refused: ${formatError(refusedLedger)}`] : []),
     ...planNotes(plans),
   ];
-  const digests = await composeStage(run, job, { notes, attachments: planAttachments(plans) });
+  const digests = await composeStage(run, job, {
+    notes,
+    attachments: planAttachments(plans),
+    playbooks: async () => summarizePlaybooks(definitions.playbooks),
+  });
   return { pulls, findings, plans, digests, refusedLedger };
 }
 

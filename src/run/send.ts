@@ -3,7 +3,7 @@ import type { Job } from '../config/job.ts';
 import type { WorkContext } from '../core/context.ts';
 import { formatError, TidemarkError } from '../core/errors.ts';
 import type { RunContext } from '../extract/run-context.ts';
-import { composeMessages } from '../tell/mail/compose.ts';
+import { type ComposeOptions, composeMessages } from '../tell/mail/compose.ts';
 import type { Attachment } from '../tell/mail/message.ts';
 import { listPending, type OutboxStore, writeOutbox } from '../tell/mail/outbox.ts';
 import { type Delivery, sendFromOutbox } from '../tell/mail/send.ts';
@@ -29,6 +29,7 @@ export function allDelivered({ deliveries, problem }: MailResult): boolean {
 interface Extras {
   readonly notes: readonly string[];
   readonly attachments: readonly Attachment[];
+  readonly playbooks: NonNullable<ComposeOptions['playbooks']>;
 }
 
 /** Composes a job's digests and writes them to the outbox. A failure is logged and does not stop the run. */

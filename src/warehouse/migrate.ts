@@ -6,6 +6,19 @@ import { quoteIdent, quoteLiteral, type SqlFiles } from './sql-files.ts';
 import { fillParams } from './sql-params.ts';
 import { type Column, columnList, historyTable, type Table } from './tables.ts';
 
+/** What pages, mails and queries ask for what changed, in the order in which one calls another. */
+const DEFINITIONS = ['previous_run_at', 'finding_states_at', 'workspace_assessments', 'workspace_changes'] as const;
+
+/** The definitions for the warehouse, or for one connection to a warehouse that an earlier version wrote. */
+export function renderDefinitions(files: SqlFiles, scope: '' | 'temp ' = ''): Promise<readonly string[]> {
+  return Promise.all(
+    DEFINITIONS.map((name) => {
+      const kind = `${scope}${name === 'workspace_assessments' ? 'view' : 'macro'}`;
+      return files.render(`warehouse/${name}`, { kind });
+    }),
+  );
+}
+
 /** Views and macros that belong to no single table, in the order of their dependencies. */
 const SHARED = [
   'history_reaches',
@@ -20,7 +33,7 @@ const SHARED = [
 const VIEWS = ['current_view', 'as_of_macro', 'previous_macro'] as const;
 /** Views and macros over the views of several tables. */
 const COMBINED = ['certificates_at', 'certificates'] as const;
-const TEMPLATES = [...SHARED, ...VIEWS, ...COMBINED, 'list_table', 'list_value', 'list_history'] as const;
+const TEMPLATES = [...SHARED, ...VIEWS, ...COMBINED, ...DEFINITIONS, 'list_table', 'list_value', 'list_history'] as const;
 
 /**
  * Brings a warehouse to the declared tables: creates tables and columns, and replaces views, macros and comments. Does nothing when the
@@ -44,6 +57,7 @@ export async function migrate(database: Database, files: SqlFiles, tables: Reado
     )),
     ...(await Promise.all(COMBINED.map((name) => files.read(`warehouse/${name}`)))),
     ...(await renderChangesViews(files, all)),
+    ...(await renderDefinitions(files)),
     ...(await render((table) => commentStatements(files, table))),
     await files.read('warehouse/schema_digest_clear'),
     fillParams(await files.read('warehouse/schema_digest_set'), { digest }),

@@ -116,7 +116,7 @@ describe('the agent-health report', () => {
     });
   });
 
-  it('shows the change of each status, and the trend of pools without a live agent', async () => {
+  it('shows the change of each status, and since when a pool has no live agent', async () => {
     const warehouse = await createReportWarehouse();
     const pullAgents = (at: string, status: string, other: string | null) =>
       warehouse.pull(at, {
@@ -126,20 +126,11 @@ describe('the agent-health report', () => {
     await pullAgents(FIRST, 'idle', 'busy');
     await pullAgents(SECOND, 'errored', 'busy');
     await pullAgents(THIRD, 'exited', null);
-    const { by_status, trend, summary, pools_down } = await warehouse.data('agent-health', THIRD, [
-      'by_status',
-      'trend',
-      'pools_down',
-    ]);
+    const { by_status, summary, pools_down } = await warehouse.data('agent-health', THIRD, ['by_status', 'pools_down']);
     expect(by_status).toMatchObject([
       { status: 'exited', agents: 1, agents_before: 0, change: 1 },
       { status: 'busy', agents: 0, agents_before: 1, change: -1 },
       { status: 'errored', agents: 0, agents_before: 1, change: -1 },
-    ]);
-    expect(trend).toEqual([
-      { as_of: THIRD, pools: 2, pools_without_live_agents: 2, agents: 1, live_agents: 0 },
-      { as_of: SECOND, pools: 2, pools_without_live_agents: 1, agents: 2, live_agents: 1 },
-      { as_of: FIRST, pools: 2, pools_without_live_agents: 0, agents: 2, live_agents: 2 },
     ]);
     expect(summary).toMatchObject({ pools_without_live_agents_before: 1, live_agents_before: 1 });
     expect(pools_down).toMatchObject([
@@ -148,17 +139,18 @@ describe('the agent-health report', () => {
     ]);
   });
 
-  it('does not count a deleted pool as down', async () => {
+  it('draws a pool with its agents, and names who waits for it', async () => {
     const warehouse = await createReportWarehouse();
     await warehouse.pull(FIRST, {
       agent_pools: [pool('one'), pool('two')],
-      agents: [agent('a', 'one', 'idle', FIRST)],
+      agents: [agent('a', 'one', 'idle', FIRST), agent('b', 'two', 'errored', FIRST)],
+      agent_pool_workspaces: [{ pool_id: 'two', workspace_id: 'ws-w', relation: 'attached' }],
+      workspaces: [{ external_id: 'ws-w', workspace_name: 'w' }],
     });
-    await warehouse.pull(SECOND, { agent_pools: [pool('one')], agents: [agent('a', 'one', 'idle', FIRST)] });
-    const { trend } = await warehouse.data('agent-health', SECOND, ['trend']);
-    expect(trend).toMatchObject([
-      { as_of: SECOND, pools: 1, pools_without_live_agents: 0 },
-      { as_of: FIRST, pools: 2, pools_without_live_agents: 1 },
+    const { pools } = await warehouse.data('agent-health', FIRST, ['pools']);
+    expect(pools).toMatchObject([
+      { pool_name: 'two', squares: [{ kind: 'bad', value: 1, text: 'b errored' }], who: '1 waits', names: ['w'] },
+      { pool_name: 'one', squares: [{ kind: 'good', value: 1, text: 'a idle' }], who: null },
     ]);
   });
 

@@ -81,18 +81,15 @@ describe('the check-failure report', () => {
         failing('born'),
       ],
     });
-    const { summary, newly_failing, resolved, no_longer_reported } = await warehouse.data('check-failure', SECOND, [
-      'newly_failing',
-      'resolved',
-      'no_longer_reported',
-    ]);
-    expect(summary).toMatchObject({ failing: 4, newly_failing: 3, resolved: 1, still_failing: 1, failing_before: 4 });
-    expect(names(newly_failing)).toEqual(['born', 'breaks', 'untold']);
-    expect(names(resolved)).toEqual(['heals']);
-    expect(no_longer_reported).toMatchObject([
-      { workspace_name: 'goes', is_now: 'deleted' },
-      { workspace_name: 'hides', is_now: 'not reported' },
-    ]);
+    const data = await warehouse.data('check-failure', SECOND, ['newly_failing', 'resolved', 'deleted', 'failing']);
+    expect(data.summary).toMatchObject({ failing: 5, newly_failing: 3, resolved: 1, deleted: 1, still_failing: 2 });
+    expect(data.summary.equation).toBe('5 failing = 4 before + 3 new + 0 returned − 1 resolved − 1 deleted');
+    expect(names(data.newly_failing)).toEqual(['born', 'breaks', 'untold']);
+    expect(names(data.resolved)).toEqual(['heals']);
+    expect(names(data.deleted)).toEqual(['goes']);
+    expect(data.failing).toContainEqual(
+      expect.objectContaining({ workspace_name: 'hides', checks: 'not reported now' }),
+    );
   });
 
   it('lists the longest failing first, and computes the trend from the changes', async () => {

@@ -21,7 +21,7 @@ describe('the drift report', () => {
     const warehouse = await createReportWarehouse();
     await warehouse.pull(FIRST, { workspaces: [drifting('a')] });
     const { summary, newly_drifted } = await warehouse.data('drift', FIRST, ['newly_drifted']);
-    expect(summary).toMatchObject({ newly_drifted: 0, resolved: 0, baseline: true, drifted_before: null });
+    expect(summary).toMatchObject({ newly_drifted: 0, resolved: 0, baseline: true, drifting_before: null });
     expect(newly_drifted).toEqual([]);
   });
 
@@ -34,25 +34,27 @@ describe('the drift report', () => {
       workspaces: [drifting('was-clean'), drifting('was-unknown'), drifting('was-drifting'), drifting('was-absent')],
     });
     const { summary, newly_drifted } = await warehouse.data('drift', SECOND, ['newly_drifted']);
-    expect(summary).toMatchObject({ drifted: 4, newly_drifted: 3, still_drifted: 1, resolved: 0, drifted_before: 1 });
+    expect(summary).toMatchObject({ drifted: 4, newly_drifted: 3, still_drifted: 1, resolved: 0, drifting_before: 1 });
     expect(names(newly_drifted)).toEqual(['was-absent', 'was-clean', 'was-unknown']);
     expect((newly_drifted as { was: string }[]).map(({ was }) => was)).toEqual(['absent', 'clean', 'not assessed']);
   });
 
-  it('counts as resolved only what is assessed and clean: neither unknown nor deleted workspaces', async () => {
+  it('counts as resolved only what is assessed and clean: what is unknown still drifts, and what is deleted has its own number', async () => {
     const warehouse = await createReportWarehouse();
     await warehouse.pull(FIRST, { workspaces: [drifting('healed'), drifting('blurred'), drifting('deleted')] });
     await warehouse.pull(SECOND, { workspaces: [workspace('healed'), unknown('blurred')] });
-    const { summary, resolved, no_longer_reported } = await warehouse.data('drift', SECOND, [
-      'resolved',
-      'no_longer_reported',
-    ]);
-    expect(summary).toMatchObject({ resolved: 1, no_longer_reported: 2 });
-    expect(names(resolved)).toEqual(['healed']);
-    expect(no_longer_reported).toMatchObject([
-      { workspace_name: 'deleted', is_now: 'deleted' },
-      { workspace_name: 'blurred', is_now: 'not assessed' },
-    ]);
+    const data = await warehouse.data('drift', SECOND, ['resolved', 'deleted', 'drifting']);
+    expect(data.summary).toMatchObject({
+      drifting: 1,
+      drifting_not_assessed: 1,
+      drifted: 0,
+      resolved: 1,
+      deleted: 1,
+      equation: '1 drifting = 3 before + 0 new + 0 returned − 1 resolved − 1 deleted',
+    });
+    expect(names(data.resolved)).toEqual(['healed']);
+    expect(names(data.deleted)).toEqual(['deleted']);
+    expect(data.drifting).toMatchObject([{ workspace_name: 'blurred', since: FIRST, note: 'not assessed now' }]);
   });
 
   it('compares with the previous complete pull, not with a failed one', async () => {
@@ -100,7 +102,7 @@ describe('the drift report', () => {
       workspaces: 3,
       drifted: 3,
       newly_drifted: 1,
-      drifted_before: null,
+      drifting_before: null,
       baseline: false,
     });
     expect(newly_drifted).toMatchObject([{ target: 'east' }]);
@@ -160,38 +162,39 @@ describe('the drift report', () => {
     await warehouse.pull(THIRD, { workspaces: 'failed' });
     await warehouse.pull(FOURTH, { workspaces: [workspace('a'), workspace('c')] });
     const { trend } = await warehouse.data('drift', FOURTH, ['trend']);
-    expect(trend).toEqual([
+    expect(trend).toMatchObject([
       {
         as_of: FOURTH,
         workspaces: 2,
+        drifting: 0,
         drifted: 0,
         not_assessed: 0,
-        resources_drifted: 0,
         newly_drifted: 0,
         resolved: 0,
+        deleted: 1,
       },
       {
         as_of: SECOND,
         workspaces: 3,
-        drifted: 1,
+        drifting: 1,
         not_assessed: 1,
         resources_drifted: 5,
         newly_drifted: 1,
         resolved: 1,
       },
-      { as_of: FIRST, workspaces: 3, drifted: 1, not_assessed: 1, resources_drifted: 2, newly_drifted: 0, resolved: 0 },
+      { as_of: FIRST, workspaces: 3, drifting: 1, not_assessed: 1, resources_drifted: 2, newly_drifted: 0, still: 1 },
     ]);
   });
 
-  it('counts a workspace that was absent as new when it drifts again, and not as resolved', async () => {
+  it('counts a workspace that was absent as returned when it drifts again, and not as resolved', async () => {
     const warehouse = await createReportWarehouse();
     await warehouse.pull(FIRST, { workspaces: [drifting('a'), drifting('b')] });
     await warehouse.pull(SECOND, { workspaces: [] });
     await warehouse.pull(THIRD, { workspaces: [workspace('a'), drifting('b')] });
     const { trend } = await warehouse.data('drift', THIRD, ['trend']);
     expect(trend).toMatchObject([
-      { as_of: THIRD, drifted: 1, newly_drifted: 1, resolved: 0 },
-      { as_of: SECOND, workspaces: 0, drifted: 0, newly_drifted: 0, resolved: 0 },
+      { as_of: THIRD, drifting: 1, newly_drifted: 0, returned: 1, resolved: 0 },
+      { as_of: SECOND, workspaces: 0, drifting: 0, newly_drifted: 0, resolved: 0, deleted: 2 },
       { as_of: FIRST, drifted: 2 },
     ]);
   });
@@ -210,13 +213,17 @@ describe('the drift report', () => {
       {
         project_name: 'one',
         workspaces: 2,
-        drifted: 1,
+        drifting: 1,
         clean: 0,
         not_assessed: 1,
         resources_drifted: 4,
-        drifted_percent: 100,
+        drifting_of: '1 of 2',
+        states: [
+          { kind: 'bad', value: 1, text: '1 drifting' },
+          { kind: 'soft', value: 1, text: '1 not assessed now' },
+        ],
       },
-      { project_name: null, workspaces: 1, drifted: 0, clean: 1, not_assessed: 0, drifted_percent: 0 },
+      { project_name: null, workspaces: 1, drifting: 0, clean: 1, not_assessed: 0 },
     ]);
   });
 });

@@ -87,7 +87,7 @@ describe('the keys report', () => {
     expect(pick(data.roles)).toEqual(['root', 'app', 'odd']);
   });
 
-  it('has a trend of overdue keys: one becomes overdue between pulls and is rotated', async () => {
+  it('counts the keys that were overdue before: one becomes overdue between pulls and is rotated', async () => {
     const warehouse = await createReportWarehouse();
     const made = '2026-08-03T12:00:00Z';
     await warehouse.pull(FIRST, {
@@ -102,8 +102,17 @@ describe('the keys report', () => {
       keys: [key('a', { latest_version: 2 }), key('b')],
       key_versions: [version('a', 1, made), version('a', 2, SECOND), version('b', 1, made)],
     });
-    const { trend, summary } = await warehouse.data('keys', '2026-11-03T02:15:00Z', ['trend']);
-    expect((trend as { overdue: number }[]).map(({ overdue }) => overdue)).toEqual([1, 2, 0]);
+    const { keys: rows, summary } = await warehouse.data('keys', '2026-11-03T02:15:00Z', ['keys']);
+    expect(rows).toMatchObject([
+      {
+        name: 'b',
+        age: [
+          { kind: 'bad', text: '91 days' },
+          { kind: 'limit', value: 90 },
+        ],
+      },
+      { name: 'a', age: [{ kind: 'good' }, { kind: 'limit' }] },
+    ]);
     expect(summary).toMatchObject({ overdue: 1, overdue_before: 2 });
   });
 });

@@ -40,8 +40,8 @@ async function fourNights(): Promise<ReportWarehouse> {
 
 describe('the numbers of a report', () => {
   it.each([
-    ['drift', 'drifted', 'drifted'],
-    ['check-failure', 'failing', 'checks_failed > 0'],
+    ['drift', 'drifting', 'is_drifting'],
+    ['check-failure', 'failing', 'is_failing'],
   ] as const)(
     'of %s add up in every night, also after a failed pull and with a new target',
     async (report, field, condition) => {
@@ -51,7 +51,7 @@ describe('the numbers of a report', () => {
         const { summary } = await warehouse.data(report, at, []);
         const { number, sum } = readEquation(summary.equation);
         const [plain] = await warehouse.database.rows(
-          `select count(*) as number from workspaces_at($at) where ${condition}`,
+          `select count(*) as number from workspace_changes($at, null) where present and ${condition}`,
           { at },
         );
         expect(sum, String(summary.equation)).toBe(number);
@@ -60,10 +60,10 @@ describe('the numbers of a report', () => {
         found.push(String(summary.equation).replace(/^\d+ \w+ = /u, ''));
       }
       expect(found).toEqual([
-        '3 before + 2 new − 1 resolved − 1 no longer reported',
-        '3 before + 2 new − 1 resolved − 1 no longer reported', // the failed pull changes nothing
-        '3 before + 3 new − 1 resolved − 1 no longer reported',
-        '3 before + 1 in targets pulled for the first time + 3 new − 1 resolved − 1 no longer reported',
+        '3 before + 2 new + 0 returned − 1 resolved − 0 deleted',
+        '3 before + 2 new + 0 returned − 1 resolved − 0 deleted', // the failed pull changes nothing
+        '4 before + 1 new + 1 returned − 1 resolved − 1 deleted',
+        '4 before + 1 in targets pulled for the first time + 1 new + 1 returned − 1 resolved − 1 deleted',
       ]);
       expect((await warehouse.data(report, night(1), [])).summary.equation).toBeNull();
     },
@@ -99,9 +99,9 @@ describe('the numbers of a report', () => {
     }
     expect(equations).toEqual([
       null,
-      '2 open = 4 before + 1 new − 2 resolved − 1 accepted',
-      '2 open = 2 before + 0 new − 0 resolved',
-      '5 open = 2 before + 1 assessed for the first time + 0 new + 2 returned − 0 resolved',
+      '2 open = 4 before + 1 new + 0 returned − 2 resolved − 0 deleted − 1 accepted',
+      '2 open = 2 before + 0 new + 0 returned − 0 resolved − 0 deleted',
+      '5 open = 2 before + 1 assessed for the first time + 0 new + 1 returned + 1 no longer accepted − 0 resolved − 0 deleted',
     ]);
   });
 });
@@ -156,11 +156,11 @@ describe('the state of a report', () => {
 });
 
 describe('the lead of a report', () => {
-  it('names what got worse, who is affected and what to do', async () => {
+  it('names what is wrong, what changed, who it is, and the next step', async () => {
     const warehouse = await createReportWarehouse();
     await warehouse.pull(night(1), { workspaces: [workspace('old')] });
     await warehouse.pull(night(2), {
-      workspaces: [workspace('old'), workspace('a'), workspace('b', { project_name: 'web' })],
+      workspaces: [workspace('old'), workspace('a'), workspace('b', { project_name: 'web' }), workspace('fine')],
     });
     const open = (day: number, severity: string): FindingEvent => ({
       at: night(day),
@@ -173,17 +173,28 @@ describe('the lead of a report', () => {
     await add('old', open(1, 'warning'), { ...open(2, 'critical'), reason: 'severity changed' });
     await add('a', open(2, 'warning'));
     await add('b', open(2, 'warning'));
-    const data = await warehouse.data('drift', night(2), ['got_worse', 'affected', 'next_steps', 'findings_trend']);
-    expect(data.got_worse).toMatchObject([
-      { severity: 'critical', title: 'Title of old', change: 'was warning', subjects: ['old'] },
-      { severity: 'warning', title: '2 × drifted workspace', change: 'new', subjects: ['a', 'b'] },
+    const { open_findings } = await warehouse.data('drift', night(2), ['open_findings']);
+    const step = {
+      command: 'tidemark findings --rule drifted-workspace',
+      repair: expect.stringContaining('start a run'),
+    };
+    expect(open_findings).toMatchObject([
+      { severity: 'critical', title: 'Title of old', subject_id: 'old', changes: null, ...step },
+      {
+        severity: 'warning',
+        title: '2 workspaces drift',
+        changes: '2 new',
+        who: [
+          { subject: 'a', change: 'new' },
+          { subject: 'b', change: 'new' },
+        ],
+        ...step,
+      },
     ]);
+    const data = await warehouse.data('overview', night(2), ['affected', 'findings_trend']);
     expect(data.affected).toMatchObject([
-      { name: 'core', kind: 'project', workspaces: 2, critical: 1, warning: 1 },
-      { name: 'web', kind: 'project', workspaces: 1, critical: 0, warning: 1 },
-    ]);
-    expect(data.next_steps).toMatchObject([
-      { severity: 'critical', command: 'tidemark playbook plan pin-drift-view', findings: 3 },
+      { name: 'core', kind: 'project', workspaces: '2 of 3', findings: '1 critical, 1 warning' },
+      { name: 'web', kind: 'project', workspaces: '1 of 1', findings: '1 warning' },
     ]);
     expect(data.findings_trend).toMatchObject([
       { as_of: night(2), critical: 1, warning: 2 },
@@ -191,19 +202,28 @@ describe('the lead of a report', () => {
     ]);
   });
 
-  it('says how many lines it leaves out', async () => {
+  it('shows a few names of a group at once, and the others when it is opened', async () => {
     const warehouse = await createReportWarehouse();
     const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
-    await warehouse.pull(night(1), {
-      workspaces: names.map((name) => workspace(name, { project_name: `of ${name}` })),
-    });
+    await warehouse.pull(night(1), { workspaces: names.map((name) => workspace(name)) });
     for (const name of names) {
       await recordFinding(warehouse, name, 'drifted-workspace', [{ at: night(1), state: 'new', reason: 'found' }]);
     }
     const options = warehouse.options(night(1), { names: ['drift'] });
     await renderReports(options);
     const html = await readFile(join(options.out, 'drift.html'), 'utf8');
-    expect(html.match(/<bdi>project of [a-g]<\/bdi>/gu)).toHaveLength(5);
-    expect(html).toContain('<a href="#affected">and 2 more</a>');
+    const [, lead = ''] = /<section id="open_findings"([\s\S]*?)<\/section>/u.exec(html) ?? [];
+    expect(lead.match(/<bdi>[a-g]<\/bdi>/gu)).toHaveLength(7);
+    expect(lead).toContain('<summary>and 3 more');
+  });
+
+  it('names the numbers of the configuration, never the names of its settings', async () => {
+    const warehouse = await createReportWarehouse();
+    await recordFinding(warehouse, 'k', 'key-rotation-overdue', [{ at: night(1), state: 'open', reason: 'found' }]);
+    const [row] = (await warehouse.data('overview', night(1), ['open_findings'])).open_findings as object[];
+    expect(row).toMatchObject({
+      command: 'tidemark playbook plan rotate-old-keys',
+      about: 'rotate keys whose newest version is older than 90 days',
+    });
   });
 });

@@ -34,7 +34,7 @@ async function view(type: string, id: string, at: number, limit = 1000): Promise
   const selection = await selectSubjects(options, { limit });
   const linker = createProductLinker(createTargets([PLATFORM]));
   for await (const data of readSubjects(options, selection.pages)) {
-    if (data.page.type === type && data.page.id === id) return toSubjectView(data, { linker, selection });
+    if (data.page.type === type && data.page.id === id) return toSubjectView(data, { linker, selection, guide: [] });
   }
   throw new Error(`no page of ${type} ${id}`);
 }

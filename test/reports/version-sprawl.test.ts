@@ -118,16 +118,12 @@ describe('the version-sprawl report', () => {
       tf_versions: [tool('1.9.0'), tool('1.10.0')],
       workspaces: [on('a', '1.9.0'), on('b', '1.10.0')],
     });
-    const data = await warehouse.data('version-sprawl', SECOND, ['version_trend', 'trend', 'behind']);
+    const data = await warehouse.data('version-sprawl', SECOND, ['version_trend', 'behind']);
     expect(data.version_trend).toEqual([
-      { as_of: SECOND, version: '1.9.0', workspaces: 1 },
-      { as_of: SECOND, version: '1.10.0', workspaces: 1 },
-      { as_of: FIRST, version: '1.9.0', workspaces: 2 },
-      { as_of: FIRST, version: '1.10.0', workspaces: 0 },
-    ]);
-    expect(data.trend).toMatchObject([
-      { as_of: SECOND, tool_versions: 2 },
-      { as_of: FIRST, tool_versions: 1 },
+      { as_of: SECOND, version: '1.9.0', workspaces: 1, share_percent: 50 },
+      { as_of: SECOND, version: '1.10.0', workspaces: 1, share_percent: 50 },
+      { as_of: FIRST, version: '1.9.0', workspaces: 2, share_percent: 100 },
+      { as_of: FIRST, version: '1.10.0', workspaces: 0, share_percent: 0 },
     ]);
     expect(data.behind).toMatchObject([{ workspace_name: 'a', since: FIRST }]);
     expect(data.summary).toMatchObject({

@@ -7,9 +7,11 @@
 -- sources: workspaces
 -- grain: one row; none where no workspace is known
 select
-  count(*) filter (where drifted) as value,
-  if(bool_or(comparable), count(*) filter (where was_drifted), null) as before,
-  if(bool_or(comparable), count(*) filter (where comparable and drifted and was_drifted is distinct from true), null) as added,
-  if(bool_or(comparable), count(*) filter (where present and was_drifted and not drifted), null) as resolved,
+  count(*) filter (where is_drifting) as value,
+  if(bool_or(comparable), count(*) filter (where was_drifting), null) as before,
+  if(bool_or(comparable), count(*) filter (where drift_change = 'new'), null) as added,
+  if(bool_or(comparable), count(*) filter (where drift_change = 'returned'), null) as returned,
+  if(bool_or(comparable), count(*) filter (where drift_change = 'resolved'), null) as resolved,
+  if(bool_or(comparable), count(*) filter (where drift_change = 'deleted'), null) as deleted,
 from mail_workspaces
 having count(*) > 0;

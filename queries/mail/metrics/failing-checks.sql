@@ -7,13 +7,11 @@
 -- sources: workspaces
 -- grain: one row; none where no workspace is known
 select
-  count(*) filter (where checks_failed > 0) as value,
-  if(bool_or(comparable), count(*) filter (where failed_before > 0), null) as before,
-  if(
-    bool_or(comparable),
-    count(*) filter (where comparable and checks_failed > 0 and (failed_before > 0) is distinct from true),
-    null
-  ) as added,
-  if(bool_or(comparable), count(*) filter (where failed_before > 0 and checks_failed = 0), null) as resolved,
+  count(*) filter (where is_failing) as value,
+  if(bool_or(comparable), count(*) filter (where was_failing), null) as before,
+  if(bool_or(comparable), count(*) filter (where failing_change = 'new'), null) as added,
+  if(bool_or(comparable), count(*) filter (where failing_change = 'returned'), null) as returned,
+  if(bool_or(comparable), count(*) filter (where failing_change = 'resolved'), null) as resolved,
+  if(bool_or(comparable), count(*) filter (where failing_change = 'deleted'), null) as deleted,
 from mail_workspaces
 having count(*) > 0;

@@ -1,17 +1,26 @@
 -- grain: one row per pool
 -- title: Pools
--- labels: pool_name=Pool; live=Live; attached=Attached workspaces; allowed=Allowed workspaces; agents_listed=Agents according to the service; last_ping_at=Last ping; organization_scoped=For the whole organization
+-- about: A square is an agent. A workspace that is attached to a pool without a live agent waits: its runs cannot start.
+-- empty: No pool is known.
+-- labels: pool_name=Pool; squares=Agents; who=Workspaces; last_ping_at=Last ping; organization_scoped=For the whole organization
+-- strips: squares=squares
+-- legend: good=live: idle or busy; warn=live, but silent; bad=not live
+-- details: who=names
 -- subjects: pool_name=agent pool:pool_id
--- hidden: pool_id
+-- hidden: pool_id, names, agents, live, silent, attached, allowed, agents_listed
 with
   links as (
     select
-      target,
+      links.target,
       pool_id,
       count(*) filter (relation = 'attached') as attached,
       count(*) filter (relation = 'allowed') as allowed,
-    from agent_pool_workspaces_at($as_of)
-    group by target, pool_id
+      list(coalesce(workspaces.workspace_name, links.workspace_id) order by workspace_name, links.workspace_id)
+        filter (relation = 'attached') as names,
+    from agent_pool_workspaces_at($as_of) as links
+    left join workspaces_at($as_of) as workspaces
+      on workspaces.target = links.target and workspaces.external_id = links.workspace_id
+    group by links.target, pool_id
   ),
   members as (
     select
@@ -23,12 +32,31 @@ with
         last_ping_at is null or last_ping_at < $as_of::timestamptz - to_seconds($agent_silent_minutes::double * 60)
       ) as silent,
       max(last_ping_at) as last_ping_at,
+      list(
+        {
+          'kind': case
+            when status not in ('idle', 'busy') or status is null then 'bad'
+            when last_ping_at is null or last_ping_at < $as_of::timestamptz - to_seconds($agent_silent_minutes::double * 60) then 'warn'
+            else 'good'
+          end,
+          'value': 1,
+          'text': concat_ws(' ', coalesce(name, agent_id), coalesce(status, 'unknown')),
+        }
+        order by status in ('idle', 'busy') desc, name, agent_id
+      ) as squares,
     from agents_at($as_of)
     group by target, pool_id
   )
 select
   pools.target,
   pools.name as pool_name,
+  coalesce(members.squares, []) as squares,
+  case
+    when coalesce(links.attached, 0) = 0 then null
+    when coalesce(members.live, 0) = 0 then format('{} {}', links.attached, if(links.attached = 1, 'waits', 'wait'))
+    else format('{} attached', links.attached)
+  end as who,
+  links.names,
   coalesce(members.agents, 0) as agents,
   coalesce(members.live, 0) as live,
   coalesce(members.silent, 0) as silent,
@@ -41,4 +69,4 @@ select
 from agent_pools_at($as_of) as pools
 left join members using (target, pool_id)
 left join links using (target, pool_id)
-order by live, attached desc, pool_name, pools.target, pools.pool_id;
+order by (live = 0 and attached > 0) desc, live, attached desc, pool_name, pools.target, pools.pool_id;

@@ -102,10 +102,17 @@ with
 select
   *,
   format(
-    '{} of {} pools have no live agent; {} of {} agents silent',
+    '{} of {} pools {} no live agent{}; {} of {} agents {} silent',
     coalesce(pools_without_live_agents::varchar, '?'),
     pools,
+    if(pools_without_live_agents = 1, 'has', 'have'),
+    case coalesce(stranded_workspaces, 0)
+      when 0 then ''
+      when 1 then ', and 1 workspace waits'
+      else format(', and {} workspaces wait', stranded_workspaces)
+    end,
     silent_agents,
-    agents
+    agents,
+    if(silent_agents = 1, 'is', 'are')
   ) as headline,
 from counted;

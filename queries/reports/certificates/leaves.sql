@@ -2,8 +2,11 @@
 -- title: Leaf certificates
 -- sources: leaf_certificates
 -- empty: No leaf certificate is known.
--- labels: service=Service; valid_after=From; valid_before=Until; left_hours=Left (hours); lifetime_hours=Lifetime (hours); service_uri=URI; serial_number=Serial number
+-- labels: service=Service; valid_after=From; valid_before=Until; time_left=Time left; lifetime_hours=Lifetime (hours); service_uri=URI; serial_number=Serial number
+-- strips: time_left=bar
+-- legend: bad=expired or expiring; good=valid
 -- subjects: service=leaf certificate
+-- hidden: left_hours
 with
   timed as (
     select
@@ -28,6 +31,17 @@ select
   valid_before,
   round(epoch(valid_before - $as_of::timestamptz) / 3600, 1) as left_hours,
   round(epoch(valid_before - valid_after) / 3600, 1) as lifetime_hours,
+  if(
+    valid_before is null,
+    [],
+    [
+      {
+        'kind': if(state = 'valid', 'good', 'bad'),
+        'value': greatest(left_hours, 0),
+        'text': if(left_hours < 0, format('expired {} hours ago', -left_hours), format('{} hours left', left_hours)),
+      },
+    ]
+  ) as time_left,
   service_uri,
   serial_number,
 from timed

@@ -3,8 +3,11 @@
 -- sources: ca_roots
 -- about: The expiry of an inactive root is no alarm: it signs nothing, and a leaf certificate that it signed does not outlive it.
 -- empty: No root is known.
--- labels: root_name=Root; not_before=From; not_after=Until; left_days=Left (days); private_key_type=Key; private_key_bits=Bits; serial_number=Serial number
+-- labels: root_name=Root; not_before=From; not_after=Until; time_left=Time left; private_key_type=Key; private_key_bits=Bits; serial_number=Serial number
+-- strips: time_left=bar
+-- legend: bad=expired or expiring; good=valid; soft=inactive; limit=the notice
 -- subjects: root_name=CA root:root_id
+-- hidden: left_days, active, root_id
 select
   target,
   coalesce(name, root_id) as root_name,
@@ -19,6 +22,18 @@ select
   not_before,
   not_after,
   date_diff('hour', $as_of::timestamptz, not_after) // 24 as left_days,
+  if(
+    not_after is null,
+    [],
+    [
+      {
+        'kind': case state when 'valid' then 'good' when 'inactive' then 'soft' else 'bad' end,
+        'value': greatest(left_days, 0),
+        'text': if(left_days < 0, format('expired {} days ago', -left_days), format('{} {} left', left_days, if(left_days = 1, 'day', 'days'))),
+      },
+      {'kind': 'limit', 'value': $certificate_days::double, 'text': format('notice {} days before', $certificate_days)},
+    ]
+  ) as time_left,
   private_key_type,
   private_key_bits,
   serial_number::varchar as serial_number,

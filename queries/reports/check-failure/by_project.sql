@@ -1,26 +1,58 @@
 -- grain: one row per project
 -- title: By project
--- labels: project_name=Project; failing_percent=Failing of those with checks
+-- labels: project_name=Project; states=Workspaces; failing_of=Failing; checks_failed=Failed checks
+-- strips: states=bar
+-- legend: bad=failing; warn=errored or not assessed; good=passing; soft=without checks
+-- links: failing_of=failing
 -- subjects: project_name=project:project_external_id
--- links: failing=failing; errored=errored; not_assessed=unknown; without_checks=without_checks
--- hidden: project_external_id
+-- hidden: project_external_id, workspaces, failing, errored, not_assessed, without_checks
+with
+  judged as (
+    select
+      now.*,
+      changes.is_failing,
+      case
+        when changes.is_failing then 'failing'
+        when now.checks_errored > 0 then 'errored'
+        when now.checks_unknown > 0 or now.checks_failed is null then 'unknown'
+        when now.checks_passed > 0 then 'passing'
+        else 'none'
+      end as judgement,
+    from workspaces_at($as_of) as now
+    join workspace_changes($as_of, null) as changes using (target, external_id)
+  )
 select
   target,
   project_name,
   count(*) as workspaces,
-  count(*) filter (checks_failed > 0) as failing,
+  count(*) filter (judgement = 'failing') as failing,
   count(*) filter (checks_errored > 0) as errored,
   count(*) filter (checks_unknown > 0) as not_assessed,
-  count(*) filter (
-    checks_failed = 0 and checks_errored = 0 and checks_unknown = 0 and checks_passed = 0
-  ) as without_checks,
+  count(*) filter (judgement = 'none') as without_checks,
+  list_filter(
+    [
+      {'kind': 'bad', 'value': failing, 'text': failing || ' failing'},
+      {
+        'kind': 'warn',
+        'value': count(*) filter (judgement in ('errored', 'unknown')),
+        'text': concat_ws(
+          ', ',
+          nullif(count(*) filter (judgement = 'errored') || ' errored', '0 errored'),
+          nullif(count(*) filter (judgement = 'unknown') || ' not assessed', '0 not assessed')
+        )
+      },
+      {
+        'kind': 'good',
+        'value': count(*) filter (judgement = 'passing'),
+        'text': count(*) filter (judgement = 'passing') || ' passing'
+      },
+      {'kind': 'soft', 'value': without_checks, 'text': without_checks || ' without checks'}
+    ],
+    lambda part: part.value > 0
+  ) as states,
+  format('{} of {}', failing, workspaces) as failing_of,
   coalesce(sum(checks_failed), 0) as checks_failed,
-  round(
-    100.0 * count(*) filter (checks_failed > 0)
-    / nullif(count(*) filter (checks_failed + checks_errored + checks_unknown + checks_passed > 0), 0),
-    1
-  ) as failing_percent,
   project_external_id,
-from workspaces_at($as_of)
+from judged
 group by target, project_external_id, project_name
 order by failing desc, checks_failed desc, project_name, target, project_external_id;

@@ -1,33 +1,21 @@
--- grain: one row per workspace that failed at the previous complete pull and has no failed check now
+-- grain: one row per workspace that was resolved since the previous complete pull
 -- title: Resolved
--- about: Failing at the previous complete pull, no failed check now.
+-- about: Failing when last reported before, no failed check now.
 -- empty: No failure was resolved.
 -- labels: workspace_name=Workspace; project_name=Project; failed_since=Failed since; lasted_days=Lasted (days); checks_that_failed=Checks that failed
 -- subjects: workspace_name=workspace:external_id; project_name=project
 -- hidden: external_id
 with
   state as (select target, as_of from source_state_at($as_of) where source = 'workspaces'),
-  selected as (
-    select now.target, now.external_id
-    from workspaces_at($as_of) as now
-    join workspaces_before($as_of) as before using (target, external_id)
-    where before.checks_failed > 0 and now.checks_failed = 0
-  ),
   assessed as (
-    select
-      target,
-      external_id,
-      checks_failed > 0 as failing,
-      valid_from,
-      lag(checks_failed > 0) over (partition by target, external_id order by valid_from) as previous,
-    from workspaces_history
-    semi join selected using (target, external_id)
-    where checks_failed is not null and valid_from <= $as_of::timestamptz
+    select *, lag(is_failing) over (partition by target, external_id order by valid_from) as previous
+    from workspace_assessments
+    where valid_from <= $as_of::timestamptz
   ),
   episodes as (
-    select target, external_id, max(valid_from) as since
+    select target, external_id, max(valid_from) as since, count(*) - 1 as times_before
     from assessed
-    where failing and previous is distinct from true
+    where is_failing and (began or previous is not true)
     group by target, external_id
   )
 select
@@ -39,9 +27,9 @@ select
   date_diff('hour', episodes.since, state.as_of) // 24 as lasted_days,
   now.external_id,
 from workspaces_at($as_of) as now
-join workspaces_before($as_of) as before
-  on before.target = now.target and before.external_id = now.external_id
-join state on state.target = now.target
-left join episodes on episodes.target = now.target and episodes.external_id = now.external_id
-where before.checks_failed > 0 and now.checks_failed = 0
+join workspace_changes($as_of, null) as changes using (target, external_id)
+join state using (target)
+left join workspaces_before($as_of) as before using (target, external_id)
+left join episodes using (target, external_id)
+where changes.failing_change = 'resolved'
 order by lasted_days desc, now.workspace_name, now.target, now.external_id;

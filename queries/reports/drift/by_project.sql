@@ -1,19 +1,34 @@
 -- grain: one row per project
 -- title: By project
--- labels: project_name=Project; resources_drifted=Resources drifted; drifted_percent=Drifting of those assessed
+-- labels: project_name=Project; states=Workspaces; drifting_of=Drifting; resources_drifted=Resources drifted
+-- strips: states=bar
+-- legend: bad=drifting; soft=not assessed now; good=clean
+-- links: drifting_of=drifting
 -- subjects: project_name=project:project_external_id
--- links: drifted=drifting; not_assessed=not_assessed
--- hidden: project_external_id
+-- hidden: project_external_id, workspaces, drifting, clean, not_assessed
 select
-  target,
-  project_name,
+  now.target,
+  now.project_name,
   count(*) as workspaces,
-  count(*) filter (drifted) as drifted,
-  count(*) filter (not drifted) as clean,
-  count(*) filter (drifted is null) as not_assessed,
-  coalesce(sum(resources_drifted), 0) as resources_drifted,
-  round(100.0 * count(*) filter (drifted) / nullif(count(drifted), 0), 1) as drifted_percent,
-  project_external_id,
-from workspaces_at($as_of)
-group by target, project_external_id, project_name
-order by drifted desc, resources_drifted desc, project_name, target, project_external_id;
+  count(*) filter (changes.is_drifting) as drifting,
+  count(*) filter (not now.drifted) as clean,
+  count(*) filter (now.drifted is null) as not_assessed,
+  list_filter(
+    [
+      {'kind': 'bad', 'value': drifting, 'text': drifting || ' drifting'},
+      {
+        'kind': 'soft',
+        'value': workspaces - drifting - clean,
+        'text': workspaces - drifting - clean || ' not assessed now'
+      },
+      {'kind': 'good', 'value': clean, 'text': clean || ' clean'}
+    ],
+    lambda part: part.value > 0
+  ) as states,
+  format('{} of {}', drifting, workspaces) as drifting_of,
+  coalesce(sum(now.resources_drifted), 0) as resources_drifted,
+  now.project_external_id,
+from workspaces_at($as_of) as now
+join workspace_changes($as_of, null) as changes using (target, external_id)
+group by now.target, now.project_external_id, now.project_name
+order by drifting desc, resources_drifted desc, now.project_name, now.target, now.project_external_id;

@@ -1,27 +1,20 @@
 -- grain: one row per workspace that drifts
 -- title: Drifting
--- about: "Since" is the pull that first reported the drift. A run without an assessment does not reset "Since". "Times before" counts earlier drifts that were resolved.
+-- about: "Since" is the pull that first reported the drift. A run without an assessment does not reset it. "Times before" counts earlier drifts that were resolved.
 -- empty: No workspace drifts.
--- labels: workspace_name=Workspace; project_name=Project; since=Since; current_run_status=Last run
--- subjects: workspace_name=workspace:external_id; project_name=project
--- hidden: external_id
+-- labels: workspace_name=Workspace; project_name=Project; since=Since; current_run_status=Last run; resources_drifted=Resources
+-- subjects: workspace_name=workspace:external_id; project_name=project:project_external_id
+-- hidden: external_id, project_external_id, days
 with
-  selected as (select target, external_id from workspaces_at($as_of) where drifted),
   assessed as (
-    select
-      target,
-      external_id,
-      drifted,
-      valid_from,
-      lag(drifted) over (partition by target, external_id order by valid_from) as previous,
-    from workspaces_history
-    semi join selected using (target, external_id)
-    where drifted is not null and valid_from <= $as_of::timestamptz
+    select *, lag(is_drifting) over (partition by target, external_id order by valid_from) as previous
+    from workspace_assessments
+    where valid_from <= $as_of::timestamptz
   ),
   episodes as (
     select target, external_id, max(valid_from) as since, count(*) - 1 as times_before
     from assessed
-    where drifted and previous is distinct from true
+    where is_drifting and (began or previous is not true)
     group by target, external_id
   )
 select
@@ -34,11 +27,14 @@ select
   episodes.times_before,
   now.current_run_status,
   case
+    when now.drifted is null then 'not assessed now'
     when now.current_run_status in ('errored', 'discarded', 'canceled', 'force_canceled', 'policy_soft_failed')
       then 'last run ' || now.current_run_status || ': the assessment may be outdated'
   end as note,
   now.external_id,
+  now.project_external_id,
 from workspaces_at($as_of) as now
-left join episodes on episodes.target = now.target and episodes.external_id = now.external_id
-where now.drifted
+join workspace_changes($as_of, null) as changes using (target, external_id)
+left join episodes using (target, external_id)
+where changes.is_drifting
 order by episodes.since, now.resources_drifted desc nulls last, now.workspace_name, now.target, now.external_id;

@@ -1,33 +1,21 @@
--- grain: one row per workspace that drifted at the previous complete pull and is clean now
+-- grain: one row per workspace that was resolved since the previous complete pull
 -- title: Resolved
--- about: Drifting at the previous complete pull, clean now.
+-- about: Drifting when last assessed before, assessed and clean now.
 -- empty: No drift was resolved.
 -- labels: workspace_name=Workspace; project_name=Project; drifted_since=Drifted since; lasted_days=Lasted (days); resources_drifted=Resources that drifted
 -- subjects: workspace_name=workspace:external_id; project_name=project
 -- hidden: external_id
 with
   state as (select target, as_of from source_state_at($as_of) where source = 'workspaces'),
-  selected as (
-    select now.target, now.external_id
-    from workspaces_at($as_of) as now
-    join workspaces_before($as_of) as before using (target, external_id)
-    where before.drifted and not now.drifted
-  ),
   assessed as (
-    select
-      target,
-      external_id,
-      drifted,
-      valid_from,
-      lag(drifted) over (partition by target, external_id order by valid_from) as previous,
-    from workspaces_history
-    semi join selected using (target, external_id)
-    where drifted is not null and valid_from <= $as_of::timestamptz
+    select *, lag(is_drifting) over (partition by target, external_id order by valid_from) as previous
+    from workspace_assessments
+    where valid_from <= $as_of::timestamptz
   ),
   episodes as (
-    select target, external_id, max(valid_from) as since
+    select target, external_id, max(valid_from) as since, count(*) - 1 as times_before
     from assessed
-    where drifted and previous is distinct from true
+    where is_drifting and (began or previous is not true)
     group by target, external_id
   )
 select
@@ -39,9 +27,9 @@ select
   date_diff('hour', episodes.since, state.as_of) // 24 as lasted_days,
   now.external_id,
 from workspaces_at($as_of) as now
-join workspaces_before($as_of) as before
-  on before.target = now.target and before.external_id = now.external_id
-join state on state.target = now.target
-left join episodes on episodes.target = now.target and episodes.external_id = now.external_id
-where before.drifted and not now.drifted
+join workspace_changes($as_of, null) as changes using (target, external_id)
+join state using (target)
+left join workspaces_before($as_of) as before using (target, external_id)
+left join episodes using (target, external_id)
+where changes.drift_change = 'resolved'
 order by lasted_days desc, now.workspace_name, now.target, now.external_id;

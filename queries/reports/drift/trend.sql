@@ -1,6 +1,7 @@
 -- grain: one row per day with a complete pull, over the last year
--- title: Trend
--- Sums up changes: each version of a workspace counts from its valid_from until its valid_to.
+-- title: Per night
+-- labels: still=Still drifting; newly_drifted=New; returned=Returned; resolved=Resolved; deleted=Deleted; drifted=Assessed and drifting; resources_drifted=Resources
+-- Sums up changes: each version of a workspace counts from its valid_from until its valid_to. Each number but `still` is a change of that day.
 with
   days as (
     select max(as_of) as pulled_at
@@ -19,27 +20,24 @@ with
   ),
   versions as (
     select
-      target,
-      drifted,
-      resources_drifted,
-      valid_from,
-      valid_to,
-      case
-        when lag(valid_to) over following = valid_from then lag(drifted) over following
-      end as was_drifted,
-    from workspaces_history
+      *,
+      coalesce(lag(is_drifting) over following, false) and not began as was_open,
+      coalesce(bool_or(is_drifting) over (following rows between unbounded preceding and 1 preceding), false) as ever_open,
+      lead(valid_from) over following is distinct from valid_to and valid_to <= $as_of::timestamptz as ended,
+    from workspace_assessments
     where valid_from <= $as_of::timestamptz
     window following as (partition by target, external_id order by valid_from)
   ),
   changes as (
-    select valid_from as changed_at, 1 as sign, drifted, resources_drifted from versions
+    select valid_from as changed_at, 1 as sign, is_drifting, drifted, resources_drifted from versions
     union all
-    select valid_to, -1, drifted, resources_drifted from versions where valid_to <= $as_of::timestamptz
+    select valid_to, -1, is_drifting, drifted, resources_drifted from versions where valid_to <= $as_of::timestamptz
   ),
   totals as (
     select
       changed_at,
       sum(sum(sign)) over (order by changed_at) as workspaces,
+      sum(coalesce(sum(sign) filter (is_drifting), 0)) over (order by changed_at) as drifting,
       sum(coalesce(sum(sign) filter (drifted), 0)) over (order by changed_at) as drifted,
       sum(coalesce(sum(sign) filter (drifted is null), 0)) over (order by changed_at) as not_assessed,
       sum(coalesce(sum(sign * resources_drifted), 0)) over (order by changed_at) as resources_drifted,
@@ -48,21 +46,35 @@ with
   ),
   transitions as (
     select
-      date_trunc('day', valid_from) as day,
-      count(*) filter (drifted and was_drifted is distinct from true and valid_from > first_as_of) as newly_drifted,
-      count(*) filter (not drifted and was_drifted) as resolved,
-    from versions
-    join first_pulls using (target)
+      date_trunc('day', changed_at) as day,
+      count(*) filter (change = 'new') as newly_drifted,
+      count(*) filter (change = 'returned') as returned,
+      count(*) filter (change = 'resolved') as resolved,
+      count(*) filter (change = 'deleted') as deleted,
+    from (
+      select valid_from as changed_at, if(ever_open, 'returned', 'new') as change
+      from versions
+      join first_pulls using (target)
+      where is_drifting and not was_open and valid_from > first_as_of
+      union all
+      select valid_from, 'resolved' from versions where is_drifting is false and was_open
+      union all
+      select valid_to, 'deleted' from versions where is_drifting and ended
+    )
     group by day
   )
 select
   days.pulled_at as as_of,
   totals.workspaces,
+  totals.drifting,
   totals.drifted,
   totals.not_assessed,
   totals.resources_drifted,
   coalesce(transitions.newly_drifted, 0) as newly_drifted,
+  coalesce(transitions.returned, 0) as returned,
   coalesce(transitions.resolved, 0) as resolved,
+  coalesce(transitions.deleted, 0) as deleted,
+  totals.drifting - coalesce(transitions.newly_drifted, 0) - coalesce(transitions.returned, 0) as still,
 from days
 asof join totals on days.pulled_at >= totals.changed_at
 left join transitions on transitions.day = date_trunc('day', days.pulled_at)

@@ -3,8 +3,11 @@
 -- sources: key_distributions, keys
 -- about: The oldest rotation first. "Enabled" counts the versions that providers may still use.
 -- empty: No key is known.
--- labels: name=Key; type=Type; age_days=Age since rotation (days); versions_enabled=Enabled; latest_version=Latest version; held_by=Providers; deletion_allowed=Deletion allowed
+-- labels: name=Key; type=Type; age=Since rotation; versions_enabled=Enabled; latest_version=Latest version; held_by=Providers; deletion_allowed=Deletion allowed
+-- strips: age=bar
+-- legend: bad=overdue; good=in time; limit=the limit
 -- subjects: name=key
+-- hidden: age_days
 with
   rotated as (
     select
@@ -26,7 +29,6 @@ with
 select
   rotated.target,
   rotated.name,
-  rotated.type,
   rotated.rotated_at,
   date_diff('hour', rotated.rotated_at, $as_of::timestamptz) // 24 as age_days,
   case
@@ -34,6 +36,19 @@ select
     when rotated.rotated_at < $as_of::timestamptz - to_seconds($key_rotation_days::double * 86400) then 'overdue'
     else 'in time'
   end as state,
+  if(
+    rotated_at is null,
+    [],
+    [
+      {
+        'kind': if(state = 'overdue', 'bad', 'good'),
+        'value': age_days,
+        'text': format('{} {}', age_days, if(age_days = 1, 'day', 'days')),
+      },
+      {'kind': 'limit', 'value': $key_rotation_days::double, 'text': format('limit {} days', $key_rotation_days)},
+    ]
+  ) as age,
+  rotated.type,
   rotated.latest_version,
   rotated.versions_enabled,
   held.held_by,

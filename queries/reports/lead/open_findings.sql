@@ -1,23 +1,13 @@
 -- grain: one row per target, rule and severity, in which the first 50 findings are listed; a critical finding has its own row where its rule has five or fewer
--- title: Open findings
--- about: By severity, then age. A row combines the findings of a rule; open it for their names. A finding that cannot be assessed now stays open.
+-- title: What is wrong
+-- about: By severity, then age. A row combines the findings of a rule. A finding that cannot be assessed now stays open.
 -- empty: No finding is open.
--- labels: title=Finding; findings=Findings; subjects=Subjects; newly=New; unassessed=Not assessed now; since=Since; rule=Rule
--- details: title=who
--- subjects: title=$subject_type:subject_id
--- hidden: who, subject_type, subject_id
 with
-  states as (
-    select
-      finding_id,
-      rule,
-      arg_max(state, changed_at) as state,
-      arg_max(severity, changed_at) as severity,
-    from finding_events as events
-    where
-      changed_at <= $as_of::timestamptz
-      and list_has_any(from_json($rules, '["VARCHAR"]'), [events.rule, 'all'])
-    group by finding_id, rule
+  guide as (
+    select unnest(from_json(
+      $guide,
+      '[{"rule": "VARCHAR", "many": "VARCHAR", "repair": "VARCHAR", "command": "VARCHAR", "about": "VARCHAR"}]'
+    ), recursive := true)
   ),
   current_findings as (
     select
@@ -26,39 +16,88 @@ with
       coalesce(opened_at, first_seen) as since,
       states.state,
       states.severity,
+      states.change,
+      unassessed_since <= $as_of::timestamptz as is_unassessed,
       states.severity = 'critical' and count(*) over (partition by target, findings.rule, states.severity) <= 5 as is_single,
     from findings
-    join states using (finding_id)
-    where states.state in ('new', 'open')
+    join finding_states_at($as_of, (select previous_as_of from previous_run_at($as_of))) as states using (finding_id)
+    where states.is_open and list_has_any(from_json($rules, '["VARCHAR"]'), [findings.rule, 'all'])
+  ),
+  grouped as (
+    select
+      target,
+      rule,
+      severity,
+      count(*) as findings,
+      count(distinct subject) as subjects,
+      count(*) filter (change = 'new') as newly,
+      count(*) filter (change = 'returned') as returned,
+      count(*) filter (change = 'no longer accepted') as unaccepted,
+      count(*) filter (is_unassessed) as unassessed,
+      min(since) as since,
+      any_value(title) as only_title,
+      if(
+        count(distinct group_key) between 1 and 2 and count(group_key) = count(*),
+        ' of ' || string_agg(distinct group_key, ' and ' order by group_key),
+        ''
+      ) as cause,
+      list(
+        {
+          'title': title,
+          'subject': subject,
+          'subject_type': subject_type,
+          'subject_id': subject_id,
+          'since': strftime(since, '%Y-%m-%dT%H:%M:%SZ'),
+          'change': change,
+        }
+        order by change is null, since desc, title, finding_id
+      )[:50] as who,
+      any_value(subject_type) as subject_type,
+      any_value(subject_id) as subject_id,
+      any_value(subject) as subject,
+      min(finding_id) as finding_id,
+    from current_findings
+    group by target, rule, severity, if(is_single, finding_id, null)
   )
 select
   target,
   severity,
   case
-    when count(*) = 1 then any_value(title)
-    when count(distinct group_key) between 1 and 2 and count(group_key) = count(*)
-      then format('{} × {}: {}', count(*), replace(rule, '-', ' '), string_agg(distinct group_key, ' and ' order by group_key))
-    else format('{} × {}', count(*), replace(rule, '-', ' '))
+    when findings = 1 then only_title
+    when contains(many, '{of}') then format('{} {}', findings, replace(many, '{of}', cause))
+    else format('{} {}{}', findings, coalesce(many, 'findings of ' || rule), replace(cause, ' of ', ': '))
   end as title,
-  count(*) as findings,
-  count(distinct subject) as subjects,
-  count(*) filter (state = 'new') as newly,
-  count(*) filter (unassessed_since <= $as_of::timestamptz) as unassessed,
-  min(since) as since,
-  case
-    when count(*) = 1 then []
-    else list(title order by since, title, finding_id)[:50]
-    || if(count(*) > 50, [format('and {} more: tidemark findings --rule {}', count(*) - 50, rule)], [])
-  end as who,
+  findings,
+  subjects,
+  newly,
+  returned,
+  unassessed,
+  nullif(
+    concat_ws(
+      ', ',
+      case when findings = 1 then if(newly = 1, 'new', null) when newly > 0 then newly || ' new' end,
+      case when findings = 1 then if(returned = 1, 'returned', null) when returned > 0 then returned || ' returned' end,
+      case when findings = 1 then if(unaccepted = 1, 'no longer accepted', null) when unaccepted > 0 then unaccepted || ' no longer accepted' end,
+      case when findings = 1 then if(unassessed = 1, 'not assessed now', null) when unassessed > 0 then unassessed || ' not assessed now' end
+    ),
+    ''
+  ) as changes,
+  since,
+  if(findings = 1, [], who) as who,
+  repair,
+  command,
+  about,
   rule,
-  if(count(*) = 1, any_value(subject_type), null) as subject_type,
-  if(count(*) = 1, any_value(subject_id), null) as subject_id,
-from current_findings
-group by target, rule, severity, if(is_single, finding_id, null)
+  if(findings = 1, subject_type, null) as subject_type,
+  if(findings = 1, subject_id, null) as subject_id,
+  if(findings = 1, subject, null) as subject,
+from grouped
+left join guide using (rule)
 order by
   list_position(['critical', 'warning', 'info'], severity),
-  min(since),
-  count(*) desc,
+  (newly + returned + unaccepted) = 0,
+  since,
+  findings desc,
   rule,
   target,
-  min(finding_id);
+  finding_id;

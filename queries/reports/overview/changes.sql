@@ -1,31 +1,42 @@
--- grain: one row per rule whose findings changed with the last run
+-- grain: one row per rule whose findings changed since the previous run
 -- title: Findings that changed
--- about: Findings that the last run opened, reopened or resolved. What an interrupted run changed counts as well.
+-- about: Since the previous run. "Deleted": the subject is no longer there, which says nothing about a repair.
 -- empty: No finding changed.
--- labels: rule=Rule; found=New; reopened=Reopened; returned=No longer accepted; resolved=Resolved
+-- labels: rule=Rule; changes=Changes
+-- hidden: found, reopened, returned, resolved, deleted
 with
-  last_run as (
-    select max(changed_at) as last_at from finding_events where changed_at <= $as_of::timestamptz
+  changed as (
+    select findings.rule, states.*
+    from finding_states_at($as_of, (select previous_as_of from previous_run_at($as_of))) as states
+    join findings using (finding_id)
+    where states.change in ('new', 'returned', 'no longer accepted', 'resolved', 'deleted')
   ),
-  latest_pull as (select max(as_of) as last_at from pulls where as_of <= $as_of::timestamptz)
-select
-  events.rule,
-  count(*) filter (reason = 'found') as found,
-  count(*) filter (reason = 'reopened') as reopened,
-  count(*) filter (reason in ('acceptance ended', 'got worse')) as returned,
-  count(*) filter (reason = 'gone') as resolved,
-from finding_events as events
-cross join last_run
-cross join latest_pull
-left join interrupted_runs as interrupted on interrupted.started_at = events.changed_at
-where
-  events.changed_at <= $as_of::timestamptz
-  -- also what an interrupted run changed and no later one reported
-  and (
-    events.changed_at = last_run.last_at
-    or (interrupted.started_at is not null and coalesce(interrupted.reported_at >= $as_of::timestamptz, true))
+  counted as (
+    select
+      rule,
+      count(*) filter (change = 'new') as found,
+      count(*) filter (change = 'returned') as reopened,
+      count(*) filter (change = 'no longer accepted') as returned,
+      count(*) filter (change = 'resolved' and was_open) as resolved,
+      count(*) filter (change = 'deleted' and was_open) as deleted,
+    from changed
+    group by rule
   )
-  and last_run.last_at >= latest_pull.last_at
-  and reason in ('found', 'reopened', 'acceptance ended', 'got worse', 'gone')
-group by events.rule
-order by found desc, resolved desc, events.rule;
+select
+  rule,
+  concat_ws(
+    ', ',
+    nullif(found || ' new', '0 new'),
+    nullif(reopened || ' returned', '0 returned'),
+    nullif(returned || ' no longer accepted', '0 no longer accepted'),
+    nullif(resolved || ' resolved', '0 resolved'),
+    nullif(deleted || ' deleted', '0 deleted')
+  ) as changes,
+  found,
+  reopened,
+  returned,
+  resolved,
+  deleted,
+from counted
+where changes <> ''
+order by found desc, resolved desc, rule;

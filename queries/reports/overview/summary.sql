@@ -4,12 +4,7 @@
 -- rules: all
 -- about: The open findings, worst first, then the metrics of every area.
 with
-  state_then as (
-    select finding_id, arg_max(state, changed_at) as state, arg_max(severity, changed_at) as severity
-    from finding_events
-    where changed_at <= $as_of::timestamptz
-    group by finding_id
-  ),
+  state_then as (from finding_states_at($as_of, null)),
   counted as (
     select
       count(*) filter (state in ('new', 'open')) as findings_open,
@@ -30,8 +25,8 @@ with
   )
 select
   *,
-  ($summaries::json ->> '$."drift"."drifted"')::bigint as drifted,
-  ($summaries::json ->> '$."drift"."drifted_before"')::bigint as drifted_before,
+  ($summaries::json ->> '$."drift"."drifting"')::bigint as drifting,
+  ($summaries::json ->> '$."drift"."drifting_before"')::bigint as drifting_before,
   ($summaries::json ->> '$."drift"."newly_drifted"')::bigint as newly_drifted,
   ($summaries::json ->> '$."version-sprawl"."workspaces_behind"')::bigint as workspaces_behind,
   ($summaries::json ->> '$."version-sprawl"."workspaces_behind_before"')::bigint as workspaces_behind_before,
@@ -51,9 +46,12 @@ select
     nullif(
       concat_ws(
         ', ',
-        ($summaries::json ->> '$."drift"."drifted"') || ' drifting',
+        ($summaries::json ->> '$."drift"."drifting"') || ' drifting',
         ($summaries::json ->> '$."check-failure"."failing"') || ' failing checks',
-        ($summaries::json ->> '$."agent-health"."pools_without_live_agents"') || ' pools without a live agent'
+        case ($summaries::json ->> '$."agent-health"."pools_without_live_agents"')::bigint
+          when 1 then '1 pool without a live agent'
+          else ($summaries::json ->> '$."agent-health"."pools_without_live_agents"') || ' pools without a live agent'
+        end
       ),
       ''
     ),

@@ -227,14 +227,15 @@ with
   )
 select
   *,
-  format(
-    '{} of {} volumes unschedulable, {} claimed only by finished allocations, {} missing, {} orphaned, {} unprotected{}',
-    coalesce(unschedulable::varchar, '?'),
-    coalesce(volumes::varchar, '?'),
-    coalesce(lost_claims::varchar, '?'),
-    coalesce(missing::varchar, '?'),
-    coalesce(orphaned::varchar, '?'),
-    coalesce(unprotected::varchar, '?'),
-    case unknown_parts when 0 then '' when 1 then ', 1 part is not known' else format(', {} parts are not known', unknown_parts) end
+  concat_ws(
+    ', ',
+    format('{} {}', coalesce(volumes::varchar, '?'), if(volumes = 1, 'volume', 'volumes')),
+    -- what is 0 is not said; what is not known is
+    if(unschedulable = 0, null, coalesce(unschedulable::varchar, '?') || ' cannot be scheduled'),
+    if(unprotected = 0, null, coalesce(unprotected::varchar, '?') || ' unprotected'),
+    if(lost_claims = 0, null, coalesce(lost_claims::varchar, '?') || ' claimed only by finished allocations'),
+    if(missing = 0, null, coalesce(missing::varchar, '?') || ' missing in the provider'),
+    if(orphaned = 0, null, coalesce(orphaned::varchar, '?') || ' in the provider and not registered'),
+    case unknown_parts when 0 then null when 1 then '1 part is not known' else format('{} parts are not known', unknown_parts) end
   ) as headline,
 from counted;

@@ -2,7 +2,6 @@
 -- title: Version sprawl
 -- order: 4
 -- rules: outdated-version, provider-sprawl, module-sprawl
--- unknown: not_comparable
 -- sources: modules, providers, tf_versions, workspaces
 -- about: Tool, provider and module versions in use, in semantic order; prereleases are never the newest.
 with
@@ -117,7 +116,7 @@ with
   )
 select
   *,
-  format('{} of {} workspaces behind {}', workspaces_behind, workspaces, coalesce(newest_version, 'an unknown version'))
-  || format('; {} tool versions in use', versions)
-  || case when not_comparable > 0 then format('; {} not comparable', not_comparable) else '' end as headline,
+  format('{} of {} workspaces {} older than {}', workspaces_behind, workspaces, if(workspaces_behind = 1, 'is', 'are'), coalesce(newest_version, 'an unknown version'))
+  || format('; {} {} in use', versions, if(versions = 1, 'version', 'versions'))
+  || case not_comparable when 0 then '' when 1 then '; the version of 1 is not known' else format('; the versions of {} are not known', not_comparable) end as headline,
 from counted;

@@ -1,5 +1,6 @@
 -- grain: one row per day with a complete pull, over the last year, and tool version; beyond the six most used, `other`
--- title: Workspaces by tool version per day
+-- title: Share of each version per night
+-- labels: share_percent=Share of the workspaces
 -- sources: workspaces
 with
   days as (
@@ -39,6 +40,7 @@ select
   places.pulled_at as as_of,
   places.version,
   coalesce(totals.workspaces, 0) as workspaces,
+  round(100.0 * coalesce(totals.workspaces, 0) / nullif(sum(totals.workspaces) over (partition by places.pulled_at), 0), 1) as share_percent,
 from places
 asof left join totals on totals.version = places.version and places.pulled_at >= totals.changed_at
 order by as_of desc, semver_key(places.version) nulls last, places.version;

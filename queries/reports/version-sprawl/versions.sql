@@ -1,8 +1,12 @@
 -- grain: one row per tool version in use
 -- title: Tool versions
 -- sources: tf_versions, workspaces
+-- hidden: workspaces
 -- about: Newest first. "Behind" is the most significant part that is lower than in the newest release. "Workspaces" are those configured for the version; "In the list of versions" is the count of the service.
--- labels: workspace_count=In the list of versions; workspaces_before=Workspaces before; behind=Behind
+-- strips: used_by=bar
+-- legend: good=newest or ahead; info=behind by a patch; warn=by a minor version; bad=by a major version; soft=not comparable
+-- empty: No version is known.
+-- labels: used_by=Used by; workspace_count=In the list of versions; workspaces_before=Workspaces before; behind=Behind
 with
   -- reads the stored rows, because the table would assemble every list of workspaces
   tools as (
@@ -48,6 +52,20 @@ select
   end as behind,
   coalesce(configured.workspaces, 0) as workspaces,
   coalesce(configured_before.workspaces, 0) as workspaces_before,
+  [
+    {
+      'kind': case behind
+        when 'newest' then 'good'
+        when 'ahead' then 'good'
+        when 'patch' then 'info'
+        when 'minor' then 'warn'
+        when 'major' then 'bad'
+        else 'soft'
+      end,
+      'value': coalesce(configured.workspaces, 0),
+      'text': format('{} {}', coalesce(configured.workspaces, 0), if(configured.workspaces = 1, 'workspace', 'workspaces')),
+    }
+  ] as used_by,
   listed.workspace_count,
 from keyed
 left join listed on listed.version is not distinct from keyed.version

@@ -26,5 +26,5 @@ const MAX_LENGTH = 120;
 
 function toCell(text: string | null, numeric: boolean, href: string | null): CellView {
   const shown = text === null ? EMPTY_CELL : text.length > MAX_LENGTH ? `${text.slice(0, MAX_LENGTH)}…` : text;
-  return { text: shown, kind: 'text', numeric, sort: text ?? '', href, filter: null, items: null };
+  return { text: shown, kind: 'text', numeric, sort: text ?? '', href, filter: null, items: null, picture: null };
 }

@@ -3,6 +3,7 @@ import { TidemarkError } from '../../core/errors.ts';
 import { type Database, openDatabase, type SqlParams } from '../../warehouse/database.ts';
 import type { SqlFiles } from '../../warehouse/sql-files.ts';
 import { fillParams } from '../../warehouse/sql-params.ts';
+import { createCandidates } from '../reports/subjects.ts';
 import { type InvalidRule, type Rule, readRules } from './rules.ts';
 import { renderRuleMacros, runRules } from './run-rules.ts';
 
@@ -32,6 +33,8 @@ export interface FindingsSummary {
   /** No longer accepted: the acceptance ended, or the finding got worse. */
   readonly returned: number;
   readonly resolved: number;
+  /** Ended with their subject, which says nothing about a repair. */
+  readonly deleted: number;
   /** Kept as they were, since their sources were not pulled completely. */
   readonly unassessed: number;
   /** New or open after the evaluation. */
@@ -53,6 +56,7 @@ export async function evaluateFindings(options: EvaluateOptions): Promise<Findin
     targets: options.targets?.map(({ name }) => name) ?? null,
   };
   const failed = await evaluateRules(options);
+  await createCandidates(options);
   await database.transact(await Promise.all(UPDATES.map((name) => fill(files, name, params))));
   const [summary] = await database.rows(await files.read('warehouse/evaluation_summary'));
   return { ...(summary as unknown as Omit<FindingsSummary, 'failed'>), failed };

@@ -22,6 +22,12 @@ export interface Rule {
   readonly proves: readonly string[];
   /** Sources whose proof its query reads from `listing_proofs`, because it needs it for some subjects only. */
   readonly asks: readonly string[];
+  /** What several of its findings say, after their number. */
+  readonly many: string | undefined;
+  /** What to do about them. */
+  readonly repair: string | undefined;
+  /** Whether a person repairs what it finds, although a playbook lists it. */
+  readonly isRepairedByHand: boolean;
   /** Its query, without the closing semicolon. */
   readonly sql: string;
 }
@@ -74,6 +80,9 @@ function parseRule(name: string, sql: string): Rule {
     withinMinutes: header.within === undefined ? DEFAULT_WITHIN_MINUTES : parseWithin(name, header.within),
     proves: header.proves === undefined ? [] : parseListings(name, 'proves', header.proves, sources),
     asks: header.asks === undefined ? [] : parseListings(name, 'asks', header.asks, sources),
+    many: header.many,
+    repair: header.repair,
+    isRepairedByHand: header.repaired_by === 'hand',
     sql: sql.replace(/;\s*$/u, ''),
   };
 }

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Config } from '../../config/config.ts';
 import type { Database } from '../../warehouse/database.ts';
 import type { SqlFiles } from '../../warehouse/sql-files.ts';
+import type { PlaybookSummary } from '../findings/guide.ts';
 import { toUtcDate } from '../reports/archive.ts';
 import { toSpreadsheetCsv } from '../reports/format.ts';
 import { createSubjectLinker, type SubjectLinker, selectSubjects } from '../reports/subjects.ts';
@@ -42,6 +43,8 @@ export interface ComposeOptions {
   /** Further lines and files, such as plans of playbooks. They go with unfiltered digests only. */
   readonly notes?: readonly string[];
   readonly attachments?: readonly Attachment[];
+  /** The playbooks, for the next step of each finding. @default none */
+  readonly playbooks?: () => Promise<readonly PlaybookSummary[]>;
   /** The sender and the routes. @default those of the configuration, which must name a mail server */
   readonly settings?: ComposeSettings;
   /** Size of the HTML above which lists are shortened. @default 80000 */
@@ -85,6 +88,7 @@ function skipReason(when: 'always' | 'changed' | 'findings', data: DigestData): 
     metrics.some(hasChanged) ||
     counts.new > 0 ||
     counts.resolved > 0 ||
+    counts.deleted > 0 ||
     [...sources, ...unassessed].some((row) => row.changed);
   return isChanged ? undefined : 'nothing changed';
 }

@@ -5,10 +5,12 @@ import { discoverFiles } from '../../core/paths.ts';
 import { findLeftOut, isAbsent, type LeftOut } from '../../extract/sources/index.ts';
 import { renderChanges, selectChanged } from '../../warehouse/changes.ts';
 import { type Database, firstLine, type SqlParams } from '../../warehouse/database.ts';
+import { renderDefinitions } from '../../warehouse/migrate.ts';
 import { parseHeader, type SqlFiles } from '../../warehouse/sql-files.ts';
 import { fillParams } from '../../warehouse/sql-params.ts';
 import { loadTables } from '../../warehouse/tables.ts';
 import type { Row } from '../../warehouse/values.ts';
+import { type Guide, loadGuide, type PlaybookSummary } from '../findings/guide.ts';
 import { thresholdParams } from '../reports/data.ts';
 import type { Audience } from './recipients.ts';
 
@@ -26,6 +28,7 @@ export interface DigestReadOptions {
   readonly job: string;
   /** `as_of` of the run that the digest describes. */
   readonly asOf: Date;
+  readonly playbooks?: (() => Promise<readonly PlaybookSummary[]>) | undefined;
 }
 
 /** What the warehouse holds for the routes of an audience, compared with the previous digest. */
@@ -36,7 +39,7 @@ export interface DigestData {
   readonly workspaces: number;
   readonly metrics: readonly Metric[];
   /** Numbers of findings; `current` are those that are new or open. */
-  readonly counts: Readonly<Record<'current' | 'critical' | 'new' | 'open' | 'resolved', number>>;
+  readonly counts: Readonly<Record<'current' | 'critical' | 'new' | 'open' | 'resolved' | 'deleted', number>>;
   readonly causes: readonly Row[];
   readonly oldest: readonly Row[];
   readonly trend: readonly Row[];
@@ -47,6 +50,8 @@ export interface DigestData {
   readonly changes: readonly Row[];
   /** The findings of the digest, for the attached CSV. */
   readonly attached: readonly Row[];
+  /** What to do about the findings of each rule. */
+  readonly guide: readonly Guide[];
 }
 
 /** A number of the digest: a file in `queries/mail/metrics/`, whose header names it and whose row holds its value. */
@@ -64,13 +69,15 @@ export interface Metric {
   readonly value: number;
   /** The value of the previous digest; null where it is unknown. */
   readonly before: number | null;
-  /** What was added and resolved since; null where only the value is compared. */
+  /** What changed since; null where only the value is compared. */
   readonly added: number | null;
+  readonly returned: number | null;
   readonly resolved: number | null;
+  readonly deleted: number | null;
 }
 
 export async function readDigestData(options: DigestReadOptions, audience: Audience): Promise<DigestData> {
-  const { database, files, config, job, asOf } = options;
+  const { database, files, config, job, asOf, playbooks } = options;
   const query = (name: string, params: SqlParams) => queryFile(options, `mail/${name}`, params);
   const [previous] = await query('since', { job, as_of: asOf.toISOString() });
   const since = typeof previous?.since === 'string' ? previous.since : null;
@@ -83,6 +90,7 @@ export async function readDigestData(options: DigestReadOptions, audience: Audie
     routes: JSON.stringify(audience.routes),
   };
   await database.run(await files.render('warehouse/semver_key', { kind: 'temp macro' }));
+  await database.script((await renderDefinitions(files, 'temp ')).join('\n'));
   for (const table of ['routes', 'workspaces', 'pools', 'findings']) await query(table, params);
   const metrics = await loadMetrics(options, params, findLeftOut(config.targets));
   const [counts] = await query('counts', params);
@@ -100,6 +108,7 @@ export async function readDigestData(options: DigestReadOptions, audience: Audie
     oldest: await query('oldest', { max_rows: MAX_OLDEST }),
     trend: await query('trend', params),
     attached: await query('attached', { max_rows: MAX_ATTACHED }),
+    guide: await loadGuide(files, (await playbooks?.()) ?? [], config.thresholds),
   };
 }
 
@@ -153,21 +162,38 @@ function toMetric(name: string, header: Readonly<Record<string, string>>, row: R
     value: Number(row.value),
     before: optional('before'),
     added: optional('added'),
+    returned: optional('returned'),
     resolved: optional('resolved'),
+    deleted: optional('deleted'),
   };
 }
 
 /** Whether it changed since the previous digest. */
-export function hasChanged({ value, before, added, resolved }: Metric): boolean {
-  return Boolean(added) || Boolean(resolved) || (before !== null && before !== value);
+export function hasChanged(metric: Metric): boolean {
+  const { value, before } = metric;
+  return listChanges(metric).length > 0 || (before !== null && before !== value);
 }
 
-/** `+3 −1`, `+2`, `no change`; empty where the previous value is unknown. */
-export function formatChange({ value, before, added, resolved }: Metric): string {
-  if (added !== null && resolved !== null) {
-    const parts = [added > 0 ? `+${added}` : '', resolved > 0 ? `−${resolved}` : ''].filter(Boolean);
-    if (parts.length > 0) return parts.join(' ');
-  }
+/** `2 new`, `1 returned`, `3 resolved`, `1 deleted`: those that are not 0. */
+function listChanges({ added, returned, resolved, deleted }: Metric): readonly string[] {
+  const named = { new: added, returned, resolved, deleted };
+  return Object.entries(named).flatMap(([word, count]) => (count ? [`${count} ${word}`] : []));
+}
+
+/** `2 new, 3 resolved`, `+2`, `no change`; empty where the previous value is unknown. */
+export function formatChange(metric: Metric): string {
+  return listChanges(metric).join(', ') || formatDifference(metric);
+}
+
+/** `+3 −1` for the subject: what came, and what went. */
+export function formatShortChange(metric: Metric): string {
+  const { added, returned, resolved, deleted } = metric;
+  const [more, fewer] = [Number(added) + Number(returned), Number(resolved) + Number(deleted)];
+  const parts = [more > 0 ? `+${more}` : '', fewer > 0 ? `−${fewer}` : ''].filter(Boolean);
+  return parts.join(' ') || formatDifference(metric).replace('no change', '');
+}
+
+function formatDifference({ value, before }: Metric): string {
   if (before === null) return '';
   if (before === value) return 'no change';
   return value > before ? `+${value - before}` : `−${before - value}`;

@@ -3,7 +3,7 @@ import { sanitizeHeader } from '../../config/mail.ts';
 import { plural } from '../../core/plural.ts';
 import type { Row } from '../../warehouse/values.ts';
 import { formatAge, formatNumber, formatTime } from '../reports/format.ts';
-import { type DigestData, formatChange, type Metric } from './digest-data.ts';
+import { type DigestData, formatShortChange, type Metric } from './digest-data.ts';
 import type { Audience } from './recipients.ts';
 
 const MAX_SUBJECT_NAMES = 3;
@@ -53,7 +53,7 @@ export function isEmptyRoute({ isUnfiltered, routes }: Audience, { targets, work
 
 function metricPhrase(metric: Metric): readonly string[] {
   const { nouns, value } = metric;
-  const change = formatChange(metric).replace('no change', '');
+  const change = formatShortChange(metric);
   if (!nouns || (value === 0 && !change)) return [];
   return [`${value} ${value === 1 ? nouns.one : nouns.many}${change ? ` (${change})` : ''}`];
 }
@@ -61,7 +61,8 @@ function metricPhrase(metric: Metric): readonly string[] {
 /** A metric per day as a row of table cells, which every mail reader shows. */
 export interface Sparkline {
   readonly label: string;
-  readonly bars: readonly { readonly height: number; readonly isLast: boolean }[];
+  /** `height` is null for a day on which nothing was assessed. */
+  readonly bars: readonly { readonly height: number | null; readonly isLast: boolean }[];
   /** Empty places before the first bar, so that a bar has the same width from the first digest on. */
   readonly blanks: readonly null[];
   /** Range and last value in words, for readers that show no bars. */
@@ -76,22 +77,24 @@ const MIN_BAR_PLACES = 14;
 
 export function buildSparkline({ trend: column, label }: Metric, trend: readonly Row[]): readonly Sparkline[] {
   if (column === null || trend.length < 2) return [];
-  const values = trend.map((day) => Number(day[column]));
+  const days = trend.map((day) => (day[column] === null ? null : Number(day[column])));
+  const values = days.filter((value) => value !== null);
+  const gaps = days.length - values.length;
   const highest = Math.max(1, ...values);
   const toDate = (row: Row | undefined) => String(row?.as_of ?? '').slice(0, 10);
   const [min, max, last] = [Math.min(...values), Math.max(...values), values.at(-1) ?? 0].map(formatNumber);
   return [
     {
       label,
-      bars: values.map((value, index) => ({
-        height: Math.max(1, Math.round((value / highest) * MAX_BAR_PIXELS)),
-        isLast: index === values.length - 1,
+      bars: days.map((value, index) => ({
+        height: value === null ? null : Math.max(1, Math.round((value / highest) * MAX_BAR_PIXELS)),
+        isLast: index === days.length - 1,
       })),
-      blanks: Array.from({ length: Math.max(0, MIN_BAR_PLACES - values.length) }, () => null),
-      summary: `${min} to ${max} over ${plural(values.length, 'day')}, ${last} now`,
+      blanks: Array.from({ length: Math.max(0, MIN_BAR_PLACES - days.length) }, () => null),
+      summary: `${min} to ${max} over ${plural(values.length, 'day')}, ${last} now${gaps > 0 ? `; ${plural(gaps, 'day')} not assessed (×)` : ''}`,
       from: toDate(trend[0]),
       to: toDate(trend.at(-1)),
-      values: values.map(formatNumber).join(' '),
+      values: days.map((value) => (value === null ? '×' : formatNumber(value))).join(' '),
     },
   ];
 }

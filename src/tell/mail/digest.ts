@@ -30,6 +30,8 @@ export interface Digest {
   readonly headline: string;
   readonly job: string;
   readonly as_of: string;
+  /** Until when it is current. */
+  readonly until: string;
   /** Time of the previous digest; null for the first one. */
   readonly since: string | null;
   readonly metrics: readonly MetricView[];
@@ -38,6 +40,8 @@ export interface Digest {
   readonly criticalFindings: FindingList;
   readonly newFindings: FindingList;
   readonly resolvedFindings: FindingList;
+  /** Findings that ended with their subject. */
+  readonly deletedFindings: FindingList;
   readonly openFindings: FindingList;
   readonly oldest: readonly AgedFinding[];
   readonly sources: SourceStatus;
@@ -67,7 +71,7 @@ interface MetricView {
 }
 
 export interface DigestOptions {
-  readonly config: Pick<Config, 'targets' | 'reportsUrl'>;
+  readonly config: Pick<Config, 'targets' | 'reportsUrl' | 'thresholds'>;
   readonly job: { readonly name: string; readonly reports: readonly string[] };
   readonly asOf: Date;
   /** Further lines, such as what a playbook plans. */
@@ -90,6 +94,7 @@ export function buildDigest(options: DigestOptions, audience: Audience, data: Di
     criticalFindings: buildFindingList(data, 'critical', { maxLines, links }),
     newFindings: buildFindingList(data, 'new', { maxLines, links }),
     resolvedFindings: buildFindingList(data, 'resolved', { maxLines: Math.min(maxLines, MAX_RESOLVED), links }),
+    deletedFindings: buildFindingList(data, 'deleted', { maxLines: Math.min(maxLines, MAX_RESOLVED), links }),
     openFindings: buildFindingList(data, 'open', { maxLines, links }),
   };
   const namesAll = Object.values(lists).every(({ isComplete }) => isComplete);
@@ -101,6 +106,7 @@ export function buildDigest(options: DigestOptions, audience: Audience, data: Di
     headline: subjectHeadline(audience, data),
     job: job.name,
     as_of: formatTime(asOf.toISOString()),
+    until: formatTime(new Date(asOf.getTime() + config.thresholds.staleHours * HOUR_MS).toISOString()),
     since: data.since === null ? null : formatTime(data.since),
     metrics: data.metrics.map((metric) => toMetricView(metric, options)),
     sparklines: data.metrics.flatMap((metric) => buildSparkline(metric, data.trend)),
@@ -130,8 +136,8 @@ function toHistoryLinker({ config: { reportsUrl }, linkSubject }: DigestOptions)
 }
 
 function toMetricView(metric: Metric, { config, job }: DigestOptions): MetricView {
-  const { label, value, before, added, resolved, report } = metric;
-  const rise = added !== null && resolved !== null ? added - resolved : value - (before ?? value);
+  const { label, value, before, report } = metric;
+  const rise = value - (before ?? value);
   const isLinked = config.reportsUrl !== undefined && job.reports.includes(report);
   return {
     label,

@@ -1,12 +1,13 @@
 import { sanitizeHeader } from '../../config/mail.ts';
 import type { Row } from '../../warehouse/values.ts';
+import type { Guide } from '../findings/guide.ts';
 import { formatAge, formatNumber } from '../reports/format.ts';
 import type { ProductLinker } from '../reports/links.ts';
 import type { DigestData } from './digest-data.ts';
 
 /** One finding, several of one subject, or several with the same cause. */
 export interface FindingLine {
-  /** `resolved` for what is no longer a finding, whatever its severity was. */
+  /** `resolved` or `deleted` for what is no longer a finding, whatever its severity was. */
   readonly badge: string;
   readonly title: string;
   /** The page that the product has for the subject, or that of the reports; null for several subjects, and where there is none. */
@@ -21,6 +22,9 @@ export interface FindingLine {
   readonly since: string;
   /** A new subject, new findings among others, reopenings and missing assessments, each preceded by a comma. */
   readonly notes: string;
+  /** The next step: what to do, and the command; empty for what is over. */
+  readonly step: string;
+  readonly command: string;
 }
 
 interface LinkedSubject {
@@ -47,7 +51,7 @@ export interface FindingList {
 }
 
 /** `critical` has the critical findings, new and open; `new` and `open` have the others. */
-export type Section = 'critical' | 'new' | 'resolved' | 'open';
+export type Section = 'critical' | 'new' | 'resolved' | 'deleted' | 'open';
 
 const MAX_TITLE_LENGTH = 160;
 const MAX_GROUP_NAMES = 3;
@@ -66,7 +70,7 @@ export function buildFindingList(
   const shown = rows.slice(0, maxLines);
   const isCut = lines > shown.length;
   return {
-    lines: shown.map((row) => toFindingLine(row, links)),
+    lines: shown.map((row) => toFindingLine(row, links, data.guide)),
     count: isCut ? `${formatNumber(total)} (${shown.length} of ${formatNumber(lines)} lines)` : formatNumber(total),
     total,
     isCut,
@@ -74,20 +78,24 @@ export function buildFindingList(
   };
 }
 
-function toFindingLine(row: Row, links: DigestLinks): FindingLine {
+function toFindingLine(row: Row, links: DigestLinks, guide: readonly Guide[]): FindingLine {
   const { section, severity, is_cause, size } = row;
   const opened = `since ${String(row.opened_at).slice(0, 10)}`;
   const subjects = linkSubjects(row, links);
+  const isOver = section === 'resolved' || section === 'deleted';
+  const known = guide.find(({ rule }) => rule === (row.rules as readonly string[])[0]);
   return {
-    badge: section === 'resolved' ? 'resolved' : String(severity),
-    title: is_cause ? causeTitle(row) : subjectTitle(row),
+    badge: isOver ? String(section) : String(severity),
+    title: is_cause ? causeTitle(row, known) : subjectTitle(row),
     href: is_cause ? null : (subjects[0]?.href ?? null),
     history: is_cause ? null : (subjects[0]?.history ?? null),
     subjects: is_cause ? subjects : [],
     hasMore: Number(size) > subjects.length,
     location: sanitizeHeader(`${row.target}: ${formatRules(row)}`, MAX_TITLE_LENGTH),
-    since: section === 'resolved' ? `was ${severity}, open ${opened}` : `${isNewCritical(row) ? 'new, ' : ''}${opened}`,
+    since: isOver ? `was ${severity}, open ${opened}` : `${isNewCritical(row) ? 'new, ' : ''}${opened}`,
     notes: lineNotes(row),
+    step: isOver ? '' : (known?.repair ?? ''),
+    command: isOver ? '' : (known?.command ?? ''),
   };
 }
 
@@ -126,8 +134,16 @@ function lineNotes(row: Row): string {
   ].join('');
 }
 
-function causeTitle({ group_key, subject_type, size }: Row): string {
-  return `${sanitizeHeader(String(group_key), 60)}: ${formatNumber(Number(size))} ${subject_type}s`;
+/** `3 volumes of plugin ebs have had no snapshot for 7 days` */
+function causeTitle({ group_key, subject_type, size, section }: Row, guide: Guide | undefined): string {
+  const cause = sanitizeHeader(String(group_key ?? ''), 60);
+  const count = formatNumber(Number(size));
+  if (section === 'resolved' || section === 'deleted' || !guide) {
+    return `${count} ${subject_type}s${cause && ` of ${cause}`}`;
+  }
+  const hasPlace = guide.many.includes('{of}');
+  const told = guide.many.replace('{of}', cause && ` of ${cause}`);
+  return `${count} ${told}${hasPlace || !cause ? '' : `: ${cause}`}`;
 }
 
 /** The title of the worst finding of a subject, and how many more there are. */

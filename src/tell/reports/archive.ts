@@ -33,10 +33,13 @@ export async function archiveFiles(out: string, date: string, files: readonly st
   }
 }
 
-/** Subjects have one page each, which is not archived: it shows their history. Markup only contains `href="`; in text it is escaped. */
 async function archivePage(from: string, to: string): Promise<void> {
-  const page = await readFile(from, 'utf8');
-  await writeFileAtomic(to, page.replaceAll('href="subjects', 'href="../../subjects'));
+  await writeFileAtomic(to, linkLatestSubjects(await readFile(from, 'utf8')));
+}
+
+/** Subjects have one page each, which is not archived: it shows their history. Markup only contains `href="`; in text it is escaped. */
+export function linkLatestSubjects(page: string): string {
+  return page.replaceAll('href="subjects', 'href="../../subjects');
 }
 
 /** The folders of days in the archive, and of reports of earlier times (`as-of/`), that were written more than `reportDays` ago. */

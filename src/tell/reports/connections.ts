@@ -1,5 +1,6 @@
 import pLimit from 'p-limit';
 import type { Database, SqlParams, Statements } from '../../warehouse/database.ts';
+import { renderDefinitions } from '../../warehouse/migrate.ts';
 import { quoteLiteral, type SqlFiles } from '../../warehouse/sql-files.ts';
 import { fillParams } from '../../warehouse/sql-params.ts';
 import type { Row } from '../../warehouse/values.ts';
@@ -36,7 +37,7 @@ export async function shareConnections(
   const withoutStates = (text: string): Promise<Row[]> =>
     alone(async () => {
       const connection = (await database.siblings(CONNECTIONS + 1)).at(-1) as Statements;
-      return connection.script(`${await semverKey(files)}\n${text}`);
+      return connection.script(`${await makeMacros(files)}\n${text}`);
     });
   return {
     rows: async (sql: string, params: SqlParams = {}) => {
@@ -58,7 +59,7 @@ async function beginStatements(files: SqlFiles, times: readonly string[]): Promi
   const parts = { states: states.join('\nunion all\n') };
   return {
     states: [
-      await semverKey(files),
+      await makeMacros(files),
       await files.render('warehouse/forget_kept_states', {}),
       await files.render('warehouse/keep_states', parts),
     ].join('\n'),
@@ -72,9 +73,10 @@ async function prepareStates(connection: Statements, { states, hideMacro }: Begi
   if (Number(created?.Count) > 0) await connection.script(hideMacro);
 }
 
-/** The published warehouse is read-only, so the macro that the queries call exists in these connections only. */
-function semverKey(files: SqlFiles): Promise<string> {
-  return files.render('warehouse/semver_key', { kind: 'temp macro' });
+/** The published warehouse is read-only, and an earlier version may have written it: what the queries call exists in these connections. */
+async function makeMacros(files: SqlFiles): Promise<string> {
+  const semverKey = await files.render('warehouse/semver_key', { kind: 'temp macro' });
+  return [semverKey, ...(await renderDefinitions(files, 'temp '))].join('\n');
 }
 
 /** The results of work that is under way, or the error of the first that fails in this order. None is under way any more then. */

@@ -7,6 +7,7 @@ import { isAbsent, type LeftOut } from '../../extract/sources/index.ts';
 import { type Database, firstLine, type SqlParams } from '../../warehouse/database.ts';
 import type { SqlFiles } from '../../warehouse/sql-files.ts';
 import type { Row } from '../../warehouse/values.ts';
+import { loadGuide, type PlaybookSummary } from '../findings/guide.ts';
 import { allInOrder, type Queries, shareConnections } from './connections.ts';
 import { type Dataset, loadReports, type Report } from './definitions.ts';
 
@@ -56,20 +57,11 @@ export interface ReportReadOptions {
   readonly thresholds: Thresholds;
   /** Reports, tables and numbers of sources that no target has are left out. @default everything is shown */
   readonly leftOut?: LeftOut;
-  /** The parameter `$playbooks`, loaded only for a report that uses it. @default none */
+  /** The parameter `$playbooks`, and what `$guide` says of repairs; loaded only for a report that uses it. @default none */
   readonly playbooks?: () => Promise<readonly PlaybookSummary[]>;
 }
 
 type QueryOptions = Omit<ReportReadOptions, 'database'> & { readonly database: Queries };
-
-/** A playbook, as reports show it. */
-export interface PlaybookSummary {
-  readonly playbook: string;
-  readonly rule: string;
-  readonly about: string;
-  /** Whether every action of the playbook can be undone. */
-  readonly reversible: boolean;
-}
 
 export interface ReportReader {
   readonly reports: ReadonlyMap<string, Report>;
@@ -250,8 +242,18 @@ async function prepareParams(
     ...(summaries && { summaries: summaries.json }),
     ...(used.has('summaries_before') && { summaries_before: before?.json ?? '{}' }),
     ...(used.has('playbooks') && { playbooks: JSON.stringify((await options.playbooks?.()) ?? []) }),
+    ...(used.has('guide') && { guide: JSON.stringify(await readGuide(options)) }),
   };
   return { params, summaries };
+}
+
+/** What each rule's findings say together, and how they are repaired. */
+export async function readGuide({
+  files,
+  playbooks,
+  thresholds,
+}: Pick<ReportReadOptions, 'files' | 'playbooks' | 'thresholds'>) {
+  return loadGuide(files, (await playbooks?.()) ?? [], thresholds);
 }
 
 /** The summaries of the reports that do not use `$summaries` themselves: as rows, and as the JSON object `$summaries`. */

@@ -3,6 +3,7 @@ import { TidemarkError } from '../../core/errors.ts';
 import { discoverFiles, findFile } from '../../core/paths.ts';
 import { parseHeader, type SqlFiles } from '../../warehouse/sql-files.ts';
 import { toHeading } from './format.ts';
+import type { StripKind } from './strip.ts';
 
 /** One SQL file of a report, which is one variable of its templates. */
 export interface Dataset {
@@ -15,6 +16,8 @@ export interface Dataset {
   /** Shown instead of the table when there are no rows. */
   readonly empty: string;
   readonly sources: readonly string[];
+  /** Whether it has no text for having no rows. */
+  readonly isQuiet: boolean;
   /** Column → heading, where it differs from the column's name. */
   readonly labels: Readonly<Record<string, string>>;
   /** Column → dataset with the rows behind its numbers. */
@@ -27,6 +30,10 @@ export interface Dataset {
   readonly hidden: readonly string[];
   /** Column → column with the list that its cell shows when it is opened. */
   readonly details: Readonly<Record<string, string>>;
+  /** Column with `{kind, value, text}` parts → how its cells draw them. */
+  readonly strips: Readonly<Record<string, StripKind>>;
+  /** Kind of a part → what its color means. */
+  readonly legend: Readonly<Record<string, string>>;
   /** Most rows that the page contains; a CSV file has all of them. */
   readonly limit: number;
 }
@@ -144,6 +151,7 @@ async function loadDataset(name: string, file: string, files: SqlFiles): Promise
     title: header.title ?? toHeading(name),
     about: header.about ?? '',
     empty: header.empty ?? 'None.',
+    isQuiet: header.empty === undefined,
     sources: splitList(header.sources),
     labels: splitPairs(header.labels),
     links: splitPairs(header.links),
@@ -154,6 +162,8 @@ async function loadDataset(name: string, file: string, files: SqlFiles): Promise
     }),
     hidden: splitList(header.hidden),
     details: splitPairs(header.details),
+    strips: mapValues(splitPairs(header.strips), (kind) => (kind === 'squares' ? 'squares' : 'bar')),
+    legend: splitPairs(header.legend),
     limit: Number(header.limit ?? DEFAULT_LIMIT),
   };
 }

@@ -13,7 +13,8 @@ function drawCell(cell: CellView): string {
   return `<td${kind}${sort}>${drawContent(cell)}</td>`;
 }
 
-function drawContent({ text, kind, href, filter, items }: CellView): string {
+function drawContent({ text, kind, href, filter, items, picture }: CellView): string {
+  if (picture) return picture;
   if (href !== null) {
     const data = filter === null ? '' : ` data-filter="${escapeMarkup(filter)}"`;
     return `<a href="${escapeMarkup(href)}"${data}>${isolate(text)}</a>`;

@@ -5,6 +5,7 @@ import type { Row, Value } from '../../warehouse/values.ts';
 import { drawChart, MAX_NARROW_TIMES, seriesClass } from './charts.ts';
 import { EMPTY_CELL, formatNumber, formatTime, formatValue, toHeading, truncate, type ValueKind } from './format.ts';
 import { drawRows } from './grid.ts';
+import { drawNights, listNights, nightClass } from './nights.ts';
 import { buildSeries, type Series, splitAtGaps } from './series.ts';
 import type { TableView } from './table-view.ts';
 
@@ -47,6 +48,9 @@ export function registerHelpers(handlebars: Engine, format: TemplateFormat): voi
   );
   helper('figure', (value: Value, label: string, options: HelperOptions) =>
     isAbsentFigure(options) ? '' : partial('figure', buildFigure(value, label, options), options),
+  );
+  helper('nights', (table: TableView, options: HelperOptions) =>
+    table.absent ? '' : section('nights', buildNights(table, options, format), options),
   );
   helper('chart', (table: TableView, options: HelperOptions) =>
     table.absent ? '' : section('chart', buildChart(table, options, format), options),
@@ -171,6 +175,30 @@ function formatFigureChanges(value: Value, hash: Readonly<Record<string, unknown
   if (change === 0) return ['unchanged'];
   const formatted = formatValue(change, (hash.kind ?? 'number') as ValueKind);
   return [`${change > 0 ? '+' : ''}${formatted} since the previous run`];
+}
+
+/** `{{nights tables.trend up="still,newly_drifted" down="resolved" title="…"}}`; nothing where no night has anything to show. */
+function buildNights(table: TableView, { hash, data }: HelperOptions, format: TemplateFormat): object {
+  const rows = (data.root as RootContext)[table.id] as readonly Row[];
+  const [up, down] = [splitNames(String(hash.up)), hash.down === undefined ? [] : splitNames(String(hash.down))];
+  const columns = [...up, ...down];
+  const title = String(hash.title ?? table.title);
+  const [newest] = rows;
+  const nights = listNights(rows);
+  const isFlat = !rows.some((row) => columns.some((column) => Number(row[column] ?? 0) > 0));
+  const isDrawn = format === 'html' && nights.length > 1 && !isFlat;
+  return {
+    ...table,
+    title,
+    isFlat,
+    svg: isDrawn ? new Handlebars.SafeString(drawNights({ title, rows, up, down })) : null,
+    gaps: nights.filter(({ row }) => !row).map(({ day }) => day.toISOString().slice(0, 10)),
+    legend: columns.map((column) => ({
+      series: nightClass({ up, down }, column),
+      name: table.columns.find(({ name }) => name === column)?.label ?? toHeading(column),
+      last: formatValue(newest?.[column] ?? null, 'number'),
+    })),
+  };
 }
 
 /** `{{chart tables.trend x="as_of" y="drifted,unknown" title="…" kind="area" by="version"}}` */

@@ -2,28 +2,38 @@ import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Target } from '../../config/config.ts';
-import { formatTimestamp } from '../../core/clock.ts';
+import { formatTimestamp, HOUR_MS } from '../../core/clock.ts';
 import { TidemarkError } from '../../core/errors.ts';
 import { removePaths, writeFileAtomic } from '../../core/fs.ts';
 import type { Log } from '../../core/log.ts';
 import { plural } from '../../core/plural.ts';
-import { archiveFiles, listArchivedDates, listOldReports, toUtcDate, writeReportFiles } from './archive.ts';
+import {
+  archiveFiles,
+  linkLatestSubjects,
+  listArchivedDates,
+  listOldReports,
+  toUtcDate,
+  writeReportFiles,
+} from './archive.ts';
 import {
   openReportReader,
   type ReportData,
   type ReportReader,
   type ReportReadOptions,
   type ReportResult,
+  readGuide,
 } from './data.ts';
 import type { Report } from './definitions.ts';
-import { formatAge, formatTime, truncate } from './format.ts';
-import { createProductLinker } from './links.ts';
-import { createRenderer, type Renderer, renderReport } from './renderer.ts';
+import { formatTime, truncate } from './format.ts';
+import { createProductLinker, type ProductLinker } from './links.ts';
+import { createRenderer, type PageLink, type PageOptions, type Renderer, renderReport } from './renderer.ts';
 import { writeSubjectPages } from './subject-pages.ts';
-import { createSubjectLinker, type SubjectLinker, selectSubjects } from './subjects.ts';
+import { createSubjectLinker, type SubjectSelection, selectSubjects } from './subjects.ts';
 import { readTemplate } from './templates.ts';
 
-export { type PlaybookSummary, type ReportData, type ReportReadOptions, type SourceState, toJsonText } from './data.ts';
+export type { PlaybookSummary } from '../findings/guide.ts';
+
+export { type ReportData, type ReportReadOptions, type SourceState, toJsonText } from './data.ts';
 
 export { listReportNames, loadReports } from './definitions.ts';
 
@@ -58,9 +68,10 @@ export interface RenderedReport {
  */
 export async function renderReports(options: RenderOptions): Promise<readonly RenderedReport[]> {
   const { out, asOf, generatedAt } = options;
-  const [renderer, [reader, subjects]] = [await createRenderer(options.roots), await openTogether(options)];
+  const [reader, subjects] = await openTogether(options);
+  const renderer = await createRenderer(options.roots, listLinked(reader));
   // Pages of subjects are made of rows of another connection: one processor reads while the other renders.
-  const writing = [writeReports(options, reader, renderer, subjects?.linkSubject), subjects?.write(renderer)] as const;
+  const writing = [writeReports(options, reader, renderer, subjects), subjects?.write(renderer)] as const;
   await Promise.allSettled(writing);
   const [rendered] = [await writing[0], await writing[1]];
   if (options.archive ?? true) {
@@ -75,6 +86,16 @@ export async function renderReports(options: RenderOptions): Promise<readonly Re
   await writeIndex({ ...options, rendered: data }, reader.reports, renderer);
   options.log.info(`${plural(rendered.length, 'report')} written to ${out}`);
   return rendered;
+}
+
+/** The reports that pages link to: those that are written with them. */
+function listLinked({ reports, unlinked }: ReportReader): readonly PageLink[] {
+  return [...reports.values()].filter(({ name }) => !unlinked.has(name)).map(({ name, title }) => ({ name, title }));
+}
+
+/** Until when a page is current: then its sources are stale. */
+export function currentUntil({ asOf, thresholds }: Pick<RenderOptions, 'asOf' | 'thresholds'>): Date {
+  return new Date(asOf.getTime() + thresholds.staleHours * HOUR_MS);
 }
 
 /** Both read the warehouse, each on connections of its own. When one fails, the other ends first: the caller may close the warehouse. */
@@ -93,11 +114,21 @@ async function openSubjects(options: RenderOptions) {
   const selection = await reportFailure(options, selectSubjects(options, { limit: subjectPages }));
   return (
     selection && {
+      linkProduct: linker,
       linkSubject: createSubjectLinker(selection, linker),
-      write: (renderer: Renderer) =>
-        reportFailure(options, writeSubjectPages({ ...options, linker }, selection, renderer)),
+      write: (renderer: Renderer) => reportFailure(options, writeWithGuide(options, linker, selection, renderer)),
     }
   );
+}
+
+async function writeWithGuide(
+  options: RenderOptions,
+  linker: ProductLinker,
+  selection: SubjectSelection,
+  renderer: Renderer,
+): Promise<void> {
+  const guide = await readGuide(options);
+  await writeSubjectPages({ ...options, linker, guide }, selection, renderer);
 }
 
 /** A failure is reported as that of a report with the name `subjects`. */
@@ -111,16 +142,18 @@ async function reportFailure<T>({ onFailure }: RenderOptions, work: Promise<T>):
   }
 }
 
+type PageLinks = Required<Pick<PageOptions, 'linkSubject' | 'linkProduct'>>;
+
 async function writeReports(
   options: RenderOptions,
   reader: ReportReader,
   renderer: Renderer,
-  linkSubject: SubjectLinker | undefined,
+  links: PageLinks | undefined,
 ): Promise<readonly RenderedReport[]> {
   const rendered: RenderedReport[] = [];
   for await (const result of reader.results()) {
     try {
-      rendered.push(await writeReport({ ...options, linkSubject }, result, reader, renderer));
+      rendered.push(await writeReport({ ...options, ...links }, result, reader, renderer));
     } catch (error) {
       if (!options.onFailure || !(error instanceof TidemarkError)) throw error;
       options.onFailure(result.report.name, error);
@@ -130,7 +163,7 @@ async function writeReports(
 }
 
 async function writeReport(
-  options: RenderOptions & { readonly linkSubject: SubjectLinker | undefined },
+  options: RenderOptions & Partial<PageLinks>,
   result: ReportResult,
   { params, unlinked }: ReportReader,
   renderer: Renderer,
@@ -143,6 +176,8 @@ async function writeReport(
     stalenessAt: options.stalenessAt ?? options.asOf,
     leftOut: options.leftOut,
     linkSubject: options.linkSubject,
+    linkProduct: options.linkProduct,
+    currentUntil: currentUntil(options),
   };
   const files = renderReport(result.report, data, page, renderer);
   await writeReportFiles(options.out, name, files);
@@ -181,15 +216,25 @@ async function writeIndex(
     const context = {
       title: archived ? `Reports of ${toUtcDate(asOf)}` : isPast ? 'Reports of an earlier time' : 'Reports',
       as_of: formatTimestamp(asOf),
+      root: '',
       generated_at: formatTimestamp(options.generatedAt),
       reports: await listEntries(folder, reports, options.rendered),
       archived,
       dates: archived ? [] : dates,
       runs: archived ? [] : runs,
       targets,
-      page: { ...renderer.assets, stale: [], never: [], sources: [], unlinked: new Set<string>() },
+      page: {
+        ...renderer.assets,
+        current: 'index',
+        current_until: formatTimestamp(currentUntil(options)),
+        stale: [],
+        never: [],
+        sources: [],
+        unlinked: new Set<string>(),
+      },
     };
-    await writeFileAtomic(join(folder, 'index.html'), renderer.html.render('reports/index.hbs', source, context));
+    const html = renderer.html.render('reports/index.hbs', source, context);
+    await writeFileAtomic(join(folder, 'index.html'), archived ? linkLatestSubjects(html) : html);
   };
   await writePage(out, false);
   if (!isPast && dates.includes(toUtcDate(asOf))) await writePage(join(out, 'archive', toUtcDate(asOf)), true);
@@ -239,7 +284,6 @@ async function readTargets({ database, files, asOf, stalenessAt = asOf, threshol
     error: truncate(String(row.error ?? '')),
     stale: row.fresh !== row.sources,
     stale_sources: Array.isArray(row.stale_sources) ? row.stale_sources.join(', ') : '',
-    age: row.oldest_as_of === null ? '' : formatAge(stalenessAt.getTime() - Date.parse(String(row.oldest_as_of))),
   }));
 }
 

@@ -1,48 +1,79 @@
 import type { Row, Value } from '../../warehouse/values.ts';
 import type { ReportData, ReportState } from './data.ts';
-import { formatNumber, formatTime, truncate } from './format.ts';
+import { formatAge, formatNumber, formatTime, truncate } from './format.ts';
+import type { ProductLinker } from './links.ts';
+import type { SubjectLinker } from './subjects.ts';
 
-/** Lines of a list that leads a page. Its table has all of them. */
-const MAX_LINES = 5;
+/** Lines and names that a page shows at once. The others open. */
+const MAX_LINES = 12;
+const MAX_NAMES = 4;
 
-/** What a page says first: what got worse, who is affected, and what to do. */
+/** What a page says first: what is wrong, by name, with the next step of each. */
 export interface Lead {
   readonly state: ReportState;
-  /** Time of the previous run; null where there was none. */
-  readonly since: string | null;
+  /** `4 critical`, `70 warnings`: the number behind the state. */
+  readonly badge: string;
+  readonly total: number;
+  readonly lines: readonly LeadLine[];
+  readonly others: readonly LeadLine[];
   /** `14 open = 18 before + 3 new − 7 resolved`; null in the first run. */
   readonly equation: string | null;
   readonly accepted: number;
-  readonly worse: LeadList;
-  readonly affected: LeadList;
-  readonly steps: LeadList;
-}
-
-interface LeadList {
-  readonly lines: readonly LeadLine[];
-  /** Number of rows that are not among the lines. */
-  readonly more: number;
+  /** Rules that could not be assessed. */
+  readonly unassessed: number;
 }
 
 interface LeadLine {
   readonly severity: string;
-  readonly text: string;
-  readonly note: string;
+  readonly title: string;
+  readonly href: string | null;
+  readonly since: string;
+  /** `2 new, 1 returned`; empty where nothing changed. */
+  readonly changes: string;
+  readonly repair: string;
+  readonly command: string;
+  readonly about: string;
+  /** The page that the product has for the subject. */
+  readonly product: string | null;
+  readonly names: readonly LeadName[];
+  readonly otherNames: readonly LeadName[];
+  /** Subjects that are not listed. */
+  readonly unlisted: number;
+}
+
+interface LeadName {
+  readonly name: string;
+  readonly href: string | null;
+  readonly since: string;
+  readonly change: string;
+}
+
+export interface LeadOptions {
+  readonly linkSubject?: SubjectLinker | undefined;
+  readonly linkProduct?: ProductLinker | undefined;
 }
 
 /** Null for a report without `-- rules:`. */
-export function buildLead(data: ReportData): Lead | null {
+export function buildLead(data: ReportData, links: LeadOptions): Lead | null {
   const [counts] = readRows(data, 'finding_counts');
   if (data.state === null || !counts) return null;
+  const lines = readRows(data, 'open_findings').map((row) => toLine(row, Date.parse(data.as_of), links));
   return {
     state: data.state,
-    since: typeof counts.compared_with === 'string' && counts.assessed ? formatTime(counts.compared_with) : null,
+    badge: formatBadge(data.state, counts),
+    total: Number(counts.open_findings ?? 0),
+    lines: lines.slice(0, MAX_LINES),
+    others: lines.slice(MAX_LINES),
     equation: typeof counts.equation === 'string' ? counts.equation : null,
     accepted: Number(counts.accepted ?? 0),
-    worse: toList(readRows(data, 'got_worse'), toWorse),
-    affected: toList(readRows(data, 'affected'), toAffected),
-    steps: toList(readRows(data, 'next_steps'), toStep),
+    unassessed: Number(counts.unassessed ?? 0),
   };
+}
+
+function formatBadge(state: ReportState, { critical, warning }: Row): string {
+  if (state === 'critical') return `${formatNumber(Number(critical))} critical`;
+  if (state === 'warning') return `${formatNumber(Number(warning))} ${warning === 1 ? 'warning' : 'warnings'}`;
+  return state;
 }
 
 function readRows(data: ReportData, name: string): readonly Row[] {
@@ -50,34 +81,45 @@ function readRows(data: ReportData, name: string): readonly Row[] {
   return Array.isArray(rows) ? (rows as Row[]) : [];
 }
 
-function toList(rows: readonly Row[], toLine: (row: Row) => LeadLine): LeadList {
-  return { lines: rows.slice(0, MAX_LINES).map(toLine), more: Math.max(0, rows.length - MAX_LINES) };
+function toLine(row: Row, now: number, links: LeadOptions): LeadLine {
+  const who = (Array.isArray(row.who) ? row.who : []) as readonly Row[];
+  const names = who.map((entry) => toName(row.target, entry, links));
+  const own = row.subject_id === null ? null : toSubject(row.target, row);
+  return {
+    severity: toText(row.severity),
+    title: truncate(toText(row.title)),
+    href: (own && links.linkSubject?.(own)) ?? null,
+    since: formatSince(toText(row.since), now),
+    changes: toText(row.changes),
+    repair: toText(row.repair),
+    command: toText(row.command),
+    about: toText(row.about),
+    product: (own && links.linkProduct?.(own)) ?? null,
+    names: names.slice(0, MAX_NAMES),
+    otherNames: names.slice(MAX_NAMES),
+    unlisted: Math.max(0, Number(row.findings) - Math.max(1, who.length)),
+  };
 }
 
-function toWorse({ severity, title, change, findings, subjects, more_subjects }: Row): LeadLine {
-  const names = Array.isArray(subjects) ? subjects.map(String).join(', ') : '';
-  const others = Number(more_subjects) > 0 ? ` and ${formatNumber(Number(more_subjects))} more` : '';
-  const note = Number(findings) > 1 ? `${toText(change)}: ${names}${others}` : toText(change);
-  return { severity: toText(severity), text: truncate(toText(title)), note: truncate(note) };
+function toName(target: Value | undefined, row: Row, { linkSubject }: LeadOptions): LeadName {
+  const subject = toSubject(target, row);
+  return {
+    name: truncate(subject.name),
+    href: linkSubject?.(subject) ?? linkSubject?.({ ...subject, id: subject.name }) ?? null,
+    since: formatTime(toText(row.since)).slice(0, 10),
+    change: toText(row.change),
+  };
 }
 
-function toAffected({ name, kind, workspaces, critical, warning, info }: Row): LeadLine {
-  const counts = [
-    [workspaces, 'workspace', 'workspaces'],
-    [critical, 'critical', 'critical'],
-    [warning, 'warning', 'warnings'],
-    [info, 'note', 'notes'],
-  ] as const;
-  const known = counts.filter(([count]) => Number(count ?? 0) > 0);
-  const note = known.map(([count, one, many]) => `${formatNumber(Number(count))} ${Number(count) === 1 ? one : many}`);
-  const severity = Number(critical) > 0 ? 'critical' : Number(warning) > 0 ? 'warning' : 'info';
-  return { severity, text: truncate(`${toText(kind)} ${toText(name ?? 'without a name')}`), note: note.join(', ') };
+function toSubject(target: Value | undefined, { subject_type, subject_id, subject }: Row) {
+  const id = toText(subject_id);
+  return { target: toText(target), type: toText(subject_type), id, name: toText(subject) || id };
 }
 
-function toStep({ severity, command, findings, what }: Row): LeadLine {
-  const count = Number(findings);
-  const note = `${toText(what)} (${formatNumber(count)} ${count === 1 ? 'finding' : 'findings'})`;
-  return { severity: toText(severity), text: truncate(toText(command)), note: truncate(note) };
+/** `2026-11-14, 9 days` */
+export function formatSince(iso: string, now: number): string {
+  const ms = now - Date.parse(iso);
+  return `${formatTime(iso).slice(0, 10)}${ms > 0 ? `, ${formatAge(ms)}` : ''}`;
 }
 
 const toText = (value: Value | undefined): string => (typeof value === 'string' ? value : '');

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { formatTimestamp } from '../../core/clock.ts';
 import { stripControls } from '../../core/log.ts';
 import { isAbsent, type LeftOut } from '../../extract/sources/index.ts';
 import type { SqlParams } from '../../warehouse/database.ts';
@@ -7,6 +8,7 @@ import { type ReportData, reportParams, type SourceState, toJsonText } from './d
 import type { Report } from './definitions.ts';
 import { EMPTY_CELL, formatAge, formatTime, toSpreadsheetCsv, truncate } from './format.ts';
 import { buildLead } from './lead.ts';
+import type { ProductLinker } from './links.ts';
 import type { SubjectLinker } from './subjects.ts';
 import { csvName, type TableView, toTableView } from './table-view.ts';
 import { createTemplateEngine, readTemplate, type TemplateEngine } from './templates.ts';
@@ -18,11 +20,12 @@ export interface Renderer {
   readonly assets: PageAssets;
 }
 
-export async function createRenderer(roots: readonly string[]): Promise<Renderer> {
+/** @param reports those that the pages link to */
+export async function createRenderer(roots: readonly string[], reports: readonly PageLink[] = []): Promise<Renderer> {
   const [html, text, assets] = await Promise.all([
     createTemplateEngine(roots, 'html'),
     createTemplateEngine(roots, 'text'),
-    loadAssets(roots),
+    loadAssets(roots, reports),
   ]);
   return { html, text, assets };
 }
@@ -38,6 +41,9 @@ export interface PageOptions {
   readonly stalenessAt: Date;
   readonly leftOut?: LeftOut | undefined;
   readonly linkSubject?: SubjectLinker | undefined;
+  readonly linkProduct?: ProductLinker | undefined;
+  /** Until when the page is current, if no later run replaces it. */
+  readonly currentUntil?: Date;
 }
 
 export function renderReport(report: Report, data: ReportData, options: PageOptions, renderer: Renderer): ReportFiles {
@@ -59,7 +65,7 @@ export function renderReport(report: Report, data: ReportData, options: PageOpti
 function buildContext(
   report: Report,
   data: ReportData,
-  { params, unlinked, stalenessAt, leftOut, linkSubject }: PageOptions,
+  { params, unlinked, stalenessAt, leftOut, linkSubject, linkProduct, currentUntil }: PageOptions,
   assets: PageAssets,
 ) {
   const freshness = summarizeFreshness(data.sources, stalenessAt);
@@ -82,10 +88,29 @@ function buildContext(
     summary: stripRowControls(data.summary),
     title: report.title,
     about: report.about,
-    lead: buildLead(data),
+    lead: buildLead(data, { linkSubject, linkProduct }),
     tables,
-    page: { ...assets, ...freshness, unlinked, leftOut },
+    page: {
+      ...assets,
+      ...freshness,
+      current: report.name,
+      current_until: currentUntil ? formatTimestamp(currentUntil) : null,
+      empty: listEmpty(Object.values(tables), freshness.never),
+      unlinked,
+      leftOut,
+    },
   };
+}
+
+/** What was looked for and not found. A table whose source was never pulled is not known to be empty. */
+function listEmpty(tables: readonly TableView[], never: readonly string[]) {
+  return tables
+    .filter(({ total, absent, isQuiet }) => total === 0 && !absent && !isQuiet)
+    .map(({ id, title, empty, stale, sources }) => ({
+      id,
+      text: sources.some((source) => never.includes(source)) ? `${title}: not known, never pulled.` : empty,
+      stale,
+    }));
 }
 
 /** The report of a lake names no sources: what it shows is of any number of targets. */
@@ -99,25 +124,32 @@ function stripRowControls(row: Row): Row {
   return Object.fromEntries(Object.entries(row).map(([name, value]) => [name, strip(value)]));
 }
 
-/** The stylesheet and the script of every page, and the content security policy that allows only these two. */
+/** A page that every page links to. */
+export interface PageLink {
+  readonly name: string;
+  readonly title: string;
+}
+
+/** The stylesheet and the script of every page, the content security policy that allows only these two, and the reports. */
 interface PageAssets {
+  readonly reports: readonly PageLink[];
   readonly style: string;
   readonly script: string;
   readonly policy: string;
 }
 
-async function loadAssets(roots: readonly string[]): Promise<PageAssets> {
+async function loadAssets(roots: readonly string[], reports: readonly PageLink[]): Promise<PageAssets> {
   const read = (name: string) => readTemplate(roots, name);
-  const [style, tables, search] = await Promise.all([read('style.css'), read('tables.js'), read('search.js')]);
-  const script = `${tables}${search}`;
+  const [style, ...scripts] = await Promise.all(['style.css', 'tables.js', 'search.js', 'age.js'].map(read));
+  const script = scripts.join('');
   const policy = [
     "default-src 'none'",
-    `style-src '${sha256(style)}'`,
+    `style-src '${sha256(style ?? '')}'`,
     `script-src '${sha256(script)}'`,
     "base-uri 'none'",
     "form-action 'none'",
   ].join('; ');
-  return { style, script, policy };
+  return { reports, style: style ?? '', script, policy };
 }
 
 function sha256(text: string): string {

@@ -3,6 +3,7 @@ import { readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { formatTimestamp } from '../../core/clock.ts';
 import { makeFolder, PRIVATE_FILE, writeFileAtomic } from '../../core/fs.ts';
+import type { Guide } from '../findings/guide.ts';
 import { formatTime, truncate } from './format.ts';
 import type { ProductLinker } from './links.ts';
 import type { Renderer } from './renderer.ts';
@@ -15,6 +16,7 @@ export interface SubjectPagesOptions extends SubjectOptions {
   readonly out: string;
   readonly generatedAt: Date;
   readonly linker: ProductLinker;
+  readonly guide: readonly Guide[];
 }
 
 /** Name of the page that lists the subjects, below the folder of the reports. */
@@ -36,7 +38,7 @@ export async function writeSubjectPages(
   const writes = new Set<Promise<void>>();
   try {
     for await (const data of readSubjects(options, selection.pages)) {
-      const view = toSubjectView(data, { linker: options.linker, selection });
+      const view = toSubjectView(data, { ...options, selection });
       const path = subjectPath(data.page);
       const write = replacePage(join(out, path), renderSubject(view, template, options, renderer));
       writes.add(write);
@@ -68,7 +70,8 @@ export function renderSubject(
   { asOf, root = '../' }: { readonly asOf: Date; readonly root?: string },
   { html, assets }: Renderer,
 ): string {
-  const context = { subject, as_of: formatTimestamp(asOf), root, page: assets };
+  const page = { ...assets, current: 'subjects', current_until: null };
+  const context = { subject, as_of: formatTimestamp(asOf), root, page };
   return html.render('reports/subject.hbs', template, context);
 }
 
@@ -97,7 +100,8 @@ async function renderList(
       title: kind.title,
       subjects: pages.filter((page) => page.kind === kind).map(toListEntry),
     })),
-    page: assets,
+    root: '',
+    page: { ...assets, current: 'subjects', current_until: null },
   };
   return html.render('reports/subjects.hbs', await readTemplate(files.roots, 'subjects.hbs'), context);
 }

@@ -2,6 +2,7 @@ import { stringify } from 'lossless-json';
 import { stripControls } from '../../core/log.ts';
 import type { Column } from '../../warehouse/tables.ts';
 import type { Row, Value } from '../../warehouse/values.ts';
+import type { Guide } from '../findings/guide.ts';
 import { EMPTY_CELL, formatNumber, formatTime, formatValue, inferKind, truncate } from './format.ts';
 import type { ProductLinker } from './links.ts';
 import type { SubjectData } from './subject-data.ts';
@@ -48,6 +49,8 @@ export interface SubjectView {
 }
 
 export interface SubjectViewOptions {
+  /** What to do about the findings of each rule. */
+  readonly guide: readonly Guide[];
   readonly linker: ProductLinker;
   readonly selection: Pick<SubjectSelection, 'has'>;
 }
@@ -70,7 +73,7 @@ export function toSubjectView(data: SubjectData, options: SubjectViewOptions): S
     summary: formatSummary(data),
     product: url === undefined ? null : { url, host: new URL(url).host },
     stale: formatStale(gaps[0]),
-    findings: data.findings.map(toFindingView),
+    findings: data.findings.map((row) => toFindingView(row, options.guide)),
     timeline: buildTimeline(data),
     earlier: Number(timeline[0]?.times ?? 0) - shownTimes,
     present: toPresentView(data, options.linker),
@@ -99,7 +102,7 @@ function describePull({ status, error }: Row): string {
   return `${status === 'failed' ? 'failed' : `is ${status}`}${reason}`;
 }
 
-function toFindingView(row: Row): object {
+function toFindingView(row: Row, guide: readonly Guide[]): object {
   const text = (name: string) => (typeof row[name] === 'string' ? truncate(String(row[name])) : '');
   const accepted =
     row.accepted_owner === null
@@ -114,7 +117,14 @@ function toFindingView(row: Row): object {
     first_seen: formatTime(String(row.first_seen)),
     times_reopened: Number(row.times_reopened ?? 0),
     accepted,
+    ...toStep(row, guide),
   };
+}
+
+/** The next step of an open finding; empty texts for others. */
+function toStep({ rule, state }: Row, guide: readonly Guide[]): Pick<Guide, 'repair' | 'command' | 'about'> {
+  const found = state === 'new' || state === 'open' ? guide.find((entry) => entry.rule === rule) : undefined;
+  return found ?? { repair: '', command: '', about: null };
 }
 
 /** History, findings, actions and gaps, the newest first. */
@@ -177,6 +187,7 @@ const REASONS: Readonly<Record<string, string>> = {
   baseline: 'Finding in the first assessment',
   found: 'New finding',
   gone: 'Finding resolved',
+  deleted: 'Finding ended with its subject, which was deleted',
   reopened: 'Finding reopened',
   'severity changed': 'Severity of a finding changed',
   accepted: 'Finding accepted',

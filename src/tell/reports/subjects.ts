@@ -109,7 +109,7 @@ export async function selectSubjects(
 ): Promise<SubjectSelection> {
   const { files } = options;
   const kinds = await loadSubjectKinds(files);
-  await createCandidates(options, kinds);
+  await createCandidates(options);
   const rows = limit === 0 && only === undefined ? [] : await selectRows(options, limit, only);
   const byType = new Map(kinds.map((kind) => [kind.type, kind]));
   const pages = rows.flatMap((row) => {
@@ -151,11 +151,14 @@ export function asOfParam({ asOf }: Pick<SubjectOptions, 'asOf'>): SqlParams {
   return { as_of: asOf.toISOString() };
 }
 
-async function createCandidates(options: SubjectOptions, kinds: readonly SubjectKind[]): Promise<void> {
+/** Creates `subject_candidates`: one row for each subject that was ever seen, of all kinds. */
+export async function createCandidates(options: SubjectOptions): Promise<void> {
   const { files } = options;
-  const candidates = await Promise.all(
-    kinds.map(({ type, versions }) => files.render('subjects/candidates', { subject: quoteLiteral(type), versions })),
-  );
+  const parts = (await loadSubjectKinds(files)).map(({ type, versions }) => ({
+    subject: quoteLiteral(type),
+    versions,
+  }));
+  const candidates = await Promise.all(parts.map((part) => files.render('subjects/candidates', part)));
   const sql = await files.render('subjects/begin', { candidates: candidates.join('\nunion all\n') });
   await readSubjectRows(options, '*', sql, asOfParam(options));
 }
@@ -198,7 +201,7 @@ export interface SubjectMatch extends SubjectRef {
 export async function findSubjects(options: SubjectOptions, query: SubjectQuery): Promise<readonly SubjectMatch[]> {
   const { files } = options;
   const kinds = await loadSubjectKinds(files);
-  await createCandidates(options, kinds);
+  await createCandidates(options);
   const rows = await readSubjectRows(options, 'find', await files.read('subjects/find'), {
     name: query.name,
     type: query.type ?? null,

@@ -2,7 +2,8 @@ import type { SqlParams } from '../../warehouse/database.ts';
 import { quoteLiteral } from '../../warehouse/sql-files.ts';
 import type { Row, Value } from '../../warehouse/values.ts';
 import type { Dataset } from './definitions.ts';
-import { formatValue, inferKind, toHeading, type ValueKind } from './format.ts';
+import { EMPTY_CELL, formatValue, inferKind, toHeading, type ValueKind } from './format.ts';
+import { describeParts, drawStrip, measureParts, type StripKind, toParts } from './strip.ts';
 import type { NamedSubject, SubjectLinker } from './subjects.ts';
 
 export interface ColumnView {
@@ -22,6 +23,8 @@ export interface CellView {
   readonly href: string | null;
   /** Filter that limits the linked table to the rows of this number; otherwise null. */
   readonly filter: string | null;
+  /** A picture of the value as SVG; null where the text is all. */
+  readonly picture: string | null;
   /** What the cell shows when it is opened; null where the text is all. */
   readonly items: readonly string[] | null;
 }
@@ -34,6 +37,8 @@ export interface TableView {
   readonly empty: string;
   readonly columns: readonly ColumnView[];
   readonly rows: readonly (readonly CellView[])[];
+  /** What the colors of its pictures mean. */
+  readonly legend: readonly { readonly kind: string; readonly meaning: string }[];
   readonly total: number;
   readonly shown: number;
   readonly cut: boolean;
@@ -44,6 +49,9 @@ export interface TableView {
   /** The statement with the values of its parameters, as `tidemark sql` runs it. */
   readonly sql: string;
   readonly stale: boolean;
+  readonly sources: readonly string[];
+  /** Whether it is no table of the page, so that the page does not say that it is empty. */
+  readonly isQuiet: boolean;
   /** Whether no target has its sources, so that the page leaves it out. */
   readonly absent?: boolean;
 }
@@ -68,7 +76,7 @@ export interface ViewOptions {
 
 export function toTableView(dataset: Dataset, rows: readonly Row[], options: ViewOptions): TableView {
   const columns = toColumns(dataset, rows.slice(0, dataset.limit), options.hasSeveralTargets);
-  const plans = toPlans(columns, dataset);
+  const plans = toPlans(columns, dataset, rows);
   const shown = limitLength(rows.slice(0, dataset.limit).map((row) => toCells(row, plans, options)));
   const cut = rows.length > shown.length;
   return {
@@ -78,12 +86,15 @@ export function toTableView(dataset: Dataset, rows: readonly Row[], options: Vie
     empty: dataset.empty,
     columns,
     rows: shown,
+    legend: Object.entries(dataset.legend).map(([kind, meaning]) => ({ kind, meaning })),
     total: rows.length,
     shown: shown.length,
     cut,
     csv: cut ? csvName(options.report, dataset.name) : null,
     long: shown.length > MAX_SHORT_ROWS,
     sql: inlineParams(dataset.sql, options.params),
+    sources: dataset.sources,
+    isQuiet: dataset.isQuiet,
     stale: dataset.sources.some((source) => options.staleSources.has(source)),
   };
 }
@@ -142,11 +153,19 @@ interface ColumnPlan extends ColumnView {
   readonly page: string | undefined;
   readonly link: string | undefined;
   readonly subject: Dataset['subjects'][string] | undefined;
+  /** How its cells draw their parts, and the length that fills a bar. */
+  readonly strip: { readonly kind: StripKind; readonly longest: number } | undefined;
 }
 
-function toPlans(columns: readonly ColumnView[], { details, pages, links, subjects }: Dataset): readonly ColumnPlan[] {
+function toPlans(
+  columns: readonly ColumnView[],
+  { details, pages, links, subjects, strips }: Dataset,
+  rows: readonly Row[],
+): readonly ColumnPlan[] {
+  const longest = (name: string) => Math.max(0, ...rows.map((row) => measureParts(toParts(row[name] ?? null))));
   return columns.map((column) => ({
     ...column,
+    strip: strips[column.name] && { kind: strips[column.name]!, longest: longest(column.name) },
     details: details[column.name],
     page: pages[column.name],
     link: links[column.name],
@@ -156,14 +175,16 @@ function toPlans(columns: readonly ColumnView[], { details, pages, links, subjec
 
 function toCells(row: Row, plans: readonly ColumnPlan[], options: ViewOptions): readonly CellView[] {
   return plans.map((plan) => {
-    const { name, kind, numeric, details } = plan;
+    const { name, kind, numeric, details, strip } = plan;
     const value = row[name] ?? null;
-    const text = formatValue(value, kind);
+    const parts = strip && toParts(value);
+    const text = parts ? describeParts(parts) || EMPTY_CELL : formatValue(value, kind);
+    const picture = parts && strip ? drawStrip(parts, strip.kind, strip.longest) : null;
     const sort = sortKey(value, text, numeric);
     const items = details === undefined ? null : toItems(row[details]);
     const href = toHref(row, value, plan, options);
     const filter = href?.startsWith('#') ? toFilter(row, plans) : null;
-    return { text, kind, numeric, sort, href, filter, items };
+    return { text, kind, numeric, sort, href, filter, items, picture };
   });
 }
 

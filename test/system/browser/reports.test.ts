@@ -156,7 +156,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser', () => {
   it('links a number of a project to its rows', async () => {
     const page = await open('drift');
     const link = page.locator('#by_project tbody tr:first-child a[data-filter]').first();
-    const drifting = Number(await link.textContent());
+    const drifting = Number.parseInt((await link.textContent()) ?? '', 10);
     await link.focus();
     await page.keyboard.press('Enter');
     expect(page.url()).toContain('#drifting');

@@ -1,21 +1,10 @@
 -- grain: one row per project, job or service that open findings affect
 -- title: Who is affected
 -- about: Projects of the workspaces with open findings or with a pool that has some, jobs that claim the volumes, and services with certificates.
--- empty: No project, job or service is affected.
--- labels: name=Name; kind=Kind; workspaces=Workspaces; critical=Critical; warning=Warnings; info=Notes
+-- labels: name=Name; kind=Kind; workspaces=Workspaces with findings; findings=Findings
+-- hidden: critical, warning, info
 -- subjects: name=$kind
 with
-  states as (
-    select
-      finding_id,
-      arg_max(state, changed_at) as state,
-      arg_max(severity, changed_at) as severity,
-    from finding_events as events
-    where
-      changed_at <= $as_of::timestamptz
-      and list_has_any(from_json($rules, '["VARCHAR"]'), [events.rule, 'all'])
-    group by finding_id
-  ),
   current_findings as (
     select
       finding_id,
@@ -25,18 +14,21 @@ with
       subject_name,
       states.severity,
     from findings
-    join states using (finding_id)
-    where states.state in ('new', 'open')
+    join finding_states_at($as_of, null) as states using (finding_id)
+    where states.is_open and list_has_any(from_json($rules, '["VARCHAR"]'), [findings.rule, 'all'])
   ),
-  named_workspaces as (select target, external_id, workspace_name, project_name from workspaces_at($as_of)),
+  named_workspaces as (
+    select target, external_id, workspace_name, project_name, count(*) over (partition by target, project_name) as in_project
+    from workspaces_at($as_of)
+  ),
   affected as (
-    select found.target, 'project' as kind, project_name as name, external_id, finding_id, severity
+    select found.target, 'project' as kind, project_name as name, external_id, in_project, finding_id, severity
     from current_findings as found
     join named_workspaces
       on named_workspaces.target = found.target and workspace_name = subject_name
     where subject_type = 'workspace'
     union all
-    select found.target, 'project', project_name, external_id, finding_id, severity
+    select found.target, 'project', project_name, external_id, in_project, finding_id, severity
     from current_findings as found
     join agent_pool_workspaces_at($as_of) as links
       on links.target = found.target and links.pool_id = found.subject_id and links.relation = 'attached'
@@ -44,13 +36,13 @@ with
       on named_workspaces.target = links.target and external_id = links.workspace_id
     where subject_type = 'agent pool'
     union all
-    select distinct found.target, 'job', job_id, null, finding_id, severity
+    select distinct found.target, 'job', job_id, null, null, finding_id, severity
     from current_findings as found
     join volume_allocations_at($as_of) as claims
       on claims.target = found.target and concat_ws('/', claims.namespace, claims.volume_id) = found.subject_id
     where subject_type = 'volume' and job_id is not null
     union all
-    select target, 'service', subject_id, null, finding_id, severity
+    select target, 'service', subject_id, null, null, finding_id, severity
     from current_findings
     where subject_type = 'leaf certificate'
   )
@@ -58,10 +50,16 @@ select
   target,
   name,
   kind,
-  nullif(count(distinct external_id), 0) as workspaces,
+  if(kind = 'project', format('{} of {}', count(distinct external_id), any_value(in_project)), null) as workspaces,
   count(distinct finding_id) filter (severity = 'critical') as critical,
   count(distinct finding_id) filter (severity = 'warning') as warning,
   count(distinct finding_id) filter (severity = 'info') as info,
+  concat_ws(
+    ', ',
+    nullif(critical || ' critical', '0 critical'),
+    case warning when 0 then null when 1 then '1 warning' else warning || ' warnings' end,
+    case info when 0 then null when 1 then '1 note' else info || ' notes' end
+  ) as findings,
 from affected
 group by target, kind, name
 order by critical desc, warning desc, info desc, kind, name, target;

@@ -1,0 +1,23 @@
+-- grain: one row per version of a workspace, with what its last assessment said
+-- {{kind}}: `view` or `temp view`
+-- is_drifting, is_failing: the last assessment since the workspace appeared. A version without an assessment stays what it was: unknown is
+-- never clean. `began`: whether the workspace was absent before this version.
+create or replace {{kind}} workspace_assessments as
+with
+  versions as (
+    select
+      *,
+      checks_failed > 0 as failing,
+      valid_from is distinct from lag(valid_to) over (partition by target, external_id order by valid_from) as began,
+    from workspaces_history
+  ),
+  lives as (
+    select *, count(*) filter (began) over (partition by target, external_id order by valid_from) as life
+    from versions
+  )
+select
+  * exclude (failing, life),
+  last_value(drifted ignore nulls) over known as is_drifting,
+  last_value(failing ignore nulls) over known as is_failing,
+from lives
+window known as (partition by target, external_id, life order by valid_from rows unbounded preceding);

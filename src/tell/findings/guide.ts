@@ -1,0 +1,54 @@
+import type { Thresholds } from '../../config/config.ts';
+import type { SqlFiles } from '../../warehouse/sql-files.ts';
+import { readRules } from './rules.ts';
+
+/** A playbook, as reports show it. */
+export interface PlaybookSummary {
+  readonly playbook: string;
+  readonly rule: string;
+  readonly about: string;
+  /** Whether every action of the playbook can be undone. */
+  readonly reversible: boolean;
+}
+
+/** How a rule is told, and what to do about its findings: the same on pages, in mails and in a terminal. */
+export interface Guide {
+  readonly rule: string;
+  /** What several of its findings say, after their number: `volumes{of} have no snapshot`, where `{of}` is their common cause. */
+  readonly many: string;
+  /** The repair in words. */
+  readonly repair: string;
+  /** The command that plans the repair, or else the one that lists the findings. */
+  readonly command: string;
+  /** What the playbook of the command does; null without one. */
+  readonly about: string | null;
+}
+
+/** The guide of every rule, with the real numbers of the thresholds. A rule of a user may say nothing of itself. */
+export async function loadGuide(
+  files: SqlFiles,
+  playbooks: readonly PlaybookSummary[],
+  thresholds: Thresholds,
+): Promise<readonly Guide[]> {
+  const { rules } = await readRules(files);
+  return rules.map(({ name, many, repair, isRepairedByHand }) => {
+    const playbook = isRepairedByHand ? undefined : playbooks.find(({ rule }) => rule === name);
+    return {
+      rule: name,
+      many: nameThresholds(many ?? `findings of ${name}`, thresholds),
+      repair: nameThresholds(repair ?? 'look at each of them, and ask its owner', thresholds),
+      command: playbook ? `tidemark playbook plan ${playbook.playbook}` : `tidemark findings --rule ${name}`,
+      about: playbook ? nameThresholds(playbook.about, thresholds) : null,
+    };
+  });
+}
+
+/** `keyRotationDays` between backticks → `90 days`; other words lose their backticks, because a cell has no markup. */
+export function nameThresholds(text: string, thresholds: Thresholds): string {
+  return text.replaceAll(/`(\w+)`/gu, (_, name: string) => {
+    const value = thresholds[name as keyof Thresholds];
+    const unit = /(?:Days|Hours|Minutes)$/u.exec(name)?.[0].toLowerCase();
+    if (value === undefined) return name;
+    return unit === undefined ? String(value) : `${value} ${value === 1 ? unit.slice(0, -1) : unit}`;
+  });
+}

@@ -1,0 +1,110 @@
+import { scaleLinear } from 'd3-scale';
+import { utcDay } from 'd3-time';
+import type { Row } from '../../warehouse/values.ts';
+import { timeTicks } from './charts.ts';
+import { toHeading } from './format.ts';
+import { escapeMarkup, roundPixels } from './markup.ts';
+
+/** Bars per night: some columns stacked upwards, others downwards. */
+export interface NightsSpec {
+  readonly title: string;
+  readonly rows: readonly Row[];
+  /** Columns with counts. */
+  readonly up: readonly string[];
+  readonly down: readonly string[];
+}
+
+interface Night {
+  readonly day: Date;
+  /** Undefined where nothing was assessed. */
+  readonly row: Row | undefined;
+}
+
+const SIZES = [
+  { name: 'wide', width: 800, height: 230, maxNights: 60, maxTicks: 9 },
+  { name: 'narrow', width: 360, height: 210, maxNights: 28, maxTicks: 4 },
+] as const;
+const MARGIN = { top: 10, right: 8, bottom: 24, left: 34 };
+const TICKS = 4;
+
+/** Every day from the first to the last of the rows: a day without one is a gap. */
+export function listNights(rows: readonly Row[]): readonly Night[] {
+  const byDay = new Map(rows.map((row) => [utcDay.floor(new Date(String(row.as_of))).getTime(), row]));
+  const days = [...byDay.keys()].sort((a, b) => a - b);
+  const [first, last] = [days[0], days.at(-1)];
+  if (first === undefined || last === undefined) return [];
+  return utcDay.range(new Date(first), new Date(last + 1)).map((day) => ({ day, row: byDay.get(day.getTime()) }));
+}
+
+export function drawNights(spec: NightsSpec): string {
+  const nights = listNights(spec.rows);
+  return SIZES.map((size) => drawVariant(spec, nights.slice(-size.maxNights), size)).join('\n');
+}
+
+/** The class of a column, which the stylesheet colors. */
+export function nightClass({ up, down }: Pick<NightsSpec, 'up' | 'down'>, column: string): string {
+  return up.includes(column) ? `up${up.indexOf(column) + 1}` : `down${down.indexOf(column) + 1}`;
+}
+
+const count = (row: Row | undefined, column: string) => Number(row?.[column] ?? 0);
+
+function drawVariant(spec: NightsSpec, nights: readonly Night[], size: (typeof SIZES)[number]): string {
+  const sum = (row: Row | undefined, columns: readonly string[]) =>
+    columns.reduce((total, name) => total + count(row, name), 0);
+  const highest = Math.max(1, ...nights.map(({ row }) => sum(row, spec.up)));
+  const lowest = -Math.max(0, ...nights.map(({ row }) => sum(row, spec.down)));
+  const bottom = size.height - MARGIN.bottom;
+  const y = scaleLinear([lowest, highest], [bottom, MARGIN.top]).nice(TICKS);
+  const step = (size.width - MARGIN.left - MARGIN.right) / nights.length;
+  const middle = (index: number) => MARGIN.left + (index + 0.5) * step;
+  const places = new Map(nights.map(({ day }, index) => [day.getTime(), index]));
+  const ticks = timeTicks(
+    nights.map(({ day }) => day),
+    size.maxTicks,
+  );
+  return [
+    `<svg class="${size.name}" xmlns="http://www.w3.org/2000/svg" role="img" viewBox="0 0 ${size.width} ${size.height}"><title>${escapeMarkup(spec.title)}</title>`,
+    ...y
+      .ticks(TICKS)
+      .filter(Number.isInteger)
+      .map((tick) => drawTick(tick, y(tick), size.width)),
+    ...nights.map((night, index) => drawNight(spec, night, { x: middle(index), step, y, bottom })),
+    ...ticks.map(
+      ({ at, label }) =>
+        `<text x="${roundPixels(middle(places.get(at.getTime()) ?? 0))}" y="${size.height - 6}" text-anchor="middle">${label}</text>`,
+    ),
+    '</svg>',
+  ].join('');
+}
+
+function drawTick(tick: number, y: number, width: number): string {
+  const rule = `<path class="${tick === 0 ? 'axis' : 'grid-line'}" d="M${MARGIN.left},${roundPixels(y)}H${width - MARGIN.right}"/>`;
+  return `${rule}<text x="${MARGIN.left - 6}" y="${roundPixels(y)}" dy=".32em" text-anchor="end">${Math.abs(tick)}</text>`;
+}
+
+interface Place {
+  readonly x: number;
+  readonly step: number;
+  readonly y: (value: number) => number;
+  readonly bottom: number;
+}
+
+function drawNight(spec: NightsSpec, { day, row }: Night, { x, step, y, bottom }: Place): string {
+  const date = day.toISOString().slice(0, 10);
+  const box = (top: number, height: number, width: number) =>
+    `x="${roundPixels(x - width / 2)}" y="${roundPixels(top)}" width="${roundPixels(width)}" height="${roundPixels(height)}"`;
+  if (!row)
+    return `<rect class="gap" ${box(MARGIN.top, bottom - MARGIN.top, step)}><title>${date}: not assessed</title></rect>`;
+  const stack = (columns: readonly string[], sign: 1 | -1) => {
+    let from = 0;
+    return columns.map((column) => {
+      const to = from + sign * count(row, column);
+      const [top, end] = [y(Math.max(from, to)), y(Math.min(from, to))];
+      from = to;
+      return top === end ? '' : `<rect class="night ${nightClass(spec, column)}" ${box(top, end - top, step * 0.72)}/>`;
+    });
+  };
+  const bars = [...stack(spec.up, 1), ...stack(spec.down, -1)];
+  const words = [...spec.up, ...spec.down].map((column) => `${count(row, column)} ${toHeading(column).toLowerCase()}`);
+  return `<g>${bars.join('')}<rect class="hit" ${box(MARGIN.top, bottom - MARGIN.top, step)}><title>${escapeMarkup(`${date}: ${words.join(', ')}`)}</title></rect></g>`;
+}
