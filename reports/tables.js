@@ -41,6 +41,7 @@
   for (const table of document.querySelectorAll('table.grid')) {
     const labels = [...table.tHead.rows[0].cells].map((header) => header.textContent.trim());
     table.classList.add('labelled');
+    table.classList.toggle('one', table.tBodies[0].rows.length === 1);
     for (const row of table.tBodies[0].rows) {
       [...row.cells].forEach((cell, index) => {
         cell.dataset.label = labels[index] ?? '';

@@ -144,7 +144,7 @@ describe('the agent-health report', () => {
     await warehouse.pull(FIRST, {
       agent_pools: [pool('one'), pool('two')],
       agents: [agent('a', 'one', 'idle', FIRST), agent('b', 'two', 'errored', FIRST)],
-      agent_pool_workspaces: [{ pool_id: 'two', workspace_id: 'ws-w', relation: 'attached' }],
+      agent_pool_workspaces: [{ pool_id: 'apool-two', workspace_id: 'ws-w', relation: 'attached' }],
       workspaces: [{ external_id: 'ws-w', workspace_name: 'w' }],
     });
     const { pools } = await warehouse.data('agent-health', FIRST, ['pools']);

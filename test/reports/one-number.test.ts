@@ -91,9 +91,9 @@ it('the same fact has one number and one word in both reports, the overview, the
 it('a deleted workspace is never called resolved', async () => {
   const { read, mail } = await lastNight();
   const section = (title: string) => mail.text.split(`\n${title}: `)[1]?.split(/\n\n/u)[0] ?? '';
-  expect(section('Resolved')).toContain('Workspace heals');
+  expect(section('Resolved')).toContain('heals');
   expect(section('Resolved')).not.toContain('goes');
-  expect(section('Deleted, and no longer a finding')).toContain('Workspace goes');
+  expect(section('Deleted, and no longer a finding')).toContain('goes');
   expect(JSON.parse(await read('drift.json')).deleted).toMatchObject([{ workspace_name: 'goes' }]);
   expect(await read('drift.txt')).toMatch(/4 of 5 workspaces drift|4 of 4 workspaces drift/u);
 });

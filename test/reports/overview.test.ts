@@ -117,7 +117,7 @@ describe('the overview', () => {
     ]);
     const then = await warehouse.data('overview', FIRST, ['changes', 'open_findings']);
     expect(then.summary).toMatchObject({ findings_open: 1, findings_new: 1 });
-    expect(then.changes).toMatchObject([{ rule: 'drifted-workspace', found: 1, resolved: 0 }]);
+    expect(then.changes).toEqual([]); // there is nothing to compare with
     expect(then.open_findings).toMatchObject([{ title: 'Title of f', newly: 1 }]);
     const now = await warehouse.data('overview', SECOND, ['open_findings', 'changes']);
     expect(now.open_findings).toEqual([]);

@@ -6,7 +6,7 @@
 -- strips: time_left=bar
 -- legend: bad=expired or expiring; good=valid
 -- subjects: service=leaf certificate
--- hidden: left_hours
+-- hidden: left_hours, service_uri, serial_number, lifetime_hours
 with
   timed as (
     select
@@ -37,8 +37,12 @@ select
     [
       {
         'kind': if(state = 'valid', 'good', 'bad'),
-        'value': greatest(left_hours, 0),
-        'text': if(left_hours < 0, format('expired {} hours ago', -left_hours), format('{} hours left', left_hours)),
+        'value': least(greatest(left_hours, 0), 90 * 24),
+        'text': case
+          when left_hours < 0 then format('expired {} hours ago', round(-left_hours)::bigint)
+          when left_hours < 96 then format('{} hours left', round(left_hours)::bigint)
+          else format('{} days left', round(left_hours)::bigint // 24)
+        end,
       },
     ]
   ) as time_left,

@@ -7,7 +7,7 @@
 -- strips: time_left=bar
 -- legend: bad=expired or expiring; good=valid; soft=inactive; limit=the notice
 -- subjects: root_name=CA root:root_id
--- hidden: left_days, active, root_id
+-- hidden: left_days, active, root_id, serial_number, private_key_bits, private_key_type, not_before
 select
   target,
   coalesce(name, root_id) as root_name,
@@ -28,7 +28,7 @@ select
     [
       {
         'kind': case state when 'valid' then 'good' when 'inactive' then 'soft' else 'bad' end,
-        'value': greatest(left_days, 0),
+        'value': least(greatest(left_days, 0), 365), -- a root of many years leaves room for the others
         'text': if(left_days < 0, format('expired {} days ago', -left_days), format('{} {} left', left_days, if(left_days = 1, 'day', 'days'))),
       },
       {'kind': 'limit', 'value': $certificate_days::double, 'text': format('notice {} days before', $certificate_days)},

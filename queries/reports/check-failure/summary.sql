@@ -66,12 +66,18 @@ select
     if(
       baseline,
       null,
-      concat_ws(
-        ', ',
-        format('{} new', newly_failing),
-        if(returned = 0, null, format('{} returned', returned)),
-        format('{} resolved', resolved),
-        if(deleted = 0, null, format('{} deleted', deleted))
+      coalesce(
+        nullif(
+          concat_ws(
+            ', ',
+            nullif(newly_failing || ' new', '0 new'),
+            nullif(returned || ' returned', '0 returned'),
+            nullif(resolved || ' resolved', '0 resolved'),
+            nullif(deleted || ' deleted', '0 deleted')
+          ),
+          ''
+        ),
+        'nothing changed'
       )
     ),
     if(errored = 0, null, format('{} with errored checks', errored))

@@ -61,15 +61,21 @@ select
     if(
       baseline,
       null,
-      concat_ws(
-        ', ',
-        format('{} new', newly_drifted),
-        if(returned = 0, null, format('{} returned', returned)),
-        format('{} resolved', resolved),
-        if(deleted = 0, null, format('{} deleted', deleted))
+      coalesce(
+        nullif(
+          concat_ws(
+            ', ',
+            nullif(newly_drifted || ' new', '0 new'),
+            nullif(returned || ' returned', '0 returned'),
+            nullif(resolved || ' resolved', '0 resolved'),
+            nullif(deleted || ' deleted', '0 deleted')
+          ),
+          ''
+        ),
+        'nothing changed'
       )
     ),
-    if(unknown = drifting_not_assessed, null, format('{} never assessed or last clean, not assessed now', unknown - drifting_not_assessed))
+    if(unknown = drifting_not_assessed, null, format('{} {} not assessed now', unknown - drifting_not_assessed, if(drifting_not_assessed > 0, 'others are', if(unknown = 1, 'is', 'are'))))
   ) as headline,
   case
     when not baseline

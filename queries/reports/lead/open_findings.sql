@@ -1,7 +1,6 @@
 -- grain: one row per target, rule and severity, in which the first 50 findings are listed; a critical finding has its own row where its rule has five or fewer
 -- title: What is wrong
 -- about: By severity, then age. A row combines the findings of a rule. A finding that cannot be assessed now stays open.
--- empty: No finding is open.
 with
   guide as (
     select unnest(from_json(

@@ -94,7 +94,7 @@ function toFindingLine(row: Row, links: DigestLinks, guide: readonly Guide[]): F
     location: sanitizeHeader(`${row.target}: ${formatRules(row)}`, MAX_TITLE_LENGTH),
     since: isOver ? `was ${severity}, open ${opened}` : `${isNewCritical(row) ? 'new, ' : ''}${opened}`,
     notes: lineNotes(row),
-    step: isOver ? '' : (known?.repair ?? ''),
+    step: isOver ? '' : (known?.about ?? known?.repair ?? ''),
     command: isOver ? '' : (known?.command ?? ''),
   };
 }

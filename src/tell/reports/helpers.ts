@@ -139,6 +139,7 @@ function buildFigure(value: Value, label: string, { hash, data }: HelperOptions)
   const rows = typeof hash.rows === 'string' ? root.tables[hash.rows] : undefined;
   if (hash.rows && !rows) throw new Error(`{{figure}}: unknown dataset ${String(hash.rows)}`);
   return {
+    isFlat: value !== null && Number(value) === 0 && Number(hash.before ?? 0) === 0,
     value: formatValue(value, hash.kind ?? 'number'),
     label,
     href: resolveHref(root.page, hash.href) ?? (rows ? `#${rows.id}` : null),

@@ -43,7 +43,8 @@ export function drawNights(spec: NightsSpec): string {
 
 /** The class of a column, which the stylesheet colors. */
 export function nightClass({ up, down }: Pick<NightsSpec, 'up' | 'down'>, column: string): string {
-  return up.includes(column) ? `up${up.indexOf(column) + 1}` : `down${down.indexOf(column) + 1}`;
+  // The last one stands out, whatever is below it.
+  return up.includes(column) ? `up${3 - (up.length - 1 - up.indexOf(column))}` : `down${down.indexOf(column) + 1}`;
 }
 
 const count = (row: Row | undefined, column: string) => Number(row?.[column] ?? 0);

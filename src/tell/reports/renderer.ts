@@ -77,7 +77,8 @@ function buildContext(
     staleSources: new Set(freshness.stale.map(({ source }) => source)),
     hasSeveralTargets: hasSeveralTargets(data.sources),
   };
-  const tables: Record<string, TableView> = { summary: toTableView(report.summary, [data.summary], options) };
+  const summary = { ...toTableView(report.summary, [data.summary], options), absent: false };
+  const tables: Record<string, TableView> = { summary };
   for (const dataset of report.datasets)
     tables[dataset.name] = {
       ...toTableView(dataset, data[dataset.name] as Row[], options),

@@ -47,7 +47,11 @@ export function drawStrip(parts: readonly StripPart[], kind: StripKind, longest:
   const shapes = kind === 'bar' ? drawBar(parts, longest) : parts.map(drawSquare);
   const [width, height] = size;
   const label = escapeMarkup(describeParts(parts));
-  return `<svg class="strip" role="img" aria-label="${label}" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}">${shapes.join('')}</svg>`;
+  const words =
+    kind === 'bar'
+      ? `<small>${escapeMarkup(describeParts(parts.filter((part) => part.kind !== 'limit')))}</small>`
+      : '';
+  return `<svg class="strip" role="img" aria-label="${label}" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}">${shapes.join('')}</svg>${words}`;
 }
 
 function squaresSize(count: number): readonly [number, number] {
