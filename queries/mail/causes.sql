@@ -47,6 +47,7 @@ with
       arg_max(severity, rank) as severity,
       list_distinct(list(rule)).list_sort() as rules,
       arg_max(title, row(rank, finding_id)) as title,
+      arg_max(rule, row(rank, finding_id)) as rule,
       min(opened_at) as opened_at,
       max(times_reopened) as times_reopened,
       count(*) filter (where unassessed_since is not null) as unassessed,

@@ -12,11 +12,11 @@ export async function compareShownSql(project: TestProject, report: string): Pro
   const out = (name: string) => readFile(join(project.folder, 'out', name), 'utf8');
   const data = JSON.parse(await out(`${report}.json`)) as Record<string, unknown>;
   const elements = parseElements(await out(`${report}.html`));
-  const sections = elements.filter(({ tag, attributes }) => tag === 'section' && attributes.id !== undefined);
-  const shown = sections.flatMap(({ attributes, descendants }) => {
-    const details = descendants.find((element) => element.tag === 'details' && hasClass(element, 'sql'));
-    const code = details?.descendants.find(({ tag }) => tag === 'code');
-    return code ? [{ dataset: attributes.id ?? '', sql: code.text }] : [];
+  const details = elements.filter((element) => element.tag === 'details' && hasClass(element, 'sql'));
+  const shown = details.flatMap(({ attributes, descendants }) => {
+    const code = descendants.find(({ tag }) => tag === 'code');
+    const dataset = attributes['data-dataset'] ?? 'summary';
+    return code && dataset !== 'summary' ? [{ dataset, sql: code.text }] : [];
   });
   const {
     data: folder,

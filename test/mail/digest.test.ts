@@ -38,8 +38,8 @@ const quiet = share(quietRun);
 describe('a digest', () => {
   test('has a subject with the metrics that are not zero or changed', async () => {
     const { subject } = (await secondRun()).message;
-    // the workspace `gone` was deleted, so it is neither drifting nor resolved, as in the report
-    expect(subject).toBe('Tidemark acme: 3 drifting (+2 −1), 1 failing its checks (+1)');
+    // the workspace `gone` was deleted, so it does not drift, and is not resolved
+    expect(subject).toBe('Tidemark acme: 3 drifting (+2 −2), 1 failing its checks (+1)');
   });
 
   test('shows no change of findings since a run that assessed none', async () => {
@@ -62,9 +62,10 @@ describe('a digest', () => {
     expect(part('New: 3', 'Resolved')).toMatch(
       /2 checks of workspace e failed.*new workspace.*Workspace c drifts.*Workspace d drifts/su,
     );
-    expect(part('Resolved: 2', 'Still open')).toMatch(/Workspace b drifts/u);
+    expect(part('Resolved: 1', 'Deleted')).toMatch(/Workspace b drifts/u);
+    expect(part('Deleted, and no longer a finding: 1', 'Numbers')).toMatch(/Workspace gone drifts/u);
     expect(part('Still open: 1', 'Data:')).toMatch(/Workspace a drifts in 3 resources/u);
-    for (const words of ['New: 3', 'Resolved: 2', 'Still open: 1', 'Workspace b drifts']) expect(html).toContain(words);
+    for (const words of ['New: 3', 'Resolved: 1', 'Still open: 1', 'Workspace b drifts']) expect(html).toContain(words);
   });
 
   test('says which rules could not be assessed, since when and why, and is not quiet then', async () => {

@@ -23,7 +23,7 @@ describe('size and hostile names', () => {
     expect(text).toContain('New: 400 (20 of 200 lines)');
     const short = await warehouse.digest(SECOND, { maxHtmlBytes: 40_000 });
     expect(Buffer.byteLength(short.html)).toBeLessThan(40_000);
-    expect(short.text).toContain('New: 400 (8 of 200 lines)');
+    expect(short.text).toContain('New: 400 (12 of 200 lines)');
     expect(html).not.toContain('<script>');
     expect(`${html}${text}${subject}`).not.toMatch(/[\u202a-\u202e\u2066-\u2069]/u);
     const csv = attachments.find(({ name }) => name === 'findings.csv');

@@ -45,13 +45,13 @@ describe('`tidemark run`', () => {
     expect(recipients).toEqual(['platform@acme.example']);
     expect(mail.to?.[0]).toMatchObject({ name: 'Platform', address: 'platform@acme.example' });
     expect(mail.subject).toMatch(
-      new RegExp(`^Tidemark acme: (?:\\d+ critical[^,]*, )?${summary.drifted} drifting`, 'u'),
+      new RegExp(`^Tidemark acme: (?:\\d+ critical[^,]*, )?${summary.drifting} drifting`, 'u'),
     );
-    const change = [
-      summary.newly_drifted > 0 ? `+${summary.newly_drifted}` : '',
-      summary.resolved > 0 ? `−${summary.resolved}` : '',
-    ].filter(Boolean);
-    expect(mail.text).toContain(`workspaces drifting: ${summary.drifted} (${change.join(' ') || 'no change'})`);
+    const { newly_drifted, returned, resolved, deleted } = summary;
+    const change = Object.entries({ new: newly_drifted, returned, resolved, deleted })
+      .filter(([, count]) => Number(count) > 0)
+      .map(([word, count]) => `${count} ${word}`);
+    expect(mail.text).toContain(`workspaces drifting: ${summary.drifting} (${change.join(', ') || 'no change'})`);
     const page = mail.attachments.find(({ filename }) => filename === 'drift.html');
     const attached = new TextDecoder().decode(page?.content as ArrayBuffer);
     const links = (elements: readonly PageElement[]) =>

@@ -118,7 +118,7 @@ describe('the overview', () => {
     const then = await warehouse.data('overview', FIRST, ['changes', 'open_findings']);
     expect(then.summary).toMatchObject({ findings_open: 1, findings_new: 1 });
     expect(then.changes).toEqual([]); // there is nothing to compare with
-    expect(then.open_findings).toMatchObject([{ title: 'Title of f', newly: 1 }]);
+    expect(then.open_findings).toMatchObject([{ title: 'Title of f', changes: null }]);
     const now = await warehouse.data('overview', SECOND, ['open_findings', 'changes']);
     expect(now.open_findings).toEqual([]);
     expect(now.summary).toMatchObject({ findings_open: 0 });

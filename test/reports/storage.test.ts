@@ -172,7 +172,9 @@ describe('where a source never completed', () => {
       'stale_snapshots',
     ]);
     expect(summary).toMatchObject({ external_volumes: 2, orphaned: null, missing: null, unprotected: null });
-    expect((summary as { headline: string }).headline).toContain('? missing, ? orphaned, ? unprotected');
+    expect((summary as { headline: string }).headline).toContain(
+      '? unprotected, ? missing in the provider, ? in the provider and not registered',
+    );
     expect(orphaned).toEqual([]);
     expect(stale_snapshots).toEqual([]);
   });

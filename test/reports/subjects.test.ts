@@ -57,7 +57,7 @@ describe('the timeline of a subject', () => {
     expect(lines(await view('workspace', 'ws-api', 6))).toEqual([
       '06 history Reported again: current_rum_count 1,201 → 10, drifted yes → no, resources_drifted 3 → 0, vcs_repo_identifier acme/core → acme/api',
       '05 history No longer reported',
-      '05 finding Finding resolved: drifted-workspace (warning)',
+      '05 finding Finding ended with its subject, which was deleted: drifted-workspace (warning)',
       '03 gap No complete pull of workspaces to 2026-11-05 02:15',
       '02 history Changed: current_rum_count 1,200 → 1,201, drifted no → yes, resources_drifted 0 → 3',
       '02 finding New finding: drifted-workspace (warning)',

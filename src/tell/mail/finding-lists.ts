@@ -83,7 +83,7 @@ function toFindingLine(row: Row, links: DigestLinks, guide: readonly Guide[]): F
   const opened = `since ${String(row.opened_at).slice(0, 10)}`;
   const subjects = linkSubjects(row, links);
   const isOver = section === 'resolved' || section === 'deleted';
-  const known = guide.find(({ rule }) => rule === (row.rules as readonly string[])[0]);
+  const known = guide.find(({ rule }) => rule === row.rule);
   return {
     badge: isOver ? String(section) : String(severity),
     title: is_cause ? causeTitle(row, known) : subjectTitle(row),

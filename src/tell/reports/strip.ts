@@ -1,4 +1,5 @@
 import type { Value } from '../../warehouse/values.ts';
+import { truncate } from './format.ts';
 import { escapeMarkup, roundPixels } from './markup.ts';
 
 /** What a cell draws: a list of `{kind, value, text}` in the data. */
@@ -23,7 +24,7 @@ export function toParts(value: Value): readonly StripPart[] {
   if (!Array.isArray(value)) return [];
   return value.map((part) => {
     const { kind, value: length, text } = part as Record<string, Value>;
-    return { kind: String(kind), value: Number(length ?? 0), text: String(text ?? '') };
+    return { kind: String(kind), value: Number(length ?? 0), text: truncate(String(text ?? '')) };
   });
 }
 
