@@ -63,9 +63,9 @@ function formatDay(date: Date): string {
 }
 
 function formatNumbers({ findings, pulls }: JobResult, stale: number): string {
-  const { baseline = 0, found = 0, reopened = 0, resolved = 0, unassessed = 0 } = findings ?? {};
+  const { baseline = 0, found = 0, reopened = 0, resolved = 0, deleted = 0, unassessed = 0 } = findings ?? {};
   if (baseline > 0 && found === 0) return `${plural(baseline, 'finding')} in ${plural(pulls.length, 'source')}`;
-  const change = `findings: +${found + reopened} −${resolved}`;
+  const change = `findings: +${found + reopened} −${resolved + deleted}`;
   return stale === 0
     ? change
     : `${change}; stale: ${plural(stale, 'source')}, unassessed: ${plural(unassessed, 'finding')}`;

@@ -3,7 +3,13 @@ import { appendFileSync, existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { Context } from '../core/context.ts';
-import { loadSandbox, type RunningSandbox, type SandboxChange, type StartOptions } from './load-sandbox.ts';
+import {
+  type Flavor,
+  loadSandbox,
+  type RunningSandbox,
+  type SandboxChange,
+  type StartOptions,
+} from './load-sandbox.ts';
 
 /** What the services of a demo are started with, beside its configuration. */
 const STATE_FILE = 'sandbox.json';
@@ -14,6 +20,8 @@ const FIRST_PORT = 20_000;
 /** The services take a group of consecutive ports. */
 const PORTS = 5;
 const GROUPS = 2000;
+/** As the real products answer: with names that a company has. */
+const FLAVOR: Flavor = 'hashicorp';
 /** The next groups are tried if another program has a port. */
 const MAX_TRIES = 20;
 /** Advertised in the sandbox's headers, so the rate limiter starts at full speed. */
@@ -36,7 +44,7 @@ export async function startDemoServices(
   const { startSandbox } = await loadSandbox();
   for (let port = chooseFirstPort(folder), tries = 1; ; port += PORTS, tries++) {
     try {
-      const sandbox = await startSandbox({ ...options, port, rate: REQUESTS_PER_SECOND });
+      const sandbox = await startSandbox({ ...options, flavor: FLAVOR, port, rate: REQUESTS_PER_SECOND });
       const { start, workspaces } = options;
       const state: DemoState = { start: start.toISOString(), port, ...(workspaces !== undefined && { workspaces }) };
       await writeFile(join(folder, STATE_FILE), `${JSON.stringify(state)}\n`);
@@ -72,7 +80,15 @@ async function resumeServices(folder: string, clock: () => Date): Promise<Runnin
   const onChange = (change: SandboxChange) => appendFileSync(file, `${JSON.stringify(change)}\n`);
   const size = workspaces !== undefined && { workspaces };
   try {
-    const options = { start: new Date(start), port, rate: REQUESTS_PER_SECOND, clock, onChange, ...size };
+    const options = {
+      flavor: FLAVOR,
+      start: new Date(start),
+      port,
+      rate: REQUESTS_PER_SECOND,
+      clock,
+      onChange,
+      ...size,
+    };
     const sandbox = await startSandbox(options);
     for (const change of await readChanges(file)) sandbox.repeat(change);
     sandbox.advanceTo(clock());

@@ -136,8 +136,9 @@ ${colors.bold('Reports')}    ${local(reports)}
 ${colors.bold('Warehouse')}  ${local(warehouse)}
 
 ${colors.bold('Next')}
-  what is wrong     ${command} findings --state new
-  what was          ${command} sql --as-of ${asOf.slice(0, 16)} "select project_name, count(*) as drifting from workspaces where drifted group by all order by 2 desc"
-  what to do        ${command} playbook plan trim-anonymous-policy
+  1 open   ${local(join(folder, 'out', 'overview.html'))}: what is wrong, since when, and the next step
+  2 ask    ${command} sql --as-of ${asOf.slice(0, 16)} "select project_name, count(*) as drifting from workspaces where drifted group by all order by 2 desc"
+  3 act    ${command} playbook plan trim-anonymous-policy -o plan.json
+           ${command} playbook show plan.json
 `;
 }

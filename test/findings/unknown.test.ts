@@ -28,7 +28,7 @@ describe('unknown is not clean', () => {
     );
     await night(4, undefined);
     expect(await findings()).toMatchObject(statuses.map(() => ({ state: 'open', unassessed_since: runTime(3) })));
-    expect(await night(5, [])).toMatchObject({ resolved: 4 }); // it, and its stale source
+    expect(await night(5, [])).toMatchObject({ resolved: 2, deleted: 2 }); // its stale source, and it with its workspace
     expect(await findings()).toMatchObject(statuses.map(() => ({ state: 'resolved', unassessed_since: null })));
   });
 

@@ -234,7 +234,10 @@ async function writeIndex(
       },
     };
     const html = renderer.html.render('reports/index.hbs', source, context);
-    await writeFileAtomic(join(folder, 'index.html'), archived ? linkLatestSubjects(html) : html);
+    await writeFileAtomic(
+      join(folder, 'index.html'),
+      archived ? linkLatestSubjects(html).replace('href="index.html"', 'href="../../index.html"') : html,
+    );
   };
   await writePage(out, false);
   if (!isPast && dates.includes(toUtcDate(asOf))) await writePage(join(out, 'archive', toUtcDate(asOf)), true);
