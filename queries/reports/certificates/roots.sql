@@ -31,7 +31,7 @@ select
         'value': least(greatest(left_days, 0), 365), -- a root of many years leaves room for the others
         'text': if(left_days < 0, format('expired {} days ago', -left_days), format('{} {} left', left_days, if(left_days = 1, 'day', 'days'))),
       },
-      {'kind': 'limit', 'value': $certificate_days::double, 'text': format('notice {} days before', $certificate_days)},
+      {'kind': 'limit', 'value': $certificate_days::double, 'text': format('notice {:g} days before', $certificate_days::double)},
     ]
   ) as time_left,
   private_key_type,

@@ -45,7 +45,7 @@ select
         'value': age_days,
         'text': format('{} {}', age_days, if(age_days = 1, 'day', 'days')),
       },
-      {'kind': 'limit', 'value': $key_rotation_days::double, 'text': format('limit {} days', $key_rotation_days)},
+      {'kind': 'limit', 'value': $key_rotation_days::double, 'text': format('limit {:g} days', $key_rotation_days::double)},
     ]
   ) as age,
   rotated.type,
