@@ -2,6 +2,8 @@
 -- severity: info
 -- sources: workspaces
 -- subject: workspace
+-- many: workspaces have checks whose result and counts contradict each other
+-- repair: open the last assessment; ask the owner of the project
 -- grain: one row per such workspace; unknown where the answer or a count is not reported
 with
   counted as (

@@ -2,6 +2,8 @@
 -- severity: warning
 -- sources: workspaces
 -- subject: workspace
+-- many: workspaces{of} have resources that nobody looks after
+-- repair: ask the owner of the project whether the resources are still needed
 -- grain: one row per such workspace; unknown where resources, drift or the last apply are not reported
 -- parameters: $as_of, $stale_apply_days, $idle_drift_days
 -- Drift that was not assessed in between has not ended. Where one of the three is known to be otherwise, the other two do not matter.

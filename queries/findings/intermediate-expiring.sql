@@ -3,6 +3,8 @@
 -- worst: critical
 -- sources: ca_roots
 -- subject: certificate
+-- many: intermediate certificates expire soon or have expired
+-- repair: renew the intermediate at its authority; ask who runs the mesh
 -- grain: one row per such intermediate; a warning within `certificateDays`, critical within 7 days; unknown where its expiry is not reported
 -- parameters: $as_of, $certificate_days
 -- A root cannot sign leaf certificates through an intermediate that has expired, however long the root is valid.

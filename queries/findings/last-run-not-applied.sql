@@ -2,6 +2,8 @@
 -- severity: warning
 -- sources: workspaces
 -- subject: workspace
+-- many: workspaces{of} have a last run that was not applied for `notAppliedDays`
+-- repair: open the run: repair its error and start another, or confirm that nothing is to be applied
 -- grain: one row per such workspace; unknown where the status of its run is not reported
 -- parameters: $as_of, $not_applied_days
 -- The time is that of the first pull that saw this status of this run.

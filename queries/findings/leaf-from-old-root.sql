@@ -2,6 +2,8 @@
 -- severity: warning
 -- sources: leaf_certificates, ca_roots
 -- subject: leaf certificate
+-- many: services{of} keep a certificate of a root that is no longer active
+-- repair: restart the service, which gets a certificate of the active root; ask who runs it
 -- grain: one row per such leaf; unknown where it is not known whether its root is active
 -- A service whose leaf is renewed gets one of the active root. One that keeps its leaf loses its peers when the old root goes.
 with

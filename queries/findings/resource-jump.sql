@@ -2,6 +2,8 @@
 -- severity: warning
 -- sources: workspaces
 -- subject: workspace
+-- many: workspaces grew within a week by `resourceJumpPercent` percent or more
+-- repair: look at what the last runs added; ask the owner of the project
 -- grain: one row per such workspace; unknown where the number of its resources is not reported
 -- parameters: $as_of, $resource_jump_percent, $resource_jump_count
 -- The comparison is with the lowest number of the week. The first apply of a workspace that was created within the week is no jump.

@@ -2,6 +2,8 @@
 -- severity: warning
 -- sources: workspaces
 -- subject: workspace
+-- many: workspaces{of} have a run that has waited for `waitingRunDays`
+-- repair: confirm or discard the run; ask the owner of the project
 -- grain: one row per such workspace; unknown where the status of its run is not reported
 -- parameters: $as_of, $waiting_run_days
 -- A run waits for a person or for an agent. A status that is not known here counts as waiting: a final one changes no more.

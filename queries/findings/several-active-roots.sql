@@ -2,6 +2,8 @@
 -- severity: warning
 -- sources: ca_roots
 -- subject: CA root
+-- many: CA roots are active beside a newer one
+-- repair: end the rotation of the root; ask who runs the mesh
 -- grain: one row per active root that is not the newest; unknown where it is not reported whether a root is active
 -- One root signs at a time: two that do are two authorities, of which a service may know one.
 with

@@ -2,6 +2,8 @@
 -- severity: warning
 -- sources: leaf_certificates, ca_roots
 -- subject: leaf certificate
+-- many: leaf certificates{of} were signed by none that the mesh shows
+-- repair: find out who issued them; ask who runs the mesh
 -- grain: one row per such leaf; unknown where the leaf or an authority cannot be read
 -- The mesh no longer trusts its signer, or somebody else issued it.
 with

@@ -2,6 +2,8 @@
 -- severity: info
 -- sources: workspaces
 -- subject: workspace
+-- many: workspaces{of} were not applied for `staleApplyDays`
+-- repair: start a run, or ask the owner of the project whether the workspace is still needed
 -- grain: one row per such workspace; unknown where no apply was seen and the workspace is that old
 -- parameters: $as_of, $stale_apply_days
 -- The current run may not be an apply: the last one that the history knows counts. A workspace without resources has nothing to apply.

@@ -2,6 +2,8 @@
 -- severity: info
 -- sources: workspaces
 -- subject: workspace
+-- many: workspaces have a state of another version than theirs
+-- repair: start a run, which writes the state with the version of the workspace
 -- grain: one row per such workspace; unknown where a version is a constraint
 -- A workspace without a state has nothing to apply.
 with

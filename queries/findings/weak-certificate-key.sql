@@ -2,6 +2,8 @@
 -- severity: warning
 -- sources: leaf_certificates, ca_roots
 -- subject: certificate
+-- many: certificates have a weak key or signature
+-- repair: issue them again with a stronger key; ask who runs the mesh
 -- grain: one row per such certificate; unknown where its key or its signature is not known
 -- NIST SP 800-57 part 1, table 2: less than 112 bits of strength. The signature of a root, which is trusted as it is, proves nothing.
 with

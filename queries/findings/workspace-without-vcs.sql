@@ -2,6 +2,8 @@
 -- severity: info
 -- sources: workspaces
 -- subject: workspace
+-- many: workspaces{of} have no connected repository
+-- repair: connect the repository of the configuration; ask the owner of the project
 -- grain: one row per such workspace
 select
   target,

@@ -50,6 +50,11 @@ describe('a rule', () => {
     expect(tests).toMatch(new RegExp(`['"\`]${name}['"\`]`, 'u'));
     expect(read('docs/findings.md')).toContain(`\n| \`${name}\` |`);
   });
+
+  test.each(rules)('%s says what several of its findings are, and what to do', (name) => {
+    const { many, repair } = parseHeader(read(`queries/findings/${name}.sql`));
+    expect([many, repair]).toEqual([expect.any(String), expect.any(String)]);
+  });
 });
 
 describe('a source', () => {
