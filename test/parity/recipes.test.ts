@@ -8,6 +8,7 @@ import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import { sources } from '../../src/extract/sources/index.ts';
 import { createSqlFiles, parseHeader } from '../../src/warehouse/sql-files.ts';
 import { loadTables, tablesForSource } from '../../src/warehouse/tables.ts';
+import { tableRows } from '../helpers/documents.ts';
 import { expectedTables } from '../helpers/expected/index.ts';
 import { PULLED_WORKSPACES } from '../helpers/test-project.ts';
 import { startTestSandbox } from '../helpers/test-sandbox.ts';
@@ -41,6 +42,14 @@ describe('a playbook', () => {
     const listed = read('docs/playbooks.md').split('| Playbook | Rule | Does |\n|---|---|---|\n')[1]?.split('\n\n')[0];
     expect(listed?.split('\n')).toEqual(rows);
   });
+});
+
+test('docs/playbooks.md lists the playbooks that can be undone', () => {
+  const listed = tableRows('docs/playbooks.md', '| Playbook | Operation that restores |').map(([cell = '']) => cell);
+  const undoable = builtInPlaybooks.filter(({ actions }) =>
+    Object.values(actions).some(({ undo }) => undo !== undefined),
+  );
+  expect(listed.sort()).toEqual(undoable.map(({ name }) => `\`${name}\``).sort());
 });
 
 describe('a rule', () => {
