@@ -9,7 +9,8 @@ with
     select distinct target, external_id
     from workspaces_history
     where
-      (project_name glob $project or project_external_id glob $project)
+      $project <> '*'
+      and (project_name glob $project or project_external_id glob $project)
       and (valid_to is null or valid_to >= $since::timestamptz)
   )
 select "at" as changed_at, change, "table" as table_name, target, name, key, "column" as column_name, old as old_value, "new" as new_value, plan_id, approved_by
