@@ -2,7 +2,7 @@
 -- What is current at that time is compared with the last row of the lake before it, whoever wrote that; each later version is a change.
 -- A row of another writer is of the same version if nothing differs that makes one: {{content}}. A row of this writer is, if it is not older.
 -- Keys and hashes are compared, and only the rows that differ are read as a whole.
--- {{stored}}: the history; {{values}}: its columns as the lake holds them; {{fields}}, {{begun}}, {{ended}}: the fields
+-- {{stored}}: the history; {{values}}: its columns as the lake holds them; {{whole}}, {{fields}}, {{begun}}, {{ended}}: the fields, of the hash and as they are
 create or replace temp table lake_pending as
 with
   stored as (
@@ -16,7 +16,7 @@ with
       lake_begun,
       lake_ended,
       lake_complete,
-      hash({{fields}}) as lake_whole,
+      hash({{whole}}) as lake_whole,
       hash({{content}}) as lake_content,
       {{identity}}
     from stored
@@ -39,7 +39,7 @@ with
       lake_from,
       lake_complete,
       1 as lake_nth,
-      hash({{fields}}) as lake_whole,
+      hash({{whole}}) as lake_whole,
       hash({{content}}) as lake_content,
       {{identity}}
     from lake_log as log

@@ -1,6 +1,7 @@
 import { comparedColumns } from '../load/stage-parts.ts';
 import type { Database } from '../warehouse/database.ts';
 import { quoteIdent, quoteLiteral, type SqlFiles } from '../warehouse/sql-files.ts';
+import { hashedColumn } from '../warehouse/tables.ts';
 import { hasOccurrence, type LakeRelation, rowFields } from './layout.ts';
 import type { Relation } from './relations.ts';
 import { lakeType } from './schema.ts';
@@ -111,6 +112,7 @@ export async function repeatLastRun(
 
 function pendingParts(relation: Relation, held: LakeRelation): Record<string, string> {
   const fields = rowFields(held);
+  const types = new Map(held.columns.map(({ field, type }) => [field, type]));
   const columns = held.columns.map(({ name }) => quoteIdent(name));
   const qualify = (table: string, names: readonly string[]) =>
     names.map((name) => `${table}.${quoteIdent(name)}`).join(', ');
@@ -119,9 +121,10 @@ function pendingParts(relation: Relation, held: LakeRelation): Record<string, st
     stored: quoteIdent(relation.stored),
     values: values.join(', '),
     fields: fields.map(quoteIdent).join(', '),
+    whole: fields.map((name) => hashedColumn({ name, type: types.get(name) ?? '' })).join(', '),
     identity: held.identity.map(quoteIdent).join(', '),
     content: comparedColumns({
-      columns: held.columns.map(({ field }) => ({ name: field })),
+      columns: held.columns.map(({ field, type }) => ({ name: field, type })),
       computed: relation.computed.map((name) => held.columns.find((column) => column.name === name)?.field ?? name),
     }).join(', '),
     begun: qualify('begun', fields),

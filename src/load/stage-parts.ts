@@ -1,7 +1,15 @@
 import { listUnknown, type Manifest, type UnknownPart } from '../landing/store.ts';
 import { LIST_TEXT } from '../warehouse/list-columns.ts';
 import { quoteIdent, quoteLiteral } from '../warehouse/sql-files.ts';
-import { columnList, historyTable, ORDINAL, type Table, withoutComputedFields } from '../warehouse/tables.ts';
+import {
+  type Column,
+  columnList,
+  hashedColumn,
+  historyTable,
+  ORDINAL,
+  type Table,
+  withoutComputedFields,
+} from '../warehouse/tables.ts';
 
 interface StagedLanding {
   readonly manifest: Manifest;
@@ -34,7 +42,7 @@ export function stageParts(table: Table, landings: readonly StagedLanding[]) {
 /** The key as a reader knows it, and what must be unique: without an ID, a row is known by all of its values. */
 function keyParts({ key, columns, members }: Table) {
   const names = key.filter((name) => name !== ORDINAL);
-  const content = columns.filter(({ name }) => name !== ORDINAL).map(({ name }) => quoteIdent(name));
+  const content = columns.filter(({ name }) => name !== ORDINAL).map(hashedColumn);
   const known = identifiers(withTarget(names));
   // What tells rows with one key apart is most likely in fields that are not documented.
   const order = ['extra', ...columns.map(({ name }) => name).filter((name) => name !== 'extra')];
@@ -70,7 +78,7 @@ function digestColumns(table: Table): string {
 }
 
 interface ComparedTable {
-  readonly columns: readonly { readonly name: string }[];
+  readonly columns: readonly Pick<Column, 'name' | 'type'>[];
   readonly computed: readonly string[];
 }
 
@@ -79,7 +87,7 @@ export function comparedColumns({ columns, computed }: ComparedTable): readonly 
   const extra = withoutComputedFields('extra', computed);
   return columns
     .filter(({ name }) => !computed.includes(name))
-    .map(({ name }) => (name === 'extra' ? extra : quoteIdent(name)));
+    .map((column) => (column.name === 'extra' ? extra : hashedColumn(column)));
 }
 
 /** The columns that a service computes: `refresh_computed` takes them from the stage. */

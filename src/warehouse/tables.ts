@@ -127,6 +127,11 @@ export function historyTable(table: Table): string {
   return table.members ? `${table.name}_rows` : `${table.name}_history`;
 }
 
+/** SQL for a column whose hash is taken. DuckDB hashes lists so that null is the same as an empty one, and two lists as if exchanged. */
+export function hashedColumn({ name, type }: Pick<Column, 'name' | 'type'>): string {
+  return type.endsWith('[]') ? `to_json(${quoteIdent(name)})::varchar` : quoteIdent(name);
+}
+
 /** SQL for the column `extra` without the fields that a service computes. */
 export function withoutComputedFields(extra: string, computed: readonly string[]): string {
   const fields = computed.flatMap((name) => (name.startsWith('extra.') ? [name.slice('extra.'.length)] : []));

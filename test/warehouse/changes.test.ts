@@ -64,6 +64,20 @@ describe('a change is told as', () => {
     ]);
   });
 
+  test('changed, where lists exchange their values, or null becomes an empty list', async () => {
+    const warehouse = await pullNights(
+      'tokens',
+      [{ policies: ['a'], roles: [] }],
+      [{ policies: [], roles: ['a'] }],
+      [{ policies: null, roles: ['a'] }],
+    );
+    expect(await changesOf(warehouse, 2, 'tokens')).toMatchObject([
+      { column: 'policies', old: '["a"]', new: '[]' },
+      { column: 'roles', old: '[]', new: '["a"]' },
+    ]);
+    expect(await changesOf(warehouse, 3, 'tokens')).toMatchObject([{ column: 'policies', old: '[]', new: null }]);
+  });
+
   test('renamed, where the ID is the same and the name another one', async () => {
     const warehouse = await pullNights(
       'workspaces',
