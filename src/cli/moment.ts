@@ -3,7 +3,6 @@ import { readTimeZone } from '../config/job.ts';
 import type { Context } from '../core/context.ts';
 import type { Database } from '../warehouse/database.ts';
 import { type Moment, resolveMoment } from '../warehouse/moment.ts';
-import { withPublished } from '../warehouse/session.ts';
 import type { SqlFiles } from '../warehouse/sql-files.ts';
 
 /** The moment that an option or argument names (`resolveMoment`), in an open warehouse. */
@@ -23,5 +22,7 @@ export async function readPublishedMoment(
   config: Config,
   text: string,
 ): Promise<Moment> {
+  // Loads the database, which `sql` and the shell need here alone.
+  const { withPublished } = await import('../warehouse/session.ts');
   return withPublished(config, (published) => readMoment(context, config, published, text));
 }

@@ -45,13 +45,16 @@ test('every root is an X.509 certificate that signed itself, with the times and 
   expect(written).toEqual(serials);
 });
 
-test('a leaf is signed by the active root and has the private key that comes with it', async () => {
-  const active = new X509Certificate((await listRoots()).find(({ Active }) => Active)!.RootCert);
+test('a leaf is signed by the intermediate of the active root, which ends before it, and has the private key that comes with it', async () => {
+  const active = (await listRoots()).find(({ Active }) => Active)!;
+  const signer = new X509Certificate(active.IntermediateCerts![0]!);
+  expect(signer.verify(new X509Certificate(active.RootCert).publicKey)).toBe(true);
+  expect(Date.parse(signer.validTo)).toBeLessThan(Date.parse(active.NotAfter));
   for (const service of ['web', encodeURIComponent('checkout "β", <b>'), 'of-no-service']) {
     const leaf = await read<Leaf>(sandbox, 'mesh', `GET /agent/connect/ca/leaf/${service}`);
     const certificate = new X509Certificate(leaf.CertPEM);
-    expect(certificate.checkIssued(active)).toBe(true);
-    expect(certificate.verify(active.publicKey)).toBe(true);
+    expect(certificate.checkIssued(signer)).toBe(true);
+    expect(certificate.verify(signer.publicKey)).toBe(true);
     expect(certificate.checkPrivateKey(createPrivateKey(leaf.PrivateKeyPEM))).toBe(true);
     expect(certificate.subjectAltName).toContain(leaf.ServiceURI);
     expect(new Date(certificate.validTo)).toEqual(new Date(leaf.ValidBefore));

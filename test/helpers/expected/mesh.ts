@@ -31,16 +31,7 @@ export function meshTables({ roots, leaves, trustDomain }: MeshState, flavor: Fl
           ? { DaysRemaining: Math.floor((root.notAfter.getTime() - now.getTime()) / DAY_MS) }
           : null,
     })),
-    authority_certificates: roots.flatMap((root) => {
-      const keyId = root.signingKeyId.replaceAll(':', '');
-      return [
-        { ...describe(root.rootCert), kind: 'root', root_id: root.id, key_id: keyId, signer_key_id: keyId },
-        ...(root.intermediates ?? []).map((pem) => {
-          const facts = describe(pem);
-          return { ...facts, kind: 'intermediate', root_id: root.id, key_id: keyOf(pem), signer_key_id: keyId };
-        }),
-      ];
-    }),
+    authority_certificates: listAuthorities(roots),
     leaf_certificates: [...leaves.values()].map((leaf) => ({
       target,
       service: leaf.service,
@@ -55,6 +46,22 @@ export function meshTables({ roots, leaves, trustDomain }: MeshState, flavor: Fl
       extra: null,
     })),
   };
+}
+
+/** Two roots may name one certificate: it counts for the first. */
+function listAuthorities(roots: MeshState['roots']) {
+  const byId = [...roots].sort((a, b) => (a.id < b.id ? -1 : 1));
+  const all = byId.flatMap((root) => {
+    const keyId = root.signingKeyId.replaceAll(':', '');
+    return [
+      { ...describe(root.rootCert), kind: 'root', root_id: root.id, key_id: keyId, signer_key_id: keyId },
+      ...(root.intermediates ?? []).map((pem) => {
+        const facts = describe(pem);
+        return { ...facts, kind: 'intermediate', root_id: root.id, key_id: keyOf(pem), signer_key_id: keyId };
+      }),
+    ];
+  });
+  return all.filter((one, index) => all.findIndex(({ fingerprint }) => fingerprint === one.fingerprint) === index);
 }
 
 /** What OpenSSL, through Node, says of a certificate of the sandbox, which has keys and signatures of one kind. */
