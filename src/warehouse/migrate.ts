@@ -33,7 +33,15 @@ const SHARED = [
 const VIEWS = ['current_view', 'as_of_macro', 'previous_macro'] as const;
 /** Views and macros over the views of several tables. */
 const COMBINED = ['certificates_at', 'certificates'] as const;
-const TEMPLATES = [...SHARED, ...VIEWS, ...COMBINED, ...DEFINITIONS, 'list_table', 'list_value', 'list_history'] as const;
+const TEMPLATES = [
+  ...SHARED,
+  ...VIEWS,
+  ...COMBINED,
+  ...DEFINITIONS,
+  'list_table',
+  'list_value',
+  'list_history',
+] as const;
 
 /**
  * Brings a warehouse to the declared tables: creates tables and columns, and replaces views, macros and comments. Does nothing when the

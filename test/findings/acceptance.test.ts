@@ -83,7 +83,7 @@ describe('an accepted finding', () => {
   test('reopens when its severity rises', async () => {
     const warehouse = await createFindingsWarehouse();
     const root = (ends: string) => [{ root_id: 'root', active: true, not_after: ends }];
-    await warehouse.pull(runTime(1), 'mesh', 'ca_roots', { ca_roots: root(runTime(5)) });
+    await warehouse.pull(runTime(1), 'mesh', 'ca_roots', { ca_roots: root(runTime(12)) });
     await warehouse.evaluate(runTime(1));
     const [row] = await warehouse.findings('ca-root-expiring');
     await acceptFindings(
@@ -92,10 +92,10 @@ describe('an accepted finding', () => {
       { ...acceptance, ids: [String(row?.finding_id)] },
       new Date(runTime(2)),
     );
-    await warehouse.pull(runTime(4), 'mesh', 'ca_roots', { ca_roots: root(runTime(5)) });
+    await warehouse.pull(runTime(4), 'mesh', 'ca_roots', { ca_roots: root(runTime(12)) });
     await warehouse.evaluate(runTime(4));
     expect(await warehouse.findings('ca-root-expiring')).toMatchObject([{ state: 'accepted', severity: 'warning' }]);
-    await warehouse.pull(runTime(5), 'mesh', 'ca_roots', { ca_roots: root(runTime(5)) });
+    await warehouse.pull(runTime(5), 'mesh', 'ca_roots', { ca_roots: root(runTime(12)) });
     await warehouse.evaluate(runTime(5));
     expect(await warehouse.findings('ca-root-expiring')).toMatchObject([{ state: 'new', severity: 'critical' }]);
     expect(await reasons(warehouse, String(row?.finding_id))).toEqual(['baseline', 'accepted', 'got worse']);
