@@ -5,7 +5,7 @@ import { TidemarkError } from '../core/errors.ts';
 import { writeFileAtomic } from '../core/fs.ts';
 import { stripControls } from '../core/log.ts';
 import { loadGuide } from '../tell/findings/guide.ts';
-import { toJsonText } from '../tell/reports/index.ts';
+import { currentUntil, toJsonText } from '../tell/reports/index.ts';
 import { createProductLinker } from '../tell/reports/links.ts';
 import { createRenderer, type Renderer } from '../tell/reports/renderer.ts';
 import { readSubjects } from '../tell/reports/subject-data.ts';
@@ -49,7 +49,10 @@ export async function show(context: Context, subject: string, flags: ShowFlags):
     const file = resolve(context.cwd, flags.html);
     const root = `${encodeURI(relative(dirname(file), config.output)) || '.'}/`;
     const template = await readTemplate(files.roots, 'subject.hbs');
-    await writeFileAtomic(file, renderSubject(view, template, { asOf, root }, renderer));
+    await writeFileAtomic(
+      file,
+      renderSubject(view, template, { asOf, root, currentUntil: currentUntil({ ...config, asOf }) }, renderer),
+    );
     context.stdout(`${file}\n`);
   });
 }

@@ -116,9 +116,11 @@ it('every page says until when it is current, and so does the mail', async () =>
   const { read, mail } = await lastNight();
   const until = '2026-11-05 14:15'; // staleHours after the run
   for (const name of ['index', 'overview', 'drift', 'subjects']) {
-    if (name !== 'subjects') expect(await read(`${name}.html`)).toContain(`data-until="2026-11-05T14:15:00Z"`);
+    expect(await read(`${name}.html`)).toContain(`data-until="2026-11-05T14:15:00Z"`);
     expect(await read(`${name}.html`)).toContain('As of <time datetime="2026-11-04T02:15:00Z">2026-11-04 02:15</time>');
   }
+  const [, path = ''] = /href="(subjects\/workspace-[^"]+)"/u.exec(await read('drift.html')) ?? [];
+  expect(await read(path)).toContain('data-until="2026-11-05T14:15:00Z"');
   expect(mail.text).toContain(`current until ${until} UTC`);
   expect(await read('index.html')).not.toContain('minutes old');
 });

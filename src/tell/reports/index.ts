@@ -128,7 +128,7 @@ async function writeWithGuide(
   renderer: Renderer,
 ): Promise<void> {
   const guide = await readGuide(options);
-  await writeSubjectPages({ ...options, linker, guide }, selection, renderer);
+  await writeSubjectPages({ ...options, linker, guide, currentUntil: currentUntil(options) }, selection, renderer);
 }
 
 /** A failure is reported as that of a report with the name `subjects`. */

@@ -17,6 +17,8 @@ export interface SubjectPagesOptions extends SubjectOptions {
   readonly generatedAt: Date;
   readonly linker: ProductLinker;
   readonly guide: readonly Guide[];
+  /** Until when the pages are current. */
+  readonly currentUntil: Date;
 }
 
 /** Name of the page that lists the subjects, below the folder of the reports. */
@@ -67,10 +69,10 @@ async function replacePage(file: string, text: string): Promise<void> {
 export function renderSubject(
   subject: SubjectView,
   template: string,
-  { asOf, root = '../' }: { readonly asOf: Date; readonly root?: string },
+  { asOf, root = '../', currentUntil }: { readonly asOf: Date; readonly root?: string; readonly currentUntil: Date },
   { html, assets }: Renderer,
 ): string {
-  const page = { ...assets, current: 'subjects', current_until: null };
+  const page = { ...assets, current: 'subjects', current_until: formatTimestamp(currentUntil) };
   const context = { subject, as_of: formatTimestamp(asOf), root, page };
   return html.render('reports/subject.hbs', template, context);
 }
@@ -84,7 +86,7 @@ async function removeOthers(out: string, written: ReadonlySet<string>): Promise<
 }
 
 async function renderList(
-  { files, asOf, generatedAt }: SubjectPagesOptions,
+  { files, asOf, generatedAt, currentUntil }: SubjectPagesOptions,
   { pages, present }: SubjectSelection,
   { html, assets }: Renderer,
 ): Promise<string> {
@@ -101,7 +103,7 @@ async function renderList(
       subjects: pages.filter((page) => page.kind === kind).map(toListEntry),
     })),
     root: '',
-    page: { ...assets, current: 'subjects', current_until: null },
+    page: { ...assets, current: 'subjects', current_until: formatTimestamp(currentUntil) },
   };
   return html.render('reports/subjects.hbs', await readTemplate(files.roots, 'subjects.hbs'), context);
 }

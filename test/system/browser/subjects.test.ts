@@ -90,6 +90,38 @@ describe.skipIf(noBrowser !== undefined)('the pages of subjects, in a browser', 
     expect(problems).toEqual([]);
   });
 
+  it('answer a search while it is typed, on any page, and by keyboard', async () => {
+    await open('drift.html');
+    await page.keyboard.press('/');
+    await page.keyboard.type('LED');
+    const answers = page.locator('.answers a');
+    expect(await answers.allTextContents()).toEqual(['ledger', 'Search all subjects']);
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    expect(await page.locator('h1').textContent()).toBe('ledger');
+    await page.goBack();
+    expect(await answers.count()).toBe(0);
+    expect(problems).toEqual([]);
+  });
+
+  it('and reports say that they are old when they are read later; without a script they say until when they are current', async () => {
+    for (const path of ['drift.html', LEDGER]) {
+      await open(path);
+      expect(await page.locator('.as-of').textContent()).toContain('current until 2026-11-04 14:15');
+      expect(await page.locator('.aged').textContent()).toMatch(/^This page is \d+ days old/u);
+    }
+    const later = await browser().newContext();
+    const fresh = await later.newPage();
+    await fresh.clock.setFixedTime(new Date(day(3)));
+    await fresh.goto(address('drift.html'));
+    expect(await fresh.locator('.aged').isVisible()).toBe(false);
+    await later.close();
+    const plain = await browser().newPage({ javaScriptEnabled: false });
+    await plain.goto(address('drift.html'));
+    expect(await plain.locator('.as-of').textContent()).toContain('current until 2026-11-04 14:15');
+    await plain.close();
+  });
+
   it('are found by ID, by project and by rule', async () => {
     await open('subjects.html');
     const all = await shown();
