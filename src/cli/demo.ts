@@ -132,13 +132,12 @@ function formatNextSteps(
   const asOf = new Date(end.getTime() - Math.min(EXAMPLE_DAYS, runs - 1) * DAY_MS).toISOString();
   const command = `${program} --config ${local(config)}`;
   return `
-${colors.bold('Reports')}    ${local(reports)}
+${colors.bold('Reports')}    ${local(reports)}, or ${local(join(folder, 'out', 'overview.html'))}: what is wrong, since when, and the next step
 ${colors.bold('Warehouse')}  ${local(warehouse)}
 
 ${colors.bold('Next')}
-  1 open   ${local(join(folder, 'out', 'overview.html'))}: what is wrong, since when, and the next step
-  2 ask    ${command} sql --as-of ${asOf.slice(0, 16)} "select project_name, count(*) as drifting from workspaces where drifted group by all order by 2 desc"
-  3 act    ${command} playbook plan trim-anonymous-policy -o plan.json
-           ${command} playbook show plan.json
+  open  ${command} findings --state new
+  ask   ${command} sql --as-of ${asOf.slice(0, 16)} "select project_name, count(*) as drifting from workspaces where drifted group by all order by 2 desc"
+  act   ${command} playbook plan trim-anonymous-policy
 `;
 }
