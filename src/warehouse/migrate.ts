@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
+import type { Thresholds } from '../config/config.ts';
 import { renderChangesViews } from './changes.ts';
 import type { Database } from './database.ts';
+import { DEFAULT_THRESHOLDS, defineDeadlines, renderDeadlines } from './deadlines.ts';
 import { listColumnStatements } from './list-columns.ts';
 import { quoteIdent, quoteLiteral, type SqlFiles } from './sql-files.ts';
 import { fillParams } from './sql-params.ts';
@@ -41,14 +43,22 @@ const TEMPLATES = [
   'list_table',
   'list_value',
   'list_history',
+  'deadlines',
 ] as const;
 
 /**
  * Brings a warehouse to the declared tables: creates tables and columns, and replaces views, macros and comments. Does nothing when the
  * definitions are those of the last migration.
+ * @param thresholds those of the view `deadlines`
  */
-export async function migrate(database: Database, files: SqlFiles, tables: ReadonlyMap<string, Table>): Promise<void> {
-  const digest = await computeSchemaDigest(files, tables);
+export async function migrate(
+  database: Database,
+  files: SqlFiles,
+  tables: ReadonlyMap<string, Table>,
+  thresholds: Thresholds = DEFAULT_THRESHOLDS,
+): Promise<void> {
+  const deadlines = await renderDeadlines(files, thresholds);
+  const digest = await computeSchemaDigest(files, tables, JSON.stringify(deadlines));
   await database.run(await files.read('warehouse/schema_digest_table'));
   const [last] = await database.rows(await files.read('warehouse/schema_digest'));
   if (last?.digest === digest) return;
@@ -67,16 +77,25 @@ export async function migrate(database: Database, files: SqlFiles, tables: Reado
     ...(await renderChangesViews(files, all)),
     ...(await renderDefinitions(files)),
     ...(await render((table) => commentStatements(files, table))),
+  ];
+  const transact = (texts: readonly string[]) =>
+    database.transact(texts.map((sql) => `${sql.trim().replace(/;$/u, '')};`));
+  await transact(statements); // about 800: one by one they would take five times as long
+  await defineDeadlines(database, files, deadlines);
+  await transact([
+    await files.read('warehouse/deadlines'),
     await files.read('warehouse/schema_digest_clear'),
     fillParams(await files.read('warehouse/schema_digest_set'), { digest }),
-  ];
-  // About 800 statements: one by one they would take five times as long.
-  await database.transact(statements.map((sql) => `${sql.trim().replace(/;$/u, '')};`));
+  ]);
   await database.run('checkpoint'); // a crash must not have to replay altered tables from the log
 }
 
-async function computeSchemaDigest(files: SqlFiles, tables: ReadonlyMap<string, Table>): Promise<string> {
-  const hash = createHash('sha256');
+async function computeSchemaDigest(
+  files: SqlFiles,
+  tables: ReadonlyMap<string, Table>,
+  deadlines: string,
+): Promise<string> {
+  const hash = createHash('sha256').update(deadlines);
   for (const table of tables.values()) hash.update(table.ddl);
   for (const name of TEMPLATES) hash.update(await files.read(`warehouse/${name}`));
   for (const view of await renderChangesViews(files, [...tables.values()])) hash.update(view);

@@ -126,7 +126,7 @@ async function runSession<T>(
   try {
     await chmod(paths.work, PRIVATE_FILE);
     if (!isVerified) await verifyChecksums(database, files, existsSync(paths.published));
-    await migrate(database, files, tables);
+    await migrate(database, files, tables, config.thresholds);
     isUsable = true;
     const result = await work({ database, files, tables, assertHeld: () => lock.assertHeld() });
     await database.run('checkpoint');

@@ -1,3 +1,4 @@
+import type { Thresholds } from '../config/config.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { quoteLiteral } from './sql-files.ts';
 
@@ -40,4 +41,10 @@ function toLiteral(value: SqlParam): string {
 function textLiteral(text: string): string {
   if (text.includes('\0')) throw new TidemarkError('DATA', 'a text with a zero byte cannot be part of a statement');
   return quoteLiteral(text);
+}
+
+/** Each threshold in snake_case, which is its name in queries. */
+export function thresholdParams(thresholds: Thresholds): SqlParams {
+  const toSnakeCase = (name: string) => name.replaceAll(/[A-Z]/gu, (letter) => `_${letter.toLowerCase()}`);
+  return Object.fromEntries(Object.entries(thresholds).map(([name, value]) => [toSnakeCase(name), value]));
 }

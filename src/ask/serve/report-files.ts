@@ -11,11 +11,12 @@ const TYPES: Readonly<Record<string, string>> = {
   '.txt': 'text/plain; charset=utf-8',
   '.json': 'application/json; charset=utf-8',
   '.csv': 'text/csv; charset=utf-8; header=present',
+  '.ics': 'text/calendar; charset=utf-8',
 };
 
 /** The files that reports consist of, and no other path: a name never begins with a dot. */
 const REPORT_PATH =
-  /^(?<folder>archive\/\d{4}-\d\d-\d\d\/|as-of\/[\w-][\w.-]*\/|subjects\/)?(?<file>[\w-][\w.-]*\.(?:html|txt|json|csv))$/u;
+  /^(?<folder>archive\/\d{4}-\d\d-\d\d\/|as-of\/[\w-][\w.-]*\/|subjects\/)?(?<file>[\w-][\w.-]*\.(?:html|txt|json|csv|ics))$/u;
 
 /** Sends a file of the reports; a page has the navigation of the site. A link in the folder is not followed. */
 async function sendReportFile(exchange: Exchange): Promise<void> {
@@ -114,5 +115,8 @@ async function readPageHead(exchange: Exchange, handle: FileHandle): Promise<Pag
 async function renderReportBar(exchange: Exchange): Promise<string> {
   return exchange.templates.render('report-bar', { site: await describeSite(exchange) });
 }
+
+/** The address that a calendar subscribes to. */
+export const calendarRoute: PageRoute = { pattern: /^\/(deadlines\.ics)$/u, answer: sendReportFile };
 
 export const reportFileRoute: PageRoute = { pattern: /^\/reports\/(.+)$/u, answer: sendReportFile };

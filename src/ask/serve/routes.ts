@@ -1,6 +1,6 @@
 import { catalogueRoutes } from './catalogue.ts';
 import { homeRoute } from './home.ts';
-import { reportFileRoute } from './report-files.ts';
+import { calendarRoute, reportFileRoute } from './report-files.ts';
 import { reportsRoute } from './reports.ts';
 import { resultRoutes } from './results.ts';
 import type { PageRoute } from './route.ts';
@@ -15,6 +15,7 @@ export const routes: readonly PageRoute[] = [
   homeRoute,
   reportsRoute,
   reportFileRoute,
+  calendarRoute,
   ...catalogueRoutes,
   rowRoute,
   ...resultRoutes,

@@ -7,11 +7,10 @@ import { renderChanges, selectChanged } from '../../warehouse/changes.ts';
 import { type Database, firstLine, type SqlParams } from '../../warehouse/database.ts';
 import { renderDefinitions } from '../../warehouse/migrate.ts';
 import { parseHeader, type SqlFiles } from '../../warehouse/sql-files.ts';
-import { fillParams } from '../../warehouse/sql-params.ts';
+import { fillParams, thresholdParams } from '../../warehouse/sql-params.ts';
 import { loadTables } from '../../warehouse/tables.ts';
 import type { Row } from '../../warehouse/values.ts';
 import { type Guide, loadGuide, type PlaybookSummary } from '../findings/guide.ts';
-import { thresholdParams } from '../reports/data.ts';
 import type { Audience } from './recipients.ts';
 
 /** Lines of a list in a mail; the attached CSV has the rest. */

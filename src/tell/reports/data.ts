@@ -6,6 +6,7 @@ import { TidemarkError } from '../../core/errors.ts';
 import { isAbsent, type LeftOut } from '../../extract/sources/index.ts';
 import { type Database, firstLine, type SqlParams } from '../../warehouse/database.ts';
 import type { SqlFiles } from '../../warehouse/sql-files.ts';
+import { thresholdParams } from '../../warehouse/sql-params.ts';
 import type { Row } from '../../warehouse/values.ts';
 import { loadGuide, type PlaybookSummary } from '../findings/guide.ts';
 import { allInOrder, type Queries, shareConnections } from './connections.ts';
@@ -200,12 +201,6 @@ async function catchUserError<T>(promise: Promise<T>): Promise<T | TidemarkError
     if (error instanceof TidemarkError) return error;
     throw error;
   }
-}
-
-/** Each threshold in snake_case, which is its name in queries. */
-export function thresholdParams(thresholds: Thresholds): SqlParams {
-  const toSnakeCase = (name: string) => name.replaceAll(/[A-Z]/gu, (letter) => `_${letter.toLowerCase()}`);
-  return Object.fromEntries(Object.entries(thresholds).map(([name, value]) => [toSnakeCase(name), value]));
 }
 
 /** `$as_of` and the thresholds: the parameters that every dataset may use. */

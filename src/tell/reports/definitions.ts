@@ -55,6 +55,8 @@ export interface Report {
   readonly template: string;
   /** `reports/NAME.txt.hbs`, or the general `plain.txt.hbs`. */
   readonly textTemplate: string;
+  /** `reports/NAME.ics.hbs`, for a report that is also a calendar. */
+  readonly calendarTemplate: string | undefined;
 }
 
 const DEFAULT_LIMIT = 5000;
@@ -116,6 +118,7 @@ async function loadReport(
   const summary = await read('summary');
   const header = parseHeader(summary.sql);
   const own = await Promise.all([...found.keys()].filter((dataset) => dataset !== 'summary').map(read));
+  const calendar = templates.get(`${name}.ics`);
   const others = header.rules === undefined ? own : [...own, ...(await loadLead(files))];
   return {
     name,
@@ -131,6 +134,7 @@ async function loadReport(
     ),
     template: await readFile(templates.get(name) ?? '', 'utf8'),
     textTemplate: await readFile(templates.get(`${name}.txt`) ?? templates.get('plain.txt') ?? '', 'utf8'),
+    calendarTemplate: calendar && (await readFile(calendar, 'utf8')),
   };
 }
 

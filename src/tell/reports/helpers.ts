@@ -2,6 +2,7 @@ import Handlebars, { type HelperOptions } from 'handlebars';
 import { tableLines } from '../../core/text-table.ts';
 import { isAbsent, type LeftOut } from '../../extract/sources/index.ts';
 import type { Row, Value } from '../../warehouse/values.ts';
+import { escapeCalendarText } from './calendar.ts';
 import { drawChart, MAX_NARROW_TIMES, seriesClass } from './charts.ts';
 import { EMPTY_CELL, formatNumber, formatTime, formatValue, toHeading, truncate, type ValueKind } from './format.ts';
 import { drawRows } from './grid.ts';
@@ -65,6 +66,7 @@ function registerFormatHelpers(helper: RegisterHelper): void {
   helper('bytes', (value: Value) => formatValue(value, 'bytes'));
   helper('line', (value: Value) => toTextCell(formatValue(value, 'text')));
   helper('prose', (text: string) => new Handlebars.SafeString(markCode(text)));
+  helper('ics', (value: Value) => escapeCalendarText(String(value ?? '')));
   helper('upper', (text: string) => text.toUpperCase());
   helper('eq', (a: Value, b: Value) => a === b);
   helper('gt', (a: number, b: number) => a > b);

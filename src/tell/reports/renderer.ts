@@ -4,6 +4,7 @@ import { stripControls } from '../../core/log.ts';
 import { isAbsent, type LeftOut } from '../../extract/sources/index.ts';
 import type { SqlParams } from '../../warehouse/database.ts';
 import type { Row, Value } from '../../warehouse/values.ts';
+import { toCalendarLines } from './calendar.ts';
 import { type ReportData, reportParams, type SourceState, toJsonText } from './data.ts';
 import type { Report } from './definitions.ts';
 import { EMPTY_CELL, formatAge, formatTime, toSpreadsheetCsv, truncate } from './format.ts';
@@ -47,7 +48,7 @@ export interface PageOptions {
 }
 
 export function renderReport(report: Report, data: ReportData, options: PageOptions, renderer: Renderer): ReportFiles {
-  const { name, template, textTemplate } = report;
+  const { name, template, textTemplate, calendarTemplate } = report;
   const context = buildContext(report, data, options, renderer.assets);
   const text = renderer.text.render(`reports/${name}.txt.hbs`, textTemplate, context);
   const files = new Map([
@@ -55,6 +56,10 @@ export function renderReport(report: Report, data: ReportData, options: PageOpti
     [`${name}.txt`, `${text.trim()}\n`],
     [`${name}.json`, toJsonText(data)],
   ]);
+  if (calendarTemplate !== undefined) {
+    const calendar = renderer.text.render(`reports/${name}.ics.hbs`, calendarTemplate, context);
+    files.set(`${name}.ics`, toCalendarLines(calendar));
+  }
   for (const dataset of report.datasets) {
     const isCut = context.tables[dataset.name]?.cut;
     if (isCut) files.set(csvName(name, dataset.name), toSpreadsheetCsv(data[dataset.name] as Row[]));

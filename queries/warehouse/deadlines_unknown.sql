@@ -1,0 +1,10 @@
+-- grain: one row for a query in queries/deadlines that fails: what ends is not known
+-- {{kind}}: `macro` or `temp macro`; {{name}}: of the macro; {{file}}, {{problem}}: literals
+create or replace {{kind}} {{name}}(at_time) as table
+select
+  null::varchar as target,
+  'not known' as kind,
+  {{file}} as subject_id,
+  {{file}} as subject_name,
+  null::timestamptz as ends_at,
+  {{problem}} as what_to_do,

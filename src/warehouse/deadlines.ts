@@ -1,0 +1,53 @@
+import { type Thresholds, thresholds } from '../config/schema.ts';
+import { discoverFiles } from '../core/paths.ts';
+import { firstLine, type Statements } from './database.ts';
+import { quoteIdent, quoteLiteral, type SqlFiles } from './sql-files.ts';
+import { fillParams, thresholdParams } from './sql-params.ts';
+
+export const DEFAULT_THRESHOLDS: Thresholds = thresholds.parse({});
+
+type Scope = 'macro' | 'temp macro';
+
+/** A query of `queries/deadlines/` as a macro. */
+interface Kind {
+  readonly name: string;
+  readonly file: string;
+  readonly sql: string;
+}
+
+/** The queries of `queries/deadlines/`, with these thresholds. */
+export async function renderDeadlines(
+  files: SqlFiles,
+  values: Thresholds,
+  scope: Scope = 'macro',
+): Promise<readonly Kind[]> {
+  const names = [...(await discoverFiles(files.roots, 'queries/deadlines', '.sql')).keys()];
+  return Promise.all(
+    names.map(async (kind) => {
+      const name = quoteIdent(`deadlines_of_${kind}`);
+      const file = `queries/deadlines/${kind}.sql`;
+      const text = (await files.read(`deadlines/${kind}`)).replaceAll('$as_of', 'at_time');
+      const query = fillParams(text, thresholdParams(values)).replace(/;$/u, '');
+      return { name, file, sql: await files.render('warehouse/deadlines_kind', { kind: scope, name, query }) };
+    }),
+  );
+}
+
+/** Makes `deadlines_at` of them. One that fails, which a user may have written, becomes a row whose end is not known. */
+export async function defineDeadlines(
+  database: Pick<Statements, 'script'>,
+  files: SqlFiles,
+  kinds: readonly Kind[],
+  scope: Scope = 'macro',
+): Promise<void> {
+  for (const { name, file, sql } of kinds) {
+    try {
+      await database.script(sql);
+    } catch (error) {
+      const parts = { kind: scope, name, file: quoteLiteral(file), problem: quoteLiteral(firstLine(error)) };
+      await database.script(await files.render('warehouse/deadlines_unknown', parts));
+    }
+  }
+  const rows = kinds.map(({ name }) => `from ${name}(at_time)`).join('\nunion all\n');
+  await database.script(await files.render('warehouse/deadlines_at', { kind: scope, kinds: rows }));
+}

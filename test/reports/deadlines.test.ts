@@ -1,0 +1,159 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { thresholds } from '../../src/config/schema.ts';
+import { PACKAGE_ROOT } from '../../src/core/paths.ts';
+import { renderReports } from '../../src/tell/reports/index.ts';
+import { defineDeadlines, renderDeadlines } from '../../src/warehouse/deadlines.ts';
+import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
+import { createReportWarehouse, type ReportWarehouse } from '../helpers/report-warehouse.ts';
+import { tempFolder } from '../helpers/temp.ts';
+
+const AS_OF = '2026-11-20T02:15:00Z';
+const root = (root_id: string, not_after: string | null, active = true) => ({
+  root_id,
+  name: root_id,
+  active,
+  not_after,
+});
+const leaf = (service: string, valid_after: string, valid_before: string) => ({ service, valid_after, valid_before });
+
+async function pullAll(): Promise<ReportWarehouse> {
+  const warehouse = await createReportWarehouse();
+  await warehouse.pull(AS_OF, {
+    ca_roots: [
+      root('soon', '2026-12-01T00:00:00Z'),
+      root('untold', null),
+      root('retired', '2026-12-01T00:00:00Z', false),
+    ],
+    leaf_certificates: [
+      leaf('renews', '2026-11-19T02:15:00Z', '2026-11-22T02:15:00Z'),
+      leaf('stuck', '2026-11-17T04:15:00Z', '2026-11-20T04:15:00Z'),
+      leaf('long', '2026-01-01T00:00:00Z', '2027-01-01T00:00:00Z'),
+    ],
+    keys: [{ name: 'pay', latest_version: 2 }],
+    key_versions: [
+      { key_name: 'pay', version: 1, creation_time: '2020-01-01T00:00:00Z' },
+      { key_name: 'pay', version: 2, creation_time: '2026-08-20T00:00:00Z' },
+    ],
+    tokens: [{ accessor_id: 'a1', name: 'nightly', expires_at: '2026-11-21T00:00:00Z' }],
+  });
+  return warehouse;
+}
+
+const readEnds = async ({ database }: ReportWarehouse) =>
+  (await database.rows('select kind, subject_id, ends_at from deadlines order by ends_at, kind')).map(
+    ({ kind, subject_id, ends_at }) => `${ends_at} ${kind} ${subject_id}`,
+  );
+
+test('the calendar has what people renew: certificates, tokens, keys; a short-lived leaf only once it was not renewed', async () => {
+  const warehouse = await pullAll();
+  expect(await readEnds(warehouse)).toEqual([
+    '2026-11-18T00:00:00Z key pay',
+    '2026-11-20T04:15:00Z leaf certificate stuck',
+    '2026-11-21T00:00:00Z token acme',
+    '2026-12-01T00:00:00Z CA root soon',
+    '2027-01-01T00:00:00Z leaf certificate long',
+    'null CA root untold',
+  ]);
+});
+
+test('an acceptance is in the calendar while it lasts', async () => {
+  const warehouse = await pullAll();
+  await warehouse.database.run(
+    `insert into findings by name select 'f1' as finding_id, 'acme' as target, 'drifted-workspace' as rule, 'warning' as severity,
+     'workspace' as subject_type, 'ws-1' as subject_id, 'web' as subject_name, 'Workspace web drifts' as title, 'accepted' as state,
+     timestamptz '${AS_OF}' as first_seen, timestamptz '${AS_OF}' as last_seen, 0 as times_reopened,
+     timestamptz '2026-12-24T00:00:00Z' as accepted_until, 'ops' as accepted_owner`,
+  );
+  await warehouse.database.run(
+    `insert into finding_events by name select 'f1' as finding_id, 'acme' as target, 'drifted-workspace' as rule,
+     timestamptz '2026-11-10' as changed_at, 'accepted' as state, 'warning' as severity, 'accepted' as reason`,
+  );
+  const accepted = "select ends_at, what_to_do from deadlines_at($at) where kind = 'acceptance'";
+  expect(await warehouse.database.rows(accepted, { at: AS_OF })).toEqual([
+    {
+      ends_at: '2026-12-24T00:00:00Z',
+      what_to_do: 'repair it, or accept it again: Workspace web drifts (drifted-workspace, accepted by ops)',
+    },
+  ]);
+  expect(await warehouse.database.rows(accepted, { at: '2026-11-09T00:00:00Z' })).toEqual([]);
+});
+
+/** Defines the calendar with queries of a user over the package's. */
+async function define({ database }: ReportWarehouse, queries: Readonly<Record<string, string>>, values = {}) {
+  const folder = await tempFolder();
+  await mkdir(join(folder, 'queries', 'deadlines'), { recursive: true });
+  for (const [name, sql] of Object.entries(queries)) await writeFile(join(folder, 'queries/deadlines', name), sql);
+  const files = createSqlFiles([folder, PACKAGE_ROOT]);
+  await defineDeadlines(database, files, await renderDeadlines(files, thresholds.parse(values)));
+}
+
+test('another query file adds its own kind, with the thresholds of the configuration', async () => {
+  const warehouse = await pullAll();
+  const lunch = `-- a comment with $nothing
+    select 'acme' as target, 'support' as kind, 'v1' as subject_id, 'v1' as subject_name,
+    $as_of::timestamptz + to_days($token_days::integer) as ends_at, 'upgrade; it''s time' as what_to_do;`;
+  await define(warehouse, { 'support.sql': lunch }, { tokenDays: 3, keyRotationDays: 100 });
+  const ends = await readEnds(warehouse);
+  expect(ends).toContain('2026-11-23T02:15:00Z support v1');
+  expect(ends).toContain('2026-11-28T00:00:00Z key pay');
+});
+
+test('a query that fails is an end that is not known, and takes no other kind away', async () => {
+  const warehouse = await pullAll();
+  await define(warehouse, { 'broken.sql': 'select no_such_column from nowhere', 'tokens.sql': 'selec' });
+  const { summary, unknown_ends, deadlines } = await warehouse.data('deadlines', AS_OF, ['unknown_ends', 'deadlines']);
+  expect(summary).toMatchObject({ unknown_ends: 3, overdue: 1 });
+  expect(unknown_ends).toMatchObject([
+    { kind: 'CA root', subject_name: 'untold' },
+    { kind: 'not known', subject_name: 'queries/deadlines/broken.sql', what_to_do: expect.stringContaining('nowhere') },
+    { kind: 'not known', subject_name: 'queries/deadlines/tokens.sql' },
+  ]);
+  expect((deadlines as { kind: string }[]).map(({ kind }) => kind)).toEqual([
+    'key',
+    'leaf certificate',
+    'CA root',
+    'leaf certificate',
+  ]);
+});
+
+test('the report draws the weeks, and reads a warehouse of an earlier version', async () => {
+  const warehouse = await pullAll();
+  const { weeks, summary } = await warehouse.data('deadlines', AS_OF, ['weeks']);
+  expect(summary.headline).toBe('4 deadlines within 90 days, 2 of them within 7; 1 overdue; of 1 the end is not known');
+  expect(
+    (weeks as { week: string; deadlines: number }[]).map(({ week, deadlines }) => [week, deadlines]).slice(0, 4),
+  ).toEqual([
+    ['overdue', 1],
+    ['2026-11-20', 2],
+    ['2026-11-27', 1],
+    ['2026-12-04', 0],
+  ]);
+  await warehouse.database.run('drop view deadlines');
+  await warehouse.database.run('drop macro table deadlines_at');
+  expect((await warehouse.data('deadlines', AS_OF, ['weeks'])).summary).toEqual(summary);
+});
+
+const HOSTILE = 'a;b,c\\d\r\nBEGIN:VEVENT\u2028x\u001b[31m "<é😀漢'.repeat(5);
+
+test('deadlines.ics keeps hostile names within their lines, and an event its UID when its end moves', async () => {
+  const warehouse = await createReportWarehouse();
+  const write = async (asOf: string, not_after: string) => {
+    await warehouse.pull(asOf, { ca_roots: [{ ...root('r1', not_after), name: HOSTILE }] });
+    await renderReports({ ...warehouse.options(asOf), names: ['deadlines'] });
+    return readFile(join(warehouse.directory, 'out', 'deadlines.ics'), 'utf8');
+  };
+  const first = await write(AS_OF, '2026-12-01T00:00:00Z');
+  const lines = first.split('\r\n');
+  expect(lines.pop()).toBe('');
+  expect(lines.filter((line) => /[\r\n\u2028\u001b]/u.test(line) || Buffer.byteLength(line) > 75)).toEqual([]);
+  expect(lines.filter((line) => line === 'BEGIN:VEVENT')).toHaveLength(1);
+  const unfolded = first.replaceAll('\r\n ', '');
+  expect(unfolded).toContain(String.raw`SUMMARY:CA root a\;b\,c\\d\nBEGIN:VEVENT\nx[31m "<é😀漢a\;b`);
+  const second = (await write('2026-11-21T02:15:00Z', '2027-02-01T00:00:00Z')).replaceAll('\r\n ', '');
+  const read = (text: string, name: string) => new RegExp(`^${name}:(.*)\r$`, 'mu').exec(text)?.[1];
+  expect(read(second, 'UID')).toBe(read(unfolded, 'UID'));
+  expect([read(unfolded, 'DTSTART'), read(second, 'DTSTART')]).toEqual(['20261201T000000Z', '20270201T000000Z']);
+  expect(read(second, 'DTSTAMP')).toBe('20261121T021500Z');
+});
