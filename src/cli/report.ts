@@ -32,6 +32,7 @@ export async function report(context: Context, names: readonly string[], flags: 
       stalenessAt: requested ?? now,
       generatedAt: now,
       thresholds: config.thresholds,
+      pricing: config.pricing,
       playbooks: () => listPlaybooks(config),
       ...(names.length > 0 ? { names } : { leftOut: findLeftOut(config.targets) }),
     };

@@ -9,7 +9,7 @@ import { registerSecrets } from './secrets.ts';
 import { chooseShard, type Shard } from './shard.ts';
 import { readPlainYaml, readYamlFile } from './yaml.ts';
 
-export type { TargetKind, Thresholds } from './schema.ts';
+export type { Pricing, TargetKind, Thresholds } from './schema.ts';
 
 /** A target with its defaults. */
 export interface Target extends Omit<RawTarget, 'mounts' | 'tokenHeader' | 'url'> {

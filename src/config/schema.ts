@@ -177,6 +177,14 @@ export const configSchema = z.strictObject({
     })
     .prefault({}),
   reportsUrl: webUrl.optional(),
+  pricing: z
+    .strictObject({
+      perResourceMonth: positive.describe('price of a resource under management for a month'),
+      currency: nonEmpty.max(10).describe('name of the currency, such as USD'),
+      free: z.int().nonnegative().default(0).describe('resources that cost nothing'),
+    })
+    .optional()
+    .describe('what resources cost; the report `cost` shows no amounts without it'),
   thresholds: thresholds.prefault({}),
   plugins: z.array(nonEmpty, 'must be a list of files').default([]).describe('modules with sources and playbooks'),
   schedule: z
@@ -190,6 +198,7 @@ export const configSchema = z.strictObject({
 
 export type RawConfig = z.infer<typeof configSchema>;
 export type RawTarget = RawConfig['targets'][number];
+export type Pricing = RawConfig['pricing'];
 export type Thresholds = z.infer<typeof thresholds>;
 
 type UnknownRecord = Readonly<Record<string, unknown>>;

@@ -58,6 +58,7 @@ export async function renderStage(
       generatedAt: context.clock.now(),
       out: config.output,
       thresholds: config.thresholds,
+      pricing: config.pricing,
       leftOut: findLeftOut(config.targets),
       reportDays: config.reportDays,
       targets: config.targets,

@@ -51,3 +51,15 @@ export async function defineDeadlines(
   const rows = kinds.map(({ name }) => `from ${name}(at_time)`).join('\nunion all\n');
   await database.script(await files.render('warehouse/deadlines_at', { kind: scope, kinds: rows }));
 }
+
+/** The next run makes it in a warehouse of an earlier version, which this connection reads. */
+export async function defineMissingDeadlines(
+  database: Pick<Statements, 'script'>,
+  files: SqlFiles,
+  values: Thresholds = DEFAULT_THRESHOLDS,
+): Promise<void> {
+  const [row] = await database.script(await files.read('warehouse/has_deadlines'));
+  if (row?.has_deadlines === true) return;
+  await defineDeadlines(database, files, await renderDeadlines(files, values, 'temp macro'), 'temp macro');
+  await database.script(await files.read('warehouse/certificates_missing'));
+}

@@ -9,7 +9,13 @@ import { fillParams } from './sql-params.ts';
 import { type Column, columnList, historyTable, type Table } from './tables.ts';
 
 /** What pages, mails and queries ask for what changed, in the order in which one calls another. */
-const DEFINITIONS = ['previous_run_at', 'finding_states_at', 'workspace_assessments', 'workspace_changes'] as const;
+const DEFINITIONS = [
+  'previous_run_at',
+  'finding_states_at',
+  'workspace_assessments',
+  'workspace_changes',
+  'resource_nights',
+] as const;
 
 /** The definitions for the warehouse, or for one connection to a warehouse that an earlier version wrote. */
 export function renderDefinitions(files: SqlFiles, scope: '' | 'temp ' = ''): Promise<readonly string[]> {

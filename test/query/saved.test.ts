@@ -27,6 +27,13 @@ const workspace = (name: string, fields: object = {}) => ({
 });
 
 /** Three weekly pulls. `blue` drifts for a week, `old` was never applied, `gone` goes away, `late` appears. */
+const LATE = {
+  workspace_updated_at: '2026-11-15T00:00:00Z',
+  module_count: 0,
+  resources_drifted: 3,
+  resources_undrifted: 9,
+};
+
 async function pullThreeWeeks({ pull }: ReportWarehouse): Promise<void> {
   const old = workspace('old', { current_run_applied_at: null, drifted: null, current_rum_count: 7 });
   await pull(FIRST, {
@@ -64,7 +71,7 @@ async function pullThreeWeeks({ pull }: ReportWarehouse): Promise<void> {
     leaf_certificates: [{ service: 'web', namespace: 'default', valid_before: '2027-11-16T00:00:00Z' }],
   });
   await pull(SECOND, { workspaces: [workspace('blue', { drifted: true }), old] });
-  await pull(THIRD, { workspaces: [workspace('blue'), old, workspace('late')], agents: 'failed' });
+  await pull(THIRD, { workspaces: [workspace('blue'), old, workspace('late', LATE)], agents: 'failed' });
 }
 
 /** A warehouse file after the three weeks, with a finding and an action. */
@@ -123,6 +130,9 @@ const CASES: Readonly<Record<string, { readonly words?: readonly string[]; reado
     words: ['since=2026-11-01'],
     rows: [{ project_name: 'payments', periods: 1, current_periods: 0, longest_days: 7 }],
   },
+  'drift-share': {
+    rows: [{ project_name: 'core', workspaces: 3, resources_drifted: 3, resources_assessed: 32, drifted_percent: 9.4 }],
+  },
   'expiring-certificates': { rows: [{ kind: 'CA root', name: 'active root', days_left: 15 }] },
   'idle-workspaces': { words: ['days=365'], rows: [{ workspace_name: 'old', resources: 7 }] },
   'keys-by-provider': {
@@ -131,6 +141,7 @@ const CASES: Readonly<Record<string, { readonly words?: readonly string[]; reado
       { provider_name: null, key_name: 'lonely' },
     ],
   },
+  'latest-updated': { words: ['since=2026-11-01'], rows: [{ workspace_name: 'late' }] },
   'oldest-findings': { words: ['severity=warning'], rows: [{ subject: 'blue', days: 7 }] },
   'pull-costs': {
     words: ['days=7'],
@@ -139,6 +150,7 @@ const CASES: Readonly<Record<string, { readonly words?: readonly string[]; reado
       { source: 'workspaces', pulls: 2, complete: 2 },
     ],
   },
+  'runs-by-status': { rows: [{ current_run_status: 'applied', workspaces: 3, share_percent: 100 }] },
   'unassessed-workspaces': { rows: [{ workspace_name: 'old' }] },
   'unknown-sources': { words: ['hours=100000'], rows: [{ source: 'agents', status: 'failed', complete_at: FIRST }] },
   'unprotected-volumes': { rows: [{ name: 'bare', last_snapshot_at: null }] },
@@ -147,6 +159,7 @@ const CASES: Readonly<Record<string, { readonly words?: readonly string[]; reado
     words: ['version=1.5.7', 'name=terraform'],
     rows: [{ workspace_name: 'blue', project_name: 'payments' }, { workspace_name: 'old' }],
   },
+  'workspaces-without-modules': { rows: [{ workspace_name: 'late', project_name: 'core' }] },
   'workspace-history': {
     words: ['workspace=ws-blue'],
     rows: [{ drifted: false, valid_to: SECOND }, { drifted: true }, { drifted: false, valid_to: null }],

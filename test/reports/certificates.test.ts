@@ -80,3 +80,76 @@ describe('the certificates report', () => {
     expect(states(leaves)).toEqual(['expired', 'expiring', 'valid', 'expiring']);
   });
 });
+
+/** Whom each line names, and the colors of its leaves. */
+const readChain = async (warehouse: Awaited<ReturnType<typeof createReportWarehouse>>) => {
+  const { chain } = await warehouse.data('certificates', AS_OF, ['chain']);
+  return (chain as { certificate: string; time_left: { kind: string }[]; leaves: { kind: string }[] }[]).map(
+    ({ certificate, time_left, leaves }) => [
+      certificate.replaceAll('\u00a0', '.'),
+      time_left.map(({ kind }) => kind).join(),
+      leaves.map(({ kind }) => kind).join(),
+    ],
+  );
+};
+
+describe('the chain', () => {
+  const authority = (fingerprint: string, kind: string, signer: string | null, not_after: string, more = {}) => ({
+    fingerprint,
+    kind,
+    root_id: 'r1',
+    subject: `CN=${fingerprint}`,
+    issuer: `CN=${signer ?? fingerprint}`,
+    not_before: '2026-01-01T00:00:00Z',
+    not_after,
+    ...more,
+  });
+  const signed = (service: string, signer: string, valid_after: string, valid_before: string) => ({
+    ...leaf(service, valid_after, valid_before),
+    fingerprint: `leaf-${service}`,
+    subject: `CN=${service}`,
+    issuer: `CN=${signer}`,
+  });
+
+  it('has each certificate below its signer, colored by the time left, also of an intermediate that ends before its root', async () => {
+    const warehouse = await createReportWarehouse();
+    await warehouse.pull(AS_OF, {
+      ca_roots: [root('r1', '2036-01-01T00:00:00Z'), root('r0', '2027-01-01T00:00:00Z', false)],
+      authority_certificates: [
+        authority('a', 'root', null, '2036-01-01T00:00:00Z'),
+        authority('b', 'intermediate', 'a', '2026-11-24T00:00:00Z'),
+        authority('c', 'intermediate', 'b', '2026-12-10T00:00:00Z'),
+        authority('x', 'intermediate', 'y', '2027-12-10T00:00:00Z'),
+        authority('y', 'intermediate', 'x', '2027-12-10T00:00:00Z'),
+        authority('z', 'root', null, '2027-01-01T00:00:00Z', { root_id: 'r0' }),
+      ],
+      leaf_certificates: [
+        signed('renewed', 'c', '2026-11-19T02:15:00Z', '2026-11-22T02:15:00Z'),
+        signed('stuck', 'c', '2026-11-17T04:15:00Z', '2026-11-20T04:15:00Z'),
+        signed('long', 'c', '2026-01-01T00:00:00Z', '2026-12-10T00:00:00Z'),
+        signed('stray', 'nobody', '2026-11-19T02:15:00Z', '2026-11-22T02:15:00Z'),
+      ],
+    });
+    expect(await readChain(warehouse)).toEqual([
+      ['CN=x', 'good', ''],
+      ['CN=y', 'good', ''],
+      ['r0', 'soft', ''],
+      ['r1', 'good', ''],
+      ['..└ CN=b', 'bad', ''],
+      ['....└ CN=c', 'warn', 'bad,good,warn'],
+      ['the signer is not shown', '', 'good'],
+    ]);
+    const { summary } = await warehouse.data('certificates', AS_OF, []);
+    expect(summary).toMatchObject({ intermediates: 4, intermediates_expiring: 2 });
+  });
+
+  it('is empty, and no error, in a warehouse of an earlier version', async () => {
+    const warehouse = await createReportWarehouse();
+    await warehouse.pull(AS_OF, { ca_roots: [root('r1', '2036-01-01T00:00:00Z')] });
+    for (const name of ['deadlines', 'certificates']) await warehouse.database.run(`drop view ${name}`);
+    for (const name of ['deadlines_at', 'certificates_at']) await warehouse.database.run(`drop macro table ${name}`);
+    expect(await readChain(warehouse)).toEqual([]);
+    const { unknown_ends } = await warehouse.data('deadlines', AS_OF, ['unknown_ends']);
+    expect(unknown_ends).toMatchObject([{ subject_name: 'queries/deadlines/certificates.sql' }]);
+  });
+});

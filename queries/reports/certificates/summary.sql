@@ -1,7 +1,7 @@
 -- grain: one row
 -- title: Certificates
 -- order: 8
--- rules: ca-root-expiring, leaf-expiring
+-- rules: ca-root-expiring, intermediate-expiring, leaf-expiring, leaf-from-old-root, several-active-roots, signer-not-shown, weak-certificate-key
 -- unknown: expiry_unknown, unknown_parts
 -- sources: ca_roots, leaf_certificates
 -- about: The root certificates of the mesh and the leaf certificates of its services, by expiry. An inactive root signs nothing, so its expiry is no alarm. A short-lived leaf certificate counts as expiring in the last tenth of its lifetime, because it is renewed continuously.
@@ -47,23 +47,37 @@ with
       min(valid_before) as first_leaf_ends_at,
     from leaves
   ),
+  intermediate_counts as (
+    select
+      count(*) as intermediates,
+      count(*) filter (
+        certificates.not_after <= $as_of::timestamptz + to_seconds($certificate_days::double * 86400)
+      ) as intermediates_expiring,
+    from certificates_at($as_of) as certificates
+    left join ca_roots_at($as_of) as roots
+      on roots.target = certificates.target and roots.root_id = certificates.root_id
+    where kind = 'intermediate' and roots.active is not false
+  ),
   counted as (
     select
       root_counts.*,
+      intermediate_counts.*,
       leaf_counts.*,
       roots_unknown + leaves_unknown as expiry_unknown,
       case when comparable.yes then (select count(*) from ca_roots_before($as_of)) end as roots_before,
       case when comparable.yes then (select count(*) from leaf_certificates_before($as_of)) end as leaves_before,
       not comparable.yes as baseline,
       (select count(*) from unknown_parts_at($as_of) where not is_unsupported and source in ('ca_roots', 'leaf_certificates')) as unknown_parts,
-    from root_counts, leaf_counts, comparable
+    from root_counts, intermediate_counts, leaf_counts, comparable
   )
 select
   *,
   format(
-    '{} of {} active roots and {} of {} leaf certificates expire soon or have expired',
+    '{} of {} active roots, {} of {} intermediates and {} of {} leaf certificates expire soon or have expired',
     roots_expiring + roots_expired,
     roots - inactive_roots,
+    intermediates_expiring,
+    intermediates,
     leaves_expiring + leaves_expired,
     leaves
   )

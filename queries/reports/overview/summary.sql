@@ -33,6 +33,8 @@ select
   ($summaries::json ->> '$."check-failure"."failing"')::bigint as failing,
   ($summaries::json ->> '$."check-failure"."failing_before"')::bigint as failing_before,
   ($summaries::json ->> '$."check-failure"."newly_failing"')::bigint as newly_failing,
+  ($summaries::json ->> '$."cost"."resources"')::bigint as resources,
+  ($summaries::json ->> '$."cost"."resources_before"')::bigint as resources_before,
   ($summaries::json ->> '$."agent-health"."pools_without_live_agents"')::bigint as pools_without_live_agents,
   ($summaries::json ->> '$."agent-health"."pools_without_live_agents_before"')::bigint as pools_without_live_agents_before,
   concat_ws(

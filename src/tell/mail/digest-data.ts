@@ -5,6 +5,7 @@ import { discoverFiles } from '../../core/paths.ts';
 import { findLeftOut, isAbsent, type LeftOut } from '../../extract/sources/index.ts';
 import { renderChanges, selectChanged } from '../../warehouse/changes.ts';
 import { type Database, firstLine, type SqlParams } from '../../warehouse/database.ts';
+import { defineMissingDeadlines } from '../../warehouse/deadlines.ts';
 import { renderDefinitions } from '../../warehouse/migrate.ts';
 import { parseHeader, type SqlFiles } from '../../warehouse/sql-files.ts';
 import { fillParams, thresholdParams } from '../../warehouse/sql-params.ts';
@@ -47,6 +48,8 @@ export interface DigestData {
   readonly unassessed: readonly Row[];
   /** What changed since the previous digest, by table. */
   readonly changes: readonly Row[];
+  /** What ends within two weeks. */
+  readonly deadlines: readonly Row[];
   /** The findings of the digest, for the attached CSV. */
   readonly attached: readonly Row[];
   /** What to do about the findings of each rule. */
@@ -90,6 +93,7 @@ export async function readDigestData(options: DigestReadOptions, audience: Audie
   };
   await database.run(await files.render('warehouse/semver_key', { kind: 'temp macro' }));
   await database.script((await renderDefinitions(files, 'temp ')).join('\n'));
+  await defineMissingDeadlines(database, files, config.thresholds);
   for (const table of ['routes', 'workspaces', 'pools', 'findings']) await query(table, params);
   const metrics = await loadMetrics(options, params, findLeftOut(config.targets));
   const [counts] = await query('counts', params);
@@ -106,6 +110,7 @@ export async function readDigestData(options: DigestReadOptions, audience: Audie
     causes: await query('causes', { max_rows: MAX_LINES }),
     oldest: await query('oldest', { max_rows: MAX_OLDEST }),
     trend: await query('trend', params),
+    deadlines: await query('deadlines', { as_of: params.as_of, max_rows: MAX_OLDEST }),
     attached: await query('attached', { max_rows: MAX_ATTACHED }),
     guide: await loadGuide(files, (await playbooks?.()) ?? [], config.thresholds),
   };

@@ -176,3 +176,18 @@ export function listChanges({ changes: rows }: Pick<DigestData, 'changes'>): rea
     return { name: String(table), changes: String(changes), actors: actors.filter(Boolean).join(', ') };
   });
 }
+
+/** What ends within two weeks. */
+export interface Deadlines {
+  readonly lines: readonly { readonly at: string; readonly title: string; readonly step: string }[];
+  readonly omitted: number;
+}
+
+export function listDeadlines({ deadlines: rows }: Pick<DigestData, 'deadlines'>): Deadlines {
+  const lines = rows.map(({ target, kind, name, ends_at, what_to_do }) => ({
+    at: formatTime(String(ends_at)),
+    title: sanitizeHeader(`${kind} ${name} (${target})`, 200),
+    step: sanitizeHeader(String(what_to_do ?? ''), 200),
+  }));
+  return { lines, omitted: Number(rows[0]?.total ?? 0) - lines.length };
+}

@@ -11,9 +11,11 @@ import {
   buildSparkline,
   buildUnassessedStatus,
   type ChangedTable,
+  type Deadlines,
   formatSubject,
   isEmptyRoute,
   listChanges,
+  listDeadlines,
   type SourceStatus,
   type Sparkline,
   subjectHeadline,
@@ -47,6 +49,7 @@ export interface Digest {
   readonly sources: SourceStatus;
   readonly unassessed: UnassessedStatus;
   readonly changes: readonly ChangedTable[];
+  readonly deadlines: Deadlines;
   readonly links: readonly { readonly title: string; readonly href: string }[];
   /** Reports whose pages are attached. */
   readonly pages: readonly string[];
@@ -114,6 +117,7 @@ export function buildDigest(options: DigestOptions, audience: Audience, data: Di
     sources: buildSourceStatus(data.sources, asOf, maxLines),
     unassessed: buildUnassessedStatus(data.unassessed, maxLines),
     changes: listChanges(data),
+    deadlines: listDeadlines(data),
     links: listLinks(config, job.reports),
     pages: config.reportsUrl === undefined && audience.isUnfiltered ? job.reports : [],
     notes: options.notes.map((note) => sanitizeHeader(note, 300)),

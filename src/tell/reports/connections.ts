@@ -1,6 +1,6 @@
 import pLimit from 'p-limit';
 import type { Database, SqlParams, Statements } from '../../warehouse/database.ts';
-import { DEFAULT_THRESHOLDS, defineDeadlines, renderDeadlines } from '../../warehouse/deadlines.ts';
+import { defineMissingDeadlines } from '../../warehouse/deadlines.ts';
 import { renderDefinitions } from '../../warehouse/migrate.ts';
 import { quoteLiteral, type SqlFiles } from '../../warehouse/sql-files.ts';
 import { fillParams } from '../../warehouse/sql-params.ts';
@@ -39,7 +39,7 @@ export async function shareConnections(
     alone(async () => {
       const connection = (await database.siblings(CONNECTIONS + 1)).at(-1) as Statements;
       await connection.script(await makeMacros(files));
-      await defineMissing(connection, files, text);
+      await defineMissingDeadlines(connection, files);
       return connection.script(text);
     });
   return {
@@ -80,13 +80,6 @@ async function prepareStates(connection: Statements, { states, hideMacro }: Begi
 async function makeMacros(files: SqlFiles): Promise<string> {
   const semverKey = await files.render('warehouse/semver_key', { kind: 'temp macro' });
   return [semverKey, ...(await renderDefinitions(files, 'temp '))].join('\n');
-}
-
-/** The next run defines the calendar in a warehouse of an earlier version. To do it for every reader would plan each of its queries. */
-async function defineMissing(connection: Statements, files: SqlFiles, text: string): Promise<void> {
-  if (!text.includes('deadlines_at(')) return;
-  const kinds = await renderDeadlines(files, DEFAULT_THRESHOLDS, 'temp macro');
-  await defineDeadlines(connection, files, kinds, 'temp macro');
 }
 
 /** The results of work that is under way, or the error of the first that fails in this order. None is under way any more then. */

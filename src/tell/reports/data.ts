@@ -1,5 +1,5 @@
 import { stringify } from 'lossless-json';
-import type { Thresholds } from '../../config/config.ts';
+import type { Pricing, Thresholds } from '../../config/config.ts';
 import { unknownName } from '../../config/suggest.ts';
 import { formatTimestamp } from '../../core/clock.ts';
 import { TidemarkError } from '../../core/errors.ts';
@@ -56,6 +56,8 @@ export interface ReportReadOptions {
   readonly stalenessAt?: Date;
   readonly generatedAt: Date;
   readonly thresholds: Thresholds;
+  /** The parameter `$pricing`. @default no prices */
+  readonly pricing?: Pricing;
   /** Reports, tables and numbers of sources that no target has are left out. @default everything is shown */
   readonly leftOut?: LeftOut;
   /** The parameter `$playbooks`, and what `$guide` says of repairs; loaded only for a report that uses it. @default none */
@@ -204,8 +206,12 @@ async function catchUserError<T>(promise: Promise<T>): Promise<T | TidemarkError
 }
 
 /** `$as_of` and the thresholds: the parameters that every dataset may use. */
-function queryParams({ asOf, thresholds }: Pick<ReportReadOptions, 'asOf' | 'thresholds'>): SqlParams {
-  return { as_of: asOf.toISOString(), ...thresholdParams(thresholds) };
+function queryParams({
+  asOf,
+  thresholds,
+  pricing,
+}: Pick<ReportReadOptions, 'asOf' | 'thresholds' | 'pricing'>): SqlParams {
+  return { as_of: asOf.toISOString(), pricing: JSON.stringify(pricing ?? null), ...thresholdParams(thresholds) };
 }
 
 /** Names of the parameters that the queries of reports use. */

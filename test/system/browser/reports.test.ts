@@ -18,6 +18,8 @@ const REPORTS = [
   'storage',
   'keys',
   'certificates',
+  'deadlines',
+  'cost',
 ];
 const PAGES = ['index', ...REPORTS];
 

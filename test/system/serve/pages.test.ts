@@ -191,6 +191,14 @@ describe('saved queries', () => {
 });
 
 describe('reports', () => {
+  test('include the calendar, at an address of its own', async () => {
+    for (const path of ['/deadlines.ics', '/reports/deadlines.ics']) {
+      const { status, headers, body } = await server.get(path);
+      expect([status, headers['content-type']]).toEqual([200, 'text/calendar; charset=utf-8']);
+      expect(body.startsWith('BEGIN:VCALENDAR\r\n')).toBe(true);
+    }
+  });
+
   test('are listed with their state and time, and served with the navigation of the site', async () => {
     expect(await text('/reports')).toMatch(/Overview[\s\S]*As of \d{4}/u);
     const { status, headers, body } = await server.get('/reports/overview.html');

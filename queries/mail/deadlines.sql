@@ -1,0 +1,14 @@
+-- grain: one row per thing of mail_routes that ends within 14 days, the first to end first, the first $max_rows; total: how many there are
+-- parameters: $as_of; $max_rows
+-- A route with projects covers the acceptances of its findings.
+select target, kind, coalesce(subject_name, subject_id) as name, ends_at, what_to_do, count(*) over () as total
+from deadlines_at($as_of) as deadlines
+where
+  ends_at > $as_of::timestamptz
+  and ends_at <= $as_of::timestamptz + interval 14 days
+  and (
+    exists (from mail_routes where mail_routes.target = deadlines.target and mail_routes.project is null)
+    or (kind = 'acceptance' and exists (from mail_findings where mail_findings.finding_id = deadlines.subject_id))
+  )
+order by ends_at, kind, name, target
+limit $max_rows;

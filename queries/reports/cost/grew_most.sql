@@ -1,0 +1,56 @@
+-- grain: one row per workspace that has more resources than 30 days ago, the one that grew most first
+-- title: What grew most
+-- about: Within 30 days. "Night" is that of the largest step. A workspace that is new since then grew from 0.
+-- empty: No workspace has grown.
+-- labels: workspace_name=Workspace; project_name=Project; resources_before=30 days ago; grew=Grew by; step=Largest step; step_at=Night
+-- subjects: workspace_name=workspace:external_id; project_name=project
+-- hidden: external_id
+-- limit: 50
+with
+  first_pulls as (
+    select target, min(as_of) as first_as_of
+    from pulls
+    where source = 'workspaces' and status = 'complete'
+    group by target
+  ),
+  versions as (
+    select
+      history.target,
+      external_id,
+      current_rum_count,
+      valid_from,
+      valid_to,
+      first_as_of,
+      coalesce(
+        lag(current_rum_count) over (partition by history.target, external_id order by valid_from),
+        if(valid_from > first_as_of, 0, current_rum_count)
+      ) as count_before,
+    from workspaces_history as history
+    join first_pulls using (target)
+    where valid_from <= $as_of::timestamptz and current_rum_count is not null
+  ),
+  grown as (
+    select
+      target,
+      external_id,
+      arg_min(count_before, valid_from) filter (valid_from > $as_of::timestamptz - interval 30 days) as resources_before,
+      max(current_rum_count - count_before) filter (valid_from > $as_of::timestamptz - interval 30 days) as step,
+      arg_max(valid_from, current_rum_count - count_before) filter (valid_from > $as_of::timestamptz - interval 30 days) as step_at,
+    from versions
+    group by target, external_id
+  )
+select
+  now.target,
+  now.workspace_name,
+  now.project_name,
+  grown.resources_before,
+  now.current_rum_count as resources,
+  now.current_rum_count - grown.resources_before as grew,
+  grown.step,
+  grown.step_at,
+  now.external_id,
+from grown
+join workspaces_at($as_of) as now using (target, external_id)
+where now.current_rum_count > grown.resources_before
+order by grew desc, now.workspace_name, now.target, now.external_id
+limit 1000;

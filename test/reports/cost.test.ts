@@ -1,0 +1,91 @@
+import { expect, test } from 'vitest';
+import { createReportWarehouse, type ReportWarehouse, workspace } from '../helpers/report-warehouse.ts';
+
+const night = (day: number) => new Date(Date.UTC(2026, 10, day, 2, 15)).toISOString().replace('.000', '');
+const rows = (data: unknown) => data as Record<string, unknown>[];
+
+/** Pulls `count(day)` resources in every night of the days; a day without a number is a pull that failed. */
+async function pullNights(first: number, last: number, count: (day: number) => number | undefined) {
+  const warehouse = await createReportWarehouse();
+  for (let day = first; day <= last; day++) {
+    const resources = count(day);
+    const workspaces = resources === undefined ? 'failed' : [workspace('a', { current_rum_count: resources })];
+    await warehouse.pull(night(day), { workspaces });
+  }
+  return warehouse;
+}
+
+const readCost = (warehouse: ReportWarehouse, day: number, datasets: readonly string[], more = {}) =>
+  warehouse.data('cost', night(day), datasets, more);
+
+test('a night is the sum of all workspaces; one without a complete pull of every target is a gap, and no change', async () => {
+  const warehouse = await pullNights(1, 5, (day) => (day === 3 ? undefined : 10 * day));
+  await warehouse.pull(night(4), { workspaces: [workspace('b', { current_rum_count: 7 })] }, 'other');
+  await warehouse.pull(night(5), { workspaces: 'failed' }, 'other');
+  const { nights, summary } = await readCost(warehouse, 5, ['nights']);
+  expect(rows(nights).map(({ as_of, resources, change }) => [as_of, resources, change])).toEqual([
+    [night(4), 47, null],
+    [night(2), 20, 10],
+    [night(1), 10, null],
+  ]);
+  expect(summary).toMatchObject({ resources: 57, not_reported: 0, projected_30_days: null });
+});
+
+test('the projection continues a line of at least seven nights with its error, and is no line without them', async () => {
+  const few = await pullNights(1, 6, (day) => day);
+  expect((await readCost(few, 6, [])).summary).toMatchObject({ projected_30_days: null, projected_error: null });
+  expect(rows((await readCost(few, 6, ['projection'])).projection)).toHaveLength(6);
+  const straight = await pullNights(1, 10, (day) => 100 + 2 * day);
+  const { summary, projection } = await readCost(straight, 10, ['projection']);
+  expect(summary).toMatchObject({ projected_30_days: 180, projected_error: 0, projected_from_nights: 10 });
+  expect(rows(projection)).toHaveLength(40);
+  expect(rows(projection).at(-1)).toMatchObject({ resources: null, projected: 180, at_least: 180, at_most: 180 });
+  const uneven = await pullNights(1, 10, (day) => 100 + 2 * day + (day % 2 ? 5 : -5));
+  expect(Number((await readCost(uneven, 10, [])).summary.projected_error)).toBeGreaterThan(10);
+});
+
+test('the report tells who has the resources, what grew most and on which night, and what is idle', async () => {
+  const warehouse = await createReportWarehouse();
+  const old = '2026-01-01T00:00:00Z';
+  const place = { project_name: 'payments', vcs_repo_identifier: 'acme/pay' };
+  const first = [
+    workspace('grows', { ...place, current_rum_count: 10, current_run_applied_at: night(1), drifted: false }),
+    workspace('forgotten', { current_rum_count: 3, current_run_applied_at: old, drifted: true }),
+    workspace('empty', { current_rum_count: 0, current_run_applied_at: night(1), drifted: false }),
+    workspace('untold', { current_rum_count: null, current_run_applied_at: null, drifted: null }),
+  ];
+  await warehouse.pull('2026-10-01T02:15:00Z', { workspaces: first });
+  const [grows, ...others] = first;
+  await warehouse.pull(night(2), { workspaces: [{ ...grows, current_rum_count: 12 }, ...others] });
+  const last = [{ ...grows, current_rum_count: 40 }, ...others, workspace('new', { ...place, current_rum_count: 5 })];
+  await warehouse.pull(night(3), { workspaces: last });
+  const data = await readCost(warehouse, 3, ['by_project', 'by_repository', 'grew_most', 'idle', 'prices'], {
+    pricing: { perResourceMonth: 0.5, currency: 'EUR', free: 24 },
+  });
+  expect(data.summary).toMatchObject({
+    resources: 48,
+    resources_before: 15,
+    change_30_days: 35,
+    not_reported: 1,
+    cost_per_month: 12,
+    currency: 'EUR',
+    headline:
+      '48 resources under management, +33 since the last night, +35 in 30 days; not reported by 1 of 5 workspaces',
+  });
+  expect(rows(data.by_project)[0]).toMatchObject({ project_name: 'payments', resources: 45, change_30_days: 35 });
+  expect(rows(data.by_repository)[0]).toMatchObject({ vcs_repo_identifier: 'acme/pay', resources: 45 });
+  expect(rows(data.grew_most)).toMatchObject([
+    { workspace_name: 'grows', resources_before: 10, grew: 30, step: 28, step_at: night(3) },
+    { workspace_name: 'new', resources_before: 0, grew: 5, step: 5, step_at: night(3) },
+  ]);
+  expect(rows(data.idle).map(({ workspace_name, why }) => [workspace_name, why])).toEqual([
+    ['forgotten', 'not applied for 180 days, drifting for 30 days'],
+    ['empty', 'no resources'],
+  ]);
+  expect(rows(data.prices).map(({ project_name, per_month }) => [project_name, per_month])).toContainEqual([
+    'payments',
+    11.25,
+  ]);
+  const free = await readCost(warehouse, 3, ['prices']);
+  expect([free.summary.cost_per_month, free.prices]).toEqual([null, []]);
+});
