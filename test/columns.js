@@ -11,6 +11,7 @@ import { parse } from 'yaml';
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 /** What shows or judges rows. Pages of rows and of subjects, SQL of a user and the changes show every column: they are no readers. */
 const READERS = [
+  'queries/deadlines',
   'queries/findings',
   'queries/fleet',
   'queries/mail',

@@ -131,7 +131,7 @@ const CASES: Readonly<Record<string, { readonly words?: readonly string[]; reado
     rows: [{ project_name: 'payments', periods: 1, current_periods: 0, longest_days: 7 }],
   },
   'drift-share': {
-    rows: [{ project_name: 'core', workspaces: 3, resources_drifted: 3, resources_assessed: 32, drifted_percent: 9.4 }],
+    rows: [{ project_name: 'payments', workspaces: 3, not_reported: 2, resources_assessed: 12, drifted_percent: 25 }],
   },
   'expiring-certificates': { rows: [{ kind: 'CA root', name: 'active root', days_left: 15 }] },
   'idle-workspaces': { words: ['days=365'], rows: [{ workspace_name: 'old', resources: 7 }] },
@@ -159,7 +159,7 @@ const CASES: Readonly<Record<string, { readonly words?: readonly string[]; reado
     words: ['version=1.5.7', 'name=terraform'],
     rows: [{ workspace_name: 'blue', project_name: 'payments' }, { workspace_name: 'old' }],
   },
-  'workspaces-without-modules': { rows: [{ workspace_name: 'late', project_name: 'core' }] },
+  'workspaces-without-modules': { rows: [{ workspace_name: 'late', project_name: 'payments' }] },
   'workspace-history': {
     words: ['workspace=ws-blue'],
     rows: [{ drifted: false, valid_to: SECOND }, { drifted: true }, { drifted: false, valid_to: null }],
