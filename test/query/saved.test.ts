@@ -30,6 +30,7 @@ const workspace = (name: string, fields: object = {}) => ({
 const LATE = {
   workspace_updated_at: '2026-11-15T00:00:00Z',
   module_count: 0,
+  current_run_status: 'errored',
   resources_drifted: 3,
   resources_undrifted: 9,
 };
@@ -150,7 +151,12 @@ const CASES: Readonly<Record<string, { readonly words?: readonly string[]; reado
       { source: 'workspaces', pulls: 2, complete: 2 },
     ],
   },
-  'runs-by-status': { rows: [{ current_run_status: 'applied', workspaces: 3, share_percent: 100 }] },
+  'runs-by-status': {
+    rows: [
+      { current_run_status: '(none)', workspaces: 2 },
+      { current_run_status: 'errored', share_percent: 33.3 },
+    ],
+  },
   'unassessed-workspaces': { rows: [{ workspace_name: 'old' }] },
   'unknown-sources': { words: ['hours=100000'], rows: [{ source: 'agents', status: 'failed', complete_at: FIRST }] },
   'unprotected-volumes': { rows: [{ name: 'bare', last_snapshot_at: null }] },
