@@ -4,7 +4,13 @@ import { formatTimestamp } from '../core/clock.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, TidemarkError } from '../core/errors.ts';
 import { printJson } from '../http/json.ts';
-import { renderDifference, renderKnownSubject, selectChanged, selectTold } from '../warehouse/changes.ts';
+import {
+  renderDifference,
+  renderKnownSubject,
+  selectChanged,
+  selectPresent,
+  selectTold,
+} from '../warehouse/changes.ts';
 import type { Database } from '../warehouse/database.ts';
 import { withPublished } from '../warehouse/session.ts';
 import type { SqlFiles } from '../warehouse/sql-files.ts';
@@ -39,7 +45,7 @@ export async function diff(context: Context, flags: DiffFlags): Promise<void> {
   if (flags.target !== undefined && !names.includes(flags.target)) throw unknownName('target', flags.target, names);
   const difference = await withPublished(config, async (published) => {
     const declared = await loadTables(published.files);
-    const tables = selectTables(declared, flags.table);
+    const tables = await selectPresent(published, selectTables(declared, flags.table));
     const moment = async (text: string) => (await readMoment(context, config, published, text)).run.as_of;
     const times = await resolveTimes(published, flags, moment);
     return readDifference(published, tables, times, flags);

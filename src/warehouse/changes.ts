@@ -53,9 +53,24 @@ async function renderAttributed(files: SqlFiles, tables: readonly Table[], chang
   return files.render('warehouse/attribute', { changes, actedBy: await renderActedBy(files, tables) });
 }
 
-/** The tables that have changes after one time and up to another. */
+interface Read {
+  readonly database: Pick<Database, 'script'>;
+  readonly files: SqlFiles;
+}
+
+/** The tables and columns that a warehouse has: one that an earlier version published lacks some until the next run. */
+export async function selectPresent({ database, files }: Read, tables: readonly Table[]): Promise<readonly Table[]> {
+  const rows = await database.script(await files.read('warehouse/columns'));
+  const present = new Set(rows.map(({ table, name }) => `${table} ${name}`));
+  return tables.flatMap((table) => {
+    const columns = table.columns.filter(({ name }) => present.has(`${historyTable(table)} ${name}`));
+    return columns.length === 0 ? [] : [{ ...table, columns }];
+  });
+}
+
+/** The tables that have changes after one time and up to another. @param tables that are present */
 export async function selectChanged(
-  { database, files }: { readonly database: Pick<Database, 'script'>; readonly files: SqlFiles },
+  { database, files }: Read,
   tables: readonly Table[],
   times: Readonly<Record<'from' | 'to', string>>,
 ): Promise<readonly Table[]> {

@@ -1,6 +1,7 @@
 import { copyFile, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { openDatabase } from '../../src/warehouse/database.ts';
 import { cli } from '../helpers/cli.ts';
 import { prepareOnce } from '../helpers/prepared.ts';
 import { createReportWarehouse, workspace } from '../helpers/report-warehouse.ts';
@@ -51,10 +52,12 @@ const prepareNights = () =>
     await copyFile(warehouse.file, join(created, 'warehouse.duckdb'));
   });
 
-async function project() {
+async function project(change?: (file: string) => Promise<void>) {
   const folder = await tempFolder();
+  const file = join(folder, 'data', 'warehouse.duckdb');
   await mkdir(join(folder, 'data'), { recursive: true });
-  await copyFile(join(await prepareNights(), 'warehouse.duckdb'), join(folder, 'data', 'warehouse.duckdb'));
+  await copyFile(join(await prepareNights(), 'warehouse.duckdb'), file);
+  await change?.(file);
   await writeFile(
     join(folder, 'tidemark.yaml'),
     'targets: [{ name: acme, kind: platform, url: "https://tidemark.test", organization: acme, token: "x" }]\n',
@@ -62,7 +65,27 @@ async function project() {
   return (...words: string[]) => cli(['diff', '--now', '2026-11-03T12:00:00Z', ...words], { cwd: folder });
 }
 
+/** A warehouse that a version published which knew neither a table nor a column. */
+async function publishEarlier(file: string): Promise<void> {
+  const database = await openDatabase(file);
+  for (const sql of [
+    'drop table authority_certificates_history',
+    'alter table agents_history drop column ip_address',
+    'drop view if exists changes',
+  ]) {
+    await database.run(sql);
+  }
+  database.close();
+}
+
 describe('tidemark diff', () => {
+  test('reads a warehouse of an earlier version, which lacks a table and a column', async () => {
+    const diff = await project(publishEarlier);
+    const { exit, stderr, stdout } = await diff();
+    expect({ exit, stderr }).toEqual({ exit: 0, stderr: '' });
+    expect(stdout).toContain('acl_policies, acme');
+  });
+
   test('shows the last two complete pulls by table and subject, and what has no answer', async () => {
     const { exit, stdout, stderr } = await (await project())();
     expect({ exit, stderr }).toEqual({ exit: 0, stderr: '' });

@@ -3,7 +3,7 @@ import { DAY_MS } from '../../core/clock.ts';
 import { TidemarkError } from '../../core/errors.ts';
 import { discoverFiles } from '../../core/paths.ts';
 import { findLeftOut, isAbsent, type LeftOut } from '../../extract/sources/index.ts';
-import { renderChanges, selectChanged } from '../../warehouse/changes.ts';
+import { renderChanges, selectChanged, selectPresent } from '../../warehouse/changes.ts';
 import { type Database, firstLine, type SqlParams } from '../../warehouse/database.ts';
 import { defineMissingDeadlines } from '../../warehouse/deadlines.ts';
 import { renderDefinitions } from '../../warehouse/migrate.ts';
@@ -120,7 +120,9 @@ export async function readDigestData(options: DigestReadOptions, audience: Audie
 async function readChanges({ database, files, asOf }: DigestReadOptions, params: SqlParams): Promise<readonly Row[]> {
   if (typeof params.since !== 'string') return [];
   const times = { from: params.since, to: asOf.toISOString() };
-  const changed = await selectChanged({ database, files }, [...(await loadTables(files)).values()], times);
+  const read = { database, files };
+  const tables = await selectPresent(read, [...(await loadTables(files)).values()]);
+  const changed = await selectChanged(read, tables, times);
   if (changed.length === 0) return [];
   const changes = await renderChanges(files, changed);
   return database.script(fillParams(await files.render('mail/changes', { changes }), params));
