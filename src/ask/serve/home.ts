@@ -1,4 +1,7 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { formatAge, formatTime } from '../../tell/reports/format.ts';
+import { runPath } from '../../tell/reports/run-page.ts';
 import { readSources, type SourceFreshness, worstState } from './freshness.ts';
 import { pageHref, readPublishedAt, renderPage } from './page.ts';
 import type { Exchange, PageRoute } from './route.ts';
@@ -24,7 +27,7 @@ async function sendHome(exchange: Exchange): Promise<void> {
     headline: describeState(state, isPublished, runs[0], at),
     targets,
     stale: sources.filter(({ state: one }) => one !== 'fresh'),
-    runs: runs.map((run) => toRunView(run)),
+    runs: runs.map((run) => toRunView(run, exchange.config.output)),
     links: LINKS.map(({ path, ...link }) => ({ ...link, href: pageHref(exchange, path) })),
   });
 }
@@ -60,9 +63,11 @@ function describeState(state: string, isPublished: boolean, run: TextRow | undef
   return `${data} ${last}`;
 }
 
-function toRunView({ run_id, job, status, started_at, finished_at, pulls, complete }: TextRow) {
+function toRunView({ run_id, job, status, started_at, finished_at, pulls, complete }: TextRow, output: string) {
+  const page = runPath(run_id ?? '');
   return {
     run_id,
+    href: existsSync(join(output, page)) ? `/reports/${page}` : '',
     job: job ?? '',
     status,
     started: formatTime(started_at ?? ''),

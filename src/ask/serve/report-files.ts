@@ -16,14 +16,15 @@ const TYPES: Readonly<Record<string, string>> = {
 
 /** The files that reports consist of, and no other path: a name never begins with a dot. */
 const REPORT_PATH =
-  /^(?<folder>archive\/\d{4}-\d\d-\d\d\/|as-of\/[\w-][\w.-]*\/|subjects\/)?(?<file>[\w-][\w.-]*\.(?:html|txt|json|csv|ics))$/u;
+  /^(?<folder>archive\/\d{4}-\d\d-\d\d\/|as-of\/[\w-][\w.-]*\/|subjects\/|runs\/)?(?<file>[\w-][\w.-]*\.(?:html|txt|json|csv|ics))$/u;
 
 /** Sends a file of the reports; a page has the navigation of the site. A link in the folder is not followed. */
 async function sendReportFile(exchange: Exchange): Promise<void> {
   const { name, url, request, response, config, signal } = exchange;
   const { folder = '', file = '' } = REPORT_PATH.exec(name)?.groups ?? {};
   if (file === '') throw new NotFoundError(url.pathname);
-  if (exchange.moment) return redirectToArchive(exchange, exchange.moment.run.as_of, folder, file);
+  if (exchange.moment && folder !== 'runs/')
+    return redirectToArchive(exchange, exchange.moment.run.as_of, folder, file);
   const path = await findFile(config.output, name);
   if (path === undefined) throw new NotFoundError(url.pathname);
   const handle = await open(path);

@@ -3,6 +3,7 @@ import { sanitizeHeader } from '../../config/mail.ts';
 import { HOUR_MS } from '../../core/clock.ts';
 import { formatNumber, formatTime } from '../reports/format.ts';
 import { createProductLinker, type ProductLinker } from '../reports/links.ts';
+import { runPath } from '../reports/run-page.ts';
 import type { SubjectLinker } from '../reports/subjects.ts';
 import { createTemplateEngine, readTemplate } from '../reports/templates.ts';
 import { type DigestData, formatChange, MAX_ATTACHED, type Metric } from './digest-data.ts';
@@ -76,6 +77,8 @@ interface MetricView {
 export interface DigestOptions {
   readonly config: Pick<Config, 'targets' | 'reportsUrl' | 'thresholds'>;
   readonly job: { readonly name: string; readonly reports: readonly string[] };
+  /** The run whose page is linked. */
+  readonly runId: string;
   readonly asOf: Date;
   /** Further lines, such as what a playbook plans. */
   readonly notes: readonly string[];
@@ -118,7 +121,7 @@ export function buildDigest(options: DigestOptions, audience: Audience, data: Di
     unassessed: buildUnassessedStatus(data.unassessed, maxLines),
     changes: listChanges(data),
     deadlines: listDeadlines(data),
-    links: listLinks(config, job.reports),
+    links: listLinks(options),
     pages: config.reportsUrl === undefined && audience.isUnfiltered ? job.reports : [],
     notes: options.notes.map((note) => sanitizeHeader(note, 300)),
     csv: namesAll ? null : CSV_NAME,
@@ -153,12 +156,15 @@ function toMetricView(metric: Metric, { config, job }: DigestOptions): MetricVie
   };
 }
 
-function listLinks({ reportsUrl }: DigestOptions['config'], reports: readonly string[]): Digest['links'] {
+function listLinks({ config: { reportsUrl }, job: { reports }, runId }: DigestOptions): Digest['links'] {
   if (reportsUrl === undefined) return [];
-  return ['index', ...reports].map((name) => ({
+  // Reports are what a run writes its page with.
+  const run = reports.length > 0 ? [{ title: 'This run', href: joinUrl(reportsUrl, runPath(runId)) }] : [];
+  const pages = ['index', ...reports].map((name) => ({
     title: name === 'index' ? 'All reports' : name,
     href: pageUrl(reportsUrl, name),
   }));
+  return [...run, ...pages];
 }
 
 function pageUrl(base = '', name: string): string {

@@ -3,6 +3,7 @@ import { copyFile, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DAY_MS } from '../../core/clock.ts';
 import { makeFolder, writeFileAtomic } from '../../core/fs.ts';
+import { parseRunStart } from '../../landing/store.ts';
 import type { ReportFiles } from './renderer.ts';
 
 const DATE = /^\d{4}-\d\d-\d\d$/u;
@@ -47,6 +48,11 @@ export async function listOldReports(out: string, now: Date, reportDays: number)
   const oldest = new Date(now.getTime() - reportDays * DAY_MS);
   const dates = (await listArchivedDates(out)).filter((date) => date < toUtcDate(oldest));
   const old = dates.map((date) => join(out, 'archive', date));
+  const runs = join(out, 'runs');
+  for (const name of existsSync(runs) ? await readdir(runs) : []) {
+    const startMs = parseRunStart(name);
+    if (startMs !== undefined && startMs < oldest.getTime()) old.push(join(runs, name));
+  }
   const past = join(out, 'as-of');
   for (const name of existsSync(past) ? await readdir(past) : []) {
     const folder = join(past, name);

@@ -27,6 +27,7 @@ import type { Report } from './definitions.ts';
 import { formatTime, truncate } from './format.ts';
 import { createProductLinker, type ProductLinker } from './links.ts';
 import { createRenderer, type PageLink, type PageOptions, type Renderer, renderReport } from './renderer.ts';
+import { runPath, writeRunPage } from './run-page.ts';
 import { writeSubjectPages } from './subject-pages.ts';
 import { createSubjectLinker, type SubjectSelection, selectSubjects } from './subjects.ts';
 import { readTemplate } from './templates.ts';
@@ -75,6 +76,7 @@ export async function renderReports(options: RenderOptions): Promise<readonly Re
   await Promise.allSettled(writing);
   const [rendered] = [await writing[0], await writing[1]];
   if (options.archive ?? true) {
+    await reportFailure(options, writeRunPage(options, renderer), 'run');
     await archiveFiles(
       out,
       toUtcDate(asOf),
@@ -131,13 +133,17 @@ async function writeWithGuide(
   await writeSubjectPages({ ...options, linker, guide, currentUntil: currentUntil(options) }, selection, renderer);
 }
 
-/** A failure is reported as that of a report with the name `subjects`. */
-async function reportFailure<T>({ onFailure }: RenderOptions, work: Promise<T>): Promise<T | undefined> {
+/** A failure is reported as that of a report with this name. */
+async function reportFailure<T>(
+  { onFailure }: RenderOptions,
+  work: Promise<T>,
+  name = 'subjects',
+): Promise<T | undefined> {
   try {
     return await work;
   } catch (error) {
     if (!onFailure || !(error instanceof TidemarkError)) throw error;
-    onFailure('subjects', error);
+    onFailure(name, error);
     return undefined;
   }
 }
@@ -290,10 +296,11 @@ async function readTargets({ database, files, asOf, stalenessAt = asOf, threshol
   }));
 }
 
-async function readRuns({ database, files, asOf }: IndexOptions, dates: readonly string[]) {
+async function readRuns({ database, files, asOf, out }: IndexOptions, dates: readonly string[]) {
   const runs = await database.rows(await files.read('reports/runs'), { as_of: asOf.toISOString() });
   return runs.map((run) => {
     const date = String(run.started_at).slice(0, 10);
-    return { ...run, date, archived: dates.includes(date) };
+    const page = runPath(String(run.run_id));
+    return { ...run, date, archived: dates.includes(date), page: existsSync(join(out, page)) ? page : '' };
   });
 }

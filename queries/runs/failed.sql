@@ -1,0 +1,18 @@
+-- grain: one row per pull that is not complete, rule that cannot be assessed since the run, and action that failed
+-- title: What failed, and why
+-- order: 1
+-- empty: Everything that the run tried is complete.
+-- parameters: $run_id, $started_at, $next_at
+select 'pull' as what, target, source as name, status, coalesce(error, note) as why
+from pulls
+where run_id = $run_id and status not in ('complete', 'left-out')
+union all
+select 'rule', target, rule, 'not assessed', reason
+from unassessed_rules
+where since = $started_at::timestamptz
+union all
+select 'action', target, operation, status, reason
+from actions
+where started_at >= $started_at::timestamptz and ($next_at is null or started_at < $next_at::timestamptz) and status in ('failed', 'unconfirmed')
+order by what, target, name
+limit 500;

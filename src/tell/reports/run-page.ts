@@ -1,0 +1,83 @@
+import { join } from 'node:path';
+import { formatTimestamp } from '../../core/clock.ts';
+import { writeFileAtomic } from '../../core/fs.ts';
+import { discoverFiles } from '../../core/paths.ts';
+import type { Statements } from '../../warehouse/database.ts';
+import { parseHeader, type SqlFiles } from '../../warehouse/sql-files.ts';
+import type { Row, Value } from '../../warehouse/values.ts';
+import { EMPTY_CELL, formatNumber, formatTime, truncate } from './format.ts';
+import type { Renderer } from './renderer.ts';
+import { readTemplate } from './templates.ts';
+
+export interface RunPageOptions {
+  readonly database: Pick<Statements, 'rows'>;
+  readonly files: SqlFiles;
+  readonly asOf: Date;
+  readonly generatedAt: Date;
+  readonly out: string;
+}
+
+/** The page of a run, below the folder of the reports. */
+export function runPath(runId: string): string {
+  return `runs/${encodeURIComponent(runId)}.html`;
+}
+
+/** Writes the page of the last run until `asOf`: a table for each file in `queries/runs/`. */
+export async function writeRunPage(options: RunPageOptions, { html, assets }: Renderer): Promise<void> {
+  const { database, files, asOf, generatedAt, out } = options;
+  const [run] = await database.rows(await files.read('runs/run'), { as_of: asOf.toISOString() });
+  if (!run) return;
+  const context = {
+    run: Object.fromEntries(Object.entries(run).map(([name, value]) => [name, formatCell(value)])),
+    isRunning: run.finished_at === null,
+    sections: await readSections(options, run),
+    generated_at: formatTimestamp(generatedAt),
+    title: `Run ${run.run_id}`,
+    root: '../',
+    page: { ...assets, current: 'index' },
+  };
+  const text = html.render('reports/run.hbs', await readTemplate(files.roots, 'run.hbs'), context);
+  await writeFileAtomic(join(out, runPath(String(run.run_id))), text);
+}
+
+async function readSections({ database, files }: RunPageOptions, run: Row): Promise<readonly object[]> {
+  const names = [...(await discoverFiles(files.roots, 'queries/runs', '.sql')).keys()].filter((name) => name !== 'run');
+  const queries = await Promise.all(
+    names.map(async (name) => {
+      const sql = await files.read(`runs/${name}`);
+      return { name, sql, header: parseHeader(sql) };
+    }),
+  );
+  const params = {
+    run_id: String(run.run_id),
+    started_at: String(run.started_at),
+    next_at: typeof run.next_at === 'string' ? run.next_at : null,
+  };
+  const sections: object[] = [];
+  for (const { name, sql, header } of queries.sort((a, b) => Number(a.header.order) - Number(b.header.order))) {
+    const rows = await database.rows(sql, params);
+    const columns = Object.keys(rows[0] ?? {});
+    sections.push({
+      name,
+      title: header.title ?? name,
+      empty: header.empty ?? '',
+      isCut: rows.length === MAX_ROWS,
+      columns: columns.map((column) => column.replaceAll('_', ' ')),
+      rows: rows.map((row) =>
+        columns.map((column) => ({ text: formatCell(row[column] ?? null), isTag: column === 'status' })),
+      ),
+    });
+  }
+  return sections;
+}
+
+/** The limit of the queries. */
+const MAX_ROWS = 500;
+const TIME = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/u;
+
+function formatCell(value: Value): string {
+  if (value === null || value === '') return EMPTY_CELL;
+  if (typeof value === 'number') return formatNumber(value);
+  const text = String(value);
+  return TIME.test(text) ? formatTime(text) : truncate(text);
+}
