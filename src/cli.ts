@@ -85,9 +85,9 @@ async function dispatch(session: Session): Promise<ExitCode> {
   const program = createProgram(session);
   const context = () => createContext(program, session, (code) => (exit = code));
   const selected = findCommandName(session.argv);
-  for (const { name, description, load } of commands) {
+  for (const { name, group, description, load } of commands) {
     if (name === selected) (await load())(program, context);
-    else program.command(name).description(description);
+    else program.command(name).helpGroup(group).description(description);
   }
   await parseCommand(program, session);
   return exit;
@@ -145,7 +145,7 @@ function createContext(program: Command, session: Session, exit: (code: ExitCode
       session.stdout(text);
       await session.drain?.();
     },
-    screen: session.screen,
+    screen: session.screen && (options.wide ? { ...UNBOUNDED, rows: session.screen.rows } : session.screen),
     console: session.console,
     exit,
     quiet,
@@ -182,6 +182,9 @@ function reportError(
   stderr(`${colors.red('internal error:')} ${detail}\n`);
   return EXIT.bug;
 }
+
+/** The width of a screen with `--wide`. */
+const UNBOUNDED = { columns: Number.POSITIVE_INFINITY };
 
 /** The terminal at stdout. One whose size is not known has 0 columns and rows. */
 const SCREEN = {

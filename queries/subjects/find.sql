@@ -1,4 +1,5 @@
--- grain: one row per subject with an ID or name; if there is none, the five with the most similar names. `is_exact` tells which.
+-- grain: one row per subject with an ID or name; if there is none, that begins with the text, or else contains it; if there is none, the five
+-- with the most similar names. `is_match` is false for these only.
 -- parameters: $name; $type and $target: null for all
 with
   candidates as (
@@ -7,14 +8,19 @@ with
       target,
       subject_id,
       subject_name,
-      subject_id = $name or subject_name = $name as is_exact,
+      case
+        when subject_id = $name or subject_name = $name then 0
+        when starts_with(lower(subject_id), lower($name)) or starts_with(lower(subject_name), lower($name)) then 1
+        when contains(lower(subject_id), lower($name)) or contains(lower(subject_name), lower($name)) then 2
+        else 3
+      end as step,
       levenshtein(lower(coalesce(subject_name, subject_id)), lower($name)) as distance,
     from subject_candidates
     where
       ($type::varchar is null or subject_type = $type)
       and ($target::varchar is null or target = $target)
   )
-select subject_type, target, subject_id, subject_name, coalesce(is_exact, false) as is_exact
+select subject_type, target, subject_id, subject_name, step < 3 as is_match
 from candidates
-qualify is_exact or (not coalesce(bool_or(is_exact) over (), false) and row_number() over (order by distance, subject_name, subject_id) <= 5)
+qualify step = min(step) over () and (step < 3 or row_number() over (order by distance, subject_name, subject_id) <= 5)
 order by distance, subject_type, target, subject_id

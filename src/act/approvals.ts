@@ -55,7 +55,7 @@ export function findApprover({ approvers }: Pick<Config, 'approvers'>, plan: Pla
 }
 
 /** `who` is the account and the host that the plan was made on, such as `alice@build-1`. */
-function isPlanner({ name, accounts = [name] }: Approver, { planned_by }: Plan): boolean {
+export function isPlanner({ name, accounts = [name] }: Approver, { planned_by }: Plan): boolean {
   const account = planned_by?.who.replace(/@[^@]*$/u, '').toLowerCase();
   return account === undefined || accounts.some((own) => own.toLowerCase() === account);
 }

@@ -8,7 +8,7 @@ import { writeFileAtomic } from '../core/fs.ts';
 import { acceptFindings } from '../tell/findings/evaluate.ts';
 import { acquireLock, type Lock } from '../warehouse/lock.ts';
 import { warehouseFiles } from '../warehouse/publish.ts';
-import { noWarehouseError, type Warehouse, withPublished, withWarehouse } from '../warehouse/session.ts';
+import { assertReadable, type Warehouse, withPublished, withWarehouse } from '../warehouse/session.ts';
 import { type LedgerEntry, type LedgerEvent, ledgerFile, ledgerLine, toEvent, toLedgerRow } from './ledger.ts';
 import {
   findUnreadable,
@@ -189,7 +189,7 @@ async function changeLedger(
   const purpose = `playbook ledger ${option}`;
   const now = clock.now();
   const { published } = warehouseFiles(config.data);
-  if (!existsSync(published)) throw noWarehouseError(published);
+  await assertReadable(published);
   const lock = await acquireLock(join(config.data, 'apply.lock'), purpose, { now });
   try {
     const { count, finish } = await withWarehouse({ config, purpose, now, log }, (warehouse) =>

@@ -5,7 +5,7 @@ import { stripControls } from '../core/log.ts';
 import { plural } from '../core/plural.ts';
 import { parseLossless } from '../http/json.ts';
 import type { Table } from '../warehouse/tables.ts';
-import { formatTable } from './output.ts';
+import { formatTable, type TableStyle } from './output.ts';
 
 /** A row of the view `changes`. */
 export interface ChangeRow {
@@ -182,7 +182,7 @@ export function formatTotals(difference: Difference): string {
 }
 
 /** The numbers of each table and target. */
-export function formatStat(difference: Difference, colors: Colors): string {
+export function formatStat(difference: Difference, style: TableStyle): string {
   const groups = new Map<string, SubjectChange[]>();
   for (const subject of groupSubjects(difference)) {
     const [{ table, target }] = subject.rows;
@@ -193,8 +193,8 @@ export function formatStat(difference: Difference, colors: Colors): string {
     const counts = countKinds(subjects);
     return [...(JSON.parse(key) as string[]), ...KINDS.map((kind) => counts.get(kind) ?? '')];
   });
-  const table = lines.length > 0 ? formatTable(['table', 'target', ...KINDS], lines, { colors }) : '';
-  const gaps = describeGaps(difference).map((gap) => `${colors.yellow(`? ${gap}`)}\n`);
+  const table = lines.length > 0 ? formatTable(['table', 'target', ...KINDS], lines, style) : '';
+  const gaps = describeGaps(difference).map((gap) => `${style.colors.yellow(`? ${gap}`)}\n`);
   return `${describeTimes(difference)}: ${formatTotals(difference)}\n${table}${gaps.join('')}`;
 }
 

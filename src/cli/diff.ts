@@ -136,7 +136,7 @@ async function print(context: Context, difference: Difference, { format, stat }:
     for (const { target, sources, problem } of difference.gaps) log.warn(`${target}: ${sources}: ${problem}`);
     return write(`${printJson(difference.rows.map(({ action: _, ...row }) => row))}\n`);
   }
-  if (stat) return write(formatStat(difference, colors));
+  if (stat) return write(formatStat(difference, context));
   for (const text of format === 'markdown' ? formatMarkdown(difference) : formatText(difference, colors))
     await write(text);
 }

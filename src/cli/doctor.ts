@@ -17,7 +17,10 @@ export async function doctor(context: Context): Promise<void> {
   const steps = listNextSteps(checks, { program: context.program, hasWarehouse });
   writeResult(context, checks, () =>
     [
-      formatTable(['result', 'about', 'check', 'detail'], checks.map(toCells), { colors, statusColumns: ['result'] }),
+      formatTable(['result', 'about', 'check', 'detail'], checks.map(toCells), {
+        ...context,
+        statusColumns: ['result'],
+      }),
       formatNextSteps(steps, colors),
     ].join('\n'),
   );

@@ -1,7 +1,6 @@
 import type { Config } from '../config/config.ts';
 import { unknownName } from '../config/suggest.ts';
 import type { FindingState, Severity } from '../core/choices.ts';
-import type { Colors } from '../core/color.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, TidemarkError } from '../core/errors.ts';
 import { plural } from '../core/plural.ts';
@@ -14,7 +13,7 @@ import { withPublished, withWarehouse } from '../warehouse/session.ts';
 import type { SqlFiles } from '../warehouse/sql-files.ts';
 import type { Row } from '../warehouse/values.ts';
 import { parseTimestampOption, readLocalConfig } from './options.ts';
-import { formatTable, writeResult } from './output.ts';
+import { formatTable, formatTime, type TableStyle, writeResult } from './output.ts';
 
 export interface FindingsFlags {
   readonly state?: FindingState;
@@ -48,10 +47,10 @@ export async function list(context: Context, options: FindingsFlags): Promise<vo
     const selected = ruleNames.flatMap((name) => rules.get(name) ?? []);
     const view: FindingsView = { database, files, config, now, targets, rules: selected };
     const findings = await listFindings(view, options);
-    const { stdout, json, colors } = context;
+    const { stdout, json } = context;
     const times = await database.rows(await files.read('warehouse/evaluation_times'), { targets });
     const isEvaluated = times.some(({ evaluated_at }) => evaluated_at !== null);
-    stdout(json ? formatFindingsJson(findings) : formatFindings(findings, isEvaluated, colors));
+    stdout(json ? formatFindingsJson(findings) : formatFindings(findings, isEvaluated, context));
     warnNotEvaluated(context, times);
     await warnUnassessed(context, view, options);
     if (options.failOn) await gate(context, view, options.failOn, options);
@@ -83,9 +82,7 @@ async function listFindings(
 function warnNotEvaluated({ log }: Context, targets: readonly Row[]): void {
   for (const { target, pulled_at, evaluated_at } of targets.filter(({ waits }) => waits)) {
     const since = evaluated_at === null ? 'no rule was ever evaluated' : 'no rule was evaluated since';
-    log.warn(
-      `${target}: pulled at ${String(pulled_at).slice(0, 16)}, and ${since}: \`tidemark run JOB\` evaluates the rules`,
-    );
+    log.warn(`${target}: pulled at ${formatTime(pulled_at)}, and ${since}: \`tidemark run JOB\` evaluates the rules`);
   }
 }
 
@@ -155,7 +152,7 @@ export async function accept(context: Context, ids: readonly string[], options: 
     acceptFindings(database, files, acceptance, now),
   );
   const result = { accepted: acceptance.ids, until: acceptance.until.toISOString() };
-  writeResult(context, result, () => `accepted until ${result.until}: ${result.accepted.join(', ')}\n`);
+  writeResult(context, result, () => `accepted until ${formatTime(result.until)}: ${result.accepted.join(', ')}\n`);
 }
 
 function toAcceptance(ids: readonly string[], options: AcceptFlags): Acceptance {
@@ -191,14 +188,16 @@ function formatFindingsJson(findings: readonly ListedFinding[]): string {
 }
 
 /** A line for each cause, in the order of the rows, followed by the totals. */
-function formatFindings(findings: readonly ListedFinding[], isEvaluated: boolean, colors: Colors): string {
+function formatFindings(findings: readonly ListedFinding[], isEvaluated: boolean, style: TableStyle): string {
   if (findings.length === 0) return isEvaluated ? 'no findings\n' : 'unknown: no rule was evaluated\n';
   const lines = groupByCause(findings).map(toCells);
   const critical = findings.filter(({ severity }) => severity === 'critical').length;
   return [
     formatTable(['severity', 'state', 'since', 'target', 'rule', 'what', 'id'], lines, {
-      colors,
+      ...style,
       statusColumns: ['severity', 'state'],
+      wholeColumns: ['id'],
+      spareColumns: ['rule'],
     }),
     `${plural(findings.length, 'finding')} in ${plural(lines.length, 'line')}, ${critical} critical`,
     '',

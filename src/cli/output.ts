@@ -1,31 +1,49 @@
 import type { Colors } from '../core/color.ts';
 import type { Context } from '../core/context.ts';
 import { stripControls } from '../core/log.ts';
-import { tableLines } from '../core/text-table.ts';
+import { lineWidth, measureColumns, tableLines } from '../core/text-table.ts';
 
 /** Writes a result to stdout: the value with `--json`, otherwise the text. */
 export function writeResult({ json, stdout }: Context, value: unknown, text: () => string): void {
   stdout(json ? `${JSON.stringify(value, null, 2)}\n` : text());
 }
 
-export interface TableOptions {
-  readonly colors: Colors;
+/** How stdout shows a table. */
+export type TableStyle = Pick<Context, 'colors' | 'screen'>;
+
+export interface TableOptions extends TableStyle {
   /** Columns whose cells begin with a status, a state or a severity. */
   readonly statusColumns?: readonly string[];
+  /** Columns that a person copies: they are never cut. */
+  readonly wholeColumns?: readonly string[];
+  /** Columns that a screen does without where a line would not fit. */
+  readonly spareColumns?: readonly string[];
 }
 
-/** Aligned columns under labels in capitals, as `gh` prints them; ends with a line break. */
+/** Aligned columns under labels in capitals, as `gh` prints them, as wide as the screen; ends with a line break. */
 export function formatTable(
   labels: readonly string[],
   rows: readonly (readonly unknown[])[],
-  { colors, statusColumns = [] }: TableOptions,
+  { colors, screen, statusColumns = [], wholeColumns = [], spareColumns = [] }: TableOptions,
 ): string {
-  const isStatus = labels.map((label) => statusColumns.includes(label));
-  const columns = labels.map((label) => ({ label: colors.dim(label.toUpperCase()) }));
-  const cells = rows.map((row) =>
-    row.map((value, index) => (isStatus[index] ? colorStatus(colors, formatCell(value)) : formatCell(value))),
-  );
-  return [...tableLines(columns, cells), ''].join('\n');
+  const room = screen?.columns ?? Number.POSITIVE_INFINITY;
+  const all = labels.map((label) => ({
+    label: label.toUpperCase(),
+    isWhole: wholeColumns.includes(label),
+    ...(statusColumns.includes(label) && { paint: (cell: string) => colorStatus(colors, cell) }),
+  }));
+  const cells = rows.map((row) => row.map(formatCell));
+  const isWide = lineWidth(measureColumns(all, cells)) > room;
+  const isShown = labels.map((label) => !isWide || !spareColumns.includes(label));
+  const shown = <T>(list: readonly T[]) => list.filter((_, index) => isShown[index]);
+  const [header = '', ...lines] = tableLines(shown(all), cells.map(shown), room);
+  return [colors.dim(header), ...lines, ...(isWide ? [colors.dim('--wide shows all')] : []), ''].join('\n');
+}
+
+/** A time as every command prints it: ISO 8601, UTC, to the second. JSON has it whole. */
+export function formatTime(time: unknown): string {
+  const text = String(time ?? '');
+  return text.replace(/^(\d{4}-\d\d-\d\d)[T ]([\d:]{8})(?:\.\d+)?(?:Z|\+00(?::?00)?)$/u, '$1T$2Z');
 }
 
 /** The last lines of a command that leads to others. */

@@ -4,15 +4,14 @@ import { type LedgerEntry, type LedgerRow, toLedgerRow } from '../act/ledger.ts'
 import type { LedgerHead, LedgerProblem } from '../act/ledger-chain.ts';
 import type { Plan } from '../act/plan-file.ts';
 import { isReversible } from '../act/registry.ts';
-import type { Colors } from '../core/color.ts';
 import { stripControls } from '../core/log.ts';
 import { plural } from '../core/plural.ts';
-import { formatTable } from './output.ts';
+import { formatTable, formatTime, type TableStyle } from './output.ts';
 
 /** IDs listed for each reason to skip. */
 const MAX_IDS = 3;
 
-export function formatPlaybooks(playbooks: readonly Playbook[], colors: Colors): string {
+export function formatPlaybooks(playbooks: readonly Playbook[], style: TableStyle): string {
   const rows = playbooks.map((playbook) => [
     playbook.name,
     playbook.rule,
@@ -20,7 +19,10 @@ export function formatPlaybooks(playbooks: readonly Playbook[], colors: Colors):
     isReversible(playbook) ? 'yes' : 'no',
     playbook.description,
   ]);
-  const table = formatTable(['playbook', 'rule', 'operations', 'reversible', 'description'], rows, { colors });
+  const table = formatTable(['playbook', 'rule', 'operations', 'reversible', 'description'], rows, {
+    ...style,
+    wholeColumns: ['playbook'],
+  });
   return `${table}\nTo write a playbook, see docs/playbooks.md.\n`;
 }
 
@@ -43,7 +45,7 @@ function listOperations({ actions: steps }: Playbook): readonly string[] {
 /** The actions of a plan with their reasons, `details` of them, then the skipped findings. */
 export function formatPlan(
   plan: Plan,
-  colors: Colors,
+  style: TableStyle,
   { entries = [], details = '' }: { readonly entries?: readonly LedgerEntry[]; readonly details?: string } = {},
 ): string {
   const begun = new Map(selectPlanRows(plan, entries).map((row) => [row.action_id, row]));
@@ -52,7 +54,7 @@ export function formatPlan(
     action_id,
     summary,
     target,
-    why,
+    shortenReason(why, summary),
     since.slice(0, 10),
     irreversible ? 'no' : 'yes',
     ...(begun.size > 0 ? [formatStatus(begun.get(action_id))] : []),
@@ -60,15 +62,37 @@ export function formatPlan(
   const irreversibleCount = plan.actions.filter(({ irreversible }) => irreversible).length;
   const note = irreversibleCount === 0 ? '' : `, ${irreversibleCount} of them irreversible`;
   return [
-    rows.length === 0 ? 'no actions\n' : formatTable(labels, rows, { colors, statusColumns: ['status'] }),
+    rows.length === 0
+      ? 'no actions\n'
+      : formatTable(labels, rows, { ...style, statusColumns: ['status'], wholeColumns: ['id'] }),
     ...(details === '' ? [] : [details]),
-    ...formatSkipped(plan, colors),
+    ...formatSkipped(plan, style),
     `plan ${plan.plan_id} of ${plan.playbook}: ${plural(rows.length, 'action')}${note}, ${plan.skipped.length} skipped`,
     ...formatAcceptance(plan),
     ...formatTargets(plan).map((line) => stripControls(line)),
-    `${formatApproval(plan)}; valid until ${plan.expires_at}`,
+    `${formatApproval(plan)}; valid until ${formatTime(plan.expires_at)}`,
     '',
   ].join('\n');
+}
+
+/** A reason without what the action beside it says: the subject at its beginning, and a list at its end. */
+function shortenReason(why: string, summary: string): string {
+  const said = summary.toLowerCase();
+  const list = why.lastIndexOf(': ');
+  const rest = list > 0 && summary.includes(why.slice(list + 2)) ? why.slice(0, list) : why;
+  const words = rest.split(' ');
+  let shared = 0;
+  while (
+    shared < words.length &&
+    said.includes(
+      words
+        .slice(0, shared + 1)
+        .join(' ')
+        .toLowerCase(),
+    )
+  )
+    shared++;
+  return words.slice(shared).join(' ');
 }
 
 function formatAcceptance({ undoes, accept_days }: Plan): readonly string[] {
@@ -88,7 +112,7 @@ function formatStatus(row: LedgerRow | undefined): string {
   return row.reason === null ? row.status : `${row.status}: ${row.reason}`;
 }
 
-function formatSkipped({ skipped }: Plan, colors: Colors): readonly string[] {
+function formatSkipped({ skipped }: Plan, style: TableStyle): readonly string[] {
   const byReason = new Map<string, string[]>();
   for (const { finding_id, reason } of skipped) byReason.set(reason, [...(byReason.get(reason) ?? []), finding_id]);
   if (byReason.size === 0) return [];
@@ -96,7 +120,7 @@ function formatSkipped({ skipped }: Plan, colors: Colors): readonly string[] {
     const more = ids.length > MAX_IDS ? ` +${ids.length - MAX_IDS}` : '';
     return [`${ids.slice(0, MAX_IDS).join(', ')}${more}`, reason];
   });
-  return [formatTable(['skipped', 'reason'], rows, { colors })];
+  return [formatTable(['skipped', 'reason'], rows, style)];
 }
 
 function formatApproval({ approvals }: Plan): string {
@@ -104,7 +128,7 @@ function formatApproval({ approvals }: Plan): string {
   return approvals
     .map(({ by, at, irreversible, signature }) => {
       const signed = signature === undefined ? '' : ', signed';
-      return `approved by ${by} at ${at}${signed}${irreversible ? ', irreversible actions included' : ''}`;
+      return `approved by ${by} at ${formatTime(at)}${signed}${irreversible ? ', irreversible actions included' : ''}`;
     })
     .join('; ');
 }
@@ -129,7 +153,7 @@ function formatSelection({ findings, subjects, limit, remaining }: NonNullable<P
   return `selected: ${chosen.join(', ')}; ${plural(remaining, 'finding')} not selected`;
 }
 
-export function formatApplyResult({ rows, stopped }: ApplyResult, { actions }: Plan, colors: Colors): string {
+export function formatApplyResult({ rows, stopped }: ApplyResult, { actions }: Plan, style: TableStyle): string {
   const summaries = new Map(actions.map(({ action_id, summary }) => [action_id, summary]));
   const lines = rows.map(({ action_id, status, reason }) => [action_id, status, summaries.get(action_id), reason]);
   const counts = countStatuses(rows);
@@ -137,7 +161,11 @@ export function formatApplyResult({ rows, stopped }: ApplyResult, { actions }: P
   return [
     lines.length === 0
       ? 'no actions were applied\n'
-      : formatTable(['id', 'status', 'action', 'reason'], lines, { colors, statusColumns: ['status'] }),
+      : formatTable(['id', 'status', 'action', 'reason'], lines, {
+          ...style,
+          statusColumns: ['status'],
+          wholeColumns: ['id'],
+        }),
     `${[...counts, ...(remaining > 0 ? [`${remaining} not reached`] : [])].join(', ')}${stopped ? `; stopped: ${stopped.reason}` : ''}`,
     '',
   ].join('\n');
@@ -154,10 +182,10 @@ function countStatuses(rows: ApplyResult['rows']): readonly string[] {
   );
 }
 
-export function formatLedger(rows: readonly LedgerRow[], colors: Colors): string {
+export function formatLedger(rows: readonly LedgerRow[], style: TableStyle): string {
   if (rows.length === 0) return 'the ledger is empty\n';
   const lines = rows.map((row) => [
-    row.started_at.slice(0, 19),
+    formatTime(row.started_at),
     row.status,
     row.operation,
     row.target,
@@ -169,7 +197,7 @@ export function formatLedger(rows: readonly LedgerRow[], colors: Colors): string
     row.reason,
   ]);
   const labels = ['at', 'status', 'operation', 'target', 'parameters', 'approved by', 'plan', 'reason'];
-  return formatTable(labels, lines, { colors, statusColumns: ['status'] });
+  return formatTable(labels, lines, { ...style, statusColumns: ['status'], wholeColumns: ['plan'] });
 }
 
 interface Verified {
@@ -179,10 +207,10 @@ interface Verified {
   readonly problems: readonly LedgerProblem[];
 }
 
-export function formatVerified({ ledger, lines, seen, problems }: Verified, colors: Colors): string {
+export function formatVerified({ ledger, lines, seen, problems }: Verified, style: TableStyle): string {
   const known =
     seen === null ? 'the warehouse has seen none of it' : `the warehouse has seen ${plural(seen.lines, 'line')}`;
   if (problems.length === 0) return `${ledger} is sound: ${plural(lines, 'line')}; ${known}\n`;
   const rows = problems.map(({ line, problem }) => [line === null ? '' : String(line), problem]);
-  return `${formatTable(['line', 'problem'], rows, { colors })}${ledger} is refused: ${known}\n`;
+  return `${formatTable(['line', 'problem'], rows, style)}${ledger} is refused: ${known}\n`;
 }

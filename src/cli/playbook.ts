@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { applyExitCode, applyPlan, findFinishedResult } from '../act/apply.ts';
-import { approvalStatement } from '../act/approvals.ts';
+import { approvalStatement, isPlanner } from '../act/approvals.ts';
 import { approvePlan, assertApprovable } from '../act/approve.ts';
 import type { Playbook } from '../act/define.ts';
 import { ledgerFile, toLedgerRow } from '../act/ledger.ts';
@@ -19,7 +19,7 @@ import { EXIT, TidemarkError } from '../core/errors.ts';
 import { plural } from '../core/plural.ts';
 import { loadDefinitions } from '../run/plugins/index.ts';
 import { assertTargets, readConfig, readLocalConfig } from './options.ts';
-import { writeResult } from './output.ts';
+import { formatTime, writeResult } from './output.ts';
 import {
   formatApplyResult,
   formatFinished,
@@ -52,7 +52,7 @@ export interface ApproveFlags {
 
 export async function list(context: Context): Promise<void> {
   const { playbooks } = await preparePlaybooks(context);
-  writeResult(context, playbooks.map(toPlaybookRow), () => formatPlaybooks(playbooks, context.colors));
+  writeResult(context, playbooks.map(toPlaybookRow), () => formatPlaybooks(playbooks, context));
 }
 
 export async function plan(context: Context, name: string, options: PlanFlags): Promise<void> {
@@ -106,7 +106,7 @@ async function writeNewPlan(
     await setOutputAside(context, output, ({ approvals }) => approvals.length === 0);
     await writePlan(resolve(context.cwd, output), created);
   }
-  writeResult(context, created, () => formatPlan(created, context.colors));
+  writeResult(context, created, () => formatPlan(created, context));
   const { plan_id, actions } = created;
   const where = output === undefined ? '' : ` and written to ${output}`;
   context.log.info(`plan ${plan_id} is kept in ${config.data}/plans${where}`);
@@ -115,8 +115,15 @@ async function writeNewPlan(
     context.log.info(`${plural(remaining, 'finding')} of ${created.playbook} remain, which were not selected`);
   if (actions.length === 0) return;
   context.log.info(
-    `review it with \`tidemark playbook show ${plan_id}\`, then approve it with \`tidemark playbook approve ${plan_id} --by NAME\``,
+    `review it with \`tidemark playbook show ${plan_id}\`, then approve it with \`tidemark playbook approve ${plan_id}${listApproval(config, created)}\``,
   );
+}
+
+/** What `approve` demands for this plan. */
+function listApproval({ approvers }: Config, plan: Plan): string {
+  const people = approvers?.people.filter((person) => !isPlanner(person, plan));
+  const by = approvers ? `"${people?.[0]?.name ?? 'NAME'}" --key FILE` : 'NAME';
+  return ` --by ${by}${plan.actions.some(({ irreversible }) => irreversible) ? ' --irreversible' : ''}`;
 }
 
 export interface UndoFlags {
@@ -139,7 +146,7 @@ export async function show(context: Context, reference: string): Promise<void> {
   const shown = await readPlan(await findPlanFile(config, context.cwd, reference));
   const entries = await readLedger(config);
   const details = () => formatActions(shown, playbooks, config, context);
-  writeResult(context, shown, () => formatPlan(shown, context.colors, { entries, details: details() }));
+  writeResult(context, shown, () => formatPlan(shown, context, { entries, details: details() }));
 }
 
 export async function approve(context: Context, reference: string, flags: ApproveFlags): Promise<void> {
@@ -160,7 +167,7 @@ export async function approve(context: Context, reference: string, flags: Approv
     context,
     { plan_id, actions: actions.length, approvals, expires_at },
     () =>
-      `plan ${plan_id} with ${plural(actions.length, 'action')} is approved by ${approvals.map((each) => each.by).join(', ')}; valid until ${expires_at}\n`,
+      `plan ${plan_id} with ${plural(actions.length, 'action')} is approved by ${approvals.map((each) => each.by).join(', ')}; valid until ${formatTime(expires_at)}\n`,
   );
   context.log.info(`apply it with \`tidemark playbook apply ${plan_id}\``);
 }
@@ -174,7 +181,7 @@ export async function apply(context: Context, reference: string, maxFailures: nu
     return context.exit(applyExitCode(finished, approved));
   }
   const applied = await applyPlan(approved, { config, context, maxFailures, playbooks });
-  writeResult(context, applied, () => formatApplyResult(applied, approved, context.colors));
+  writeResult(context, applied, () => formatApplyResult(applied, approved, context));
   if (applied.stopped) context.log.warn(`stopped: ${applied.stopped.reason}`);
   context.exit(applyExitCode(applied, approved));
 }
@@ -207,7 +214,7 @@ export async function ledger(context: Context, { plan: planId, settle, restore, 
   const rows = (await readLedger(config))
     .map(toLedgerRow)
     .filter(({ plan_id }) => planId === undefined || plan_id === planId);
-  writeResult(context, rows, () => formatLedger(rows, context.colors));
+  writeResult(context, rows, () => formatLedger(rows, context));
 }
 
 /** Says what is wrong with the ledger, and where. It reads only, also while a plan is applied. */
@@ -215,6 +222,6 @@ export async function verify(context: Context): Promise<void> {
   const config = readLocalConfig(context);
   const { scan, seen, problems } = await verifyLedger(config);
   const result = { ledger: ledgerFile(config.data), ...scan.head, seen: seen.head ?? null, problems };
-  writeResult(context, result, () => formatVerified(result, context.colors));
+  writeResult(context, result, () => formatVerified(result, context));
   if (problems.length > 0) context.exit(EXIT.data);
 }

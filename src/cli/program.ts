@@ -13,6 +13,7 @@ export interface GlobalOptions {
   readonly config: string;
   readonly json?: boolean;
   readonly quiet?: boolean;
+  readonly wide?: boolean;
   readonly now?: string;
   readonly shard?: string;
 }
@@ -29,6 +30,7 @@ export function createProgram({ stdout, stderr, colors }: ProgramOutput): Comman
     .option('--config <file>', 'configuration file', './tidemark.yaml')
     .option('--json', 'print the result as JSON')
     .option('--quiet', 'print warnings and errors only')
+    .option('--wide', 'print tables as wide as they are, where a terminal would cut them')
     .option('--no-color', 'print without colour')
     .option('--now <timestamp>', 'use this as the current time')
     .option('--shard <number/count>', 'only this part of the targets, with its own warehouse (TIDEMARK_SHARD)')
@@ -36,6 +38,7 @@ export function createProgram({ stdout, stderr, colors }: ProgramOutput): Comman
     .helpOption('-h, --help', 'show help for a command')
     .helpCommand('help [command]', 'show help for a command')
     .showSuggestionAfterError()
+    .addHelpText('after', FIRST_STEPS)
     .exitOverride()
     .configureHelp({
       showGlobalOptions: true,
@@ -51,6 +54,12 @@ export function createProgram({ stdout, stderr, colors }: ProgramOutput): Comman
       getErrHasColors: () => false,
     });
 }
+
+const FIRST_STEPS = `
+To see it work:     tidemark demo
+On your services:   tidemark init, then doctor, then run nightly
+What a command has: tidemark COMMAND --help
+`;
 
 /** A repeatable option begins with an empty list, which says nothing to a reader. */
 function withoutEmptyDefault(option: Option): Option {

@@ -1,5 +1,6 @@
 import { DAY_MS } from '../core/clock.ts';
 import type { Context } from '../core/context.ts';
+import { TidemarkError } from '../core/errors.ts';
 import { type Flavor, loadSandbox } from './load-sandbox.ts';
 
 export interface SandboxFlags {
@@ -19,7 +20,7 @@ export async function serve(context: Context, { nights, days, latency, ...option
   const start = new Date(clock().getTime() - (nights ?? days) * DAY_MS);
   const latencyMs = latency !== undefined && { latencyMs: latency };
   const { startSandbox } = await loadSandbox();
-  const sandbox = await startSandbox({ ...options, ...latencyMs, start, clock });
+  const sandbox = await startSandbox({ ...options, ...latencyMs, start, clock }).catch(rethrowPort);
   try {
     sandbox.advanceTo(clock());
     context.stdout(sandbox.config());
@@ -31,4 +32,14 @@ export async function serve(context: Context, { nights, days, latency, ...option
   } finally {
     await sandbox.close();
   }
+}
+
+/** @throws TidemarkError USAGE where the five ports cannot be had, and every other error as it is */
+function rethrowPort(cause: NodeJS.ErrnoException & { readonly port?: number }): never {
+  if (cause.syscall !== 'listen' && cause.code !== 'ERR_SOCKET_BAD_PORT') throw cause;
+  const where = cause.port === undefined ? 'on a port above 65535' : `on port ${cause.port}`;
+  throw new TidemarkError('USAGE', `cannot listen ${where}${cause.code === 'EADDRINUSE' ? ', which is in use' : ''}`, {
+    hint: 'give another --port',
+    cause,
+  });
 }

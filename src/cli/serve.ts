@@ -30,7 +30,9 @@ export async function serve(context: Context, flags: ServeFlags): Promise<void> 
   const hosts = allowHost.map((name) => name.toLowerCase());
   const server = await startServer({ config, address, port, workers, hosts, token }, context).catch(
     (error: unknown) => {
-      throw new TidemarkError('USAGE', `cannot listen on ${address} port ${port}: ${errorMessage(error)}`, {
+      const reason = (error as NodeJS.ErrnoException).code === 'EADDRINUSE' ? 'it is in use' : errorMessage(error);
+      throw new TidemarkError('USAGE', `cannot listen on ${address} port ${port}: ${reason}`, {
+        hint: 'give another --port; 0 selects a free one',
         cause: error,
       });
     },

@@ -13,6 +13,7 @@ import { createSqlFiles } from '../warehouse/sql-files.ts';
 import { parseParam } from './definitions/define.ts';
 import { readPublishedMoment } from './moment.ts';
 import { listSavedQueries, queryConfig, selectScreen, withQueryProcess } from './run-query.ts';
+import { toCommand } from './shell-aliases.ts';
 import { findHistoryFile, HISTORY_LENGTH, readHistory, writeHistory } from './shell-history.ts';
 import { tables } from './tables.ts';
 
@@ -132,7 +133,8 @@ class Shell {
 
   async accept(line: string): Promise<void> {
     try {
-      if (this.#pending.length === 0 && line.startsWith('.')) await this.#runCommand(line.trim());
+      const command = this.#pending.length === 0 ? toCommand(line.trim()) : undefined;
+      if (command !== undefined) await this.#runCommand(command);
       else await this.#acceptSql(line);
     } catch (error) {
       this.#report(error);
@@ -223,7 +225,9 @@ class Shell {
 
   showHelp(): void {
     const list = Object.values(COMMANDS).map(({ usage, does }) => `  ${usage.padEnd(24)}${does}`);
-    this.#say(`${list.join('\n')}\nCtrl-C stops a query, Ctrl-D leaves the shell, Tab completes names.`);
+    this.#say(
+      `${list.join('\n')}\nCtrl-C stops a query, Ctrl-D leaves the shell, Tab completes names. \\d, exit and quit work as elsewhere.`,
+    );
   }
 
   #prompt(): void {

@@ -1,4 +1,5 @@
 import { dirname, relative, resolve } from 'node:path';
+import type { Config } from '../config/config.ts';
 import { formatTimestamp } from '../core/clock.ts';
 import type { Context } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
@@ -22,7 +23,7 @@ import {
 import { readTemplate } from '../tell/reports/templates.ts';
 import { withPublished } from '../warehouse/session.ts';
 import { readMoment } from './moment.ts';
-import { readLocalConfig } from './options.ts';
+import { assertTargets, readLocalConfig } from './options.ts';
 import { listPlaybooks } from './playbook-summaries.ts';
 
 export interface ShowFlags {
@@ -40,7 +41,7 @@ export async function show(context: Context, subject: string, flags: ShowFlags):
     const [latest] = await database.rows(await files.read('warehouse/latest_as_of'));
     const asOf = requested ?? (typeof latest?.latest === 'string' ? new Date(latest.latest) : context.clock.now());
     const options = { database, files, asOf };
-    const { only, data } = await readSubject(options, subject, flags.target);
+    const { only, data } = await readSubject(config, options, subject, flags.target);
     const guide = await loadGuide(files, await listPlaybooks(config), config.thresholds);
     const view = toSubjectView(data, { linker: createProductLinker(config.targets), selection: only, guide });
     if (context.json) return context.stdout(toJsonText({ ...view, as_of: formatTimestamp(asOf), row: data.present }));
@@ -62,8 +63,8 @@ async function renderText(subject: SubjectView, { files, asOf }: SubjectOptions,
   return text.render('reports/subject.txt.hbs', await readTemplate(files.roots, 'subject.txt.hbs'), context);
 }
 
-async function readSubject(options: SubjectOptions, subject: string, target: string | undefined) {
-  const found = await findSubject(options, subject, target);
+async function readSubject(config: Config, options: SubjectOptions, subject: string, target: string | undefined) {
+  const found = await findSubject(config, options, subject, target);
   const only = await selectSubjects(options, { limit: 0, only: [found] });
   for await (const data of readSubjects(options, only.pages)) return { only, data };
   throw new TidemarkError('USAGE', `unknown subject ${subject}`);
@@ -71,24 +72,28 @@ async function readSubject(options: SubjectOptions, subject: string, target: str
 
 /** @throws TidemarkError USAGE with similar names, or with what tells several subjects apart */
 async function findSubject(
+  config: Config,
   options: SubjectOptions,
   subject: string,
   target: string | undefined,
 ): Promise<SubjectMatch> {
   const query = await parseSubject(options, subject);
   const matches = await findSubjects(options, { ...query, ...(target !== undefined && { target }) });
-  const exact = matches.filter(({ isExact }) => isExact);
-  const [first, second] = exact;
+  if (target !== undefined && matches.length === 0) assertTargets(config, [target]);
+  const found = matches.filter(({ isMatch }) => isMatch);
+  const [first, second] = found;
   if (first && !second) return first;
   if (first)
-    throw new TidemarkError('USAGE', `${exact.length} subjects match ${subject}`, {
-      hint: `name one of ${listMatches(exact, ({ id }) => id)}`,
+    throw new TidemarkError('USAGE', `${found.length} subjects match ${subject}`, {
+      hint: `name one of ${listMatches(found, ({ id }) => id)}`,
     });
   throw new TidemarkError('USAGE', `unknown subject ${subject}`, {
     hint:
       matches.length > 0
         ? `the most similar are ${listMatches(matches, ({ id, name }) => name ?? id)}`
-        : 'there is no subject in the warehouse',
+        : target === undefined
+          ? 'there is no subject in the warehouse'
+          : `nothing of ${target} is in the warehouse`,
   });
 }
 

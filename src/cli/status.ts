@@ -5,7 +5,7 @@ import { formatReason, groupByReason } from '../run/progress.ts';
 import { nextRuns } from '../run/schedule/cron-schedule.ts';
 import { withPublished } from '../warehouse/session.ts';
 import { readLocalConfig } from './options.ts';
-import { formatTable, writeResult } from './output.ts';
+import { formatTable, formatTime, writeResult } from './output.ts';
 
 export async function status(context: Context): Promise<void> {
   const config = readLocalConfig(context);
@@ -29,12 +29,12 @@ interface Status {
   readonly next: readonly { readonly next: string; readonly job: string; readonly timezone: string }[];
 }
 
-function formatStatus({ colors }: Context, { runs, sources, next }: Status): string {
+function formatStatus(context: Context, { runs, sources, next }: Status): string {
   const table = (rows: Rows, labels: readonly string[]) =>
     formatTable(
       labels,
-      rows.map((row) => labels.map((label) => trimTime(row[label]))),
-      { colors, statusColumns: ['status'] },
+      rows.map((row) => labels.map((label) => (typeof row[label] === 'string' ? formatTime(row[label]) : row[label]))),
+      { ...context, statusColumns: ['status'], wholeColumns: ['run_id'] },
     );
   const tables = [
     table(runs, ['run_id', 'job', 'status', 'started_at', 'finished_at']),
@@ -46,11 +46,6 @@ function formatStatus({ colors }: Context, { runs, sources, next }: Status): str
     tables.push(table(rows, ['next', 'job', 'timezone']));
   }
   return tables.join('\n');
-}
-
-/** Times to the second: what a person reads. JSON has them whole. */
-function trimTime(value: unknown): unknown {
-  return typeof value === 'string' ? value.replace(/^(\d{4}-\d\d-\d\dT[\d:]{8})\.\d+Z$/u, '$1Z') : value;
 }
 
 /** Why sources failed: one line for each reason of a target, `acme: 401 unauthorized: … (agents, workspaces)`. */

@@ -2,22 +2,20 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { loadConfig } from '../config/config.ts';
 import { unknownName } from '../config/suggest.ts';
-import type { Colors } from '../core/color.ts';
 import type { Context } from '../core/context.ts';
 import { overlayRoots, PACKAGE_ROOT } from '../core/paths.ts';
 import { createSqlFiles } from '../warehouse/sql-files.ts';
 import { loadTables, type Table } from '../warehouse/tables.ts';
-import { formatTable, writeResult } from './output.ts';
+import { formatTable, type TableStyle, writeResult } from './output.ts';
 
 export async function tables(context: Context, name: string | undefined): Promise<void> {
   const declared = await loadTables(createSqlFiles(queryRoots(context)));
   const selected = name === undefined ? [...declared.values()] : [findTable(declared, name)];
-  const { colors } = context;
   const rows = selected.map(({ name: table, grain, key, source, columns }) => ({ table, grain, key, source, columns }));
   writeResult(context, name === undefined ? rows : rows[0], () =>
     name === undefined
-      ? formatTableList(selected, colors)
-      : selected.map((table) => formatTableDetail(table, colors)).join('\n'),
+      ? formatTableList(selected, context)
+      : selected.map((table) => formatTableDetail(table, context)).join('\n'),
   );
 }
 
@@ -35,15 +33,15 @@ function findTable(declared: ReadonlyMap<string, Table>, name: string): Table {
   throw unknownName('table', name, declared.keys(), 'see `tidemark tables`');
 }
 
-function formatTableList(declared: readonly Table[], colors: Colors): string {
+function formatTableList(declared: readonly Table[], style: TableStyle): string {
   const rows = declared.map(({ name, grain, source }) => [name, grain, source ? `${name}_history, ${name}_at(t)` : '']);
-  return formatTable(['table', 'rows', 'history'], rows, { colors });
+  return formatTable(['table', 'rows', 'history'], rows, { ...style, wholeColumns: ['table'] });
 }
 
-function formatTableDetail({ name, grain, key, columns, source }: Table, colors: Colors): string {
+function formatTableDetail({ name, grain, key, columns, source }: Table, style: TableStyle): string {
   const history = source
     ? `\nhistory: ${name}_history adds valid_from, valid_to; ${name}_at(t) is the table at a time\nkey: target, ${key.join(', ')}`
     : '';
   const rows = columns.map(({ name: column, type, comment }) => [column, type, comment]);
-  return `${name}: ${grain}${history}\n\n${formatTable(['column', 'type', 'meaning'], rows, { colors })}`;
+  return `${name}: ${grain}${history}\n\n${formatTable(['column', 'type', 'meaning'], rows, { ...style, wholeColumns: ['column'] })}`;
 }

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises';
+import { createReadStream, existsSync } from 'node:fs';
+import { type FileHandle, mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 
@@ -10,7 +10,18 @@ export const PRIVATE_FOLDER = 0o700;
 
 /** Creates a folder, with those above it, that its owner alone may read. One that exists keeps its permissions. */
 export async function makeFolder(path: string): Promise<void> {
-  await mkdir(path, { recursive: true, mode: PRIVATE_FOLDER });
+  const isMissing = (error: NodeJS.ErrnoException) => error.code === 'ENOENT' && !existsSync(dirname(path));
+  const make = () => mkdir(path, { mode: PRIVATE_FOLDER });
+  try {
+    // Node's own recursion does not end below a folder such as /proc, in which nothing can be made.
+    await make().catch(async (error) => {
+      if (!isMissing(error)) throw error;
+      await makeFolder(dirname(path));
+      await make();
+    });
+  } catch (error) {
+    if (!(await stat(path).catch(() => undefined))?.isDirectory()) throw error;
+  }
 }
 
 /**

@@ -4,27 +4,60 @@ export interface TextColumn {
   readonly label: string;
   /** @default 'left' */
   readonly align?: 'left' | 'right';
+  /** Never cut: what a person copies. */
+  readonly isWhole?: boolean;
+  /** Colours a cell. */
+  readonly paint?: (cell: string) => string;
 }
 
-const SEPARATOR = '  ';
+export const SEPARATOR = '  ';
 
 /**
  * Aligned columns without rules, one line at a time: the labels first, then a line for each row. Two passes over the
  * cells, so time grows with the number of rows, and a table longer than the longest possible string can be written.
  * Cells are single lines; control sequences for colour do not count towards the width.
+ * @param room cells of a line; wider columns are cut with `…`. @default as wide as needed
  */
 export function* tableLines(
   columns: readonly TextColumn[],
   rows: readonly (readonly string[])[],
+  room = Number.POSITIVE_INFINITY,
 ): Generator<string, void, undefined> {
+  const natural = measureColumns(columns, rows);
+  const kept = columns.map(({ isWhole = false }) => isWhole);
+  const widths = fitWidths(natural, room, kept);
+  yield formatLine(columns, widths, (index) => columns[index]?.label ?? '');
+  for (const row of rows) yield formatLine(columns, widths, (index) => row[index] ?? '');
+}
+
+/** The widest cell of each column, labels included. */
+export function measureColumns(
+  columns: readonly TextColumn[],
+  rows: readonly (readonly string[])[],
+): readonly number[] {
   const widths = columns.map(({ label }) => displayWidth(label));
   for (const row of rows) {
     for (let index = 0; index < widths.length; index++) {
       widths[index] = Math.max(widths[index] ?? 0, displayWidth(row[index] ?? ''));
     }
   }
-  yield formatLine(columns, widths, (index) => columns[index]?.label ?? '');
-  for (const row of rows) yield formatLine(columns, widths, (index) => row[index] ?? '');
+  return widths;
+}
+
+/** A narrower column tells nothing. */
+const MIN_WIDTH = 8;
+
+/** Narrows the widest columns until a line fits; those of `kept` stay as they are. */
+export function fitWidths(widths: readonly number[], room: number, kept: readonly boolean[] = []): readonly number[] {
+  const narrow = (cap: number) => widths.map((width, index) => (kept[index] ? width : Math.min(width, cap)));
+  let cap = Math.max(MIN_WIDTH, Math.min(room, Math.max(...widths)));
+  while (cap > MIN_WIDTH && lineWidth(narrow(cap)) > room) cap--;
+  return narrow(cap);
+}
+
+/** Cells of a line with columns of these widths. */
+export function lineWidth(widths: readonly number[]): number {
+  return widths.reduce((sum, width) => sum + width, SEPARATOR.length * (widths.length - 1));
 }
 
 function formatLine(
@@ -32,12 +65,24 @@ function formatLine(
   widths: readonly number[],
   cellAt: (index: number) => string,
 ): string {
-  const cells = columns.map(({ align }, index) => {
-    const cell = cellAt(index);
-    const padding = ' '.repeat(Math.max(0, (widths[index] ?? 0) - displayWidth(cell)));
-    return align === 'right' ? `${padding}${cell}` : `${cell}${padding}`;
+  const cells = columns.map(({ align, paint = String }, index) => {
+    const width = widths[index] ?? 0;
+    const cell = truncate(cellAt(index), width);
+    const padding = ' '.repeat(Math.max(0, width - displayWidth(cell)));
+    return align === 'right' ? `${padding}${paint(cell)}` : `${paint(cell)}${padding}`;
   });
   return cells.join(SEPARATOR).trimEnd();
+}
+
+/** A text without control sequences that occupies at most `width` cells. */
+export function truncate(text: string, width: number): string {
+  if (displayWidth(text) <= width) return text;
+  let kept = '';
+  for (const character of text) {
+    if (displayWidth(kept + character) > width - 1) break;
+    kept += character;
+  }
+  return `${kept}…`;
 }
 
 /** Printable ASCII, the fast path. */

@@ -91,6 +91,8 @@ export class HttpClient {
   readonly #slots: LimitFunction;
   readonly #concurrency: AdaptiveConcurrency;
   readonly #gate = new SealedGate();
+  /** No request has been answered since one was not. */
+  #isUnreachable = false;
 
   constructor(options: HttpClientOptions) {
     this.#options = options;
@@ -116,6 +118,8 @@ export class HttpClient {
       signal,
       onThrottled: (waitMs) => limiter.pause(waitMs),
       onRetry: ({ status, failure: kind, message }, waitMs) => {
+        if (kind === 'unreachable' && this.#isUnreachable) return; // said once; the retries are counted
+        this.#isUnreachable = kind === 'unreachable';
         const reason = [status, kind, redactor.text(message)].filter(Boolean).join(' ');
         log.info(`${target}: ${operation} waits ${formatSeconds(waitMs)}: ${reason}`);
       },
@@ -130,11 +134,16 @@ export class HttpClient {
         repeat,
       )
       .finally(release);
-    if (result.ok) return result.value;
+    if (result.ok) {
+      this.#isUnreachable = false;
+      return result.value;
+    }
     // A bound of the run or of the source was reached: its message says more than that the request was stopped.
     if (result.problem.failure === 'aborted' && signal.reason instanceof TidemarkError) throw signal.reason;
     const { message, ...problem } = result.problem;
-    throw new ServiceError({ ...problem, operation, target, serviceMessage: redactor.text(message) });
+    const { origin, pathname } = request.url;
+    const url = redactor.text(problem.status === undefined ? origin : pathname);
+    throw new ServiceError({ ...problem, operation, target, url, serviceMessage: redactor.text(message) });
   }
 
   /** One attempt, from which the number of requests in progress follows. */

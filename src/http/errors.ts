@@ -58,6 +58,8 @@ export interface ServiceErrorDetails {
   readonly target: string;
   readonly hint?: string | undefined;
   readonly refusedPort?: number | undefined;
+  /** The host that did not respond, or the path that was answered. */
+  readonly url?: string | undefined;
 }
 
 /** Failures where nothing responded at all, unless there is a status. */
@@ -91,7 +93,7 @@ export class ServiceError extends TidemarkError {
     const what = status === undefined ? kind : `${status} ${kind}`;
     super(
       status === undefined && NO_RESPONSE.includes(kind) ? 'UNREACHABLE' : 'REFUSED',
-      `${operation} at ${target}: ${what}${serviceMessage === '' ? '' : `: ${serviceMessage}`}`,
+      `${operation} at ${target}: ${what}${describeAnswer(details)}`,
       hint === undefined ? {} : { hint },
     );
     this.name = 'ServiceError';
@@ -102,6 +104,17 @@ export class ServiceError extends TidemarkError {
     this.target = target;
     this.refusedPort = details.refusedPort;
   }
+}
+
+/** What the service said, with the host that did not respond; or the path, where it said no more than the status does. */
+function describeAnswer({ status, failure: kind, serviceMessage, url = '' }: ServiceErrorDetails): string {
+  const saysNothing = serviceMessage.toLowerCase().replaceAll(/[^a-z]+/gu, '-') === kind;
+  if (status === undefined && NO_RESPONSE.includes(kind)) return [serviceMessage, url].map(prefixed).join('');
+  return prefixed(saysNothing || serviceMessage === '' ? url : serviceMessage);
+}
+
+function prefixed(text: string): string {
+  return text === '' ? '' : `: ${text}`;
 }
 
 /** Statuses with which a service rejects what a request says. Others from 402 to 451 may come from a gateway before it. */
@@ -185,7 +198,10 @@ export function classifyNetworkError(error: unknown, timeouts: HttpTimeouts, has
     return problem('timeout', `no connection within ${formatSeconds(timeouts.connectMs)}`);
   }
   if (codes.includes('ECONNREFUSED'))
-    return problem('unreachable', 'connection refused', { notProcessed: true, refusedPort: findRefusedPort(error) });
+    return problem('unreachable', 'connection refused (ECONNREFUSED)', {
+      notProcessed: true,
+      refusedPort: findRefusedPort(error),
+    });
   const untrusted = codes.find((code) => UNTRUSTED.test(code));
   if (untrusted) {
     return problem('unreachable', `the TLS connection failed: ${untrusted}`, {

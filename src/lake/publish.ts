@@ -1,12 +1,11 @@
 import { randomInt } from 'node:crypto';
-import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/config.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { overlayRoots } from '../core/paths.ts';
 import type { Database } from '../warehouse/database.ts';
 import { warehouseFiles } from '../warehouse/publish.ts';
-import { noWarehouseError } from '../warehouse/session.ts';
+import { assertReadable } from '../warehouse/session.ts';
 import { createSqlFiles, type SqlFiles } from '../warehouse/sql-files.ts';
 import { loadTables } from '../warehouse/tables.ts';
 import { openWithOwnFolder } from '../warehouse/temporary-folder.ts';
@@ -73,7 +72,7 @@ export async function publishToLake(options: PublishOptions): Promise<PublishRes
 
 async function publishOnce({ config, store, now, run }: PublishOptions): Promise<PublishResult> {
   const paths = warehouseFiles(config.data);
-  if (!existsSync(paths.published)) throw noWarehouseError(paths.published);
+  await assertReadable(paths.published);
   const options = { readOnly: true, memoryLimit: config.memoryLimit };
   const database = await openWithOwnFolder(paths.published, options, config.data);
   try {

@@ -130,6 +130,7 @@ class OutcomeLog {
   readonly #log: Log;
   readonly #running = new Map<string, number>();
   readonly #failures = new Map<string, PullOutcome[]>();
+  #hasCounts = false;
 
   constructor(log: Log) {
     this.#log = log;
@@ -139,6 +140,7 @@ class OutcomeLog {
   start(target: string): (outcome: PullOutcome) => void {
     this.#running.set(target, (this.#running.get(target) ?? 0) + 1);
     return (outcome) => {
+      this.#hasCounts ||= isLoaded(outcome.status);
       const running = (this.#running.get(target) ?? 1) - 1;
       this.#running.set(target, running);
       if (outcome.status === 'complete') this.#log.info(formatOutcome(outcome));
@@ -151,6 +153,7 @@ class OutcomeLog {
   /** Logs the held messages while pulls are running. */
   flush(): void {
     for (const target of this.#failures.keys()) this.#flushTarget(target);
+    if (this.#hasCounts) this.#log.info('rows of a source: + new, ~ changed, - gone');
   }
 
   #hold(outcome: PullOutcome): void {
@@ -166,13 +169,15 @@ class OutcomeLog {
 
 /** What a service is asked for, which differs between the sources that fail for the same reason. */
 const OPERATION = /^\S+ at \S+: /u;
-const PERMISSION = /: the token lacks the permission "([^"]*)"(?:, or is not valid)?/u;
+const PERMISSION = /(?:: |, or )the token lacks the permission "([^"]*)"(?:, or is not valid)?/u;
+/** The path of a request whose status says everything. */
+const PATH = /^(\d{3} [\w-]+): (\/\S*?)(?=:? |$)/u;
 const MAX_PERMISSIONS = 4;
 
 /** The reason of a failure without the operation, and the permission that is missing for it. */
-function splitError(error: string): { readonly reason: string; readonly permission: string | undefined } {
-  const permission = PERMISSION.exec(error)?.[1];
-  return { reason: error.replace(OPERATION, '').replace(PERMISSION, ''), permission };
+function splitError(error: string) {
+  const reason = error.replace(OPERATION, '').replace(PERMISSION, '');
+  return { reason: reason.replace(PATH, '$1'), permission: PERMISSION.exec(error)?.[1], path: PATH.exec(reason)?.[2] };
 }
 
 interface Failure {
@@ -201,7 +206,9 @@ function formatFailures(target: string, reason: string, outcomes: readonly PullO
   if (first && others.length === 0) return formatOutcome(first);
   const names = outcomes.map(({ source }) => source).sort();
   const requests = outcomes.reduce((sum, outcome) => sum + outcome.requests, 0);
-  return `${target}: ${names.length} sources failed: ${formatReason(reason, outcomes)} (${names.join(', ')}; ${plural(requests, 'request')})`;
+  const { path } = splitError(first?.error ?? '');
+  const example = path === undefined ? '' : `, such as ${path}`;
+  return `${target}: ${names.length} sources failed: ${formatReason(reason, outcomes)}${example} (${names.join(', ')}; ${plural(requests, 'request')})`;
 }
 
 /** `acme: workspaces: 240 rows (+3 ~12 -1), 2 requests`, or the error. */

@@ -118,7 +118,7 @@ function chooseHint(
   message: string,
 ): string | undefined {
   if (failure === 'not-found' && kind === 'platform') {
-    return `the name or id is wrong, or the token lacks the permission "${permission}"`;
+    return `the organization, name or id in the path is wrong, or the token lacks the permission "${permission}"`;
   }
   if (failure === 'not-found') return 'check the name or id: it does not exist';
   if (failure === 'precondition' && name === 'platform.agents.delete') {
@@ -128,7 +128,8 @@ function chooseHint(
     return `the token lacks the permission "${permission}"${kind === 'secrets' ? ', or is not valid' : ''}`;
   if (failure === 'invalid' && /ACL support disabled/iu.test(message)) return 'ACLs are disabled at this service';
   if (failure === 'invalid' && status === 422) return `see \`tidemark api ${name} --help\` for the body`;
-  if (failure === 'server' && name.startsWith('platform.explorer.'))
+  // Of a service that is down, a gateway says so with 502 or 503.
+  if (failure === 'server' && (status === 500 || status === 504) && name.startsWith('platform.explorer.'))
     return 'request less: add filters or reduce the page size';
   return undefined;
 }

@@ -1,5 +1,5 @@
-import { existsSync } from 'node:fs';
-import { chmod, rename, rm, stat } from 'node:fs/promises';
+import { constants, existsSync } from 'node:fs';
+import { access, chmod, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { TidemarkError } from '../core/errors.ts';
@@ -199,7 +199,7 @@ async function copyFromPublished(paths: WarehouseFiles): Promise<void> {
 /** Opens the published warehouse for reading. @throws TidemarkError UNREACHABLE if nothing was pulled yet. */
 export async function openPublished(config: Config): Promise<{ database: Database; files: SqlFiles }> {
   const { published } = warehouseFiles(config.data);
-  if (!existsSync(published)) throw noWarehouseError(published);
+  await assertReadable(published);
   const options = { readOnly: true, memoryLimit: config.memoryLimit, threads: THREADS };
   const database = await openDatabase(published, options);
   return { database, files: createSqlFiles(overlayRoots(config.directory)) };
@@ -218,8 +218,35 @@ export async function withPublished<T>(
   }
 }
 
-export function noWarehouseError(published: string): TidemarkError {
+/** @throws TidemarkError UNREACHABLE if nothing was pulled yet, or this account may not read the published warehouse. */
+export async function assertReadable(published: string): Promise<void> {
+  try {
+    await access(published, constants.R_OK);
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') throw noWarehouseError(published, cause);
+    throw new TidemarkError(
+      'UNREACHABLE',
+      `${published} cannot be read by this account: ${await describeAccess(published)}`,
+      {
+        hint: 'run as its owner; or set `groupRead: true`, add this account to its group, and pull once more',
+        cause,
+      },
+    );
+  }
+}
+
+/** Owner and mode of a file; of its folder, where that cannot be entered. */
+async function describeAccess(file: string): Promise<string> {
+  const [stats, path] = await stat(file).then(
+    (found) => [found, file] as const,
+    async () => [await stat(dirname(file)), dirname(file)] as const,
+  );
+  return `${path} belongs to user ${stats.uid} and group ${stats.gid}, with mode ${(stats.mode & 0o777).toString(8)}`;
+}
+
+function noWarehouseError(published: string, cause: unknown): TidemarkError {
   return new TidemarkError('UNREACHABLE', `there is no warehouse yet at ${published}`, {
     hint: 'create one with `tidemark pull`, or see one with `tidemark demo`',
+    cause,
   });
 }

@@ -31,7 +31,7 @@ describe('formats', () => {
     expect(exit).toBe(0);
     expect(stdout).toBe(
       [
-        'NAME              SERIAL_NUMBER  NOT_BEFORE            ACTIVE  EXTRA',
+        'name              serial_number  not_before            active  extra',
         'a "b" |c|  18446744073709551615  2026-01-02T03:04:05Z  true',
         '<d>, é',
         '(1 row)',
@@ -199,20 +199,20 @@ describe('on a terminal', () => {
 
   test('the first and last rows with the count, numbers right-aligned', async () => {
     const { stdout } = await terminal(`select i as n, 'w' || i as name from range(1000) t(i)`, '--max-rows', '4');
-    expect(stdout).toBe('  N  NAME\n  0  w0\n  1  w1\n  ·  ·\n998  w998\n999  w999\n(1000 rows, 4 shown)\n');
+    expect(stdout).toBe('  n  name\n  0  w0\n  1  w1\n  ·  ·\n998  w998\n999  w999\n(1000 rows, 4 shown)\n');
   });
 
   test('the ends of a result of many chunks, and every row with --max-rows 0', async () => {
     const query = 'select i as n from range(20000) t(i)';
     const { stdout } = await terminal(query, '--max-rows', '3');
-    expect(stdout).toBe('    N\n    0\n    1\n    ·\n19999\n(20000 rows, 3 shown)\n');
+    expect(stdout).toBe('    n\n    0\n    1\n    ·\n19999\n(20000 rows, 3 shown)\n');
     const all = await terminal(query, '--max-rows', '0');
     expect(all.stdout.split('\n')).toHaveLength(20_003);
   });
 
   test('null differs from empty text', async () => {
     const { stdout } = await terminal(`select null as a, '' as b, 'x' as c`);
-    expect(stdout).toBe('   A  B  C\nNULL     x\n(1 row)\n');
+    expect(stdout).toBe('   a  b  c\nNULL     x\n(1 row)\n');
   });
 
   test('no line is wider than the screen: cells are cut, then columns are left out', async () => {

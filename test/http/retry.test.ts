@@ -50,7 +50,7 @@ describe('what is repeated', () => {
       const args = operation === secrets.keys.list ? {} : { name: 'k' };
       await expect(client.call<Operation>(operation, args, { metrics })).rejects.toMatchObject({
         failure: 'unreachable',
-        serviceMessage: 'connection refused',
+        serviceMessage: 'connection refused (ECONNREFUSED)',
         status: undefined,
       });
       expect(metrics.retries).toBe(retries);

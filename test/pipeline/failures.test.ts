@@ -155,7 +155,7 @@ test('a wrong token, an unknown organization and an unreachable host are each re
   const sources = ['agent_pools', 'keys', 'ca_roots', 'autoscaler_health'].flatMap((name) => ['--source', name]);
   const { stderr, stdout } = await place.pull(sources, 1);
   expect(stderr).toMatch(
-    /acme: agent_pools: failed: .*404 not-found.*the name or id is wrong, or the token lacks the permission/,
+    /acme: agent_pools: failed: .*404 not-found.*the organization, name or id in the path is wrong, or the token lacks the permission/,
   );
   expect(stderr).toMatch(/vault: keys: failed: .*403 forbidden.*the token lacks the permission .*or is not valid/);
   expect(stderr).toMatch(/consul: ca_roots: failed: .*unreachable.*check `url` of this target/);

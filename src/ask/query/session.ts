@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import type { DuckDBConnection, DuckDBDataChunk, DuckDBInstance, DuckDBPreparedStatement } from '@duckdb/node-api';
 import type { Config } from '../../config/config.ts';
@@ -6,7 +5,7 @@ import { TidemarkError } from '../../core/errors.ts';
 import { overlayRoots } from '../../core/paths.ts';
 import { openInstance } from '../../warehouse/database.ts';
 import { warehouseFiles } from '../../warehouse/publish.ts';
-import { noWarehouseError } from '../../warehouse/session.ts';
+import { assertReadable } from '../../warehouse/session.ts';
 import { createSqlFiles, quoteIdent, quoteLiteral, type SqlFiles } from '../../warehouse/sql-files.ts';
 import { loadTables } from '../../warehouse/tables.ts';
 import { createTemporaryFolder, removeAbandonedFolders } from '../../warehouse/temporary-folder.ts';
@@ -71,7 +70,7 @@ export class QuerySession {
   /** @throws TidemarkError UNREACHABLE if there is no warehouse, DATA if it cannot be opened. */
   static async open(options: QuerySessionOptions): Promise<QuerySession> {
     const { published } = warehouseFiles(options.config.data);
-    if (!existsSync(published)) throw noWarehouseError(published);
+    await assertReadable(published);
     await removeAbandonedFolders();
     const temporary = await createTemporaryFolder();
     try {

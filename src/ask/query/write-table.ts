@@ -1,4 +1,4 @@
-import { displayWidth } from '../../core/text-table.ts';
+import { displayWidth, fitWidths, lineWidth, SEPARATOR, truncate } from '../../core/text-table.ts';
 import { cleanText, isPlainRow, type RowChunk, readRows, type Screen, splitCell, splitRow } from './rows.ts';
 import type { PreparedQuery, QuerySession } from './session.ts';
 import { isNumber } from './sql-text.ts';
@@ -15,8 +15,6 @@ interface Layout {
   readonly screen: Screen | undefined;
 }
 
-const SEPARATOR = '  ';
-const MIN_WIDTH = 8;
 /** Without a screen, the widths of the first rows hold for all: a wider cell moves the rest of its line. */
 const ROWS_FOR_WIDTHS = 1_000;
 
@@ -110,7 +108,7 @@ async function writeAll(
 }
 
 function createLayout({ columns }: PreparedQuery, rows: readonly Cells[], screen: Screen | undefined): Layout {
-  const labels = columns.map(({ name }) => cleanText(name.toUpperCase()).replaceAll(/\s+/gu, ' '));
+  const labels = columns.map(({ name }) => cleanText(name).replaceAll(/\s+/gu, ' '));
   const widths = labels.map(displayWidth);
   for (const row of rows) {
     for (let index = 0; index < widths.length; index++) {
@@ -128,24 +126,19 @@ function createLayout({ columns }: PreparedQuery, rows: readonly Cells[], screen
   };
 }
 
-/** Narrows the widest columns, then leaves out columns in the middle. */
-function fitToScreen(layout: Layout, width: number): Layout {
+/** Narrows the widest columns, and leaves out columns in the middle where that is not enough. */
+function fitToScreen(layout: Layout, room: number): Layout {
   let { shown } = layout;
-  const total = (cap: number) =>
-    sum(shown.map((index) => (index === undefined ? 1 : Math.min(cap, layout.widths[index] ?? 0)))) +
-    SEPARATOR.length * (shown.length - 1);
-  while (shown.length > 3 && total(MIN_WIDTH) > width) {
+  const widthsOf = (indices: Layout['shown']) =>
+    indices.map((index) => (index === undefined ? 1 : (layout.widths[index] ?? 0)));
+  while (shown.length > 3 && lineWidth(fitWidths(widthsOf(shown), room)) > room) {
     const kept = shown.filter((index) => index !== undefined);
     const middle = Math.ceil(kept.length / 2);
     shown = [...kept.slice(0, middle), undefined, ...kept.slice(middle + 1)];
   }
-  let cap = Math.max(MIN_WIDTH, ...layout.widths);
-  while (cap > MIN_WIDTH && total(cap) > width) cap--;
-  return { ...layout, shown, widths: layout.widths.map((natural) => Math.min(natural, cap)) };
-}
-
-function sum(numbers: readonly number[]): number {
-  return numbers.reduce((a, b) => a + b, 0);
+  const fitted = fitWidths(widthsOf(shown), room);
+  const widths = layout.widths.map((natural, index) => fitted[shown.indexOf(index)] ?? natural);
+  return { ...layout, shown, widths };
 }
 
 function formatHeader(layout: Layout): string {
@@ -211,16 +204,6 @@ function pad({ widths, isRight, screen }: Layout, index: number, cell: string): 
   const text = screen ? truncate(cell, width) : cell;
   const padding = ' '.repeat(Math.max(0, width - displayWidth(text)));
   return isRight[index] ? `${padding}${text}` : `${text}${padding}`;
-}
-
-function truncate(text: string, width: number): string {
-  if (displayWidth(text) <= width) return text;
-  let kept = '';
-  for (const character of text) {
-    if (displayWidth(kept + character) > width - 1) break;
-    kept += character;
-  }
-  return `${kept}…`;
 }
 
 function formatRowCount(count: number): string {

@@ -47,6 +47,14 @@ export function positiveNumber(text: string): number {
   return Number(text);
 }
 
+const MAX_PORT = 65_535;
+
+/** 0 selects a free one. */
+export function port(text: string): number {
+  if (/^\d+$/u.test(text) && Number(text) <= MAX_PORT) return Number(text);
+  throw new InvalidArgumentError(`must be a port from 0 to ${MAX_PORT}`);
+}
+
 const MAX_DAYS = 3650;
 
 export function days(text: string): number {

@@ -1,6 +1,6 @@
 import { Option } from 'commander';
 import type { SandboxFlags } from '../sandbox.ts';
-import { addExamples, type DefineCommand, wholeNumber } from './define.ts';
+import { addExamples, type DefineCommand, port, wholeNumber } from './define.ts';
 
 export const defineSandbox: DefineCommand = (program, context) =>
   addExamples(
@@ -13,7 +13,7 @@ export const defineSandbox: DefineCommand = (program, context) =>
       .option('--seed <n>', 'seed of the estate; `hostile` for names that careless programs fail on', parseSeed)
       .option('--rate <n>', 'requests per second that each service allows', wholeNumber)
       .option('--latency <ms>', 'delay of every response', wholeNumber)
-      .option('--port <n>', 'first of five ports', wholeNumber)
+      .option('--port <n>', 'first of five ports', port)
       .option('--days <n>', 'simulated days that have passed', wholeNumber, 0)
       .addOption(new Option('--nights <n>', 'earlier name of --days').argParser(wholeNumber).hideHelp())
       .option('--flavor <flavor>', 'spec, or hashicorp for the behaviour of the real products')

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, lstatSync } from 'node:fs';
+import { lstatSync } from 'node:fs';
 import { chmod, constants, copyFile, readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ledgerFile } from '../../act/ledger.ts';
@@ -20,7 +20,7 @@ import {
 import { version } from '../../core/paths.ts';
 import { acquireLock } from '../../warehouse/lock.ts';
 import { warehouseFiles } from '../../warehouse/publish.ts';
-import { noWarehouseError, withPublished } from '../../warehouse/session.ts';
+import { assertReadable, withPublished } from '../../warehouse/session.ts';
 import { type BackupManifest, describeFile, FILES, findManifest, MANIFEST } from './manifest.ts';
 
 /** Of the folder of a backup. */
@@ -33,7 +33,7 @@ const LOCK = 'lock';
  */
 export async function writeBackup(config: Config, folder: string, now: Date): Promise<BackupManifest> {
   const { published } = warehouseFiles(config.data);
-  if (!existsSync(published)) throw noWarehouseError(published);
+  await assertReadable(published);
   await assertBackupFolder(folder);
   await makeFolder(folder);
   const lock = await acquireLock(join(folder, LOCK), 'backup', { now });

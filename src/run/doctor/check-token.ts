@@ -1,5 +1,5 @@
 import type { Target } from '../../config/config.ts';
-import { DAY_MS } from '../../core/clock.ts';
+import { DAY_MS, formatTimestamp } from '../../core/clock.ts';
 import { formatError } from '../../core/errors.ts';
 import { plural } from '../../core/plural.ts';
 import type { Redactor } from '../../core/redact/redactor.ts';
@@ -82,6 +82,15 @@ export function checkToken(
   const checked = probes.filter(({ source }) => needsToken(source.operations));
   if (answer.error && isRefused(target, answer.error)) return reportRefusal(list, target, answer, checked, redactor);
   const accepted = checked.filter(({ availability, error }) => isAccepted(target, availability, error));
+  const isBlind =
+    target.kind === 'platform' && accepted.length > 0 && accepted.every(({ error }) => error !== undefined);
+  if (isBlind && accepted.length === probes.length) {
+    list.fail(
+      'token',
+      `not refused, but every source answers 404: check \`organization\` (${target.organization}), or use a token that may see it`,
+    );
+    return false;
+  }
   if (accepted.length > 0) {
     list.ok('token', describeAccepted(target, answer, accepted.length, checked.length, redactor));
     return true;
@@ -215,7 +224,7 @@ function describeRules(rules: readonly unknown[]): string {
 function describeEnd({ expires_at }: TokenInfo, now: Date): string {
   if (expires_at === null) return 'no end is reported';
   const days = (Date.parse(expires_at) - now.getTime()) / DAY_MS;
-  const when = expires_at.slice(0, 16).replace('T', ' ');
-  if (days <= 0) return `ended at ${when} UTC`;
-  return `ends at ${when} UTC, in ${days < 2 ? plural(Math.floor(days * 24), 'hour') : plural(Math.floor(days), 'day')}`;
+  const when = formatTimestamp(new Date(expires_at));
+  if (days <= 0) return `ended at ${when}`;
+  return `ends at ${when}, in ${days < 2 ? plural(Math.floor(days * 24), 'hour') : plural(Math.floor(days), 'day')}`;
 }

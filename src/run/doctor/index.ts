@@ -1,11 +1,10 @@
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
 import { stat, statfs } from 'node:fs/promises';
 import { createConnection } from 'node:net';
 import type { Config, Target } from '../../config/config.ts';
 import { parseSmtpUrl, type SmtpServer } from '../../config/mail.ts';
 import type { WorkContext } from '../../core/context.ts';
-import { errorMessage, formatError } from '../../core/errors.ts';
+import { errorMessage, formatError, TidemarkError } from '../../core/errors.ts';
 import { overlayRoots } from '../../core/paths.ts';
 import { plural } from '../../core/plural.ts';
 import { secretWeakness } from '../../core/redact/redactor.ts';
@@ -19,6 +18,7 @@ import { readRules } from '../../tell/findings/rules.ts';
 import { formatAge } from '../../tell/reports/format.ts';
 import { openDatabase } from '../../warehouse/database.ts';
 import { warehouseFiles } from '../../warehouse/publish.ts';
+import { assertReadable } from '../../warehouse/session.ts';
 import { createSqlFiles, type SqlFiles } from '../../warehouse/sql-files.ts';
 import { describeSealed, findSealed, findUnreachable } from './check-seal.ts';
 import { askToken, type Check, CheckList, checkToken, reportToken } from './check-token.ts';
@@ -52,7 +52,10 @@ function checkSecrets(config: Config): readonly Check[] {
   for (const { name, secret } of listSecrets(config)) {
     const weakness = secretWeakness(secret);
     if (weakness === undefined) continue;
-    list.fail(name, `refused: it ${weakness}, so it is masked only as a whole value; use a longer, random one`);
+    list.fail(
+      name,
+      `weak: it ${weakness}, so it is masked only as a whole value, and it is sent as it is; use a longer, random one`,
+    );
   }
   return list.checks;
 }
@@ -84,15 +87,15 @@ function listSecrets({ targets, mail }: Config) {
 async function checkWarehouse(config: Config): Promise<readonly Check[]> {
   const list = new CheckList('warehouse');
   const { published } = warehouseFiles(config.data);
-  if (!existsSync(published)) {
-    list.ok('published', `none yet at ${published}: \`tidemark pull\` creates it`);
-    return list.checks;
-  }
   try {
+    await assertReadable(published);
     (await openDatabase(published, { readOnly: true })).close();
     list.ok('published', published);
   } catch (error) {
-    list.fail('published', formatError(error));
+    const isMissing = error instanceof TidemarkError && (error.cause as NodeJS.ErrnoException)?.code === 'ENOENT';
+    if (isMissing) list.ok('published', `none yet at ${published}: \`tidemark pull\` creates it`);
+    else list.fail('published', formatError(error));
+    return list.checks;
   }
   const { size } = await stat(published);
   const { bavail, bsize } = await statfs(config.data);
@@ -170,7 +173,7 @@ async function checkWriteToken(list: CheckList, clients: ServiceClients, target:
   const client: ServiceClient = clients.get({ ...target, name: `${target.name} (writeToken)`, token: writeToken });
   const { info, error } = await askToken(client);
   if (info) reportToken(list, 'write token', target, info, now);
-  if (error) list.fail('write token', `refused: ${error.serviceMessage || error.failure}`);
+  if (error) list.fail('write token', `refused: ${formatError(error)}`);
 }
 
 /** A larger difference makes tokens, certificates and ages of agents wrong. */

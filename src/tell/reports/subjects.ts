@@ -194,7 +194,7 @@ export interface SubjectQuery {
 export interface SubjectMatch extends SubjectRef {
   readonly slug: string;
   /** Whether it has the ID or name; otherwise its name is similar. */
-  readonly isExact: boolean;
+  readonly isMatch: boolean;
 }
 
 /** The subjects with an ID or name, whether they have a page or not; without any, the five with the most similar names. */
@@ -214,7 +214,7 @@ export async function findSubjects(options: SubjectOptions, query: SubjectQuery)
     target: String(row.target),
     id: String(row.subject_id),
     name: typeof row.subject_name === 'string' ? row.subject_name : null,
-    isExact: row.is_exact === true,
+    isMatch: row.is_match === true,
   }));
 }
 
