@@ -1,6 +1,8 @@
 import { existsSync } from 'node:fs';
+import type { Config } from '../config/config.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT } from '../core/errors.ts';
+import { checkDefinitions } from '../run/check-definitions.ts';
 import { type Check, diagnose } from '../run/doctor/index.ts';
 import { listNextSteps } from '../run/doctor/next-steps.ts';
 import { loadDefinitions } from '../run/plugins/index.ts';
@@ -11,7 +13,7 @@ import { formatNextSteps, formatTable, writeResult } from './output.ts';
 export async function doctor(context: Context): Promise<void> {
   const config = readConfig(context);
   const { sources } = await loadDefinitions(config, {}, () => false);
-  const checks = await diagnose(config, context, sources);
+  const checks = [...(await diagnose(config, context, sources)), ...(await checkConfigured(config, context))];
   const { colors } = context;
   const hasWarehouse = existsSync(warehouseFiles(config.data).published);
   const steps = listNextSteps(checks, { program: context.program, hasWarehouse });
@@ -26,6 +28,15 @@ export async function doctor(context: Context): Promise<void> {
   );
   const failed = checks.filter(({ ok }) => !ok);
   if (failed.length > 0) context.exit(failed.length === checks.length ? EXIT.unavailable : EXIT.incomplete);
+}
+
+/** What the jobs of this configuration use. */
+async function checkConfigured(config: Config, context: Context): Promise<readonly Check[]> {
+  const problems = await checkDefinitions(config, context);
+  const about = 'configuration';
+  if (problems.length > 0)
+    return problems.map(({ what, problem }) => ({ ok: false, about, check: what, detail: problem }));
+  return [{ ok: true, about, check: 'definitions', detail: 'every job, report, route and rule can be used' }];
 }
 
 function toCells({ ok, warning, about, check, detail }: Check): readonly string[] {

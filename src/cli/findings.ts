@@ -7,6 +7,7 @@ import { plural } from '../core/plural.ts';
 import { printJson } from '../http/json.ts';
 import { loadDefinitions } from '../run/plugins/index.ts';
 import { type Acceptance, acceptFindings, assertOpen } from '../tell/findings/evaluate.ts';
+import { type Guide, loadGuide, tellMany } from '../tell/findings/guide.ts';
 import { atOrAbove, loadRules, type Rule } from '../tell/findings/rules.ts';
 import type { Database } from '../warehouse/database.ts';
 import { withPublished, withWarehouse } from '../warehouse/session.ts';
@@ -50,7 +51,8 @@ export async function list(context: Context, options: FindingsFlags): Promise<vo
     const { stdout, json } = context;
     const times = await database.rows(await files.read('warehouse/evaluation_times'), { targets });
     const isEvaluated = times.some(({ evaluated_at }) => evaluated_at !== null);
-    stdout(json ? formatFindingsJson(findings) : formatFindings(findings, isEvaluated, context));
+    const guide = json ? [] : await loadGuide(files, [], config.thresholds);
+    stdout(json ? formatFindingsJson(findings) : formatFindings(findings, guide, isEvaluated, context));
     warnNotEvaluated(context, times);
     await warnUnassessed(context, view, options);
     if (options.failOn) await gate(context, view, options.failOn, options);
@@ -188,9 +190,14 @@ function formatFindingsJson(findings: readonly ListedFinding[]): string {
 }
 
 /** A line for each cause, in the order of the rows, followed by the totals. */
-function formatFindings(findings: readonly ListedFinding[], isEvaluated: boolean, style: TableStyle): string {
+function formatFindings(
+  findings: readonly ListedFinding[],
+  guide: readonly Guide[],
+  isEvaluated: boolean,
+  style: TableStyle,
+): string {
   if (findings.length === 0) return isEvaluated ? 'no findings\n' : 'unknown: no rule was evaluated\n';
-  const lines = groupByCause(findings).map(toCells);
+  const lines = groupByCause(findings).map((group) => toCells(group, guide));
   const critical = findings.filter(({ severity }) => severity === 'critical').length;
   return [
     formatTable(['severity', 'state', 'since', 'target', 'rule', 'what', 'id'], lines, {
@@ -221,18 +228,21 @@ function hasSameCause(a: ListedFinding, b: ListedFinding): boolean {
 
 const MAX_NAMES = 3;
 
-function toCells(group: readonly [ListedFinding, ...ListedFinding[]]): readonly string[] {
+function toCells(group: readonly [ListedFinding, ...ListedFinding[]], guide: readonly Guide[]): readonly string[] {
   const [first, ...others] = group;
   const since = group.map(({ opened_at }) => opened_at).sort()[0] ?? '';
-  const what = others.length === 0 ? first.title : formatGroupTitle(group);
+  const what = others.length === 0 ? first.title : formatGroupTitle(group, guide);
   const id = others.length === 0 ? first.finding_id : `${first.finding_id} +${others.length}`;
   return [first.severity, formatStates(group), since.slice(0, 10), first.target, first.rule, what, id];
 }
 
-function formatGroupTitle(group: readonly [ListedFinding, ...ListedFinding[]]): string {
+/** `3 volumes of plugin ce9400 have had no snapshot for 7 days (label-printer-spool, …)` */
+function formatGroupTitle(group: readonly [ListedFinding, ...ListedFinding[]], guide: readonly Guide[]): string {
   const named = group.slice(0, MAX_NAMES).map(({ subject_name, subject_id }) => subject_name ?? subject_id);
   const more = group.length > MAX_NAMES ? ', …' : '';
-  return `${group[0].group_key}: ${plural(group.length, group[0].subject_type)} (${named.join(', ')}${more})`;
+  const [{ group_key, rule, subject_type }] = group;
+  const told = guide.find((each) => each.rule === rule) ?? { many: `${subject_type}s{of}` };
+  return `${tellMany(String(group.length), group_key ?? '', told)} (${named.join(', ')}${more})`;
 }
 
 /** `open`, `accepted until 2027-03-31`, `new 2, open 38`; a `?` marks a state that could not be assessed again. */

@@ -1,6 +1,7 @@
 import { type Job, loadJob, loadJobs } from '../config/job.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, TidemarkError } from '../core/errors.ts';
+import { checkDefinitions } from '../run/check-definitions.ts';
 import { loadJobDefinitions } from '../run/plugins/index.ts';
 import { jobExitCode, runJob, validateJobs } from '../run/run-job.ts';
 import { nextRuns } from '../run/schedule/cron-schedule.ts';
@@ -14,7 +15,9 @@ export async function schedule(context: Context, listOnly: boolean): Promise<voi
   const jobs = await loadJobs(config, context.env);
   if (listOnly) {
     listNextRuns(context, jobs);
-    return;
+    const problems = await checkDefinitions(config, context);
+    if (problems.length === 0) return;
+    throw new TidemarkError('CONFIG', problems.map(({ what, problem }) => `${what}: ${problem}`).join('\n'));
   }
   const scheduled = [...jobs.values()].flatMap(toScheduledJob);
   const used = [...jobs.values()].filter((job) => job.schedule !== undefined);

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { resolve } from 'node:path';
 import { startServer } from '../ask/serve/server.ts';
 import type { Context } from '../core/context.ts';
-import { errorMessage, TidemarkError } from '../core/errors.ts';
+import { TidemarkError } from '../core/errors.ts';
 import { isLoopback } from '../core/loopback.ts';
 import { readRegularFile, UnreadableFileError } from '../core/regular-file.ts';
 import { readLocalConfig } from './options.ts';
@@ -28,18 +28,21 @@ export async function serve(context: Context, flags: ServeFlags): Promise<void> 
   }
   const { listen: address, port, workers, allowHost } = flags;
   const hosts = allowHost.map((name) => name.toLowerCase());
-  const server = await startServer({ config, address, port, workers, hosts, token }, context).catch(
-    (error: unknown) => {
-      const reason = (error as NodeJS.ErrnoException).code === 'EADDRINUSE' ? 'it is in use' : errorMessage(error);
-      throw new TidemarkError('USAGE', `cannot listen on ${address} port ${port}: ${reason}`, {
-        hint: 'give another --port; 0 selects a free one',
-        cause: error,
-      });
-    },
-  );
+  const rethrow = (cause: NodeJS.ErrnoException) => rethrowListening(cause, `${address} port ${port}`);
+  const server = await startServer({ config, address, port, workers, hosts, token }, context).catch(rethrow);
   context.stdout(`${server.url}\n`);
   if (!context.signal.aborted) await once(context.signal, 'abort');
   await server.close();
+}
+
+/** @throws TidemarkError USAGE where nothing can listen there, and every other error as it is */
+function rethrowListening(cause: NodeJS.ErrnoException, where: string): never {
+  if (!['listen', 'getaddrinfo'].includes(cause.syscall ?? '')) throw cause;
+  const reason = cause.code === 'EADDRINUSE' ? 'it is in use' : cause.message;
+  throw new TidemarkError('USAGE', `cannot listen on ${where}: ${reason}`, {
+    hint: 'give another --port; 0 selects a free one',
+    cause,
+  });
 }
 
 function readToken({ cwd, env, redactor }: Context, file: string | undefined): string | undefined {

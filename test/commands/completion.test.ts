@@ -130,6 +130,7 @@ const FREE = [
   'api <parameters>',
   'sql <words>',
   'findings accept <id>',
+  'findings explain <id>',
   '--from',
   '--body',
   '--param',

@@ -102,6 +102,7 @@ test('ended pulls and log lines go above the display as plain lines, and end() r
     'acme: agents: retrying',
     'acme: agents: 7 rows (+7 ~0 -0), 2 requests',
     'warning: acme: keys: failed: not today (2 requests)',
+    'rows of a source: + new, ~ changed, - gone',
   ]);
   expect(raw()).not.toContain('\u001B[?25l'); // the cursor is never hidden, so a kill cannot leave it so
 });

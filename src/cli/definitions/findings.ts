@@ -20,12 +20,24 @@ export const defineFindings: DefineCommand = (program, context) => {
     )
     .action(async (flags: FindingsFlags) => (await import('../findings.ts')).list(context(), flags));
   defineAccept(findings, context);
+  defineExplain(findings, context);
   return addExamples(
     findings,
     ['tidemark findings --severity critical', 'list the critical findings'],
     ['tidemark findings --state new --fail-on warning', 'fail a pipeline if something new needs a look'],
   );
 };
+
+function defineExplain(findings: Command, context: () => Context): void {
+  addExamples(
+    findings
+      .command('explain')
+      .description('explain a finding: its rule in words, what it saw, since when, and what ends it')
+      .argument('<id>', 'finding ID, or its beginning')
+      .action(async (id: string) => (await import('../explain.ts')).explain(context(), id)),
+    ['tidemark findings explain f-58c603162f0e', 'explain one finding'],
+  );
+}
 
 function defineAccept(findings: Command, context: () => Context): void {
   addExamples(

@@ -6,7 +6,7 @@ export const defineShow: DefineCommand = (program, context) =>
     program
       .command('show')
       .description('show a workspace, pool, key, volume or another subject: its present, its history and its findings')
-      .argument('<subject>', 'name or ID, or KIND/NAME such as agent-pool/eu')
+      .argument('<subject>', 'name or ID, its unique beginning or part, or KIND/NAME such as agent-pool/eu')
       .option('--target <name>', 'target of the subject')
       .option('--as-of <moment>', `time of the data: ${MOMENT}; the last pull by default`)
       .option('--html <file>', 'write the page to a file instead')

@@ -23,7 +23,11 @@ export function listNextSteps(
   ];
 }
 
+/** Checks of what a user may define (`checkDefinitions`). */
+const DEFINED = new Set(['jobs', 'reports', 'routes', 'rules']);
+
 function toRepair({ about, check, detail }: Check, program: string): string {
+  if (about === 'configuration' && DEFINED.has(check)) return `correct the ${check} that the checks above name`;
   if (about === 'configuration') return `replace the ${check}: a secret must be long and random`;
   if (about === 'mail') return 'check `mail.smtp` in tidemark.yaml, and whether the mail server runs';
   if (about === 'warehouse') {

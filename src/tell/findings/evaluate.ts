@@ -62,6 +62,15 @@ export async function evaluateFindings(options: EvaluateOptions): Promise<Findin
   return { ...(summary as unknown as Omit<FindingsSummary, 'failed'>), failed };
 }
 
+/** Evaluates every rule on whatever the warehouse has, and keeps nothing. @returns the rules that cannot be evaluated */
+export async function checkRules(options: EvaluateOptions): Promise<readonly InvalidRule[]> {
+  const { database, files } = options;
+  const { rules, invalid } = await readRules(files);
+  await database.script(await prepareStatements(options));
+  const errors = await runRules(database, files, rules, ruleParams(options));
+  return [...invalid, ...[...errors].map(([rule, error]) => ({ rule, error }))];
+}
+
 /** The statements that update the findings from what the rules returned, in their order. */
 const UPDATES = [
   'rule_parts',

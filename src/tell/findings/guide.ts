@@ -43,6 +43,12 @@ export async function loadGuide(
   });
 }
 
+/** `3 volumes of plugin ebs have had no snapshot for 7 days` */
+export function tellMany(count: string, cause: string, { many }: Pick<Guide, 'many'>): string {
+  const told = many.replace('{of}', cause && ` of ${cause}`);
+  return `${count} ${told}${many.includes('{of}') || cause === '' ? '' : `: ${cause}`}`;
+}
+
 /** `keyRotationDays` between backticks → `90 days`; other words lose their backticks, because a cell has no markup. */
 export function nameThresholds(text: string, thresholds: Thresholds): string {
   return text.replaceAll(/`(\w+)`/gu, (_, name: string) => {

@@ -1,6 +1,6 @@
 import { sanitizeHeader } from '../../config/mail.ts';
 import type { Row } from '../../warehouse/values.ts';
-import type { Guide } from '../findings/guide.ts';
+import { type Guide, tellMany } from '../findings/guide.ts';
 import { formatAge, formatNumber } from '../reports/format.ts';
 import type { ProductLinker } from '../reports/links.ts';
 import type { DigestData } from './digest-data.ts';
@@ -141,9 +141,7 @@ function causeTitle({ group_key, subject_type, size, section }: Row, guide: Guid
   if (section === 'resolved' || section === 'deleted' || !guide) {
     return `${count} ${subject_type}s${cause && ` of ${cause}`}`;
   }
-  const hasPlace = guide.many.includes('{of}');
-  const told = guide.many.replace('{of}', cause && ` of ${cause}`);
-  return `${count} ${told}${hasPlace || !cause ? '' : `: ${cause}`}`;
+  return tellMany(count, cause, guide);
 }
 
 /** The title of the worst finding of a subject, and how many more there are. */

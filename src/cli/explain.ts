@@ -1,0 +1,105 @@
+import type { Context } from '../core/context.ts';
+import { TidemarkError } from '../core/errors.ts';
+import { stripControls } from '../core/log.ts';
+import { printJson } from '../http/json.ts';
+import { type Guide, loadGuide, nameThresholds } from '../tell/findings/guide.ts';
+import { type Rule, readRules } from '../tell/findings/rules.ts';
+import { createProductLinker } from '../tell/reports/links.ts';
+import { withPublished } from '../warehouse/session.ts';
+import type { Row, Value } from '../warehouse/values.ts';
+import { readLocalConfig } from './options.ts';
+import { formatTime } from './output.ts';
+import { listPlaybooks } from './playbook-summaries.ts';
+
+/** What is known of one finding. */
+interface Explanation {
+  readonly finding: Row;
+  /** Null where the rule is not there any more. */
+  readonly rule: Omit<Rule, 'sql'> | null;
+  readonly guide: Guide | null;
+  /** Its page in the product. */
+  readonly product: string | null;
+}
+
+/** Prints why a finding exists, since when, what it is concluded from, and what ends it. */
+export async function explain(context: Context, id: string): Promise<void> {
+  const config = readLocalConfig(context);
+  await withPublished(config, async ({ database, files }) => {
+    const finding = selectFinding(await database.rows(await files.read('warehouse/explain_finding'), { id }), id);
+    const found = (await readRules(files)).rules.find(({ name }) => name === finding.rule);
+    const { sql: _, ...rule } = { ...found, description: nameThresholds(found?.description ?? '', config.thresholds) };
+    const guides = await loadGuide(files, await listPlaybooks(config), config.thresholds);
+    const explanation: Explanation = {
+      finding,
+      rule: found ? (rule as Omit<Rule, 'sql'>) : null,
+      guide: guides.find((guide) => guide.rule === finding.rule) ?? null,
+      product: createProductLinker(config.targets)(toSubject(finding)) ?? null,
+    };
+    context.stdout(context.json ? `${printJson(explanation)}\n` : stripControls(formatExplanation(explanation)));
+  });
+}
+
+/** @throws TidemarkError USAGE unless exactly one finding has this ID, or one that begins so */
+function selectFinding(found: readonly Row[], id: string): Row {
+  const [first, second] = found;
+  const selected = found.find(({ finding_id }) => finding_id === id) ?? (second ? undefined : first);
+  if (selected) return selected;
+  if (!first) throw new TidemarkError('USAGE', `unknown finding ${id}`, { hint: 'see `tidemark findings`' });
+  const ids = found.map(({ finding_id }) => String(finding_id)).join(', ');
+  throw new TidemarkError('USAGE', `several findings begin with ${id}`, { hint: `such as ${ids}` });
+}
+
+function toSubject({ target, subject_type, subject_id, subject_name, detail }: Row) {
+  const name = typeof subject_name === 'string' ? subject_name : null;
+  const fields = (detail ?? {}) as Readonly<Record<string, Value>>;
+  return { target: String(target), type: String(subject_type), id: String(subject_id), name, fields };
+}
+
+function formatExplanation({ finding, rule, guide, product }: Explanation): string {
+  const { finding_id, title, severity, target, subject_type, subject_id, subject_name } = finding;
+  const name = subject_name ?? subject_id;
+  const lines: readonly (readonly [label: string, text: string | null])[] = [
+    ['state', `${severity}, ${describeState(finding)}`],
+    ['rule', `${finding.rule}: ${rule?.description ?? 'this rule is not there any more'}`],
+    ['subject', `${subject_type} ${name}${name === subject_id ? '' : ` (${subject_id})`} of ${target}`],
+    ['history', ((finding.events ?? []) as readonly Row[]).map(describeEvent).join('\n')],
+    ['saw', describeDetail(finding.detail)],
+    ['ends', describeEnd(finding, rule)],
+    ['repair', guide && (guide.about ?? guide.repair)],
+    ['do', guide && `\`${guide.command}\``],
+    ['product', product],
+    ['more', `\`tidemark show "${subject_id}" --target ${target}\`; the rule is queries/findings/${finding.rule}.sql`],
+  ];
+  const shown = lines.flatMap(([label, text]) =>
+    text ? [`${label.padEnd(WIDTH)}${text.replaceAll('\n', `\n${' '.repeat(WIDTH)}`)}\n`] : [],
+  );
+  return `${finding_id}: ${title}\n\n${shown.join('')}`;
+}
+
+const WIDTH = 10;
+
+function describeState({ state, opened_at, first_seen, accepted_until, unassessed_since, resolved_at }: Row): string {
+  const since = `${state} since ${formatTime(state === 'resolved' ? resolved_at : (opened_at ?? first_seen))}`;
+  const until = state === 'accepted' ? `, accepted until ${formatTime(accepted_until)}` : '';
+  return `${since}${until}${unassessed_since === null ? '' : `; not assessed since ${formatTime(unassessed_since)}`}`;
+}
+
+function describeEvent({ at, reason, note }: Row): string {
+  return `${formatTime(at)} ${reason}${note === null ? '' : `: ${note}`}`;
+}
+
+/** The values that the rule read, one on a line. */
+function describeDetail(detail: Row[string] | undefined): string {
+  return Object.entries((detail ?? {}) as Readonly<Record<string, Value>>)
+    .map(([name, value]) => `${name}: ${typeof value === 'string' ? value : printJson(value).replaceAll(/\s+/gu, ' ')}`)
+    .join('\n');
+}
+
+function describeEnd({ state }: Row, rule: Explanation['rule']): string {
+  if (state === 'resolved') return 'it is resolved';
+  if (!rule) return 'nothing evaluates it any more';
+  const { sources, proves } = rule;
+  const pulled = sources.length === 0 ? 'run' : `complete pull of ${sources.join(', ')}`;
+  const proof = proves.length === 0 ? '' : `, with every row of ${proves.join(', ')} listed`;
+  return `the next ${pulled}${proof}, after which the rule does not find it; a failed or partial pull ends nothing`;
+}

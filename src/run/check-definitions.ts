@@ -1,0 +1,100 @@
+import type { Config } from '../config/config.ts';
+import { loadJobs } from '../config/job.ts';
+import type { Context } from '../core/context.ts';
+import { formatError, TidemarkError } from '../core/errors.ts';
+import { removePaths } from '../core/fs.ts';
+import { overlayRoots } from '../core/paths.ts';
+import { checkRules } from '../tell/findings/evaluate.ts';
+import { renderReports } from '../tell/reports/index.ts';
+import { type Database, openDatabase } from '../warehouse/database.ts';
+import { migrate } from '../warehouse/migrate.ts';
+import { createSqlFiles, type SqlFiles } from '../warehouse/sql-files.ts';
+import { loadTables } from '../warehouse/tables.ts';
+import { createTemporaryFolder } from '../warehouse/temporary-folder.ts';
+import { loadJobDefinitions } from './plugins/index.ts';
+import { validateJobs } from './run-job.ts';
+
+/** A job, report, route or rule that a run could not use, and why. */
+export interface DefinitionProblem {
+  readonly what: 'jobs' | 'reports' | 'routes' | 'rules';
+  readonly problem: string;
+}
+
+type CheckContext = Pick<Context, 'env' | 'clock'>;
+
+/** Loads every job, report, route and rule, and runs the SQL and the templates on a warehouse without rows. Writes nothing. */
+export async function checkDefinitions(config: Config, context: CheckContext): Promise<readonly DefinitionProblem[]> {
+  const files = createSqlFiles(overlayRoots(config.directory));
+  const database = await openDatabase(':memory:');
+  try {
+    await migrate(database, files, await loadTables(files));
+    const options = { database, files, asOf: context.clock.now(), thresholds: config.thresholds };
+    const rules = await checkRules({ ...options, targets: config.targets });
+    return [
+      ...(await collect('jobs', () => checkJobs(config, context))),
+      ...checkRoutes(config),
+      ...rules.map(({ rule, error }) => ({ what: 'rules', problem: `${rule}: ${error}` }) as const),
+      ...(await collect('reports', () => checkReports(config, context, database, files))),
+    ];
+  } finally {
+    database.close();
+  }
+}
+
+/** What a check returns, or the lines of the error that it throws. */
+async function collect(
+  what: DefinitionProblem['what'],
+  check: () => Promise<readonly string[]>,
+): Promise<readonly DefinitionProblem[]> {
+  const problems = await check().catch((error: unknown) => {
+    if (!(error instanceof TidemarkError)) throw error;
+    return error.message.includes('\n') ? error.message.split('\n') : [formatError(error)];
+  });
+  return problems.map((problem) => ({ what, problem }));
+}
+
+async function checkJobs(config: Config, { env }: CheckContext): Promise<readonly string[]> {
+  const jobs = [...(await loadJobs(config, env)).values()].filter(({ schedule }) => schedule !== undefined);
+  await validateJobs(config, jobs, await loadJobDefinitions(config, jobs));
+  return [];
+}
+
+/** A route of a target that is not configured gets no mail. */
+function checkRoutes({ mail, targets }: Config): readonly DefinitionProblem[] {
+  return (mail?.routes ?? []).flatMap((route, index) =>
+    (route.targets ?? [])
+      .filter((name) => !targets.some((target) => target.name === name))
+      .map(
+        (name) => ({ what: 'routes', problem: `mail.routes[${index}].targets: there is no target ${name}` }) as const,
+      ),
+  );
+}
+
+async function checkReports(
+  config: Config,
+  { clock }: CheckContext,
+  database: Database,
+  files: SqlFiles,
+): Promise<readonly string[]> {
+  const problems: string[] = [];
+  const out = await createTemporaryFolder();
+  const now = clock.now();
+  try {
+    await renderReports({
+      database,
+      files,
+      roots: files.roots,
+      asOf: now,
+      generatedAt: now,
+      thresholds: config.thresholds,
+      out,
+      archive: false,
+      reportDays: config.reportDays,
+      log: { info: () => {}, warn: () => {}, error: () => {} },
+      onFailure: (name, error) => problems.push(`${name}: ${formatError(error)}`),
+    });
+  } finally {
+    await removePaths([out]);
+  }
+  return problems;
+}

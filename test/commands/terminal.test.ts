@@ -1,0 +1,172 @@
+import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { toCommand } from '../../src/cli/shell-aliases.ts';
+import { makeFolder } from '../../src/core/fs.ts';
+import { displayWidth } from '../../src/core/text-table.ts';
+import { type CliOptions, cli } from '../helpers/cli.ts';
+import { emptyProject, findings, publishWarehouse } from '../helpers/findings-command.ts';
+import { cleanAtEnd, tempFolder } from '../helpers/temp.ts';
+
+const AT = '2026-11-18T02:15:00Z';
+const LONG = 'a-workspace-with-a-name-that-is-longer-than-most-terminals-are-wide-and-then-some-more';
+
+const atEnd = cleanAtEnd();
+let cwd: string;
+
+beforeAll(async () => {
+  cwd = await emptyProject(atEnd);
+  await publishWarehouse(cwd, atEnd, async (warehouse) => {
+    const workspaces = [
+      { external_id: 'ws-1', workspace_name: LONG, drifted: true, checks_failed: 0, checks_errored: 0 },
+    ];
+    await warehouse.pull(AT, 'acme', 'workspaces', { workspaces });
+    const volumes = ['a', 'b', 'c'].map((volume_id) => ({
+      namespace: 'default',
+      volume_id,
+      plugin_id: 'ce9400',
+      schedulable: false,
+    }));
+    await warehouse.pull(AT, 'vault', 'volumes', { volumes });
+    await warehouse.evaluate(AT, { targets: ['acme', 'vault'] });
+  });
+});
+
+const onScreen = (columns: number): Partial<CliOptions> => ({
+  stdoutIsTerminal: true,
+  screen: { columns, rows: 24 },
+  env: { NO_COLOR: '1' },
+});
+
+describe('tables', () => {
+  for (const columns of [80, 100]) {
+    test(`fit ${columns} columns; an ID is whole, and --wide or a pipe shows all`, async () => {
+      const { stdout } = await cli(['findings'], { cwd, ...onScreen(columns) });
+      const lines = stdout.split('\n');
+      expect(Math.max(...lines.map(displayWidth))).toBeLessThanOrEqual(columns);
+      expect(stdout).toMatch(/… +f-[0-9a-f]{12}\n/u);
+      expect(stdout).toContain('--wide shows all');
+      const wide = await cli(['--wide', 'findings'], { cwd, ...onScreen(columns) });
+      expect(wide.stdout).toContain(LONG);
+      expect(wide.stdout).toBe((await cli(['findings'], { cwd })).stdout);
+    });
+  }
+
+  test('findings of one cause are told with a verb', async () => {
+    const { stdout } = await findings(cwd, ['--rule', 'volume-unschedulable']);
+    expect(stdout).toMatch(/3 volumes of plugin ce9400 cannot be scheduled \(a, b, c\)/u);
+  });
+
+  test('columns of a query keep their names', async () => {
+    const { stdout } = await cli(['sql', 'select 1 as "Mixed_Case"'], { cwd });
+    expect(stdout).toContain('Mixed_Case\n');
+  });
+});
+
+describe('tidemark findings explain', () => {
+  test('tells the rule, what it saw, since when, what ends it and what to do', async () => {
+    const [{ finding_id: id }] = JSON.parse(
+      (await findings(cwd, ['--rule', 'drifted-workspace'], { json: true })).stdout,
+    );
+    const { exit, stdout } = await cli(['findings', 'explain', id.slice(0, 8)], { cwd });
+    expect(exit).toBe(0);
+    expect(stdout).toContain(`${id}: Workspace ${LONG} drifts\n`);
+    expect(stdout).toContain("rule      drifted-workspace: A workspace's resources differ from its configuration.\n");
+    expect(stdout).toContain(`state     warning, open since ${AT}\n`);
+    expect(stdout).toContain('workspace_id: ws-1\n');
+    expect(stdout).toContain('ends      the next complete pull of workspaces, after which the rule does not find it');
+    expect(stdout).toContain('repair    start a run that applies the configuration');
+    const json = await cli(['--json', 'findings', 'explain', id], { cwd });
+    expect(json.json()).toMatchObject({ finding: { finding_id: id }, rule: { name: 'drifted-workspace' } });
+  });
+
+  test('an unknown ID is one line', async () => {
+    const { exit, stderr } = await cli(['findings', 'explain', 'f-nothing'], { cwd });
+    expect([exit, stderr]).toEqual([2, 'error: unknown finding f-nothing\n  see `tidemark findings`\n']);
+  });
+});
+
+describe('a typo is found before the night', () => {
+  test.each([
+    ['jobs/weekly.yaml', 'schedule: "0 3 * * 1"\nreports: [overvew]\n', 'unknown report overvew'],
+    [
+      'queries/findings/mine.sql',
+      '-- rule: Mine.\n-- severity: info\n-- sources: workspaces\n-- subject: workspace\nselect nothing from workspaces\n',
+      'mine: .*nothing',
+    ],
+    ['queries/findings/headless.sql', 'select 1\n', 'headless.sql: the header line'],
+    ['reports/overview.hbs', '{{#if}}', 'overview'],
+  ])('in %s', async (file, text, said) => {
+    const folder = await emptyProject();
+    await mkdir(join(folder, file, '..'), { recursive: true });
+    await writeFile(join(folder, file), text);
+    const { exit, stderr } = await cli(['schedule', '--list'], { cwd: folder });
+    expect(stderr).toMatch(new RegExp(said, 'u'));
+    expect(exit).toBe(2);
+  });
+
+  test('what the package has is without one', async () => {
+    expect(await cli(['schedule', '--list'], { cwd })).toMatchObject({ exit: 0, stderr: '' });
+  });
+});
+
+test('a target that is not configured is named as such', async () => {
+  const { exit, stderr } = await cli(['show', 'ws-1', '--target', 'acne'], { cwd });
+  expect([exit, stderr]).toEqual([2, 'error: unknown target acne\n  did you mean acme?\n']);
+});
+
+test('a subject is found by its beginning and by a part of its name', async () => {
+  for (const part of ['a-workspace', 'longer-than-most', 'WS-1']) {
+    expect((await cli(['show', part], { cwd })).stdout).toContain(LONG);
+  }
+});
+
+test('a port that is used or is none is one line', async () => {
+  const server = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  const { port } = server.address() as { port: number };
+  try {
+    const { exit, stderr } = await cli(['sandbox', '--port', String(port)], { cwd });
+    expect([exit, stderr]).toEqual([
+      2,
+      `error: cannot listen on port ${port}, which is in use\n  give another --port\n`,
+    ]);
+    for (const command of ['sandbox', 'serve']) {
+      expect(await cli([command, '--port', '70000'], { cwd })).toMatchObject({ exit: 2 });
+    }
+  } finally {
+    server.close();
+  }
+});
+
+test.skipIf(process.platform !== 'linux')('a folder below a place where nothing can be made is refused', async () => {
+  await expect(makeFolder('/proc/nothing/below')).rejects.toThrow();
+  const folder = await tempFolder();
+  await makeFolder(join(folder, 'a', 'b', 'c'));
+  await makeFolder(join(folder, 'a', 'b', 'c'));
+});
+
+test.skipIf(process.getuid?.() === 0)('a warehouse that may not be read is not said to be missing', async () => {
+  await chmod(join(cwd, 'data', 'warehouse.duckdb'), 0o000);
+  const { exit, stderr } = await cli(['findings'], { cwd });
+  await chmod(join(cwd, 'data', 'warehouse.duckdb'), 0o400);
+  expect([exit, stderr]).toEqual([3, expect.stringContaining('cannot be read by this account')]);
+});
+
+test('the shell takes what people type elsewhere', () => {
+  expect(['\\d', '\\d agents', 'exit', 'quit;', '\\q'].map(toCommand)).toEqual([
+    '.tables',
+    '.schema agents',
+    '.quit',
+    '.quit',
+    '.quit',
+  ]);
+  expect(['select 1', 'from quit', 'exits'].map(toCommand)).toEqual([undefined, undefined, undefined]);
+});
+
+test('the help begins with first steps, and groups the commands', async () => {
+  const { stdout } = await cli(['--help'], { cwd });
+  expect(stdout).toMatch(/First steps:\n +init.*\n[\s\S]*Every night:\n +pull/u);
+  expect(stdout).toContain('To see it work:     tidemark demo\n');
+});
