@@ -9,6 +9,7 @@ create table if not exists modules_history (
   version varchar, -- semantic version
   workspace_count bigint, -- workspaces using it
   workspaces varchar, -- comma-separated workspaces using it
+  registry_type varchar, -- registry that it comes from: `public` or `private`; null where that is not known
   ordinal bigint, -- 2, 3 and so on for further rows with the same key and other values; null for the first
   extra json, -- undocumented fields that the service returned
   valid_from timestamptz not null, -- time of the pull that first saw this version of the row

@@ -32,6 +32,7 @@ create table if not exists workspaces_history (
   workspace_name varchar, -- name of the workspace
   workspace_iac_version varchar, -- tool version configured for the workspace
   workspace_updated_at timestamptz, -- time of the last update
+  tags varchar, -- tags, each a key or `key:value`, separated by comma and space (`flavor: hashicorp`); null when none
   extra json, -- undocumented fields that the service returned
   valid_from timestamptz not null, -- time of the pull that first saw this version of the row
   valid_to timestamptz -- time of the pull that first saw another version, or none; null for the current version

@@ -34,22 +34,30 @@ export async function readRowQueries(
   landed: readonly LandingFilePath[],
 ): Promise<readonly RowQuery[]> {
   const csv = table.name === table.source ? landed.filter(({ format }) => format === 'csv') : [];
-  const json = csv.length > 0 ? [] : landed.filter(({ format }) => format === 'ndjson');
-  const loads = csv.map(async (file) => {
-    const forLongRows = table.members
-      ? await readCsvQuery(files, table, { ...file, longestLine: file.bytes })
-      : undefined;
-    return { ...(await readCsvQuery(files, table, file)), ...(forLongRows && { forLongRows }) };
-  });
-  if (json.length === 0 || !files.has(`load/${table.name}`)) return Promise.all(loads);
-  const query = await files.read(`load/${table.name}`);
+  const json = landed.filter(({ format }) => format === 'ndjson');
+  const isCompared = json.length > 0 && files.has(`load/${table.name}_csv`);
   const params = { files: json.map(({ path }) => path), longest_line: longestLine(json) };
-  return Promise.all([...loads, { query, params }]);
+  const loads = csv.map(async (file) => {
+    const read = async (longestLine = file.longestLine) => {
+      const query = await readCsvQuery(files, table, { ...file, ...(longestLine !== undefined && { longestLine }) });
+      return isCompared ? addJson(files, table, query, params) : query;
+    };
+    const forLongRows = table.members ? await read(file.bytes) : undefined;
+    return { ...(await read()), ...(forLongRows && { forLongRows }) };
+  });
+  if (csv.length > 0 || json.length === 0 || !files.has(`load/${table.name}`)) return Promise.all(loads);
+  return [{ query: await files.read(`load/${table.name}`), params }];
 }
 
 async function readCsvQuery(files: SqlFiles, table: Table, file: LandingFilePath): Promise<RowQuery> {
   const { columns, parts } = csvLoadParts(table, file);
   return { query: await files.render('load/explorer_csv', parts), params: { file: file.path }, columns };
+}
+
+/** Rows of a CSV file with what JSON lines beside it say of them. */
+async function addJson(files: SqlFiles, table: Table, csv: RowQuery, params: SqlParams): Promise<RowQuery> {
+  const query = await files.render(`load/${table.name}_csv`, { rows: csv.query });
+  return { query, params: { ...csv.params, ...params } };
 }
 
 /** The buffer size that reading JSON lines needs. */

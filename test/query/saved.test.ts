@@ -41,6 +41,11 @@ async function pullThreeWeeks({ pull }: ReportWarehouse): Promise<void> {
     workspaces: [workspace('blue'), old, workspace('gone')],
     tf_versions: [{ version: '1.5.7', workspaces: 'blue, old' }],
     providers: [{ name: 'aws', version: '1.5.7', workspaces: 'blue' }],
+    modules: [
+      { name: 'vpc', source: 's', version: '1', registry_type: 'public', workspaces: 'blue, old', workspace_count: 2 },
+      { name: 'own', source: 's', version: '1', registry_type: 'private', workspaces: 'blue', workspace_count: 1 },
+      { name: 'new', source: 's', version: '1', workspaces: 'old', workspace_count: 1 },
+    ],
     keys: [{ name: 'k1', type: 'rsa-2048' }, { name: 'lonely' }],
     kms_providers: [{ name: 'main', provider: 'awskms' }],
     key_distributions: [{ provider_name: 'main', key_name: 'k1', protection: 'hsm' }],
@@ -72,7 +77,10 @@ async function pullThreeWeeks({ pull }: ReportWarehouse): Promise<void> {
     leaf_certificates: [{ service: 'web', namespace: 'default', valid_before: '2027-11-16T00:00:00Z' }],
   });
   await pull(SECOND, { workspaces: [workspace('blue', { drifted: true }), old] });
-  await pull(THIRD, { workspaces: [workspace('blue'), old, workspace('late', LATE)], agents: 'failed' });
+  await pull(THIRD, {
+    workspaces: [workspace('blue'), old, workspace('late', { ...LATE, tags: 'team:web, managed' })],
+    agents: 'failed',
+  });
 }
 
 /** A warehouse file after the three weeks, with a finding and an action. */
@@ -143,12 +151,22 @@ const CASES: Readonly<Record<string, { readonly words?: readonly string[]; reado
     ],
   },
   'latest-updated': { words: ['since=2026-11-01'], rows: [{ workspace_name: 'late' }] },
+  'module-registries': {
+    words: ['since=2026-11-01'],
+    rows: [{ pulled_at: FIRST, modules: 3, public_modules: 1, not_known: 1, private_percent: null }],
+  },
   'oldest-findings': { words: ['severity=warning'], rows: [{ subject: 'blue', days: 7 }] },
   'pull-costs': {
     words: ['days=7'],
     rows: [
       { source: 'agents', pulls: 1, complete: 0 },
       { source: 'workspaces', pulls: 2, complete: 2 },
+    ],
+  },
+  'public-modules': {
+    rows: [
+      { name: 'vpc', workspaces: 'blue, old' },
+      { name: 'new', registry_type: null },
     ],
   },
   'runs-by-status': {
@@ -170,6 +188,7 @@ const CASES: Readonly<Record<string, { readonly words?: readonly string[]; reado
     words: ['workspace=ws-blue'],
     rows: [{ drifted: false, valid_to: SECOND }, { drifted: true }, { drifted: false, valid_to: null }],
   },
+  'workspaces-by-tag': { words: ['tag=team'], rows: [{ tag: 'team:web', workspace_name: 'late' }] },
 };
 
 /** One process runs them all, as in the shell. */

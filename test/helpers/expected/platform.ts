@@ -18,7 +18,7 @@ export function platformTables(state: PlatformState, flavor: Flavor): Tables {
     workspaces: workspaces.map((workspace) => workspaceRow(workspace, state.organization, flavor)),
     tf_versions: usage(workspaces, ({ toolVersion }) => (toolVersion ? [{ version: toolVersion }] : []), flavor),
     providers: usage(workspaces, ({ stack }) => stack.providers.map(releaseOf), flavor),
-    modules: usage(workspaces, ({ stack }) => stack.modules.map(releaseOf), flavor),
+    modules: usage(workspaces, ({ stack }) => stack.modules.map(releaseOf), flavor, true),
     saved_views: views.map((view) => viewRow(view, flavor)),
     saved_view_rows: views.flatMap((view) => resultRows(state, view, flavor)),
     saved_view_results: views.map((view) => resultRow(state, view, flavor)),
@@ -36,7 +36,6 @@ function workspaceRow(w: Workspace, organization: string, flavor: Flavor) {
   const live = {
     resource_count: w.rumCount === null ? null : String(w.rumCount),
     source_module_id: w.stack.modules.length > 2 ? `mod-${w.id.slice(3)}` : null,
-    tags: w.repository === null ? null : `owner:${w.repository.slice(5)}, managed`,
   };
   return {
     target,
@@ -66,6 +65,7 @@ function workspaceRow(w: Workspace, organization: string, flavor: Flavor) {
     workspace_name: w.name,
     workspace_iac_version: w.toolVersion,
     workspace_updated_at: wholeSeconds(w.updatedAt),
+    tags: flavor === 'spec' || w.repository === null ? null : `owner:${w.repository.slice(5)}, managed`,
     extra: flavor === 'spec' ? null : object(withoutNulls(live)),
   };
 }
@@ -87,6 +87,7 @@ function usage(
   workspaces: readonly Workspace[],
   used: (workspace: Workspace) => readonly Used[],
   flavor: Flavor,
+  isModule = false,
 ): Rows {
   const users = new Map<string, string[]>();
   for (const workspace of workspaces) {
@@ -97,10 +98,12 @@ function usage(
   }
   return [...users].map(([key, names]) => {
     const { registry, ...columns } = JSON.parse(key) as Used;
-    const live = registry === undefined ? {} : { curated: String(registry === 'public'), registry_type: registry };
+    const registryType = registry === undefined ? {} : { registry_type: registry };
+    const live = { curated: String(registry === 'public'), ...(!isModule && registryType) };
     return {
       target,
       ...columns,
+      ...(isModule && registryType),
       workspace_count: names.length,
       workspaces: names.join(', '),
       ordinal: null,

@@ -86,7 +86,7 @@ interface RowFormatter {
 }
 
 export function createRowFormatter(view: ExplorerView): RowFormatter {
-  const columns = documentedColumns(view);
+  const columns = [...documentedColumns(view), ...[PRODUCT_COLUMNS[view] ?? []].flat()];
   const times = new Set(columns.flatMap((name, index) => (EXPLORER_FIELDS[view][name] === 'datetime' ? [index] : [])));
   const indexes = new Map<string, number>();
   const columnIndex = (name: string): number => {
@@ -142,12 +142,15 @@ function truncateFraction(time: string): string {
  */
 export class MissingColumnError extends TidemarkError {}
 
-/** A field to filter by, which is not a column: docs/services/platform.md#explorer-views. */
-const FILTER_ONLY = 'registry_type';
+/** Columns of the real products only. The documents have `registry_type` as a field to filter by: docs/services/platform.md#explorer-views. */
+const PRODUCT_COLUMNS: Readonly<Partial<Record<ExplorerView, string>>> = {
+  workspaces: 'tags',
+  modules: 'registry_type',
+};
 
 /** The documented columns of a view. */
 function documentedColumns(view: ExplorerView): readonly string[] {
-  return Object.keys(EXPLORER_FIELDS[view]).filter((name) => name !== FILTER_ONLY);
+  return Object.keys(EXPLORER_FIELDS[view]).filter((name) => name !== PRODUCT_COLUMNS[view]);
 }
 
 /** @throws MissingColumnError when a CSV header lacks a documented column. Names are compared exactly, as the load does. */

@@ -3,6 +3,7 @@ import { extractPages, PAGE_SIZE } from '../shared/snapshot-pages.ts';
 import type { ExtractContext, SourceDefinition } from '../source.ts';
 import { createAttributeCheck, createRowFormatter, fetchCsv } from './csv-export.ts';
 import { fetchPartitioned, type PartitionKey } from './partition.ts';
+import { landPublicModules } from './public-modules.ts';
 
 /** The explorer views, with the column that identifies a row and the fields to partition by. A module may have no version. */
 const VIEWS = {
@@ -33,8 +34,12 @@ export function explorerView(view: keyof typeof VIEWS): SourceDefinition {
   const key = { view, fields };
   const { columns, format } = createRowFormatter(view);
 
-  const extractCsv = (context: ExtractContext) =>
-    fetchPartitioned(context, key, (partition) => fetchCsv(partition, view, column));
+  const extractMore = (context: ExtractContext) =>
+    view === 'modules' ? landPublicModules(context) : Promise.resolve();
+  const extractCsv = async (context: ExtractContext) => {
+    await fetchPartitioned(context, key, (partition) => fetchCsv(partition, view, column));
+    await extractMore(context);
+  };
   const extractJson = async (context: ExtractContext) => {
     const attributes = createAttributeCheck(view, context.client.target);
     await fetchPartitioned(context, key, (partition) => (filter) => {
@@ -45,6 +50,7 @@ export function explorerView(view: keyof typeof VIEWS): SourceDefinition {
       });
     });
     attributes.verify();
+    await extractMore(context);
   };
   const extract = (context: ExtractContext) =>
     context.client.target.explorer === 'json' ? extractJson(context) : extractCsv(context);

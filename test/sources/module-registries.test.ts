@@ -1,0 +1,65 @@
+import { expect, test } from 'vitest';
+import type { FaultHook } from '../../sandbox/router.ts';
+import type { RunResult } from '../../src/run/run.ts';
+import { expectTable } from '../helpers/expect-table.ts';
+import { testProject } from '../helpers/test-project.ts';
+
+const SOURCE = ['--source', 'modules'];
+const REGISTRIES = 'select distinct registry_type from modules order by all';
+
+/** What the platform answers to a question for public modules. */
+type Answer = ReturnType<FaultHook>;
+
+async function project(answer: (service: Parameters<FaultHook>[1]) => Answer, asked: string[] = []) {
+  return testProject({
+    workspaces: 20,
+    faultHook: ({ query }, service) => {
+      const value = query.get('filter[0][registry_type][is][0]');
+      if (value === null) return undefined;
+      asked.push(value);
+      return answer(service);
+    },
+  });
+}
+
+test.each(['csv', 'json'])('one request more tells which modules are public (explorer: %s)', async (explorer) => {
+  const asked: string[] = [];
+  const place = await project(() => undefined, asked);
+  await place.configure(({ targets }) => Object.assign(targets[0] ?? {}, { explorer }));
+  await place.pull(SOURCE);
+  expect(asked).toEqual(['public']);
+  await expectTable(place, 'modules', 'spec');
+  expect(await place.rows(REGISTRIES)).toEqual([{ registry_type: 'private' }, { registry_type: 'public' }]);
+});
+
+test('without an answer the registry is unknown, never private, and the pull says so', async () => {
+  let isRefused = false;
+  const place = await project((service) => (isRefused ? service.error(422, 'unknown field') : undefined));
+  await place.pull(SOURCE);
+  isRefused = true;
+  const [pull] = (await place.pull(SOURCE)).json<RunResult>().pulls;
+  expect(pull).toMatchObject({
+    status: 'complete',
+    note: 'which modules are public is unknown: invalid attribute: unknown field',
+  });
+  expect(await place.rows(REGISTRIES)).toEqual([{ registry_type: null }]);
+});
+
+test('an empty list makes every module private', async () => {
+  const pagination = { 'current-page': 1, 'next-page': null, 'total-pages': 1, 'total-count': 0 };
+  const body = JSON.stringify({ data: [], meta: { pagination } });
+  const place = await project(() => ({ status: 200, body }));
+  await place.pull(SOURCE);
+  expect(await place.rows(REGISTRIES)).toEqual([{ registry_type: 'private' }]);
+  const { json } = await place.tidemark(['sql', '--json', '--saved', 'module-registries', 'since=2020-01-01']);
+  expect(json()).toMatchObject([{ public_modules: 0, not_known: 0, private_percent: 100 }]);
+});
+
+test('fewer public modules than the service reports are no list', async () => {
+  const pagination = { 'current-page': 1, 'next-page': null, 'total-pages': 1, 'total-count': 3 };
+  const body = JSON.stringify({ data: [], meta: { pagination } });
+  const place = await project(() => ({ status: 200, body }));
+  const [pull] = (await place.pull(SOURCE)).json<RunResult>().pulls;
+  expect(pull).toMatchObject({ status: 'complete', note: expect.stringContaining('0 rows received, 3 reported') });
+  expect(await place.rows(REGISTRIES)).toEqual([{ registry_type: null }]);
+});
