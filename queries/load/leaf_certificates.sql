@@ -4,6 +4,7 @@ with
     select *, body as item
     from read_json($files, format = 'newline_delimited', records = true, columns = {
       service: 'VARCHAR',
+      asked_namespace: 'VARCHAR',
       fingerprint: 'VARCHAR',
       subject: 'VARCHAR',
       issuer: 'VARCHAR',
@@ -20,7 +21,7 @@ select
   item ->> 'ServiceURI' as service_uri,
   item ->> 'SerialNumber' as serial_number,
   -- the community edition of the real product names the namespace in the URI only
-  coalesce(nullif(item ->> 'Namespace', ''), nullif(regexp_extract(item ->> 'ServiceURI', '/ns/([^/]+)/', 1), ''), 'default') as namespace,
+  coalesce(nullif(item ->> 'Namespace', ''), nullif(regexp_extract(item ->> 'ServiceURI', '/ns/([^/]+)/', 1), ''), asked_namespace, 'default') as namespace,
   (item ->> 'CreateIndex')::ubigint as create_index,
   (item ->> 'ModifyIndex')::ubigint as modify_index,
   nullif(item ->> 'ValidAfter', '')::timestamptz as valid_after,

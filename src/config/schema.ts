@@ -63,7 +63,10 @@ const target = z.strictObject({
     .optional(),
   mounts: z.strictObject({ keymgmt: mount.optional(), mesh: meshMounts.optional() }).default({}),
   namespace: headerText.optional(),
-  services: z.array(nonEmpty).default([]),
+  services: z
+    .array(nonEmpty.regex(/^[^/]+(?:\/[^/]+)?$/u, 'must be `service` or `namespace/service`'))
+    .default([])
+    .describe('services of the mesh whose leaf certificates are recorded: `service` or `namespace/service`'),
   sources: z
     .array(nonEmpty, 'must be a list of sources')
     .min(1, 'must name at least one source')

@@ -31,6 +31,8 @@ export interface UnknownPart {
   readonly column: string;
   /** The part's value in that column. */
   readonly value: string | null;
+  /** Another column that its rows have in common. */
+  readonly within?: { readonly column: string; readonly value: string };
   readonly reason: string;
   /** Whether the service says that it cannot list them at all, which is no failure of the pull. */
   readonly isUnsupported?: boolean;

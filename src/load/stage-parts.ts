@@ -64,12 +64,16 @@ export const literals = (texts: readonly string[]): string => texts.map(quoteLit
 function isUnknown({ part }: Table, landings: readonly StagedLanding[]): string {
   const found = landings.flatMap(({ manifest, acceptDrop }) => {
     const unknown = listUnknown(manifest, acceptDrop).filter(({ column }) => column === part);
-    return unknown.map(({ value }) => ({ target: manifest.target, value }));
+    return unknown.map((one) => [
+      { column: 'target', value: manifest.target },
+      one,
+      ...(one.within ? [one.within] : []),
+    ]);
   });
   if (part === undefined || found.length === 0) return 'false';
-  const isOf = ({ target, value }: { readonly target: string; readonly value: UnknownPart['value'] }) =>
-    `(target = ${quoteLiteral(target)} and ${quoteIdent(part)} is not distinct from ${value === null ? 'null' : quoteLiteral(value)})`;
-  return found.map(isOf).join(' or ');
+  const isEqual = ({ column, value }: Pick<UnknownPart, 'column' | 'value'>) =>
+    `${quoteIdent(column)} is not distinct from ${value === null ? 'null' : quoteLiteral(value)}`;
+  return found.map((conditions) => `(${conditions.map(isEqual).join(' and ')})`).join(' or ');
 }
 
 /** A 64-bit hash of the columns whose change makes a version: one number per row in memory, however wide the table. */

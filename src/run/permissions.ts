@@ -2,6 +2,7 @@ import type { GuardRead, Playbook } from '../act/define.ts';
 import type { Target } from '../config/config.ts';
 import { hasSource, type SourceDefinition } from '../extract/sources/source.ts';
 import { operations } from '../services/index.ts';
+import { parseService } from '../services/mesh.ts';
 import type { Operation } from '../services/operation.ts';
 import { findPermission, ORGANIZATION_ACCESS, type Right } from '../services/permission.ts';
 import { policyPaths } from '../services/token/describe-token.ts';
@@ -164,6 +165,11 @@ function block(head: string, field: string): readonly string[] {
   return [`${head} {`, `  ${field}`, '}'];
 }
 
+/** Rules of a namespace, which the enterprise edition has. */
+function nest(head: string, lines: readonly string[]): readonly string[] {
+  return [`${head} {`, ...lines.map((line) => `  ${line}`), '}'];
+}
+
 function capabilitiesOf(needed: readonly { readonly right: { readonly capability: string } }[]): string {
   const names = new Set(needed.map(({ right }) => right.capability));
   return `capabilities = [${[...names]
@@ -209,9 +215,12 @@ function formatConsulRules({ rights, target: { services }, token }: TokenRights)
   const needed = services.length === 0 ? [] : rights;
   const lines = needed.flatMap(({ right, neededBy }) => {
     if (right.scope !== 'prefix' && right.scope !== 'service') return [];
-    const heads =
-      right.scope === 'prefix' ? [`${right.kind} ""`] : services.map((name) => `service ${JSON.stringify(name)}`);
-    return [reason([{ neededBy }]), ...heads.flatMap((head) => block(head, `policy = "${right.policy}"`))];
+    const lines = (head: string) => block(head, `policy = "${right.policy}"`);
+    const rules = services.map(parseService).map(({ ns, service }) => {
+      const rule = lines(right.scope === 'prefix' ? `${right.kind} ""` : `service ${JSON.stringify(service)}`);
+      return ns === undefined ? rule : nest(`namespace ${JSON.stringify(ns)}`, rule);
+    });
+    return [reason([{ neededBy }]), ...new Set(rules.map((rule) => rule.join('\n')))];
   });
   return { usage: `consul acl policy create -name ${policyName(token)} -rules @FILE`, lines };
 }

@@ -51,6 +51,19 @@ export const mesh = defineOperations('mesh', {
   },
 });
 
+/** A service of a mesh. */
+export interface MeshService {
+  /** As `services` of the target names it: `web`, or `team/web` in a namespace. */
+  readonly text: string;
+  readonly service: string;
+  readonly ns: string | undefined;
+}
+
+export function parseService(text: string): MeshService {
+  const at = text.indexOf('/');
+  return { text, service: text.slice(at + 1), ns: at < 0 ? undefined : text.slice(0, at) };
+}
+
 /** Lists the services of the catalog. Only the real product has it, so it is not one of the operations that `tidemark api` lists. */
 export const listServices = defineOperations('mesh', {
   catalog: {
@@ -58,6 +71,7 @@ export const listServices = defineOperations('mesh', {
       ...read,
       path: '/catalog/services',
       description: 'lists the names of the registered services',
+      params: { ns: queryParam('namespace (enterprise only)') },
       permission: 'none',
       hashicorpPermission: combinePermissions(
         prefixPolicy('node_prefix', 'read'),

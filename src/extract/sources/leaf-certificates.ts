@@ -1,10 +1,10 @@
 import { ServiceError } from '../../http/errors.ts';
 import type { UnknownPart } from '../../landing/store.ts';
 import type { ServiceClient } from '../../services/client.ts';
-import { listServices, mesh } from '../../services/mesh.ts';
+import { listServices, type MeshService, mesh, parseService } from '../../services/mesh.ts';
 import type { ServiceResponse } from '../../services/response.ts';
 import { describeCertificates } from './shared/certificates.ts';
-import { checkParts, listThenRead } from './shared/list-and-read.ts';
+import { checkParts, describeFailure, listThenRead } from './shared/list-and-read.ts';
 import { optionalString, requiredString, type SourceDefinition } from './source.ts';
 
 /**
@@ -18,42 +18,80 @@ export const leafCertificates: SourceDefinition = {
   async extract(context) {
     const { client, landing } = context;
     const { registered, absent, hidden } = await findServices(client);
-    for (const service of absent) landing.addNote(`service ${service} is not in the catalog: its leaf is not read`);
-    for (const part of hidden) landing.addUnknown(part);
+    for (const { text } of absent) landing.addNote(`service ${text} is not in the catalog: its leaf is not read`);
+    const unknown = [...hidden];
     await listThenRead(context, {
       items: registered,
       relist: async () => (await findServices(client)).registered,
-      part: { column: 'service', value: (service) => service },
-      read: async (service) => {
-        const response = await client.call(mesh['ca-leaf'].read, { service });
+      toName: ({ text }) => text,
+      part: {
+        column: 'service',
+        value: ({ text }) => text,
+        isRefusal,
+        report: (text, reason) => unknown.push({ ...parseService(text ?? ''), reason }),
+      },
+      read: async ({ service, ns }) => {
+        const response = await client.call(mesh['ca-leaf'].read, { service, ...withNamespace(ns) });
         const leaf = response.json();
         requiredString(leaf, 'ValidBefore', `leaf_certificates of ${service}`, 0);
+        assertNamespace(client, leaf, ns);
         // The certificates of its signers may follow its own.
         const [certificate] = describeCertificates(optionalString(leaf, 'CertPEM') ?? '');
-        await landing.writeJson({ ...certificate, service }, response.text);
+        await landing.writeJson({ ...certificate, service, asked_namespace: ns ?? null }, response.text);
         landing.expectRows(1);
       },
     });
+    for (const part of unknown) landing.addUnknown(toPart(part));
   },
   /** Asks whether a service may connect to itself: that needs the right of reading its leaf, and mints nothing. */
   async checkAccess(client, onUnknown) {
     const { registered, hidden } = await findServices(client);
-    for (const part of hidden) onUnknown(part);
-    await checkParts('service', registered, onUnknown, (service) => {
-      const uri = `spiffe://tidemark/ns/default/dc/dc1/svc/${encodeURIComponent(service)}`;
+    for (const { text, reason } of hidden) onUnknown({ column: 'service', value: text, reason });
+    const names = registered.map(({ text }) => text);
+    const authorize = (text: string) => {
+      const { service, ns } = parseService(text);
+      const uri = `spiffe://tidemark/ns/${encodeURIComponent(ns ?? 'default')}/dc/dc1/svc/${encodeURIComponent(service)}`;
       const body = { Target: service, ClientCertURI: uri, ClientCertSerial: '00' };
-      return client.call(mesh.connect.authorize, {}, { body });
-    });
+      return client.call(mesh.connect.authorize, withNamespace(ns), { body });
+    };
+    const mayRefuse = registered.find(({ ns }) => ns !== undefined) ?? parseService('');
+    await checkParts('service', names, onUnknown, authorize, (error) => isRefusal(error, mayRefuse));
     return client.call(mesh['ca-roots'].read);
   },
 };
 
+/** A service of which it is not known whether it exists, or what its leaf is. */
+type UnknownService = MeshService & { readonly reason: string };
+
 interface Services {
-  readonly registered: readonly string[];
+  readonly registered: readonly MeshService[];
   /** Certainly not in the catalog. */
-  readonly absent: readonly string[];
-  /** Not in what the token sees of the catalog: whether they exist is unknown. */
-  readonly hidden: readonly UnknownPart[];
+  readonly absent: readonly MeshService[];
+  /** Not in what the token sees of the catalog. */
+  readonly hidden: readonly UnknownService[];
+}
+
+const withNamespace = (ns: string | undefined) => (ns === undefined ? {} : { ns });
+
+/** A server without namespaces answers 400 to every one. */
+function isRefusal({ failure }: ServiceError, { ns }: MeshService): boolean {
+  return failure === 'forbidden' || (failure === 'invalid' && ns !== undefined);
+}
+
+/** A service that does not know the parameter answers with the leaf of another namespace. */
+function assertNamespace({ target }: ServiceClient, leaf: unknown, ns: string | undefined): void {
+  const inUri = /\/ns\/([^/]+)\//u.exec(optionalString(leaf, 'ServiceURI') ?? '')?.[1];
+  const answered = optionalString(leaf, 'Namespace') || inUri;
+  if (ns === undefined || answered === undefined || answered === ns) return;
+  const { name: operation } = mesh['ca-leaf'].read;
+  const serviceMessage = `the answer is of namespace ${answered}`;
+  throw new ServiceError({ failure: 'invalid', serviceMessage, operation, target: target.name });
+}
+
+function toPart({ service, ns, reason }: UnknownService): UnknownPart {
+  const part = { column: 'service', value: service };
+  if (ns === undefined) return { ...part, reason };
+  return { ...part, within: { column: 'namespace', value: ns }, reason: `in namespace ${ns}: ${reason}` };
 }
 
 const HIDDEN = 'this request does not see the whole catalog';
@@ -63,28 +101,61 @@ const HIDDEN = 'this request does not see the whole catalog';
  * @throws ServiceError if the token does not see the whole catalog, and no service is in what it sees
  */
 async function findServices(client: ServiceClient): Promise<Services> {
-  const { flavor, services, name: target } = client.target;
-  if (flavor !== 'hashicorp' || services.length === 0) return { registered: services, absent: [], hidden: [] };
-  const catalog = await client.call(listServices);
-  const known = new Set(Object.keys(catalog.json() as object));
-  const registered = services.filter((service) => known.has(service));
-  const missing = services.filter((service) => !known.has(service));
-  if (isWhole(client, catalog, known)) return { registered, absent: missing, hidden: [] };
-  if (registered.length === 0) {
-    throw new ServiceError({
+  const services = client.target.services.map(parseService);
+  if (client.target.flavor !== 'hashicorp') return { registered: services, absent: [], hidden: [] };
+  const namespaces = [...new Set(services.map(({ ns }) => ns))];
+  const found = await Promise.all(
+    namespaces.map((ns) =>
+      findInNamespace(
+        client,
+        ns,
+        services.filter((service) => service.ns === ns),
+      ),
+    ),
+  );
+  const all = {
+    registered: found.flatMap(({ registered }) => registered),
+    absent: found.flatMap(({ absent }) => absent),
+    hidden: found.flatMap(({ hidden }) => hidden),
+  };
+  const [first] = all.hidden;
+  if (first === undefined || all.registered.length > 0) return all;
+  throw (
+    found.find(({ refusal }) => refusal)?.refusal ??
+    new ServiceError({
       failure: 'forbidden',
-      serviceMessage: `it is not shown whether ${missing.join(', ')} exist: ${HIDDEN}`,
+      serviceMessage: `it is not shown whether ${all.hidden.map(({ text }) => text).join(', ')} exist: ${HIDDEN}`,
       operation: listServices.name,
-      target,
+      target: client.target.name,
       hint: 'use a token that reads all nodes and services (`tidemark permissions`)',
-    });
+    })
+  );
+}
+
+/** The same for the services of one namespace. @returns in `refusal`, why its catalog is not shown */
+async function findInNamespace(
+  client: ServiceClient,
+  ns: string | undefined,
+  services: readonly MeshService[],
+): Promise<Services & { readonly refusal?: ServiceError }> {
+  try {
+    const catalog = await client.call(listServices, withNamespace(ns));
+    const known = new Set(Object.keys(catalog.json() as object));
+    const registered = services.filter(({ service }) => known.has(service));
+    const missing = services.filter(({ service }) => !known.has(service));
+    if (isWhole(client, catalog, known)) return { registered, absent: missing, hidden: [] };
+    const reason = `it is not shown whether it exists: ${HIDDEN}`;
+    return { registered, absent: [], hidden: missing.map((service) => ({ ...service, reason })) };
+  } catch (error) {
+    if (ns === undefined || !(error instanceof ServiceError) || !isRefusal(error, { ns, service: '', text: ns }))
+      throw error;
+    const reason = describeFailure(error);
+    return { registered: [], absent: [], hidden: services.map((service) => ({ ...service, reason })), refusal: error };
   }
-  const reason = `it is not shown whether it exists: ${HIDDEN}`;
-  return { registered, absent: [], hidden: missing.map((value) => ({ column: 'service', value, reason })) };
 }
 
 /**
- * Whether a catalog shows every service. Its own servers are always in it, as `consul`. It says that a token does not see a part, but does
+ * Whether a catalog shows every service. Its own servers are always in it, as `consul`, but for that of a namespace. It says that a token does not see a part, but does
  * not say so to a request without a token.
  */
 function isWhole({ target }: ServiceClient, { headers }: ServiceResponse, known: ReadonlySet<string>): boolean {

@@ -22,6 +22,10 @@ interface ListPart<T> {
   /** `part` of the table. */
   readonly column: string;
   readonly value: (item: T) => string | null;
+  /** Whether a failure is of one part. @default a refusal is */
+  readonly isRefusal?: (error: ServiceError, item: T) => boolean;
+  /** Records that a part is unknown. @default in the landing */
+  readonly report?: (value: string | null, reason: string) => void;
 }
 
 interface ListAndRead<T> extends ItemList<T> {
@@ -70,7 +74,7 @@ export async function listThenRead<T>(context: ExtractContext, list: ListAndRead
       if (!(error instanceof ServiceError)) throw error;
       const described = describe ? withSubject(error, describe(item)) : error;
       if (error.failure === 'not-found') missing.push(item);
-      else if (part && error.failure === 'forbidden') refused.set(value, described);
+      else if (part && (part.isRefusal ?? isForbidden)(error, item)) refused.set(value, described);
       else throw described;
     });
   });
@@ -87,14 +91,16 @@ export async function listThenRead<T>(context: ExtractContext, list: ListAndRead
 /** @throws the first refusal if every part is refused: nothing was read */
 function recordRefused<T>(
   { landing }: ExtractContext,
-  { column }: ListPart<T>,
+  { column, report = (value, reason) => landing.addUnknown({ column, value, reason }) }: ListPart<T>,
   parts: number,
   refused: ReadonlyMap<string | null, ServiceError>,
 ): void {
   const [first] = refused.values();
   if (first && refused.size === parts) throw first;
-  for (const [value, error] of refused) landing.addUnknown({ column, value, reason: describeFailure(error) });
+  for (const [value, error] of refused) report(value, describeFailure(error));
 }
+
+const isForbidden = ({ failure }: ServiceError): boolean => failure === 'forbidden';
 
 /** Failures that concern every part: a token that is not valid, a rate limit, a broken network. */
 const COMMON_FAILURES: ReadonlySet<FailureKind> = new Set<FailureKind>([
@@ -119,7 +125,7 @@ export async function checkParts<T extends string | null>(
   parts: readonly T[],
   onUnknown: (part: UnknownPart) => void,
   call: (part: T) => Promise<unknown>,
-  isRefusal = ({ failure }: ServiceError) => failure === 'forbidden',
+  isRefusal = isForbidden,
 ): Promise<void> {
   const refused = new Map<T, ServiceError>();
   for (const part of parts) {
