@@ -27,7 +27,7 @@ import type { Report } from './definitions.ts';
 import { formatTime, truncate } from './format.ts';
 import { createProductLinker, type ProductLinker } from './links.ts';
 import { createRenderer, type PageLink, type PageOptions, type Renderer, renderReport } from './renderer.ts';
-import { runPath, writeRunPage } from './run-page.ts';
+import { listRuns, writeRunPage } from './run-page.ts';
 import { writeSubjectPages } from './subject-pages.ts';
 import { createSubjectLinker, type SubjectSelection, selectSubjects } from './subjects.ts';
 import { readTemplate } from './templates.ts';
@@ -216,7 +216,7 @@ async function writeIndex(
   const { out, asOf } = options;
   const source = await readTemplate(options.files.roots, 'index.hbs');
   const dates = await listArchivedDates(out);
-  const [runs, targets] = [await readRuns(options, dates), await readTargets(options)];
+  const [runs, targets] = [await listRuns(options, dates), await readTargets(options)];
   const isPast = options.archive === false;
   const writePage = async (folder: string, archived: boolean) => {
     const context = {
@@ -294,13 +294,4 @@ async function readTargets({ database, files, asOf, stalenessAt = asOf, threshol
     stale: row.fresh !== row.sources,
     stale_sources: Array.isArray(row.stale_sources) ? row.stale_sources.join(', ') : '',
   }));
-}
-
-async function readRuns({ database, files, asOf, out }: IndexOptions, dates: readonly string[]) {
-  const runs = await database.rows(await files.read('reports/runs'), { as_of: asOf.toISOString() });
-  return runs.map((run) => {
-    const date = String(run.started_at).slice(0, 10);
-    const page = runPath(String(run.run_id));
-    return { ...run, date, archived: dates.includes(date), page: existsSync(join(out, page)) ? page : '' };
-  });
 }

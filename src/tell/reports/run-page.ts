@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { formatTimestamp } from '../../core/clock.ts';
 import { writeFileAtomic } from '../../core/fs.ts';
@@ -80,4 +81,14 @@ function formatCell(value: Value): string {
   if (typeof value === 'number') return formatNumber(value);
   const text = String(value);
   return TIME.test(text) ? formatTime(text) : truncate(text);
+}
+
+/** The last runs for the index, each with its page and its day in the archive where there is one. */
+export async function listRuns({ database, files, asOf, out }: RunPageOptions, dates: readonly string[]) {
+  const runs = await database.rows(await files.read('reports/runs'), { as_of: asOf.toISOString() });
+  return runs.map((run) => {
+    const date = String(run.started_at).slice(0, 10);
+    const page = runPath(String(run.run_id));
+    return { ...run, date, archived: dates.includes(date), page: existsSync(join(out, page)) ? page : '' };
+  });
 }
