@@ -8,7 +8,7 @@ import { nextRuns } from '../run/schedule/cron-schedule.ts';
 import type { ScheduledJob } from '../run/schedule/scheduler.ts';
 import { runDaemon } from '../run/schedule/serve.ts';
 import { readConfig } from './options.ts';
-import { writeResult } from './output.ts';
+import { formatTime, writeResult } from './output.ts';
 
 export async function schedule(context: Context, listOnly: boolean): Promise<void> {
   const config = readConfig(context);
@@ -45,6 +45,6 @@ async function runOnce(context: Context, name: string): Promise<boolean> {
 function listNextRuns(context: Context, jobs: ReadonlyMap<string, Job>): void {
   const upcoming = nextRuns(jobs.values(), context.clock.now());
   writeResult(context, upcoming, () =>
-    upcoming.map(({ job, next, timezone }) => `${next}  ${job} (${timezone})\n`).join(''),
+    upcoming.map(({ job, next, timezone }) => `${formatTime(next)}  ${job} (${timezone})\n`).join(''),
   );
 }

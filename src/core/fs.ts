@@ -8,20 +8,26 @@ import { pipeline } from 'node:stream/promises';
 export const PRIVATE_FILE = 0o600;
 export const PRIVATE_FOLDER = 0o700;
 
-/** Creates a folder, with those above it, that its owner alone may read. One that exists keeps its permissions. */
+/**
+ * Creates a folder, with those above it, that its owner alone may read. One that exists keeps its permissions. Node's own recursion does
+ * not end below a folder such as /proc, in which nothing can be made.
+ */
 export async function makeFolder(path: string): Promise<void> {
-  const isMissing = (error: NodeJS.ErrnoException) => error.code === 'ENOENT' && !existsSync(dirname(path));
-  const make = () => mkdir(path, { mode: PRIVATE_FOLDER });
+  const make = () => mkdir(path, { mode: PRIVATE_FOLDER }).catch(ignoreFolder(path));
   try {
-    // Node's own recursion does not end below a folder such as /proc, in which nothing can be made.
-    await make().catch(async (error) => {
-      if (!isMissing(error)) throw error;
-      await makeFolder(dirname(path));
-      await make();
-    });
+    await make();
   } catch (error) {
-    if (!(await stat(path).catch(() => undefined))?.isDirectory()) throw error;
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    if (!existsSync(dirname(path))) await makeFolder(dirname(path));
+    await make(); // another process may have made the folder above in between
   }
+}
+
+/** For `catch`: a folder that is already there. @throws every other error */
+function ignoreFolder(path: string) {
+  return async (error: unknown): Promise<void> => {
+    if (!(await stat(path).catch(() => undefined))?.isDirectory()) throw error;
+  };
 }
 
 /**

@@ -36,10 +36,12 @@ export async function resolveMoment(text: string, options: MomentOptions): Promi
   const first = new Date(first_pull);
   if (at >= first) return { at, run: { run_id: String(run_id), as_of: new Date(String(as_of)) } };
   const time = formatTimestamp(at);
-  throw new TidemarkError(
-    'USAGE',
-    `${time === text ? '' : `${text}: `}${time} is before the first pull, ${formatTimestamp(first)}`,
-  );
+  throw beforeFirstPull(time === text ? time : `${text}: ${time}`, first);
+}
+
+/** The error for a time of which nothing is known. */
+export function beforeFirstPull(time: string, first: Date): TidemarkError {
+  return new TidemarkError('USAGE', `${time} is before the first pull, ${formatTimestamp(first)}`);
 }
 
 const UNIT_MS: Readonly<Record<string, number>> = { w: 7 * DAY_MS, d: DAY_MS, h: HOUR_MS, m: MINUTE_MS };

@@ -111,6 +111,18 @@ describe('a typo is found before the night', () => {
   });
 });
 
+test('a query about a time before the first pull is refused, as a table function too', async () => {
+  for (const words of [
+    ['--as-of', '2020-01-01', 'from workspaces'],
+    ["from workspaces_at('2020-01-01')"],
+    ["select count(*) from workspaces_at(date '2020-01-01')"],
+  ]) {
+    const { exit, stderr } = await cli(['sql', ...words], { cwd });
+    expect([exit, stderr]).toEqual([2, expect.stringContaining(`is before the first pull, ${AT}`)]);
+  }
+  expect((await cli(['sql', `select count(*) as n from workspaces_at('${AT}')`], { cwd })).stdout).toContain('n\n1\n');
+});
+
 test('a target that is not configured is named as such', async () => {
   const { exit, stderr } = await cli(['show', 'ws-1', '--target', 'acne'], { cwd });
   expect([exit, stderr]).toEqual([2, 'error: unknown target acne\n  did you mean acme?\n']);
@@ -143,8 +155,8 @@ test('a port that is used or is none is one line', async () => {
 test.skipIf(process.platform !== 'linux')('a folder below a place where nothing can be made is refused', async () => {
   await expect(makeFolder('/proc/nothing/below')).rejects.toThrow();
   const folder = await tempFolder();
-  await makeFolder(join(folder, 'a', 'b', 'c'));
-  await makeFolder(join(folder, 'a', 'b', 'c'));
+  const deep = (name: string) => makeFolder(join(folder, 'a', 'b', 'c', 'd', name));
+  await Promise.all(['1', '2', '3', '4', '5', '6', '1', '1'].map(deep));
 });
 
 test.skipIf(process.getuid?.() === 0)('a warehouse that may not be read is not said to be missing', async () => {

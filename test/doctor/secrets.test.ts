@@ -13,9 +13,9 @@ test('doctor refuses secrets that are short or a word of its own, without showin
   expect(exit).toBe(1);
   const checks = (JSON.parse(stdout) as Check[]).filter(({ ok, about }) => !ok && about === 'configuration');
   expect(checks.map(({ ok, check, detail }) => [ok, check, detail.replace(/,.*/u, '')])).toEqual([
-    [false, 'token of vault', 'refused: it is shorter than 8 characters'],
-    [false, 'writeToken of nomad', "refused: it is a word of Tidemark's own"],
-    [false, 'password of mail', 'refused: it is shorter than 8 characters'],
+    [false, 'token of vault', 'weak: it is shorter than 8 characters'],
+    [false, 'writeToken of nomad', "weak: it is a word of Tidemark's own"],
+    [false, 'password of mail', 'weak: it is shorter than 8 characters'],
   ]);
   expect(stdout).not.toMatch(/rootpwd|hunter2/u);
 });

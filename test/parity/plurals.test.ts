@@ -12,7 +12,7 @@ const SEVERAL = [
   /projects\.length\} projects/u,
   /manifests\.size\} sources/u,
   /findings\.length\} findings/u,
-  /exact\.length\} subjects/u,
+  /found\.length\} subjects/u,
   /query\.columns\.length\} columns/u,
   /row\.times\} rows/u,
   /gaps\} rules/u,

@@ -4,12 +4,13 @@ import type { Config } from '../../config/config.ts';
 import { TidemarkError } from '../../core/errors.ts';
 import { overlayRoots } from '../../core/paths.ts';
 import { openInstance } from '../../warehouse/database.ts';
+import { beforeFirstPull } from '../../warehouse/moment.ts';
 import { warehouseFiles } from '../../warehouse/publish.ts';
 import { assertReadable } from '../../warehouse/session.ts';
 import { createSqlFiles, quoteIdent, quoteLiteral, type SqlFiles } from '../../warehouse/sql-files.ts';
 import { loadTables } from '../../warehouse/tables.ts';
 import { createTemporaryFolder, removeAbandonedFolders } from '../../warehouse/temporary-folder.ts';
-import { type Row, toValue, type Value } from '../../warehouse/values.ts';
+import { listValue, type Row, toRows, toValue, type Value } from '../../warehouse/values.ts';
 import { queryError, stopError, timeoutError } from './errors.ts';
 import type { QueryLimits } from './limits.ts';
 import { type ResultColumn, textSql } from './sql-text.ts';
@@ -101,6 +102,7 @@ export class QuerySession {
   async prepare(query: string, params: QueryParams = {}, maxRows?: number): Promise<PreparedQuery> {
     return this.#run(async () => {
       const statement = await readStatement(this.#connection, this.#files, query);
+      await this.#assertKnown(statement);
       const prepared = await this.#connection.prepare(statement.text);
       const values = bindValues(prepared, params);
       const whole = await this.#asSubquery(statement, prepared, values);
@@ -170,6 +172,14 @@ export class QuerySession {
     if (output !== undefined) await this.#connection.run(`set allowed_paths = [${quoteLiteral(output)}]`);
     await this.#connection.run('set enable_external_access = false');
     await this.#connection.run('set lock_configuration = true');
+  }
+
+  /** An empty table would say that there was nothing. @throws TidemarkError USAGE for a time before the first pull, as `--as-of` does */
+  async #assertKnown({ moments }: Statement): Promise<void> {
+    if (moments.length === 0) return;
+    const sql = await this.#files.read('query/before_first_pull');
+    const [early] = toRows(await this.#connection.runAndReadAll(sql, { moments: listValue([...moments]) }));
+    if (early) throw beforeFirstPull(String(early.moment), new Date(String(early.first_pull)));
   }
 
   /** The query in parentheses. EXPLAIN is not valid there: it runs now, and its few rows replace it. */

@@ -10,6 +10,8 @@ export interface Statement {
   readonly isExplain: boolean;
   /** SHOW TABLES, or DESCRIBE alone. */
   readonly showsTables: boolean;
+  /** Constant times of table functions. */
+  readonly moments: readonly string[];
 }
 
 /** `queries/query/check.sql`. */
@@ -19,6 +21,7 @@ interface Parsed extends Row {
   readonly statements: number;
   readonly shows_tables: boolean;
   readonly names: readonly string[];
+  readonly moments: readonly string[];
 }
 
 /**
@@ -47,8 +50,13 @@ export async function readStatement(connection: DuckDBConnection, files: SqlFile
   }
   if (parsed.statements !== 1) throw new TidemarkError('DATA', `expected one statement, got ${parsed.statements}`);
   await assertHarmless(connection, files, parsed.names);
-  if (parsed !== whole) return { text, isExplain: true, showsTables: false };
-  return { text: await trimEnd(text, parse), isExplain: false, showsTables: parsed.shows_tables };
+  if (parsed !== whole) return { text, isExplain: true, showsTables: false, moments: [] };
+  return {
+    text: await trimEnd(text, parse),
+    isExplain: false,
+    showsTables: parsed.shows_tables,
+    moments: parsed.moments,
+  };
 }
 
 /** DuckDB's catalogue is the same for as long as the process lives. */

@@ -173,7 +173,7 @@ async function checkWriteToken(list: CheckList, clients: ServiceClients, target:
   const client: ServiceClient = clients.get({ ...target, name: `${target.name} (writeToken)`, token: writeToken });
   const { info, error } = await askToken(client);
   if (info) reportToken(list, 'write token', target, info, now);
-  if (error) list.fail('write token', `refused: ${formatError(error)}`);
+  if (error) list.fail('write token', `refused: ${error.serviceMessage || error.failure}`);
 }
 
 /** A larger difference makes tokens, certificates and ages of agents wrong. */

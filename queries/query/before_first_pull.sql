@@ -1,0 +1,7 @@
+-- grain: one row per time of $moments that is before the first pull, of which nothing is known
+select
+  moment,
+  first_pull,
+from (select min(as_of) as first_pull from pulls), unnest($moments::varchar[]) as times (moment)
+where try_cast(moment as timestamptz) < first_pull
+order by moment;
