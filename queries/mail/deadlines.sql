@@ -4,7 +4,8 @@
 select target, kind, coalesce(subject_name, subject_id) as name, ends_at, what_to_do, count(*) over () as total
 from deadlines_at($as_of) as deadlines
 where
-  ends_at > $as_of::timestamptz
+  kind <> 'plan' -- the mail has them already
+  and ends_at > $as_of::timestamptz
   and ends_at <= $as_of::timestamptz + interval 14 days
   and (
     exists (from mail_routes where mail_routes.target = deadlines.target and mail_routes.project is null)

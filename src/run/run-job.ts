@@ -7,6 +7,7 @@ import {
 } from '../act/job.ts';
 import { assertAfterLedger } from '../act/ledger-file.ts';
 import { trySyncLedger } from '../act/ledger-table.ts';
+import { syncPlans } from '../act/plan-table.ts';
 import { summarizePlaybooks } from '../act/registry.ts';
 import type { Config } from '../config/config.ts';
 import type { Job } from '../config/job.ts';
@@ -163,6 +164,7 @@ async function updateWarehouse(
   for (const { rule, error } of findings.failed) log.warn(`rule ${rule} was not assessed: ${error}`);
   const refusedLedger = await trySyncLedger(warehouse, config, run);
   const plans = await planJobPlaybooks(config, run, job, definitions.playbooks, warehouse);
+  await syncPlans(warehouse, config, asOf);
   const notes = [
     ...(refusedLedger ? [`The ledger is refused: ${formatError(refusedLedger)}`] : []),
     ...planNotes(plans),

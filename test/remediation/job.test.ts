@@ -2,9 +2,11 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
+import { approvePlan } from '../../src/act/approve.ts';
 import { applyJobPlaybooks, type JobPlaybookResult, planJobPlaybooks } from '../../src/act/job.ts';
 import { syncLedger, trySyncLedger } from '../../src/act/ledger-table.ts';
 import { planDigest, readPlan, writePlan } from '../../src/act/plan-file.ts';
+import { syncPlans } from '../../src/act/plan-table.ts';
 import { builtInPlaybooks } from '../../src/act/playbooks/index.ts';
 import { isReversible } from '../../src/act/registry.ts';
 import { loadConfig } from '../../src/config/config.ts';
@@ -146,6 +148,32 @@ test('the table actions is a copy of the ledger, and the warehouse keeps its ID'
   );
   expect(await harness.place.rows('select warehouse_id from warehouse_identity')).toEqual([before]);
   expect(await readFile(join(config.data, 'ledger.ndjson'), 'utf8')).not.toContain('\n=cmd');
+});
+
+test('the table plans has a plan once, and then who approved it', async () => {
+  const { config, context } = await prepare([]);
+  const now = context.clock.now();
+  const [planned] = await runJob([{ name: 'reap-dead-agents', mode: 'plan' }]);
+  const options = { config, purpose: 'test', now, log: context.log };
+  const sync = (asOf: Date) => withWarehouse(options, (warehouse) => syncPlans(warehouse, config, asOf));
+  const ours = `from plans where plan_id = '${planned?.plan?.plan_id}'`;
+  await sync(now);
+  const row = {
+    playbook: 'reap-dead-agents',
+    target: 'acme',
+    expires_at: planned?.plan?.expires_at.replace('.000Z', 'Z'),
+  };
+  const seen_at = now.toISOString().replace('.000Z', 'Z');
+  const rows = () => harness.place.rows(`select * exclude (plan_id) ${ours}`);
+  expect(await rows()).toEqual([{ ...row, actions: 3, approved_by: null, seen_at }]);
+  await approvePlan(planned!.file!, { config, by: "o'brien", now, irreversible: true });
+  await sync(new Date(now.getTime() + 60_000));
+  expect(await rows()).toEqual([{ ...row, actions: 3, approved_by: "o'brien", seen_at }]);
+  const waiting = `select subject_name, what_to_do from deadlines_at('${seen_at}') where kind = 'plan'`;
+  expect(await harness.place.rows(waiting)).toContainEqual({
+    subject_name: 'reap-dead-agents',
+    what_to_do: `apply 3 actions: tidemark playbook show ${planned?.plan?.plan_id}`,
+  });
 });
 
 test('a damaged ledger is logged, and does not fail the run', async () => {

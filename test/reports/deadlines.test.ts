@@ -80,6 +80,31 @@ test('an acceptance is in the calendar while it lasts', async () => {
   expect(await warehouse.database.rows(accepted, { at: '2026-11-09T00:00:00Z' })).toEqual([]);
 });
 
+test('a plan is in the calendar until it ends or an action of it was begun', async () => {
+  const warehouse = await pullAll();
+  const plan = (plan_id: string, more: string) =>
+    warehouse.database.run(
+      `insert into plans by name select '${plan_id}' as plan_id, 'acme, vault' as target, 'trim-keys' as playbook, 2 as actions,
+       timestamptz '2026-11-21T02:15:00Z' as expires_at, timestamptz '${AS_OF}' as seen_at ${more}`,
+    );
+  await plan('p-1', '');
+  await plan('p-2', ", 'ann' as approved_by");
+  await plan('p-3', '');
+  await warehouse.database.run(
+    `insert into actions by name select 'acme' as target, 'p-3' as plan_id, 'a1' as action_id, 'trim-keys' as playbook, 'x' as operation,
+     'f' as finding_id, 'failed' as status, timestamptz '2026-11-20T03:00:00Z' as started_at`,
+  );
+  const plans =
+    "select target, subject_id, what_to_do from deadlines_at($at) where kind = 'plan' order by subject_id, target";
+  expect(await warehouse.database.rows(plans, { at: AS_OF })).toEqual([
+    { target: 'acme', subject_id: 'p-1', what_to_do: 'approve and apply 2 actions: tidemark playbook show p-1' },
+    { target: 'vault', subject_id: 'p-1', what_to_do: 'approve and apply 2 actions: tidemark playbook show p-1' },
+    { target: 'acme', subject_id: 'p-2', what_to_do: 'apply 2 actions: tidemark playbook show p-2' },
+    { target: 'vault', subject_id: 'p-2', what_to_do: 'apply 2 actions: tidemark playbook show p-2' },
+  ]);
+  expect(await warehouse.database.rows(plans, { at: '2026-11-21T02:15:00Z' })).toEqual([]);
+});
+
 /** Defines the calendar with queries of a user over the package's. */
 async function define({ database }: ReportWarehouse, queries: Readonly<Record<string, string>>, values = {}) {
   const folder = await tempFolder();
