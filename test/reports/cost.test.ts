@@ -1,4 +1,7 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { renderReports } from '../../src/tell/reports/index.ts';
 import { createReportWarehouse, type ReportWarehouse, workspace } from '../helpers/report-warehouse.ts';
 
 const night = (day: number) => new Date(Date.UTC(2026, 10, day, 2, 15)).toISOString().replace('.000', '');
@@ -88,4 +91,19 @@ test('the report tells who has the resources, what grew most and on which night,
   ]);
   const free = await readCost(warehouse, 3, ['prices']);
   expect([free.summary.cost_per_month, free.prices]).toEqual([null, []]);
+});
+
+test('the page says of a projection when it is reached, and of a series without a point nothing', async () => {
+  const render = async (last: number) => {
+    const warehouse = await pullNights(1, last, (day) => 100 + 2 * day);
+    await renderReports({ ...warehouse.options(night(last)), names: ['cost'] });
+    return readFile(join(warehouse.directory, 'out', 'cost.txt'), 'utf8');
+  };
+  const long = await render(10);
+  expect(long).toContain(
+    'Resources: 120 now, 102 to 120 since 2026-11-01\nProjected: 180 on 2026-12-10\nAt least: 180 on',
+  );
+  const short = await render(6);
+  expect(short).toContain('Resources: 112 now, 102 to 112 since 2026-11-01\n');
+  expect(short).not.toContain('Projected:');
 });

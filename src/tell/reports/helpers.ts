@@ -4,7 +4,7 @@ import { isAbsent, type LeftOut } from '../../extract/sources/index.ts';
 import type { Row, Value } from '../../warehouse/values.ts';
 import { escapeCalendarText } from './calendar.ts';
 import { drawChart, MAX_NARROW_TIMES, seriesClass } from './charts.ts';
-import { EMPTY_CELL, formatNumber, formatTime, formatValue, toHeading, truncate, type ValueKind } from './format.ts';
+import { formatNumber, formatTime, formatValue, toHeading, truncate, type ValueKind } from './format.ts';
 import { drawRows } from './grid.ts';
 import { drawNights, listNights, nightClass } from './nights.ts';
 import { buildSeries, type Series, splitAtGaps } from './series.ts';
@@ -225,18 +225,26 @@ function buildChart(table: TableView, { hash, data }: HelperOptions, format: Tem
         : null,
     hasGaps: splitAtGaps(times.map((time) => new Date(time))).length > 1,
     isShortened: times.length > MAX_NARROW_TIMES,
-    legend: times.length > 0 ? series.map((one, index) => ({ ...toLegendEntry(one, index), kind })) : [],
+    legend: series.flatMap((one, index) =>
+      toLegendEntry(one, index, String(data.root.as_of)).map((entry) => ({ ...entry, kind })),
+    ),
     from: formatTime(times[0] ?? '').slice(0, 10),
   };
 }
 
-function toLegendEntry({ name, points }: Series, index: number): object {
+/** Nothing for a series without a point. `until`: the day of its last point, where that is a projection. */
+function toLegendEntry({ name, points }: Series, index: number, asOf: string): readonly object[] {
   const values = points.map(({ value }) => value);
-  return {
-    name,
-    series: seriesClass(index),
-    last: values.length > 0 ? formatNumber(values.at(-1) ?? 0) : EMPTY_CELL,
-    lowest: formatNumber(Math.min(...values)),
-    highest: formatNumber(Math.max(...values)),
-  };
+  const last = points.at(-1);
+  if (!last) return [];
+  return [
+    {
+      name,
+      series: seriesClass(index),
+      last: formatNumber(last.value),
+      until: last.at > new Date(asOf) ? last.at.toISOString().slice(0, 10) : null,
+      lowest: formatNumber(Math.min(...values)),
+      highest: formatNumber(Math.max(...values)),
+    },
+  ];
 }
