@@ -2,6 +2,7 @@
 -- key: name, source, version, ordinal
 -- source: modules
 -- members: workspaces
+-- renewed: registry_type
 create table if not exists modules_history (
   target varchar not null, -- name of the target in tidemark.yaml
   name varchar, -- name of the module

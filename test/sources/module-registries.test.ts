@@ -43,6 +43,7 @@ test('without an answer the registry is unknown, never private, and the pull say
     note: 'which modules are public is unknown: invalid attribute: unknown field',
   });
   expect(await place.rows(REGISTRIES)).toEqual([{ registry_type: null }]);
+  expect(await place.rows('from changes'), 'what is not known is no change').toEqual([]);
 });
 
 test('an empty list makes every module private', async () => {
