@@ -1,6 +1,7 @@
 -- grain: one row per finding, from its first appearance on
 -- by_target: yes
 -- identity: finding_id
+-- name: title
 create table if not exists findings (
   finding_id varchar not null, -- stable ID made of rule, target and subject
   target varchar not null, -- name of the target in tidemark.yaml

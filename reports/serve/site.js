@@ -37,15 +37,27 @@
         : 'The query runs.';
     setTimeout(showQueue, 2_000);
   };
-  addEventListener('submit', () => {
-    isAsking = true;
+  addEventListener('submit', ({ target }) => {
+    // The answer to a cancellation has no content, so that the page stays.
+    isAsking = target.id !== 'cancel';
+    document.body.classList.toggle('is-asking', isAsking);
+    if (!isAsking) {
+      status.textContent = 'The query was cancelled.';
+      return;
+    }
     status.textContent = 'The query runs.';
     setTimeout(showQueue, 1_000);
   });
   addEventListener('pageshow', () => {
     if (isAsking) status.textContent = ''; // back from the result
     isAsking = false;
+    document.body.classList.remove('is-asking');
   });
+  const address = new URL(location.href);
+  if (address.searchParams.has('_run')) {
+    address.searchParams.delete('_run');
+    history.replaceState(history.state, '', address); // it named the request, which is answered
+  }
 
   document.addEventListener('click', async ({ target }) => {
     const button = target.closest('button[data-copy]');

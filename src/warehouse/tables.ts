@@ -40,6 +40,8 @@ export interface Table {
   readonly byTarget: boolean;
   /** The source that fills it; undefined for logs such as `runs`. */
   readonly source: string | undefined;
+  /** The sources that its rows are of: its own, or those of a view. */
+  readonly sources: readonly string[];
   /** A table of the program's own, which no catalogue shows. */
   readonly internal: boolean;
   /** Rows come and go by nature: a mass disappearance is no sign of an error. */
@@ -57,7 +59,8 @@ export interface Table {
   readonly ddl: string;
 }
 
-const COLUMN = /^ {2}(\w+) ([^-]*?),? -- (.+)$/gmu;
+/** A line of a table, or of the header of a view: `--  at timestamptz -- when it changed`. */
+const COLUMN = /^(?:--)? {2}(\w+) ([^-]*?),? -- (.+)$/gmu;
 const HISTORY_COLUMNS = new Set(['valid_from', 'valid_to']);
 
 export async function loadTables(files: SqlFiles): Promise<ReadonlyMap<string, Table>> {
@@ -66,6 +69,15 @@ export async function loadTables(files: SqlFiles): Promise<ReadonlyMap<string, T
     [...paths.keys()].map(async (name) => parseTable(name, await files.read(`tables/${name}`))),
   );
   return new Map(tables.map((table) => [table.name, table]));
+}
+
+/** The views that people query as tables: those whose files in `queries/warehouse/` say `-- catalogue: yes`, with a line for each column. */
+export async function loadViews(files: SqlFiles): Promise<readonly Table[]> {
+  const paths = await discoverFiles(files.roots, 'queries/warehouse', '.sql');
+  const texts = await Promise.all([...paths.keys()].map(async (name) => [name, await files.read(`warehouse/${name}`)]));
+  return texts
+    .filter(([, sql = '']) => /^-- catalogue: yes$/mu.test(sql))
+    .map(([name = '', sql = '']) => parseTable(name, sql));
 }
 
 function parseTable(name: string, ddl: string): Table {
@@ -85,6 +97,7 @@ function parseTable(name: string, ddl: string): Table {
     isWrittenOnce: header.written_once === 'yes',
     byTarget: header.by_target === 'yes',
     source: header.source,
+    sources: splitList(header.source ?? header.sources),
     internal: header.internal === 'yes',
     volatile: header.volatile === 'yes',
     part: header.part,

@@ -1,5 +1,5 @@
 import type { SqlFiles } from '../../warehouse/sql-files.ts';
-import { loadTables } from '../../warehouse/tables.ts';
+import { loadTables, loadViews } from '../../warehouse/tables.ts';
 
 /** The names that a query may use. */
 export interface QueryNames {
@@ -10,7 +10,7 @@ export interface QueryNames {
 /** Reads the names of all tables that are documented. */
 export async function readNames(files: SqlFiles): Promise<QueryNames> {
   const tables = new Map<string, readonly string[]>();
-  for (const { name, source, columns } of (await loadTables(files)).values()) {
+  for (const { name, source, columns } of [...(await loadTables(files)).values(), ...(await loadViews(files))]) {
     const names = columns.map((column) => column.name);
     tables.set(name, names);
     if (!source) continue;

@@ -8,7 +8,7 @@ import { beforeFirstPull } from '../../warehouse/moment.ts';
 import { warehouseFiles } from '../../warehouse/publish.ts';
 import { assertReadable } from '../../warehouse/session.ts';
 import { createSqlFiles, quoteIdent, quoteLiteral, type SqlFiles } from '../../warehouse/sql-files.ts';
-import { loadTables } from '../../warehouse/tables.ts';
+import { loadTables, loadViews } from '../../warehouse/tables.ts';
 import { createTemporaryFolder, removeAbandonedFolders } from '../../warehouse/temporary-folder.ts';
 import { listValue, type Row, toRows, toValue, type Value } from '../../warehouse/values.ts';
 import { queryError, stopError, timeoutError } from './errors.ts';
@@ -166,8 +166,10 @@ export class QuerySession {
   async #prepareConnection(): Promise<void> {
     const { asOf, output } = this.#options;
     await this.#connection.run("set TimeZone = 'UTC'");
-    // the published warehouse is read-only, and the SQL that reports show calls this macro
-    await this.#connection.run(await this.#files.render('warehouse/semver_key', { kind: 'temp macro' }));
+    // the published warehouse is read-only, and the SQL that reports show calls these
+    for (const name of ['semver_key', 'previous_run_at', 'finding_states_at']) {
+      await this.#connection.run(await this.#files.render(`warehouse/${name}`, { kind: 'temp macro' }));
+    }
     if (asOf) await showPast(this.#connection, this.#files, asOf);
     if (output !== undefined) await this.#connection.run(`set allowed_paths = [${quoteLiteral(output)}]`);
     await this.#connection.run('set enable_external_access = false');
@@ -248,15 +250,12 @@ function createSettings(limits: QueryLimits, temporary: string): Readonly<Record
   };
 }
 
-/** Hides each table behind a temporary view of its past. */
+/** Hides each table and view that has a past behind a temporary view of it. */
 async function showPast(connection: DuckDBConnection, files: SqlFiles, asOf: Date): Promise<void> {
-  for (const table of (await loadTables(files)).values()) {
-    if (!table.source) continue;
-    const parts = {
-      table: quoteIdent(table.name),
-      macro: quoteIdent(`${table.name}_at`),
-      asOf: quoteLiteral(asOf.toISOString()),
-    };
+  const macros = (await connection.runAndReadAll(await files.read('query/past_macros'))).getColumns()[0] ?? [];
+  const names = [...(await loadTables(files)).keys(), ...(await loadViews(files)).map(({ name }) => name)];
+  for (const name of names.filter((one) => macros.includes(`${one}_at`))) {
+    const parts = { table: quoteIdent(name), macro: quoteIdent(`${name}_at`), asOf: quoteLiteral(asOf.toISOString()) };
     await connection.run(await files.render('warehouse/as_of_view', parts));
   }
 }

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { errorMessage, TidemarkError } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
+import { registerRequest } from './cancel.ts';
 import { renderError } from './page.ts';
 import { BusyError } from './pool.ts';
 import { type Exchange, ForbiddenError, NotFoundError, type Site } from './route.ts';
@@ -39,7 +40,8 @@ async function answer(
   response.once('close', () => gone.abort(new TidemarkError('INTERRUPTED', 'the reader is gone')));
   const reader = request.socket.remoteAddress ?? 'gone';
   const url = new URL(address);
-  const exchange = { ...site, request, response, url, moment: undefined, name: '', signal: gone.signal, nonce, reader };
+  const asked = { ...site, request, response, url, moment: undefined, name: '', nonce, reader };
+  const exchange = { ...asked, signal: AbortSignal.any([gone.signal, registerRequest(asked)]) };
   try {
     await findAndAnswer(exchange);
   } catch (error) {

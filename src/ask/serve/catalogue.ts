@@ -1,21 +1,20 @@
 import { unknownName } from '../../config/suggest.ts';
 import { quoteIdent, quoteLiteral } from '../../warehouse/sql-files.ts';
-import { loadTables, type Table } from '../../warehouse/tables.ts';
-import { readSources, type SourceFreshness, worstState } from './freshness.ts';
+import { loadTables, loadViews, type Table } from '../../warehouse/tables.ts';
+import { readSources, type SourceFreshness } from './freshness.ts';
 import { pageHref, renderPage } from './page.ts';
-import { readPage, toRequest } from './results.ts';
 import { type Exchange, NotFoundError, type PageRoute } from './route.ts';
 import { readRows, shownTime } from './rows.ts';
-import { toGrid } from './sample-grid.ts';
 
-/** The tables that people query. */
-async function loadPublicTables({ files }: Pick<Exchange, 'files'>): Promise<readonly Table[]> {
-  return [...(await loadTables(files)).values()].filter(({ internal }) => !internal);
+/** The tables and views that people query, by name. */
+export async function loadCatalogue({ files }: Pick<Exchange, 'files'>): Promise<readonly Table[]> {
+  const all = [...(await loadTables(files)).values(), ...(await loadViews(files))];
+  return all.filter(({ internal }) => !internal).sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
 /** @throws NotFoundError naming the closest match */
 export async function findTable(exchange: Exchange, name: string): Promise<Table> {
-  const tables = await loadPublicTables(exchange);
+  const tables = await loadCatalogue(exchange);
   const table = tables.find((one) => one.name === name);
   if (table) return table;
   const { message, hint } = unknownName(
@@ -27,7 +26,7 @@ export async function findTable(exchange: Exchange, name: string): Promise<Table
 }
 
 async function sendTables(exchange: Exchange): Promise<void> {
-  const tables = await loadPublicTables(exchange);
+  const tables = await loadCatalogue(exchange);
   const [counts, sources] = await Promise.all([readCounts(exchange, tables), readSources(exchange)]);
   await renderPage(exchange, 'tables', {
     title: 'Tables',
@@ -36,7 +35,7 @@ async function sendTables(exchange: Exchange): Promise<void> {
       name: table.name,
       grain: table.grain,
       href: pageHref(exchange, `/tables/${encodeURIComponent(table.name)}`),
-      source: table.source ?? '',
+      sources: table.sources.join(', '),
       targets: freshnessByTarget(sources, table),
       rows: counts.get(table.name)?.rows ?? null,
       versions: counts.get(table.name)?.versions ?? null,
@@ -44,10 +43,9 @@ async function sendTables(exchange: Exchange): Promise<void> {
   });
 }
 
-/** The state of a table's source, target by target; empty for a log. */
-export function freshnessByTarget(sources: readonly SourceFreshness[], { source }: Table) {
-  if (source === undefined) return [];
-  return sources.filter((one) => one.source === source);
+/** The state of a table's sources, target by target; empty for a log. */
+export function freshnessByTarget(sources: readonly SourceFreshness[], table: Table) {
+  return sources.filter(({ source }) => table.sources.includes(source));
 }
 
 interface Counts {
@@ -56,10 +54,17 @@ interface Counts {
   readonly versions: number | null;
 }
 
-/** A table that the published file does not have yet has no entry. */
-async function readCounts(exchange: Exchange, tables: readonly Table[]): Promise<ReadonlyMap<string, Counts>> {
+/** The tables, without views, that the published file has. */
+export async function loadPresentTables(exchange: Exchange): Promise<readonly Table[]> {
   const { files } = exchange;
   const present = new Set((await readRows(exchange, await files.read('serve/relations'))).map(({ name }) => name));
+  return [...(await loadTables(files)).values()].filter(({ name }) => present.has(name));
+}
+
+/** A table that the published file does not have yet has no entry; nor has a view, which would be computed to be counted. */
+async function readCounts(exchange: Exchange, tables: readonly Table[]): Promise<ReadonlyMap<string, Counts>> {
+  const { files } = exchange;
+  const present = new Set((await loadPresentTables(exchange)).map(({ name }) => name));
   const counted = tables.filter(({ name }) => present.has(name));
   const selects = await Promise.all(
     counted.map(async ({ name, source }) =>
@@ -83,56 +88,9 @@ async function readCounts(exchange: Exchange, tables: readonly Table[]): Promise
   );
 }
 
-const SAMPLE_ROWS = 20;
-
-async function sendTable(exchange: Exchange): Promise<void> {
-  const table = await findTable(exchange, exchange.name);
-  const [sources, sample, counts] = await Promise.all([
-    readSources(exchange),
-    readSample(exchange, table),
-    readCounts(exchange, [table]),
-  ]);
-  const query = `select *\nfrom ${quoteIdent(table.name)}\nlimit 100`;
-  await renderPage(exchange, 'table', {
-    title: table.name,
-    about: `Each row is ${table.grain.replace(/^one row per /u, 'a ').replace(/^one row, which/u, 'what')}.`,
-    table: { ...table, source: table.source ?? '' },
-    targets: freshnessByTarget(sources, table),
-    state: worstState(freshnessByTarget(sources, table)),
-    rows: counts.get(table.name)?.rows ?? null,
-    versions: counts.get(table.name)?.versions ?? null,
-    columns: table.columns,
-    keys: table.source ? rowKey(table) : [],
-    rowPath: `/tables/${encodeURIComponent(table.name)}/row`,
-    asOf: exchange.url.searchParams.get('as_of') ?? '',
-    sample,
-    sqlHref: pageHref(exchange, '/sql', { sql: query }),
-    csvHref: pageHref(exchange, '/query.csv', { sql: `from ${quoteIdent(table.name)}` }),
-  });
+/** The columns that identify a row: the target and the key, or what identifies it in a log or a view; none if only the whole row does. */
+export function rowKey({ source, key, identity }: Table): readonly string[] {
+  return source === undefined ? identity : [...new Set(['target', ...key])];
 }
 
-/** The columns that identify a row: the target and the key. */
-export function rowKey({ key }: Table): readonly string[] {
-  return [...new Set(['target', ...key])];
-}
-
-async function readSample(exchange: Exchange, table: Table) {
-  const key = table.source === undefined ? [] : rowKey(table);
-  const query = await exchange.files.render('serve/sample', {
-    table: quoteIdent(table.name),
-    first: key.map((name) => `${quoteIdent(name)}, `).join(''),
-    rest: key.length > 0 ? ` exclude (${key.map(quoteIdent).join(', ')})` : '',
-  });
-  const page = await readPage(exchange, toRequest(exchange, { query, format: 'rows' }), { maxRows: SAMPLE_ROWS });
-  const path = `/tables/${encodeURIComponent(table.name)}/row`;
-  return toGrid(page, 'sample', `Sample rows of ${table.name}`, (row, column) =>
-    column === key.length - 1
-      ? pageHref(exchange, path, Object.fromEntries(key.map((name, index) => [name, row[index] ?? ''])))
-      : null,
-  );
-}
-
-export const catalogueRoutes: readonly PageRoute[] = [
-  { pattern: /^\/tables\/?$/u, answer: sendTables },
-  { pattern: /^\/tables\/([^/]+)$/u, answer: sendTable },
-];
+export const catalogueRoute: PageRoute = { pattern: /^\/tables\/?$/u, answer: sendTables };

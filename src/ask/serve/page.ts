@@ -3,6 +3,7 @@ import { STATUS_CODES } from 'node:http';
 import { errorMessage, TidemarkError } from '../../core/errors.ts';
 import { formatTime } from '../../tell/reports/format.ts';
 import { warehouseFiles } from '../../warehouse/publish.ts';
+import { RUN } from './cancel.ts';
 import type { Exchange } from './route.ts';
 
 /** What the layout (`reports/partials/site.hbs`) shows besides the data of a template. */
@@ -32,13 +33,19 @@ export async function renderError(exchange: Exchange, error: unknown, status: nu
   await renderPage(exchange, 'error', { title: STATUS_CODES[status] ?? 'Error', message, hint }, status);
 }
 
-/** The address of a page with parameters; empty ones are left out, and the page's `as_of` stays. */
+/** Names and values; a name may be there twice. */
+export type AddressParams = readonly (readonly [name: string, value: string])[];
+
+/** The address of a page with parameters; in an object, empty ones are left out. The page's `as_of` stays. */
 export function pageHref(
   { url }: Pick<Exchange, 'url'>,
   path: string,
-  params: Readonly<Record<string, string>> = {},
+  params: Readonly<Record<string, string>> | AddressParams = {},
 ): string {
-  const search = new URLSearchParams(Object.entries(params).filter(([, value]) => value !== ''));
+  const isList = (given: typeof params): given is AddressParams => Array.isArray(given);
+  const entries = isList(params) ? params : Object.entries(params).filter(([, value]) => value !== '');
+  const search = new URLSearchParams();
+  for (const [name, value] of entries) search.append(name, value);
   const asOf = url.searchParams.get('as_of');
   if (asOf) search.set('as_of', asOf);
   return search.size > 0 ? `${path}?${search}` : path;
@@ -65,7 +72,9 @@ const NAVIGATION = [
 /** What `reports/partials/site-bar.hbs` shows on every page. */
 export async function describeSite(exchange: Exchange) {
   const { url, nonce, moment } = exchange;
-  const kept = [...url.searchParams].filter(([name]) => name !== 'as_of').map(([name, value]) => ({ name, value }));
+  const kept = [...url.searchParams]
+    .filter(([name]) => name !== 'as_of' && name !== RUN)
+    .map(([name, value]) => ({ name, value }));
   const present = new URLSearchParams(kept.map(({ name, value }): [string, string] => [name, value]));
   return {
     nonce,

@@ -4,8 +4,10 @@ import { TidemarkError } from '../../core/errors.ts';
 import { listArchivedDates, toUtcDate } from '../../tell/reports/archive.ts';
 import { loadReports, type Report } from '../../tell/reports/definitions.ts';
 import { formatTime, truncate } from '../../tell/reports/format.ts';
+import { subjectPath } from '../../tell/reports/subjects.ts';
 import { renderPage } from './page.ts';
 import type { Exchange, PageRoute } from './route.ts';
+import type { TextRow } from './rows.ts';
 
 async function sendReports(exchange: Exchange): Promise<void> {
   const { config, files } = exchange;
@@ -27,6 +29,14 @@ async function sendReports(exchange: Exchange): Promise<void> {
 
 async function isFile(path: string): Promise<boolean> {
   return (await stat(path).catch(() => undefined))?.isFile() ?? false;
+}
+
+/** The address of the page of the subject that a row names, if the last run wrote one. It shows the whole history, whatever `as_of` is. */
+export async function findSubjectPage({ config }: Exchange, row: TextRow): Promise<string | undefined> {
+  const { target, subject_type: type, subject_id: id } = row;
+  if (!target || !type || !id) return undefined;
+  const path = subjectPath({ target, type, id });
+  return (await isFile(join(config.output, path))) ? `/reports/${path}` : undefined;
 }
 
 async function listReports(folder: string, path: string, reports: ReadonlyMap<string, Report>) {

@@ -43,9 +43,25 @@ export async function viewResult(exchange: Exchange, result: ResultPage, address
     isChart,
     isEmpty: result.rows.length === 0,
     chart: { svg: new Handlebars.SafeString(svg), hasSvg: svg !== '', legend, notes },
-    columns: result.columns.map(({ name, type, isNumber }) => ({ name: stripControls(name), type, isNumber })),
+    columns: result.columns.map(viewColumn),
     rows: new Handlebars.SafeString(isChart ? '' : drawRows(result)),
     total: result.isCut ? `more than ${formatCount(result.rows.length)}` : '',
+  };
+}
+
+function viewColumn({ name, type, isNumber }: ColumnInfo) {
+  return { name: stripControls(name), type, isNumber };
+}
+
+/** The address of a cell's text, if it has one. */
+type CellLinker = (row: ResultPage['rows'][number], column: number) => string | undefined;
+
+/** A page of a table, with what each column's header adds. */
+export function viewTable(result: ResultPage, describe: (column: string) => object, link: CellLinker) {
+  return {
+    columns: result.columns.map((column) => ({ ...viewColumn(column), ...describe(column.name) })),
+    rows: new Handlebars.SafeString(drawRows(result, link)),
+    isEmpty: result.rows.length === 0,
   };
 }
 
@@ -68,18 +84,25 @@ function formatCount(count: number): string {
 }
 
 /** Rows are most of a page, so they are not a template. */
-function drawRows({ columns, rows }: ResultPage): string {
-  return rows
-    .map((row) => `<tr>${columns.map((column, index) => drawCell(column, row[index] ?? null)).join('')}</tr>`)
-    .join('\n');
+function drawRows({ columns, rows }: ResultPage, link: CellLinker = () => undefined): string {
+  const drawRow = (row: ResultPage['rows'][number]) =>
+    columns.map((column, index) => drawCell(column, row[index] ?? null, link(row, index))).join('');
+  return rows.map((row) => `<tr>${drawRow(row)}</tr>`).join('\n');
 }
 
 /** NULL is a word in another style, so that it differs from an empty text and from the text "NULL". */
-function drawCell({ type, isNumber }: ColumnInfo, value: string | null): string {
-  const kind = isNumber ? ' class="n"' : '';
-  if (value === null) return `<td${kind} data-v=""><i class="null">NULL</i></td>`;
-  if (isNumber) return `<td${kind}>${escapeMarkup(value)}</td>`;
-  return isNested(type) ? `<td>${drawJson(value)}</td>` : `<td class="text">${drawText(value)}</td>`;
+function drawCell({ type, isNumber }: ColumnInfo, value: string | null, href: string | undefined): string {
+  const kind = isNumber ? ' class="n"' : isNested(type) || value === null ? '' : ' class="text"';
+  const sort = value === null ? ' data-v=""' : '';
+  return `<td${kind}${sort}>${drawLink(href, value === null ? '<i class="null">NULL</i>' : drawValue(type, value))}</td>`;
+}
+
+function drawLink(href: string | undefined, content: string): string {
+  return href === undefined ? content : `<a href="${escapeMarkup(href)}">${content}</a>`;
+}
+
+function drawValue(type: string, value: string): string {
+  return isNested(type) ? drawJson(value) : drawText(value);
 }
 
 function isNested(type: string): boolean {

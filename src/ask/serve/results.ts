@@ -5,6 +5,7 @@ import { pipeline } from 'node:stream/promises';
 import { TidemarkError } from '../../core/errors.ts';
 import type { ColumnInfo, QueryRequest } from '../query/protocol.ts';
 import { loadSavedQueries } from '../query/saved.ts';
+import { RUN } from './cancel.ts';
 import { PAGES } from './pool.ts';
 import { type Exchange, ForbiddenError, NotFoundError, type PageRoute } from './route.ts';
 import { isLedByOtherSite } from './security.ts';
@@ -26,7 +27,7 @@ export const RESULT_FORMATS = Object.keys(MIME) as readonly ResultFormat[];
 const STALL_MS = 30_000;
 
 /** Query parameters that are not parameters of the query. */
-const RESERVED = new Set(['sql', 'as_of', 'view']);
+const RESERVED = new Set(['sql', 'as_of', 'view', RUN]);
 
 /** Parameters of a query in an address: every name that is not reserved. Empty ones have their default. */
 export function readParams(url: URL): Readonly<Record<string, string>> {

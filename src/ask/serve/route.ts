@@ -16,6 +16,8 @@ export interface Site {
   readonly files: SqlFiles;
   readonly templates: PageTemplates;
   readonly assets: Assets;
+  /** Requests whose query a reader can cancel. */
+  readonly cancellable: Map<string, AbortController>;
   /** The zone of days. */
   readonly readTimeZone: () => Promise<string>;
 }
@@ -31,7 +33,7 @@ export interface Exchange extends Site {
   readonly response: ServerResponse;
   /** Whose queries share fairly: the address. */
   readonly reader: string;
-  /** Aborted when the reader is gone. */
+  /** Aborted when the reader is gone, or cancels. */
   readonly signal: AbortSignal;
   /** For the scripts and styles of a page. */
   readonly nonce: string;

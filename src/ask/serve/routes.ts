@@ -1,4 +1,5 @@
-import { catalogueRoutes } from './catalogue.ts';
+import { cancelRoute } from './cancel.ts';
+import { catalogueRoute } from './catalogue.ts';
 import { homeRoute } from './home.ts';
 import { calendarRoute, reportFileRoute } from './report-files.ts';
 import { reportsRoute } from './reports.ts';
@@ -9,6 +10,7 @@ import { savedRoutes } from './saved-pages.ts';
 import { editorRoutes } from './sql-page.ts';
 import { stateRoute } from './state.ts';
 import { assetRoute } from './static.ts';
+import { tableRoute } from './table-page.ts';
 
 /** Every address that the server answers; the first match wins. */
 export const routes: readonly PageRoute[] = [
@@ -16,11 +18,13 @@ export const routes: readonly PageRoute[] = [
   reportsRoute,
   reportFileRoute,
   calendarRoute,
-  ...catalogueRoutes,
+  catalogueRoute,
+  tableRoute,
   rowRoute,
   ...resultRoutes,
   ...savedRoutes,
   ...editorRoutes,
+  cancelRoute,
   stateRoute,
   assetRoute,
 ];

@@ -1,71 +1,69 @@
+import { stripControls } from '../../core/log.ts';
 import { EMPTY_CELL, formatTime } from '../../tell/reports/format.ts';
 import { toHistoryEntries } from '../../tell/reports/subject-view.ts';
-import { quoteIdent } from '../../warehouse/sql-files.ts';
+import { quoteIdent, quoteLiteral } from '../../warehouse/sql-files.ts';
 import type { Table } from '../../warehouse/tables.ts';
 import { findTable, freshnessByTarget, rowKey } from './catalogue.ts';
 import { readSources } from './freshness.ts';
 import { pageHref, renderPage } from './page.ts';
+import { findSubjectPage } from './reports.ts';
 import { type Exchange, NotFoundError, type PageRoute } from './route.ts';
 import { readRows, shownTime, type TextRow } from './rows.ts';
+import { tablePath } from './table-page.ts';
 
 /** Times of the timeline that the page shows. */
 const MAX_TIMES = 200;
 
 async function sendRow(exchange: Exchange): Promise<void> {
   const table = await findTable(exchange, exchange.name);
-  if (!table.source) throw new NotFoundError(`history of ${table.name}`, 'only tables that a source fills have one');
   const key = rowKey(table).map((name) => ({ name, value: exchange.url.searchParams.get(name) ?? '' }));
-  const { versions, params } = await renderVersions(
-    exchange,
-    table,
-    key.map(({ value }) => value),
-  );
-  const [[version], timeline, sources] = await Promise.all([
-    readRows(exchange, versions, params, 1),
-    readTimeline(exchange, table, versions, params),
+  if (key.length === 0) throw new NotFoundError(`page of a row of ${table.name}`, 'its rows have no key');
+  const params = { as_of: shownTime(exchange).toISOString() };
+  const rows = await renderRows(exchange, table, key);
+  const [[row], timeline, sources] = await Promise.all([
+    readRows(exchange, rows, params, 1),
+    table.source === undefined ? [] : readTimeline(exchange, table, rows, params),
     readSources(exchange),
   ]);
-  if (!version) {
-    const text = key.map(({ name, value }) => `${name}=${value}`).join(', ');
-    throw new NotFoundError(`row of ${table.name} with ${text}`, 'the key is the whole one, as the table shows it');
-  }
+  const keyText = key.map(({ name, value }) => `${name}=${value}`).join(', ');
+  if (!row)
+    throw new NotFoundError(`row of ${table.name} with ${keyText}`, 'the key is the whole one, as the table shows it');
   const entries = toHistoryEntries(timeline, table.columns);
-  const goneAt =
-    version.valid_to != null && version.valid_to <= shownTime(exchange).toISOString() ? version.valid_to : '';
+  const goneAt = row.valid_to != null && row.valid_to <= params.as_of ? row.valid_to : '';
+  const values = key.map(({ value }) => value).filter(Boolean);
   await renderPage(exchange, 'row', {
-    title: key
-      .map(({ value }) => value)
-      .filter(Boolean)
-      .join(' / '),
-    about: `A row of ${table.name} and all that changed in it.`,
-    table: { name: table.name, href: pageHref(exchange, `/tables/${encodeURIComponent(table.name)}`) },
+    title: stripControls(row[table.changes.name ?? ''] || values.join(' / ')),
+    about: `A row of ${table.name}: ${keyText}.`,
+    table: { name: table.name, href: pageHref(exchange, tablePath(table)) },
+    tablesHref: pageHref(exchange, '/tables'),
+    subjectHref: (await findSubjectPage(exchange, row)) ?? '',
+    hasHistory: table.source !== undefined,
     gone: goneAt === '' ? '' : formatTime(goneAt),
-    stale: freshnessByTarget(sources, table).filter(
-      ({ target, state }) => target === version.target && state !== 'fresh',
-    ),
+    stale: freshnessByTarget(sources, table).filter(({ target, state }) => target === row.target && state !== 'fresh'),
     timeline: entries,
     earlier: Number(timeline[0]?.times ?? 0) - entries.length,
-    present: table.columns.map(({ name, comment }) => ({ name, meaning: comment, value: version[name] ?? EMPTY_CELL })),
+    present: table.columns.map(({ name, comment }) => ({ name, meaning: comment, value: row[name] ?? EMPTY_CELL })),
   });
 }
 
-/** The versions of a row as SQL. An absent value of the key is empty in the address. */
-async function renderVersions(exchange: Exchange, table: Table, values: readonly string[]) {
-  const [target = '', ...others] = values;
-  const columns = rowKey(table).slice(1);
-  const conditions = columns.map((name, index) => `coalesce(${quoteIdent(name)}::varchar, '') = $key_${index}`);
-  const versions = await exchange.files.render('serve/row', {
-    history: quoteIdent(`${table.name}_history`),
-    key: conditions.length > 0 ? conditions.join(' and ') : 'true',
-  });
-  return {
-    versions,
-    params: {
-      target,
-      as_of: shownTime(exchange).toISOString(),
-      ...Object.fromEntries(others.map((value, index) => [`key_${index}`, value])),
-    },
-  };
+/** The row as SQL: of a table with a history, its versions, the newest first. An absent value of the key is empty in the address. */
+async function renderRows(
+  { files }: Exchange,
+  table: Table,
+  key: readonly { readonly name: string; readonly value: string }[],
+): Promise<string> {
+  const condition = key.map(({ name, value }) => equals(table, name, value)).join(' and ');
+  if (table.source === undefined)
+    return files.render('serve/log_row', { table: quoteIdent(table.name), key: condition });
+  return files.render('serve/row', { history: quoteIdent(`${table.name}_history`), key: condition });
+}
+
+/** An equal value has an equal text, except a time, which has several. */
+function equals({ columns }: Table, column: string, value: string): string {
+  const { type = 'varchar' } = columns.find(({ name }) => name === column) ?? {};
+  if (type.startsWith('timestamp'))
+    return `${quoteIdent(column)} is not distinct from try_cast(${quoteLiteral(value)} as ${type})`;
+  return `coalesce(${quoteIdent(column)}::varchar, '') = ${quoteLiteral(value)}`;
 }
 
 async function readTimeline(

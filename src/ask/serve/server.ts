@@ -63,6 +63,7 @@ export async function startServer(
     files: createSqlFiles(roots),
     templates,
     assets,
+    cancellable: new Map(),
     readTimeZone: () => readTimeZone(config, context.env),
   };
   const limits = {

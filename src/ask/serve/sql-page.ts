@@ -1,6 +1,10 @@
+import { randomUUID } from 'node:crypto';
 import { TidemarkError } from '../../core/errors.ts';
+import { quoteIdent } from '../../warehouse/sql-files.ts';
 import { readNames } from '../query/completion.ts';
-import { renderPage } from './page.ts';
+import { loadSavedQueries } from '../query/saved.ts';
+import { loadCatalogue } from './catalogue.ts';
+import { pageHref, renderPage } from './page.ts';
 import { BusyError } from './pool.ts';
 import { findErrorPosition } from './query-error.ts';
 import { viewResult } from './result-view.ts';
@@ -38,6 +42,14 @@ async function answerEditor(exchange: Exchange): Promise<void> {
       nonce,
       asOf: url.searchParams.get('as_of') ?? '',
       view: url.searchParams.get('view') ?? '',
+      run: randomUUID(),
+      tables: (await loadCatalogue(exchange)).map(({ name, grain }) => ({
+        name,
+        grain,
+        href: pageHref(exchange, `/tables/${encodeURIComponent(name)}`),
+        sqlHref: pageHref(exchange, '/sql', { sql: `select *\nfrom ${quoteIdent(name)}\nlimit 100` }),
+      })),
+      examples: await listExamples(exchange),
       parameters: listParameters(sql, url),
       error: null,
       result: null,
@@ -46,6 +58,20 @@ async function answerEditor(exchange: Exchange): Promise<void> {
     },
     outcome.status,
   );
+}
+
+/** The saved queries that run as they are, with their defaults instead of parameters. */
+async function listExamples(exchange: Exchange) {
+  const queries = [...(await loadSavedQueries(exchange.files.roots)).values()];
+  const runnable = queries.filter(({ parameters }) => parameters.every(({ defaultSql }) => defaultSql !== undefined));
+  return runnable.map(({ title, description, sql, parameters }) => {
+    const statement = sql.replaceAll(/^--.*\n/gmu, '').trim();
+    const text = parameters.reduce(
+      (rest, { name, defaultSql }) => rest.replaceAll(new RegExp(`\\$${name}\\b`, 'gu'), () => `(${defaultSql})`),
+      statement,
+    );
+    return { title, description, sqlHref: pageHref(exchange, '/sql', { sql: text }) };
+  });
 }
 
 interface Outcome {

@@ -84,9 +84,9 @@ describe.skipIf(noBrowser !== undefined)('the SQL editor, in a browser', () => {
         'solid',
       );
     }
-    expect(reached.slice(0, 5)).toEqual(['Run', 'Tables', 'Saved queries', 'Table', 'Chart']);
-    expect(reached.slice(5, 10)).toEqual(['CSV', 'JSON', 'NDJSON', 'PARQUET', 'XLSX']);
-    for (let step = 0; step < 9; step++) await page.keyboard.press('Shift+Tab');
+    expect(reached.slice(0, 6)).toEqual(['Run', 'Tables', 'Examples', 'History', 'Table', 'Chart']);
+    expect(reached.slice(6, 11)).toEqual(['CSV', 'JSON', 'NDJSON', 'PARQUET', 'XLSX']);
+    for (let step = 0; step < 8; step++) await page.keyboard.press('Shift+Tab');
     expect(await page.evaluate('document.activeElement.textContent')).toBe('Chart');
     await page.keyboard.press('Enter');
     await page.waitForSelector('#result .chart svg');

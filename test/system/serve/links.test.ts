@@ -15,7 +15,9 @@ function kindOf(href: string): string {
   const { pathname, searchParams } = new URL(href, 'http://localhost');
   if (/\/(?:subjects|archive)\//u.test(pathname)) return pathname.replace(/[^/]*$/u, '');
   const format = /^\/(?:query|saved\/[^/]+)(\.(?:json|ndjson|parquet|xlsx))$/u.exec(pathname)?.[1];
-  const kept = ['as_of', 'view'].filter((name) => searchParams.has(name));
+  const kept = [...searchParams.keys()]
+    .flatMap((name) => /^_sort.*|^_page|__[a-z]+$|^as_of$|^view$/u.exec(name) ?? [])
+    .sort();
   if (format !== undefined || kept.length > 0) return `${format ?? pathname}?${kept}`;
   return `${pathname}?${searchParams.get('sql') ?? ''}`;
 }

@@ -41,13 +41,60 @@ describe('the home page', () => {
     expect(shown).toMatch(/The last run, nightly, ended .* ago and is complete\./u);
   });
 
+  test('names what is critical first, each with a link that answers, and what changed since the run before', async () => {
+    const shown = await page('/');
+    const [rows] = JSON.parse(
+      (
+        await server.get(
+          queryPath(
+            "select count(*) as n, any_value(title) as title from findings where severity = 'critical' and state in ('new', 'open')",
+            'json',
+          ),
+        )
+      ).body,
+    ) as { n: number; title: string }[];
+    const lines = shown.filter(({ attributes }) => attributes.class === 'wrong');
+    expect(rows?.n).toBeGreaterThan(0);
+    expect(lines).toHaveLength(rows?.n ?? 0);
+    expect(lines.map(({ text: line }) => line).join()).toContain(rows?.title);
+    const overview = JSON.parse(await readFile(join(folder, 'out', 'overview.json'), 'utf8')) as {
+      finding_counts: [{ warning: number }];
+    };
+    expect(await text('/')).toContain(`${overview.finding_counts[0].warning} warning`);
+    for (const { descendants } of lines) {
+      const href = descendants.find(({ tag }) => tag === 'a')?.attributes.href ?? '';
+      expect((await server.get(href, HTML)).status, href).toBe(200);
+    }
+    const order = ['Critical', 'Last night', 'Age of the data', 'Tools'].map((title) =>
+      shown.findIndex(({ tag, text: name }) => tag === 'h2' && name.startsWith(title)),
+    );
+    expect(order).toEqual([...order].sort((a, b) => a - b));
+    expect(order[0]).toBeGreaterThan(0);
+  });
+
+  test('tells the rows that changed in the last run by table, with a link to them', async () => {
+    const { change, get } = await changing();
+    await change(async (database) => {
+      await database.run(
+        `insert into agents_history select * replace ('agent-added' as agent_id, 'added' as name, (select max(as_of) from pulls) as valid_from) from agents_history where valid_to is null limit 1`,
+      );
+    });
+    const row = parseElements((await get('/', HTML)).body).find(
+      ({ tag, text: content }) => tag === 'tr' && content.startsWith('agents'),
+    );
+    const href = row?.descendants.find(({ tag }) => tag === 'a')?.attributes.href ?? '';
+    expect((await get(href, HTML)).body).toContain('agent-added');
+  });
+
   test('calls a target that was never pulled unknown, and not fresh', async () => {
     const { change, get } = await changing();
     await change((database) => database.run(`delete from pulls where target = 'vault'`));
     const { body } = await get('/', HTML);
     const row = parseElements(body).find(({ tag, text: content }) => tag === 'tr' && content.startsWith('vault'));
-    expect(row?.text).toMatch(/vault\s*unknown\s*never pulled/u);
-    expect(parseElements(body).find(({ attributes }) => attributes.class === 'state')?.text).toBe('unknown');
+    expect(row?.text).toMatch(/vault\s*unknown\s*—\s*never pulled/u);
+    const freshness = parseElements(body).find(({ attributes }) => attributes.id === 'freshness');
+    expect(freshness?.text).toMatch(/^unknown/u);
+    expect(freshness?.descendants[0]?.attributes['data-value']).toBe('unknown');
   });
 
   test('of a project without a published file says so', async () => {
