@@ -110,7 +110,7 @@ function buildMessages(
   const { config, job, run, composedAt, linkSubject } = options;
   const { notes = [], attachments = [] } = audience.isUnfiltered ? options : {};
   const digest = renderWithinSize(
-    (maxLines) => buildDigest({ config, job, ...run, notes, maxLines, linkSubject }, audience, data),
+    (maxLines) => buildDigest({ config, ...run, job, notes, maxLines, linkSubject }, audience, data),
     renderer,
     options.maxHtmlBytes ?? MAX_HTML_BYTES,
   );
