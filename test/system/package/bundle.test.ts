@@ -10,8 +10,9 @@ const EXTERNAL = ['fs-native-extensions'];
 /** What the editor of SQL consists of: one file, which needs no package at run time. */
 const EDITOR = ['@codemirror/view', '@lezer/lr', '@marijn/find-cluster-break', 'style-mod', 'w3c-keyname'];
 
-/** What a bundled module loads, which the bundler writes in double quotes. */
-const LOADED = /(?:^import (?:[^"]* from )?|\bimport\(|\brequire\(|\(import\.meta\.url\)\()"([^"]+)"/gmu;
+/** What a bundled module loads, which the bundler writes in double quotes, or the beginning of a path in a package. */
+const LOADED =
+  /(?:^import (?:[^"]* from )?|\bimport\(|\brequire\$?\d*\(|\(import\.meta\.url\)\()(?:"([^"]+)"|`([\w-]+)\/)/gmu;
 
 const dist = join(await buildCommand(), '..', '..', 'dist');
 
@@ -30,7 +31,9 @@ test('the program loads its own files, modules of Node, and packages with native
   );
   const loaded = new Set<string>();
   for (const file of files) {
-    for (const [, name = ''] of (await readFile(join(dist, file), 'utf8')).matchAll(LOADED)) loaded.add(name);
+    for (const [, name, packageName = ''] of (await readFile(join(dist, file), 'utf8')).matchAll(LOADED)) {
+      loaded.add(name ?? packageName);
+    }
   }
   expect([...loaded].filter((name) => !name.startsWith('.') && !isBuiltin(name)).sort()).toEqual(EXTERNAL);
 });
