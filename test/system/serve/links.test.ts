@@ -10,16 +10,20 @@ beforeAll(async () => {
   server = await startServe(await copyServedProject(atEnd), ['--workers', '6'], { cleanup: atEnd });
 });
 
-/** Of addresses that differ by their parameters or their format only, one is opened: of rows, subjects, charts, other times, and files of results. */
+/**
+ * Of addresses that differ by their parameters or their format only, one is opened: of rows, subjects, charts, other times, and files of
+ * results; of filters and sorting, one of each kind on any table, because each filter leads to further ones.
+ */
 function kindOf(href: string): string {
   const { pathname, searchParams } = new URL(href, 'http://localhost');
   if (/\/(?:subjects|archive)\//u.test(pathname)) return pathname.replace(/[^/]*$/u, '');
   const format = /^\/(?:query|saved\/[^/]+)(\.(?:json|ndjson|parquet|xlsx))$/u.exec(pathname)?.[1];
-  const kept = [...searchParams.keys()]
-    .flatMap((name) => /^_sort.*|^_page|__[a-z]+$|^as_of$|^view$/u.exec(name) ?? [])
-    .sort();
+  const kept = ['as_of', 'view'].filter((name) => searchParams.has(name));
+  const narrowed = [...searchParams.keys()].flatMap((name) => /^_sort.*|^_page|__[a-z]+$/u.exec(name)?.[0] ?? []);
+  if (narrowed.length > 0) return `/tables?${[...new Set([...kept, ...narrowed])].sort()}`;
   if (format !== undefined || kept.length > 0) return `${format ?? pathname}?${kept}`;
-  return `${pathname}?${searchParams.get('sql') ?? ''}`;
+  const sql = searchParams.get('sql') ?? '';
+  return `${pathname}?${sql.includes('\nwhere ') ? 'where' : sql}`;
 }
 
 /** The addresses on this server that a page links to. */
