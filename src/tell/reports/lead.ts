@@ -1,3 +1,4 @@
+import { MINUTE_MS } from '../../core/clock.ts';
 import type { Row, Value } from '../../warehouse/values.ts';
 import type { ReportData, ReportState } from './data.ts';
 import { formatAge, formatNumber, formatTime, truncate } from './format.ts';
@@ -119,7 +120,7 @@ function toSubject(target: Value | undefined, { subject_type, subject_id, subjec
 /** `2026-11-14, 9 days` */
 export function formatSince(iso: string, now: number): string {
   const ms = now - Date.parse(iso);
-  return `${formatTime(iso).slice(0, 10)}${ms > 0 ? `, ${formatAge(ms)}` : ''}`;
+  return `${formatTime(iso).slice(0, 10)}${ms >= MINUTE_MS ? `, ${formatAge(ms)}` : ''}`;
 }
 
 const toText = (value: Value | undefined): string => (typeof value === 'string' ? value : '');

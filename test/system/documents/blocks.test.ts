@@ -44,6 +44,11 @@ const BLOCKS: readonly (readonly [page: string, begins: string, where: Where])[]
   ['docs/analysts.md', 'tidemark export', 'demo'],
   ['docs/approvals.md', 'tidemark playbook approve plan.json --by alice --key', 'demo'],
   ['docs/approvals.md', '# the same on a machine', 'demo'],
+  [
+    'docs/backup.md',
+    'tidemark backup',
+    { not: 'it needs a second machine; test/commands and test/system/kill run its commands' },
+  ],
   ['docs/changes.md', 'tidemark diff', 'demo'],
   ['docs/first-night.md', 'export TFE_TOKEN', REAL],
   [

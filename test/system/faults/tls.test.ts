@@ -148,7 +148,9 @@ describe('TLS', () => {
     const target = authority === undefined ? {} : { caFile: pem(authority) };
     const { run, rows } = await pull({ url: `https://localhost:${await secure(name)}`, target });
     expect(run.exit).toBe(3);
-    expect(run.stderr).toMatch(new RegExp(`the TLS connection failed: (?:${code.source}): set \`caFile\``, 'u'));
+    expect(run.stderr).toMatch(
+      new RegExp(`the TLS connection failed: (?:${code.source}): https://localhost:\\d+: set \`caFile\``, 'u'),
+    );
     expect(run.stderr).toContain('(autoscaler_health, autoscaler_metrics; 2 requests)');
     expect(rows).toBe(0);
   });
@@ -221,7 +223,7 @@ describe('a proxy', () => {
     [
       'refuses',
       'HTTP/1.1 407 Proxy Authentication Required\r\n\r\n',
-      /the proxy answered 407: check HTTPS_PROXY.*; 2 requests\)/u,
+      /the proxy answered 407: \S+: check HTTPS_PROXY.*; 2 requests\)/u,
     ],
     ['fails', 'HTTP/1.1 502 Bad Gateway\r\n\r\n', /the proxy answered 502.*; 4 requests\)/u],
     ['hangs up without an answer', '', /no connection.*; 4 requests\)/u],

@@ -40,7 +40,7 @@ describe.skipIf(noTerminal !== undefined)('the shell', () => {
       ['istory', ' where true;\r'],
     );
     expect(exit).toBe(0);
-    expect(shown).toMatch(/\bN\r\n\s*\d+\r\n\(1 row\)/u);
+    expect(shown).toMatch(/\bn\r\n\s*\d+\r\n\(1 row\)/u);
   });
 
   test('has commands for tables, modes, time and saved queries', async () => {
@@ -79,7 +79,7 @@ describe.skipIf(noTerminal !== undefined)('the shell', () => {
       [PROMPT, 'select 40 + 2 as answer;\r'],
     );
     expect(exit).toBe(0);
-    expect(shown).toMatch(/ANSWER\r\n\s+42\r\n/u);
+    expect(shown).toMatch(/answer\r\n\s+42\r\n/u);
     expect(shown).not.toContain('never;');
   });
 
@@ -91,13 +91,13 @@ describe.skipIf(noTerminal !== undefined)('the shell', () => {
     );
     expect(shown).toContain('error: the query failed: Parser Error: syntax error at or near "selec"');
     expect(shown).not.toContain('root:');
-    expect(shown).toMatch(/SEVEN\r\n\s+7\r\n/u);
+    expect(shown).toMatch(/seven\r\n\s+7\r\n/u);
   });
 
   test('keeps its history, readable for its owner alone', async () => {
     await type([PROMPT, 'select 99 as kept;\r']);
     expect(await readFile(join(state, 'tidemark', 'history'), 'utf8')).toContain('select 99 as kept;');
     const { shown } = await type([PROMPT, '\u001b[A'], ['select 99 as kept;', '\r']);
-    expect(shown).toMatch(/KEPT\r\n\s+99\r\n/u);
+    expect(shown).toMatch(/kept\r\n\s+99\r\n/u);
   });
 });
