@@ -219,13 +219,13 @@ describe.skipIf(noClone !== undefined)('the first hour', () => {
     test('sql prints a table, and opens a shell', async () => {
       const query = 'select count(*) as workspaces from workspaces';
       const { shown } = await newcomer.terminal(`tidemark sql "${query}"`, [], project);
-      expect(toLines(shown)).toEqual(['WORKSPACES', '        30', '(1 row)', '']);
+      expect(toLines(shown)).toEqual(['workspaces', '        30', '(1 row)', '']);
       const steps = [
         ['tidemark> ', `${query};\r`],
         ['(1 row)', CTRL_D],
       ] as const;
       const shell = await newcomer.terminal('tidemark sql', steps, project);
-      expect([shell.exit, shell.shown]).toEqual([0, expect.stringMatching(/WORKSPACES\r\n +30\r\n\(1 row\)/u)]);
+      expect([shell.exit, shell.shown]).toEqual([0, expect.stringMatching(/workspaces\r\n +30\r\n\(1 row\)/u)]);
     });
   });
 

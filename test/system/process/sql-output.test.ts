@@ -6,7 +6,7 @@ import { beforeAll, expect, test } from 'vitest';
 import { buildCommand, startCommand } from '../../helpers/built-command.ts';
 import { cleanAtEnd, tempFolder } from '../../helpers/temp.ts';
 import { type TestProject, testProject } from '../../helpers/test-project.ts';
-import { isRunning, until } from '../../helpers/until.ts';
+import { until } from '../../helpers/until.ts';
 
 const atEnd = cleanAtEnd();
 let place: TestProject;
@@ -57,7 +57,9 @@ test('a killed query leaves temporary files; the next query removes them, and tw
   killed.process.kill('SIGKILL');
   await killed.ended;
   const [left = ''] = await folders();
-  await until(() => expect(isRunning(Number(/-(\d+)-\w+$/u.exec(left)?.[1]))).toBe(false)); // the query's own process notices it
+  // The query's own process notices it; the next query must not find its number in use.
+  const own = Number(/-(\d+)-\w+$/u.exec(left)?.[1]);
+  await until(() => expect(() => process.kill(own, 0)).toThrow());
   expect(await folders()).toEqual([left]);
   const both = [
     startCommand(command, ['sql', SPILLING], place.folder, env),
