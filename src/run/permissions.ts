@@ -170,7 +170,7 @@ function nest(head: string, lines: readonly string[]): readonly string[] {
   return [`${head} {`, ...lines.map((line) => `  ${line}`), '}'];
 }
 
-function capabilitiesOf(needed: readonly { readonly right: { readonly capability: string } }[]): string {
+function formatCapabilities(needed: readonly { readonly right: { readonly capability: string } }[]): string {
   const names = new Set(needed.map(({ right }) => right.capability));
   return `capabilities = [${[...names]
     .sort()
@@ -188,7 +188,7 @@ function formatVaultPolicy({ rights, target, token }: TokenRights): Format {
   const paths = [...new Set(needed.map(({ right }) => right.path))];
   const lines = paths.flatMap((path) => {
     const same = needed.filter(({ right }) => right.path === path);
-    return [reason(same), ...block(`path "${path}"`, capabilitiesOf(same))];
+    return [reason(same), ...block(`path "${path}"`, formatCapabilities(same))];
   });
   const namespace = target.namespace === undefined ? '' : ` -namespace=${target.namespace}`;
   return { usage: `vault policy write${namespace} ${policyName(token)} FILE`, lines };
@@ -202,7 +202,10 @@ function formatNomadPolicy({ rights, target, token }: TokenRights): Format {
     ),
     ...(inNamespace.length === 0
       ? []
-      : [reason(inNamespace), ...block(`namespace "${target.namespace ?? 'default'}"`, capabilitiesOf(inNamespace))]),
+      : [
+          reason(inNamespace),
+          ...block(`namespace "${target.namespace ?? 'default'}"`, formatCapabilities(inNamespace)),
+        ]),
     ...ofScope(rights, 'plugin').flatMap((one) => [
       reason([one]),
       ...block('plugin', `policy = "${one.right.policy}"`),

@@ -222,12 +222,12 @@ function renderColumns(table: Table): string {
     .map((column) => {
       const [old, current] = columnTexts(table, column);
       const parts = [`'column': ${quoteLiteral(column.name)}`, `'old': ${old}`, `'new': ${current}`];
-      return `{'change': ${changeOf(table, column)}, ${parts.join(', ')}}`;
+      return `{'change': ${nameChange(table, column)}, ${parts.join(', ')}}`;
     });
   return `[${items.join(',\n')}]`;
 }
 
-function changeOf({ changes: { name, place } }: Table, column: Column): string {
+function nameChange({ changes: { name, place } }: Table, column: Column): string {
   const isOther = (of: string) => `o.${quoteIdent(of)} <> n.${quoteIdent(of)}`;
   const [id] = place;
   if (column.name === name) return `if(${isOther(name)}, 'renamed', 'changed')`;

@@ -18,7 +18,7 @@ with
       arg_max(resources, as_of) filter (as_of <= $as_of::timestamptz - interval 29 days) as resources_30_days_ago,
     from nights
   ),
-  -- The line needs nights: fewer than seven tell of accidents.
+  -- The line needs nights: fewer than seven may show a single event instead of a trend.
   line as (
     select
       regr_count(resources, day) as points,
