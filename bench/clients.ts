@@ -27,8 +27,7 @@ const PATHS = [
 
 export const clients: Part = {
   name: 'clients',
-  about:
-    '300 clients of `tidemark serve` for a minute: pages, saved queries and SQL over 365 runs, each client one request after another',
+  about: '300 clients of `tidemark serve` for a minute: pages, saved queries and SQL over 365 runs',
   async measure({ folder, size, log }) {
     await writeConfig(folder, 'tidemark', { url: 'https://tidemark.test' });
     await mkdir(join(folder, 'data'));

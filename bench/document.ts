@@ -16,7 +16,6 @@ export interface Measured {
   readonly skipped?: string;
   /** Processes that ran or waited to run, over the minute before the part: `os.loadavg()`. */
   readonly loadBefore: number;
-  readonly tookMs: number;
   readonly at: Date;
 }
 
@@ -26,60 +25,49 @@ export async function writeDocument(measured: readonly Measured[], order: readon
   await writeFile(FILE, updateDocument(before, measured, order));
 }
 
-/** The document with the sections of the parts that were measured. Those of other parts stay as they are. */
+/** The document with the rows of the parts that were measured. Those of other parts stay as they are. */
 export function updateDocument(before: string, measured: readonly Measured[], order: readonly string[]): string {
   const known = parseSections(before);
   for (const each of measured) known.set(each.name, formatSection(each));
   const sections = order.flatMap((name) => known.get(name) ?? []);
-  return `${HEAD}\n${sections.join('\n')}\n${formatMachine()}`;
+  return `${HEAD}${sections.join('')}\n${formatMachine()}`;
 }
 
 const HEAD = `# Benchmarks
 
-\`npm run bench\` writes this file ([bench/README.md](../bench/README.md)). The ratios matter, not the times: both sides of a ratio run on one machine,
-alternately. A value is the median of several rounds, with the lowest and the highest. Load is that of the machine in the minute before the part.
+\`npm run bench\` writes this table ([bench/README.md](../bench/README.md)). The ratios matter, not the times: both sides of a ratio run on one machine,
+alternately. A value is the median of several rounds, a ratio that of their ratios, with the lowest and the highest. \`npm run bench -- PART\` prints more. Load is that of the machine in the minute before the part.
+
+| What | Measured | Reference | Ratio | Aim |
+|---|---|---|---|---|
 `;
 
-/** The text of each section, by its heading. */
+/** The rows of each part, by its name. */
 function parseSections(text: string): Map<string, string> {
-  const sections = text.split(/^(?=## )/mu).slice(1);
-  return new Map(
-    sections.map((section) => {
-      const [heading = ''] = section.split('\n', 1);
-      return [
-        heading.slice(3),
-        section
-          .replace(/\nMachine [\s\S]*$/u, '')
-          .trimEnd()
-          .concat('\n'),
-      ];
-    }),
-  );
+  const [table = ''] = text.split('\nMachine ');
+  const sections = table.split(SECTION).slice(1);
+  return new Map(sections.map((section) => [/^\| \*\*(\w+)/u.exec(section)?.[1] ?? '', section]));
 }
 
-function formatSection({ name, about, results, skipped, loadBefore, tookMs, at }: Measured): string {
-  const took = `${Math.max(1, Math.round(tookMs / 60_000))} min`;
-  const when = `Measured on ${at.toISOString().slice(0, 10)} in ${took}, load ${loadBefore.toFixed(2)}.`;
-  const body = skipped === undefined ? `${when}\n\n${formatTable(results)}` : `Not measured: ${skipped}.\n`;
-  return `## ${name}\n\n${capitalize(about)}. ${body}`;
+const SECTION = /^(?=\| \*\*\w+\*\*: )/mu;
+
+function formatSection({ name, about, results, skipped, loadBefore, at }: Measured): string {
+  const when = `${at.toISOString().slice(0, 10)}, load ${loadBefore.toFixed(2)}`;
+  return `| **${name}**: ${about} | ${skipped === undefined ? when : `not measured: ${skipped}`} | | | |\n${results
+    .filter(({ isDetail }) => !isDetail)
+    .map(formatRow)
+    .join('')}`;
 }
 
-function formatTable(results: readonly Result[]): string {
-  const rows = results.map((result) => {
-    const { what, measured, against, ratio, range, aim } = result;
-    const shownRange = range ? ` (${range[0].toFixed(2)}–${range[1].toFixed(2)})` : '';
-    const verdict = aim === undefined ? '' : `≤ ${aim}, ${isMet(result) ? 'met' : '**missed**'}`;
-    return `| ${[what, measured, against, `${ratio.toFixed(2)}${shownRange}`, verdict].join(' | ')} |\n`;
-  });
-  return `| What | Measured | Reference | Ratio | Aim |\n|---|---|---|---|---|\n${rows.join('')}`;
-}
-
-function capitalize(text: string): string {
-  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
+function formatRow(result: Result): string {
+  const { what, measured, against, ratio, range, aim } = result;
+  const shownRange = range ? ` (${range[0].toFixed(2)}–${range[1].toFixed(2)})` : '';
+  const verdict = aim === undefined ? '' : `≤ ${aim}, ${isMet(result) ? 'met' : '**missed**'}`;
+  return `| ${[what, measured, against, `${ratio.toFixed(2)}${shownRange}`, verdict].join(' | ')} |\n`;
 }
 
 function formatMachine(): string {
-  return `Machine of the newest sections: ${cpus().length} × ${cpus()[0]?.model.trim() ?? 'unknown processor'}, ${Math.round(totalmem() / 1024 ** 3)} GiB, ${platform()} ${arch()}.
+  return `Machine of the newest rows: ${cpus().length} × ${cpus()[0]?.model.trim() ?? 'unknown processor'}, ${Math.round(totalmem() / 1024 ** 3)} GiB, ${platform()} ${arch()}.
 Versions: tidemark ${version}, Node ${process.versions.node}, @duckdb/node-api ${installed('@duckdb/node-api')}.
 `;
 }

@@ -121,7 +121,7 @@ function compare(engine: string, answers: readonly Answer[], duckdb: readonly An
     const { name, rows } = answer;
     const other = duckdb.find((one) => one.name === name);
     if (other?.rows !== rows) throw new Error(`${name}: ${engine} returns ${rows} rows, DuckDB ${other?.rows}`);
-    return toResult(`${name}, ${plural(rows, 'row')}`, times(answer), times(other));
+    return { ...toResult(`${name}, ${plural(rows, 'row')}`, times(answer), times(other)), isDetail: true };
   });
   if (each.length < duckdb.length) throw new Error(`${engine} answered ${each.length} of ${duckdb.length} queries`);
   return [toResult('all queries together', sumTimes(answers), sumTimes(duckdb)), ...each];

@@ -11,8 +11,7 @@ const MAX_RATIO = 1.5;
 
 export const json: Part = {
   name: 'json',
-  about:
-    'first pull of the eight platform sources by JSON pages, compared with a client that only fetches and parses the pages of the views',
+  about: 'pulls by JSON pages, beside a client that only fetches and parses the pages of the views',
   async measure(bench) {
     const { folder, size, log } = bench;
     const estate = await prepare(bench, { workspaces: WORKSPACES[size], as: 'json' });

@@ -24,7 +24,7 @@ const cpuMs = (): number => {
 
 export const lake: Part = {
   name: 'lake',
-  about: `a year of nights of ${WORKSPACES.toLocaleString('en')} workspaces, 2 % changing, published night by night: CPU time of the last publishes beside the first, files and bytes`,
+  about: `a year of nights of ${WORKSPACES.toLocaleString('en')} workspaces, 2 % changing, published night by night`,
   async measure({ folder, log, size }) {
     const nights = size === 'quick' ? QUICK_NIGHTS : NIGHTS;
     const config = await createProject(folder, 'original');

@@ -9,7 +9,7 @@ import { type Bench, isMet, type Part, type Result, type Size, Skipped } from '.
 const USAGE = 'npm run bench -- [--quick | --large] [--update] [PART…]';
 
 /**
- * Without parts, measures all of them and writes docs/benchmarks.md; with parts, prints their results. `--update` writes the sections
+ * Without parts, measures all of them and writes docs/benchmarks.md; with parts, prints their results. `--update` writes the rows
  * of these parts. Exits with 1 if an aim is missed, or a part fails.
  */
 export async function main(argv: readonly string[]): Promise<void> {
@@ -80,7 +80,7 @@ async function measure(part: Part, run: Pick<Bench, 'size' | 'estates'>): Promis
   const folder = await mkdtemp(join(tmpdir(), 'tidemark-bench-'));
   const at = new Date();
   const measured = (results: readonly Result[]) => {
-    return { name, about, results, loadBefore, tookMs: Date.now() - at.getTime(), at };
+    return { name, about, results, loadBefore, at };
   };
   try {
     const results = await part.measure({ ...run, folder, log: (text) => log(`  ${text}`) });

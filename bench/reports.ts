@@ -25,7 +25,7 @@ const MAX_RATIO = 1.2;
 
 export const reports: Part = {
   name: 'reports',
-  about: 'all reports and 1,000 pages of subjects over 365 runs with 10,000 workspaces, 2 % changing each run',
+  about: 'all reports and 1,000 subjects over 365 runs, 10,000 workspaces, 2 % changing',
   measure,
 };
 

@@ -11,6 +11,8 @@ export interface Result {
   readonly range?: Range;
   /** The highest acceptable ratio; undefined for results without a limit. */
   readonly aim?: number;
+  /** It is printed, and another row of the document says enough. */
+  readonly isDetail?: boolean;
 }
 
 export type Range = readonly [low: number, high: number];
@@ -58,14 +60,8 @@ export function medianRatio(
 ): Pick<Result, 'measured' | 'against' | 'ratio' | 'range'> {
   const ratios = rounds.map(({ measured, against }) => measured / against);
   return {
-    measured: showValues(
-      rounds.map(({ measured }) => measured),
-      show,
-    ),
-    against: `${showValues(
-      rounds.map(({ against }) => against),
-      show,
-    )} ${whose}`,
+    measured: show(median(rounds.map(({ measured }) => measured))),
+    against: `${show(median(rounds.map(({ against }) => against)))} ${whose}`,
     ratio: median(ratios),
     ...(rounds.length > 1 && { range: [Math.min(...ratios), Math.max(...ratios)] }),
   };
@@ -78,18 +74,12 @@ export function compareWithLimit(
   show: (value: number) => string,
 ): Pick<Result, 'measured' | 'against' | 'ratio' | 'range' | 'aim'> {
   return {
-    measured: showValues(values, show),
+    measured: show(median(values)),
     against: `${show(limit)}, the limit`,
     ratio: median(values) / limit,
     ...(values.length > 1 && { range: [Math.min(...values) / limit, Math.max(...values) / limit] }),
     aim: 1,
   };
-}
-
-/** The median, and the lowest and the highest value of several. */
-export function showValues(values: readonly number[], show: (value: number) => string): string {
-  const shown = show(median(values));
-  return values.length > 1 ? `${shown} (${show(Math.min(...values))}–${show(Math.max(...values))})` : shown;
 }
 
 export function isMet({ ratio, aim }: Result): boolean {

@@ -12,7 +12,7 @@ const MAX_MIB = 1500;
 
 export const rows: Part = {
   name: 'rows',
-  about: 'peak memory of a first and a second pull of the eight platform sources, by the number of workspaces',
+  about: 'a first and a second pull of the platform, by the number of workspaces',
   async measure(bench) {
     const base = BASE[bench.size];
     const recorded = await prepare(bench, { workspaces: base, as: 'csv' });

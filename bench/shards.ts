@@ -29,7 +29,7 @@ const JOB = "schedule: '15 2 * * *'\npull: all\nreports: []\n";
 export const shards: Part = {
   name: 'shards',
   about:
-    'two nights of 500 small targets: 16 shards as processes beside one process; the lakes are compared row by row',
+    'two nights of 500 small targets: shards as processes and `lake close`, beside one process; the lakes are compared row by row',
   async measure(bench) {
     const estate = await prepare(bench, { workspaces: WORKSPACES[bench.size], as: 'csv' });
     return serving(bench, async (server) => {
@@ -95,7 +95,7 @@ async function runNight(bench: Bench, { project, url, night, shards: count }: Ni
 
 function compareUsage(count: number, { how }: Night, divided: Usage, alone: Usage): readonly Result[] {
   const compare = (what: string, field: keyof Usage, show: (value: number) => string) => ({
-    what: `${count} shards ${how} and \`lake close\`, ${what}`,
+    what: `${count} shards ${how}, ${what}`,
     measured: show(divided[field]),
     against: `${show(alone[field])} for one process`,
     ratio: divided[field] / alone[field],

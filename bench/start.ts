@@ -6,7 +6,7 @@ const MAX_MORE_MS = 100;
 
 export const start: Part = {
   name: 'start',
-  about: 'start of the command, compared with the start of Node',
+  about: 'the command, beyond the start of Node',
   async measure({ folder, size }) {
     const more = { '--version': [] as number[], '--help': [] as number[] };
     for (let run = 0; run < RUNS[size]; run++) {

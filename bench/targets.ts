@@ -11,7 +11,7 @@ const MAX_MIB = 1000;
 
 export const targets: Part = {
   name: 'targets',
-  about: 'pull of the eight platform sources of 500 targets with 2,000 workspaces each, in one process',
+  about: 'pull of 500 targets with 2,000 workspaces each, in one process',
   async measure(bench) {
     const { folder, size, log } = bench;
     const estate = await prepare(bench, { workspaces: WORKSPACES[size], as: 'csv' });

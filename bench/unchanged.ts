@@ -12,7 +12,7 @@ const VOLUME = /^scheduler \/v1\/volume\/csi\//u;
 
 export const unchanged: Part = {
   name: 'unchanged',
-  about: 'requests of the pulls of all services on two nights between which nothing changed, 10,000 workspaces',
+  about: 'requests of all services on two nights between which nothing changed, 10,000 workspaces',
   async measure({ folder, size, log }) {
     const sandbox = startHelper('sandbox');
     try {

@@ -15,7 +15,7 @@ const MAX_BYTES = 20_000_000;
 
 export const year: Part = {
   name: 'year',
-  about: 'a year of nightly runs with 10,000 workspaces, 2 % changing: the last runs compared with the second',
+  about: 'a year of nights, 10,000 workspaces, 2 % changing: the last runs',
   async measure(bench) {
     const runs = RUNS[bench.size];
     const sandbox = startHelper('sandbox');

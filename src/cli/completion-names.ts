@@ -78,11 +78,13 @@ async function listPlaybooks(): Promise<readonly Candidate[]> {
   return builtInPlaybooks.map(({ name }) => toCandidate(name)).sort((a, b) => (a.value < b.value ? -1 : 1));
 }
 
-/** From the generated page, which has a row for each operation: `| [name](section) | request | description | …`. */
 async function listOperations(): Promise<readonly Candidate[]> {
-  const page = await readFile(join(PACKAGE_ROOT, 'docs', 'operations.md'), 'utf8');
-  const rows = page.matchAll(/^\| \[`(?<value>[\w.-]+)`\]\([^)]*\) \| [^|]* \| (?<description>[^|]*) \|/gmu);
-  return [...rows].map(({ groups }) => ({ value: groups?.value ?? '', description: groups?.description ?? '' }));
+  const text = await readFile(join(PACKAGE_ROOT, 'templates', 'completion', 'operations.tsv'), 'utf8');
+  return text
+    .trimEnd()
+    .split('\n')
+    .map((line) => line.split('\t'))
+    .map(([value = '', description = '']) => ({ value, description }));
 }
 
 /** The parts of the configuration that complete names; the rest may be invalid. */

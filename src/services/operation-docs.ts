@@ -77,33 +77,7 @@ export function toOperationRow(operation: Operation) {
   };
 }
 
-const INTRODUCTION = `# Operations
-
-Generated from \`src/services\`. \`tidemark api OPERATION --help\` shows parameters, body, permission, what it changes and when it is retried.
-`;
-
-const COLUMNS = ['Operation', 'Request', 'Description'];
-
-/** The content of docs/operations.md. */
-export function formatOperationsMarkdown(operations: Iterable<Operation>): string {
-  const rows = [...operations].map((operation) => [
-    formatDocsLink(operation),
-    formatCode(`${operation.method} ${operation.path}`),
-    operation.description,
-  ]);
-  const lines = [COLUMNS, COLUMNS.map(() => '---'), ...rows].map((cells) => `| ${cells.map(escapeCell).join(' | ')} |`);
-  return `${INTRODUCTION}\n${lines.join('\n')}\n`;
-}
-
-/** The name, with a link to the section about it, relative to docs/. */
-function formatDocsLink({ name, docsUrl }: Operation): string {
-  return `[${formatCode(name)}](${docsUrl.replace('docs/', '')})`;
-}
-
-function formatCode(text: string): string {
-  return `\`${text}\``;
-}
-
-function escapeCell(cell: string): string {
-  return cell.replaceAll('|', '\\|');
+/** What a shell completes: the name and the description of each operation, as a line of templates/completion/operations.tsv. */
+export function formatCompletion(operations: Iterable<Operation>): string {
+  return [...operations].map(({ name, description }) => `${name}\t${description}\n`).join('');
 }

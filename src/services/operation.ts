@@ -46,7 +46,7 @@ export interface ArgIssue {
 /** Arguments of an operation that is known only at run time. */
 export type Args = Readonly<Record<string, unknown>>;
 
-/** One endpoint. The command, its help, docs/operations.md and the typed client are all derived from the declaration. */
+/** One endpoint. The command, its help, its completion and the typed client are all derived from the declaration. */
 export interface Operation {
   /** `KIND.RESOURCE.VERB`. */
   readonly name: string;

@@ -7,7 +7,7 @@ const ORDER = ['first', 'second'];
 
 function measured(name: string, results: readonly Result[]): Measured {
   const at = new Date('2026-11-22T10:00:00Z');
-  return { name, about: `about ${name}`, results, loadBefore: 0.25, tookMs: 125_000, at };
+  return { name, about: `about ${name}`, results, loadBefore: 0.25, at };
 }
 
 const row = (part: string, ratio: number): Result => ({
@@ -19,14 +19,23 @@ const row = (part: string, ratio: number): Result => ({
   aim: 0.6,
 });
 
-test('a section shows its rows with ranges and verdicts, and the load of the machine', () => {
+test('a part shows its rows with ranges and verdicts, and the load of the machine', () => {
   const text = updateDocument('', [measured('first', [row('first', 0.5), row('first', 0.7)])], ORDER);
-  expect(text).toContain('## first\n\nAbout first. Measured on 2026-11-22 in 2 min, load 0.25.\n');
+  expect(text).toContain('| **first**: about first | 2026-11-22, load 0.25 |');
   expect(text).toContain('| work of first | 1.00 s | 2.00 s | 0.50 (0.40–0.60) | ≤ 0.6, met |');
   expect(text).toContain('| work of first | 1.00 s | 2.00 s | 0.70 (0.60–0.80) | ≤ 0.6, **missed** |');
 });
 
-test('sections of other parts and their order stay when one part is measured again', () => {
+test('the document has no details', () => {
+  const text = updateDocument(
+    '',
+    [measured('first', [row('first', 0.5), { ...row('more', 0.5), isDetail: true }])],
+    ORDER,
+  );
+  expect(text.match(/work of \w+/gu)).toEqual(['work of first']);
+});
+
+test('rows of other parts and their order stay when one part is measured again', () => {
   const before = updateDocument(
     '',
     [measured('second', [row('second', 0.5)]), measured('first', [row('first', 0.5)])],
@@ -34,14 +43,14 @@ test('sections of other parts and their order stay when one part is measured aga
   );
   const after = updateDocument(before, [measured('first', [row('first', 0.3)])], ORDER);
   expect(after).toBe(before.replace('| 0.50 (0.40–0.60) |', '| 0.30 (0.20–0.40) |'));
-  expect(after.indexOf('## first')).toBeLessThan(after.indexOf('## second'));
+  expect(after.indexOf('**first**')).toBeLessThan(after.indexOf('**second**'));
 });
 
 test('a part that was skipped says why, and one that no longer exists disappears', () => {
   const before = updateDocument('', [measured('first', []), measured('old', [])], [...ORDER, 'old']);
   const after = updateDocument(before, [{ ...measured('first', []), skipped: 'python3 is not installed' }], ORDER);
-  expect(after).toContain('Not measured: python3 is not installed.');
-  expect(after).not.toContain('## old');
+  expect(after).toContain('| not measured: python3 is not installed |');
+  expect(after).not.toContain('**old**');
 });
 
 test('the ratio is the median of the ratios of the rounds, with the lowest and the highest', () => {
@@ -51,8 +60,8 @@ test('the ratio is the median of the ratios of the rounds, with the lowest and t
     { measured: 4000, against: 1000 },
   ];
   expect(medianRatio(rounds, seconds, 'for the other')).toEqual({
-    measured: '3.00 s (1.00 s–4.00 s)',
-    against: '1.00 s (1.00 s–2.00 s) for the other',
+    measured: '3.00 s',
+    against: '1.00 s for the other',
     ratio: 1.5,
     range: [1, 4],
   });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { operations } from '../../src/services/index.ts';
-import { formatOperationHelp, formatOperationsMarkdown } from '../../src/services/operation-docs.ts';
+import { formatCompletion, formatOperationHelp } from '../../src/services/operation-docs.ts';
 import { findPermission } from '../../src/services/permission.ts';
 import {
   autoscalerEndpoints,
@@ -94,15 +94,8 @@ describe('retries and reversibility', () => {
 });
 
 describe('generated texts', () => {
-  it('docs/operations.md has a row for each operation (npx vitest -u writes it)', async () => {
-    const table = formatOperationsMarkdown(all);
-    const rows = table.split('\n');
-    for (const { name } of all)
-      expect(
-        rows.filter((row) => row.startsWith(`| [\`${name}\`](`)),
-        name,
-      ).toHaveLength(1);
-    await expect(table).toMatchFileSnapshot('../../docs/operations.md');
+  it('shells complete each operation (npx vitest -u writes the file)', async () => {
+    await expect(formatCompletion(all)).toMatchFileSnapshot('../../templates/completion/operations.tsv');
   });
 
   it('help names every parameter, the permission and the documentation', () => {
