@@ -5,5 +5,6 @@ set ordinal = numbered.ordinal
 from (
   select rowid as row, row_number() over (partition by {{names}} order by {{order}}) as ordinal
   from stage_{{table}}
+  where hash({{names}}) in (select hash({{names}}) from stage_{{table}} group by {{names}} having count(*) > 1)
 ) as numbered
 where rows.rowid = numbered.row and numbered.ordinal > 1;

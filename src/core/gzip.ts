@@ -3,8 +3,15 @@ import { promisify } from 'node:util';
 import { constants, createGunzip, gzip } from 'node:zlib';
 
 const compress = promisify(gzip);
-/** The others take more time than they save space. */
-const LEVEL = { level: constants.Z_BEST_SPEED };
+/** Bytes that are compressed at once: a smaller block costs more calls, and compresses less. */
+export const BLOCK_BYTES = 1024 * 1024;
+const MIN_CHUNK_BYTES = 16 * 1024;
+
+/** Other levels take more time than they save space. Each chunk of the result is a call of this thread. */
+const compressOptions = (block: Buffer) => ({
+  level: constants.Z_BEST_SPEED,
+  chunkSize: Math.max(MIN_CHUNK_BYTES, block.length >> 1),
+});
 
 /** Whether a file has compressed content; one that is being written has `.part` after its name. */
 export function isCompressed(file: string): boolean {
@@ -13,7 +20,7 @@ export function isCompressed(file: string): boolean {
 
 /** A block of a file as it is stored. Each is a gzip file, and so are several of them one after another (RFC 1952, section 2.2). */
 export async function encodeBlock(file: string, block: Buffer): Promise<Buffer> {
-  return isCompressed(file) ? compress(block, LEVEL) : block;
+  return isCompressed(file) ? compress(block, compressOptions(block)) : block;
 }
 
 /** What is there of a file that was cut off is its content. */

@@ -6,12 +6,9 @@ import { pipeline } from 'node:stream/promises';
 import { parse } from 'csv-parse';
 import { stringify } from 'csv-stringify';
 import { makeFolder, PRIVATE_FILE, writeWhole } from '../core/fs.ts';
-import { encodeBlock, encodeContent, readContent } from '../core/gzip.ts';
+import { BLOCK_BYTES, encodeBlock, encodeContent, readContent } from '../core/gzip.ts';
 import { createSecretScanner, createTextMasker, type Redactor } from '../core/redact/redactor.ts';
 import type { LandingFile } from './store.ts';
-
-/** Characters collected before a write: one write costs as much as a few hundred lines. */
-const BLOCK_LENGTH = 256 * 1024;
 
 /** A position that a file can be rolled back to. */
 export interface LineCheckpoint {
@@ -55,7 +52,7 @@ export class LineWriter {
     this.#longestLine = Math.max(this.#longestLine, Buffer.byteLength(text));
     this.#pending.push(text);
     this.#pendingLength += text.length;
-    if (this.#pendingLength >= BLOCK_LENGTH) await this.#flush();
+    if (this.#pendingLength >= BLOCK_BYTES) await this.#flush();
   }
 
   /** Appends all lines of another writer, whose file is not compressed, without lines of others between them, and discards it. */
@@ -137,7 +134,7 @@ export class LineWriter {
   }
 
   async #copy(other: LineWriter): Promise<void> {
-    const buffer = Buffer.alloc(Math.min(BLOCK_LENGTH, other.#bytes));
+    const buffer = Buffer.alloc(Math.min(BLOCK_BYTES, other.#bytes));
     for (let at = 0; at < other.#bytes; ) {
       const { bytesRead = 0 } = (await other.#handle?.read(buffer, 0, buffer.length, at)) ?? {};
       if (bytesRead === 0) throw new Error(`${other.#file} ends at byte ${at} of ${other.#bytes}`);

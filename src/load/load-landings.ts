@@ -73,6 +73,6 @@ async function loadStages<L extends Landed>(
   for (const [landed, verdict] of verdicts) if (!(verdict instanceof TidemarkError)) accepted.set(landed, verdict);
   signal.throwIfAborted();
   if (accepted.size > 0) await merge(to, stages, { accepted, asOf, record: await record(accepted) });
-  await dropStages(to, stages);
+  else await dropStages(to, stages);
   return verdicts;
 }

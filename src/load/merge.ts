@@ -18,18 +18,21 @@ export interface MergeOptions {
 
 const LIST_BYTES = 4 * 1024 * 1024;
 
-/** Writes the differences of stages in one transaction: ends changed and deleted versions, adds changed and new ones. */
+/** Writes the differences of stages in one transaction: ends changed and deleted versions, adds changed and new ones. The stages are gone then. */
 export async function merge(to: Destination, stages: readonly Stage[], options: MergeOptions): Promise<void> {
   const statements: string[] = [];
   for (const one of stages) statements.push(...(await mergeStatements(to, one, options)));
-  await to.database.transact([...statements, options.record]);
+  await to.database.transact([...statements, options.record, ...(await dropStatements(to, stages))]);
 }
 
-/** Drops the temporary tables of stages. */
-export async function dropStages({ database, files }: Destination, stages: readonly Stage[]): Promise<void> {
+/** Drops the temporary tables of stages that are not merged. */
+export async function dropStages(to: Destination, stages: readonly Stage[]): Promise<void> {
+  await to.database.script((await dropStatements(to, stages)).join('\n'));
+}
+
+function dropStatements({ files }: Destination, stages: readonly Stage[]): Promise<readonly string[]> {
   const tables = stages.flatMap(({ table: { name } }) => [`delta_${name}`, `stage_${name}`]);
-  const drops = tables.map((table) => files.render('warehouse/drop_stage', { table }));
-  await database.script((await Promise.all(drops)).join('\n'));
+  return Promise.all(tables.map((table) => files.render('warehouse/drop_stage', { table })));
 }
 
 /** Renders a statement about a stage. */

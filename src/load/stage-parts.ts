@@ -48,10 +48,16 @@ function keyParts({ key, columns, members }: Table) {
   const order = ['extra', ...columns.map(({ name }) => name).filter((name) => name !== 'extra')];
   return {
     names: known,
-    unique: names.length === key.length ? known : `${known}, hash(${content.join(', ')})`,
+    unique: isNumbered({ key }) ? `${known}, hash(${content.join(', ')})` : known,
+    isNumbered: String(isNumbered({ key })),
     keyMissing: `${quoteIdent(names[0] ?? 'target')} is null`,
     order: order.map((name) => `${quoteIdent(name === members ? LIST_TEXT : name)}::varchar nulls first`).join(', '),
   };
+}
+
+/** Whether rows with one key and other values are kept apart by a number. */
+export function isNumbered({ key }: Pick<Table, 'key'>): boolean {
+  return key.includes(ORDINAL);
 }
 
 const withTarget = (names: readonly string[]): readonly string[] => [...new Set(['target', ...names])];

@@ -7,7 +7,7 @@ import { quoteIdent, type SqlFiles } from '../warehouse/sql-files.ts';
 import { type Column, historyTable, ORDINAL, type Table } from '../warehouse/tables.ts';
 import type { Row } from '../warehouse/values.ts';
 import { type RowQuery, readRowQueries } from './landed-rows.ts';
-import { stageParts } from './stage-parts.ts';
+import { isNumbered, stageParts } from './stage-parts.ts';
 
 /** Where rows are loaded. */
 export interface Destination {
@@ -94,27 +94,21 @@ export async function compareStage(
   read: ReadonlyMap<Landed, Reading>,
 ): Promise<Stage> {
   const parts = stageParts(table, [...read.keys()]);
-  const find = async (query: string, more: Readonly<Record<string, string>> = {}) => {
-    const rows = await database.script(await files.render(`warehouse/${query}`, { ...parts, ...more }));
-    return new Map(rows.map((row) => [String(row.target), row]));
-  };
-  const invalid = await find('stage_keys');
-  const numbered = parts.unique === parts.names ? undefined : await find('stage_keys', { unique: parts.names });
-  if (numbered && numbered.size > 0) await find('number_repeats');
   // Where a plugin's ID is a prefix, a row that is listed for one plugin may be of another one, which could not be listed.
   const mayBeHeld = parts.isUnknown !== 'false' && table.columns.some(({ name }) => name === 'is_ambiguous');
   const isHeld = mayBeHeld ? await files.render('warehouse/held_by_unknown', parts) : 'false';
-  await find('compare_stage', { isHeld });
-  const changes = await find('stage_changes');
-  const facts = [...read].map(([landed, reading]): [Landed, Facts] => {
-    const { target } = landed.manifest;
-    const keys = { invalidKey: invalid.get(target), numberedKey: numbered?.get(target) };
-    return [landed, { ...reading, ...readCounts(changes.get(target)), ...keys }];
-  });
+  const queries = [...(isNumbered(table) ? ['number_repeats'] : []), 'compare_stage', 'stage_changes'];
+  const render = (query: string) => files.render(`warehouse/${query}`, { ...parts, isHeld });
+  const rows = await database.script((await Promise.all(queries.map(render))).join('\n'));
+  const changes = new Map(rows.map((row) => [String(row.target), row]));
+  const facts = [...read].map(([landed, reading]): [Landed, Facts] => [
+    landed,
+    { ...reading, ...readChanges(changes.get(landed.manifest.target)) },
+  ]);
   return { table, facts: new Map(facts) };
 }
 
-function readCounts(row: Row = {}) {
+function readChanges(row: Row = {}) {
   const count = (name: string) => Number(row[name] ?? 0);
   return {
     held: count('held'),
@@ -122,6 +116,8 @@ function readCounts(row: Row = {}) {
     deleted: count('deleted'),
     inserted: count('inserted'),
     changed: count('changed'),
+    invalidKey: (row.invalid_key ?? undefined) as Row | undefined,
+    numberedKey: (row.numbered_key ?? undefined) as Row | undefined,
   };
 }
 

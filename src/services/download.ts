@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
 import { PRIVATE_FILE } from '../core/fs.ts';
-import { encodeBlock } from '../core/gzip.ts';
+import { BLOCK_BYTES, encodeBlock } from '../core/gzip.ts';
 import { createSecretScanner, type Redactor, type SecretScanner } from '../core/redact/redactor.ts';
 import { extractErrorMessage, failure, looksLikeHtml, type Result } from '../http/errors.ts';
 import { type BodyLimits, readChunks } from '../http/response-body.ts';
@@ -34,8 +34,6 @@ interface DownloadContext extends BodyLimits {
 }
 
 const PREVIEW_BYTES = 4096;
-/** Bytes hashed, scanned and written at once: chunks are as small as the network sends them. */
-const BLOCK_BYTES = 256 * 1024;
 
 /**
  * Streams a body to `file`, which is truncated first, and compressed if its name ends in `.gz`. Fails on HTML, on what `validatePreview`
@@ -175,7 +173,7 @@ async function readPreview(
   return { preview: start.subarray(0, PREVIEW_BYTES), body: body() };
 }
 
-/** Joins chunks into larger blocks. Yields what came before an error, then throws it, so that the file shows it. */
+/** Joins chunks, which are as small as the network sends them, into larger blocks. Yields what came before an error, then throws it, so that the file shows it. */
 async function* toBlocks(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let block: Buffer[] = [];
   let bytes = 0;

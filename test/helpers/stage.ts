@@ -1,5 +1,5 @@
 import type { Manifest, UnknownPart } from '../../src/landing/store.ts';
-import { dropStages, merge } from '../../src/load/merge.ts';
+import { merge } from '../../src/load/merge.ts';
 import { type Changes, compareStage, type Destination, type Facts, type Landed } from '../../src/load/stage.ts';
 import type { Database } from '../../src/warehouse/database.ts';
 import { LIST_TEXT } from '../../src/warehouse/list-columns.ts';
@@ -46,7 +46,6 @@ export async function mergeFilledStage(
   const landed: Landed = { manifest: { target, unknown_parts: unknown } as Manifest, directory: '', acceptDrop: true };
   const filled = await compareStage(to, table, new Map([[landed, { landed: 0, error: undefined }]]));
   await merge(to, [filled], { accepted: new Set([landed]), ...options, record: 'select 1;' });
-  await dropStages(to, [filled]);
   const { deleted, inserted, changed } = filled.facts.get(landed) as Facts;
   return { deleted, inserted, changed };
 }

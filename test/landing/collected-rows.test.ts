@@ -10,7 +10,7 @@ import { tempFolder } from '../helpers/temp.ts';
 
 const COLUMNS = ['view', 'position', 'text'];
 /** Rows of a kilobyte: more than are kept in memory. */
-const MANY = 1000;
+const MANY = 2000;
 const TEXT = `line\n${'x'.repeat(1000)}`;
 
 async function openLanding() {
