@@ -1,5 +1,6 @@
 -- grain: one row per action of an approved plan, according to the latest ledger entry
 -- identity: plan_id, action_id
+-- logged_at: started_at
 create table if not exists actions (
   target varchar not null, -- name of the target in tidemark.yaml
   plan_id varchar not null, -- plan that it belongs to

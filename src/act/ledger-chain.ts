@@ -26,6 +26,8 @@ export const NO_LINES: LedgerHead = { lines: 0, digest: sha256('') };
 export interface SeenLedger {
   /** Undefined where no ledger was seen, and in a warehouse of a version that kept no head. */
   readonly head: LedgerHead | undefined;
+  /** The end of the ledger that the one with `head` replaces. Until the next run sees which one the file has, both are sound. */
+  readonly replaced?: LedgerHead | undefined;
   /** Of the table `actions`, which is a copy of the ledger. */
   readonly rows: readonly SeenRow[];
 }
@@ -81,12 +83,16 @@ export function scanLedger(text: string): LedgerScan {
     head = extendHead(head, content);
     return { text: content, head, ...parseLine(content) };
   });
-  const entries = new Map<string, LedgerEntry & { readonly line: number }>();
-  for (const [index, line] of lines.entries()) {
-    const entry = line.event && !isTruncated(lines, index) ? toEntry(line.event) : undefined;
-    if (entry) entries.set(toKey(entry.row), { ...entry, line: index + 1 });
-  }
+  const entries = new Map(recordedEntries(lines).map((entry) => [toKey(entry.row), entry]));
   return { lines, entries, head, rest };
+}
+
+/** Every record of an action, in the order of the lines, with the number of its line. */
+export function recordedEntries(lines: readonly LedgerLine[]): readonly (LedgerEntry & { readonly line: number })[] {
+  return lines.flatMap(({ event }, index) => {
+    const entry = event && !isTruncated(lines, index) ? toEntry(event) : undefined;
+    return entry ? [{ ...entry, line: index + 1 }] : [];
+  });
 }
 
 /**
@@ -99,17 +105,21 @@ function isTruncated(lines: readonly LedgerLine[], index: number): boolean {
 
 /** Why a ledger cannot be used, the first line first. Up to the line that the warehouse has seen, its digest alone counts. */
 export function findProblems(scan: LedgerScan, seen: SeenLedger): readonly LedgerProblem[] {
-  const isSeenPart = continues(scan, seen.head);
-  const links = findBrokenLinks(scan.lines, isSeenPart ? seen.head : NO_LINES);
+  const known = seenHeads(seen).find((head) => continues(scan, head));
+  const links = findBrokenLinks(scan.lines, known);
   return [
     ...findUnreadable(scan.lines),
     ...links,
-    ...(seen.head && !isSeenPart ? describeHead(scan, seen.head, links) : []),
-    ...(seen.head && isSeenPart ? [] : compareRows(scan, seen.rows)),
+    ...(seen.head && !known ? describeHead(scan, seen.head, links) : []),
+    ...(known ? [] : compareRows(scan, seen.rows)),
   ].sort((a, b) => (a.line ?? 0) - (b.line ?? 0));
 }
 
-function continues({ lines }: LedgerScan, head: LedgerHead = NO_LINES): boolean {
+function seenHeads({ head, replaced }: SeenLedger): readonly LedgerHead[] {
+  return [head, replaced].filter((seen) => seen !== undefined);
+}
+
+function continues({ lines }: LedgerScan, head: LedgerHead): boolean {
   return (head.lines === 0 ? NO_LINES : lines[head.lines - 1]?.head)?.digest === head.digest;
 }
 
@@ -179,8 +189,8 @@ function isFinal({ status }: SeenRow): boolean {
 }
 
 /** The lines that follow what the warehouse has seen, also where that part was damaged. */
-export function unseenEvents({ lines }: LedgerScan, head: LedgerHead | undefined): readonly LedgerEvent[] {
-  const first = lines.findIndex(({ previous }) => head !== undefined && previous === head.digest);
+export function unseenEvents({ lines }: LedgerScan, seen: SeenLedger): readonly LedgerEvent[] {
+  const first = lines.findIndex(({ previous }) => seenHeads(seen).some(({ digest }) => digest === previous));
   if (first < 0) return [];
   return lines.slice(first).flatMap(({ event }, index) => (event && !isTruncated(lines, first + index) ? [event] : []));
 }

@@ -74,10 +74,11 @@ async function acceptUndone(
   }
 }
 
-async function keepLedger(
+export async function keepLedger(
   { database, files }: LedgerWarehouse,
   { entries, head }: Pick<LedgerScan, 'entries' | 'head'>,
   now: Date,
+  replaced?: LedgerHead,
 ): Promise<void> {
   const rows = [...entries.values()].map((entry) => ({
     ...toLedgerRow(entry),
@@ -86,12 +87,13 @@ async function keepLedger(
   await database.transaction(async () => {
     await database.run(await files.read('remediation/clear_actions'));
     await database.run(await files.read('remediation/insert_actions'), { rows: JSON.stringify(rows) });
-    await keepHead({ database, files }, head, now);
+    await database.run(await files.read('remediation/set_ledger_head'), {
+      ...head,
+      replaced_lines: replaced?.lines ?? null,
+      replaced_digest: replaced?.digest ?? null,
+      now: now.toISOString(),
+    });
   });
-}
-
-async function keepHead({ database, files }: LedgerWarehouse, { lines, digest }: LedgerHead, now: Date): Promise<void> {
-  await database.run(await files.read('remediation/set_ledger_head'), { lines, digest, now: now.toISOString() });
 }
 
 /** As `syncLedger`. A ledger that is refused is logged. @returns why it was refused */
@@ -139,7 +141,7 @@ export function restoreLedger(config: Config, context: WorkContext): Promise<num
       throw new TidemarkError('UNSAFE', `${file} ${state}`, { hint: 'there is nothing to restore' });
     }
     if (seen.rows.length === 0) throw new TidemarkError('UNSAFE', 'the table actions has no rows');
-    const text = toLedgerText([...(await readEvents(warehouse)), ...unseenEvents(scan, seen.head)]);
+    const text = toLedgerText([...(await readEvents(warehouse)), ...unseenEvents(scan, seen)]);
     const restored = scanLedger(text);
     await keepLedger(warehouse, restored, context.clock.now());
     return {

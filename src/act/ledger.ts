@@ -38,7 +38,17 @@ const outcomeLine = z.object({
 });
 /** Marks the line before it as cut off by a crash. */
 const truncatedLine = z.object({ event: z.literal('truncated') });
-export const ledgerLine = z.discriminatedUnion('event', [intentLine, outcomeLine, truncatedLine]);
+/** The first line of a ledger from which old actions were removed, with the end of the one that it replaced. */
+const prunedLine = z.object({
+  event: z.literal('pruned'),
+  /** When it was written. */
+  at: z.string(),
+  /** How many went. */
+  actions: z.int(),
+  lines: z.int(),
+  digest: z.string(),
+});
+export const ledgerLine = z.discriminatedUnion('event', [intentLine, outcomeLine, truncatedLine, prunedLine]);
 export type LedgerEvent = z.infer<typeof ledgerLine>;
 
 export type ActionIntent = Omit<z.infer<typeof intentLine>, 'event'>;
@@ -51,7 +61,7 @@ export type LedgerEntry =
 
 /** Undefined for a line that records no action. */
 export function toEntry(event: LedgerEvent): LedgerEntry | undefined {
-  if (event.event === 'truncated') return undefined;
+  if (event.event === 'truncated' || event.event === 'pruned') return undefined;
   const { event: kind, ...row } = event;
   return kind === 'intent' ? { isOpen: true, row } : { isOpen: false, row: row as ActionOutcome };
 }

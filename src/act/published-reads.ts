@@ -47,6 +47,9 @@ export async function readSeenLedger({ database, files }: Published): Promise<Se
   const rows = await database.rows(await files.read('remediation/seen_actions'));
   return {
     head: head && { lines: Number(head.lines), digest: String(head.digest) },
+    replaced: head?.replaced_digest
+      ? { lines: Number(head.replaced_lines), digest: String(head.replaced_digest) }
+      : undefined,
     rows: rows as unknown as SeenLedger['rows'],
   };
 }

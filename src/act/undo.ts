@@ -39,7 +39,7 @@ export async function createUndoPlan(plan: Plan, options: UndoOptions): Promise<
   const applied = selectApplied(plan, entries);
   const skipped = [...listUnsettled(plan, entries)];
   if (applied.length + skipped.length === 0) {
-    throw new TidemarkError('UNSAFE', `no action of plan ${plan.plan_id} was applied`);
+    throw new TidemarkError('UNSAFE', `the ledger has no applied action of plan ${plan.plan_id}`);
   }
   await assertSameInstallations(plan, config, context);
   const remote = new RemoteServices(config, context, context.signal);

@@ -156,7 +156,7 @@ export const configSchema = z.strictObject({
     .int()
     .min(35, 'must be 35 or more: digests compare with the last run of their job')
     .optional()
-    .describe('days to keep replaced versions of rows; all by default'),
+    .describe('days to keep replaced versions of rows and ended actions; all by default'),
   fullReadDays: z
     .int()
     .nonnegative()

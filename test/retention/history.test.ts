@@ -60,7 +60,7 @@ test('replaced versions go; the newest of each row, the state of the last three 
   const { database } = opened;
   const before = await database.rows(`from workspaces_at('2026-03-10T02:15:00Z') order by all`);
   const planned = await listOldHistory(opened);
-  const removed = await removeOldHistory(opened, NOW);
+  const { removals: removed } = await removeOldHistory(opened, NOW);
   expect(planned).toEqual({ start: '2026-03-10T02:15:00Z', removals: removed });
   expect(removed).toEqual([
     { what: 'workspaces_history', count: 3, bytes: expect.any(Number) },
@@ -130,7 +130,7 @@ test('the members of a list go with the versions that have them', async () => {
   );
   const opened = await open(project);
   const present = await opened.database.rows('from tf_versions');
-  expect((await removeOldHistory(opened, NOW)).map(({ what, count }) => [what, count])).toEqual([
+  expect((await removeOldHistory(opened, NOW)).removals.map(({ what, count }) => [what, count])).toEqual([
     ['tf_versions_rows', 1],
     ['tf_versions_members', 1],
     ['pulls', 6],
@@ -161,23 +161,29 @@ test('the lake keeps what the warehouse has removed, also when a table gets a co
     insertWorkspaces(WORKSPACES('changed', 1, 2, 3, 4, 6, undefined), WORKSPACES('gone', 1, 2, 3)),
     `insert into finding_events (finding_id, target, rule, changed_at, state, severity, reason)
       select 'f', 'scaler', 'r', started_at, 'open', 'warning', 'found' from runs`,
+    `insert into actions (target, plan_id, action_id, playbook, operation, finding_id, status, started_at)
+      select 'scaler', 'p-' || month(started_at), 'a1', 'p', 'o', 'f', 'applied', started_at from runs`,
   );
   await project.publish();
   const inLake = () =>
     project.inLake('select external_id, resources_drifted, valid_from, valid_to from workspaces_history order by all');
   const eventsInLake = () => project.inLake('select changed_at from finding_events order by all');
-  const before = [await inLake(), await eventsInLake()];
+  const actionsInLake = () => project.inLake('select plan_id from actions order by all');
+  const before = [await inLake(), await eventsInLake(), await actionsInLake()];
+  expect(before[2]).toHaveLength(NIGHTS.length);
   const { database, ...rest } = await open(project);
   await removeOldHistory({ database, ...rest }, NOW);
   database.close();
+  await project.change(`delete from actions where started_at < ${at(3)}`); // as the ledger is pruned
   await project.night('2026-08-10T02:15:00Z');
   await project.publish();
-  expect([await inLake(), await eventsInLake()]).toEqual(before);
+  expect([await inLake(), await eventsInLake(), await actionsInLake()]).toEqual(before);
   await project.change(
     'alter table workspaces_history add column added varchar',
     'alter table finding_events add column added varchar',
+    'alter table actions add column added varchar',
   );
   await project.night('2026-09-10T02:15:00Z');
   await project.publish();
-  expect([await inLake(), await eventsInLake()]).toEqual(before);
+  expect([await inLake(), await eventsInLake(), await actionsInLake()]).toEqual(before);
 });

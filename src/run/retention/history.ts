@@ -30,24 +30,25 @@ export async function listOldHistory(prune: HistoryPrune): Promise<OldHistory> {
   const { database, files, horizon } = prune;
   const [row] = await database.rows(await files.read('retention/start'), { horizon: horizon.toISOString() });
   if (typeof row?.start !== 'string') return { start: null, removals: [] };
+  const { start } = row as { readonly start: string };
   const removals: Removal[] = [];
-  for (const rows of await findOldRows(prune, row.start)) {
+  for (const rows of await findOldRows(prune, start)) {
     const [counted] = await database.rows(await files.render('retention/count', toParts(rows)));
     removals.push({ what: rows.stored, count: Number(counted?.count), bytes: Number(counted?.bytes) });
   }
-  return { start: row.start, removals: removals.filter(({ count }) => count > 0) };
+  return { start, removals: removals.filter(({ count }) => count > 0) };
 }
 
 /** Removes it, and keeps the start: an earlier time is unknown from then on. */
-export async function removeOldHistory(prune: HistoryPrune, now: Date): Promise<readonly Removal[]> {
+export async function removeOldHistory(prune: HistoryPrune, now: Date): Promise<OldHistory> {
   const { database, files } = prune;
   const { start, removals } = await listOldHistory(prune);
-  if (removals.length === 0) return removals;
+  if (removals.length === 0) return { start, removals };
   await database.transaction(async () => {
     for (const { what } of removals) await database.run(await files.render('retention/remove', toParts(toRows(what))));
     await database.run(await files.read('retention/set_start'), { start, now: now.toISOString() });
   });
-  return removals;
+  return { start, removals };
 }
 
 const toRows = (stored: string): OldRows => ({ stored, old: `old_${stored}` });

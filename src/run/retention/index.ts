@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { listOldPlans } from '../../act/plan-store.ts';
+import { listOldActions, type PrunedLedger, removeOldActions } from '../../act/prune-ledger.ts';
 import type { Config } from '../../config/config.ts';
 import type { Context } from '../../core/context.ts';
 import { errorMessage, TidemarkError } from '../../core/errors.ts';
@@ -19,10 +20,12 @@ export async function listPrunable(config: Config, context: Context): Promise<re
   const files = await Promise.all([...folders].map(([what, paths]) => measureFiles(what, paths)));
   const horizon = existsSync(warehouseFiles(config.data).published) ? await findHorizon(config, context) : undefined;
   if (horizon === undefined) return files;
-  const { removals } = await withPublished(config, async (published) =>
+  const { start, removals } = await withPublished(config, async (published) =>
     listOldHistory({ ...published, tables: await loadTables(published.files), horizon }),
   );
-  return [...files, ...removals];
+  const now = context.clock.now();
+  const actions = start === null ? undefined : await listOldActions(config, new Date(start), now);
+  return [...files, ...removals, ...toLedgerRemoval(actions)];
 }
 
 /** Removes it, under the lock of the warehouse. */
@@ -62,5 +65,13 @@ async function pruneHistory(config: Config, context: Context, writer: WarehouseW
   if (!existsSync(warehouseFiles(config.data).published)) return [];
   const horizon = await findHorizon(config, context);
   if (horizon === undefined) return [];
-  return writer.write((warehouse) => removeOldHistory({ ...warehouse, horizon }, context.clock.now()), context.signal);
+  const { start, removals } = await writer.write(
+    (warehouse) => removeOldHistory({ ...warehouse, horizon }, context.clock.now()),
+    context.signal,
+  );
+  const actions = start === null ? undefined : await removeOldActions(config, context, new Date(start), writer);
+  return [...removals, ...toLedgerRemoval(actions)];
 }
+
+const toLedgerRemoval = (pruned: PrunedLedger | undefined): readonly Removal[] =>
+  pruned ? [{ what: 'ledger', count: pruned.count, bytes: pruned.bytes }] : [];

@@ -3,7 +3,7 @@ import { landingBytes } from '../../landing/store.ts';
 
 /** What goes of a table or of a folder. */
 export interface Removal {
-  /** A table, or `landings`, `plans` and `reports`. */
+  /** A table, or `ledger`, `landings`, `plans` and `reports`. */
   readonly what: string;
   readonly count: number;
   /** Of the files, or of the text of the rows. */

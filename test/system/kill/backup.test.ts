@@ -1,29 +1,12 @@
 import { existsSync } from 'node:fs';
 import { readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
-import { PACKAGE_ROOT } from '../../../src/core/paths.ts';
 import { findManifest } from '../../../src/run/backup/manifest.ts';
 import { verifyBackup } from '../../../src/run/backup/restore.ts';
-import { buildCommand, startCommand } from '../../helpers/built-command.ts';
 import { playbookHarness } from '../../helpers/playbook-harness.ts';
 import { tempFolder } from '../../helpers/temp.ts';
-
-const KILLER = pathToFileURL(join(PACKAGE_ROOT, 'test', 'helpers', 'kill-at-write.js')).href;
-
-/** Kills a command before its first change of a file, before its second and so on, until it ends by itself. @returns the number of kills */
-async function killAtEachWrite(words: readonly string[], cwd: string, check: () => Promise<void>): Promise<number> {
-  const command = await buildCommand();
-  for (let kills = 0; ; kills++) {
-    const env = { NODE_OPTIONS: `--import ${KILLER}`, KILL_AT: String(kills + 1) };
-    const { exit, stderr } = await startCommand(command, words, cwd, env).ended;
-    await check();
-    if (exit === null) continue;
-    expect(exit, stderr).toBe(0);
-    return kills;
-  }
-}
+import { killAtEachWrite } from './kill-at-each-write.ts';
 
 async function projectWithPlan() {
   const place = await playbookHarness({ playbook: 'reap-dead-agents' });

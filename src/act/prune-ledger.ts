@@ -1,0 +1,90 @@
+import { join } from 'node:path';
+import type { Config } from '../config/config.ts';
+import { HOUR_MS } from '../core/clock.ts';
+import type { WorkContext } from '../core/context.ts';
+import { TidemarkError } from '../core/errors.ts';
+import { writeFileAtomic } from '../core/fs.ts';
+import { acquireLock } from '../warehouse/lock.ts';
+import { type WarehouseWriter, withPublished } from '../warehouse/session.ts';
+import { isUnsettled, type LedgerEntry, type LedgerEvent, ledgerFile, toEvent, toKey } from './ledger.ts';
+import { type LedgerScan, recordedEntries, scanLedger } from './ledger-chain.ts';
+import { readSound, toLedgerText } from './ledger-file.ts';
+import { keepLedger } from './ledger-table.ts';
+import { listPlanIds } from './plan-store.ts';
+import { readSeenLedger } from './published-reads.ts';
+
+export interface PrunedLedger {
+  /** How many actions go. */
+  readonly count: number;
+  readonly bytes: number;
+  /** The ledger without them. */
+  readonly text: string;
+}
+
+/** What of the ledger goes: actions that ended before `start`, without those that an undo, an open plan or a settle needs. It only reads. */
+export async function listOldActions(config: Config, start: Date, now: Date): Promise<PrunedLedger | undefined> {
+  const { scan } = await readSound(config.data, await withPublished(config, readSeenLedger));
+  return withoutOld(config, scan, start, now);
+}
+
+/**
+ * Removes them. The warehouse comes first, and keeps the end of both ledgers: whichever of them a kill leaves, the next run takes it.
+ * While a plan is applied, nothing goes.
+ * @throws TidemarkError DATA for a ledger that is refused
+ */
+export async function removeOldActions(
+  config: Config,
+  { clock, log }: WorkContext,
+  start: Date,
+  writer: WarehouseWriter,
+): Promise<PrunedLedger | undefined> {
+  const now = clock.now();
+  if (!(await listOldActions(config, start, now))) return undefined;
+  const lock = await acquireLock(join(config.data, 'apply.lock'), 'prune', { now }).catch(ignoreLocked);
+  if (!lock) {
+    log.warn('the ledger stays as it is, because a plan is being applied');
+    return undefined;
+  }
+  try {
+    const pruned = await writer.write(async (warehouse) => {
+      const { scan } = await readSound(config.data, await readSeenLedger(warehouse));
+      const rest = await withoutOld(config, scan, start, now);
+      if (rest) await keepLedger(warehouse, scanLedger(rest.text), now, scan.head);
+      return rest;
+    });
+    lock.assertHeld();
+    if (pruned) await writeFileAtomic(ledgerFile(config.data), pruned.text);
+    return pruned;
+  } finally {
+    await lock.release();
+  }
+}
+
+function ignoreLocked(error: unknown): undefined {
+  if (!(error instanceof TidemarkError) || error.code !== 'LOCKED') throw error;
+}
+
+async function withoutOld(config: Config, scan: LedgerScan, start: Date, now: Date): Promise<PrunedLedger | undefined> {
+  // A plan that is still valid asks what other plans did since it was made.
+  const horizon = new Date(Math.min(start.getTime(), now.getTime() - config.planHours * HOUR_MS)).toISOString();
+  const kept = await listPlanIds(config);
+  const entries = [...scan.entries.values()].slice(0, -1); // the last one tells until when time has moved on
+  const old = entries.filter((entry) => !kept.includes(entry.row.plan_id) && isOver(entry, horizon, now));
+  if (old.length === 0) return undefined;
+  const keys = new Set(old.map(({ row }) => toKey(row)));
+  const stays = recordedEntries(scan.lines)
+    .filter(({ row }) => !keys.has(toKey(row)))
+    .map(toEvent);
+  const first: LedgerEvent = { event: 'pruned', at: now.toISOString(), actions: old.length, ...scan.head };
+  const text = toLedgerText([first, ...stays]);
+  return { count: old.length, bytes: Math.max(0, textBytes(scan) - Buffer.byteLength(text)), text };
+}
+
+const textBytes = ({ lines }: LedgerScan) => lines.reduce((sum, { text }) => sum + Buffer.byteLength(text) + 1, 0);
+
+/** Whether an action has ended before a time, and nothing follows from it any more. */
+function isOver(entry: LedgerEntry, horizon: string, now: Date): boolean {
+  if (entry.isOpen || isUnsettled(entry)) return false;
+  const { finished_at, accepts } = entry.row;
+  return finished_at < horizon && (accepts === undefined || Date.parse(accepts.until) <= now.getTime());
+}

@@ -1,0 +1,145 @@
+import { readFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { beforeEach, expect, test } from 'vitest';
+import type { LedgerRow } from '../../src/act/ledger.ts';
+import { keepPlan } from '../../src/act/plan-store.ts';
+import { acquireLock } from '../../src/warehouse/lock.ts';
+import { appendActions } from '../helpers/old-ledger.ts';
+import { tempFolder } from '../helpers/temp.ts';
+import { type TestProject, testProject } from '../helpers/test-project.ts';
+import { buildTestPlan } from '../remediation/test-plans.ts';
+
+const LATE = ['--now', '2027-06-20T03:00:00Z'];
+const PLANS = {
+  applied: 'p-20260901T000000Z-00000001',
+  failed: 'p-20260901T000000Z-00000002',
+  open: 'p-20260901T000000Z-00000003',
+  unconfirmed: 'p-20260901T000000Z-00000004',
+  undoable: 'p-20260901T000000Z-00000005',
+  accepting: 'p-20260901T000000Z-00000006',
+  accepted: 'p-20260901T000000Z-00000007',
+  recent: 'p-20270601T000000Z-00000008',
+};
+const KEPT = [PLANS.open, PLANS.unconfirmed, PLANS.undoable, PLANS.accepting, PLANS.recent];
+
+let project: TestProject;
+let file: string;
+
+beforeEach(async () => {
+  project = await testProject({ workspaces: 10 });
+  const data = join(project.folder, 'data');
+  file = join(data, 'ledger.ndjson');
+  for (const night of ['2026-10-01', '2026-10-02', '2026-10-03', '2027-06-19']) {
+    await project.pull(['--source', 'ca_roots', '--now', `${night}T02:15:00Z`]);
+  }
+  await project.configure((config) => {
+    config.historyDays = 35;
+    config.planDays = 900;
+  });
+  await keepPlan(
+    { data },
+    buildTestPlan((plan) => {
+      plan.plan_id = PLANS.undoable;
+    }),
+  );
+  const accepts = (until: string) => ({ finding_ids: ['f-1'], until });
+  const day = '2026-09-01';
+  await appendActions(data, [
+    { plan: PLANS.applied, day, status: 'applied' },
+    { plan: PLANS.failed, day, status: 'failed' },
+    { plan: PLANS.open, day },
+    { plan: PLANS.unconfirmed, day, status: 'unconfirmed' },
+    { plan: PLANS.undoable, day, status: 'applied' },
+    { plan: PLANS.accepting, day, status: 'applied', accepts: accepts('2027-07-01T00:00:00.000Z') },
+    { plan: PLANS.accepted, day, status: 'applied', accepts: accepts('2026-10-01T00:00:00.000Z') },
+    { plan: PLANS.recent, day: '2027-06-01', status: 'applied' },
+  ]);
+});
+
+const run = (...words: string[]) => project.tidemark([...words, ...LATE]);
+const plansOf = async () =>
+  (await run('playbook', 'ledger', '--json')).json<LedgerRow[]>().map(({ plan_id }) => plan_id);
+const ledgerRemoval = async (...words: string[]) => {
+  const { removals } = (await run('prune', '--json', ...words)).json<{ removals: { what: string; count: number }[] }>();
+  return removals.find(({ what }) => what === 'ledger');
+};
+
+test('old actions go; what an undo, an acceptance or a settle needs stays, as it was', async () => {
+  const before = await readFile(file, 'utf8');
+  const shown = await ledgerRemoval();
+  expect(shown).toMatchObject({ count: 3 });
+  expect(await readFile(file, 'utf8')).toBe(before);
+  expect(await ledgerRemoval('--yes')).toEqual(shown);
+  const [first, ...lines] = (await readFile(file, 'utf8'))
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  expect(first).toMatchObject({ event: 'pruned', actions: 3, lines: 15, at: '2027-06-20T03:00:00.000Z' });
+  const content = (line: object) => ({ ...line, previous: '' });
+  const earlier = before
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  expect(lines.map(content)).toEqual(earlier.filter(({ plan_id }) => KEPT.includes(plan_id)).map(content));
+  expect(await plansOf()).toEqual(KEPT);
+  expect(await project.rows('select plan_id from actions order by plan_id')).toEqual(
+    KEPT.map((plan_id) => ({ plan_id })),
+  );
+  expect(await run('playbook', 'ledger', 'verify')).toMatchObject({ exit: 0 });
+  expect(await ledgerRemoval('--yes')).toBeUndefined();
+});
+
+test('without historyDays, and while a plan is applied, all of it stays', async () => {
+  const lock = await acquireLock(join(project.folder, 'data', 'apply.lock'), 'a plan');
+  const { exit, stderr } = await run('prune', '--yes');
+  expect({ exit, stderr }).toEqual({ exit: 0, stderr: expect.stringContaining('the ledger stays as it is') });
+  await lock.release();
+  await project.configure((config) => {
+    delete config.historyDays;
+  });
+  expect(await ledgerRemoval('--yes')).toBeUndefined();
+  expect(await plansOf()).toHaveLength(8);
+});
+
+test('a ledger that is refused is not pruned, and a run says so', async () => {
+  await project.pull(['--source', 'ca_roots', '--now', '2027-06-20T02:15:00Z']);
+  const text = (await readFile(file, 'utf8')).replace('the operator', 'the intruder');
+  await writeFile(file, text);
+  expect(await run('prune', '--yes')).toMatchObject({ exit: 4 });
+  await project.pull(['--source', 'ca_roots', '--now', '2027-06-21T02:15:00Z']);
+  expect(await readFile(file, 'utf8')).toBe(text);
+});
+
+test('a removal that ended between warehouse and file leaves a sound ledger, that goes on and is pruned again', async () => {
+  const before = await readFile(file, 'utf8');
+  await ledgerRemoval('--yes');
+  await writeFile(file, before); // as if the process had been killed before it replaced the file
+  await project.tidemark(['pull', '--source', 'ca_roots', '--now', '2027-06-21T02:15:00Z']);
+  expect(await plansOf()).toEqual(KEPT);
+});
+
+test('the earlier ledger is refused once a run has seen that the file was replaced', async () => {
+  const before = await readFile(file, 'utf8');
+  await ledgerRemoval('--yes');
+  await writeFile(file, before);
+  expect(await run('playbook', 'ledger', 'verify')).toMatchObject({ exit: 0 });
+  await run('playbook', 'ledger', '--accept');
+  await ledgerRemoval('--yes');
+  await run('playbook', 'ledger', '--settle'); // copies the ledger to the table
+  await writeFile(file, before);
+  expect(await run('playbook', 'ledger', 'verify')).toMatchObject({ exit: 4 });
+});
+
+test('a backup of a pruned ledger is restored, and the table restores the ledger', async () => {
+  await ledgerRemoval('--yes');
+  const folder = join(await tempFolder(), 'backup');
+  expect(await run('backup', folder)).toMatchObject({ exit: 0 });
+  const data = join(project.folder, 'data');
+  await rename(data, `${data}.lost`);
+  expect(await run('backup', 'restore', folder)).toMatchObject({ exit: 0 });
+  expect(await run('playbook', 'ledger', 'verify')).toMatchObject({ exit: 0 });
+  expect(await plansOf()).toEqual(KEPT);
+  await rename(file, `${file}.lost`);
+  expect(await run('playbook', 'ledger', '--restore')).toMatchObject({ exit: 0 });
+  expect(await plansOf()).toEqual(KEPT);
+});
