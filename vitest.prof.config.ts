@@ -1,0 +1,78 @@
+import { existsSync, statfsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { defineConfig } from 'vitest/config';
+
+const SYSTEM = 'test/system/**/*.test.ts';
+const LONG = 'test/long/**/*.test.ts';
+const CLIENTS = 'test/clients/**/*.test.ts';
+
+const MEMORY_DISK = '/dev/shm';
+const MEMORY_DISK_BYTES = 2 ** 31;
+
+/** Tests write hundreds of small warehouses: a disk in memory, where there is a large one, saves them the work of a real one. */
+function chooseTempFolder(): Record<string, string> {
+  const disk = existsSync(MEMORY_DISK) ? statfsSync(MEMORY_DISK) : undefined;
+  return disk && disk.bavail * disk.bsize >= MEMORY_DISK_BYTES ? { TMPDIR: MEMORY_DISK } : {};
+}
+
+/** The tiers: `npm test`, `npm run test:system`, `npm run test:clients`, `npm run test:long`. CONTRIBUTING.md says what belongs where. */
+export default defineConfig({
+  resolve: {
+    alias: [
+      {
+        find: './child-file.ts',
+        replacement: fileURLToPath(new URL('test/helpers/query-child-file.ts', import.meta.url)),
+      },
+      {
+        find: '../ask/query/query-process.ts',
+        replacement: fileURLToPath(new URL('test/helpers/kept-query-process.ts', import.meta.url)),
+      },
+      {
+        find: './worker-file.ts',
+        replacement: fileURLToPath(new URL('test/helpers/plugin-worker-file.ts', import.meta.url)),
+      },
+    ],
+  },
+  test: {
+    pool: 'forks',
+    maxWorkers: 2,
+    // A last resort against a test that hangs, and no measure: a machine under foreign load needs minutes for what takes seconds.
+    testTimeout: 600_000,
+    hookTimeout: 600_000,
+    globalSetup: 'test/global-setup.ts',
+    // Vitest prints the seed; `--sequence.seed=N` repeats an order.
+    sequence: { shuffle: { files: true } },
+    // Modules that did not change are not compiled again, by the next tier or the next run.
+    experimental: { fsModuleCache: true },
+    expect: { poll: { timeout: 500_000 } },
+    projects: [
+      // Test files share a process, so that modules load once for each worker.
+      {
+        extends: true,
+        test: {
+          name: 'unit',
+          include: ['test/**/*.test.ts'],
+          exclude: [SYSTEM, LONG, CLIENTS],
+          isolate: false,
+          sequence: { shuffle: { files: true, tests: true } },
+          maxWorkers: 1, // on two cores: a worker waits for timers and files a fifth of the time
+          // Most code runs a few times: to collect garbage and to optimize less often saves a twelfth of the processor time.
+          execArgv: ['--max-semi-space-size=64', '--interrupt-budget=600000', '--cpu-prof', '--cpu-prof-dir=/tmp/prof2'],
+          env: chooseTempFolder(),
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'system',
+          include: [SYSTEM],
+          isolate: false,
+          maxWorkers: 4, // on two cores: the tests wait for timeouts, processes and browsers
+          env: chooseTempFolder(),
+        },
+      },
+      { extends: true, test: { name: 'clients', include: [CLIENTS], maxWorkers: 1 } },
+      { extends: true, test: { name: 'long', include: [LONG], testTimeout: 3_600_000, maxWorkers: 1 } },
+    ],
+  },
+});
