@@ -1,7 +1,7 @@
 -- The changes of the rows of one table: `n` are versions that begin, `o` those that end. `new`, `gone` and `back` are one row; another
 -- change is one row per column. What a source has when it first answers is no change: nothing is known of the time before.
 -- {{begins}}, {{ends}}: which versions `n` and `o` count; {{meets}}: which `o` an `n` follows; {{differs}}: which of these pairs may differ;
--- {{knownBefore}}, {{heldBefore}}: whether a pull `p`, or a version `e`, was before `n`; {{endedAt}}: when `o` ended;
+-- {{wasKnown}}: whether the source answered before `n`; {{heldBefore}}: whether a version `e` was before `n`; {{endedAt}}: when `o` ended;
 -- {{lists}}: the difference of the lists of `o` and `n`; {{sameKey}}, {{sameThing}}: whether `o` and `n` have one key, and are one thing;
 -- {{key}}, {{name}}, {{columns}}, {{instance}}: of `n`; {{oldKey}}, {{oldName}}: of `o`; {{earlierInstance}}, {{earlierKey}}: the last other
 -- thing that had its key, or its name
@@ -43,12 +43,7 @@ from (
     {{earlierKey}} as earlier_key,
   from {{history}} as n
   anti join (from {{history}} as o where {{ends}}) as o on {{sameKey}} and {{sameThing}} and {{meets}}
-  where
-    {{begins}}
-    and exists (
-      from pulls as p
-      where p.target = n.target and p.source = {{source}} and p.status in ('complete', 'partial') and {{knownBefore}} and {{isPartKnown}}
-    )
+  where {{begins}} and {{wasKnown}}
 ) as appeared
 union all
 select {{endedAt}}, o.target, {{label}}, {{oldKey}}, {{oldName}}, 'gone', null, null, null

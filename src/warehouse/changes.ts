@@ -2,7 +2,7 @@ import type { Database } from './database.ts';
 import { sameKey } from './list-columns.ts';
 import { quoteIdent, quoteLiteral, type SqlFiles } from './sql-files.ts';
 import { fillParams } from './sql-params.ts';
-import { type Column, historyTable, type Table, withoutComputedFields } from './tables.ts';
+import { type Addition, type Column, historyTable, type Table, withoutComputedFields } from './tables.ts';
 
 /** Which versions are compared: of a row `n` with the version `o` before it, and with earlier versions `e` and pulls `p`. */
 type Comparison = Readonly<
@@ -58,14 +58,31 @@ interface Read {
   readonly files: SqlFiles;
 }
 
-/** The tables and columns that a warehouse has: one that an earlier version published lacks some until the next run. */
+/**
+ * The tables and columns that a warehouse has, with what updates added to them: one that an earlier version published lacks some until
+ * the next run.
+ */
 export async function selectPresent({ database, files }: Read, tables: readonly Table[]): Promise<readonly Table[]> {
   const rows = await database.script(await files.read('warehouse/columns'));
   const present = new Set(rows.map(({ table, name }) => `${table} ${name}`));
-  return tables.flatMap((table) => {
+  const added = present.has('additions added_after') ? await readAdditions({ database, files }) : [];
+  return withAdditions(tables, added).flatMap((table) => {
     const columns = table.columns.filter(({ name }) => present.has(`${historyTable(table)} ${name}`));
     return columns.length === 0 ? [] : [{ ...table, columns }];
   });
+}
+
+export async function readAdditions({ database, files }: Read): Promise<readonly Addition[]> {
+  const rows = await database.script(await files.read('warehouse/additions'));
+  return rows.map(({ table, column, after }) => ({
+    table: String(table),
+    column: column == null ? null : String(column),
+    after: String(after),
+  }));
+}
+
+export function withAdditions(tables: readonly Table[], added: readonly Addition[]): readonly Table[] {
+  return tables.map((table) => ({ ...table, additions: added.filter((addition) => addition.table === table.name) }));
 }
 
 /** The tables that have changes after one time and up to another. @param tables that are present */
@@ -141,11 +158,13 @@ async function renderUnion(
 async function renderTable(files: SqlFiles, table: Table, compare: (table: Table) => Comparison): Promise<string> {
   const { instance } = table.changes;
   const history = quoteIdent(historyTable(table));
+  const comparison = compare(table);
+  const wasKnown = (after: string) => renderWasKnown(files, table, comparison, after);
   return files.render('warehouse/table_changes', {
-    ...compare(table),
+    ...comparison,
     history,
     label: quoteLiteral(table.name),
-    source: quoteLiteral(table.source ?? ''),
+    wasKnown: await wasKnown(lastAdded(table, (column) => column === null)),
     sameKey: sameKey(table, 'o', 'n'),
     sameThing: isSameThing(table, 'o'),
     sameAsHeld: `${sameKey(table, 'e', 'n')} and ${isSameThing(table, 'e')}`,
@@ -156,12 +175,24 @@ async function renderTable(files: SqlFiles, table: Table, compare: (table: Table
     instance: instance ? `n.${quoteIdent(instance)}::varchar` : 'null::varchar',
     earlierInstance: await renderEarlierInstance(files, table, history),
     earlierKey: await renderEarlierKey(files, table, history),
-    isPartKnown: isPartKnown(table),
-    columns: renderColumns(table),
+    columns: await renderColumns(table, wasKnown),
     lists: table.members
       ? await files.render('warehouse/list_difference', { table: table.name, sameKey: sameKey(table, 'member', 'n') })
       : '',
   });
+}
+
+function renderWasKnown(files: SqlFiles, table: Table, { knownBefore }: Comparison, after: string): Promise<string> {
+  const parts = { source: quoteLiteral(table.source ?? ''), isPartKnown: isPartKnown(table) };
+  return files.render('warehouse/known_before', { ...parts, knownBefore, after: quoteLiteral(after) });
+}
+
+const ALWAYS = '-infinity';
+
+/** The time of the last addition of one kind. */
+function lastAdded({ additions }: Table, isMeant: (column: string | null) => boolean): string {
+  const times = additions.filter(({ column }) => isMeant(column)).map(({ after }) => after);
+  return times.sort().at(-1) ?? ALWAYS;
 }
 
 /** A row that does not tell what it is may be the same thing. */
@@ -214,17 +245,20 @@ function isPartKnown({ part }: Table): string {
 }
 
 /** A list with each column that can change: its name, what a change of it is, and its text in both versions. */
-function renderColumns(table: Table): string {
+async function renderColumns(table: Table, wasKnown: (after: string) => Promise<string>): Promise<string> {
   const { changes, columns, computed, key } = table;
   const left = new Set(['target', ...key, ...computed, ...changes.renewed]);
   const items = columns
     .filter(({ name }) => !left.has(name))
-    .map((column) => {
+    .map(async (column) => {
       const [old, current] = columnTexts(table, column);
-      const parts = [`'column': ${quoteLiteral(column.name)}`, `'old': ${old}`, `'new': ${current}`];
+      // What an added column has may have been in `extra` before.
+      const after = lastAdded(table, (added) => added === column.name || (added !== null && column.name === 'extra'));
+      const known = after === ALWAYS ? old : `if(${await wasKnown(after)}, ${old}, ${current})`;
+      const parts = [`'column': ${quoteLiteral(column.name)}`, `'old': ${known}`, `'new': ${current}`];
       return `{'change': ${nameChange(table, column)}, ${parts.join(', ')}}`;
     });
-  return `[${items.join(',\n')}]`;
+  return `[${(await Promise.all(items)).join(',\n')}]`;
 }
 
 function nameChange({ changes: { name, place } }: Table, column: Column): string {

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { Thresholds } from '../config/config.ts';
-import { renderChangesViews } from './changes.ts';
+import { readAdditions, renderChangesViews, withAdditions } from './changes.ts';
 import type { Database } from './database.ts';
 import { DEFAULT_THRESHOLDS, defineDeadlines, renderDeadlines } from './deadlines.ts';
 import { listColumnStatements } from './list-columns.ts';
 import { quoteIdent, quoteLiteral, type SqlFiles } from './sql-files.ts';
 import { fillParams } from './sql-params.ts';
-import { type Column, columnList, historyTable, type Table } from './tables.ts';
+import { type Addition, type Column, columnList, historyTable, type Table } from './tables.ts';
 
 /** What pages, mails and queries ask for what changed, in the order in which one calls another. */
 const DEFINITIONS = [
@@ -69,11 +69,14 @@ export async function migrate(
   const [last] = await database.rows(await files.read('warehouse/schema_digest'));
   if (last?.digest === digest) return;
   const current = await currentColumns(database, files);
-  const all = [...tables.values()];
+  const added = await findAdditions(database, files, tables, current);
+  const known = current.has('additions') ? await readAdditions({ database, files }) : [];
+  const all = withAdditions([...tables.values()], [...known, ...added]);
   const render = async (toStatements: (table: Table) => Promise<readonly string[]>, some = all) =>
     (await Promise.all(some.map(toStatements))).flat();
   const statements = [
     ...(await render((table) => tableStatements(files, table, current))),
+    ...(await Promise.all(added.map((addition) => renderAddition(files, addition)))),
     ...(await Promise.all(SHARED.map((name) => files.read(`warehouse/${name}`)))),
     ...(await render(
       (table) => viewStatements(files, table),
@@ -118,6 +121,33 @@ async function currentColumns(database: Database, files: SqlFiles): Promise<Colu
     current.set(String(table), columns.add(String(name)));
   }
   return current;
+}
+
+/** What this migration adds to a warehouse with pulls. */
+async function findAdditions(
+  database: Database,
+  files: SqlFiles,
+  tables: ReadonlyMap<string, Table>,
+  current: Columns,
+): Promise<readonly Addition[]> {
+  const [last] = current.has('pulls') ? await database.rows(await files.read('warehouse/last_pull_at')) : [];
+  if (typeof last?.as_of !== 'string') return [];
+  const after = last.as_of;
+  return [...tables.values()].flatMap((table): Addition[] => {
+    const existing = current.get(historyTable(table));
+    if (!table.source) return [];
+    if (!existing) return [{ table: table.name, column: null, after }];
+    const missing = table.columns.filter(({ name }) => !existing.has(name));
+    return missing.map(({ name }) => ({ table: table.name, column: name, after }));
+  });
+}
+
+function renderAddition(files: SqlFiles, { table, column, after }: Addition): Promise<string> {
+  return files.render('warehouse/record_addition', {
+    table: quoteLiteral(table),
+    column: column === null ? 'null' : quoteLiteral(column),
+    after: quoteLiteral(after),
+  });
 }
 
 async function tableStatements(files: SqlFiles, table: Table, current: Columns): Promise<readonly string[]> {

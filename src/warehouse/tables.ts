@@ -23,6 +23,15 @@ export interface ChangeRules {
   readonly acted: readonly { readonly operation: string; readonly params: readonly string[] }[];
 }
 
+/** A table, or a column of it, that an update added to a warehouse with pulls: what it has first is no change. */
+export interface Addition {
+  readonly table: string;
+  /** Null for the whole table. */
+  readonly column: string | null;
+  /** The last pull before it, in ISO 8601. */
+  readonly after: string;
+}
+
 /** A table as its file in `queries/tables/` declares it. */
 export interface Table {
   readonly name: string;
@@ -54,6 +63,8 @@ export interface Table {
   readonly computed: readonly string[];
   /** How the view `changes` tells the changes of its rows. */
   readonly changes: ChangeRules;
+  /** What was added to it in a warehouse. */
+  readonly additions: readonly Addition[];
   /** Columns of the current view, `target` first and `extra` last if there is one. */
   readonly columns: readonly Column[];
   readonly ddl: string;
@@ -104,6 +115,7 @@ function parseTable(name: string, ddl: string): Table {
     members: header.members,
     computed: splitList(header.computed),
     changes: parseChangeRules(header, columns),
+    additions: [],
     columns: header.source ? columns.filter((column) => !HISTORY_COLUMNS.has(column.name)) : columns,
   };
 }

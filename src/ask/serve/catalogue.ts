@@ -55,7 +55,7 @@ interface Counts {
 }
 
 /** The tables, without views, that the published file has. */
-export async function loadPresentTables(exchange: Exchange): Promise<readonly Table[]> {
+async function loadPresentTables(exchange: Exchange): Promise<readonly Table[]> {
   const { files } = exchange;
   const present = new Set((await readRows(exchange, await files.read('serve/relations'))).map(({ name }) => name));
   return [...(await loadTables(files)).values()].filter(({ name }) => present.has(name));
