@@ -1,11 +1,11 @@
--- rule: A provider is in use in more than one version, and a workspace uses an older one than the newest.
+-- rule: A workspace uses a provider in an older version than the recommended one; or, without a policy for it, than the newest one in use.
 -- severity: info
 -- sources: providers
 -- subject: workspace
--- many: uses of a provider are older than its newest version
+-- many: uses of a provider are older than its recommended or its newest version
 -- repair: raise the provider version in the configuration; ask the owner of the project
 -- grain: one row per workspace and provider (name and source) that it uses in an older version; grouped by the oldest of them
--- The newest version is the highest release in use by semantic precedence, or the highest prerelease where there is no release.
+-- A policy for its source decides alone. Where there is none, the newest version is the highest release in use by semantic precedence, or the highest prerelease where there is no release.
 -- A higher prerelease is not older; a version that is not semantic is.
 with
   ranked as (
@@ -14,26 +14,23 @@ with
   ),
   compared as (
     select
-      *,
-      arg_max(version, sort_key) over same as newest_version,
+      ranked.*,
+      policy.verdict,
+      policy.recommended,
+      arg_max(ranked.version, sort_key) over same as newest_version,
       substr(max(sort_key) over same, 2) as newest_rank,
       count(*) over same as versions_in_use,
     from ranked
-    window same as (partition by target, name, source)
+    left join (from versions_in_use_at($as_of) where kind = 'provider') as policy
+      on policy.target = ranked.target
+      and policy.name is not distinct from ranked.source
+      and policy.version = ranked.version
+    window same as (partition by ranked.target, ranked.name, source)
   ),
-  -- names may contain commas: split at comma and space, or at every comma where only that gives the number of workspaces
   used as (
-    select
-      *,
-      unnest(
-        if(
-          len(string_split(workspaces, ', ')) <> workspace_count and len(string_split(workspaces, ',')) = workspace_count,
-          string_split(workspaces, ','),
-          string_split(workspaces, ', ')
-        )
-      ) as workspace_name,
+    select *, unnest(workspace_names(workspaces, workspace_count)) as workspace_name
     from compared
-    where rank < newest_rank
+    where verdict = 'below recommended' or (coalesce(verdict, 'not covered') = 'not covered' and rank < newest_rank)
   ),
   behind as (
     select
@@ -42,6 +39,7 @@ with
       name,
       source,
       any_value(newest_version) as newest_version,
+      any_value(recommended) as recommended,
       any_value(versions_in_use) as versions_in_use,
       list(version order by rank, version) as versions,
     from used
@@ -53,11 +51,11 @@ select
   concat_ws(' ', workspace_name, name, source) as subject_id,
   workspace_name as subject_name,
   format(
-    'Workspace {} uses provider {} {}; the newest in use is {}',
+    'Workspace {} uses provider {} {}; {}',
     workspace_name,
     coalesce(name, source, '?'),
     array_to_string(versions, ', '),
-    newest_version
+    if(recommended is null, 'the newest in use is ' || newest_version, recommended || ' is recommended')
   ) as title,
   json_object(
     'workspace_name', workspace_name,
@@ -65,6 +63,7 @@ select
     'source', source,
     'versions', versions,
     'newest_version', newest_version,
+    'recommended', recommended,
     'versions_in_use', versions_in_use
   ) as detail,
   concat_ws(' ', name, '(' || source || ')', versions[1]) as group_key,

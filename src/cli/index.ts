@@ -113,6 +113,12 @@ export const commands: readonly {
     load: async () => (await import('./definitions/findings.ts')).defineFindings,
   },
   {
+    name: 'policy',
+    group: 'Ask:',
+    description: 'check the policy of versions, and what it would flag',
+    load: async () => (await import('./definitions/policy.ts')).definePolicy,
+  },
+  {
     name: 'playbook',
     group: 'Act:',
     description: 'plan, approve and apply changes for findings',

@@ -16,12 +16,13 @@ export interface ValidationIssue {
 /**
  * Reads a YAML file, interpolates it and validates it against a schema. `refine` validates what a schema cannot express; it
  * receives the document whatever its shape.
+ * @param env of the references; without it, the file has none
  * @throws TidemarkError CONFIG with one line per issue: `file:line: field: what is wrong`.
  */
 export function readYamlFile<T>(
   file: string,
   schema: z.ZodType<T>,
-  env: Environment,
+  env: Environment | undefined,
   refine: (document: unknown) => readonly ValidationIssue[] = () => [],
   isOptional: (path: Path) => boolean = () => false,
 ): T {
@@ -33,11 +34,10 @@ export function readYamlFile<T>(
     throw new TidemarkError('CONFIG', `${basename(file)}:${line}: not valid YAML: ${syntax.message}`);
   }
   const issues: ValidationIssue[] = [];
-  const interpolated = interpolate(
-    toPlainData(document, file) ?? {},
-    { env, directory: dirname(file), isOptional },
-    (path, message) => issues.push({ path, message }),
-  );
+  const plain = toPlainData(document, file) ?? {};
+  const report = (path: Path, message: string) => issues.push({ path, message });
+  const interpolated =
+    env === undefined ? plain : interpolate(plain, { env, directory: dirname(file), isOptional }, report);
   const result = schema.safeParse(interpolated);
   if (!result.success) issues.push(...result.error.issues.flatMap((issue) => toIssues(issue, schema)));
   issues.push(...refine(interpolated));

@@ -2,10 +2,12 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { loadJobs } from '../config/job.ts';
+import { loadPolicy } from '../config/policy.ts';
 import type { Context } from '../core/context.ts';
 import { formatError, TidemarkError } from '../core/errors.ts';
 import { removePaths } from '../core/fs.ts';
 import { overlayRoots } from '../core/paths.ts';
+import { findImpossible } from '../tell/findings/check-policy.ts';
 import { checkRules } from '../tell/findings/evaluate.ts';
 import { renderReports } from '../tell/reports/index.ts';
 import { type Database, openDatabase } from '../warehouse/database.ts';
@@ -16,22 +18,23 @@ import { createTemporaryFolder } from '../warehouse/temporary-folder.ts';
 import { loadJobDefinitions } from './plugins/index.ts';
 import { validateJobs } from './run-job.ts';
 
-/** A job, report, route or rule that a run could not use, and why. */
+/** A job, policy, report, route or rule that a run could not use, and why. */
 export interface DefinitionProblem {
-  readonly what: 'jobs' | 'reports' | 'routes' | 'rules';
+  readonly what: 'jobs' | 'policy' | 'reports' | 'routes' | 'rules';
   readonly problem: string;
 }
 
 type CheckContext = Pick<Context, 'env' | 'clock'>;
 
 /**
- * Loads every job and route, and runs the SQL and the templates of rules and reports on a warehouse without rows, where the configuration
+ * Loads every job, route and policy, and runs the SQL and the templates of rules and reports on a warehouse without rows, where the configuration
  * has files that change them: those of the package alone are known to work. Writes nothing.
  */
 export async function checkDefinitions(config: Config, context: CheckContext): Promise<readonly DefinitionProblem[]> {
   return [
     ...(await collect('jobs', () => checkJobs(config, context))),
     ...checkRoutes(config),
+    ...(await collect('policy', () => checkPolicy(config))),
     ...(hasOwnFiles(config) ? await checkFiles(config, context) : []),
   ];
 }
@@ -72,6 +75,10 @@ async function checkJobs(config: Config, { env }: CheckContext): Promise<readonl
   const jobs = [...(await loadJobs(config, env)).values()].filter(({ schedule }) => schedule !== undefined);
   await validateJobs(config, jobs, await loadJobDefinitions(config, jobs));
   return [];
+}
+
+async function checkPolicy({ directory }: Config): Promise<readonly string[]> {
+  return findImpossible(createSqlFiles(overlayRoots(directory)), loadPolicy(directory));
 }
 
 /** A route of a target that is not configured gets no mail. */

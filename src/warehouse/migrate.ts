@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Thresholds } from '../config/config.ts';
+import type { PolicyRow } from '../config/policy.ts';
 import { readAdditions, renderChangesViews, withAdditions } from './changes.ts';
 import type { Database } from './database.ts';
 import { DEFAULT_THRESHOLDS, defineDeadlines, renderDeadlines } from './deadlines.ts';
@@ -15,6 +16,7 @@ const DEFINITIONS = [
   'workspace_assessments',
   'workspace_changes',
   'resource_nights',
+  'versions_in_use_at',
 ] as const;
 
 /** The definitions for the warehouse, or for one connection to a warehouse that an earlier version wrote. */
@@ -25,6 +27,12 @@ export function renderDefinitions(files: SqlFiles, scope: '' | 'temp ' = ''): Pr
       return files.render(`warehouse/${name}`, { kind });
     }),
   );
+}
+
+/** The view `version_policy`. @param scope `temp ` for one connection, before what the warehouse has */
+export function renderPolicy(files: SqlFiles, policy: readonly PolicyRow[], scope: '' | 'temp ' = ''): Promise<string> {
+  const parts = { kind: `${scope}view`, policy: quoteLiteral(JSON.stringify(policy)) };
+  return files.render('warehouse/version_policy', parts);
 }
 
 /** Views and macros that belong to no single table, in the order of their dependencies. */
@@ -41,11 +49,16 @@ const SHARED = [
 const VIEWS = ['current_view', 'as_of_macro', 'previous_macro'] as const;
 /** Views and macros over the views of several tables. */
 const COMBINED = ['certificates_at', 'certificates'] as const;
+/** Views over definitions. */
+const LAST = ['versions_in_use'] as const;
 const TEMPLATES = [
   ...SHARED,
   ...VIEWS,
   ...COMBINED,
   ...DEFINITIONS,
+  ...LAST,
+  'semver_key',
+  'version_policy',
   'list_table',
   'list_value',
   'list_history',
@@ -56,15 +69,17 @@ const TEMPLATES = [
  * Brings a warehouse to the declared tables: creates tables and columns, and replaces views, macros and comments. Does nothing when the
  * definitions are those of the last migration.
  * @param thresholds those of the view `deadlines`
+ * @param policy the rows of the view `version_policy`
  */
 export async function migrate(
   database: Database,
   files: SqlFiles,
   tables: ReadonlyMap<string, Table>,
   thresholds: Thresholds = DEFAULT_THRESHOLDS,
+  policy: readonly PolicyRow[] = [],
 ): Promise<void> {
   const deadlines = await renderDeadlines(files, thresholds);
-  const digest = await computeSchemaDigest(files, tables, JSON.stringify(deadlines));
+  const digest = await computeSchemaDigest(files, tables, JSON.stringify([deadlines, policy]));
   await database.run(await files.read('warehouse/schema_digest_table'));
   const [last] = await database.rows(await files.read('warehouse/schema_digest'));
   if (last?.digest === digest) return;
@@ -84,7 +99,10 @@ export async function migrate(
     )),
     ...(await Promise.all(COMBINED.map((name) => files.read(`warehouse/${name}`)))),
     ...(await renderChangesViews(files, all)),
+    await files.render('warehouse/semver_key', { kind: 'macro' }),
+    await renderPolicy(files, policy),
     ...(await renderDefinitions(files)),
+    ...(await Promise.all(LAST.map((name) => files.read(`warehouse/${name}`)))),
     ...(await render((table) => commentStatements(files, table))),
   ];
   const transact = (texts: readonly string[]) =>
@@ -102,9 +120,9 @@ export async function migrate(
 async function computeSchemaDigest(
   files: SqlFiles,
   tables: ReadonlyMap<string, Table>,
-  deadlines: string,
+  values: string,
 ): Promise<string> {
-  const hash = createHash('sha256').update(deadlines);
+  const hash = createHash('sha256').update(values);
   for (const table of tables.values()) hash.update(table.ddl);
   for (const name of TEMPLATES) hash.update(await files.read(`warehouse/${name}`));
   for (const view of await renderChangesViews(files, [...tables.values()])) hash.update(view);

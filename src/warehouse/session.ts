@@ -2,6 +2,7 @@ import { constants, existsSync } from 'node:fs';
 import { access, chmod, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Config } from '../config/config.ts';
+import { loadPolicy, type PolicyRow } from '../config/policy.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { ignoreMissing, makeFolder, PRIVATE_FILE, PRIVATE_FOLDER, systemLack } from '../core/fs.ts';
 import type { Log } from '../core/log.ts';
@@ -51,7 +52,8 @@ export function withWarehouse<T>(options: LockedOptions, work: (warehouse: Wareh
 
 /**
  * Holds the lock of the warehouse during `work`.
- * @throws TidemarkError LOCKED while another process holds it; INCOMPLETE with the bytes needed if the disk is full.
+ * @throws TidemarkError LOCKED while another process holds it; INCOMPLETE with the bytes needed if the disk is full; CONFIG for an
+ * invalid policy.
  */
 export async function withWarehouseLock<T>(
   options: LockedOptions,
@@ -59,6 +61,7 @@ export async function withWarehouseLock<T>(
 ): Promise<T> {
   const { config, purpose, now } = options;
   const { data } = config;
+  const policy = loadPolicy(config.directory);
   const paths = warehouseFiles(data);
   return reportFullDisk(config, async () => {
     await makeDataFolder(config);
@@ -68,7 +71,7 @@ export async function withWarehouseLock<T>(
       await removeCompactCopy(paths.work);
       await assertDiskSpace(data);
       return await work({
-        write: (write, compactUnless) => runSafely({ ...options, compactUnless, paths, lock }, write),
+        write: (write, compactUnless) => runSafely({ ...options, policy, compactUnless, paths, lock }, write),
       });
     } finally {
       await lock.release();
@@ -108,13 +111,14 @@ function rethrowCorruptPublished({ published }: WarehouseFiles): (error: unknown
 }
 
 interface LockedSession extends LockedOptions {
+  readonly policy: readonly PolicyRow[];
   readonly compactUnless: AbortSignal | undefined;
   readonly paths: WarehouseFiles;
   readonly lock: Lock;
 }
 
 async function runSession<T>(
-  { config, now, log, compactUnless: signal, paths, lock }: LockedSession,
+  { config, now, log, policy, compactUnless: signal, paths, lock }: LockedSession,
   work: (warehouse: Warehouse) => Promise<T>,
 ): Promise<T> {
   const files = createSqlFiles(overlayRoots(config.directory));
@@ -126,7 +130,7 @@ async function runSession<T>(
   try {
     await chmod(paths.work, PRIVATE_FILE);
     if (!isVerified) await verifyChecksums(database, files, existsSync(paths.published));
-    await migrate(database, files, tables, config.thresholds);
+    await migrate(database, files, tables, config.thresholds, policy);
     isUsable = true;
     const result = await work({ database, files, tables, assertHeld: () => lock.assertHeld() });
     await database.run('checkpoint');

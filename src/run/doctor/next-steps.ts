@@ -24,7 +24,7 @@ export function listNextSteps(
 }
 
 /** Checks of what a user may define (`checkDefinitions`). */
-const DEFINED = new Set(['jobs', 'reports', 'routes', 'rules']);
+const DEFINED = new Set(['jobs', 'policy', 'reports', 'routes', 'rules']);
 
 function toRepair({ about, check, detail }: Check, program: string): string {
   if (about === 'configuration' && DEFINED.has(check)) return `correct the ${check} that the checks above name`;

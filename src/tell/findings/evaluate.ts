@@ -130,7 +130,11 @@ async function selectAssessable(
 }
 
 /** The parameters of rules: `$as_of`, `$targets` (null for all) and each threshold in snake_case. */
-function ruleParams({ asOf, thresholds, targets }: EvaluateOptions): SqlParams {
+export function ruleParams({
+  asOf,
+  thresholds,
+  targets,
+}: Pick<EvaluateOptions, 'asOf' | 'thresholds' | 'targets'>): SqlParams {
   const snake = (name: string) => name.replaceAll(/[A-Z]/gu, (letter) => `_${letter.toLowerCase()}`);
   const names = targets?.map(({ name }) => name);
   const named = Object.entries(thresholds).map(([name, value]) => [snake(name), value]);

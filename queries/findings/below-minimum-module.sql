@@ -1,0 +1,57 @@
+-- rule: A workspace uses a version of a module that the policy denies, or that is below its minimum.
+-- severity: warning
+-- worst: critical
+-- sources: modules
+-- subject: workspace
+-- many: uses of a module{of} are in a version that the policy does not permit
+-- repair: raise the module version in the configuration; ask the owner of the project
+-- grain: one row per workspace and module, for the worst of the versions that it uses; unknown where there is a policy and the version cannot be read
+-- The policy names the full source address, and so matches no other module of the same name.
+with
+  judged as (
+    from versions_in_use_at($as_of) where kind = 'module' and verdict in ('denied', 'below minimum', 'unknown')
+  ),
+  used as (
+    select judged.*, modules.name as short_name, unnest(workspace_names(workspaces, workspace_count)) as workspace_name
+    from modules
+    join judged
+      on judged.target = modules.target
+      and judged.name = modules.source
+      and judged.version is not distinct from modules.version
+  )
+select
+  target,
+  concat_ws(' ', workspace_name, short_name, name) as subject_id,
+  workspace_name as subject_name,
+  case verdict
+    when 'unknown' then 'its version cannot be compared with the policy'
+    when 'denied' then format('Workspace {} uses module {} {}, which the policy denies: {}', workspace_name, name, version, reason)
+    else format(
+      'Workspace {} uses module {} {}, below the minimum {}{}',
+      workspace_name,
+      name,
+      version,
+      versions,
+      coalesce(': ' || reason, '')
+    )
+  end as title,
+  json_object(
+    'workspace_name', workspace_name,
+    'source', name,
+    'version', version,
+    'verdict', verdict,
+    'policy', versions,
+    'reason', reason,
+    'link', link,
+    'until', ends_at
+  ) as detail,
+  severity,
+  format('{} {}', name, version) as group_key,
+  verdict = 'unknown' as unknown,
+from used
+where workspace_name <> ''
+qualify
+  row_number() over (
+    partition by target, subject_id
+    order by list_position(['critical', 'warning', 'info'], severity) nulls last, semver_key(version), version
+  ) = 1

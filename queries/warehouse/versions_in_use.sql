@@ -1,0 +1,18 @@
+-- grain: one row per target and version in use of a tool, provider, module or product, with what the policy says of it
+-- catalogue: yes
+-- sources: workspaces, providers, modules
+--  target varchar -- name of the target in tidemark.yaml
+--  kind varchar -- `tool`, `provider`, `module` or `product`
+--  name varchar -- name of the tool or product, or the full source address of the provider or module
+--  version varchar -- version
+--  used_by bigint -- workspaces or servers that use it
+--  verdict varchar -- `denied`, `below minimum`, `below recommended`, `allowed`; `unknown` where the version cannot be read; `not covered` by the policy
+--  versions varchar -- the version or range of the policy that decides
+--  severity varchar -- severity of its findings
+--  reason varchar -- reason of the policy
+--  link varchar -- link of the policy
+--  ends_at timestamptz -- when the denial ends; null where it does not
+--  recommended varchar -- the recommended version; null where there is none
+create or replace view versions_in_use as
+select *
+from versions_in_use_at((select max(as_of) from pulls));

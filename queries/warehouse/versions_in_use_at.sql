@@ -1,0 +1,93 @@
+-- grain: one row per target and version in use of a tool, provider, module or product, as of a time, with what the policy says of it.
+-- A version that cannot be read is `unknown` where there is a policy, never `allowed`.
+-- {{kind}}: `macro` or `temp macro`
+create or replace {{kind}} versions_in_use_at(at_time) as table
+with
+  held as (
+    select target, 'tool' as kind, 'terraform' as name, workspace_iac_version as version, count(*) as used_by
+    from workspaces_history
+    where valid_from <= at_time::timestamptz and (valid_to is null or valid_to > at_time::timestamptz)
+    group by all
+    union all
+    -- the stored rows, because the tables would assemble every list of workspaces
+    select target, 'provider', source, version, sum(workspace_count)::bigint
+    from providers_rows
+    where valid_from <= at_time::timestamptz and (valid_to is null or valid_to > at_time::timestamptz)
+    group by all
+    union all
+    select target, 'module', source, version, sum(workspace_count)::bigint
+    from modules_rows
+    where valid_from <= at_time::timestamptz and (valid_to is null or valid_to > at_time::timestamptz)
+    group by all
+  ),
+  keyed as (select *, semver_key(version) as key from held),
+  policies as (
+    select
+      *,
+      row(
+        list_position(['denied', 'minimum', 'recommended'], says),
+        list_position(['critical', 'warning', 'info'], severity)
+      ) as place,
+      semver_key(at_least) as at_least_key,
+      semver_key(above) as above_key,
+      semver_key(at_most) as at_most_key,
+      semver_key(below) as below_key,
+    from version_policy
+    where coalesce(ends_at > at_time::timestamptz, true)
+  ),
+  judged as (
+    select
+      keyed.*,
+      policies.says is not null as is_covered,
+      policies.place,
+      policies.recommended,
+      case
+        when coalesce(key >= at_least_key, true)
+          and coalesce(key > above_key, true)
+          and coalesce(key <= at_most_key, true)
+          and coalesce(key < below_key, true)
+          then {
+            'says': says, 'versions': versions, 'severity': severity, 'reason': reason, 'link': link, 'ends_at': ends_at
+          }
+      end as applies,
+    from keyed
+    left join (
+      select *, max(versions) filter (says = 'recommended') over (partition by kind, name) as recommended
+      from policies
+    ) as policies on policies.kind = keyed.kind and policies.name = keyed.name
+  ),
+  said as (
+    select
+      target,
+      kind,
+      name,
+      version,
+      key,
+      used_by,
+      bool_or(is_covered) as is_covered,
+      any_value(recommended) as recommended,
+      arg_min(applies, place) filter (applies is not null) as worst,
+    from judged
+    group by all
+  )
+select
+  target,
+  kind,
+  name,
+  version,
+  used_by,
+  case
+    when not is_covered then 'not covered'
+    when key is null then 'unknown'
+    when worst.says is null then 'allowed'
+    when worst.says = 'denied' then 'denied'
+    else 'below ' || worst.says
+  end as verdict,
+  case when key is not null then worst.versions end as versions,
+  case when key is not null then worst.severity end as severity,
+  case when key is not null then worst.reason end as reason,
+  case when key is not null then worst.link end as link,
+  case when key is not null then worst.ends_at end as ends_at,
+  recommended,
+from said
+where history_reaches(at_time::timestamptz);

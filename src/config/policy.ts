@@ -1,0 +1,143 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { SEVERITIES, type Severity } from '../core/choices.ts';
+import { parseTimestamp } from '../core/clock.ts';
+import { webUrl } from './schema.ts';
+import { readYamlFile } from './yaml.ts';
+
+/** `policy/versions.yaml` beside `tidemark.yaml`: which versions may live (docs/policy.md). */
+export const POLICY_FILE = join('policy', 'versions.yaml');
+
+/** What `semver_key` reads. */
+const VERSION = String.raw`v?\d{1,18}(?:\.\d{1,18}){0,2}(?:-[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?(?:\+[0-9A-Za-z.-]+)?`;
+/** `1.5.7`, or `>= 1.5.0, < 1.5.7` */
+const RANGE = new RegExp(
+  `^(?:${VERSION}|(?:>=?\\s*${VERSION})(?:\\s*,\\s*<=?\\s*${VERSION})?|<=?\\s*${VERSION})$`,
+  'u',
+);
+
+const text = z.string('must be a text').trim().min(1, 'must not be empty');
+const version = z
+  .string('must be a version in quotes, such as "1.10"')
+  .regex(new RegExp(`^${VERSION}$`, 'u'), 'must be a version such as 1.14.3');
+const severity = z.enum(SEVERITIES, `must be one of ${SEVERITIES.join(', ')}`).optional();
+const link = webUrl.optional();
+
+const denied = z.strictObject({
+  versions: z
+    .string('must be a version, or bounds such as ">= 1.5.0, < 1.5.7", in quotes')
+    .regex(RANGE, 'must be a version such as 1.5.7, or bounds such as ">= 1.5.0, < 1.5.7"'),
+  reason: text.describe('why; each finding shows it'),
+  link: link.describe('where more is said'),
+  until: z
+    .string('must be a date such as 2027-05-31')
+    .refine((date) => parseTimestamp(date) !== undefined, 'must be a date such as 2027-05-31')
+    .optional()
+    .describe('when the denial ends; a date means 00:00 UTC of that day'),
+  severity: severity.describe('of its findings; critical unless set'),
+});
+
+const entry = z
+  .strictObject({
+    minimum: version.optional().describe('lower versions are findings'),
+    recommended: version.optional().describe('lower versions are findings of severity info'),
+    severity: severity.describe('of findings below the minimum; warning unless set'),
+    reason: text.optional().describe('why there is a minimum'),
+    link,
+    denied: z.array(denied, 'must be a list of ranges').optional().describe('versions that must not be in use'),
+  })
+  .refine(
+    ({ minimum, recommended, denied: ranges = [] }) => Boolean(minimum ?? recommended ?? ranges[0]),
+    'needs a minimum, a recommended version or a denied range',
+  );
+
+/** Entries by the address of their source. */
+const addresses = (pattern: RegExp, example: string) =>
+  z
+    .record(z.string().regex(pattern), entry, {
+      error: ({ code }) => (code === 'invalid_key' ? `must be a full source address, such as ${example}` : undefined),
+    })
+    .optional();
+
+/** A name of a host, with a dot, and the number of names that follow it; or what else Terraform takes a module from. */
+const PROVIDER = /^[\w-]+(?:\.[\w-]+)+(?::\d+)?(?:\/[\w-]+){2}$/u;
+const MODULE =
+  /^(?:[\w-]+(?:\.[\w-]+)+(?::\d+)?(?:\/[\w-]+){2,3}(?:\/\/.+)?|(?:[\w-]+::|[\w-]+@|[a-z][\w+.-]*:\/\/).+)$/u;
+
+export const policySchema = z.strictObject({
+  tools: z.strictObject({ terraform: entry.optional(), opentofu: entry.optional() }).optional(),
+  providers: addresses(PROVIDER, 'registry.terraform.io/hashicorp/aws'),
+  modules: addresses(MODULE, 'registry.terraform.io/terraform-aws-modules/vpc/aws'),
+  products: z
+    .strictObject({
+      vault: entry.optional(),
+      nomad: entry.optional(),
+      consul: entry.optional(),
+      autoscaler: entry.optional(),
+      platform: entry.optional(),
+    })
+    .optional(),
+});
+
+/** A row of the view `version_policy`: an interval of versions, and what is said of them. */
+export interface PolicyRow {
+  readonly kind: 'tool' | 'provider' | 'module' | 'product';
+  readonly name: string;
+  readonly says: 'denied' | 'minimum' | 'recommended';
+  /** As the file has them. */
+  readonly versions: string;
+  readonly at_least?: string | undefined;
+  readonly above?: string | undefined;
+  readonly at_most?: string | undefined;
+  readonly below?: string | undefined;
+  readonly severity: Severity;
+  readonly reason?: string | undefined;
+  readonly link?: string | undefined;
+  readonly ends_at?: string | undefined;
+}
+
+/** The policy of a folder; no rows where it has none. @throws TidemarkError CONFIG naming file, line and field. */
+export function loadPolicy(directory: string): readonly PolicyRow[] {
+  const file = join(directory, POLICY_FILE);
+  return existsSync(file) ? readPolicy(file) : [];
+}
+
+/** @throws TidemarkError CONFIG naming file, line and field. */
+export function readPolicy(file: string): readonly PolicyRow[] {
+  const { tools = {}, providers = {}, modules = {}, products = {} } = readYamlFile(file, policySchema, undefined);
+  return [
+    ...toRows('tool', tools),
+    ...toRows('provider', providers),
+    ...toRows('module', modules),
+    ...toRows('product', products),
+  ];
+}
+
+type Entries = Readonly<Record<string, z.infer<typeof entry> | undefined>>;
+
+function toRows(kind: PolicyRow['kind'], entries: Entries): readonly PolicyRow[] {
+  return Object.entries(entries).flatMap(([name, said]) => {
+    const { minimum, recommended, severity: level = 'warning', reason, link: url, denied: ranges = [] } = said ?? {};
+    const lower = (says: PolicyRow['says'], versions: string | undefined, more: Pick<PolicyRow, 'severity'>) =>
+      versions === undefined ? [] : [{ kind, name, says, versions, below: versions, reason, link: url, ...more }];
+    return [
+      ...lower('minimum', minimum, { severity: level }),
+      ...lower('recommended', recommended, { severity: 'info' }),
+      ...ranges.map(({ versions, severity: worst = 'critical', until, ...why }) => ({
+        ...{ kind, name, says: 'denied' as const, versions, ...toBounds(versions), severity: worst, ...why },
+        ends_at: until && parseTimestamp(until)?.toISOString(),
+      })),
+    ];
+  });
+}
+
+const BOUNDS = { '>=': 'at_least', '>': 'above', '<=': 'at_most', '<': 'below' } as const;
+
+function toBounds(range: string): Partial<PolicyRow> {
+  const bounds = [...range.matchAll(/([<>]=?)\s*([^\s,]+)/gu)].map(([, operator, bound]) => [
+    BOUNDS[operator as keyof typeof BOUNDS],
+    bound,
+  ]);
+  return bounds.length === 0 ? { at_least: range, at_most: range } : Object.fromEntries(bounds);
+}

@@ -1,0 +1,171 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { readPolicy } from '../../src/config/policy.ts';
+import { renderPolicy } from '../../src/warehouse/migrate.ts';
+import { createFindingsWarehouse, type FindingsWarehouse } from '../helpers/findings-warehouse.ts';
+
+const NOW = '2026-11-20T02:15:00Z';
+const LATER = '2026-11-21T02:15:00Z';
+
+async function createWithPolicy(text: string): Promise<FindingsWarehouse> {
+  const warehouse = await createFindingsWarehouse();
+  const file = join(warehouse.directory, 'versions.yaml');
+  await writeFile(file, text);
+  await warehouse.database.script(await renderPolicy(warehouse.files, readPolicy(file)));
+  return warehouse;
+}
+
+const workspaces = (versions: Readonly<Record<string, string | null>>) => ({
+  workspaces: Object.entries(versions).map(([name, version]) => ({
+    external_id: name,
+    workspace_name: name,
+    workspace_iac_version: version,
+  })),
+});
+
+const used = (source: string, version: string | null, ...names: readonly string[]) => ({
+  name: source.split('/').at(-1) ?? '',
+  source,
+  version,
+  workspaces: names.join(', '),
+  workspace_count: names.length,
+});
+
+describe('below-minimum-version', () => {
+  const POLICY = `
+tools:
+  terraform:
+    minimum: 1.14.0
+    denied:
+      - { versions: ">= 1.15.0, < 1.15.2", reason: corrupts state, link: "https://example.com/1" }
+      - { versions: 1.15.1, reason: leaks, severity: warning }
+      - { versions: 1.16.0, reason: was denied, until: 2026-11-20 }
+      - { versions: 1.16.1, reason: is denied, until: 2026-11-21 }
+`;
+
+  test('finds denied and low versions, and no others, in the order of semantic versions', async () => {
+    const warehouse = await createWithPolicy(POLICY);
+    const versions = {
+      ...{
+        old: '1.9.8',
+        rc: '1.14.0-rc1',
+        same: '1.14.0',
+        v: 'v1.14',
+        build: '1.14.0+ent',
+        part: '1.13',
+        twice: '1.15.1',
+      },
+      ...{
+        from: '1.15.0',
+        to: '1.15.2',
+        ahead: '1.15.2-beta1',
+        ended: '1.16.0',
+        last: '1.16.1',
+        text: '~> 1.9',
+        none: null,
+      },
+    };
+    await warehouse.pull(NOW, 'acme', 'workspaces', workspaces(versions));
+    await warehouse.evaluate(NOW);
+    expect(await warehouse.seen('below-minimum-version')).toEqual({
+      found: ['ahead', 'from', 'last', 'old', 'part', 'rc', 'twice'],
+      unknown: ['none', 'text'],
+    });
+    const findings = await warehouse.findings('below-minimum-version');
+    expect(findings.find(({ subject_id }) => subject_id === 'twice')).toMatchObject({
+      title: 'Workspace twice is set to terraform 1.15.1, which the policy denies: corrupts state',
+      severity: 'critical',
+      group_key: 'terraform 1.15.1',
+    });
+    const detail = JSON.parse(String(findings.find(({ subject_id }) => subject_id === 'from')?.detail));
+    expect(detail).toMatchObject({
+      policy: '>= 1.15.0, < 1.15.2',
+      reason: 'corrupts state',
+      link: 'https://example.com/1',
+    });
+    expect(findings.find(({ subject_id }) => subject_id === 'old')).toMatchObject({
+      title: 'Workspace old is set to terraform 1.9.8, below the minimum 1.14.0',
+      severity: 'warning',
+    });
+  });
+
+  test('a policy for OpenTofu says nothing of Terraform', async () => {
+    const warehouse = await createWithPolicy('tools: { opentofu: { minimum: 1.10.0 } }');
+    await warehouse.pull(NOW, 'acme', 'workspaces', workspaces({ old: '1.9.8', none: null }));
+    await warehouse.evaluate(NOW);
+    expect(await warehouse.seen('below-minimum-version')).toEqual({ found: [], unknown: [] });
+  });
+
+  test('a finding stays where its source failed, and where the version can no longer be read', async () => {
+    const warehouse = await createWithPolicy(POLICY);
+    await warehouse.pull(NOW, 'acme', 'workspaces', workspaces({ old: '1.9.8', other: '1.9.8' }));
+    await warehouse.evaluate(NOW);
+    await warehouse.pull(LATER, 'acme', 'workspaces', workspaces({ old: null, other: '1.14.0' }));
+    await warehouse.evaluate(LATER);
+    expect(await warehouse.findings('below-minimum-version')).toMatchObject([
+      { subject_id: 'old', state: 'open', unassessed_since: expect.anything() },
+      { subject_id: 'other', state: 'resolved' },
+    ]);
+    const after = '2026-11-22T02:15:00Z';
+    await warehouse.fail(after, 'acme', 'workspaces');
+    await warehouse.evaluate(after);
+    expect((await warehouse.findings('below-minimum-version'))[0]).toMatchObject({ subject_id: 'old', state: 'open' });
+  });
+});
+
+describe.each([
+  ['provider', 'providers', 'registry.terraform.io/hashicorp/aws', 'registry.opentofu.org/hashicorp/aws'],
+  ['module', 'modules', 'app.terraform.io/acme/vpc/aws', 'registry.terraform.io/acme/vpc/aws'],
+])('below-minimum-%s', (kind, table, source, other) => {
+  const POLICY = `
+${table}:
+  ${source}:
+    minimum: 5.0.0
+    recommended: 6.0.0
+    denied: [{ versions: "= 5.1.0", reason: broken }]
+`.replace('"= 5.1.0"', '5.1.0');
+
+  test('finds uses by the full address of the source', async () => {
+    const warehouse = await createWithPolicy(POLICY);
+    await warehouse.pull(NOW, 'acme', table, {
+      [table]: [
+        used(source, '4.9.0', 'low', 'both'),
+        used(source, '5.1.0', 'denied', 'both'),
+        used(source, '5.0.0', 'fine'),
+        used(source, null, 'unversioned'),
+        used(other, '4.9.0', 'elsewhere'),
+      ],
+    });
+    await warehouse.evaluate(NOW);
+    const name = source.split('/').at(-1);
+    expect(await warehouse.seen(`below-minimum-${kind}`)).toEqual({
+      found: [`both ${name} ${source}`, `denied ${name} ${source}`, `low ${name} ${source}`],
+      unknown: [`unversioned ${name} ${source}`],
+    });
+    expect(await warehouse.findings(`below-minimum-${kind}`)).toMatchObject([
+      { title: `Workspace both uses ${kind} ${source} 5.1.0, which the policy denies: broken`, severity: 'critical' },
+      { title: `Workspace denied uses ${kind} ${source} 5.1.0, which the policy denies: broken`, severity: 'critical' },
+      { title: `Workspace low uses ${kind} ${source} 4.9.0, below the minimum 5.0.0`, severity: 'warning' },
+    ]);
+  });
+
+  test(`${kind}-sprawl asks for the recommended version, and for the newest in use only without a policy`, async () => {
+    const warehouse = await createWithPolicy(POLICY);
+    await warehouse.pull(NOW, 'acme', table, {
+      [table]: [
+        used(source, '4.9.0', 'low'),
+        used(source, '5.2.0', 'older'),
+        used(source, '6.1.0', 'fine'),
+        used(source, '7.0.0', 'newest'),
+        used(other, '1.0.0', 'behind'),
+        used(other, '1.1.0', 'ahead'),
+      ],
+    });
+    await warehouse.evaluate(NOW);
+    expect(await warehouse.findings(`${kind}-sprawl`)).toMatchObject([
+      { title: expect.stringMatching(/^Workspace behind .* 1\.0\.0; the newest in use is 1\.1\.0$/u) },
+      { title: expect.stringMatching(/^Workspace older .* 5\.2\.0; 6\.0\.0 is recommended$/u) },
+    ]);
+  });
+});
