@@ -1,7 +1,6 @@
 -- grain: one row per target and version in use of a tool, provider, module or product, as of a time, with what the policy says of it.
 -- A version that cannot be read is `unknown` where there is a policy, never `allowed`.
--- {{kind}}: `macro` or `temp macro`
-create or replace {{kind}} versions_in_use_at(at_time) as table
+create or replace macro versions_in_use_at(at_time) as table
 with
   held as (
     select target, 'tool' as kind, 'terraform' as name, workspace_iac_version as version, count(*) as used_by

@@ -1,11 +1,13 @@
 import { existsSync } from 'node:fs';
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
 import { type Config, loadConfig } from '../config/config.ts';
 import { type Job, loadJob } from '../config/job.ts';
+import { POLICY_FILE } from '../config/policy.ts';
 import { DAY_MS, frozenClock } from '../core/clock.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, TidemarkError } from '../core/errors.ts';
+import { PACKAGE_ROOT } from '../core/paths.ts';
 import { jobExitCode, runJob } from '../run/run-job.ts';
 import { DemoProgress } from './demo-progress.ts';
 import { startDemoServices } from './demo-services.ts';
@@ -38,6 +40,8 @@ export async function demo(context: Context, { nights, workspaces, ...options }:
   const sandbox = await startDemoServices(folder, { start, faultHook: incident.hook, ...size });
   try {
     const file = join(folder, 'tidemark.yaml');
+    await mkdir(join(folder, 'policy'));
+    await copyFile(join(PACKAGE_ROOT, 'templates', 'versions.yaml'), join(folder, POLICY_FILE));
     await writeFile(file, `${MARK}. Commands that call its services start them again.\n${sandbox.config()}`);
     const config = loadConfig(file, context.env, context.redactor);
     const job = await loadJob(config, context.env, 'nightly');

@@ -16,7 +16,6 @@ const DEFINITIONS = [
   'workspace_assessments',
   'workspace_changes',
   'resource_nights',
-  'versions_in_use_at',
 ] as const;
 
 /** The definitions for the warehouse, or for one connection to a warehouse that an earlier version wrote. */
@@ -48,15 +47,12 @@ const SHARED = [
 /** Rendered for each table that a source fills. */
 const VIEWS = ['current_view', 'as_of_macro', 'previous_macro'] as const;
 /** Views and macros over the views of several tables. */
-const COMBINED = ['certificates_at', 'certificates'] as const;
-/** Views over definitions. */
-const LAST = ['versions_in_use'] as const;
+const COMBINED = ['certificates_at', 'certificates', 'versions_in_use_at', 'versions_in_use'] as const;
 const TEMPLATES = [
   ...SHARED,
   ...VIEWS,
   ...COMBINED,
   ...DEFINITIONS,
-  ...LAST,
   'semver_key',
   'version_policy',
   'list_table',
@@ -97,12 +93,11 @@ export async function migrate(
       (table) => viewStatements(files, table),
       all.filter(({ source }) => source),
     )),
-    ...(await Promise.all(COMBINED.map((name) => files.read(`warehouse/${name}`)))),
-    ...(await renderChangesViews(files, all)),
     await files.render('warehouse/semver_key', { kind: 'macro' }),
     await renderPolicy(files, policy),
+    ...(await Promise.all(COMBINED.map((name) => files.read(`warehouse/${name}`)))),
+    ...(await renderChangesViews(files, all)),
     ...(await renderDefinitions(files)),
-    ...(await Promise.all(LAST.map((name) => files.read(`warehouse/${name}`)))),
     ...(await render((table) => commentStatements(files, table))),
   ];
   const transact = (texts: readonly string[]) =>

@@ -148,6 +148,7 @@ const FREE = [
   '--run',
   '--schema',
   '--older-than',
+  'policy check <file>',
   'backup verify <dir>',
   'backup restore <dir>',
 ];

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { jobSchema } from '../../src/config/job.ts';
 import { listKeys, toJsonSchema } from '../../src/config/json-schema.ts';
+import { policySchema } from '../../src/config/policy.ts';
 import { configSchema } from '../../src/config/schema.ts';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import { cli } from '../helpers/cli.ts';
@@ -11,6 +12,7 @@ import { tempFolder } from '../helpers/temp.ts';
 test.each([
   ['tidemark', configSchema],
   ['job', jobSchema],
+  ['versions', policySchema],
 ] as const)('the published schema of %s is that of the program', async (name, schema) => {
   const text = `${JSON.stringify(toJsonSchema(schema, `Tidemark: ${name}.yaml`), null, 2)}\n`;
   await expect(text).toMatchFileSnapshot(`../../templates/${name}.schema.json`);
@@ -40,6 +42,7 @@ function listPaths(
 test.each([
   ['configuration', configSchema],
   ['job', jobSchema],
+  ['policy', policySchema],
 ] as const)('keys are suggested at every path of a %s', (_, schema) => {
   const paths = listPaths(toJsonSchema(schema, '') as Node);
   expect(paths.length).toBeGreaterThan(2);

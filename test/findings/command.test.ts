@@ -172,11 +172,12 @@ describe('what --fail-on cannot know', () => {
       await warehouse.pull(LAST, 'vault', 'mesh_roles');
       await warehouse.pull(LAST, 'acme', 'agents');
       await warehouse.pull(LAST, 'acme', 'agent_pools');
-      await warehouse.fail(LAST, 'acme', 'workspaces');
+      await warehouse.pull(LAST, 'acme', 'saved_views');
+      await warehouse.fail(LAST, 'acme', 'saved_view_rows');
       await warehouse.evaluate(LAST);
     });
     expect(stderr).toMatch(
-      /^warning: acme: not assessed since 2026-11-19: .*\bdrifted-workspace\b.*: source workspaces is failed\n$/u,
+      /^warning: acme: not assessed since 2026-11-19: .*\bdead-saved-view\b.*: source saved_view_rows is failed\n$/u,
     );
     expect(exit).toBe(0);
   });

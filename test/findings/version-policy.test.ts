@@ -78,8 +78,7 @@ tools:
       severity: 'critical',
       group_key: 'terraform 1.15.1',
     });
-    const detail = JSON.parse(String(findings.find(({ subject_id }) => subject_id === 'from')?.detail));
-    expect(detail).toMatchObject({
+    expect(findings.find(({ subject_id }) => subject_id === 'from')?.detail).toMatchObject({
       policy: '>= 1.15.0, < 1.15.2',
       reason: 'corrupts state',
       link: 'https://example.com/1',
@@ -115,9 +114,15 @@ tools:
 });
 
 describe.each([
-  ['provider', 'providers', 'registry.terraform.io/hashicorp/aws', 'registry.opentofu.org/hashicorp/aws'],
-  ['module', 'modules', 'app.terraform.io/acme/vpc/aws', 'registry.terraform.io/acme/vpc/aws'],
-])('below-minimum-%s', (kind, table, source, other) => {
+  [
+    'below-minimum-provider',
+    'provider',
+    'providers',
+    'registry.terraform.io/hashicorp/aws',
+    'registry.opentofu.org/hashicorp/aws',
+  ],
+  ['below-minimum-module', 'module', 'modules', 'app.terraform.io/acme/vpc/aws', 'registry.terraform.io/acme/vpc/aws'],
+])('%s', (rule, kind, table, source, other) => {
   const POLICY = `
 ${table}:
   ${source}:
@@ -139,11 +144,11 @@ ${table}:
     });
     await warehouse.evaluate(NOW);
     const name = source.split('/').at(-1);
-    expect(await warehouse.seen(`below-minimum-${kind}`)).toEqual({
+    expect(await warehouse.seen(rule)).toEqual({
       found: [`both ${name} ${source}`, `denied ${name} ${source}`, `low ${name} ${source}`],
       unknown: [`unversioned ${name} ${source}`],
     });
-    expect(await warehouse.findings(`below-minimum-${kind}`)).toMatchObject([
+    expect(await warehouse.findings(rule)).toMatchObject([
       { title: `Workspace both uses ${kind} ${source} 5.1.0, which the policy denies: broken`, severity: 'critical' },
       { title: `Workspace denied uses ${kind} ${source} 5.1.0, which the policy denies: broken`, severity: 'critical' },
       { title: `Workspace low uses ${kind} ${source} 4.9.0, below the minimum 5.0.0`, severity: 'warning' },

@@ -1,7 +1,10 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { loadPolicy } from '../../src/config/policy.ts';
+import { loadPolicy, readPolicy } from '../../src/config/policy.ts';
+import { PACKAGE_ROOT } from '../../src/core/paths.ts';
+import { findImpossible } from '../../src/tell/findings/check-policy.ts';
+import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
 import { tempFolder } from '../helpers/temp.ts';
 
 async function load(text: string) {
@@ -57,6 +60,12 @@ products:
     },
     { kind: 'product', name: 'vault', says: 'minimum', versions: '1.21.0', below: '1.21.0', severity: 'info' },
   ]);
+});
+
+test('the example of the package is a policy, and each of its versions can be compared', async () => {
+  const rows = readPolicy(join(PACKAGE_ROOT, 'templates', 'versions.yaml'));
+  expect(new Set(rows.map(({ kind }) => kind)).size).toBe(4);
+  expect(await findImpossible(createSqlFiles([PACKAGE_ROOT]), rows)).toEqual([]);
 });
 
 const FULL = 'must be a full source address, such as registry.terraform.io';

@@ -23,7 +23,7 @@ export interface FlaggedVersion {
 export interface PolicyEffect {
   readonly added: readonly FlaggedVersion[];
   readonly ended: readonly FlaggedVersion[];
-  /** Subjects whose version cannot be compared with the policy. */
+  /** Subjects that it says something of, and whose version cannot be compared with it. */
   readonly unknown: readonly FlaggedVersion[];
   /** Names of the policy that nothing in use has. */
   readonly unused: readonly string[];
@@ -57,7 +57,7 @@ export async function comparePolicies(options: PolicyCheckOptions): Promise<Poli
   return {
     added: without(after.found, before.found),
     ended: without(before.found, after.found),
-    unknown: after.unknown,
+    unknown: without(after.unknown, before.unknown),
     unused: unused.map(({ kind, name }) => `${kind} ${name}`),
     gaps: gaps.map(({ target, source, status }) => `${target}: ${source} is ${status}`),
   };
