@@ -2,7 +2,7 @@
 -- severity: info
 -- sources: providers
 -- subject: workspace
--- many: uses of a provider are older than its recommended or its newest version
+-- many: uses of a provider are outdated
 -- repair: raise the provider version in the configuration; ask the owner of the project
 -- grain: one row per workspace and provider (name and source) that it uses in an older version; grouped by the oldest of them
 -- A policy for its source decides alone. Where there is none, the newest version is the highest release in use by semantic precedence, or the highest prerelease where there is no release.
