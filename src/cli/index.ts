@@ -149,6 +149,12 @@ export const commands: readonly {
     load: async () => (await import('./definitions/backup.ts')).defineBackup,
   },
   {
+    name: 'lifecycle',
+    group: 'Keep:',
+    description: 'take newer facts about how long versions of products are supported',
+    load: async () => (await import('./definitions/lifecycle.ts')).defineLifecycle,
+  },
+  {
     name: 'prune',
     group: 'Keep:',
     description: 'show what is older than the configuration keeps, or remove it',

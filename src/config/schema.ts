@@ -188,6 +188,14 @@ export const configSchema = z.strictObject({
     })
     .optional()
     .describe('what resources cost; the report `cost` shows no amounts without it'),
+  lifecycle: z
+    .strictObject({
+      url: webUrl
+        .refine((text) => !new URL(text).username, 'must not contain a user or password')
+        .describe('address that answers as endoflife.date does; {product} stands for a name'),
+    })
+    .optional()
+    .describe('where each run asks how long versions are supported; by default it uses what the package carries'),
   thresholds: thresholds.prefault({}),
   plugins: z.array(nonEmpty, 'must be a list of files').default([]).describe('modules with sources and playbooks'),
   schedule: z

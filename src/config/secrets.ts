@@ -9,11 +9,12 @@ import type { RawConfig } from './schema.ts';
 
 /** Makes the redactor mask every secret of a project: a service may repeat any of them, whatever the command is. */
 export function registerSecrets(config: RawConfig, directory: string, env: Environment, redactor: Redactor): void {
-  const { targets, mail, lake } = config;
+  const { targets, mail, lake, lifecycle } = config;
   const secrets = [
     ...targets.flatMap(({ token, writeToken }) => [token, writeToken]),
     mail && parseSmtpUrl(mail.smtp)?.password,
     ...(lake !== undefined && isLakeAddress(lake) ? [env.AWS_SECRET_ACCESS_KEY, env.AWS_SESSION_TOKEN] : []),
+    ...(lifecycle ? new URL(lifecycle.url).searchParams.values() : []),
     ...readHeartbeats(join(directory, 'jobs'), env).flatMap(findUrlSecrets),
   ];
   for (const secret of secrets) if (secret) redactor.add(secret);

@@ -17,6 +17,7 @@ import type { PullOutcome } from '../load/record-pulls.ts';
 import { ServiceClients } from '../services/clients.ts';
 import { withWarehouseLock } from '../warehouse/session.ts';
 import { isUnpublished, type LakeResult, lakeStage } from './lake.ts';
+import { refreshLifecycle } from './lifecycle/index.ts';
 import { createProgress, type Progress } from './progress.ts';
 import { pullSource } from './pull-source.ts';
 import { exitCode, type RunResult, withRun } from './run.ts';
@@ -75,9 +76,11 @@ export async function runPulls(
   const lock = { config, purpose: 'pull', now: clock.now(), log };
   const run = { config, context, job: 'pull', pulls, ...(replay && { asOf: replay.asOf }) };
   return withWarehouseLock(lock, async (writer) => {
-    const { result } = await withRun(run, writer, async (begun) => ({
-      pulls: await pullSources(begun, options, replay),
-    }));
+    const { result } = await withRun(run, writer, async (begun) => {
+      const pulled = await pullSources(begun, options, replay);
+      await refreshLifecycle(begun, replay !== undefined);
+      return { pulls: pulled };
+    });
     if (result.status === 'interrupted') return { ...result, lake: null };
     await clearInFlight(config, 'pull');
     return { ...result, lake: await lakeStage(config, context) };

@@ -26,6 +26,7 @@ import { type WarehouseWriter, withWarehouseLock } from '../warehouse/session.ts
 import { waitForLock } from '../warehouse/wait-for-lock.ts';
 import { withHeartbeat } from './heartbeat.ts';
 import { isUnpublished, type LakeResult, lakeStage } from './lake.ts';
+import { refreshLifecycle } from './lifecycle/index.ts';
 import { BUILT_IN, type Definitions } from './plugins/index.ts';
 import { type PullOptions, pullSources, selectPulls } from './pull.ts';
 import { type RenderResult, type RenderStageOptions, renderPublished, renderStage } from './render.ts';
@@ -159,6 +160,7 @@ async function updateWarehouse(
   const { database, files } = warehouse;
   const pulls = await pullSources(run, selected);
   if (run.signal.aborted) return { pulls, findings: null, plans: [], digests: { skipped: [], problem: null } };
+  const notAnswered = await refreshLifecycle(run);
   const { thresholds, targets } = config;
   const findings = await evaluateFindings({ database, files, asOf, runId: run.runId, thresholds, targets });
   for (const { rule, error } of findings.failed) log.warn(`rule ${rule} was not assessed: ${error}`);
@@ -167,6 +169,7 @@ async function updateWarehouse(
   await syncPlans(warehouse, config, asOf);
   const notes = [
     ...(refusedLedger ? [`The ledger is refused: ${formatError(refusedLedger)}`] : []),
+    ...notAnswered.map((problem) => `${problem}; the last ones are kept`),
     ...planNotes(plans),
   ];
   const digests = await composeStage(run, job, {

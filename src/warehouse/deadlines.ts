@@ -3,6 +3,7 @@ import { discoverFiles } from '../core/paths.ts';
 import { firstLine, type Statements } from './database.ts';
 import { quoteIdent, quoteLiteral, type SqlFiles } from './sql-files.ts';
 import { fillParams, thresholdParams } from './sql-params.ts';
+import { loadTables, loadViews } from './tables.ts';
 
 export const DEFAULT_THRESHOLDS: Thresholds = thresholds.parse({});
 
@@ -52,14 +53,23 @@ export async function defineDeadlines(
   await database.script(await files.render('warehouse/deadlines_at', { kind: scope, kinds: rows }));
 }
 
-/** The next run makes it in a warehouse of an earlier version, which this connection reads. */
-export async function defineMissingDeadlines(
+/**
+ * Defines what a warehouse of an earlier version does not have, for this connection: tables and views without rows, because nothing is
+ * known, and the calendar. The next run makes them in the warehouse.
+ */
+export async function defineMissing(
   database: Pick<Statements, 'script'>,
   files: SqlFiles,
   values: Thresholds = DEFAULT_THRESHOLDS,
 ): Promise<void> {
-  const [row] = await database.script(await files.read('warehouse/has_deadlines'));
-  if (row?.has_deadlines === true) return;
+  const macros = new Set((await database.script(await files.read('query/past_macros'))).map(({ name }) => name));
+  const relations = [...(await loadTables(files)).values(), ...(await loadViews(files))];
+  for (const { name, source, columns } of relations) {
+    if (macros.has(`${name}_at`) || (source === undefined && !files.has(`warehouse/${name}_at`))) continue;
+    const nulls = columns.map(({ name: column, type }) => `null::${type} as ${quoteIdent(column)}`).join(', ');
+    const parts = { name: quoteIdent(`${name}_at`), columns: nulls };
+    await database.script(await files.render('warehouse/missing_relation', parts));
+  }
+  if (macros.has('deadlines_at')) return;
   await defineDeadlines(database, files, await renderDeadlines(files, values, 'temp macro'), 'temp macro');
-  await database.script(await files.read('warehouse/certificates_missing'));
 }

@@ -47,7 +47,14 @@ const SHARED = [
 /** Rendered for each table that a source fills. */
 const VIEWS = ['current_view', 'as_of_macro', 'previous_macro'] as const;
 /** Views and macros over the views of several tables. */
-const COMBINED = ['certificates_at', 'certificates', 'versions_in_use_at', 'versions_in_use'] as const;
+const COMBINED = [
+  'certificates_at',
+  'certificates',
+  'lifecycle_at',
+  'lifecycle',
+  'versions_in_use_at',
+  'versions_in_use',
+] as const;
 const TEMPLATES = [
   ...SHARED,
   ...VIEWS,

@@ -5,7 +5,7 @@ import { discoverFiles } from '../../core/paths.ts';
 import { findLeftOut, isAbsent, type LeftOut } from '../../extract/sources/index.ts';
 import { renderChanges, selectChanged, selectPresent } from '../../warehouse/changes.ts';
 import { type Database, firstLine, type SqlParams } from '../../warehouse/database.ts';
-import { defineMissingDeadlines } from '../../warehouse/deadlines.ts';
+import { defineMissing } from '../../warehouse/deadlines.ts';
 import { renderDefinitions } from '../../warehouse/migrate.ts';
 import { parseHeader, type SqlFiles } from '../../warehouse/sql-files.ts';
 import { fillParams, thresholdParams } from '../../warehouse/sql-params.ts';
@@ -93,7 +93,7 @@ export async function readDigestData(options: DigestReadOptions, audience: Audie
   };
   await database.run(await files.render('warehouse/semver_key', { kind: 'temp macro' }));
   await database.script((await renderDefinitions(files, 'temp ')).join('\n'));
-  await defineMissingDeadlines(database, files, config.thresholds);
+  await defineMissing(database, files, config.thresholds);
   for (const table of ['routes', 'workspaces', 'pools', 'findings']) await query(table, params);
   const metrics = await loadMetrics(options, params, findLeftOut(config.targets));
   const [counts] = await query('counts', params);

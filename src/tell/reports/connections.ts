@@ -1,6 +1,6 @@
 import pLimit from 'p-limit';
 import type { Database, SqlParams, Statements } from '../../warehouse/database.ts';
-import { defineMissingDeadlines } from '../../warehouse/deadlines.ts';
+import { defineMissing } from '../../warehouse/deadlines.ts';
 import { renderDefinitions } from '../../warehouse/migrate.ts';
 import { quoteLiteral, type SqlFiles } from '../../warehouse/sql-files.ts';
 import { fillParams } from '../../warehouse/sql-params.ts';
@@ -39,7 +39,7 @@ export async function shareConnections(
     alone(async () => {
       const connection = (await database.siblings(CONNECTIONS + 1)).at(-1) as Statements;
       await connection.script(await makeMacros(files));
-      await defineMissingDeadlines(connection, files);
+      await defineMissing(connection, files);
       return connection.script(text);
     });
   return {

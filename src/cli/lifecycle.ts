@@ -1,0 +1,38 @@
+import { resolve } from 'node:path';
+import type { Context } from '../core/context.ts';
+import { TidemarkError } from '../core/errors.ts';
+import { plural } from '../core/plural.ts';
+import { readRegularFile, UnreadableFileError } from '../core/regular-file.ts';
+import { parseFacts } from '../run/lifecycle/document.ts';
+import { recordFacts } from '../run/lifecycle/index.ts';
+import { withWarehouse } from '../warehouse/session.ts';
+import { readLocalConfig } from './options.ts';
+import { writeResult } from './output.ts';
+
+const MAX_KIBIBYTES = 4096;
+
+export async function importFacts(context: Context, file: string): Promise<void> {
+  const config = readLocalConfig(context);
+  const now = context.clock.now();
+  const facts = parseFacts(readText(resolve(context.cwd, file), file), file, now);
+  const added = await withWarehouse({ config, purpose: 'lifecycle import', now, log: context.log }, (warehouse) =>
+    recordFacts(warehouse, facts, 'imported', now),
+  );
+  const result = { facts: facts.length, new: added, data_as_of: facts[0]?.data_as_of ?? null };
+  const rest = 'the warehouse has the others, or newer ones';
+  writeResult(
+    context,
+    result,
+    () =>
+      `${plural(added, 'new fact')} of ${facts.length}, as of ${result.data_as_of}${added < facts.length ? `; ${rest}` : ''}\n`,
+  );
+}
+
+function readText(path: string, file: string): string {
+  try {
+    return readRegularFile(path, MAX_KIBIBYTES);
+  } catch (error) {
+    if (!(error instanceof UnreadableFileError)) throw error;
+    throw new TidemarkError('USAGE', `${file} ${error.message}`, { cause: error });
+  }
+}
