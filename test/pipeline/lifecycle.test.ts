@@ -31,7 +31,7 @@ function answer(name: string, releases: readonly object[], changes: object = {})
 }
 
 test('a run takes the facts of the package, and an end that is not known is no support', async () => {
-  const { pull, rows, tidemark } = await testProject();
+  const { pull, rows } = await testProject();
   await pull([...ONE_SOURCE]);
   expect(await rows(SUPPORT, { product: 'terraform' })).toEqual([
     { cycle: '1.15', ends: null, ended: false, ends_with: '1.17', as_of: '2026-08-22', origin: 'packaged' },
@@ -43,7 +43,6 @@ test('a run takes the facts of the package, and an end that is not known is no s
   expect(await rows(ended)).toEqual([{ name: 'consul 1.20' }, { name: 'nomad 1.9' }, { name: 'vault 1.20' }]);
   await pull([...ONE_SOURCE, '--now', NEXT_DAY]);
   expect(await rows('select count(distinct known_at) as times from lifecycle_facts'), 'once').toEqual([{ times: 1 }]);
-  expect((await tidemark(['tables', 'lifecycle'])).stdout).toContain('support_ends_at');
 });
 
 test('import takes newer facts, keeps what a document lacks, and a moment has what was known then', async () => {
@@ -100,17 +99,16 @@ test.each([
 ])('import refuses %s in one line, and changes nothing', async (text, error) => {
   const { folder, tidemark } = await testProject();
   await writeFile(join(folder, 'facts.json'), text);
-  const { exit, stderr } = await tidemark(['lifecycle', 'import', 'facts.json']);
+  const { exit, stderr } = await tidemark(['lifecycle', 'import', 'facts.json', '--now', NEXT_DAY]);
   expect([exit, stderr]).toEqual([4, expect.stringContaining(error)]);
-  expect(stderr.trim().split('\n')).toHaveLength(1);
+  expect(stderr.split('\n').filter((line) => line.startsWith('error: '))).toHaveLength(1);
 });
 
 test('lifecycle.url is asked for each product, and what is refused, cut off or too long keeps the last facts and is told', async () => {
   const server = await startServer(({ url = '' }, response) => {
     const name = url.split('/').at(-1) ?? '';
     if (name === 'vault') return void response.writeHead(404).end();
-    if (name === 'nomad')
-      return void response.writeHead(200, { 'content-length': '100' }).end('{"schema', () => response.destroy());
+    if (name === 'nomad') return void response.writeHead(200).write('{"schema', () => response.destroy());
     if (name === 'packer') return void response.end('<html>');
     if (name === 'consul') return void response.end(' '.repeat(5 * 1024 * 1024));
     response.end(JSON.stringify(answer(name, [{ name: '2.9', eolFrom: '2030-01-01' }])));
