@@ -8,8 +8,6 @@ export interface RateLimitInfo {
   readonly remaining: number;
   /** Until the window ends, in milliseconds. */
   readonly resetMs: number;
-  /** How exact that is: a second where the header has whole seconds. */
-  readonly resolutionMs: number;
 }
 
 /** A larger reset is a time (seconds or milliseconds since 1970), not a duration: it would last for decades. */
@@ -58,10 +56,9 @@ export function parseRateLimit(headers: Headers, nowMs: number): RateLimitInfo |
     parseMember(draft, 'limit') ??
     parseMember(policy, 'q');
   const remaining = parseRemaining(headers);
-  const reset = findReset(headers);
   const resetMs = parseReset(headers, nowMs);
   if (limit === undefined || remaining === undefined || resetMs === undefined || limit < 1) return undefined;
-  return { limit, remaining, resetMs, resolutionMs: reset?.includes('.') ? 1 : 1000 };
+  return { limit, remaining, resetMs };
 }
 
 function parseRemaining(headers: Headers): number | undefined {
@@ -74,17 +71,12 @@ function parseRemaining(headers: Headers): number | undefined {
   );
 }
 
-function findReset(headers: Headers): string | null {
+function parseReset(headers: Headers, nowMs: number): number | undefined {
   const draft = headers.get('ratelimit') ?? '';
-  return (
+  const reset =
     headers.get('ratelimit-reset') ??
     (parseMember(draft, 't') ?? parseMember(draft, 'reset'))?.toString() ??
-    headers.get('x-ratelimit-reset')
-  );
-}
-
-function parseReset(headers: Headers, nowMs: number): number | undefined {
-  const reset = findReset(headers);
+    headers.get('x-ratelimit-reset');
   if (reset?.trim() === '0') return LESS_THAN_A_SECOND_MS;
   return reset === null ? undefined : parseSeconds(reset, nowMs);
 }

@@ -47,22 +47,22 @@ describe('the rate limit that a response advertises', () => {
     [
       'X-RateLimit-*',
       { 'x-ratelimit-limit': '30', 'x-ratelimit-remaining': '12', 'x-ratelimit-reset': '0.5' },
-      { limit: 30, remaining: 12, resetMs: 500, resolutionMs: 1 },
+      { limit: 30, remaining: 12, resetMs: 500 },
     ],
     [
       'RateLimit-*',
       { 'ratelimit-limit': '100, 100;w=60', 'ratelimit-remaining': '99', 'ratelimit-reset': '60' },
-      { limit: 100, remaining: 99, resetMs: 60_000, resolutionMs: 1000 },
+      { limit: 100, remaining: 99, resetMs: 60_000 },
     ],
     [
       'RateLimit with RateLimit-Policy',
       { ratelimit: '"default";r=50;t=30', 'ratelimit-policy': '"default";q=100;w=60' },
-      { limit: 100, remaining: 50, resetMs: 30_000, resolutionMs: 1000 },
+      { limit: 100, remaining: 50, resetMs: 30_000 },
     ],
     [
       'the older RateLimit',
       { ratelimit: 'limit=10, remaining=4, reset=3' },
-      { limit: 10, remaining: 4, resetMs: 3000, resolutionMs: 1000 },
+      { limit: 10, remaining: 4, resetMs: 3000 },
     ],
     ['a limit alone', { 'x-ratelimit-limit': '30' }, undefined],
     [

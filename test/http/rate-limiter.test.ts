@@ -34,7 +34,6 @@ function createServer({ limit, headers, windows, others = 0 }: ServerOptions) {
       limit,
       remaining: Math.max(0, limit - used),
       resetMs: Math.round(startMs + 1000 - nowMs),
-      resolutionMs: 1,
     };
     return { throttled: used > limit, info: headers ? info : undefined };
   };
