@@ -4,6 +4,7 @@ import { AutoscalerService } from './autoscaler.ts';
 import { type ServiceServer, serve } from './http.ts';
 import { MeshService } from './mesh/index.ts';
 import { PlatformService } from './platform/index.ts';
+import { RegistryService } from './registry.ts';
 import type { FaultHook } from './router.ts';
 import { SchedulerService } from './scheduler/index.ts';
 import { SecretsService } from './secrets/index.ts';
@@ -34,6 +35,7 @@ function createServices(options: ServiceOptions) {
     scheduler: new SchedulerService(options),
     autoscaler: new AutoscalerService(options),
     mesh: new MeshService(options),
+    registry: new RegistryService(options),
   };
 }
 
@@ -50,7 +52,7 @@ export interface StartOptions extends SandboxOptions {
   readonly onChange?: (change: SandboxChange) => void;
 }
 
-/** Starts the five services on 127.0.0.1 with generated data. The same options and day give the same responses, byte for byte. */
+/** Starts the six services on 127.0.0.1 with generated data. The same options and day give the same responses, byte for byte. */
 export async function startSandbox(options: StartOptions = {}): Promise<RunningSandbox> {
   const sandbox = new RunningSandbox(options);
   await sandbox.listen();
@@ -64,6 +66,7 @@ function byKind<T>(value: (kind: Kind) => T): Readonly<Record<Kind, T>> {
     scheduler: value('scheduler'),
     autoscaler: value('autoscaler'),
     mesh: value('mesh'),
+    registry: value('registry'),
   };
 }
 
@@ -190,6 +193,8 @@ export class RunningSandbox implements Sandbox {
         },
         { name: 'scaler', kind: 'autoscaler', url: this.urls.autoscaler, ...common },
         { name: 'consul', kind: 'mesh', url: this.urls.mesh, ...access('mesh'), services: services, ...common },
+        // As a mirror: the addresses of what is in use name the public registry.
+        { name: 'registry', kind: 'registry', url: this.urls.registry, host: 'registry.terraform.io', ...common },
       ],
     };
     return stringify(document, { aliasDuplicateObjects: false });

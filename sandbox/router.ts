@@ -43,6 +43,11 @@ const MESSAGES: Readonly<Record<Kind, Readonly<Record<RoutingError, string>>>> =
     wrongMethod: 'method not allowed',
     rateLimited: 'rate limit exceeded, try a different server',
   },
+  registry: {
+    unknownPath: 'Not Found',
+    wrongMethod: 'Method Not Allowed',
+    rateLimited: 'Too Many Requests',
+  },
 };
 
 /** Produces the response of one service to a request: rate limit first, then the fault hook, the token and the route. */

@@ -1,7 +1,7 @@
-/** The contracts between the HTTP server of the sandbox (`http.ts`) and its five services (`platform/`, `secrets/` …). */
+/** The contracts between the HTTP server of the sandbox (`http.ts`) and its six services (`platform/`, `secrets/` …). */
 
-export type Kind = 'platform' | 'secrets' | 'scheduler' | 'autoscaler' | 'mesh';
-export const KINDS: readonly Kind[] = ['platform', 'secrets', 'scheduler', 'autoscaler', 'mesh'];
+export type Kind = 'platform' | 'secrets' | 'scheduler' | 'autoscaler' | 'mesh' | 'registry';
+export const KINDS: readonly Kind[] = ['platform', 'secrets', 'scheduler', 'autoscaler', 'mesh', 'registry'];
 
 /** `spec`: exactly what the API documents specify; `hashicorp`: what the real products do where that differs. */
 export type Flavor = 'spec' | 'hashicorp';
@@ -25,7 +25,7 @@ export interface SandboxOptions {
   readonly rateHeaders?: boolean;
   /** Milliseconds added to each response. @default 0 */
   readonly latencyMs?: number;
-  /** First of five consecutive ports. @default 0, which takes free ones */
+  /** First of six consecutive ports. @default 0, which takes free ones */
   readonly port?: number;
 }
 
@@ -126,7 +126,7 @@ export interface ErrorSource {
 /** One service: its routes, its form of an error, and how its data changes from day to day. */
 export interface Service {
   readonly kind: Kind;
-  /** `/api/v2` or `/v1`. */
+  /** `/api/v2`, `/v1` or nothing. */
   readonly base: string;
   readonly routes: readonly Route[];
   /**
@@ -134,7 +134,7 @@ export interface Service {
    * that the service does not have.
    */
   readonly authenticate: (request: Request, route: Route | undefined) => Response | undefined;
-  /** Creates a token with these rights and returns its secret. The autoscaler has none. */
+  /** Creates a token with these rights and returns its secret. The autoscaler and the registry have none. */
   readonly createToken?: (grant: TokenGrant, now: Date) => string;
   /** The service's own form of an error: JSON:API, `{"errors": […]}`, or plain text. */
   readonly error: (status: number, message: string, source?: ErrorSource) => Response;

@@ -61,7 +61,7 @@ export type { JobResult } from './run/run-job.ts';
 export type { ApiClient } from './services/api-client.ts';
 export type * from './services/api-results.ts';
 export type { Conditions, RequestOptions, ServiceClient } from './services/client.ts';
-export { autoscaler, mesh, operations, platform, scheduler, secrets } from './services/index.ts';
+export { autoscaler, mesh, operations, platform, registry, scheduler, secrets } from './services/index.ts';
 export { defineOperation, type Operation, pathParam, queryParam } from './services/operation.ts';
 export type { ResponsePage, ServiceResponse } from './services/response.ts';
 export type { Row, Value } from './warehouse/values.ts';

@@ -1,13 +1,21 @@
 -- grain: one row per rule and target that it concerns
 -- assessed: every source of the rule is loaded, one is of the run as of $as_of, none is older than the rule permits, and its listings
--- prove what the rule concludes; findings it does not return are then resolved.
+-- prove what the rule concludes; findings it does not return are then resolved. What it reads of other targets is loaded as well. A rule
+-- concerns no target where nobody has what it reads elsewhere.
 -- parts: why parts of a source are not assessed, which `transition` leaves out; null where every part is
 -- tried: every source was tried in that time; why: why it is not assessed; baseline: nothing was assessed before.
 -- parameters: $as_of; $run_id: the run, which may have taken over pulls of the run that it resumes; null for none
 create or replace temp table assessments as
 with
   needed as (
-    select rule, error, proves, to_seconds(within_minutes * 60) as tolerance, len(sources) as wanted, unnest(sources) as source
+    select
+      rule,
+      error,
+      proves,
+      to_seconds(within_minutes * 60) as tolerance,
+      len(sources) as wanted,
+      len(elsewhere) as needed_elsewhere,
+      unnest(sources) as source,
     from evaluated_rules
   ),
   resumed as (select distinct target, source from pulls where run_id = $run_id and status in ('complete', 'partial')),
@@ -36,16 +44,46 @@ with
     join state using (source)
     left join listing_proofs as proofs using (target, source)
   ),
+  -- what a rule reads of other targets: a source that one of them could not be asked for is missing for all
+  elsewhere as (
+    select
+      needed.rule,
+      count(distinct state.source) as found,
+      bool_and(state.tried_at >= $as_of::timestamptz - needed.tolerance) as is_tried,
+      string_agg(
+        distinct case
+          when state.status not in ('complete', 'partial') then format('source {} of {} is {}', source, state.target, state.status)
+          when state.as_of < $as_of::timestamptz - needed.tolerance
+            then format('source {} of {} is not part of this run', source, state.target)
+        end,
+        ', '
+      ) as problem,
+    from (
+      select rule, to_seconds(within_minutes * 60) as tolerance, unnest(elsewhere) as source
+      from evaluated_rules
+    ) as needed
+    join state using (source)
+    group by needed.rule
+  ),
   by_sources as (
     select
       rule,
       target,
-      any_value(error) is null and bool_or(is_of_run) and count(problem) = 0 as assessed,
-      bool_and(is_tried) and (bool_or(is_of_run) or bool_or(problem is not null)) as tried,
-      coalesce(any_value(error), string_agg(distinct problem, ', ' order by problem)) as why,
+      any_value(error) is null and bool_or(is_of_run) and count(needs.problem) = 0 and count(elsewhere.problem) = 0 as assessed,
+      bool_and(needs.is_tried)
+      and coalesce(any_value(elsewhere.is_tried), true)
+      and (bool_or(is_of_run) or bool_or(needs.problem is not null)) as tried,
+      coalesce(
+        any_value(error),
+        nullif(
+          concat_ws(', ', string_agg(distinct needs.problem, ', ' order by needs.problem), any_value(elsewhere.problem)),
+          ''
+        )
+      ) as why,
     from needs
-    group by rule, wanted, target
-    having count(*) = wanted
+    left join elsewhere using (rule)
+    group by rule, wanted, needed_elsewhere, target
+    having count(*) = wanted and coalesce(any_value(elsewhere.found), 0) = needed_elsewhere
   ),
   by_log as (
     select evaluated_rules.rule, targets.target, evaluated_rules.error is null as assessed, true as tried, evaluated_rules.error as why

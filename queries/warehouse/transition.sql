@@ -49,6 +49,13 @@ with
     from evaluated_rules
     join left_out on list_contains(evaluated_rules.sources, left_out.source)
     union
+    -- what a rule reads elsewhere, and no target has any more
+    select evaluated_rules.rule, findings.target
+    from findings
+    join evaluated_rules using (rule)
+    join (select distinct source from left_out anti join source_state using (source)) as gone
+      on list_contains(evaluated_rules.elsewhere, gone.source)
+    union
     select rule, target
     from evaluated_rules
     cross join (from left_out anti join source_state using (target)) as gone

@@ -1,22 +1,41 @@
 -- grain: one row per target and reason why some rules cannot be assessed now
--- parameters: $now, $stale_hours, $targets: a JSON list of target names, $rules: a JSON list of {rule, sources}
--- A rule concerns the targets for which all of its sources were ever pulled.
+-- parameters: $now, $stale_hours, $targets: a JSON list of target names, $rules: a JSON list of {rule, sources, elsewhere}
+-- A rule concerns the targets for which all of its sources were ever pulled, if what it reads of other targets was.
 with
   rules as (
-    select unnest(from_json($rules, '[{"rule": "varchar", "sources": ["varchar"]}]'), recursive := true)
+    select unnest(from_json($rules, '[{"rule": "varchar", "sources": ["varchar"], "elsewhere": ["varchar"]}]'), recursive := true)
   ),
   targets as (select unnest(from_json($targets, '["varchar"]')) as target),
-  needed as (select rule, len(sources) as wanted, unnest(sources) as source from rules),
+  needed as (
+    select rule, len(sources) as wanted, len(elsewhere) as wanted_elsewhere, unnest(sources) as source
+    from rules
+  ),
+  elsewhere as (
+    select
+      rule,
+      count(distinct state.source) as found,
+      list(format('{} of {} is {}', state.source, state.target, state.status)) filter (where state.status not in ('complete', 'partial')) as broken,
+    from (select rule, unnest(elsewhere) as source from rules)
+    join source_state as state using (source)
+    group by rule
+  ),
   concerned as (
     select
       needed.rule,
       state.target,
-      list(state.source order by state.source) filter (where state.status not in ('complete', 'partial')) as broken,
+      nullif(
+        list_concat(
+          list(format('{} is {}', state.source, state.status)) filter (where state.status not in ('complete', 'partial')),
+          any_value(elsewhere.broken)
+        ),
+        []
+      ) as broken,
     from needed
     join source_state as state using (source)
     join targets using (target)
-    group by needed.rule, needed.wanted, state.target
-    having count(*) = needed.wanted
+    left join elsewhere using (rule)
+    group by needed.rule, needed.wanted, needed.wanted_elsewhere, state.target
+    having count(*) = needed.wanted and coalesce(any_value(elsewhere.found), 0) = needed.wanted_elsewhere
   ),
   assessed as (
     select concerned.*, evaluations.last_assessed_at
@@ -24,9 +43,8 @@ with
     left join rule_evaluations as evaluations using (rule, target)
   ),
   reasons as (
-    select target, format('{} is {}', source, status) as reason
-    from (select distinct target, unnest(broken) as source from concerned)
-    join source_state using (target, source)
+    select target, unnest(broken) as reason
+    from concerned
     union
     select gaps.target, format('{}: {}', gaps.rule, gaps.reason)
     from unassessed_rules as gaps

@@ -1,6 +1,6 @@
 import { createRandom } from '../random.ts';
 import type { Flavor } from '../types.ts';
-import type { Release, Workspace } from './workspaces.ts';
+import { type Release, sourceAddress, type Workspace } from './workspaces.ts';
 
 export type ViewFieldType = 'boolean' | 'number' | 'string' | 'datetime';
 /** Datetimes are milliseconds since 1970. */
@@ -245,10 +245,10 @@ const versionsByReleases = new WeakMap<readonly Release[], readonly ProductVersi
 function productVersions(releases: readonly Release[]): readonly ProductVersion[] {
   let versions = versionsByReleases.get(releases);
   if (!versions) {
-    versions = releases.map(({ product: { name, source, registry }, version }) => ({
-      name,
-      source,
-      registry,
+    versions = releases.map(({ product, version }) => ({
+      name: product.name,
+      source: sourceAddress(product),
+      registry: product.registry,
       version,
     }));
     versionsByReleases.set(releases, versions);

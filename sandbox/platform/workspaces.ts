@@ -91,7 +91,7 @@ export class Stacks {
       providers,
       (product) => `${registryHost(product)}/providers/${product.source}`,
     );
-    const modulesText = formatReleases(modules, (product) => `${registryHost(product)}/${product.source}`);
+    const modulesText = formatReleases(modules, sourceAddress);
     const key = `${providersText}|${modulesText}`;
     const stack = this.#byText.get(key) ?? { providers, modules, providersText, modulesText };
     this.#byText.set(key, stack);
@@ -105,8 +105,13 @@ function formatReleases(releases: readonly Release[], path: (product: Product) =
     : releases.map(({ product, version }) => `${path(product)}/${version}`).join(', ');
 }
 
-function registryHost({ registry }: Product): string {
+function registryHost({ registry }: Pick<Product, 'registry'>): string {
   return registry === 'public' ? 'registry.terraform.io' : 'app.terraform.io';
+}
+
+/** The source address with its host: `registry.terraform.io/hashicorp/aws`. */
+export function sourceAddress(product: Pick<Product, 'registry' | 'source'>): string {
+  return `${registryHost(product)}/${product.source}`;
 }
 
 function pickReleases(products: readonly Product[], count: number, random: Random): Release[] {

@@ -18,7 +18,7 @@ const CHANGES_FILE = 'sandbox-changes.jsonl';
 /** Ports from here, below those that systems give to clients. */
 const FIRST_PORT = 20_000;
 /** The services take a group of consecutive ports. */
-const PORTS = 5;
+const PORTS = 6;
 const GROUPS = 2000;
 /** As the real products answer: with names that a company has. */
 const FLAVOR: Flavor = 'hashicorp';

@@ -125,7 +125,7 @@ async function gate(
 async function findAssessmentGaps(view: FindingsView, failOn: Severity): Promise<readonly string[]> {
   const { database, files, config, now, rules } = view;
   const relevant = rules.filter(({ worst }) => atOrAbove(failOn).includes(worst));
-  const requiredSources = new Set(relevant.flatMap((rule) => rule.sources));
+  const requiredSources = new Set(relevant.flatMap((rule) => [...rule.sources, ...rule.elsewhere]));
   const { sources } = await loadDefinitions(config, {}, () => false);
   const kinds = new Set(sources.filter(({ name }) => requiredSources.has(name)).map(({ kind }) => kind));
   const targets = config.targets.filter(({ name, kind }) => view.targets.includes(name) && kinds.has(kind));
@@ -133,7 +133,9 @@ async function findAssessmentGaps(view: FindingsView, failOn: Severity): Promise
     now,
     targets: JSON.stringify(targets.map(({ name }) => name)),
     stale_hours: config.thresholds.staleHours,
-    rules: JSON.stringify(relevant.map((rule) => ({ rule: rule.name, sources: rule.sources }))),
+    rules: JSON.stringify(
+      relevant.map(({ name, sources: own, elsewhere }) => ({ rule: name, sources: own, elsewhere })),
+    ),
   });
   return rows.map(({ target, reason }) => `${target}: ${reason}`);
 }

@@ -25,7 +25,7 @@ export const commands: readonly {
   {
     name: 'sandbox',
     group: 'First steps:',
-    description: 'serve the five services on the loopback interface',
+    description: 'serve the six services on the loopback interface',
     load: async () => (await import('./definitions/sandbox.ts')).defineSandbox,
   },
   {

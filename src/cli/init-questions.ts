@@ -19,6 +19,7 @@ const OTHERS: readonly Question[] = [
   { kind: 'scheduler', label: 'Nomad: URL', variable: 'NOMAD_ADDR' },
   { kind: 'autoscaler', label: 'Nomad Autoscaler: URL', variable: null },
   { kind: 'mesh', label: 'Consul agent: URL', variable: 'CONSUL_HTTP_ADDR' },
+  { kind: 'registry', label: 'Terraform registry, such as https://registry.terraform.io: URL', variable: null },
 ];
 
 /** How often an answer that is not valid is asked for again. */

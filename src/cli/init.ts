@@ -28,6 +28,7 @@ export interface InitFlags {
   readonly scheduler?: string;
   readonly autoscaler?: string;
   readonly mesh?: string;
+  readonly registry?: string;
   readonly service: readonly string[];
 }
 
@@ -65,7 +66,7 @@ function isConversation({ stdinIsTerminal, json, quiet }: Context): boolean {
 
 /** @throws TidemarkError USAGE for a platform without its organization */
 function listTargets(flags: InitFlags): readonly InitTarget[] {
-  const { platform, organization, secrets, scheduler, autoscaler, mesh, service } = flags;
+  const { platform, organization, secrets, scheduler, autoscaler, mesh, registry, service } = flags;
   if (Boolean(platform) !== Boolean(organization)) {
     throw new TidemarkError('USAGE', '--platform requires --organization, and --organization requires it');
   }
@@ -76,6 +77,7 @@ function listTargets(flags: InitFlags): readonly InitTarget[] {
     ...(scheduler ? [{ kind: 'scheduler', url: scheduler } as const] : []),
     ...(autoscaler ? [{ kind: 'autoscaler', url: autoscaler } as const] : []),
     ...(mesh ? [{ kind: 'mesh', url: mesh, services: service } as const] : []),
+    ...(registry ? [{ kind: 'registry', url: registry } as const] : []),
   ];
 }
 

@@ -14,7 +14,7 @@ export interface SandboxFlags {
   readonly nights?: number;
 }
 
-/** Serves the five services until stopped. */
+/** Serves the six services until stopped. */
 export async function serve(context: Context, { nights, days, latency, ...options }: SandboxFlags): Promise<void> {
   const clock = () => context.clock.now();
   const start = new Date(clock().getTime() - (nights ?? days) * DAY_MS);
@@ -34,7 +34,7 @@ export async function serve(context: Context, { nights, days, latency, ...option
   }
 }
 
-/** @throws TidemarkError USAGE where the five ports cannot be had, and every other error as it is */
+/** @throws TidemarkError USAGE where the six ports cannot be had, and every other error as it is */
 function rethrowPort(cause: NodeJS.ErrnoException & { readonly port?: number }): never {
   if (cause.syscall !== 'listen' && cause.code !== 'ERR_SOCKET_BAD_PORT') throw cause;
   const where = cause.port === undefined ? 'on a port above 65535' : `on port ${cause.port}`;

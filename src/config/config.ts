@@ -114,6 +114,7 @@ const BASE_PATH: Record<TargetKind, string> = {
   scheduler: '/v1',
   autoscaler: '/v1',
   mesh: '/v1',
+  registry: '',
 };
 
 function withDefaults(target: RawTarget, toAbsolute: (path: string) => string): Target {

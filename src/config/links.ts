@@ -52,6 +52,7 @@ export const LINK_KINDS: Readonly<Record<string, Readonly<Record<string, LinkKin
     caRoot: { fields: ['id', 'name'] },
     leafCertificate: { fields: ['name', 'namespace', 'datacenter'], path: '/ui/{datacenter}/services/{name}' },
   },
+  registry: {},
 };
 
 /** The names in braces of a template. */

@@ -9,7 +9,7 @@ import type { ValidationIssue } from './yaml.ts';
 
 /** The schema of `tidemark.yaml` with its defaults. The descriptions are its reference. */
 
-const TARGET_KINDS = ['platform', 'secrets', 'scheduler', 'autoscaler', 'mesh'] as const;
+const TARGET_KINDS = ['platform', 'secrets', 'scheduler', 'autoscaler', 'mesh', 'registry'] as const;
 export type TargetKind = (typeof TARGET_KINDS)[number];
 
 const positive = z.number().positive();
@@ -63,6 +63,11 @@ const target = z.strictObject({
     .optional(),
   mounts: z.strictObject({ keymgmt: mount.optional(), mesh: meshMounts.optional() }).default({}),
   namespace: headerText.optional(),
+  host: z
+    .string()
+    .regex(/^[a-z0-9.-]+(?::\d+)?$/u, 'must be a host name such as registry.terraform.io')
+    .optional()
+    .describe('host of the source addresses that a registry answers for; that of `url` unless set'),
   services: z
     .array(nonEmpty.regex(/^[^/]+(?:\/[^/]+)?$/u, 'must be `service` or `namespace/service`'))
     .default([])

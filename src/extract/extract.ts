@@ -54,6 +54,7 @@ export async function extract(
   const failed = new AbortController();
   const { signal, release } = linkSignals(run.signal, failed.signal);
   const { metrics, source } = pull;
+  const { database, files } = run.warehouse;
   const bounds = readBounds(client.target);
   const timer = startTimeBound(bounds, source.name, failed);
   const reuse = new ObjectReuse(run, pull, landing, tools);
@@ -69,6 +70,7 @@ export async function extract(
     once,
     objects: (list) => reuse.objects(list),
     knownParts: () => run.writes(() => readKnownParts(run, pull)),
+    query: (name) => run.writes(async () => database.rows(await files.read(`warehouse/${name}`))),
     forEachLimited: (items, work) => forEachLimited(items, work, client.target.limits.concurrency * 2, failed),
   }).finally(async () => {
     clearTimeout(timer);

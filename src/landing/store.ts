@@ -87,10 +87,9 @@ export function listUnknown({ unknown_parts = [] }: Manifest, acceptDrop: boolea
 
 /** Identifies what a target refers to. A change means that rows of the same target name come from somewhere else. */
 export function targetFingerprint(target: Target): string {
-  const { url, organization, namespace, mounts, services } = target;
-  return [url, organization, namespace, mounts.keymgmt, meshMounts(target).join(','), ...services]
-    .map((part) => part ?? '')
-    .join(' ');
+  const { url, organization, namespace, mounts, services, host } = target;
+  const parts = [url, organization, namespace, mounts.keymgmt, meshMounts(target).join(','), ...services];
+  return [...parts, ...(host === undefined ? [] : [host])].map((part) => part ?? '').join(' ');
 }
 
 /** The landing of a run. */

@@ -39,6 +39,7 @@ const DEFAULTS: Readonly<Record<TargetKind, { readonly name: string; readonly va
   scheduler: { name: 'nomad', variable: 'NOMAD_TOKEN' },
   autoscaler: { name: 'scaler', variable: null },
   mesh: { name: 'consul', variable: 'CONSUL_HTTP_TOKEN' },
+  registry: { name: 'registry', variable: null },
 };
 
 /** Asks each service what it has. Reads the tokens from the environment and `.env`; nothing is changed. */

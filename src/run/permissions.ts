@@ -146,6 +146,7 @@ const FORMATS: Readonly<Record<TokenRights['target']['kind'], (needed: TokenRigh
   mesh: formatConsulRules,
   platform: formatTeamAccess,
   autoscaler: () => ({ usage: 'the service takes no token', lines: [] }),
+  registry: () => ({ usage: 'a public registry takes no token', lines: [] }),
 };
 
 type Scope = TargetRight['scope'];

@@ -122,7 +122,9 @@ export async function pullSources(
     return { work, end: () => clients.release(target) };
   };
   try {
-    const ends = await settleByTarget(pulls, targets.limit, openTarget);
+    const ends: PromiseSettledResult<PullOutcome>[] = [];
+    for (const wave of [pulls.filter((pull) => !isLast(pull)), pulls.filter(isLast)])
+      ends.push(...(await settleByTarget(wave, targets.limit, openTarget)));
     await recordLeftOut(run);
     if (halt.signal.aborted) throw halt.signal.reason;
     return ends.flatMap((end) => (end.status === 'fulfilled' ? [end.value] : []));
@@ -134,6 +136,9 @@ export async function pullSources(
     progress.end();
   }
 }
+
+/** Whether a pull needs what the others have loaded. */
+const isLast = ({ source }: Pull): boolean => source.readsTables === true;
 
 /** The work on the pulls of one target; `end` is called when all of them have ended. */
 interface TargetWork<T> {

@@ -16,7 +16,8 @@ export type ApiClient = Resources<AllResources['platform']> &
   Resources<AllResources['secrets']> &
   Resources<AllResources['scheduler']> &
   Resources<AllResources['autoscaler']> &
-  Resources<AllResources['mesh']>;
+  Resources<AllResources['mesh']> &
+  Resources<AllResources['registry']>;
 
 type AllResources = typeof resources;
 

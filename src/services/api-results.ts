@@ -61,6 +61,10 @@ export interface ApiResults {
   'mesh.connect.authorize': { readonly Authorized: boolean; readonly Reason: string };
   'mesh.ca-roots.read': CaRoot;
   'mesh.ca-leaf.read': LeafCertificate;
+  'registry.discovery.read': Readonly<Record<string, unknown>>;
+  'registry.providers.versions': ProviderVersion;
+  'registry.providers.read': Provider;
+  'registry.modules.versions': ModuleVersions;
 }
 
 /** An integer of up to 64 bits: a bigint beyond 2^53. */
@@ -254,4 +258,26 @@ export interface LeafCertificate {
   readonly ServiceURI: string;
   readonly ValidAfter: string;
   readonly ValidBefore: string;
+}
+
+/** docs/services/registry.md#versions */
+export interface ProviderVersion {
+  readonly version: string;
+  readonly protocols?: readonly string[];
+}
+
+/** docs/services/registry.md#dates-and-warnings */
+export type Provider = Resource<{
+  readonly namespace: string;
+  readonly name: string;
+  /** Empty where there is none. */
+  readonly warning: string | null;
+}>;
+
+/** docs/services/registry.md#versions */
+export interface ModuleVersions {
+  readonly versions: readonly {
+    readonly version: string;
+    readonly deprecation?: { readonly reason: string; readonly link?: string } | null;
+  }[];
 }

@@ -26,7 +26,8 @@ export function classifyError(
   const message = extractErrorMessage(text);
   const isPage = looksLikeHtml(text);
   // What a service rejects, it does not reject with a page for people.
-  const isNoRejection = isPage && (status === 400 || status === 422);
+  const isNoRejection =
+    (isPage && (status === 400 || status === 422)) || isUndocumentedAbsence(operation, status, text);
   const kind = isNoRejection ? 'malformed' : classifyFailure(operation, status, message, isPage);
   const isPause = status === 429 || status === 503;
   return {
@@ -48,6 +49,16 @@ export function isEmptyList({ method }: Operation, status: number, text: string)
   if (method !== 'LIST' || status !== 404) return false;
   const { errors } = parseFields(text);
   return Array.isArray(errors) && errors.length === 0;
+}
+
+/**
+ * A registry says that it does not have something with 404 and `{"errors":["Not Found"]}`. Another 404 may be of anything in front of it:
+ * docs/services/registry.md#errors.
+ */
+function isUndocumentedAbsence({ kind }: Operation, status: number, text: string): boolean {
+  if (kind !== 'registry' || status !== 404) return false;
+  const { errors } = parseFields(text);
+  return !Array.isArray(errors) || errors.length === 0;
 }
 
 function parseFields(text: string): Readonly<Record<string, unknown>> {

@@ -38,6 +38,7 @@ const QUESTIONS: Readonly<Record<TargetKind, Question | undefined>> = {
     read: (body) => ({ region: textField(toFields(toFields(body).config), 'Region') }),
   },
   autoscaler: undefined,
+  registry: undefined,
   mesh: {
     operation: mesh['ca-roots'].read,
     isHashicorp: false,

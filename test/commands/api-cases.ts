@@ -644,6 +644,35 @@ const otherCases: readonly Case[] = [
     path: () => '/v1/agent/connect/ca/leaf/checkout "β", <b>',
     outcome: (response) => (response as { PrivateKeyPEM: string }).PrivateKeyPEM.startsWith('-----BEGIN'),
   },
+  {
+    operation: 'registry.discovery.read',
+    words: () => [],
+    method: 'GET',
+    path: () => '/.well-known/terraform.json',
+    outcome: (response) => (response as Record<string, string>)['providers.v1'] === '/v1/providers/',
+  },
+  {
+    operation: 'registry.providers.versions',
+    words: () => ['namespace=hashicorp', 'name=aws'],
+    method: 'GET',
+    path: () => '/v1/providers/hashicorp/aws/versions',
+    outcome: (response) => (response as { versions: unknown[] }).versions.length > 500,
+  },
+  {
+    operation: 'registry.providers.read',
+    words: () => ['namespace=hashicorp', 'name=aws', 'include=provider-versions'],
+    method: 'GET',
+    path: () => '/v2/providers/hashicorp/aws',
+    query: { include: 'provider-versions' },
+    outcome: (response) => (response as { included: unknown[] }).included.length === 500,
+  },
+  {
+    operation: 'registry.modules.versions',
+    words: () => ['namespace=terraform-aws-modules', 'name=vpc', 'provider=aws'],
+    method: 'GET',
+    path: () => '/v1/modules/terraform-aws-modules/vpc/aws/versions',
+    outcome: (response) => (response as { modules: { versions: unknown[] }[] }).modules[0]?.versions.length === 3,
+  },
 ];
 
 export const cases: readonly Case[] = [...platformCases, ...secretsCases, ...schedulerCases, ...otherCases];

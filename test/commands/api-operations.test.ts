@@ -75,7 +75,7 @@ function inFlavor(listed: Case, flavor: 'spec' | 'hashicorp'): Case {
 
 function tokenOf(operation: string, sandbox: RunningSandbox, flavor: string): Record<string, string> {
   const { kind, mutates } = operations.get(operation)!;
-  if (kind === 'autoscaler') return {};
+  if (kind === 'autoscaler' || kind === 'registry') return {};
   const token = sandbox.tokens[kind][mutates ? 'write' : 'read'];
   if (kind !== 'secrets') return { authorization: `Bearer ${token}` };
   return flavor === 'hashicorp' ? { 'x-vault-token': token, 'x-vault-request': 'true' } : { 'x-store-token': token };

@@ -7,7 +7,7 @@ describe('doctor', () => {
     const { exit, stdout } = await place.tidemark(['doctor', '--now', new Date().toISOString()]);
     expect(exit).toBe(0);
     expect(stdout).not.toContain('FAIL');
-    for (const about of ['acme', 'vault', 'nomad', 'scaler', 'consul', 'warehouse']) {
+    for (const about of ['acme', 'vault', 'nomad', 'scaler', 'consul', 'registry', 'warehouse']) {
       expect(stdout).toMatch(new RegExp(`^ok +${about} `, 'mu'));
     }
     expect(stdout).toMatch(/acme +rate limit +1000 requests per second/u);

@@ -35,7 +35,7 @@ test('writes a configuration that is valid once its variables are set, and says 
   const { cwd, result } = await initialized();
   expect(result).toMatchObject({ exit: 0, stderr: '' });
   expect(result.stdout).toContain('tidemark doctor');
-  expect(loadConfig(join(cwd, 'tidemark.yaml'), env, new Redactor()).targets.length).toBe(5);
+  expect(loadConfig(join(cwd, 'tidemark.yaml'), env, new Redactor()).targets.length).toBe(6);
 });
 
 test('names every variable of the configuration in .env.example', async () => {
@@ -260,7 +260,7 @@ describe('on a terminal', () => {
   test('without an answer, writes the examples to fill in', async () => {
     const { result, yaml } = await answered([]);
     expect(result.stdout).toContain('1. fill in your targets in tidemark.yaml');
-    expect(parse(yaml).targets).toHaveLength(5);
+    expect(parse(yaml).targets).toHaveLength(6);
   });
 
   test.each([['--json'], ['--quiet'], ['--scheduler', 'http://127.0.0.1:9']])(

@@ -203,7 +203,10 @@ describe('a field of a request', () => {
 
   test('every operation that a document shows is in fields.yaml', () => {
     const named = new Set(requests.map(({ operation }) => operation));
-    const missing = [...operations.keys()].filter((name) => !named.has(name));
+    const missing = [...operations.values()]
+      .filter(({ kind }) => kind !== 'registry')
+      .map(({ name }) => name)
+      .filter((name) => !named.has(name));
     expect(missing).toEqual([]);
   });
 });

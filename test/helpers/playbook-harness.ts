@@ -177,7 +177,7 @@ export function liveState({ sandbox }: Pick<TestProject, 'sandbox'>) {
 
 export type RemoteState = ReturnType<typeof liveState>;
 
-/** The present state of the five services, to compare with later. */
+/** The present state of the services that playbooks change, to compare with later. */
 export function copyState(place: Pick<TestProject, 'sandbox'>): RemoteState {
   return structuredClone(liveState(place));
 }

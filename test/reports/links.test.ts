@@ -16,6 +16,7 @@ const TARGETS = [
   { name: 'nomad', kind: 'scheduler', url: 'https://nomad.internal:4646/v1' },
   { name: 'scaler', kind: 'autoscaler', url: 'https://scaler.internal:8080' },
   { name: 'consul', kind: 'mesh', url: 'https://consul.internal:8501', services: ['web'] },
+  { name: 'registry', kind: 'registry', url: 'https://registry.internal' },
 ];
 
 /** The link of a subject of the target `acme`, with other properties of the target. */

@@ -198,7 +198,11 @@ describe('filters', () => {
   test('modules can be filtered by a registry type that is no column', async () => {
     const rows = await allRows(sandbox, `type=modules&${filter('registry_type', 'is', 'public')}`);
     expect(rows.length).toBeGreaterThan(0);
-    expect(rows.every(({ attributes }) => String(attributes.source).startsWith('terraform-aws-modules/'))).toBe(true);
+    expect(
+      rows.every(({ attributes }) =>
+        String(attributes.source).startsWith('registry.terraform.io/terraform-aws-modules/'),
+      ),
+    ).toBe(true);
     expect(rows[0]?.attributes).not.toHaveProperty('registry-type');
   });
 

@@ -76,7 +76,7 @@ describe('a sandbox', () => {
     expect([sandbox.day, sandbox.now.toISOString()]).toEqual([1, '2027-03-02T00:00:00.000Z']);
   });
 
-  test('leaves no port open when one of its five is in use', async () => {
+  test('leaves no port open when one of its six is in use', async () => {
     const { blocker, before } = await takenPort();
     try {
       await expect(startTestSandbox({ port: before })).rejects.toThrow(/EADDRINUSE/);
@@ -96,6 +96,7 @@ describe('a sandbox', () => {
       ['nomad', 'scheduler'],
       ['scaler', 'autoscaler'],
       ['consul', 'mesh'],
+      ['registry', 'registry'],
     ]);
     expect(targets.map(({ url }) => url)).toEqual(KINDS.map((kind) => sandbox.urls[kind]));
     expect(targets[0]).toMatchObject({
@@ -110,7 +111,7 @@ describe('a sandbox', () => {
     );
     const file = join(await mkdtemp(join(tmpdir(), 'tidemark-')), 'tidemark.yaml');
     await writeFile(file, text);
-    expect(loadConfig(file, {}, new Redactor()).targets).toHaveLength(5);
+    expect(loadConfig(file, {}, new Redactor()).targets).toHaveLength(6);
   });
 
   test('responds to pings with a valid token', async () => {

@@ -17,6 +17,7 @@ const HEADER: Readonly<Record<Kind, string>> = {
   scheduler: 'x-nomad-token',
   autoscaler: 'x-none',
   mesh: 'x-consul-token',
+  registry: 'x-none',
 };
 
 /** Status and parsed body of a request with a token; no token at all when it is undefined. */

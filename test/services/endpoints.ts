@@ -72,6 +72,13 @@ export const meshEndpoints = [
   'GET /agent/connect/ca/leaf/:service',
 ];
 
+export const registryEndpoints = [
+  'GET /.well-known/terraform.json',
+  'GET /v1/providers/:namespace/:name/versions',
+  'GET /v2/providers/:namespace/:name',
+  'GET /v1/modules/:namespace/:name/:provider/versions',
+];
+
 /** Query parameters of each endpoint by operation; `*` marks required ones. */
 export const queryParameters: Readonly<Record<string, readonly string[]>> = {
   'platform.agent-pools.list': [
@@ -95,4 +102,5 @@ export const queryParameters: Readonly<Record<string, readonly string[]>> = {
   'scheduler.snapshots.delete': ['plugin_id*', 'snapshot_id*'],
   'scheduler.snapshots.list': ['plugin_id*', 'next_token', 'per_page*', 'secrets'],
   'mesh.ca-leaf.read': ['ns'],
+  'registry.providers.read': ['include'],
 };

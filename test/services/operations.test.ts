@@ -7,6 +7,7 @@ import {
   meshEndpoints,
   platformEndpoints,
   queryParameters,
+  registryEndpoints,
   schedulerEndpoints,
   secretsEndpoints,
 } from './endpoints.ts';
@@ -25,6 +26,7 @@ describe('the API documents and the declarations', () => {
     ['autoscaler', autoscalerEndpoints],
     ['scheduler', schedulerEndpoints],
     ['mesh', meshEndpoints],
+    ['registry', registryEndpoints],
   ] as const)('every endpoint of %s has its operation, and no operation is without one', (kind, endpoints) => {
     expect(declared(kind)).toEqual([...endpoints].sort());
   });

@@ -12,6 +12,7 @@ export const defineInit: DefineCommand = (program, context) =>
       .option('--scheduler <url>', 'Nomad; the token is in NOMAD_TOKEN')
       .option('--autoscaler <url>', 'the Nomad Autoscaler')
       .option('--mesh <url>', 'a Consul agent; the token is in CONSUL_HTTP_TOKEN')
+      .option('--registry <url>', 'a registry of providers and modules, such as https://registry.terraform.io')
       .option('--service <name>', 'service of the mesh whose leaf certificate is recorded; repeatable', collect, [])
       .option('--force', 'replace existing files')
       .action(async (flags: InitFlags) => (await import('../init.ts')).init(context(), flags)),

@@ -6,14 +6,12 @@ export const defineSandbox: DefineCommand = (program, context) =>
   addExamples(
     program
       .command('sandbox')
-      .description(
-        'serve the five services on the loopback interface until stopped, and print a configuration for them',
-      )
+      .description('serve the six services on the loopback interface until stopped, and print a configuration for them')
       .option('--workspaces <n>', 'number of workspaces in the estate', wholeNumber)
       .option('--seed <n>', 'seed of the estate; `hostile` for names that careless programs fail on', parseSeed)
       .option('--rate <n>', 'requests per second that each service allows', wholeNumber)
       .option('--latency <ms>', 'delay of every response', wholeNumber)
-      .option('--port <n>', 'first of five ports', port)
+      .option('--port <n>', 'first of six ports', port)
       .option('--days <n>', 'simulated days that have passed', wholeNumber, 0)
       .addOption(new Option('--nights <n>', 'earlier name of --days').argParser(wholeNumber).hideHelp())
       .option('--flavor <flavor>', 'spec, or hashicorp for the behaviour of the real products')

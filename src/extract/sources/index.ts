@@ -12,6 +12,7 @@ import { keys } from './keys.ts';
 import { kmsProviders } from './kms-providers.ts';
 import { leafCertificates } from './leaf-certificates.ts';
 import { meshRoles } from './mesh-roles.ts';
+import { registryReleases } from './registry-releases.ts';
 import { savedViewRows } from './saved-view-rows.ts';
 import { savedViews } from './saved-views.ts';
 import { fitsTarget, hasSource, type SourceDefinition } from './source.ts';
@@ -42,6 +43,7 @@ export const sources: readonly SourceDefinition[] = [
   caRoots,
   leafCertificates,
   tokens,
+  registryReleases,
 ];
 
 /** The sources that the configuration leaves out. */

@@ -7,6 +7,7 @@ import type { LandingWriter } from '../../landing/writer.ts';
 import type { RequestOptions, ServiceClient } from '../../services/client.ts';
 import type { Operation } from '../../services/operation.ts';
 import type { ServiceResponse } from '../../services/response.ts';
+import type { Row } from '../../warehouse/values.ts';
 
 /**
  * A source pulls the rows of one or more tables. It has the name of its main table and succeeds or fails as a whole. The tables
@@ -17,6 +18,8 @@ export interface SourceDefinition {
   readonly kind: TargetKind | readonly TargetKind[];
   /** Set if only the real products have it. @default both flavors */
   readonly flavor?: 'hashicorp';
+  /** Set if it reads tables that other sources fill: it is pulled when those of all targets have ended. @default false */
+  readonly readsTables?: true;
   /** The operations that it calls, from which `tidemark permissions` derives the rights of the token. @default none */
   readonly operations?: readonly Operation[];
   /** Writes everything that the service returns to the landing. */
@@ -98,6 +101,8 @@ export interface ExtractContext {
   readonly objects: (list: ObjectList) => Promise<ObjectReader>;
   /** The values that the current rows of the source's main table have in the column of its part, such as the plugins. */
   readonly knownParts: () => Promise<ReadonlySet<string | null>>;
+  /** The rows of `queries/warehouse/NAME.sql`: what earlier pulls, of this run or before, have loaded. */
+  readonly query: (name: string) => Promise<readonly Row[]>;
   /** Processes a few items at a time, so that sources take turns at the rate limit. The first failure ends it. */
   readonly forEachLimited: <T>(items: readonly T[], work: (item: T) => Promise<void>) => Promise<void>;
 }

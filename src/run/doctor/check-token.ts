@@ -54,7 +54,7 @@ export interface TokenAnswer {
 
 export async function askToken(client: ServiceClient): Promise<TokenAnswer> {
   const { flavor, kind } = client.target;
-  if (flavor !== 'hashicorp' || kind === 'autoscaler') return {};
+  if (flavor !== 'hashicorp' || kind === 'autoscaler' || kind === 'registry') return {};
   try {
     return { info: await describeToken(client) };
   } catch (error) {

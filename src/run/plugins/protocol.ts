@@ -3,6 +3,7 @@ import type { ObjectRequest, SourceDefinition } from '../../extract/sources/sour
 import type { LandingWriter } from '../../landing/writer.ts';
 import type { ServiceClient } from '../../services/client.ts';
 import type { Operation } from '../../services/operation.ts';
+import type { Row } from '../../warehouse/values.ts';
 
 /** What a plugin's thread and the others tell each other. */
 
@@ -62,4 +63,5 @@ export interface RemoteContext {
     list: unknown,
   ) => Promise<{ readonly land: (key: string, request: ObjectRequest) => Promise<void> }>;
   readonly knownParts: () => Promise<ReadonlySet<string | null>>;
+  readonly query: (name: string) => Promise<readonly Row[]>;
 }

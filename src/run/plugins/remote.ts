@@ -97,7 +97,7 @@ function toRemoteSource(file: string, info: SourceInfo, source: number): SourceD
 }
 
 function toRemoteContext(context: ExtractContext): RemoteContext {
-  const { client, landing, log, metrics, asOf, once, objects, knownParts } = context;
+  const { client, landing, log, metrics, asOf, once, objects, knownParts, query } = context;
   return {
     client: toRemoteClient(client),
     landing: bindMethods(landing),
@@ -108,6 +108,7 @@ function toRemoteContext(context: ExtractContext): RemoteContext {
     once,
     objects: objects as RemoteContext['objects'],
     knownParts,
+    query,
   };
 }
 

@@ -97,7 +97,7 @@ export async function describeToken(client: ServiceClient): Promise<TokenInfo> {
   const { kind, token } = client.target;
   if (kind === 'platform') return describePlatformToken(client);
   if (kind === 'secrets') return describeSecretsToken(client);
-  if (kind === 'autoscaler') return ANONYMOUS;
+  if (kind === 'autoscaler' || kind === 'registry') return ANONYMOUS;
   try {
     return await (kind === 'scheduler' ? describeSchedulerToken(client) : describeMeshToken(client));
   } catch (error) {

@@ -98,8 +98,8 @@ async function evaluateRules(options: EvaluateOptions): Promise<readonly Invalid
     errors.set(String(rule), `returns ${problem}`);
   }
   for (const rule of errors.keys()) await database.run(await files.read('warehouse/discard_rule'), { rule });
-  const evaluated = rules.map(({ name, severity, worst, subject, sources, withinMinutes, proves }) => {
-    const needs = { sources, within_minutes: withinMinutes, proves };
+  const evaluated = rules.map(({ name, severity, worst, subject, sources, elsewhere, withinMinutes, proves }) => {
+    const needs = { sources, elsewhere, within_minutes: withinMinutes, proves };
     return { rule: name, severity, worst, subject, ...needs, error: errors.has(name) ? 'the rule failed' : null };
   });
   await database.script(await fill(files, 'evaluated_rules', { rules: JSON.stringify(evaluated) }));

@@ -16,6 +16,8 @@ export interface Rule {
   readonly subject: string;
   /** The sources that it reads. It is assessed only if all of them are complete, and of the same time. */
   readonly sources: readonly string[];
+  /** Sources of other targets that it reads as well: it is assessed only if those of all of them are complete, and of the same time. */
+  readonly elsewhere: readonly string[];
   /** Minutes by which its sources may differ in age if they were pulled by different runs. */
   readonly withinMinutes: number;
   /** Sources whose listing must be complete, because the rule concludes from what is not listed. */
@@ -77,6 +79,7 @@ function parseRule(name: string, sql: string): Rule {
     worst: header.worst === undefined ? severity : parseSeverity(name, 'worst', header.worst),
     subject: line('subject'),
     sources: sources === 'none' ? [] : sources.split(/,\s*/u),
+    elsewhere: header.elsewhere?.split(/,\s*/u) ?? [],
     withinMinutes: header.within === undefined ? DEFAULT_WITHIN_MINUTES : parseWithin(name, header.within),
     proves: header.proves === undefined ? [] : parseListings(name, 'proves', header.proves, sources),
     asks: header.asks === undefined ? [] : parseListings(name, 'asks', header.asks, sources),

@@ -3,6 +3,7 @@ import type { Flavor } from '../../../sandbox/types.ts';
 import { autoscalerTables } from './autoscaler.ts';
 import { meshTables } from './mesh.ts';
 import { platformTables } from './platform.ts';
+import { registryTables } from './registry.ts';
 import { schedulerTables } from './scheduler.ts';
 import { secretsTables } from './secrets.ts';
 import { tokenTables } from './tokens.ts';
@@ -18,5 +19,6 @@ export function expectedTables(sandbox: RunningSandbox, flavor: Flavor): Tables 
     ...autoscalerTables(services.autoscaler.state, flavor, now),
     ...meshTables(services.mesh.state, flavor, now),
     ...tokenTables(sandbox, flavor),
+    ...registryTables(services),
   };
 }

@@ -5,7 +5,7 @@ import { type ExplorerResult, runExplorerQuery } from '../../../sandbox/platform
 import { createExplorerViews } from '../../../sandbox/platform/explorer-views.ts';
 import { type SavedViewRecord, toExplorerQuery } from '../../../sandbox/platform/saved-views.ts';
 import type { PlatformState } from '../../../sandbox/platform/seed.ts';
-import type { Workspace } from '../../../sandbox/platform/workspaces.ts';
+import { sourceAddress, type Workspace } from '../../../sandbox/platform/workspaces.ts';
 import { HttpError } from '../../../sandbox/responses.ts';
 import type { Flavor } from '../../../sandbox/types.ts';
 import { filled, object, type Rows, type Tables, time, wholeSeconds } from './values.ts';
@@ -77,7 +77,7 @@ function withoutNulls(all: Readonly<Record<string, string | null>>): Record<stri
 type Release = Readonly<Record<'name' | 'source' | 'version', string>> & { readonly registry: string };
 
 function releaseOf({ product, version }: Workspace['stack']['providers'][number]): Release {
-  return { name: product.name, source: product.source, version, registry: product.registry };
+  return { name: product.name, source: sourceAddress(product), version, registry: product.registry };
 }
 
 type Used = Readonly<Record<string, string>>;

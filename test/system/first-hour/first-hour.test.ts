@@ -182,6 +182,7 @@ describe.skipIf(noClone !== undefined)('the first hour', () => {
           ['Nomad: URL', answer('nomad')],
           ['Autoscaler: URL', answer('scaler')],
           ['Consul agent: URL', answer('consul')],
+          ['registry.terraform.io: URL', '\n'],
         ],
         project,
       );

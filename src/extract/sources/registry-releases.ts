@@ -1,0 +1,200 @@
+import type { Target } from '../../config/config.ts';
+import { TidemarkError } from '../../core/errors.ts';
+import { plural } from '../../core/plural.ts';
+import { ServiceError } from '../../http/errors.ts';
+import type { ServiceClient } from '../../services/client.ts';
+import type { Operation } from '../../services/operation.ts';
+import { registry } from '../../services/registry.ts';
+import { listItems, type ServiceResponse } from '../../services/response.ts';
+import { CONDITIONAL } from './shared/list-and-read.ts';
+import {
+  type ExtractContext,
+  type ObjectReader,
+  requiredArray,
+  requiredString,
+  type SourceDefinition,
+} from './source.ts';
+
+/**
+ * The versions that a registry has of the providers and public modules in use. Only its list of versions proves that one is gone; dates and
+ * warnings are of another address, which stops at 500 versions: docs/services/registry.md.
+ */
+export const registryReleases: SourceDefinition = {
+  name: 'registry_releases',
+  kind: 'registry',
+  readsTables: true,
+  operations: [
+    registry.discovery.read,
+    registry.providers.versions,
+    registry.providers.read,
+    registry.modules.versions,
+  ],
+  unchanged: CONDITIONAL,
+  extract,
+  checkAccess,
+};
+
+/** A provider or module in use. */
+interface Product {
+  /** Source address, as the explorer shows it. */
+  readonly source: string;
+  readonly kind: 'provider' | 'module';
+  readonly versions: readonly string[];
+  /** What names it in a path. */
+  readonly args: Readonly<Record<'namespace' | 'name', string>> & { readonly provider?: string };
+}
+
+type Lists = Readonly<Record<Product['kind'], Operation>>;
+
+async function extract(context: ExtractContext): Promise<void> {
+  const { client, landing, objects, forEachLimited } = context;
+  const products = await findProducts(context);
+  const lists = products.length === 0 ? LISTS : await discover(client);
+  const keys = products.flatMap(({ source }) => [`versions ${source}`, `dates ${source}`]);
+  const reader = await objects({ name: 'registry', objects: keys.map((key) => ({ key, item: null })) });
+  const known: Product[] = [];
+  await forEachLimited(products, async (product) => {
+    const { source, kind, versions } = product;
+    await landing.writeJson({ source, kind, content: 'used' }, JSON.stringify(versions));
+    if (await landVersions(client, reader, lists[kind], product)) known.push(product);
+  });
+  if (known.length === 0 && products.length > 0) {
+    throw new TidemarkError('DATA', 'the registry says that it has nothing of what is in use', {
+      hint: 'check `url` and `host` of this target',
+    });
+  }
+  await landDates(
+    context,
+    reader,
+    known.filter(({ kind }) => kind === 'provider'),
+  );
+}
+
+/** Lands the list of all versions. @returns false if the registry says that it does not have the product, so that it lists none */
+async function landVersions(
+  client: ServiceClient,
+  reader: ObjectReader,
+  list: Operation,
+  { source, kind, args }: Product,
+): Promise<boolean> {
+  try {
+    await reader.land(`versions ${source}`, {
+      fields: { source, kind, content: 'versions' },
+      read: (options) => client.call(list, args, options),
+      check: (response) => checkVersions(list, source, response),
+    });
+    return true;
+  } catch (error) {
+    if (error instanceof ServiceError && error.failure === 'not-found') return false;
+    throw error;
+  }
+}
+
+/** @throws TidemarkError DATA for a list that is empty, which no product in use has, or with an item that is no version */
+function checkVersions({ name }: Operation, source: string, response: ServiceResponse): void {
+  const field =
+    name === registry.modules.versions.name ? listItems(registry.modules.versions, response)[0] : response.json();
+  const versions = requiredArray(field, 'versions', source);
+  if (versions.length === 0) throw new TidemarkError('DATA', `${source}: the registry lists no version`);
+  for (const [index, version] of versions.entries()) requiredString(version, 'version', source, index);
+}
+
+/**
+ * Lands dates and warnings. A mirror need not have their address: where it answers for none of the providers, they are unknown. Where it
+ * answers for some, it must say of the others that it does not have them.
+ */
+async function landDates(
+  { client, landing, forEachLimited }: ExtractContext,
+  reader: ObjectReader,
+  providers: readonly Product[],
+) {
+  const missing: ServiceError[] = [];
+  await forEachLimited(providers, async ({ source, kind, args }) => {
+    const landed = reader.land(`dates ${source}`, {
+      fields: { source, kind, content: 'dates' },
+      read: (options) => client.call(registry.providers.read, { ...args, include: 'provider-versions' }, options),
+      check: (response) => void requiredArray(response.json(), 'included', source),
+    });
+    await landed.catch((error: unknown) => {
+      if (!(error instanceof ServiceError) || error.status !== 404) throw error;
+      missing.push(error);
+    });
+  });
+  const unexplained = missing.find(({ failure }) => failure !== 'not-found');
+  if (unexplained && missing.length < providers.length) throw unexplained;
+  if (missing.length > 0)
+    landing.addNote(`the registry tells no dates and warnings of ${plural(missing.length, 'provider')}`);
+}
+
+/** What is in use of the registry's own host. */
+async function findProducts({ client, landing, query }: ExtractContext): Promise<readonly Product[]> {
+  const host = registryHost(client.target);
+  const used = await query('products_in_use');
+  const found = used.map(({ source, kind, versions }) => ({
+    place: parseSource(String(source), kind as Product['kind']),
+    product: { source: String(source), kind: kind as Product['kind'], versions: versions as readonly string[] },
+  }));
+  const unnamed = found.filter(({ place }) => place === undefined);
+  if (unnamed.length > 0) {
+    landing.addNote(`${plural(unnamed.length, 'source')} in use without a full address: no registry is asked for them`);
+  }
+  return found.flatMap(({ place, product }) => (place?.host === host ? [{ ...product, args: place.args }] : []));
+}
+
+/** `registry.terraform.io/hashicorp/aws`, or with the provider of a module as a third name. Undefined without a host. */
+function parseSource(source: string, kind: Product['kind']): { host: string; args: Product['args'] } | undefined {
+  const [host = '', namespace = '', name = '', provider, ...rest] = source.split('/');
+  const names = [namespace, name, ...(kind === 'module' ? [provider ?? ''] : [])];
+  const isFull =
+    /^[\w-]+(?:\.[\w-]+)+(?::\d+)?$|^localhost:\d+$/u.test(host) && names.every((one) => /^[\w-]+$/u.test(one));
+  if (!isFull || rest.length > 0 || (kind === 'provider' && provider !== undefined)) return undefined;
+  return { host: host.toLowerCase(), args: { namespace, name, ...(provider !== undefined && { provider }) } };
+}
+
+/** The host of the source addresses that a registry answers for. */
+function registryHost({ host, url }: Target): string {
+  return host ?? new URL(url).host;
+}
+
+const LISTS: Lists = { provider: registry.providers.versions, module: registry.modules.versions };
+
+/**
+ * The lists at the paths that the registry names; at the usual ones if it names none.
+ * @throws TidemarkError DATA if it names another address, to which the token of the target must not be sent
+ */
+async function discover(client: ServiceClient): Promise<Lists> {
+  const services = await client.call(registry.discovery.read).then(
+    (response) => response.json() as Readonly<Record<string, unknown>>,
+    (error: unknown) => {
+      if (error instanceof ServiceError && error.status === 404) return {};
+      throw error;
+    },
+  );
+  const at = <O extends Operation>(operation: O, service: string): O => {
+    const named = (services as Readonly<Record<string, unknown>>)[service];
+    return typeof named === 'string'
+      ? { ...operation, path: moveTo(client.target, operation.path, service, named) }
+      : operation;
+  };
+  return { provider: at(LISTS.provider, 'providers.v1'), module: at(LISTS.module, 'modules.v1') };
+}
+
+function moveTo({ url }: Target, path: string, service: string, named: string): string {
+  const base = `${url}/`;
+  const to = URL.canParse(named, base) ? new URL(named, base).href.replace(/\/*$/u, '/') : '';
+  if (to.startsWith(base)) return path.replace(/^\/v1\/\w+\//u, () => `/${to.slice(base.length)}`);
+  throw new TidemarkError('DATA', `the registry names another address for ${service}: ${named}`, {
+    hint: 'set `url` of this target to it',
+  });
+}
+
+/** Asks for a provider that a registry has, or says in its own form that it does not have it. */
+async function checkAccess(client: ServiceClient): Promise<ServiceResponse | undefined> {
+  const lists = await discover(client);
+  try {
+    return await client.call(lists.provider, { namespace: 'hashicorp', name: 'null' });
+  } catch (error) {
+    if (error instanceof ServiceError && error.failure === 'not-found') return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,56 @@
+import { defineOperations, pathParam, queryParam } from './operation.ts';
+
+/** Operations of a registry of providers and modules. The public one takes no token. */
+
+const read = {
+  method: 'GET',
+  mutates: false,
+  retryPolicy: 'safe',
+  reversible: true,
+  permission: 'none',
+  responseType: 'object',
+} as const;
+const namespace = pathParam('who publishes it');
+
+export const registry = defineOperations('registry', {
+  discovery: {
+    read: {
+      ...read,
+      path: '/.well-known/terraform.json',
+      description: 'shows the paths of the services',
+      section: 'versions',
+    },
+  },
+  providers: {
+    versions: {
+      ...read,
+      path: '/v1/providers/{namespace}/{name}/versions',
+      description: 'lists all versions of a provider',
+      params: { namespace, name: pathParam('name of the provider') },
+      itemsPath: 'versions',
+      section: 'versions',
+    },
+    read: {
+      ...read,
+      path: '/v2/providers/{namespace}/{name}',
+      description: 'reads a provider with its warning; with the dates of up to 500 versions, if they are included',
+      params: {
+        namespace,
+        name: pathParam('name of the provider'),
+        include: queryParam('`provider-versions` for the versions with their dates'),
+      },
+      responseType: 'document',
+      section: 'dates-and-warnings',
+    },
+  },
+  modules: {
+    versions: {
+      ...read,
+      path: '/v1/modules/{namespace}/{name}/{provider}/versions',
+      description: 'lists all versions of a module',
+      params: { namespace, name: pathParam('name of the module'), provider: pathParam('provider that it is for') },
+      itemsPath: 'modules',
+      section: 'versions',
+    },
+  },
+});
