@@ -26,12 +26,26 @@ export function collectRows(lines: LineWriter, redactor: Redactor, write: () => 
   return {
     add: async (rows, origins) => {
       const mask = origins.every((text) => isPlain(text, redactor)) ? undefined : redactor;
-      for (const cells of rows) await lines.write(formatRow(cells, mask));
+      for (const piece of joinLines(rows, mask)) await lines.write(piece);
     },
     clear: () => lines.rollback(),
     write,
     discard: () => lines.discard(),
   };
+}
+
+/** Characters that are written by one call: a page has a hundred rows, and one response may have all. */
+const PIECE_LENGTH = 64 * 1024;
+
+function* joinLines(rows: Iterable<readonly Cell[]>, mask: Redactor | undefined): Generator<string> {
+  let piece = '';
+  for (const cells of rows) {
+    piece += formatRow(cells, mask);
+    if (piece.length < PIECE_LENGTH) continue;
+    yield piece;
+    piece = '';
+  }
+  if (piece !== '') yield piece;
 }
 
 /** Whether all parts of a text can be written as they are. */
