@@ -80,12 +80,13 @@ export class RunningSandbox implements Sandbox {
   #day = 0;
 
   constructor(options: StartOptions) {
-    const { seed = 1, workspaces = WORKSPACES_AT_SCALE_1, flavor = 'spec' } = options;
+    const { seed = 1, workspaces = WORKSPACES_AT_SCALE_1, flavor = 'spec', explorer = true } = options;
     const { start = new Date('2026-10-01T02:15:00Z') } = options;
     this.#options = options;
     this.#start = start;
     const { estate, number } = readSeed(seed);
-    this.services = createServices({ seed: number, estate, scale: workspaces / WORKSPACES_AT_SCALE_1, flavor, start });
+    const scale = workspaces / WORKSPACES_AT_SCALE_1;
+    this.services = createServices({ seed: number, estate, scale, flavor, explorer, start });
     this.tokens = byKind((kind) => createTokens(kind, number));
   }
 
@@ -177,6 +178,7 @@ export class RunningSandbox implements Sandbox {
           kind: 'platform',
           url: this.urls.platform,
           organization: platform.state.organization,
+          ...(this.#options.explorer === false ? { explorer: 'workspaces' } : {}),
           ...access('platform'),
           ...common,
         },

@@ -19,6 +19,8 @@ export interface SandboxOptions {
   /** The time at each request: days pass with it, agents ping, certificates are renewed. @default time passes by `tick` alone */
   readonly clock?: () => Date;
   readonly flavor?: Flavor;
+  /** Whether the platform has the explorer and its saved views. @default true */
+  readonly explorer?: boolean;
   /** Requests per second that each service allows; it responds to more with 429. @default no limit */
   readonly rate?: number;
   /** Whether responses advertise the limit in headers (X-RateLimit-*, Retry-After). @default true */
@@ -51,6 +53,7 @@ export interface ServiceOptions {
   /** Workspaces on day 0 divided by 240. */
   readonly scale: number;
   readonly flavor: Flavor;
+  readonly explorer: boolean;
   /** The time on day 0. */
   readonly start: Date;
 }

@@ -26,6 +26,7 @@ with
       source,
       case
         when to_status is null then 'the configuration leaves it out'
+        when to_status = 'unsupported' then 'not known'
         when to_as_of is null then 'never pulled: ' || to_status
         when from_as_of is null then 'no answer before ' || to_text
         when to_as_of <= $from::timestamptz then concat('no answer since ', to_text, ': ', if(tried_at > $from::timestamptz, to_status, 'not pulled'))

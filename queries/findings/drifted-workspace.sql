@@ -1,6 +1,7 @@
 -- rule: A workspace's resources differ from its configuration.
 -- severity: warning
 -- sources: workspaces
+-- needs: drifted
 -- subject: workspace
 -- many: workspaces drift
 -- repair: start a run that applies the configuration, or import what was changed by hand

@@ -1,6 +1,7 @@
 -- rule: The last apply of a workspace is more than `staleApplyDays` old.
 -- severity: info
 -- sources: workspaces
+-- needs: current_run_applied_at
 -- subject: workspace
 -- many: workspaces{of} were not applied for `staleApplyDays`
 -- repair: start a run, or ask the owner of the project whether the workspace is still needed

@@ -24,5 +24,6 @@ select
   'sources of ' || target as group_key,
 from source_state
 where
-  ($targets::varchar[] is null or list_contains($targets::varchar[], target))
+  status <> 'unsupported'
+  and ($targets::varchar[] is null or list_contains($targets::varchar[], target))
   and (complete_at is null or complete_at < $as_of::timestamptz - to_seconds($stale_hours * 3600))

@@ -1,6 +1,7 @@
 -- rule: A workspace has no connected repository.
 -- severity: info
 -- sources: workspaces
+-- needs: vcs_repo_identifier
 -- subject: workspace
 -- many: workspaces{of} have no connected repository
 -- repair: connect the repository of the configuration; ask the owner of the project

@@ -5,5 +5,5 @@
 -- labels: target=Target; source=Source; status=Last pull; as_of=As of
 select target, source, status, as_of
 from source_state
-where status <> 'complete'
+where status not in ('complete', 'unsupported')
 order by as_of, target, source;

@@ -42,7 +42,7 @@ select
   count(case when is_organization = 1 then 1 end) as organizations,
   count(case when is_organization = 0 then 1 end) as services,
   count(case when oldest < fleet_newest then 1 end) as stale_targets,
-  (select count(distinct target) from source_state where status <> 'complete') as incomplete_targets,
+  (select count(distinct target) from source_state where status not in ('complete', 'unsupported')) as incomplete_targets,
   sum(workspaces) as workspaces,
   sum(drifted) as drifted,
   sum(not_assessed) as not_assessed,

@@ -18,6 +18,7 @@ select
 from mine
 left join source_state_at($as_of) as state
   on state.target = mine.target
+  and state.status <> 'unsupported'
   and (mine.is_whole_target or state.source in ('workspaces', 'tf_versions', 'agent_pools', 'agents'))
 left join before on before.target = state.target and before.source = state.source
 order by stale desc, mine.target, state.source;

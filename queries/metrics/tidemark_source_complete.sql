@@ -2,4 +2,5 @@
 -- grain: one row per target and source
 select target, source, (status = 'complete')::integer as value
 from source_state
+where status <> 'unsupported'
 order by target, source;

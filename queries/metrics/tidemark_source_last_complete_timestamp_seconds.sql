@@ -2,5 +2,5 @@
 -- grain: one row per target and source that was ever pulled completely
 select target, source, epoch(complete_at) as value
 from source_state
-where complete_at is not null
+where complete_at is not null and status <> 'unsupported'
 order by target, source;

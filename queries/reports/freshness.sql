@@ -5,12 +5,13 @@ with
 select
   state.target,
   wanted.source,
-  coalesce(state.status, 'never') as status,
+  -- what a service cannot answer and never did is not stale
+  coalesce(if(state.status = 'unsupported' and state.as_of is null, null, state.status), 'never') as status,
   state.as_of,
   state.tried_at,
   state.error,
   coalesce(
-    state.status <> 'complete' or state.as_of < $staleness_at::timestamptz - to_seconds($stale_hours::double * 3600),
+    (state.status <> 'complete' and not (state.status = 'unsupported' and state.as_of is null)) or state.as_of < $staleness_at::timestamptz - to_seconds($stale_hours::double * 3600),
     false
   ) as stale,
 from wanted

@@ -7,7 +7,7 @@ with
       count(*) filter (status = 'complete') as complete,
       list(format('{}: {} {}', target, source, status) order by target, source) filter (status <> 'complete')[:10] as incomplete,
     from pulls
-    where status <> 'left-out'
+    where status not in ('left-out', 'unsupported')
     group by run_id
   )
 select

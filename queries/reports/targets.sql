@@ -6,7 +6,7 @@ with
       *,
       status <> 'complete' or as_of < $staleness_at::timestamptz - to_seconds($stale_hours::double * 3600) as stale,
     from source_state_at($as_of)
-    where status <> 'left-out'
+    where status not in ('left-out', 'unsupported')
   )
 select
   target,

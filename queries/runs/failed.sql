@@ -5,7 +5,7 @@
 -- parameters: $run_id, $started_at, $next_at
 select 'pull' as what, target, source as name, status, coalesce(error, note) as why
 from pulls
-where run_id = $run_id and status not in ('complete', 'left-out')
+where run_id = $run_id and status not in ('complete', 'left-out', 'unsupported')
 union all
 select 'rule', target, rule, 'not assessed', reason
 from unassessed_rules

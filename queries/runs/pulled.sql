@@ -15,6 +15,6 @@ select
   throttled,
   date_diff('second', started_at, finished_at) as seconds,
 from pulls
-where run_id = $run_id and status <> 'left-out'
+where run_id = $run_id and status not in ('left-out', 'unsupported')
 order by status = 'complete', target, source
 limit 500;

@@ -7,7 +7,7 @@ select
   started_at,
   finished_at,
   date_diff('second', started_at, finished_at) as seconds,
-  (select count(*) from pulls where pulls.run_id = runs.run_id and status <> 'left-out') as pulls,
+  (select count(*) from pulls where pulls.run_id = runs.run_id and status not in ('left-out', 'unsupported')) as pulls,
   (select count(*) from pulls where pulls.run_id = runs.run_id and status = 'complete') as complete,
   lead(started_at) over (order by started_at) as next_at,
 from runs

@@ -13,6 +13,6 @@ select
   sum(bytes) as bytes,
   round(avg(date_diff('millisecond', started_at, finished_at)) / 1000, 1) as average_seconds
 from pulls
-where status <> 'left-out' and as_of >= (select max(as_of) from pulls) - to_days($days::integer)
+where status not in ('left-out', 'unsupported') and as_of >= (select max(as_of) from pulls) - to_days($days::integer)
 group by target, source
 order by requests desc nulls last, target, source;

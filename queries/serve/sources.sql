@@ -8,7 +8,7 @@ with
       status,
       as_of,
       error,
-      status <> 'complete' or as_of < $staleness_at::timestamptz - to_seconds($stale_hours::double * 3600) as stale,
+      status not in ('complete', 'unsupported') or as_of < $staleness_at::timestamptz - to_seconds($stale_hours::double * 3600) as stale,
     from source_state_at($as_of)
   )
 select *

@@ -17,7 +17,7 @@ select
     when hours < 72 then format('{:.0f} h', hours)
     else format('{:.0f} d', hours / 24)
   end as age,
-  coalesce(status <> 'complete' or hours > $stale_hours, true) as stale,
+  status <> 'unsupported' and coalesce(status <> 'complete' or hours > $stale_hours, true) as stale,
   error,
   (
     select max(reused)

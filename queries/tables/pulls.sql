@@ -6,7 +6,7 @@ create table if not exists pulls (
   run_id varchar not null, -- run
   target varchar not null, -- name of the target in tidemark.yaml
   source varchar not null, -- source; has the name of its main table
-  status varchar not null, -- `complete`; `partial` when some parts could not be listed; `failed` or `quarantined`, which change no table; `left-out` when the configuration leaves the source out
+  status varchar not null, -- `complete`; `partial` when some parts could not be listed; `failed` or `quarantined`, which change no table; `left-out` when the configuration leaves the source out; `unsupported` when the service cannot answer it (`explorer: workspaces`)
   rows bigint, -- rows of the source's main table
   expected_rows bigint, -- rows that the service reports; null if it reports none
   requests bigint, -- requests sent, including retries
@@ -24,5 +24,5 @@ create table if not exists pulls (
   inserted bigint, -- rows of the source's main table that it added; null if nothing was loaded
   changed bigint, -- rows of the source's main table that it changed; null if nothing was loaded
   deleted bigint, -- rows of the source's main table that it ended; null if nothing was loaded
-  unknown_parts json -- what could not be listed: a list of {column, value, reason, isUnsupported}; rows with this value in this column are left as they were
+  unknown_parts json -- what could not be listed: a list of {column, value, reason, isUnsupported, isColumn}; rows with this value in this column are left as they were, and a whole column is null
 );

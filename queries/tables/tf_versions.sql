@@ -2,6 +2,7 @@
 -- key: version, ordinal
 -- source: tf_versions
 -- members: workspaces
+-- told_in_part: yes
 create table if not exists tf_versions_history (
   target varchar not null, -- name of the target in tidemark.yaml
   version varchar, -- semantic version of the tool

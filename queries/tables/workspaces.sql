@@ -4,6 +4,7 @@
 -- name: workspace_name
 -- place: project_external_id, project_name
 -- renewed: workspace_updated_at
+-- told_in_part: yes
 create table if not exists workspaces_history (
   target varchar not null, -- name of the target in tidemark.yaml
   all_checks_succeeded boolean, -- whether all checks of the workspace succeeded

@@ -1,6 +1,6 @@
 -- grain: one row per rule and target that it concerns
 -- assessed: every source of the rule is loaded, one is of the run as of $as_of, none is older than the rule permits, and its listings
--- prove what the rule concludes; findings it does not return are then resolved. What it reads of other targets is loaded as well. A rule
+-- prove what the rule concludes, and every column that it needs is told; findings it does not return are then resolved. What it reads of other targets is loaded as well. A rule
 -- concerns no target where nobody has what it reads elsewhere.
 -- parts: why parts of a source are not assessed, which `transition` leaves out; null where every part is
 -- tried: every source was tried in that time; why: why it is not assessed; baseline: nothing was assessed before.
@@ -12,6 +12,7 @@ with
       rule,
       error,
       proves,
+      columns,
       to_seconds(within_minutes * 60) as tolerance,
       len(sources) as wanted,
       len(elsewhere) as needed_elsewhere,
@@ -24,6 +25,8 @@ with
       source_state.target,
       source_state.source,
       source_state.status,
+      source_state.error,
+      source_state.unknown_columns,
       if(resumed.target is null, source_state.tried_at, $as_of::timestamptz) as tried_at,
       if(resumed.target is null, source_state.as_of, $as_of::timestamptz) as as_of,
     from source_state
@@ -35,10 +38,14 @@ with
       state.target,
       state.tried_at >= $as_of::timestamptz - needed.tolerance as is_tried,
       coalesce(state.as_of = $as_of::timestamptz, false) as is_of_run,
+      list_filter(json_keys(state.unknown_columns), lambda name: list_contains(needed.columns, name)) as unknown,
       case
+        when state.status = 'unsupported' then format('{} are not known: {}', source, state.error)
         when state.status not in ('complete', 'partial') then format('source {} is {}', source, state.status)
         when state.as_of < $as_of::timestamptz - needed.tolerance then format('source {} is not part of this run', source)
         when list_contains(needed.proves, source) and not proofs.proven then proofs.why
+        when len(unknown) > 0
+          then format('{} of {} not known: {}', array_to_string(unknown, ', '), source, state.unknown_columns ->> unknown[1])
       end as problem,
     from needed
     join state using (source)

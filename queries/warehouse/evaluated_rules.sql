@@ -5,7 +5,7 @@ select
   unnest(
     from_json(
       $rules,
-      '[{"rule": "varchar", "severity": "varchar", "worst": "varchar", "subject": "varchar", "sources": ["varchar"], "elsewhere": ["varchar"], "within_minutes": "bigint", "proves": ["varchar"], "error": "varchar"}]'
+      '[{"rule": "varchar", "severity": "varchar", "worst": "varchar", "subject": "varchar", "sources": ["varchar"], "elsewhere": ["varchar"], "within_minutes": "bigint", "proves": ["varchar"], "columns": ["varchar"], "error": "varchar"}]'
     ),
     recursive := true
   );

@@ -1,7 +1,7 @@
 -- grain: one row per target and source that was ever pulled and is not left out, as of a time
 -- status: of the last pull; as_of: of the last one that was loaded, complete or partial; complete_at: of the last complete one;
 -- previous_as_of: of the last loaded one before as_of that was reported: what an interrupted run loaded counts from the time on at
--- which a later run reported it
+-- which a later run reported it; unknown_columns: of the last loaded one
 create or replace macro source_state_at(at_time) as table
 with
   pulled as (
@@ -11,6 +11,7 @@ with
       arg_max(status, as_of) as status,
       arg_max(error, as_of) as error,
       arg_max(note, as_of) filter (where status = 'partial') as note,
+      arg_max_null(unknown_parts, as_of) filter (where status in ('complete', 'partial')) as unknown_parts,
       max(as_of) as tried_at,
       max(as_of) filter (where status in ('complete', 'partial')) as as_of,
       max(as_of) filter (where status = 'complete') as complete_at,
@@ -38,6 +39,20 @@ select
   pulled.as_of,
   pulled.complete_at,
   previous.previous_as_of,
+  nullif(
+    to_json(
+      map_from_entries(
+        list_transform(
+          list_filter(
+            from_json(pulled.unknown_parts, '[{"column": "varchar", "reason": "varchar", "isColumn": "boolean"}]'),
+            lambda part: part.isColumn
+          ),
+          lambda part: {'key': part."column", 'value': part.reason}
+        )
+      )
+    )::varchar,
+    '{}'
+  )::json as unknown_columns,
 from pulled
 left join previous on previous.target = pulled.target and previous.source = pulled.source
 where pulled.status <> 'left-out';

@@ -2,17 +2,29 @@
 -- change is one row per column. What a source has when it first answers is no change: nothing is known of the time before.
 -- {{begins}}, {{ends}}: which versions `n` and `o` count; {{meets}}: which `o` an `n` follows; {{differs}}: which of these pairs may differ;
 -- {{wasKnown}}: whether the source answered before `n`; {{heldBefore}}: whether a version `e` was before `n`; {{endedAt}}: when `o` ended;
+-- {{unknown}}, {{unknownColumns}}: columns that the service did not tell when `o` or `n` began, and what joins them: that they are null is no change;
 -- {{lists}}: the difference of the lists of `o` and `n`; {{sameKey}}, {{sameThing}}: whether `o` and `n` have one key, and are one thing;
 -- {{key}}, {{name}}, {{columns}}, {{instance}}: of `n`; {{oldKey}}, {{oldName}}: of `o`; {{earlierInstance}}, {{earlierKey}}: the last other
 -- thing that had its key, or its name
 select "at", target, {{label}} as "table", key, name, item.change, item."column", item.old, item."new"
 from (
-  select "at", target, key, name, unnest(list_filter(items, lambda item: item.old is distinct from item."new")) as item
+  select
+    "at",
+    target,
+    key,
+    name,
+    unnest(
+      list_filter(
+        items,
+        lambda item: item.old is distinct from item."new" and not coalesce(list_contains(unknown, item."column"), false)
+      )
+    ) as item
   from (
-    select n.valid_from as "at", n.target, {{key}} as key, {{name}} as name, {{columns}} as items
+    select n.valid_from as "at", n.target, {{key}} as key, {{name}} as name, {{columns}} as items, {{unknown}} as unknown
     from {{history}} as n
     join {{history}} as o on {{sameKey}} and {{sameThing}} and {{meets}}
     {{lists}}
+    {{unknownColumns}}
     where {{begins}} and {{ends}} and {{differs}}
   ) as pairs
 ) as changed

@@ -15,4 +15,5 @@ from (
   join source_state_at(at_time) as state
     on state.target = pulls.target and state.source = pulls.source and state.tried_at = pulls.as_of
   where state.status in ('complete', 'partial')
-) as parts;
+) as parts
+where not coalesce((parts.item ->> 'isColumn')::boolean, false);

@@ -136,7 +136,7 @@ export const ENTITLEMENTS = [
 
 function allows({ permissions }: TokenRecord, route: Route | undefined): boolean {
   const path = route?.path ?? '';
-  if (/explorer/.test(path)) return permissions.includes(READ_WORKSPACES);
+  if (/explorer|\/workspaces$/.test(path)) return permissions.includes(READ_WORKSPACES);
   return /agent/.test(path) ? permissions.includes(MANAGE_POOLS) : true;
 }
 

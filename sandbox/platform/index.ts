@@ -14,6 +14,7 @@ import { errorDocument, notFound } from './json-api.ts';
 import { SavedViews } from './saved-views.ts';
 import { type PlatformState, seedAgentPools, seedSavedViews, WorkspaceSeeder } from './seed.ts';
 import { tickPlatform } from './tick.ts';
+import { WorkspaceList } from './workspace-list.ts';
 import { spreadRunStatuses } from './workspaces.ts';
 
 const ORGANIZATION = 'acme';
@@ -40,7 +41,7 @@ export class PlatformService implements Service {
   readonly #estate: PlatformEstate;
 
   constructor(options: ServiceOptions) {
-    const { seed, scale, flavor, start } = options;
+    const { seed, scale, flavor, start, explorer: hasExplorer } = options;
     const estate = ESTATES[options.estate];
     const at = start.getTime();
     this.#options = options;
@@ -68,8 +69,8 @@ export class PlatformService implements Service {
     seedAgentPools(this.state, estate, { random: createRandom(`${seed}/platform/fleet`), at, scale, flavor });
     const resources: readonly Resource[] = [
       this.#access,
-      explorer,
-      views,
+      ...(hasExplorer ? [explorer, views] : []),
+      new WorkspaceList(ORGANIZATION, workspaces),
       pools,
       agents,
       new AgentTokens(options, pools.records),

@@ -10,6 +10,7 @@ export interface SandboxFlags {
   readonly latency?: number;
   readonly port?: number;
   readonly flavor?: Flavor;
+  readonly explorer: boolean;
   readonly days: number;
   readonly nights?: number;
 }

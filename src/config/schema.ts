@@ -79,7 +79,10 @@ const target = z.strictObject({
     .describe('the only sources that the target has'),
   without: z.array(nonEmpty, 'must be a list of sources').default([]).describe('sources that the target does not have'),
   flavor: z.enum(['spec', 'hashicorp'], 'must be `spec` or `hashicorp`').default('spec'),
-  explorer: z.enum(['csv', 'json'], 'must be `csv` or `json`').default('csv').describe('how explorer views are pulled'),
+  explorer: z
+    .enum(['csv', 'json', 'workspaces'], 'must be `csv`, `json` or `workspaces`')
+    .default('csv')
+    .describe('how explorer views are pulled; `workspaces` where the service has no explorer: from the list of workspaces'),
   missingColumns: z
     .array(nonEmpty, 'must be a list of columns')
     .default([])

@@ -36,6 +36,8 @@ export interface UnknownPart {
   readonly reason: string;
   /** Whether the service says that it cannot list them at all, which is no failure of the pull. */
   readonly isUnsupported?: boolean;
+  /** Whether it is the whole column, which the service does not tell: it is null in every row, and unknown. */
+  readonly isColumn?: boolean;
   /** Whether nothing but loaded rows names it: a person may accept that they are gone. */
   readonly isGone?: boolean;
 }

@@ -7,7 +7,7 @@ import { createOnce, startRunBound } from '../extract/extract.ts';
 import { clearInFlight, findResumable } from '../extract/resume.ts';
 import { prepareReuse, type ReuseTools } from '../extract/reuse.ts';
 import type { Pull, RunContext } from '../extract/run-context.ts';
-import { sources as builtInSources, findLeftOut } from '../extract/sources/index.ts';
+import { sources as builtInSources, findLeftOut, findUnanswered } from '../extract/sources/index.ts';
 import { type ExtractContext, hasSource, type SourceDefinition } from '../extract/sources/source.ts';
 import { limitTargets } from '../extract/target-limit.ts';
 import { createRequestMetrics } from '../http/request-metrics.ts';
@@ -219,7 +219,7 @@ function findReplay({ manifests }: Landing, pull: Pull): Manifest | TidemarkErro
 
 /**
  * A source or target that the configuration leaves out has no state, so that nothing reports it as failed or stale. The targets of a shard
- * say nothing about others.
+ * say nothing about others. What the service of a target cannot answer is recorded as such.
  */
 async function recordLeftOut({
   config,
@@ -229,9 +229,14 @@ async function recordLeftOut({
   writes,
 }: RunContext): Promise<void> {
   const { pairs } = findLeftOut(config.targets);
+  const unanswered = JSON.stringify(findUnanswered(config.targets));
   const targets = config.shard ? null : config.targets.map(({ name }) => name);
-  const params = { run_id: runId, as_of: asOf.toISOString(), left_out: JSON.stringify(pairs), targets };
-  await writes(async () => database.run(await files.read('warehouse/record_left_out'), params));
+  const run = { run_id: runId, as_of: asOf.toISOString() };
+  const leftOut = { ...run, left_out: JSON.stringify(pairs), targets };
+  await writes(async () => {
+    await database.run(await files.read('warehouse/record_left_out'), leftOut);
+    await database.run(await files.read('warehouse/record_unanswered'), { ...run, unanswered });
+  });
 }
 
 /** The key of manifests: `TARGET/SOURCE`. */

@@ -13,6 +13,7 @@ export interface ApiResults {
   'platform.agents.delete': unknown;
   'platform.explorer.query': ExplorerRow;
   'platform.explorer.export': string;
+  'platform.workspaces.list': Workspace;
   'platform.views.list': SavedView;
   'platform.views.show': SavedView;
   'platform.views.create': SavedView;
@@ -104,6 +105,19 @@ export type Agent = Resource<{
 
 /** A row of a view; the names of its fields have hyphens: docs/services/platform.md#explorer-views */
 export type ExplorerRow = Resource<Readonly<Record<string, string | number | boolean | null>>>;
+
+/** docs/services/platform.md#list-of-workspaces; services have more attributes, or fewer. */
+export interface Workspace
+  extends Resource<{
+    readonly name: string;
+    readonly 'created-at'?: string;
+    readonly 'updated-at'?: string;
+    readonly 'terraform-version'?: string | null;
+    readonly 'vcs-repo'?: { readonly identifier?: string } | null;
+    readonly 'tag-names'?: readonly string[];
+  }> {
+  readonly relationships?: Readonly<Record<string, { readonly data?: Identifier | readonly Identifier[] | null }>>;
+}
 
 /** docs/services/platform.md#saved-views */
 export type SavedView = Resource<{

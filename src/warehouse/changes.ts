@@ -176,6 +176,7 @@ async function renderTable(files: SqlFiles, table: Table, compare: (table: Table
     earlierInstance: await renderEarlierInstance(files, table, history),
     earlierKey: await renderEarlierKey(files, table, history),
     columns: await renderColumns(table, wasKnown),
+    ...(await renderUnknownColumns(files, table)),
     lists: table.members
       ? await files.render('warehouse/list_difference', { table: table.name, sameKey: sameKey(table, 'member', 'n') })
       : '',
@@ -193,6 +194,17 @@ const ALWAYS = '-infinity';
 function lastAdded({ additions }: Table, isMeant: (column: string | null) => boolean): string {
   const times = additions.filter(({ column }) => isMeant(column)).map(({ after }) => after);
   return times.sort().at(-1) ?? ALWAYS;
+}
+
+/** SQL for the columns that the service did not tell, and what joins them. */
+async function renderUnknownColumns(files: SqlFiles, { source, changes }: Table) {
+  if (!changes.isToldInPart) return { unknown: 'null::varchar[]', unknownColumns: '' };
+  const parts = { source: quoteLiteral(source ?? '') };
+  const joins = ['n', 'o'].map((row) => files.render('warehouse/unknown_columns', { ...parts, row }));
+  return {
+    unknown: 'list_concat(unknown_n.columns, unknown_o.columns)',
+    unknownColumns: (await Promise.all(joins)).join(''),
+  };
 }
 
 /** A row that does not tell what it is may be the same thing. */

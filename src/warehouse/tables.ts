@@ -17,6 +17,8 @@ export interface ChangeRules {
   readonly place: readonly string[];
   /** Columns that renew themselves, which is no change; `*` for a table whose rows do. */
   readonly renewed: readonly string[];
+  /** Whether a service may not tell some of its columns. */
+  readonly isToldInPart: boolean;
   /** Columns with text in base64, which a difference shows as the text. */
   readonly encoded: readonly string[];
   /** Operations of actions that change its rows, each with the parameters that name a row: `secrets.keys name`. */
@@ -130,6 +132,7 @@ function parseChangeRules(header: Readonly<Record<string, string>>, columns: rea
     instance: header.instance,
     place: splitList(header.place),
     renewed: splitList(header.renewed),
+    isToldInPart: header.told_in_part === 'yes',
     encoded: splitList(header.encoded),
     acted: (header.acted?.split(/;\s*/u) ?? []).map((entry) => {
       const [, operation = '', params] = /^(\S+)\s*(.*)$/u.exec(entry) ?? [];

@@ -155,6 +155,16 @@ const platformCases: readonly Case[] = [
       /^(?:unique_identifier,)?version,workspace_count,workspaces/u.test(text.replaceAll('"', '')),
   },
   {
+    operation: 'platform.workspaces.list',
+    words: () => ['include=current_run,project', 'page[size]=2'],
+    method: 'GET',
+    path: () => `${ORGANIZATION}/workspaces`,
+    query: { include: 'current_run,project', 'page[size]': '2' },
+    headers: JSON_API,
+    outcome: (response) =>
+      data(response).length === 2 && (response as { included: readonly unknown[] }).included.length > 2,
+  },
+  {
     operation: 'platform.views.list',
     words: () => [],
     method: 'GET',

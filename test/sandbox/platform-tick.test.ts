@@ -9,7 +9,7 @@ const DAY = 86_400_000;
 const DAYS = 15;
 
 const create = (seed: number, scale = 1) =>
-  new PlatformService({ seed, scale, flavor: 'spec', estate: 'hostile', start: START });
+  new PlatformService({ seed, scale, flavor: 'spec', explorer: true, estate: 'hostile', start: START });
 const snapshot = (state: PlatformState): PlatformState => structuredClone(state);
 const text = (state: PlatformState): string => JSON.stringify(state);
 

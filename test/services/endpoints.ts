@@ -13,6 +13,7 @@ export const platformEndpoints = [
   'DELETE /agent-pools/:agent_pool_id',
   'GET /organizations/:organization_name/explorer',
   'GET /organizations/:organization_name/explorer/export/csv',
+  'GET /organizations/:organization_name/workspaces',
   'GET /organizations/:organization_name/explorer/views',
   'POST /organizations/:organization_name/explorer/views',
   'GET /organizations/:organization_name/explorer/views/:view_id',

@@ -14,6 +14,7 @@ export const defineSandbox: DefineCommand = (program, context) =>
       .option('--port <n>', 'first of six ports', port)
       .option('--days <n>', 'simulated days that have passed', wholeNumber, 0)
       .addOption(new Option('--nights <n>', 'earlier name of --days').argParser(wholeNumber).hideHelp())
+      .option('--no-explorer', 'a platform without the explorer: only the list of its workspaces')
       .option('--flavor <flavor>', 'spec, or hashicorp for the behaviour of the real products')
       .action(async (flags: SandboxFlags) => (await import('../sandbox.ts')).serve(context(), flags)),
     ['tidemark sandbox > tidemark.yaml', 'serve an estate, with its configuration in a file'],

@@ -15,7 +15,7 @@ import { meshRoles } from './mesh-roles.ts';
 import { registryReleases } from './registry-releases.ts';
 import { savedViewRows } from './saved-view-rows.ts';
 import { savedViews } from './saved-views.ts';
-import { fitsTarget, hasSource, type SourceDefinition } from './source.ts';
+import { fitsTarget, hasSource, isWanted, type SourceDefinition } from './source.ts';
 import { tokens } from './tokens.ts';
 import { volumeSnapshots } from './volume-snapshots.ts';
 import { volumes } from './volumes.ts';
@@ -55,13 +55,20 @@ export interface LeftOut {
 }
 
 export function findLeftOut(targets: readonly Target[]): LeftOut {
-  const absent = sources.filter((source) => !targets.some((target) => hasSource(target, source)));
-  const pairs = targets.flatMap((target) =>
-    sources
-      .filter((source) => fitsTarget(source, target) && !hasSource(target, source))
-      .map(({ name }) => ({ target: target.name, source: name })),
-  );
+  const absent = sources.filter((source) => !targets.some((target) => isWanted(target, source)));
+  const pairs = listPairs(targets, (target, source) => fitsTarget(source, target) && !isWanted(target, source));
   return { sources: new Set(absent.map(({ name }) => name)), pairs };
+}
+
+/** The sources that the configuration wants and that the service of their target cannot answer: what they tell is unknown. */
+export function findUnanswered(targets: readonly Target[]): LeftOut['pairs'] {
+  return listPairs(targets, (target, source) => isWanted(target, source) && !hasSource(target, source));
+}
+
+function listPairs(targets: readonly Target[], matches: (target: Target, source: SourceDefinition) => boolean) {
+  return targets.flatMap((target) =>
+    sources.filter((source) => matches(target, source)).map(({ name }) => ({ target: target.name, source: name })),
+  );
 }
 
 /** Whether all of these sources are left out, so that what is made from them is not shown. */

@@ -15,6 +15,7 @@ import { type ExtractContext, optionalString, type SourceDefinition } from './so
 export const savedViewRows: SourceDefinition = {
   name: 'saved_view_rows',
   kind: 'platform',
+  needsExplorer: true,
   operations: [platform.views.list, platform.views.results],
   async extract(context) {
     const relist = () => listViewIds(context);

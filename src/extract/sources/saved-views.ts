@@ -6,6 +6,7 @@ import type { SourceDefinition } from './source.ts';
 export const savedViews: SourceDefinition = {
   name: 'saved_views',
   kind: 'platform',
+  needsExplorer: true,
   operations: [platform.views.list],
   async extract(context) {
     await extractPages(context, platform.views.list, {});

@@ -20,6 +20,8 @@ export interface SourceDefinition {
   readonly flavor?: 'hashicorp';
   /** Set if it reads tables that other sources fill: it is pulled when those of all targets have ended. @default false */
   readonly readsTables?: true;
+  /** Set if a service without the explorer cannot answer it (`explorer: workspaces`). */
+  readonly needsExplorer?: true;
   /** The operations that it calls, from which `tidemark permissions` derives the rights of the token. @default none */
   readonly operations?: readonly Operation[];
   /** Writes everything that the service returns to the landing. */
@@ -112,11 +114,16 @@ export function fitsTarget({ kind, flavor }: SourceDefinition, target: Pick<Targ
   return [kind].flat().includes(target.kind) && (flavor === undefined || flavor === target.flavor);
 }
 
-/** Whether a target has a source: the target's `sources` or `without` may leave it out. */
-export function hasSource(target: Target, source: SourceDefinition): boolean {
+/** Whether the configuration wants a source of a target: the target's `sources` or `without` may leave it out. */
+export function isWanted(target: Target, source: SourceDefinition): boolean {
   const { sources, without } = target;
   const isListed = sources === undefined || sources.includes(source.name);
   return fitsTarget(source, target) && isListed && !without.includes(source.name);
+}
+
+/** Whether a target has a source: the configuration wants it, and the service can answer it. */
+export function hasSource(target: Target, source: SourceDefinition): boolean {
+  return isWanted(target, source) && !(source.needsExplorer && target.explorer === 'workspaces');
 }
 
 /** Checks the type of a source definition. */

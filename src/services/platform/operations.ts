@@ -150,6 +150,20 @@ export const platform = defineOperations('platform', {
       section: 'csv-export',
     },
   },
+  workspaces: {
+    list: {
+      ...read,
+      path: '/organizations/{organization_name}/workspaces',
+      description: 'lists the workspaces that the token may read',
+      params: {
+        include: queryParam('related resources to include, comma-separated: current_run, project'),
+        ...pageParams,
+      },
+      permission: READ_ALL,
+      pagination: 'page',
+      section: 'list-of-workspaces',
+    },
+  },
   views: {
     list: { ...read, ...views, description: 'lists the saved views', permission: READ_ALL, pagination: 'page' },
     show: { ...read, ...view, description: 'shows a saved view' },

@@ -3,6 +3,7 @@ import { TidemarkError } from '../../core/errors.ts';
 import { type Database, openDatabase, type SqlParams } from '../../warehouse/database.ts';
 import type { SqlFiles } from '../../warehouse/sql-files.ts';
 import { fillParams } from '../../warehouse/sql-params.ts';
+import { loadTables, type Table } from '../../warehouse/tables.ts';
 import { createCandidates } from '../reports/subjects.ts';
 import { type InvalidRule, type Rule, readRules } from './rules.ts';
 import { renderRuleMacros, runRules } from './run-rules.ts';
@@ -98,12 +99,24 @@ async function evaluateRules(options: EvaluateOptions): Promise<readonly Invalid
     errors.set(String(rule), `returns ${problem}`);
   }
   for (const rule of errors.keys()) await database.run(await files.read('warehouse/discard_rule'), { rule });
-  const evaluated = rules.map(({ name, severity, worst, subject, sources, elsewhere, withinMinutes, proves }) => {
-    const needs = { sources, elsewhere, within_minutes: withinMinutes, proves };
+  const tables = await loadTables(files);
+  const evaluated = rules.map((rule) => {
+    const { name, severity, worst, subject, sources, elsewhere, withinMinutes, proves } = rule;
+    const needs = { sources, elsewhere, within_minutes: withinMinutes, proves, columns: neededColumns(rule, tables) };
     return { rule: name, severity, worst, subject, ...needs, error: errors.has(name) ? 'the rule failed' : null };
   });
   await database.script(await fill(files, 'evaluated_rules', { rules: JSON.stringify(evaluated) }));
   return [...invalid, ...[...errors].map(([rule, error]) => ({ rule, error }))];
+}
+
+/** A name or a place only says what a finding is about. */
+function neededColumns({ needs, sources, sql }: Rule, tables: ReadonlyMap<string, Table>): readonly string[] {
+  const words = new Set(needs ?? sql.replaceAll(/--.*$/gmu, '').match(/\w+/gu));
+  return sources.flatMap((source) => {
+    const { columns = [], changes } = tables.get(source) ?? {};
+    const labels = needs ? [] : [changes?.name, ...(changes?.place ?? [])];
+    return columns.flatMap(({ name }) => (words.has(name) && !labels.includes(name) ? [name] : []));
+  });
 }
 
 /** What rules read and write beside the tables, as one text. */

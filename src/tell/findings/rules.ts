@@ -24,6 +24,8 @@ export interface Rule {
   readonly proves: readonly string[];
   /** Sources whose proof its query reads from `listing_proofs`, because it needs it for some subjects only. */
   readonly asks: readonly string[];
+  /** The columns of its sources without which it concludes nothing. @default every column that its query names */
+  readonly needs: readonly string[] | undefined;
   /** What several of its findings say, after their number. */
   readonly many: string | undefined;
   /** What to do about them. */
@@ -83,6 +85,7 @@ function parseRule(name: string, sql: string): Rule {
     withinMinutes: header.within === undefined ? DEFAULT_WITHIN_MINUTES : parseWithin(name, header.within),
     proves: header.proves === undefined ? [] : parseListings(name, 'proves', header.proves, sources),
     asks: header.asks === undefined ? [] : parseListings(name, 'asks', header.asks, sources),
+    needs: header.needs?.split(/,\s*/u),
     many: header.many,
     repair: header.repair,
     isRepairedByHand: header.repaired_by === 'hand',

@@ -1,9 +1,11 @@
+import type { Target } from '../../../config/config.ts';
 import { platform } from '../../../services/platform/operations.ts';
 import { extractPages, PAGE_SIZE } from '../shared/snapshot-pages.ts';
 import type { ExtractContext, SourceDefinition } from '../source.ts';
 import { createAttributeCheck, createRowFormatter, fetchCsv } from './csv-export.ts';
 import { fetchPartitioned, type PartitionKey } from './partition.ts';
 import { landPublicModules } from './public-modules.ts';
+import { landWorkspaceList } from './workspace-list.ts';
 
 /** The explorer views, with the column that identifies a row and the fields to partition by. A module may have no version. */
 const VIEWS = {
@@ -27,7 +29,7 @@ const VIEWS = {
 
 /**
  * An explorer view, by CSV export, or by JSON pages if the export is unusable or the target has `explorer: json`. Either is
- * partitioned if the whole view overloads the service.
+ * partitioned if the whole view overloads the service. With `explorer: workspaces`, what the list of workspaces tells of it.
  */
 export function explorerView(view: keyof typeof VIEWS): SourceDefinition {
   const { column, fields } = VIEWS[view];
@@ -52,15 +54,27 @@ export function explorerView(view: keyof typeof VIEWS): SourceDefinition {
     attributes.verify();
     await extractMore(context);
   };
-  const extract = (context: ExtractContext) =>
-    context.client.target.explorer === 'json' ? extractJson(context) : extractCsv(context);
+  const listed = view === 'workspaces' || view === 'tf_versions' ? view : undefined;
+  const isListed = ({ explorer }: Target) => explorer === 'workspaces' && listed !== undefined;
+  const extract = (context: ExtractContext) => {
+    const { target } = context.client;
+    if (listed && isListed(target)) return landWorkspaceList(context, listed, ['current_run', 'project']);
+    return target.explorer === 'json' ? extractJson(context) : extractCsv(context);
+  };
+  /** A service may refuse what it is asked to include, or fail with it. */
+  const extractLess = (context: ExtractContext) =>
+    listed && isListed(context.client.target) ? landWorkspaceList(context, listed, []) : extractJson(context);
 
   return {
     name: view,
     kind: 'platform',
-    operations: [platform.explorer.query, platform.explorer.export],
+    ...(listed === undefined && { needsExplorer: true }),
+    operations: [platform.explorer.query, platform.explorer.export, ...(listed ? [platform.workspaces.list] : [])],
     extract,
-    fallbacks: [extract, extractJson],
-    checkAccess: (client) => client.call(platform.explorer.query, { type: view, 'page[size]': 1 }),
+    fallbacks: [extract, extractLess],
+    checkAccess: (client) =>
+      isListed(client.target)
+        ? client.call(platform.workspaces.list, { 'page[size]': 1 })
+        : client.call(platform.explorer.query, { type: view, 'page[size]': 1 }),
   };
 }

@@ -1,5 +1,6 @@
 import { stringify } from 'lossless-json';
 import { TidemarkError } from '../../../core/errors.ts';
+import { isObject } from '../../../core/is-object.ts';
 import { plural } from '../../../core/plural.ts';
 import { sliceElements, sliceFields } from '../../../http/json.ts';
 import type { Operation, OperationArgs } from '../../../services/operation.ts';
@@ -17,6 +18,8 @@ const MAX_ATTEMPTS = 3;
 export interface SnapshotPage {
   readonly text: string;
   readonly items: readonly unknown[];
+  /** Related resources that the service sent with the page. */
+  readonly included: readonly unknown[];
   /** Number of items on earlier pages. */
   readonly offset: number;
 }
@@ -118,11 +121,16 @@ async function readPages<O extends Operation>(
     total = page.total ?? total;
     const items = page.items.filter((item, index) => isNew(itemId(item, operation, offset + index + 1), seen));
     const isUnchanged = items.length === page.items.length;
-    await sink.write({ items, offset, text: isUnchanged ? page.text : (stringify({ data: items }) ?? '') });
+    const text = isUnchanged ? page.text : (stringify({ data: items }) ?? '');
+    await sink.write({ items, included: readIncluded(page.json()), offset, text });
     offset += items.length;
   }
   if (total === undefined) return {};
   return offset === total ? { total } : { inconsistent: `${plural(offset, 'row')} received, ${total} reported` };
+}
+
+function readIncluded(document: unknown): readonly unknown[] {
+  return isObject(document) && Array.isArray(document.included) ? document.included : [];
 }
 
 /** Every JSON:API resource has an ID; nothing else identifies it. */

@@ -1,0 +1,156 @@
+import { isObject } from '../../../core/is-object.ts';
+import { EXPLORER_FIELDS } from '../../../services/platform/explorer.ts';
+import { platform } from '../../../services/platform/operations.ts';
+import { PAGE_SIZE, type SnapshotPage, sendPages } from '../shared/snapshot-pages.ts';
+import type { ExtractContext } from '../source.ts';
+import { createRowFormatter } from './csv-export.ts';
+
+/** docs/services/platform.md#list-of-workspaces: what a service without the explorer tells of its workspaces. */
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** A workspace of the list, with the resources that the service included; an empty object for those that it did not. */
+interface Listed {
+  readonly id: unknown;
+  readonly attributes: Fields;
+  readonly relationships: Fields;
+  readonly included: ReadonlyMap<string, Fields>;
+}
+
+/** Columns of `workspaces`: what a workspace says of it, null if it says that there is none, undefined if it does not say. */
+const COLUMNS: Readonly<Record<string, (workspace: Listed) => unknown>> = {
+  external_id: ({ id }) => id,
+  workspace_name: ({ attributes }) => attributes.name,
+  workspace_created_at: ({ attributes }) => attributes['created-at'],
+  workspace_updated_at: ({ attributes }) => attributes['updated-at'],
+  workspace_iac_version: ({ attributes }) => attributes['terraform-version'],
+  vcs_repo_identifier: ({ attributes }) => {
+    const { 'vcs-repo': repository, 'vcs-repo-identifier': identifier } = attributes;
+    return isObject(repository) ? repository.identifier : repository === undefined ? identifier : (identifier ?? null);
+  },
+  project_external_id: (workspace) => related(workspace, 'project', ({ id }) => id),
+  project_name: (workspace) => related(workspace, 'project', ({ attributes }) => attributes?.name),
+  current_run_external_id: (workspace) => related(workspace, 'current-run', ({ id }) => id),
+  current_run_status: (workspace) => related(workspace, 'current-run', ({ attributes }) => attributes?.status),
+  current_run_applied_at: (workspace) =>
+    related(workspace, 'current-run', ({ attributes }) => {
+      const times = attributes?.['status-timestamps'];
+      return isObject(times) ? (times['applied-at'] ?? null) : undefined;
+    }),
+  tags: ({ attributes }) => {
+    const names = attributes['tag-names'];
+    return Array.isArray(names) && names.length > 0 ? names.join(', ') : undefined;
+  },
+};
+
+/** Reads a to-one relationship: null if the workspace has none of it, undefined if the service does not say. */
+function related(
+  { relationships, included }: Listed,
+  name: string,
+  read: (resource: { readonly id: unknown; readonly attributes?: Fields }) => unknown,
+): unknown {
+  const relationship = relationships[name];
+  const data = isObject(relationship) ? relationship.data : undefined;
+  if (!isObject(data)) return data;
+  const attributes = included.get(`${String(data.type)} ${String(data.id)}`);
+  return read({ id: data.id, ...(attributes && { attributes }) });
+}
+
+/** Lands the rows of a view that the list of workspaces tells, and which of its columns it does not tell. */
+export async function landWorkspaceList(
+  context: ExtractContext,
+  view: 'workspaces' | 'tf_versions',
+  include: readonly string[],
+): Promise<void> {
+  const { landing, client } = context;
+  const start = await landing.checkpoint();
+  const { columns, format } = createRowFormatter(view);
+  const land = (rows: readonly Fields[]) =>
+    landing.writeCsv(columns, format(rows.map((attributes) => ({ attributes }))));
+  let told = new ToldColumns();
+  let versions = new Map<string, string[]>();
+  const write = async (page: SnapshotPage) => {
+    const rows = readRows(page).map((row) => ({ ...row, organization_name: client.target.organization }));
+    told.observe(rows);
+    if (view === 'workspaces') return land(rows);
+    for (const row of rows) addVersion(versions, row);
+  };
+  const reset = () => {
+    told = new ToldColumns();
+    versions = new Map();
+    return landing.rollback(start);
+  };
+  const args = {
+    'page[size]': PAGE_SIZE,
+    ...(include.length > 0 && view === 'workspaces' && { include: include.join() }),
+  };
+  const total = await sendPages(context, platform.workspaces.list, args, { write, reset });
+  if (view === 'workspaces' && total !== undefined) landing.expectRows(total);
+  if (view === 'tf_versions') await land([...versions].map(toVersionRow));
+  for (const [column, reason] of told.listUnknown(view)) {
+    landing.addUnknown({ column, value: null, reason, isColumn: true, isUnsupported: true });
+  }
+}
+
+function readRows({ items, included }: SnapshotPage): readonly Fields[] {
+  const resources = new Map(
+    included
+      .filter(isObject)
+      .map(({ type, id, attributes }) => [`${String(type)} ${String(id)}`, toFields(attributes)]),
+  );
+  return items.filter(isObject).map(({ id, attributes, relationships }) => {
+    const listed = {
+      id,
+      attributes: toFields(attributes),
+      relationships: toFields(relationships),
+      included: resources,
+    };
+    return Object.fromEntries(Object.entries(COLUMNS).map(([column, read]) => [column, read(listed)]));
+  });
+}
+
+function toFields(value: unknown): Fields {
+  return isObject(value) ? value : {};
+}
+
+function addVersion(versions: Map<string, string[]>, { workspace_iac_version: version, workspace_name: name }: Fields) {
+  if (typeof version !== 'string' || version === '') return;
+  const names = versions.get(version) ?? [];
+  versions.set(version, names);
+  names.push(String(name));
+}
+
+function toVersionRow([version, names]: readonly [string, readonly string[]]): Fields {
+  return { version, workspace_count: names.length, workspaces: names.join(', ') };
+}
+
+/** Which columns the workspaces of a list tell: a column that some do not tell, and none has a value of, is unknown. */
+class ToldColumns {
+  readonly #told = new Set<string>(['organization_name']);
+  readonly #untold = new Set<string>();
+
+  observe(rows: readonly Fields[]): void {
+    for (const row of rows) {
+      for (const [column, value] of Object.entries(row)) {
+        if (value === undefined) this.#untold.add(column);
+        else if (value !== null) this.#told.add(column);
+      }
+    }
+  }
+
+  /** The unknown columns of a view, with the reason. */
+  listUnknown(view: 'workspaces' | 'tf_versions'): readonly (readonly [column: string, reason: string])[] {
+    const isUntold = (column: string) => this.#untold.has(column) && !this.#told.has(column);
+    if (view === 'tf_versions') return isUntold('workspace_iac_version') ? [['version', UNTOLD], EXTRA] : [EXTRA];
+    const unknown: (readonly [string, string])[] = [EXTRA];
+    for (const column of Object.keys(EXPLORER_FIELDS.workspaces)) {
+      if (!(column in COLUMNS) && !this.#told.has(column)) unknown.push([column, NOT_LISTED]);
+      else if (isUntold(column)) unknown.push([column, UNTOLD]);
+    }
+    return unknown;
+  }
+}
+
+const UNTOLD = 'no workspace of the list has it';
+const NOT_LISTED = 'only the explorer tells it (explorer: workspaces)';
+const EXTRA = ['extra', NOT_LISTED] as const;
