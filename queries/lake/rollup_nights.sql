@@ -1,5 +1,5 @@
 -- grain: one row per target, project and measure for each complete pull after a time. A target whose pull is not complete has no row for that
--- night: its measures are not known.
+-- night: its measures are not known. Nor is a measure that no workspace reports.
 -- parameters: $after
 with
   pulled as (
@@ -14,12 +14,12 @@ with
       pulled.as_of,
       unnest([
         {measure: 'workspaces', value: count(*)},
-        {measure: 'workspaces_drifted', value: count(*) filter (version.drifted)},
+        {measure: 'workspaces_drifted', value: if(count(version.drifted) = 0, null, count(*) filter (version.drifted))},
         {measure: 'workspaces_drift_unknown', value: count(*) filter (version.drifted is null)},
-        {measure: 'workspaces_checks_failed', value: count(*) filter (version.checks_failed > 0)},
-        {measure: 'workspaces_checks_errored', value: count(*) filter (version.checks_errored > 0)},
-        {measure: 'resources', value: coalesce(sum(version.current_rum_count), 0)},
-        {measure: 'resources_drifted', value: coalesce(sum(version.resources_drifted), 0)}
+        {measure: 'workspaces_checks_failed', value: if(count(version.checks_failed) = 0, null, count(*) filter (version.checks_failed > 0))},
+        {measure: 'workspaces_checks_errored', value: if(count(version.checks_errored) = 0, null, count(*) filter (version.checks_errored > 0))},
+        {measure: 'resources', value: sum(version.current_rum_count)},
+        {measure: 'resources_drifted', value: sum(version.resources_drifted)}
       ]) as entry
     from pulled
     join workspaces_history as version
@@ -117,3 +117,4 @@ select
   entry.value::double as value,
   as_of,
 from measured
+where entry.value is not null

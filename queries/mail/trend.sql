@@ -18,6 +18,13 @@ with
     select unnest(generate_series(min(day), greatest(max(day), date_trunc('day', $as_of::timestamptz)), interval 1 day)) as day
     from pulled
   ),
+  known as (
+    select
+      coalesce(min(valid_from) filter (is_drifting is not null), 'infinity') as drifting_since,
+      coalesce(min(valid_from) filter (is_failing is not null), 'infinity') as failing_since,
+    from workspace_assessments
+    where target in (select target from mail_routes)
+  ),
   versions as (
     select is_drifting, is_failing, valid_from, valid_to
     from workspace_assessments as version
@@ -32,9 +39,10 @@ with
   )
 select
   days.day as as_of,
-  if(pulled_at is null, null, count(*) filter (where versions.is_drifting)) as drifting,
-  if(pulled_at is null, null, count(*) filter (where versions.is_failing)) as failing,
+  if(pulled_at >= any_value(known.drifting_since), count(*) filter (where versions.is_drifting), null) as drifting,
+  if(pulled_at >= any_value(known.failing_since), count(*) filter (where versions.is_failing), null) as failing,
 from days
+cross join known
 left join pulled using (day)
 left join versions
   on versions.valid_from <= pulled.pulled_at

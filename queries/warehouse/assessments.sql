@@ -40,12 +40,12 @@ with
       coalesce(state.as_of = $as_of::timestamptz, false) as is_of_run,
       list_filter(json_keys(state.unknown_columns), lambda name: list_contains(needed.columns, name)) as unknown,
       case
-        when state.status = 'unsupported' then format('{} are not known: {}', source, state.error)
+        when state.status = 'unsupported' then state.error
         when state.status not in ('complete', 'partial') then format('source {} is {}', source, state.status)
         when state.as_of < $as_of::timestamptz - needed.tolerance then format('source {} is not part of this run', source)
         when list_contains(needed.proves, source) and not proofs.proven then proofs.why
         when len(unknown) > 0
-          then format('{} of {} not known: {}', array_to_string(unknown, ', '), source, state.unknown_columns ->> unknown[1])
+          then array_to_string(list_distinct(list_transform(unknown, lambda name: state.unknown_columns ->> name)), ', ')
       end as problem,
     from needed
     join state using (source)

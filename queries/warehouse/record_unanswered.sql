@@ -6,7 +6,7 @@ select
   unanswered.target,
   unanswered.source,
   'unsupported' as status,
-  'the service has no explorer (explorer: workspaces)' as error,
+  'only the explorer tells it, which the service does not have (explorer: workspaces)' as error,
   $as_of::timestamptz as started_at,
   $as_of::timestamptz as finished_at,
   $as_of::timestamptz as as_of,

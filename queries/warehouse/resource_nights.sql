@@ -1,5 +1,5 @@
 -- grain: one row per day of the last year on which every target was pulled completely, with the resources under management
--- {{kind}}: `macro` or `temp macro`; not_reported: workspaces whose number is not known, which the sum leaves out
+-- {{kind}}: `macro` or `temp macro`; not_reported: workspaces whose number is not known, which the sum leaves out; it is null where all are
 -- A target counts from its first complete pull to its last pull. A day with an incomplete pull has no row: it is a gap, and no old number.
 create or replace {{kind}} resource_nights(at_time) as table
 with
@@ -43,7 +43,7 @@ with
 select
   whole.as_of,
   totals.workspaces::bigint as workspaces,
-  totals.resources::bigint as resources,
+  if(totals.not_reported = totals.workspaces and totals.workspaces > 0, null, totals.resources)::bigint as resources,
   totals.not_reported::bigint as not_reported,
 from whole
 asof join totals on whole.as_of >= totals.changed_at;

@@ -99,10 +99,12 @@ function formatResult(
   return [...files, ...targets, '\n', formatNextSteps(steps, colors)].join('');
 }
 
-function describeSources({ problem, without, unread }: ProbedTarget): string {
+function describeSources({ problem, without, unread, document }: ProbedTarget): string {
   if (problem !== null) return `not asked: ${problem}`;
-  if (without.length === 0 && unread.length === 0) return 'has all sources';
+  const isListed = document.explorer === 'workspaces';
+  if (without.length === 0 && unread.length === 0 && !isListed) return 'has all sources';
   return [
+    ...(isListed ? ['its explorer answers 404, so that its list of workspaces is read'] : []),
     ...(without.length > 0 ? [`does not have ${without.join(', ')}`] : []),
     ...(unread.length > 0 ? [`could not be asked for ${unread.join(', ')}`] : []),
   ].join('; ');

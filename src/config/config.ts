@@ -117,6 +117,9 @@ const BASE_PATH: Record<TargetKind, string> = {
   registry: '',
 };
 
+/** Where Terrakube serves the API of the platform: `/remote/tfe/v2`. */
+const OTHER_BASE = '/tfe/v2';
+
 function withDefaults(target: RawTarget, toAbsolute: (path: string) => string): Target {
   const hashicorp = target.flavor === 'hashicorp';
   const base = target.url.replace(/\/+$/u, '');
@@ -124,7 +127,7 @@ function withDefaults(target: RawTarget, toAbsolute: (path: string) => string): 
   const storeHeader = hashicorp ? 'X-Vault-Token' : 'X-Store-Token';
   return {
     ...target,
-    url: base.endsWith(suffix) ? base : `${base}${suffix}`,
+    url: base.endsWith(suffix) || (target.kind === 'platform' && base.endsWith(OTHER_BASE)) ? base : `${base}${suffix}`,
     tokenHeader: target.tokenHeader ?? (target.kind === 'secrets' ? storeHeader : 'Authorization'),
     mounts: {
       keymgmt: target.mounts.keymgmt ?? 'keymgmt',

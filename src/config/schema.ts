@@ -82,7 +82,9 @@ const target = z.strictObject({
   explorer: z
     .enum(['csv', 'json', 'workspaces'], 'must be `csv`, `json` or `workspaces`')
     .default('csv')
-    .describe('how explorer views are pulled; `workspaces` where the service has no explorer: from the list of workspaces'),
+    .describe(
+      'how explorer views are pulled; `workspaces` where the service has no explorer: from the list of workspaces',
+    ),
   missingColumns: z
     .array(nonEmpty, 'must be a list of columns')
     .default([])

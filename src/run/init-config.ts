@@ -7,7 +7,7 @@ import { sources as builtInSources } from '../extract/sources/index.ts';
 import { hasSource } from '../extract/sources/source.ts';
 import { ServiceClients } from '../services/clients.ts';
 import { askToken } from './doctor/check-token.ts';
-import { type Availability, probeSources, type SourceProbe } from './doctor/probe-sources.ts';
+import { type Availability, lacksExplorer, probeSources, type SourceProbe } from './doctor/probe-sources.ts';
 
 /** A target as `tidemark init` receives it. */
 export interface InitTarget {
@@ -78,7 +78,9 @@ async function probeTarget(context: Context, clients: ServiceClients, given: Ini
   const { token: _reference, ...plain } = document as typeof document & { readonly token?: string };
   const [target] = createTargets([{ ...plain, ...(token && { token }) }]);
   if (!target) return { ...unknown, problem: 'the target is not valid' };
-  const probes = await probe(context, clients, target);
+  let probes = await probe(context, clients, target);
+  const isListed = await lacksExplorer(clients.get(target), probes);
+  if (isListed) probes = await probe(context, clients, { ...target, name: `${name} (list)`, explorer: 'workspaces' });
   if (!token && variable !== null && probes.some(({ availability }) => availability === 'refused')) {
     const problem = `it refuses requests without a token, and ${variable} is not set`;
     return { ...unknown, document: describe(true), missingVariable: variable, problem };
@@ -91,6 +93,7 @@ async function probeTarget(context: Context, clients: ServiceClients, given: Ini
     name,
     document: {
       ...document,
+      ...(isListed && { explorer: 'workspaces' }),
       ...(Object.keys(mounts).length > 0 && { mounts }),
       ...(without.length > 0 && { without }),
     },

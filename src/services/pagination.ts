@@ -24,7 +24,8 @@ const PREFETCH_PAGES = 3;
  * - by number: `meta.pagination`, else `links.next` (only its page number is used), else none;
  * - by token: `NextToken` of the body, else the header `X-Nomad-NextToken`, else none.
  *
- * A page that is exactly full is followed only by none if that is proven: by the reported total, or by another request.
+ * A page that is exactly full, or says nothing of pages, is followed only by none if that is proven: by the reported total, or by another
+ * request.
  * @throws ServiceError `malformed` when a page, its number or its token repeats: the list would never end; IncompleteListError
  */
 export async function* followPages(list: PagedList, fetchPage: FetchPage, log: Log): AsyncGenerator<ResponsePage> {
@@ -199,9 +200,17 @@ async function assertNamesNextPage(
   throw malformedError(list, `${problem}: there may be more`);
 }
 
+/** Whether a numbered page says nothing of pages. The service may have a size of its own, so that its length proves nothing either. */
+function isUnpaged({ operation, size }: PagedList, response: ServiceResponse): boolean {
+  if (size?.param !== 'page[size]' || listItems(operation, response).length === 0) return false;
+  const document = response.json();
+  const hasLink = isObject(document) && isObject(document.links) && 'next' in document.links;
+  return readPagination(document) === undefined && !hasLink;
+}
+
 /**
- * The query of the numbered page that a full page without a total does not name.
- * @param pageQuery the query of the full page
+ * The query of the numbered page that a page does not name: a full one without a total, or one that says nothing of pages.
+ * @param pageQuery the query of the page
  * @returns undefined when there is no such page
  */
 async function findUnnamedPage(
@@ -211,7 +220,8 @@ async function findUnnamedPage(
   fetchPage: FetchPage,
 ): Promise<QueryPairs | undefined> {
   const { operation } = list;
-  if (!list.isWhole || !isFull(list, response, list.size)) return undefined;
+  if (!list.isWhole || list.size === undefined) return undefined;
+  if (!isFull(list, response, list.size) && !isUnpaged(list, response)) return undefined;
   const query: QueryPairs = [[PAGE_NUMBER, String(Number(pageQuery[0]?.[1] ?? 1) + 1)]];
   const next = await fetchPage(query).catch(undefinedIfRefused);
   if (next === undefined || listItems(operation, next).length === 0) return undefined;
@@ -229,7 +239,7 @@ async function assertSinglePage(
 ): Promise<void> {
   const larger = await fetchPage([[param, String(items * GROWTH)]]).catch(undefinedIfRefused);
   if (larger && digestItems(list.operation, larger) === digestItems(list.operation, response)) return;
-  const problem = `a page of ${items} rows names no next page, and page numbers are ignored`;
+  const problem = `a page of at most ${items} rows names no next page, and page numbers are ignored`;
   throw malformedError(list, `${problem}: there may be more`);
 }
 

@@ -126,8 +126,10 @@ describe('with URLs of services', () => {
     expect(result.stdout).toContain('vault: does not have keys, kms_providers, key_distributions');
     expect(result.stdout).toContain('nomad: has all sources');
     const { targets } = parse(yaml) as { targets: Record<string, unknown>[] };
+    expect(result.stdout).toContain('acme: its explorer answers 404, so that its list of workspaces is read\n');
+    expect(targets[0]).toMatchObject({ explorer: 'workspaces' });
     expect(targets.map(({ name, without }) => [name, without])).toEqual([
-      ['acme', ['workspaces', 'tf_versions', 'providers', 'modules', 'saved_views', 'saved_view_rows']],
+      ['acme', undefined],
       ['vault', ['keys', 'kms_providers', 'key_distributions']],
       ['nomad', undefined],
       ['consul', undefined],

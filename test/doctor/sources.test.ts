@@ -60,8 +60,33 @@ describe('a source that the service does not have', () => {
       path.includes('/explorer') ? { status: 404, body: '404 page not found' } : undefined,
     );
     expect(find('workspaces')?.detail).toBe('absent: this service does not have the endpoint');
-    expect(find('sources')?.detail).toContain('without: [workspaces, tf_versions,');
+    expect(find('sources'), 'the list of workspaces answers').toBeUndefined();
     expect(find('agent_pools')).toMatchObject({ ok: true });
+  });
+
+  test('without the explorer, the list of workspaces is proposed, and then said to be used', async () => {
+    const { exit, find, again, configure, place } = await askDoctor('acme', ({ path }, service) =>
+      path.includes('/explorer') ? service.error(404, '') : undefined,
+    );
+    expect([exit, find('explorer')?.detail]).toEqual([
+      1,
+      'it answers 404, and the list of workspaces answers: add `explorer: workspaces` to this target, or give the token the right to read the explorer',
+    ]);
+    await configure((target) => {
+      target.explorer = 'workspaces';
+    });
+    const repaired = await again();
+    expect([repaired.exit, repaired.find('explorer')?.detail]).toEqual([
+      0,
+      'not used: the list of workspaces is read, which does not tell drift, checks, resources, providers, modules, saved_views, saved_view_rows',
+    ]);
+    expect(repaired.find('without')).toBeUndefined();
+    await place.pull([], 0);
+  });
+
+  test('the explorer is said to be used where it answers', async () => {
+    const { find } = await askDoctor('acme', () => undefined);
+    expect(find('explorer')).toMatchObject({ ok: true, detail: 'used, as CSV exports' });
   });
 
   test('is absent where the plan has no agents', async () => {

@@ -5,7 +5,7 @@
 -- many: drifting
 -- trend: drifting
 -- sources: workspaces
--- grain: one row; none where no workspace is known
+-- grain: one row; none where no workspace is known, or none was ever assessed
 select
   count(*) filter (where is_drifting) as value,
   if(bool_or(comparable), count(*) filter (where was_drifting), null) as before,
@@ -14,4 +14,4 @@ select
   if(bool_or(comparable), count(*) filter (where drift_change = 'resolved'), null) as resolved,
   if(bool_or(comparable), count(*) filter (where drift_change = 'deleted'), null) as deleted,
 from mail_workspaces
-having count(*) > 0;
+having count(*) filter (is_drifting is not null or not present) > 0;

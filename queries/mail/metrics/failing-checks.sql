@@ -5,7 +5,7 @@
 -- many: failing checks
 -- trend: failing
 -- sources: workspaces
--- grain: one row; none where no workspace is known
+-- grain: one row; none where no workspace is known, or none was ever reported
 select
   count(*) filter (where is_failing) as value,
   if(bool_or(comparable), count(*) filter (where was_failing), null) as before,
@@ -14,4 +14,4 @@ select
   if(bool_or(comparable), count(*) filter (where failing_change = 'resolved'), null) as resolved,
   if(bool_or(comparable), count(*) filter (where failing_change = 'deleted'), null) as deleted,
 from mail_workspaces
-having count(*) > 0;
+having count(*) filter (is_failing is not null or not present) > 0;

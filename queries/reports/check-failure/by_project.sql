@@ -50,9 +50,9 @@ select
     ],
     lambda part: part.value > 0
   ) as states,
-  format('{} of {}', failing, workspaces) as failing_of,
-  coalesce(sum(checks_failed), 0) as checks_failed,
+  if(count(is_failing) = 0, null, format('{} of {}', failing, workspaces)) as failing_of,
+  sum(checks_failed) as checks_failed,
   project_external_id,
 from judged
 group by target, project_external_id, project_name
-order by failing desc, checks_failed desc, project_name, target, project_external_id;
+order by failing desc, checks_failed desc nulls last, project_name, target, project_external_id;

@@ -1,6 +1,7 @@
 -- grain: one row per workspace that began to fail three times or more within 30 days
 -- title: Flapping
 -- about: Started to fail at least three times within the last 30 days.
+-- counted: failing
 -- empty: No workspace flaps.
 -- labels: workspace_name=Workspace; project_name=Project; last_began_at=Last start; checks_failed_now=Failed now
 -- subjects: workspace_name=workspace:external_id; project_name=project

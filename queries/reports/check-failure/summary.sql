@@ -49,22 +49,35 @@ with
       count(*) filter (errored_before > 0) as errored_before,
       count(*) filter (unknown_before > 0) as unknown_before,
       coalesce(sum(failed_before), 0) as checks_failed_before,
+      coalesce(bool_or(is_failing is not null) filter (present), true) as is_known,
+      coalesce(bool_or(was_failing is not null) filter (was_present), true) as was_known,
       (select coalesce(bool_and(comparable), false) from state) as fully_comparable,
       (select not coalesce(bool_or(comparable), false) from state) as baseline,
     from compared
   )
 select
-  * exclude (fully_comparable) replace (
-    case when fully_comparable then failing_before end as failing_before,
-    case when fully_comparable then errored_before end as errored_before,
-    case when fully_comparable then unknown_before end as unknown_before,
-    case when fully_comparable then checks_failed_before end as checks_failed_before
+  * exclude (fully_comparable, is_known, was_known) replace (
+    if(is_known, failing, null) as failing,
+    if(is_known, errored, null) as errored,
+    if(is_known, unknown, null) as unknown,
+    if(is_known, checks_failed, null) as checks_failed,
+    if(is_known, without_checks, null) as without_checks,
+    if(is_known, newly_failing, null) as newly_failing,
+    if(is_known, resolved, null) as resolved,
+    case when fully_comparable and was_known then failing_before end as failing_before,
+    case when fully_comparable and was_known then errored_before end as errored_before,
+    case when fully_comparable and was_known then unknown_before end as unknown_before,
+    case when fully_comparable and was_known then checks_failed_before end as checks_failed_before
   ),
   concat_ws(
     '; ',
-    format('{} of {} workspaces {} checks', failing, workspaces, if(failing = 1, 'fails its', 'fail their')),
     if(
-      baseline,
+      is_known,
+      format('{} of {} workspaces {} checks', failing, workspaces, if(failing = 1, 'fails its', 'fail their')),
+      format('It is not known which of {} workspaces fail their checks', workspaces)
+    ),
+    if(
+      baseline or not is_known,
       null,
       coalesce(
         nullif(
@@ -80,10 +93,10 @@ select
         'nothing changed'
       )
     ),
-    if(errored = 0, null, format('{} with errored checks', errored))
+    if(errored = 0 or not is_known, null, format('{} with errored checks', errored))
   ) as headline,
   case
-    when not baseline
+    when not baseline and is_known and was_known
       then format('{} failing = {} before', failing, failing_before)
       || case when first_failing > 0 then format(' + {} in targets pulled for the first time', first_failing) else '' end
       || format(' + {} new + {} returned − {} resolved − {} deleted', newly_failing, returned, resolved, deleted)

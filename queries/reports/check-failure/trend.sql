@@ -37,6 +37,7 @@ with
     select
       changed_at,
       sum(sum(sign)) over (order by changed_at) as workspaces,
+      sum(coalesce(sum(sign) filter (is_failing is not null), 0)) over (order by changed_at) as known,
       sum(coalesce(sum(sign) filter (is_failing), 0)) over (order by changed_at) as failing,
       sum(coalesce(sum(sign) filter (checks_errored > 0), 0)) over (order by changed_at) as errored,
       sum(coalesce(sum(sign) filter (checks_unknown > 0), 0)) over (order by changed_at) as not_assessed,
@@ -66,15 +67,16 @@ with
 select
   days.pulled_at as as_of,
   totals.workspaces,
-  totals.failing,
-  totals.errored,
-  totals.not_assessed,
-  totals.checks_failed,
+  -- where nothing was ever reported, no number is known
+  if(totals.known = 0 and totals.workspaces > 0, null, totals.failing) as failing,
+  if(totals.known = 0 and totals.workspaces > 0, null, totals.errored) as errored,
+  if(totals.known = 0 and totals.workspaces > 0, null, totals.not_assessed) as not_assessed,
+  if(totals.known = 0 and totals.workspaces > 0, null, totals.checks_failed) as checks_failed,
   coalesce(transitions.newly_failing, 0) as newly_failing,
   coalesce(transitions.returned, 0) as returned,
   coalesce(transitions.resolved, 0) as resolved,
   coalesce(transitions.deleted, 0) as deleted,
-  totals.failing - coalesce(transitions.newly_failing, 0) - coalesce(transitions.returned, 0) as still,
+  failing - coalesce(transitions.newly_failing, 0) - coalesce(transitions.returned, 0) as still,
 from days
 asof join totals on days.pulled_at >= totals.changed_at
 left join transitions on transitions.day = date_trunc('day', days.pulled_at)

@@ -1,6 +1,7 @@
 -- grain: one row per workspace without any check
 -- title: Without checks
 -- about: All four counts are 0.
+-- counted: failing
 -- empty: Every workspace has checks.
 -- labels: workspace_name=Workspace; project_name=Project; current_rum_count=Resources; workspace_created_at=Created; current_run_status=Last run
 -- subjects: workspace_name=workspace:external_id; project_name=project

@@ -25,12 +25,12 @@ select
   known.target,
   coalesce(now.project_name, before.project_name) as project_name,
   coalesce(now.workspaces, 0) as workspaces,
-  coalesce(now.resources, 0)::bigint as resources,
-  case when known.since_then then (coalesce(now.resources, 0) - coalesce(before.resources, 0))::bigint end as change_30_days,
+  if(now.workspaces is null, 0, now.resources)::bigint as resources,
+  case when known.since_then and (now.workspaces is null or now.resources is not null) then (coalesce(now.resources, 0) - coalesce(before.resources, 0))::bigint end as change_30_days,
   round(100.0 * now.resources / nullif(sum(now.resources) over (), 0), 1) as share_percent,
   coalesce(now.not_reported, 0) as not_reported,
 from now
 full join before
   on before.target = now.target and before.project_name is not distinct from now.project_name
 join known on known.target = coalesce(now.target, before.target)
-order by resources desc, project_name, known.target;
+order by resources desc nulls last, project_name, known.target;

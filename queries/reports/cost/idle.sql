@@ -1,6 +1,7 @@
 -- grain: one row per workspace whose resources nobody seems to look after, or that has none; the one with most resources first
 -- title: Idle
 -- about: Not applied for long, drifting for long, or without resources. Where an apply or the drift was never seen, that is no reason.
+-- counted: resources
 -- empty: No workspace is idle.
 -- labels: workspace_name=Workspace; project_name=Project; current_rum_count=Resources; applied_at=Last apply; drifts_since=Drifts since; why=Why
 -- subjects: workspace_name=workspace:external_id; project_name=project

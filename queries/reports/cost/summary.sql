@@ -37,7 +37,8 @@ with
   counted as (
     select
       count(*) as workspaces,
-      coalesce(sum(current_rum_count), 0)::bigint as resources,
+      -- null where no workspace reports its resources
+      if(count(*) = 0, 0, sum(current_rum_count))::bigint as resources,
       count(*) filter (current_rum_count is null) as not_reported,
       (
         select case when bool_and(comparable.yes) then sum(current_rum_count)::bigint end
@@ -54,9 +55,13 @@ select
   -- `greatest` leaves nulls out.
   case when points is not null then round(greatest(intercept + slope * 30, 0))::bigint end as projected_30_days,
   ceil(2 * deviation * sqrt(1 + 1.0 / points + power(30 - mean_day, 2) / nullif(sxx, 0)))::bigint as projected_error,
-  round(greatest(resources - price.free, 0) * price.perResourceMonth, 2) as cost_per_month,
+  if(resources is null, null, round(greatest(resources - price.free, 0) * price.perResourceMonth, 2)) as cost_per_month,
   price.currency as currency,
-  format('{:,} {} under management', resources, if(resources = 1, 'resource', 'resources'))
+  if(
+    resources is null,
+    'The resources under management are not known',
+    format('{:,} {} under management', resources, if(resources = 1, 'resource', 'resources'))
+  )
   || coalesce(format(', {}{:,} since the last night', if(resources < resources_before, '−', '+'), abs(resources - resources_before)), '')
   || coalesce(format(', {}{:,} in 30 days', if(resources < resources_30_days_ago, '−', '+'), abs(resources - resources_30_days_ago)), '')
   || case when not_reported > 0 then format('; not reported by {} of {} workspaces', not_reported, workspaces) else '' end as headline,

@@ -25,10 +25,10 @@ select
     ],
     lambda part: part.value > 0
   ) as states,
-  format('{} of {}', drifting, workspaces) as drifting_of,
-  coalesce(sum(now.resources_drifted), 0) as resources_drifted,
+  if(count(changes.is_drifting) = 0, null, format('{} of {}', drifting, workspaces)) as drifting_of,
+  sum(now.resources_drifted) as resources_drifted,
   now.project_external_id,
 from workspaces_at($as_of) as now
 join workspace_changes($as_of, null) as changes using (target, external_id)
 group by now.target, now.project_external_id, now.project_name
-order by drifting desc, resources_drifted desc, now.project_name, now.target, now.project_external_id;
+order by drifting desc, resources_drifted desc nulls last, now.project_name, now.target, now.project_external_id;

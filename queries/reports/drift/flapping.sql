@@ -1,6 +1,7 @@
 -- grain: one row per workspace that began to drift three times or more within 30 days
 -- title: Flapping
 -- about: Started to drift at least three times within the last 30 days.
+-- counted: drifting
 -- empty: No workspace flaps.
 -- labels: workspace_name=Workspace; project_name=Project; last_began_at=Last start; drifts_now=Drifts now
 -- subjects: workspace_name=workspace:external_id; project_name=project

@@ -43,23 +43,35 @@ with
       count(*) filter (was_drifting) as drifting_before,
       count(*) filter (was_present and not drifted_then) as clean_before,
       count(*) filter (was_present and drifted_then is null) as unknown_before,
+      coalesce(bool_or(is_drifting is not null) filter (present), true) as is_known,
+      coalesce(bool_or(was_drifting is not null) filter (was_present), true) as was_known,
       (select coalesce(bool_and(comparable), false) from state) as fully_comparable,
       (select not coalesce(bool_or(comparable), false) from state) as baseline,
     from compared
   )
 select
-  * exclude (fully_comparable) replace (
+  * exclude (fully_comparable, is_known, was_known) replace (
+    if(is_known, drifting, null) as drifting,
+    if(is_known, drifted, null) as drifted,
+    if(is_known, clean, null) as clean,
+    if(is_known, resources_drifted, null) as resources_drifted,
+    if(is_known, newly_drifted, null) as newly_drifted,
+    if(is_known, resolved, null) as resolved,
     case when fully_comparable then workspaces_before end as workspaces_before,
-    case when fully_comparable then drifting_before end as drifting_before,
-    case when fully_comparable then clean_before end as clean_before,
+    case when fully_comparable and was_known then drifting_before end as drifting_before,
+    case when fully_comparable and was_known then clean_before end as clean_before,
     case when fully_comparable then unknown_before end as unknown_before
   ),
   concat_ws(
     '; ',
-    format('{} of {} workspaces {}', drifting, workspaces, if(drifting = 1, 'drifts', 'drift'))
+    if(
+      is_known,
+      format('{} of {} workspaces {}', drifting, workspaces, if(drifting = 1, 'drifts', 'drift')),
+      format('It is not known which of {} workspaces drift', workspaces)
+    )
     || if(drifting_not_assessed = 0, '', format(', {} of them not assessed now', drifting_not_assessed)),
     if(
-      baseline,
+      baseline or not is_known,
       null,
       coalesce(
         nullif(
@@ -75,10 +87,10 @@ select
         'nothing changed'
       )
     ),
-    if(unknown = drifting_not_assessed, null, format('{} {} not assessed now', unknown - drifting_not_assessed, if(drifting_not_assessed > 0, 'others are', if(unknown = 1, 'is', 'are'))))
+    if(unknown = drifting_not_assessed or not is_known, null, format('{} {} not assessed now', unknown - drifting_not_assessed, if(drifting_not_assessed > 0, 'others are', if(unknown = 1, 'is', 'are'))))
   ) as headline,
   case
-    when not baseline
+    when not baseline and is_known and was_known
       then format('{} drifting = {} before', drifting, drifting_before)
       || case when first_drifted > 0 then format(' + {} in targets pulled for the first time', first_drifted) else '' end
       || format(' + {} new + {} returned − {} resolved − {} deleted', newly_drifted, returned, resolved, deleted)

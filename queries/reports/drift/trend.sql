@@ -37,6 +37,7 @@ with
     select
       changed_at,
       sum(sum(sign)) over (order by changed_at) as workspaces,
+      sum(coalesce(sum(sign) filter (is_drifting is not null), 0)) over (order by changed_at) as known,
       sum(coalesce(sum(sign) filter (is_drifting), 0)) over (order by changed_at) as drifting,
       sum(coalesce(sum(sign) filter (drifted), 0)) over (order by changed_at) as drifted,
       sum(coalesce(sum(sign) filter (drifted is null), 0)) over (order by changed_at) as not_assessed,
@@ -66,15 +67,16 @@ with
 select
   days.pulled_at as as_of,
   totals.workspaces,
-  totals.drifting,
-  totals.drifted,
+  -- where nothing was ever assessed, no number is known
+  if(totals.known = 0 and totals.workspaces > 0, null, totals.drifting) as drifting,
+  if(totals.known = 0 and totals.workspaces > 0, null, totals.drifted) as drifted,
   totals.not_assessed,
-  totals.resources_drifted,
+  if(totals.known = 0 and totals.workspaces > 0, null, totals.resources_drifted) as resources_drifted,
   coalesce(transitions.newly_drifted, 0) as newly_drifted,
   coalesce(transitions.returned, 0) as returned,
   coalesce(transitions.resolved, 0) as resolved,
   coalesce(transitions.deleted, 0) as deleted,
-  totals.drifting - coalesce(transitions.newly_drifted, 0) - coalesce(transitions.returned, 0) as still,
+  drifting - coalesce(transitions.newly_drifted, 0) - coalesce(transitions.returned, 0) as still,
 from days
 asof join totals on days.pulled_at >= totals.changed_at
 left join transitions on transitions.day = date_trunc('day', days.pulled_at)

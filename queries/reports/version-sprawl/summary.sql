@@ -78,6 +78,7 @@ with
       (select count(*) from (
         select name, source from providers_used group by name, source having count(distinct version) > 1
       )) as providers_spread,
+      exists (from source_state_at($as_of) where source = 'providers' and as_of is not null) as providers_known,
     from providers_used
   ),
   module_counts as (
@@ -87,6 +88,7 @@ with
       (select count(*) from (
         select name, source from modules_used group by name, source having count(distinct version) > 1
       )) as modules_spread,
+      exists (from source_state_at($as_of) where source = 'modules' and as_of is not null) as modules_known,
     from modules_used
   ),
   -- Few tables in one `from`: to order the joins of ten takes longer than to run the statement.
@@ -104,10 +106,12 @@ with
       version_counts.newest_version,
       version_counts.prereleases,
       workspace_counts.*,
-      provider_counts.* exclude (providers_spread),
-      module_counts.* exclude (modules_spread),
-      provider_counts.providers_spread,
-      module_counts.modules_spread,
+      if(providers_known, providers, null) as providers,
+      if(providers_known, provider_versions, null) as provider_versions,
+      if(modules_known, modules, null) as modules,
+      if(modules_known, module_versions, null) as module_versions,
+      if(providers_known, providers_spread, null) as providers_spread,
+      if(modules_known, modules_spread, null) as modules_spread,
       case when comparable.yes then version_counts.versions_before end as versions_before,
       case when comparable.yes then version_counts.newest_version_before end as newest_version_before,
       case when comparable.yes then behind_before.workspaces end as workspaces_behind_before,

@@ -9,9 +9,10 @@ import { overlayRoots } from '../../core/paths.ts';
 import { plural } from '../../core/plural.ts';
 import { secretWeakness } from '../../core/redact/redactor.ts';
 import { sources as builtInSources } from '../../extract/sources/index.ts';
-import { fitsTarget, hasSource, type SourceDefinition } from '../../extract/sources/source.ts';
+import { fitsTarget, hasSource, isWanted, type SourceDefinition } from '../../extract/sources/source.ts';
 import type { ServiceClient } from '../../services/client.ts';
 import { ServiceClients } from '../../services/clients.ts';
+import { platform } from '../../services/platform/operations.ts';
 import type { TokenInfo } from '../../services/token/describe-token.ts';
 import { findUnprovenListings } from '../../tell/findings/evaluate.ts';
 import { readRules } from '../../tell/findings/rules.ts';
@@ -22,7 +23,7 @@ import { assertReadable } from '../../warehouse/session.ts';
 import { createSqlFiles, type SqlFiles } from '../../warehouse/sql-files.ts';
 import { describeSealed, findSealed, findUnreachable } from './check-seal.ts';
 import { askToken, type Check, CheckList, checkToken, reportToken } from './check-token.ts';
-import { formatSourceSelection, probeSources, type SourceProbe } from './probe-sources.ts';
+import { formatSourceSelection, lacksExplorer, probeSources, type SourceProbe } from './probe-sources.ts';
 
 export type { Check } from './check-token.ts';
 
@@ -160,7 +161,9 @@ async function checkTarget(
   const isAccepted = checkToken(list, target, answer, probes, { now, redactor });
   await checkWriteToken(list, clients, target, now);
   checkHeaders(list, probes, now);
-  if (isAccepted) checkSources(list, target, probes);
+  const isLacking = await lacksExplorer(client, probes);
+  if (target.kind === 'platform') checkExplorer(list, target, isLacking, known);
+  if (isAccepted) checkSources(list, target, probes, isLacking);
   if (isAccepted) await checkListings(list, files, target, permittedSources(probes), token);
   checkSelection(list, target, known);
   return list.checks;
@@ -191,14 +194,33 @@ function checkHeaders(list: CheckList, probes: readonly SourceProbe[], now: Date
   else list.fail('clock', detail);
 }
 
-function checkSources(list: CheckList, target: Target, probes: readonly SourceProbe[]): void {
+/** @param isLacking another line proposes what to do about the explorer */
+function checkSources(list: CheckList, target: Target, probes: readonly SourceProbe[], isLacking: boolean): void {
   for (const { source, availability, detail } of probes) {
     if (availability === 'permitted') list.ok(source.name, detail);
     else list.fail(source.name, detail);
   }
-  const absent = probes.filter(({ availability }) => availability === 'absent').map(({ source }) => source.name);
+  const absent = probes
+    .filter(({ availability, source }) => availability === 'absent' && !(isLacking && readsExplorer(source)))
+    .map(({ source }) => source.name);
   if (absent.length === 0) return;
   list.fail('sources', `add to this target: ${formatSourceSelection(target, absent)}`);
+}
+
+/** Says what the explorer's views are read from. */
+function checkExplorer(list: CheckList, target: Target, isLacking: boolean, known: readonly SourceDefinition[]): void {
+  const unanswered = known.filter((source) => isWanted(target, source) && !hasSource(target, source));
+  const unknown = ['drift', 'checks', 'resources', ...unanswered.map(({ name }) => name)];
+  if (target.explorer === 'workspaces') {
+    list.ok('explorer', `not used: the list of workspaces is read, which does not tell ${unknown.join(', ')}`);
+  } else if (isLacking) {
+    const proposal = 'add `explorer: workspaces` to this target, or give the token the right to read the explorer';
+    list.fail('explorer', `it answers 404, and the list of workspaces answers: ${proposal}`);
+  } else list.ok('explorer', target.explorer === 'json' ? 'used, as JSON pages' : 'used, as CSV exports');
+}
+
+function readsExplorer({ needsExplorer = false, operations = [] }: SourceDefinition): boolean {
+  return needsExplorer || operations.includes(platform.explorer.query);
 }
 
 function isReadable(availability: SourceProbe['availability']): boolean {
@@ -211,7 +233,7 @@ function permittedSources(probes: readonly SourceProbe[]): readonly string[] {
 
 /** Names the sources that the configuration leaves out. */
 function checkSelection(list: CheckList, target: Target, known: readonly SourceDefinition[]): void {
-  const left = known.filter((source) => fitsTarget(source, target) && !hasSource(target, source));
+  const left = known.filter((source) => fitsTarget(source, target) && !isWanted(target, source));
   if (left.length > 0) list.ok('without', left.map(({ name }) => name).join(', '));
 }
 

@@ -7,6 +7,7 @@ import type { SourceDefinition } from '../../extract/sources/source.ts';
 import { ServiceError } from '../../http/errors.ts';
 import { describePart, type UnknownPart } from '../../landing/store.ts';
 import type { ServiceClient } from '../../services/client.ts';
+import { platform } from '../../services/platform/operations.ts';
 import type { ServiceResponse } from '../../services/response.ts';
 import { isAclDisabled, type TokenInfo, toFields } from '../../services/token/describe-token.ts';
 import { listMounts } from '../../services/token/operations.ts';
@@ -170,6 +171,19 @@ function describeAbsence(
   }
   const isOwner = token?.is_management === true;
   return isOwner ? `an organization token gets 404, so ${target.organization} does not have it` : undefined;
+}
+
+/** Whether the explorer answers 404 and the list of workspaces answers: `explorer: workspaces` then reads what there is. */
+export async function lacksExplorer(client: ServiceClient, probes: readonly SourceProbe[]): Promise<boolean> {
+  const isAbsent = probes.some(({ source, error }) => source.name === 'workspaces' && error?.failure === 'not-found');
+  if (!isAbsent || client.target.explorer === 'workspaces') return false;
+  try {
+    await client.call(platform.workspaces.list, { 'page[size]': 1 });
+    return true;
+  } catch (error) {
+    if (error instanceof ServiceError) return false;
+    throw error;
+  }
 }
 
 /** The line that removes absent sources from a target. */

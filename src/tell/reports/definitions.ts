@@ -15,6 +15,8 @@ export interface Dataset {
   readonly about: string;
   /** Shown instead of the table when there are no rows. */
   readonly empty: string;
+  /** The column of the summary that counts its rows, or those that they are some of: where it is null, nothing is known of them. */
+  readonly counted: string | undefined;
   readonly sources: readonly string[];
   /** Whether it has no text for having no rows. */
   readonly isQuiet: boolean;
@@ -155,6 +157,7 @@ async function loadDataset(name: string, file: string, files: SqlFiles): Promise
     title: header.title ?? toHeading(name),
     about: header.about ?? '',
     empty: header.empty ?? 'None.',
+    counted: header.counted,
     isQuiet: header.empty === undefined,
     sources: splitList(header.sources),
     labels: splitPairs(header.labels),

@@ -84,11 +84,14 @@ function buildContext(
   };
   const summary = { ...toTableView(report.summary, [data.summary], options), absent: false };
   const tables: Record<string, TableView> = { summary };
-  for (const dataset of report.datasets)
+  for (const dataset of report.datasets) {
+    const isUnknown = dataset.counted !== undefined && data.summary[dataset.counted] === null;
     tables[dataset.name] = {
       ...toTableView(dataset, data[dataset.name] as Row[], options),
+      ...(isUnknown && { empty: `${dataset.title}: not known.` }),
       absent: isAbsent(dataset.sources, leftOut),
     };
+  }
   return {
     ...data,
     summary: stripRowControls(data.summary),

@@ -70,7 +70,12 @@ export async function landWorkspaceList(
   let told = new ToldColumns();
   let versions = new Map<string, string[]>();
   const write = async (page: SnapshotPage) => {
-    const rows = readRows(page).map((row) => ({ ...row, organization_name: client.target.organization }));
+    const { organization, flavor } = client.target;
+    const rows = readRows(page).map(({ tags, ...row }) => ({
+      ...row,
+      organization_name: organization,
+      ...(flavor === 'hashicorp' && { tags }), // as with the explorer
+    }));
     told.observe(rows);
     if (view === 'workspaces') return land(rows);
     for (const row of rows) addVersion(versions, row);
@@ -141,16 +146,16 @@ class ToldColumns {
   /** The unknown columns of a view, with the reason. */
   listUnknown(view: 'workspaces' | 'tf_versions'): readonly (readonly [column: string, reason: string])[] {
     const isUntold = (column: string) => this.#untold.has(column) && !this.#told.has(column);
-    if (view === 'tf_versions') return isUntold('workspace_iac_version') ? [['version', UNTOLD], EXTRA] : [EXTRA];
+    if (view === 'tf_versions') return isUntold('workspace_iac_version') ? [untold('version'), EXTRA] : [EXTRA];
     const unknown: (readonly [string, string])[] = [EXTRA];
     for (const column of Object.keys(EXPLORER_FIELDS.workspaces)) {
       if (!(column in COLUMNS) && !this.#told.has(column)) unknown.push([column, NOT_LISTED]);
-      else if (isUntold(column)) unknown.push([column, UNTOLD]);
+      else if (isUntold(column)) unknown.push(untold(column));
     }
     return unknown;
   }
 }
 
-const UNTOLD = 'no workspace of the list has it';
-const NOT_LISTED = 'only the explorer tells it (explorer: workspaces)';
+const untold = (column: string) => [column, `no workspace of the list tells its ${column}`] as const;
+const NOT_LISTED = 'only the explorer tells it, which the service does not have (explorer: workspaces)';
 const EXTRA = ['extra', NOT_LISTED] as const;

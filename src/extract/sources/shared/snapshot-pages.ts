@@ -72,31 +72,51 @@ export function fetchPools(context: ExtractContext): Promise<readonly SnapshotPa
   return fetchPages(context, platform['agent-pools'].list, { 'page[size]': PAGE_SIZE });
 }
 
-/** Sends the pages of a list to a sink, until it does not change while they are read. @returns the reported total, if any */
+/**
+ * Sends the pages of a list to a sink, until it does not change while they are read: several pages without a total are read twice.
+ * @returns the reported total, if any
+ */
 export async function sendPages<O extends Operation>(
   context: ExtractContext,
   operation: O,
   args: OperationArgs<O>,
   sink: PageSink,
 ): Promise<number | undefined> {
+  let earlier: ReadonlySet<string> | undefined;
   for (let attempt = 1; ; attempt++) {
-    const { total, inconsistent } = await readSnapshot(context, operation, args, sink);
-    if (inconsistent === undefined) return total;
+    const { total, inconsistent, unproven } = await readSnapshot(context, operation, args, sink);
+    if (inconsistent === undefined && (unproven === undefined || isSame(unproven, earlier))) return total;
+    const problem = inconsistent ?? (earlier && 'other rows than before, and no total');
     if (attempt === MAX_ATTEMPTS)
-      throw new TidemarkError('DATA', `${operation.name}: ${inconsistent}, ${MAX_ATTEMPTS} times in a row`);
-    context.log.info(`${context.client.target.name}: ${operation.name}: ${inconsistent}; reading it again`);
-    context.metrics.retries++;
+      throw new TidemarkError('DATA', `${operation.name}: ${problem}, ${MAX_ATTEMPTS} times in a row`);
+    if (problem !== undefined) {
+      context.log.info(`${context.client.target.name}: ${operation.name}: ${problem}; reading it again`);
+      context.metrics.retries++;
+    }
+    earlier = unproven;
     await sink.reset();
   }
 }
 
-/** Reads the list once. @returns in `inconsistent`, why the pages are not one consistent list */
+function isSame(ids: ReadonlySet<string>, others: ReadonlySet<string> | undefined): boolean {
+  return others?.size === ids.size && [...ids].every((id) => others.has(id));
+}
+
+interface Snapshot {
+  readonly total?: number;
+  /** Why the pages are not one consistent list. */
+  readonly inconsistent?: string;
+  /** The items of several pages without a total: one may have been left out when another was deleted meanwhile. */
+  readonly unproven?: ReadonlySet<string>;
+}
+
+/** Reads the list once. */
 async function readSnapshot<O extends Operation>(
   context: ExtractContext,
   operation: O,
   args: OperationArgs<O>,
   sink: PageSink,
-): Promise<{ total?: number; inconsistent?: string }> {
+): Promise<Snapshot> {
   try {
     return await readPages(context, operation, args, sink);
   } catch (error) {
@@ -110,10 +130,11 @@ async function readPages<O extends Operation>(
   operation: O,
   args: OperationArgs<O>,
   sink: PageSink,
-): Promise<{ total?: number; inconsistent?: string }> {
+): Promise<Snapshot> {
   const seen = new Set<string>();
   let total: number | undefined;
   let offset = 0;
+  let pages = 0;
   for await (const page of client.pages(operation, args)) {
     if (total !== undefined && page.total !== undefined && page.total !== total) {
       return { inconsistent: `the total changed from ${total} to ${page.total} between pages` };
@@ -124,8 +145,9 @@ async function readPages<O extends Operation>(
     const text = isUnchanged ? page.text : (stringify({ data: items }) ?? '');
     await sink.write({ items, included: readIncluded(page.json()), offset, text });
     offset += items.length;
+    pages++;
   }
-  if (total === undefined) return {};
+  if (total === undefined) return pages > 1 ? { unproven: seen } : {};
   return offset === total ? { total } : { inconsistent: `${plural(offset, 'row')} received, ${total} reported` };
 }
 
