@@ -239,8 +239,7 @@ async function assertSinglePage(
 ): Promise<void> {
   const larger = await fetchPage([[param, String(items * GROWTH)]]).catch(undefinedIfRefused);
   if (larger && digestItems(list.operation, larger) === digestItems(list.operation, response)) return;
-  const problem = `a page of at most ${items} rows names no next page, and page numbers are ignored`;
-  throw malformedError(list, `${problem}: there may be more`);
+  throw malformedError(list, 'a page names no next page, and page numbers are ignored: there may be more');
 }
 
 /** A service may limit the page size, and may have no page of a number. */

@@ -14,4 +14,4 @@ select
   if(bool_or(comparable), count(*) filter (where drift_change = 'resolved'), null) as resolved,
   if(bool_or(comparable), count(*) filter (where drift_change = 'deleted'), null) as deleted,
 from mail_workspaces
-having count(*) filter (is_drifting is not null or not present) > 0;
+having count(*) filter (is_drifting is not null or was_drifting is not null) > 0;

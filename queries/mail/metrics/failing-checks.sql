@@ -14,4 +14,4 @@ select
   if(bool_or(comparable), count(*) filter (where failing_change = 'resolved'), null) as resolved,
   if(bool_or(comparable), count(*) filter (where failing_change = 'deleted'), null) as deleted,
 from mail_workspaces
-having count(*) filter (is_failing is not null or not present) > 0;
+having count(*) filter (is_failing is not null or was_failing is not null) > 0;
