@@ -219,8 +219,8 @@ function checkExplorer(list: CheckList, target: Target, isLacking: boolean, know
   } else list.ok('explorer', target.explorer === 'json' ? 'used, as JSON pages' : 'used, as CSV exports');
 }
 
-function readsExplorer({ needsExplorer = false, operations = [] }: SourceDefinition): boolean {
-  return needsExplorer || operations.includes(platform.explorer.query);
+function readsExplorer({ needsExplorer, operations = [] }: SourceDefinition): boolean {
+  return needsExplorer === true || operations.includes(platform.explorer.query);
 }
 
 function isReadable(availability: SourceProbe['availability']): boolean {
