@@ -1,7 +1,8 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { stringify } from 'yaml';
+import type { JobResult } from '../../src/run/run-job.ts';
 import { warehouseFiles } from '../../src/warehouse/publish.ts';
 import type { Row } from '../../src/warehouse/values.ts';
 import { type CliRun, cli } from '../helpers/cli.ts';
@@ -46,6 +47,7 @@ const AUTOSCALER = ['health', 'metrics'];
 const servers: Record<string, ReplayServer> = {};
 let folder: string;
 let reader: PublishedReader;
+let night: JobResult;
 
 beforeAll(async () => {
   folder = await tempFolder(atEnd);
@@ -57,10 +59,9 @@ beforeAll(async () => {
   await startWithEmptyWarehouse(join(folder, 'data'));
   reader = createPublishedReader(warehouseFiles(join(folder, 'data')).published);
   atEnd(reader.close);
-  await mkdir(join(folder, 'jobs'));
-  await writeFile(join(folder, 'jobs', 'nightly.yaml'), stringify({ pull: 'all', reports: [] }));
   const run = await tidemark('run', 'nightly', '--json');
   expect([run.exit, run.stderr]).toEqual([0, expect.any(String)]);
+  night = run.json<JobResult>();
 });
 afterAll(() => {
   for (const server of Object.values(servers)) server.close();
@@ -181,11 +182,18 @@ test('no secret of an answer is in a table or in a landing', async () => {
   expect(dump).not.toContain('hvs.removed');
 });
 
-test('the findings are those of the recorded estate', async () => {
-  const found = (await tidemark('findings', '--json')).json<{ rule: string; subject_name: string }[]>();
-  const lines = found.map(({ rule, subject_name: subject }) => `${rule} ${subject}`).sort();
-  expect(lines).toContain('management-role ops');
-  expect(lines.filter((line) => /^(missing-volume|orphan|snapshot-without)/.test(line))).toEqual([]);
+test('every rule is evaluated over what was recorded, and what a night finds and reports is as it was', async () => {
+  expect([night.findings?.failed, night.failed_reports]).toEqual([[], []]);
+  const found = await rows('select severity, rule, target, title from findings order by all');
+  const gaps = await rows('select rule, target, reason from unassessed_rules where ended_at is null order by all');
+  const headlines = await Promise.all(
+    night.reports.map(async (name) => {
+      const { state, summary } = JSON.parse(await readFile(join(folder, 'out', `${name}.json`), 'utf8'));
+      return { report: name, state, headline: summary.headline };
+    }),
+  );
+  const lines = [...headlines, ...found, ...gaps].map((row) => `${Object.values(row).join(' | ')}\n`);
+  await expect(lines.join('')).toMatchFileSnapshot('night.txt');
 });
 
 test('reports render what was recorded', async () => {
