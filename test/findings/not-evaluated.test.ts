@@ -1,9 +1,11 @@
 import { expect, test } from 'vitest';
 import { HOUR_MS } from '../../src/core/clock.ts';
 import { findTarget, testProject } from '../helpers/test-project.ts';
+import { writeJob } from '../mail/mail-project.ts';
 
 async function vaultProject() {
   const place = await testProject({ workspaces: 2 });
+  await writeJob(place, { pull: 'all' });
   await place.configure((config) => {
     config.targets = ['vault', 'consul'].map((name) => findTarget(config, name));
     config.subjectPages = 0;

@@ -215,10 +215,8 @@ test('each saved query answers its question, and runs with its defaults', async 
   };
   for (const [name, { words = [], rows: expected }] of Object.entries(CASES)) {
     expect(await rows(name, words), name).toMatchObject(expected);
-    await rows(
-      name,
-      words.filter((word) => /^(?:version|workspace)=/u.test(word)),
-    );
+    const required = words.filter((word) => /^(?:version|workspace)=/u.test(word));
+    if (required.length < words.length) await rows(name, required);
   }
 });
 

@@ -2,6 +2,7 @@ import { createServer } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { HOUR_MS } from '../../src/core/clock.ts';
 import { findTarget, type TestProject, testProject } from '../helpers/test-project.ts';
+import { writeJob } from '../mail/mail-project.ts';
 
 async function scalerProject(): Promise<TestProject> {
   const place = await testProject({ workspaces: 2 });
@@ -46,6 +47,7 @@ test('an autoscaler that does not listen is down', async () => {
   const place = await scalerProject();
   await place.pull(['--now', at(place, 0)]);
   await moveTo(place, await closedAddress());
+  await writeJob(place, { pull: 'all' });
   const { exit, stderr } = await place.tidemark(['run', 'nightly', '--now', at(place, 24)]);
   expect(exit, stderr).toBe(0);
   expect(await place.rows('select alive from autoscaler_health')).toEqual([{ alive: false }]);

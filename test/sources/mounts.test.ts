@@ -121,7 +121,7 @@ test('rows and landings of a version that knew no mounts keep their versions, an
 test('findings name the mount, keep the ID of a name that is unique, and a plan changes the role of its mount', async () => {
   const { project } = await twoEngines();
   await mkdir(join(project.folder, 'jobs'));
-  await writeFile(join(project.folder, 'jobs', 'nightly.yaml'), 'pull: [mesh_roles]\nreports: [keys]\n');
+  await writeFile(join(project.folder, 'jobs', 'nightly.yaml'), 'pull: [mesh_roles]\n');
   const findings = () =>
     project.rows(
       "select subject_id, title from findings where rule = 'management-role' and state <> 'resolved' order by subject_id",
