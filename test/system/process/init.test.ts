@@ -27,6 +27,7 @@ describe.skipIf(noTerminal)('init in a pseudo-terminal', () => {
         ['Nomad: URL [none]: ', `${urls.scheduler}\n`],
         ['Nomad Autoscaler: URL [none]: ', '-\n'],
         ['Consul agent: URL [none]: ', '\n'],
+        ['registry.terraform.io: URL [none]: ', '\n'],
       ],
       { cwd, env: { VAULT_ADDR: urls.secrets } },
     );
