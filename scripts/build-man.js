@@ -1,6 +1,6 @@
 // Writes dist/tidemark.1, the manual page, from the help of the built commands.
 import { writeFileSync } from 'node:fs';
-import { defineProgram, formatManPage } from '../dist/man-page.js';
+import { formatManPage } from '../dist/man-page.js';
 
-const page = formatManPage(await defineProgram(), new Date().toISOString().slice(0, 10));
+const page = formatManPage(new Date().toISOString().slice(0, 10));
 writeFileSync(new URL('../dist/tidemark.1', import.meta.url), page);

@@ -2,8 +2,8 @@ import { once, setMaxListeners } from 'node:events';
 import { relative } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type Command, CommanderError } from 'commander';
-import { commands } from './cli/index.ts';
-import { createProgram, type GlobalOptions, OPTIONS_WITH_VALUE } from './cli/program.ts';
+import { addCommands } from './cli/index.ts';
+import { createProgram, type GlobalOptions } from './cli/program.ts';
 import { frozenClock, parseTimestamp, systemClock } from './core/clock.ts';
 import { type Colors, createColors, isColorEnabled } from './core/color.ts';
 import type { Context, HttpTimeouts } from './core/context.ts';
@@ -82,13 +82,9 @@ async function dispatch(session: Session): Promise<ExitCode> {
     return EXIT.done;
   }
   let exit: ExitCode = EXIT.done;
-  const program = createProgram(session);
-  const context = () => createContext(program, session, (code) => (exit = code));
-  const selected = findCommandName(session.argv);
-  for (const { name, group, description, load } of commands) {
-    if (name === selected) (await load())(program, context);
-    else program.command(name).helpGroup(group).description(description);
-  }
+  const program: Command = addCommands(createProgram(session), () =>
+    createContext(program, session, (code) => (exit = code)),
+  );
   await parseCommand(program, session);
   return exit;
 }
@@ -98,18 +94,10 @@ async function parseCommand(program: Command, session: Session): Promise<void> {
   let stopServices: (() => Promise<void>) | undefined;
   program.hook('preAction', async () => {
     const { resumeDemo } = await import('./cli/demo-services.ts');
-    const command = findCommandName(session.argv) ?? '';
-    stopServices = await resumeDemo(
-      createContext(program, session, () => {}),
-      command,
-    );
+    const context = createContext(program, session, () => {});
+    stopServices = await resumeDemo(context, program.args[0] ?? '');
   });
   await program.parseAsync([...session.argv], { from: 'user' }).finally(() => stopServices?.());
-}
-
-function findCommandName(argv: readonly string[]): string | undefined {
-  const words = argv.filter((word, index) => !word.startsWith('-') && !OPTIONS_WITH_VALUE.has(argv[index - 1] ?? ''));
-  return words[0] === 'help' ? words[1] : words[0];
 }
 
 /** How to run another command with the same configuration, as a shell takes it. */

@@ -1,9 +1,7 @@
 import { resolve } from 'node:path';
 import type { Argument, Command, Option } from 'commander';
-import { createColors } from '../core/color.ts';
 import { type Candidate, type CompletedNames, listNames, type NameKind } from './completion-names.ts';
-import { commands } from './index.ts';
-import { createProgram } from './program.ts';
+import { defineProgram } from './index.ts';
 
 /** What completes the value of an option or an argument. Everything else is free text or a file, which the shell completes. */
 const NAMES: Readonly<Record<string, NameKind>> = {
@@ -68,7 +66,7 @@ function joinAssignments(words: readonly string[]): readonly string[] {
 
 async function findCandidates(words: readonly string[], cwd: string): Promise<readonly Candidate[]> {
   const current = words.at(-1) ?? '';
-  const parsed = await parseWords(words.slice(0, -1));
+  const parsed = parseWords(words.slice(0, -1));
   const names: CompletedNames = { cwd, configFile: resolve(cwd, parsed.configFile) };
   const assignment = /^(?<option>--[a-z-]+=)(?<value>.*)$/u.exec(current)?.groups;
   if (assignment && !parsed.pending) {
@@ -98,27 +96,25 @@ function startingWith(candidates: readonly Candidate[], prefix: string): readonl
   return candidates.filter(({ value }) => value.startsWith(prefix));
 }
 
-async function parseWords(words: readonly string[]): Promise<ParsedWords> {
-  const root = createProgram({ stdout: () => {}, stderr: () => {}, colors: createColors(false) });
-  for (const { name, description } of commands) root.command(name).description(description);
-  let parsed: ParsedWords = {
-    command: root,
+function parseWords(words: readonly string[]): ParsedWords {
+  const command = defineProgram();
+  const begin: ParsedWords = {
+    command,
     path: [],
     operands: 0,
     pending: undefined,
     isAfterOptions: false,
-    configFile: root.opts().config,
+    configFile: command.opts().config,
   };
-  for (const word of words) parsed = await readWord(parsed, word);
-  return parsed;
+  return words.reduce(readWord, begin);
 }
 
-async function readWord(parsed: ParsedWords, word: string): Promise<ParsedWords> {
+function readWord(parsed: ParsedWords, word: string): ParsedWords {
   const { command, path, operands, pending, isAfterOptions } = parsed;
   if (pending) return { ...parsed, pending: undefined, ...(pending.long === '--config' && { configFile: word }) };
   if (isAfterOptions || !word.startsWith('-')) {
     if (command.parent === null && path.length === 0 && word === 'help') return parsed;
-    const next = operands === 0 ? await findSubcommand(command, word) : undefined;
+    const next = operands === 0 ? command.commands.find((each) => each.name() === word) : undefined;
     return next ? { ...parsed, command: next, path: [...path, word] } : { ...parsed, operands: operands + 1 };
   }
   if (word === '--') return { ...parsed, isAfterOptions: true };
@@ -128,22 +124,11 @@ async function readWord(parsed: ParsedWords, word: string): Promise<ParsedWords>
   return option?.required || option?.optional ? { ...parsed, pending: option } : parsed;
 }
 
-/** A command or subcommand. The definition of a command is loaded when it is chosen. */
-async function findSubcommand(command: Command, word: string): Promise<Command | undefined> {
-  const found = command.commands.find((each) => each.name() === word);
-  const known = command.parent === null ? commands.find(({ name }) => name === word) : undefined;
-  if (!known) return found;
-  const program = createProgram({ stdout: () => {}, stderr: () => {}, colors: createColors(false) });
-  return (await known.load())(program, () => {
-    throw new Error('completion runs no command');
-  });
-}
-
 function listSubcommands(command: Command): readonly Candidate[] {
   return command
     .createHelp()
     .visibleCommands(command)
-    .map((each) => ({ value: each.name(), description: each.description() }));
+    .map((each) => ({ value: each.name(), description: each.summary() || each.description() }));
 }
 
 /** The options of a command and the global ones. */

@@ -1,175 +1,56 @@
 import type { Command } from 'commander';
+import { createColors } from '../core/color.ts';
 import type { Context } from '../core/context.ts';
+import { defineApi } from './definitions/api.ts';
+import { defineBackup } from './definitions/backup.ts';
+import { defineCompletion } from './definitions/completion.ts';
 import type { DefineCommand } from './definitions/define.ts';
+import { defineDemo } from './definitions/demo.ts';
+import { defineDiff } from './definitions/diff.ts';
+import { defineDoctor } from './definitions/doctor.ts';
+import { defineExport } from './definitions/export.ts';
+import { defineFindings } from './definitions/findings.ts';
+import { defineInit } from './definitions/init.ts';
+import { defineLake } from './definitions/lake.ts';
+import { defineLifecycle } from './definitions/lifecycle.ts';
+import { defineMail } from './definitions/mail.ts';
+import { definePermissions } from './definitions/permissions.ts';
+import { definePlaybook } from './definitions/playbook.ts';
+import { definePolicy } from './definitions/policy.ts';
+import { definePrune } from './definitions/prune.ts';
+import { definePull } from './definitions/pull.ts';
+import { defineReport } from './definitions/report.ts';
+import { defineRun } from './definitions/run.ts';
+import { defineSandbox } from './definitions/sandbox.ts';
+import { defineSchedule } from './definitions/schedule.ts';
+import { defineServe } from './definitions/serve.ts';
+import { defineShow } from './definitions/show.ts';
+import { defineSql } from './definitions/sql.ts';
+import { defineStatus } from './definitions/status.ts';
+import { defineTables } from './definitions/tables.ts';
+import { createProgram } from './program.ts';
 
-/** Every command. Only the definition of the selected one is loaded. */
-export const commands: readonly {
-  readonly name: string;
-  /** Heading in the help of the program. */
-  readonly group: string;
-  readonly description: string;
-  readonly load: () => Promise<DefineCommand>;
-}[] = [
-  {
-    name: 'init',
-    group: 'First steps:',
-    description: 'write a commented tidemark.yaml and .env.example',
-    load: async () => (await import('./definitions/init.ts')).defineInit,
-  },
-  {
-    name: 'demo',
-    group: 'First steps:',
-    description: 'run the nightly job on a generated estate and keep its warehouse and reports',
-    load: async () => (await import('./definitions/demo.ts')).defineDemo,
-  },
-  {
-    name: 'sandbox',
-    group: 'First steps:',
-    description: 'serve the six services on the loopback interface',
-    load: async () => (await import('./definitions/sandbox.ts')).defineSandbox,
-  },
-  {
-    name: 'doctor',
-    group: 'First steps:',
-    description: 'check targets, permissions, limits, clock, warehouse and mail',
-    load: async () => (await import('./definitions/doctor.ts')).defineDoctor,
-  },
-  {
-    name: 'permissions',
-    group: 'First steps:',
-    description: 'print the least rights that the tokens need, as policies of the services',
-    load: async () => (await import('./definitions/permissions.ts')).definePermissions,
-  },
-  {
-    name: 'pull',
-    group: 'Every night:',
-    description: 'extract from the targets and load the warehouse',
-    load: async () => (await import('./definitions/pull.ts')).definePull,
-  },
-  {
-    name: 'run',
-    group: 'Every night:',
-    description: 'run one job now: pull, findings, reports, mail',
-    load: async () => (await import('./definitions/run.ts')).defineRun,
-  },
-  {
-    name: 'schedule',
-    group: 'Every night:',
-    description: 'run every job at its scheduled time',
-    load: async () => (await import('./definitions/schedule.ts')).defineSchedule,
-  },
-  {
-    name: 'mail',
-    group: 'Every night:',
-    description: 'send the digest of a job, or preview it',
-    load: async () => (await import('./definitions/mail.ts')).defineMail,
-  },
-  {
-    name: 'status',
-    group: 'Every night:',
-    description: 'show the last runs, the freshness of every source, and the next runs',
-    load: async () => (await import('./definitions/status.ts')).defineStatus,
-  },
-  {
-    name: 'sql',
-    group: 'Ask:',
-    description: 'run read-only SQL on the published warehouse',
-    load: async () => (await import('./definitions/sql.ts')).defineSql,
-  },
-  {
-    name: 'serve',
-    group: 'Ask:',
-    description: 'serve reports, the catalogue, saved queries and SQL as read-only pages until stopped',
-    load: async () => (await import('./definitions/serve.ts')).defineServe,
-  },
-  {
-    name: 'tables',
-    group: 'Ask:',
-    description: 'describe the tables and their columns',
-    load: async () => (await import('./definitions/tables.ts')).defineTables,
-  },
-  {
-    name: 'report',
-    group: 'Ask:',
-    description: 'render reports',
-    load: async () => (await import('./definitions/report.ts')).defineReport,
-  },
-  {
-    name: 'show',
-    group: 'Ask:',
-    description: 'show a workspace, pool, key, volume or another subject: its present, its history and its findings',
-    load: async () => (await import('./definitions/show.ts')).defineShow,
-  },
-  {
-    name: 'diff',
-    group: 'Ask:',
-    description: 'show what changed between two moments',
-    load: async () => (await import('./definitions/diff.ts')).defineDiff,
-  },
-  {
-    name: 'findings',
-    group: 'Act:',
-    description: 'list findings, or accept them',
-    load: async () => (await import('./definitions/findings.ts')).defineFindings,
-  },
-  {
-    name: 'policy',
-    group: 'Ask:',
-    description: 'check the policy of versions, and what it would flag',
-    load: async () => (await import('./definitions/policy.ts')).definePolicy,
-  },
-  {
-    name: 'playbook',
-    group: 'Act:',
-    description: 'plan, approve and apply changes for findings',
-    load: async () => (await import('./definitions/playbook.ts')).definePlaybook,
-  },
-  {
-    name: 'api',
-    group: 'Act:',
-    description: 'call any operation of a service',
-    load: async () => (await import('./definitions/api.ts')).defineApi,
-  },
-  {
-    name: 'export',
-    group: 'Keep:',
-    description: 'export the warehouse as Parquet',
-    load: async () => (await import('./definitions/export.ts')).defineExport,
-  },
-  {
-    name: 'lake',
-    group: 'Keep:',
-    description: 'publish the warehouse as Delta tables that Spark, Trino, ClickHouse and DuckDB read',
-    load: async () => (await import('./definitions/lake.ts')).defineLake,
-  },
-  {
-    name: 'backup',
-    group: 'Keep:',
-    description: 'write what cannot be pulled again into a folder, verify it, or restore it',
-    load: async () => (await import('./definitions/backup.ts')).defineBackup,
-  },
-  {
-    name: 'lifecycle',
-    group: 'Keep:',
-    description: 'take newer facts about how long versions of products are supported',
-    load: async () => (await import('./definitions/lifecycle.ts')).defineLifecycle,
-  },
-  {
-    name: 'prune',
-    group: 'Keep:',
-    description: 'show what is older than the configuration keeps, or remove it',
-    load: async () => (await import('./definitions/prune.ts')).definePrune,
-  },
-  {
-    name: 'completion',
-    group: 'Keep:',
-    description: 'print a script that completes commands, options and names in a shell',
-    load: async () => (await import('./definitions/completion.ts')).defineCompletion,
-  },
-];
+/** Every command, by its heading in the help of the program. */
+const GROUPS: Readonly<Record<string, readonly DefineCommand[]>> = {
+  'First steps:': [defineInit, defineDemo, defineSandbox, defineDoctor, definePermissions],
+  'Every night:': [definePull, defineRun, defineSchedule, defineMail, defineStatus],
+  'Ask:': [defineSql, defineServe, defineTables, defineReport, defineShow, defineDiff, definePolicy],
+  'Act:': [defineFindings, definePlaybook, defineApi],
+  'Keep:': [defineExport, defineLake, defineBackup, defineLifecycle, definePrune, defineCompletion],
+};
 
-/** Adds the full definition of every command. */
-export async function defineAllCommands(program: Command, context: () => Context): Promise<Command> {
-  for (const { load } of commands) (await load())(program, context);
+/** Adds every command. None of them loads what it runs before it runs. */
+export function addCommands(program: Command, context: () => Context): Command {
+  for (const [group, definitions] of Object.entries(GROUPS)) {
+    for (const define of definitions) define(program, context).helpGroup(group);
+  }
   return program;
+}
+
+/** The command line with all commands, none of which can run: for help, completion and the manual. */
+export function defineProgram(): Command {
+  const program = createProgram({ stdout: () => {}, stderr: () => {}, colors: createColors(false) });
+  return addCommands(program, () => {
+    throw new Error('no command runs here');
+  });
 }

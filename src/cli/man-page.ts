@@ -1,10 +1,8 @@
 import type { Argument, Command, Option } from 'commander';
-import { createColors } from '../core/color.ts';
 import { EXIT } from '../core/errors.ts';
 import { version } from '../core/paths.ts';
 import { listExamples } from './definitions/define.ts';
-import { defineAllCommands } from './index.ts';
-import { createProgram } from './program.ts';
+import { defineProgram } from './index.ts';
 
 const EXIT_STATUS: Readonly<Record<keyof typeof EXIT, string>> = {
   done: 'Complete.',
@@ -31,20 +29,12 @@ const ENVIRONMENT: readonly (readonly [string, string])[] = [
   ['NO_COLOR, FORCE_COLOR, CLICOLOR, CLICOLOR_FORCE', 'Whether output is coloured.'],
 ];
 
-/** The command line with the definitions of all commands, none of which can run. */
-export function defineProgram(): Promise<Command> {
-  const output = { stdout: () => {}, stderr: () => {}, colors: createColors(false) };
-  return defineAllCommands(createProgram(output), () => {
-    throw new Error('no command runs here');
-  });
-}
-
 /**
  * The manual page of the command line in the language of roff, from the help of its commands.
- * @param program of `defineProgram`
  * @param date of the page, as YYYY-MM-DD
  */
-export function formatManPage(program: Command, date: string): string {
+export function formatManPage(date: string): string {
+  const program = defineProgram();
   return [
     `.TH TIDEMARK 1 "${date}" ${quote(`tidemark ${version}`)} "User Commands"`,
     '.SH NAME',

@@ -18,9 +18,6 @@ export interface GlobalOptions {
   readonly shard?: string;
 }
 
-/** Global options with a value; the value is not the command. */
-export const OPTIONS_WITH_VALUE: ReadonlySet<string> = new Set(['--config', '--now', '--shard']);
-
 /** The command line with its global options and the style of its help, without commands. */
 export function createProgram({ stdout, stderr, colors }: ProgramOutput): Command {
   return new Command('tidemark')
@@ -43,6 +40,10 @@ export function createProgram({ stdout, stderr, colors }: ProgramOutput): Comman
     .configureHelp({
       showGlobalOptions: true,
       styleTitle: (title) => colors.bold(title),
+      subcommandTerm(command) {
+        const isListed = command.parent?.parent === null; // the help of the program names commands only
+        return isListed ? command.name() : Object.getPrototypeOf(this).subcommandTerm.call(this, command);
+      },
       optionDescription(option) {
         return Object.getPrototypeOf(this).optionDescription.call(this, withoutEmptyDefault(option));
       },

@@ -1,18 +1,13 @@
 import type { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
 import { listExamples } from '../../src/cli/definitions/define.ts';
-import { defineAllCommands } from '../../src/cli/index.ts';
-import { createProgram } from '../../src/cli/program.ts';
-import { createColors } from '../../src/core/color.ts';
+import { defineProgram } from '../../src/cli/index.ts';
 import { PACKAGE_ROOT, version } from '../../src/core/paths.ts';
 import { cli } from '../helpers/cli.ts';
 
 const run = (...words: string[]) => cli(words, { cwd: PACKAGE_ROOT });
 
-const output = { stdout: () => {}, stderr: () => {}, colors: createColors(false) };
-const program = await defineAllCommands(createProgram(output), () => {
-  throw new Error('no command runs here');
-});
+const program = defineProgram();
 
 /** A command with the words that select it. */
 interface Selected {

@@ -2,11 +2,12 @@ import { spawnSync } from 'node:child_process';
 import type { Command } from 'commander';
 import { expect, test } from 'vitest';
 import { listExamples } from '../../src/cli/definitions/define.ts';
-import { defineProgram, formatManPage } from '../../src/cli/man-page.ts';
+import { defineProgram } from '../../src/cli/index.ts';
+import { formatManPage } from '../../src/cli/man-page.ts';
 import { EXIT } from '../../src/core/errors.ts';
 
-const program = await defineProgram();
-const page = formatManPage(program, '2026-11-20');
+const program = defineProgram();
+const page = formatManPage('2026-11-20');
 /** The page as it is read: without the escapes of roff. */
 const text = page.replaceAll('\\-', '-').replaceAll('\\e', '\\').replaceAll('\\(dq', '"').replaceAll('\\&', '');
 

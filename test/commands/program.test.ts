@@ -1,16 +1,17 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { commands } from '../../src/cli/index.ts';
+import { defineProgram } from '../../src/cli/index.ts';
 import { version } from '../../src/core/paths.ts';
 import { cli } from '../helpers/cli.ts';
 import { tempFolder } from '../helpers/temp.ts';
 
 const cwd = await tempFolder(afterAll);
+const { commands } = defineProgram();
 const run = (...words: string[]) => cli(words, { cwd });
 
 describe('help', () => {
-  test.each(commands.map(({ name }) => name))(
+  test.each(commands.map((command) => command.name()))(
     'tidemark %s --help prints usage on stdout and exits with 0',
     async (name) => {
       const { exit, stdout, stderr } = await run(name, '--help');
@@ -23,9 +24,11 @@ describe('help', () => {
   test('lists every command with its description', async () => {
     const { exit, stdout } = await run('--help');
     expect(exit).toBe(0);
-    for (const { name, description } of commands) {
-      expect(stdout).toContain(name);
-      expect(description).not.toMatch(/\.$/u);
+    for (const command of commands) {
+      const summary = command.summary() || command.description();
+      expect(stdout.replaceAll(/\s+/gu, ' ')).toContain(` ${command.name()} `);
+      expect(stdout.replaceAll(/\s+/gu, ' ')).toContain(summary);
+      expect(summary).not.toMatch(/\.$/u);
     }
   });
 

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { commands } from '../../src/cli/index.ts';
+import { defineProgram } from '../../src/cli/index.ts';
 import { EXIT } from '../../src/core/errors.ts';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
@@ -39,7 +39,11 @@ test('README.md is short, begins with what a fresh checkout does, and its map na
 describe('docs/commands.md', () => {
   test('lists the commands', () => {
     const listed = firstCells('| Command | Does |').flatMap((cell) => /^`tidemark ([\w-]+)/u.exec(cell)?.[1] ?? []);
-    expect([...new Set(listed)].sort()).toEqual(commands.map(({ name }) => name).sort());
+    expect([...new Set(listed)].sort()).toEqual(
+      defineProgram()
+        .commands.map((command) => command.name())
+        .sort(),
+    );
   });
 
   test('lists the exit codes', () => {

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { builtInPlaybooks } from '../../src/act/playbooks/index.ts';
-import { commands } from '../../src/cli/index.ts';
+import { defineProgram } from '../../src/cli/index.ts';
 import { FORMATS } from '../../src/core/choices.ts';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import { sources } from '../../src/extract/sources/index.ts';
@@ -124,7 +124,7 @@ describe('a command', () => {
     .filter((path) => path.endsWith('.ts'))
     .map((path) => read(join('test', path)))
     .join('\n');
-  test.each(commands.map(({ name }) => name))('%s is run by a test', (name) => {
+  test.each(defineProgram().commands.map((command) => command.name()))('%s is run by a test', (name) => {
     expect(tests).toMatch(new RegExp(`\\[\\s*'${name}'`, 'u'));
   });
 });

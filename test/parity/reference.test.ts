@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
 import { builtInPlaybooks } from '../../src/act/playbooks/index.ts';
-import { defineProgram } from '../../src/cli/man-page.ts';
+import { defineProgram } from '../../src/cli/index.ts';
 import { LINK_KINDS } from '../../src/config/links.ts';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import { sources } from '../../src/extract/sources/index.ts';
@@ -123,7 +123,7 @@ test('docs/warehouse.md names only tables and views that there are', async () =>
 });
 
 describe('the command lines', async () => {
-  const program = await defineProgram();
+  const program = defineProgram();
   const optionsOf = (command: Command) => command.options.flatMap(({ long, short }) => [long, short]);
 
   /** The command that the words name, and the options that may follow it. */

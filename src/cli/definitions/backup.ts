@@ -5,6 +5,7 @@ import { addExamples, type DefineCommand } from './define.ts';
 export const defineBackup: DefineCommand = (program, context) => {
   const backup = program
     .command('backup')
+    .summary('write what cannot be pulled again into a folder, verify it, or restore it')
     .description('write what cannot be pulled again into a folder: warehouse, ledger, plans and approvals')
     .argument('<dir>', 'new or empty folder, or that of an earlier backup, which is replaced')
     .action(async (folder: string) => (await import('../backup.ts')).backup(context(), folder));

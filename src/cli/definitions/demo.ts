@@ -9,6 +9,7 @@ export const defineDemo: DefineCommand = (program, context) =>
   addExamples(
     program
       .command('demo')
+      .summary('run the nightly job on a generated estate and keep its warehouse and reports')
       .description('run the nightly job on a generated estate several times, into ./demo')
       .option('--runs <n>', 'number of nightly runs', positiveNumber, DEFAULT_RUNS)
       .addOption(new Option('--nights <n>', 'earlier name of --runs').argParser(positiveNumber).hideHelp())

@@ -7,6 +7,7 @@ export const defineDiff: DefineCommand = (program, context) =>
   addExamples(
     program
       .command('diff')
+      .summary('show what changed between two moments')
       .description('show what changed between two moments, by table and subject; by default between the last two pulls')
       .argument('[from]', `${MOMENT}; by default the complete pull before TO`)
       .argument('[to]', 'as FROM; by default the last complete pull')

@@ -7,6 +7,7 @@ import { addExamples, type DefineCommand } from './define.ts';
 export const defineFindings: DefineCommand = (program, context) => {
   const findings = program
     .command('findings')
+    .summary('list findings, or accept them')
     .description('list findings that are not resolved, worst first')
     .addOption(new Option('--state <state>', 'only findings in this state').choices([...FINDING_STATES]))
     .option('--rule <name>', 'only findings of this rule')

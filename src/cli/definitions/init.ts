@@ -5,6 +5,7 @@ export const defineInit: DefineCommand = (program, context) =>
   addExamples(
     program
       .command('init')
+      .summary('write a commented tidemark.yaml and .env.example')
       .description('write a commented tidemark.yaml and .env.example; with URLs, ask the services what they have')
       .option('--platform <url>', 'HCP Terraform or Terraform Enterprise; the token is in TFE_TOKEN')
       .option('--organization <name>', 'organization of the platform')

@@ -5,6 +5,7 @@ export const defineMail: DefineCommand = (program, context) =>
   addExamples(
     program
       .command('mail')
+      .summary('send the digest of a job, or preview it')
       .description("send the digest of a job's last run, or preview it")
       .argument('[job]', 'name of a file in jobs/; optional with --pending')
       .option('--to <address>', 'send the complete digest to this address instead; repeatable', collect, [])

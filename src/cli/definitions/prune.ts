@@ -5,6 +5,7 @@ export const definePrune: DefineCommand = (program, context) =>
   addExamples(
     program
       .command('prune')
+      .summary('show what is older than the configuration keeps, or remove it')
       .description('show what is older than `landingDays`, `planDays`, `reportDays` and `historyDays`, or remove it')
       .option('--dry-run', 'only show what goes (the default)')
       .option('--yes', 'remove it')

@@ -6,6 +6,7 @@ export const defineSandbox: DefineCommand = (program, context) =>
   addExamples(
     program
       .command('sandbox')
+      .summary('serve the six services on the loopback interface')
       .description('serve the six services on the loopback interface until stopped, and print a configuration for them')
       .option('--workspaces <n>', 'number of workspaces in the estate', wholeNumber)
       .option('--seed <n>', 'seed of the estate; `hostile` for names that careless programs fail on', parseSeed)

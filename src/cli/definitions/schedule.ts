@@ -4,6 +4,7 @@ export const defineSchedule: DefineCommand = (program, context) =>
   addExamples(
     program
       .command('schedule')
+      .summary('run every job at its scheduled time')
       .description('run every job at its scheduled time, until stopped')
       .option('--list', 'print the next run of each job and exit')
       .action(async (flags: { readonly list?: boolean }) =>

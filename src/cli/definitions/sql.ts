@@ -7,6 +7,7 @@ export const defineSql: DefineCommand = (program, context) =>
   addExamples(
     program
       .command('sql')
+      .summary('run read-only SQL on the published warehouse')
       .description('run read-only SQL on the published warehouse; without QUERY or FILE, reads stdin')
       .argument('[words...]', 'one SELECT statement in quotes; with --saved, NAME=VALUE of its parameters')
       .option('-f, --file <file>', 'read the query from a file; - for stdin')

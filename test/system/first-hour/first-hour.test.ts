@@ -3,7 +3,7 @@ import { appendFile, copyFile, mkdir, readFile, writeFile } from 'node:fs/promis
 import { join } from 'node:path';
 import axe from 'axe-core';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { commands } from '../../../src/cli/index.ts';
+import { defineProgram } from '../../../src/cli/index.ts';
 import { DAY_MS } from '../../../src/core/clock.ts';
 import { PACKAGE_ROOT } from '../../../src/core/paths.ts';
 import { findViolations, launchBrowser, noBrowser } from '../../helpers/browser.ts';
@@ -136,7 +136,7 @@ describe.skipIf(noClone !== undefined)('the first hour', () => {
     const { version } = JSON.parse(await readFile(join(newcomer.clone, 'package.json'), 'utf8'));
     expect(await succeed('tidemark --version')).toBe(`${version}\n`);
     const help = await succeed('tidemark --help');
-    for (const { name } of commands) expect(help).toContain(`\n  ${name} `);
+    for (const command of defineProgram().commands) expect(help).toContain(`\n  ${command.name()} `);
     const page = await readFile(join(newcomer.prefix, 'share', 'man', 'man1', 'tidemark.1'), 'utf8');
     expect(page).toContain(`"tidemark ${version}"`);
     const complete = 'COMP_WORDS=(tidemark stat); COMP_CWORD=1; _tidemark; echo "$COMPREPLY"; complete -p tidemark';
