@@ -1,12 +1,13 @@
--- rule: A workspace is set to a lower version of the tool than the newest release in use.
+-- rule: A workspace is set to a lower version of its tool than the recommended one; or, without a policy, than the newest release that is known or in use.
 -- severity: info
 -- worst: warning
 -- sources: workspaces, tf_versions
 -- subject: workspace
--- many: workspaces{of} are older than the newest release in use
+-- many: workspaces{of} are outdated
 -- repair: raise the version in the workspace, after a plan with it
 -- grain: one row per such workspace; a warning where it is a major version behind; unknown where its version cannot be compared
--- The newest version is the highest release of the target's `tf_versions` by semantic precedence, never a prerelease.
+-- A policy for the tool decides alone. Without one, the newest version is the highest release of the facts about its support; without these,
+-- that of the target's `tf_versions`. It is never a prerelease.
 with
   ranked as (
     select target, version, semver_key(version) as rank
@@ -18,24 +19,48 @@ with
     where ends_with(rank, '~')
     group by target
   ),
+  released as (
+    select product, arg_max(latest, semver_key(latest)) as version, max(semver_key(latest)) as rank
+    from lifecycle_at($as_of)
+    where ends_with(semver_key(latest), '~')
+    group by product
+  ),
   versions as (
-    select version, semver_key(version) as rank
-    from (select distinct workspace_iac_version as version from workspaces)
+    select
+      in_use.target,
+      in_use.version,
+      semver_key(in_use.version) as rank,
+      case when verdict = 'not covered' then coalesce(released.version, newest.version) else recommended end as newest_version,
+      case when verdict = 'not covered' then coalesce(released.rank, newest.rank) else semver_key(recommended) end as newest_rank,
+      case
+        when verdict <> 'not covered' then ', which is recommended'
+        when released.version is not null then ', the newest release'
+        else ''
+      end as why,
+      -- a policy without a recommended version permits what it does not name, and other rules find what it denies
+      verdict not in ('not covered', 'below recommended', 'unknown') as is_judged,
+    from versions_in_use_at($as_of) as in_use
+    left join newest on newest.target = in_use.target
+    left join released on released.product = in_use.name
+    where kind = 'tool'
   ),
   compared as (
     select
       workspaces.*,
-      newest.version as newest_version,
+      versions.newest_version,
+      versions.why,
       case
-        when versions.rank is null or newest.rank is null then null
-        when versions.rank >= newest.rank then 'none'
-        when split_part(versions.rank, '.', 1) <> split_part(newest.rank, '.', 1) then 'major'
-        when split_part(versions.rank, '.', 2) <> split_part(newest.rank, '.', 2) then 'minor'
+        when versions.is_judged then 'none'
+        when versions.rank is null or newest_rank is null then null
+        when versions.rank >= newest_rank then 'none'
+        when split_part(versions.rank, '.', 1) <> split_part(newest_rank, '.', 1) then 'major'
+        when split_part(versions.rank, '.', 2) <> split_part(newest_rank, '.', 2) then 'minor'
         else 'patch'
       end as behind,
     from workspaces
-    left join versions on versions.version = workspaces.workspace_iac_version
-    left join newest on newest.target = workspaces.target
+    left join versions
+      on versions.target = workspaces.target
+      and versions.version is not distinct from workspaces.workspace_iac_version
   )
 select
   target,
@@ -44,11 +69,12 @@ select
   case
     when behind is null then 'its version cannot be compared'
     else format(
-      'Workspace {} is set to version {}, a {} version behind {}',
+      'Workspace {} is set to version {}, a {} version behind {}{}',
       coalesce(workspace_name, external_id),
       workspace_iac_version,
       behind,
-      newest_version
+      newest_version,
+      why
     )
   end as title,
   json_object(

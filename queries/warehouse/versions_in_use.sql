@@ -1,4 +1,4 @@
--- grain: one row per target and version in use of a tool, provider, module or product, with what the policy says of it
+-- grain: one row per target and version in use of a tool, provider, module or product, with what the policy and the facts about its support say of it
 -- catalogue: yes
 -- sources: workspaces, providers, modules
 --  target varchar -- name of the target in tidemark.yaml
@@ -13,6 +13,10 @@
 --  link varchar -- link of the policy
 --  ends_at timestamptz -- when the denial ends; null where it does not
 --  recommended varchar -- the recommended version; null where there is none
+--  support_ends_at date -- when the support of its cycle ends or ended; null where the day is not known, and for providers and modules
+--  support_ended boolean -- whether that was; null where nothing is known of the cycle; false says nothing about the time after facts_as_of
+--  ends_with varchar -- the cycle whose release ends its support; null where the day is known, or nothing is
+--  facts_as_of date -- day of the facts about its support
 create or replace view versions_in_use as
 select *
 from versions_in_use_at((select max(as_of) from pulls));

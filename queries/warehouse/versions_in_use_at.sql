@@ -1,4 +1,5 @@
--- grain: one row per target and version in use of a tool, provider, module or product, as of a time, with what the policy says of it.
+-- grain: one row per target and version in use of a tool, provider, module or product, as of a time, with what the policy and the facts
+-- about its support say of it.
 -- A version that cannot be read is `unknown` where there is a policy, never `allowed`.
 create or replace macro versions_in_use_at(at_time) as table
 with
@@ -68,7 +69,8 @@ with
       arg_min(applies, place) filter (applies is not null) as worst,
     from judged
     group by all
-  )
+  ),
+  facts as (select *, semver_key(cycle)[:37] as cycle_key from lifecycle_at(at_time))
 select
   target,
   kind,
@@ -88,5 +90,10 @@ select
   case when key is not null then worst.link end as link,
   case when key is not null then worst.ends_at end as ends_at,
   recommended,
+  facts.support_ends_at,
+  facts.ended or facts.support_ends_at <= at_time::timestamptz::date as support_ended,
+  facts.ends_with,
+  facts.data_as_of as facts_as_of,
 from said
+left join facts on kind in ('tool', 'product') and facts.product = name and facts.cycle_key = key[:37]
 where history_reaches(at_time::timestamptz);

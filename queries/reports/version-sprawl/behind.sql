@@ -1,7 +1,7 @@
 -- grain: one row per workspace whose tool version is lower than the newest release in use
 -- title: Workspaces behind
 -- sources: tf_versions, workspaces
--- about: Most outdated first. "By" is the number of versions behind. "Since" is the pull that first reported this version.
+-- about: Compared with the newest release in use, which says nothing of its support. Most outdated first. "By" is the number of versions behind. "Since" is the pull that first reported this version.
 -- empty: Every workspace is on the newest release in use.
 -- labels: workspace_name=Workspace; project_name=Project; workspace_iac_version=Version; behind=Behind; by=By; since=Since; state_version_iac_version=State written by
 -- subjects: workspace_name=workspace:external_id; project_name=project

@@ -1,9 +1,9 @@
 -- grain: one row
 -- title: Version sprawl
 -- order: 4
--- rules: outdated-version, provider-sprawl, module-sprawl
+-- rules: below-minimum-version, below-minimum-provider, below-minimum-module, outdated-version, provider-sprawl, module-sprawl
 -- sources: modules, providers, tf_versions, workspaces
--- about: Tool, provider and module versions in use, in semantic order; prereleases are never the newest.
+-- about: Versions in use, in semantic order, with what the policy and the facts about their support say. A version counts once, however many targets use it. Prereleases are never the newest.
 with
   comparable as (
     select coalesce(bool_and(previous_as_of is not null), false) as yes
@@ -91,6 +91,21 @@ with
       exists (from source_state_at($as_of) where source = 'modules' and as_of is not null) as modules_known,
     from modules_used
   ),
+  in_use as (
+    select
+      count(distinct row(kind, name, version)) filter (verdict = 'denied') as denied,
+      count(distinct row(kind, name, version)) filter (verdict = 'below minimum') as below_minimum,
+      count(distinct row(kind, name, version)) filter (verdict = 'unknown') as not_judged,
+      count(distinct row(kind, name, version)) filter (support_ended) as ended,
+      count(distinct row(kind, name, version)) filter (
+        not support_ended and support_ends_at <= $as_of::timestamptz::date + 90
+      ) as ends_soon,
+      count(distinct row(kind, name)) filter (verdict = 'not covered') as not_covered,
+      min(facts_as_of) as facts_as_of,
+      date_diff('day', min(facts_as_of), $as_of::timestamptz::date) as facts_days,
+      coalesce(bool_or(verdict <> 'not covered' or facts_as_of is not null), false) as is_judged,
+    from versions_in_use_at($as_of)
+  ),
   -- Few tables in one `from`: to order the joins of ten takes longer than to run the statement.
   version_counts as (
     select
@@ -116,11 +131,30 @@ with
       case when comparable.yes then version_counts.newest_version_before end as newest_version_before,
       case when comparable.yes then behind_before.workspaces end as workspaces_behind_before,
       not comparable.yes as baseline,
-    from workspace_counts, provider_counts, module_counts, version_counts, behind_before, comparable
+      in_use.*,
+    from workspace_counts, provider_counts, module_counts, version_counts, behind_before, comparable, in_use
   )
 select
-  *,
-  format('{} of {} workspaces {} older than {}', workspaces_behind, workspaces, if(workspaces_behind = 1, 'is', 'are'), coalesce(newest_version, 'an unknown version'))
-  || format('; {} {} in use', versions, if(versions = 1, 'version', 'versions'))
+  * exclude (is_judged),
+  if(
+    is_judged,
+    coalesce(
+      'Versions in use: '
+      || nullif(
+        concat_ws(
+          ', ',
+          nullif(denied, 0) || ' denied',
+          nullif(below_minimum, 0) || ' below the minimum',
+          nullif(ended, 0) || ' without support',
+          nullif(ends_soon, 0) || ' with support for at most 90 days'
+        ),
+        ''
+      ),
+      'No version in use is known to be denied, below the minimum or without support'
+    )
+    || case not_covered when 0 then '' when 1 then '; no policy covers 1 name' else format('; no policy covers {} names', not_covered) end,
+    format('{} of {} workspaces {} older than {}', workspaces_behind, workspaces, if(workspaces_behind = 1, 'is', 'are'), coalesce(newest_version, 'an unknown version'))
+    || format('; {} {} in use', versions, if(versions = 1, 'version', 'versions'))
+  )
   || case not_comparable when 0 then '' when 1 then '; the version of 1 is not known' else format('; the versions of {} are not known', not_comparable) end as headline,
 from counted;
