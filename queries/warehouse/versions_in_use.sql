@@ -16,7 +16,7 @@
 --  support_ends_at date -- when the support of its cycle ends or ended; null where the day is not known, and for providers and modules
 --  support_ended boolean -- whether that was; null where nothing is known of the cycle; false says nothing about the time after facts_as_of
 --  ends_with varchar -- the cycle whose release ends its support; null where the day is known, or nothing is
---  facts_as_of date -- day of the facts about its support
+--  facts_as_of date -- day of the facts about its support; null where nothing is known of its product
 create or replace view versions_in_use as
 select *
 from versions_in_use_at((select max(as_of) from pulls));

@@ -70,7 +70,8 @@ with
     from judged
     group by all
   ),
-  facts as (select *, semver_key(cycle)[:37] as cycle_key from lifecycle_at(at_time))
+  facts as (select *, semver_key(cycle)[:37] as cycle_key from lifecycle_at(at_time)),
+  products as (select product, min(data_as_of) as data_as_of from facts group by product)
 select
   target,
   kind,
@@ -91,9 +92,10 @@ select
   case when key is not null then worst.ends_at end as ends_at,
   recommended,
   facts.support_ends_at,
-  facts.ended or facts.support_ends_at <= at_time::timestamptz::date as support_ended,
+  case when facts.product is not null then coalesce(facts.ended, false) or coalesce(facts.support_ends_at <= at_time::timestamptz::date, false) end as support_ended,
   facts.ends_with,
-  facts.data_as_of as facts_as_of,
+  coalesce(facts.data_as_of, products.data_as_of) as facts_as_of,
 from said
-left join facts on kind in ('tool', 'product') and facts.product = name and facts.cycle_key = key[:37]
+left join products on kind in ('tool', 'product') and products.product = name
+left join facts on facts.product = products.product and facts.cycle_key = key[:37]
 where history_reaches(at_time::timestamptz);

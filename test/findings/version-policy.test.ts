@@ -174,3 +174,34 @@ ${table}:
     ]);
   });
 });
+
+test('outdated-version asks for the recommended version, then for the newest release, then for the newest in use', async () => {
+  const outdated = async (policy: string, hasFacts: boolean) => {
+    const warehouse = await createWithPolicy(policy);
+    const facts = `insert into lifecycle_facts (product, cycle, ended, latest, data_as_of, origin, known_at)
+      values ('terraform', '1.15', false, '1.15.4', '2026-11-01', 'packaged', '2026-11-01'), ('vault', '2.0', false, '2.0.1', '2026-11-01', 'packaged', '2026-11-01')`;
+    if (hasFacts) await warehouse.database.script(facts);
+    await warehouse.pull(NOW, 'acme', 'workspaces', workspaces({ low: '1.13.0', high: '1.14.0', text: 'latest' }));
+    await warehouse.pull(NOW, 'acme', 'tf_versions', { tf_versions: [{ version: '1.14.0', workspace_count: 1 }] });
+    await warehouse.evaluate(NOW);
+    const titles = (await warehouse.findings('outdated-version')).map(({ title }) =>
+      String(title).split(', ').slice(1).join(', '),
+    );
+    return { titles, unknown: (await warehouse.seen('outdated-version')).unknown };
+  };
+  const unknown = ['text'];
+  const policy = 'tools: { terraform: { minimum: 1.12.0, recommended: 1.13.2 } }';
+  expect(await outdated(policy, true)).toEqual({
+    titles: ['a patch version behind 1.13.2, which is recommended'],
+    unknown,
+  });
+  expect(await outdated('tools: { terraform: { minimum: 1.12.0 } }', true)).toEqual({ titles: [], unknown });
+  expect(await outdated('products: { vault: { minimum: 1.12.0 } }', true)).toEqual({
+    titles: ['a minor version behind 1.15.4, the newest release', 'a minor version behind 1.15.4, the newest release'],
+    unknown,
+  });
+  expect(await outdated('products: { vault: { minimum: 1.12.0 } }', false)).toEqual({
+    titles: ['a minor version behind 1.14.0'],
+    unknown,
+  });
+});

@@ -1,6 +1,6 @@
 -- grain: one row per version in use that the policy, its support or its registry says something of, the worst first
 -- title: What policy, support and registry say
--- about: Support is that of the community edition. "Supported until … is released" means that no day is known.
+-- about: Support is that of the community edition. "Until … is released" means that no day is known yet. "Not known" is never supported.
 -- empty: No policy names a version in use, and nothing is known of the support of one.
 -- labels: state=State; kind=What; name=Name; version=Version; used_by=Used by; policy=Policy; support=Support; link=More
 -- sources: modules, providers, workspaces
@@ -12,16 +12,18 @@ with
         when verdict in ('denied', 'below minimum', 'unknown') then verdict
         when support_ended then 'ended'
         when support_ends_at <= $as_of::timestamptz::date + 90 then 'ends soon'
+        when facts_as_of is not null and support_ended is null then 'not known'
         when verdict = 'below recommended' then verdict
-        when verdict = 'allowed' then verdict
-        when support_ended is null then 'not known'
-        else 'supported'
+        when support_ends_at is not null then 'supported'
+        when facts_as_of is not null then 'no end known'
+        else verdict
       end as state,
       case
         when support_ended then 'ended' || coalesce(' on ' || support_ends_at, '')
         when support_ends_at is not null then 'until ' || support_ends_at
         when ends_with is not null then format('until {} is released', ends_with)
-        when facts_as_of is not null then 'no end is known'
+        when support_ended is not null then 'no end is known'
+        when facts_as_of is not null then 'nothing is known of its cycle'
       end as support,
     from versions_in_use_at($as_of)
     where verdict <> 'not covered' or facts_as_of is not null
@@ -49,11 +51,11 @@ select
 from said
 order by
   list_position(
-    ['denied', 'below minimum', 'ended', 'unknown', 'ends soon', 'below recommended', 'not known', 'supported', 'allowed'],
+    ['denied', 'below minimum', 'ended', 'unknown', 'ends soon', 'not known', 'below recommended', 'no end known', 'supported', 'allowed'],
     state
   ),
   kind,
   name,
-  semver_key(version) nulls first,
+  semver_key(version) nulls last,
   version,
   target;

@@ -100,6 +100,7 @@ with
       count(distinct row(kind, name, version)) filter (
         not support_ended and support_ends_at <= $as_of::timestamptz::date + 90
       ) as ends_soon,
+      count(distinct row(kind, name, version)) filter (facts_as_of is not null and support_ended is null) as support_unknown,
       count(distinct row(kind, name)) filter (verdict = 'not covered') as not_covered,
       min(facts_as_of) as facts_as_of,
       date_diff('day', min(facts_as_of), $as_of::timestamptz::date) as facts_days,
