@@ -1,5 +1,5 @@
--- grain: one row per target and version in use of a tool, provider, module or product, as of a time, with what the policy and the facts
--- about its support say of it.
+-- grain: one row per target and version in use of a tool, provider, module or product, as of a time, with what the policy, the facts
+-- about its support and its registry say of it.
 -- A version that cannot be read is `unknown` where there is a policy, never `allowed`.
 create or replace macro versions_in_use_at(at_time) as table
 with
@@ -71,13 +71,18 @@ with
     group by all
   ),
   facts as (select *, semver_key(cycle)[:37] as cycle_key from lifecycle_at(at_time)),
+  releases as (
+    select source, version, bool_and(unlisted) as withdrawn, bool_or(deprecated) as deprecated, any_value(warning) as warning
+    from registry_releases_at(at_time)
+    group by source, version
+  ),
   products as (select product, min(data_as_of) as data_as_of from facts group by product)
 select
-  target,
-  kind,
-  name,
-  version,
-  used_by,
+  said.target,
+  said.kind,
+  said.name,
+  said.version,
+  said.used_by,
   case
     when not is_covered then 'not covered'
     when key is null then 'unknown'
@@ -95,7 +100,11 @@ select
   case when facts.product is not null then coalesce(facts.ended, false) or coalesce(facts.support_ends_at <= at_time::timestamptz::date, false) end as support_ended,
   facts.ends_with,
   coalesce(facts.data_as_of, products.data_as_of) as facts_as_of,
+  releases.withdrawn,
+  releases.deprecated,
+  releases.warning,
 from said
-left join products on kind in ('tool', 'product') and products.product = name
+left join products on said.kind in ('tool', 'product') and products.product = said.name
 left join facts on facts.product = products.product and facts.cycle_key = key[:37]
+left join releases on said.kind in ('provider', 'module') and releases.source = said.name and releases.version = said.version
 where history_reaches(at_time::timestamptz);

@@ -102,6 +102,32 @@ test('the report leads with what the policy and the facts about support say, the
   });
 });
 
+test('what the registry has withdrawn or calls deprecated is said, with its warning', async () => {
+  const warehouse = await createReportWarehouse();
+  await fill(warehouse, { facts: false });
+  const source = 'registry.terraform.io/hashicorp/aws';
+  const module = 'registry.terraform.io/acme/vpc/aws';
+  const used = { name: 'vpc', source: module, version: '1.0.0', workspace_count: 2, workspaces: 'a, b' };
+  const release = { source, version: '5.9.0', deprecated: null, warning: null, unlisted: true };
+  await warehouse.pull(NOW, { modules: [used] });
+  await warehouse.pull(
+    NOW,
+    {
+      registry_releases: [
+        release,
+        { ...release, source: module, version: '1.0.0', deprecated: true, warning: 'moved', unlisted: false },
+      ],
+    },
+    'registry',
+  );
+  const { summary, said } = await warehouse.data('version-sprawl', NOW, NAMES);
+  expect(pick(said, 'state', 'name', 'registry')).toEqual([
+    ['withdrawn', source, 'withdrawn'],
+    ['deprecated', module, 'deprecated: moved'],
+  ]);
+  expect(summary).toMatchObject({ withdrawn: 1, deprecated: 1 });
+});
+
 test('without a policy, support tells; without both, the newest version in use', async () => {
   const warehouse = await createReportWarehouse();
   await fill(warehouse);

@@ -2,8 +2,8 @@
 -- title: What policy, support and registry say
 -- about: Support is that of the community edition. "Until … is released" means that no day is known yet. "Not known" is never supported.
 -- empty: No policy names a version in use, and nothing is known of the support of one.
--- labels: state=State; kind=What; name=Name; version=Version; used_by=Used by; policy=Policy; support=Support; link=More
--- sources: modules, providers, workspaces
+-- labels: state=State; kind=What; name=Name; version=Version; used_by=Used by; policy=Policy; support=Support; registry=Registry; link=More
+-- sources: modules, providers, registry_releases, workspaces
 with
   said as (
     select
@@ -11,11 +11,14 @@ with
       case
         when verdict in ('denied', 'below minimum', 'unknown') then verdict
         when support_ended then 'ended'
+        when withdrawn then 'withdrawn'
+        when deprecated then 'deprecated'
         when support_ends_at <= $as_of::timestamptz::date + 90 then 'ends soon'
         when facts_as_of is not null and support_ended is null then 'not known'
         when verdict = 'below recommended' then verdict
         when support_ends_at is not null then 'supported'
         when facts_as_of is not null then 'no end known'
+        when verdict = 'not covered' then 'listed'
         else verdict
       end as state,
       case
@@ -25,8 +28,13 @@ with
         when support_ended is not null then 'no end is known'
         when facts_as_of is not null then 'nothing is known of its cycle'
       end as support,
+      case
+        when withdrawn then 'withdrawn'
+        when deprecated then 'deprecated' || coalesce(': ' || warning, '')
+        when warning is not null then warning
+      end as registry,
     from versions_in_use_at($as_of)
-    where verdict <> 'not covered' or facts_as_of is not null
+    where verdict <> 'not covered' or facts_as_of is not null or withdrawn or deprecated or warning is not null
   )
 select
   target,
@@ -47,11 +55,12 @@ select
     when verdict <> 'not covered' then verdict
   end as policy,
   support,
+  registry,
   link,
 from said
 order by
   list_position(
-    ['denied', 'below minimum', 'ended', 'unknown', 'ends soon', 'not known', 'below recommended', 'no end known', 'supported', 'allowed'],
+    ['denied', 'below minimum', 'ended', 'withdrawn', 'unknown', 'deprecated', 'ends soon', 'not known', 'below recommended', 'no end known', 'supported', 'allowed', 'listed'],
     state
   ),
   kind,

@@ -1,7 +1,7 @@
 -- grain: one row
 -- title: Version sprawl
 -- order: 4
--- rules: below-minimum-version, below-minimum-provider, below-minimum-module, outdated-version, provider-sprawl, module-sprawl
+-- rules: below-minimum-version, below-minimum-provider, below-minimum-module, withdrawn-provider-version, deprecated-module, outdated-version, provider-sprawl, module-sprawl
 -- sources: modules, providers, tf_versions, workspaces
 -- about: Versions in use, in semantic order, with what the policy and the facts about their support say. A version counts once, however many targets use it. Prereleases are never the newest.
 with
@@ -101,10 +101,12 @@ with
         not support_ended and support_ends_at <= $as_of::timestamptz::date + 90
       ) as ends_soon,
       count(distinct row(kind, name, version)) filter (facts_as_of is not null and support_ended is null) as support_unknown,
+      count(distinct row(kind, name, version)) filter (withdrawn) as withdrawn,
+      count(distinct row(kind, name, version)) filter (deprecated) as deprecated,
       count(distinct row(kind, name)) filter (verdict = 'not covered') as not_covered,
       min(facts_as_of) as facts_as_of,
       date_diff('day', min(facts_as_of), $as_of::timestamptz::date) as facts_days,
-      coalesce(bool_or(verdict <> 'not covered' or facts_as_of is not null), false) as is_judged,
+      coalesce(bool_or(verdict <> 'not covered' or facts_as_of is not null or withdrawn or deprecated), false) as is_judged,
     from versions_in_use_at($as_of)
   ),
   -- Few tables in one `from`: to order the joins of ten takes longer than to run the statement.
@@ -147,11 +149,13 @@ select
           nullif(denied, 0) || ' denied',
           nullif(below_minimum, 0) || ' below the minimum',
           nullif(ended, 0) || ' without support',
+          nullif(withdrawn, 0) || ' withdrawn',
+          nullif(deprecated, 0) || ' deprecated',
           nullif(ends_soon, 0) || ' with support for at most 90 days'
         ),
         ''
       ),
-      'No version in use is known to be denied, below the minimum or without support'
+      'No version in use is known to be denied, below the minimum, without support or withdrawn'
     )
     || case not_covered when 0 then '' when 1 then '; no policy covers 1 name' else format('; no policy covers {} names', not_covered) end,
     format('{} of {} workspaces {} older than {}', workspaces_behind, workspaces, if(workspaces_behind = 1, 'is', 'are'), coalesce(newest_version, 'an unknown version'))
