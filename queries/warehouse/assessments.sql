@@ -4,7 +4,7 @@
 -- concerns no target where nobody has what it reads elsewhere.
 -- parts: why parts of a source are not assessed, which `transition` leaves out; null where every part is
 -- tried: every source was tried in that time; why: why it is not assessed; baseline: nothing was assessed before.
--- parameters: $as_of; $run_id: the run, which may have taken over pulls of the run that it resumes; null for none
+-- parameters: $as_of
 create or replace temp table assessments as
 with
   needed as (
@@ -19,7 +19,6 @@ with
       unnest(sources) as source,
     from evaluated_rules
   ),
-  resumed as (select distinct target, source from pulls where run_id = $run_id and status in ('complete', 'partial')),
   state as (
     select
       source_state.target,
@@ -27,10 +26,10 @@ with
       source_state.status,
       source_state.error,
       source_state.unknown_columns,
-      if(resumed.target is null, source_state.tried_at, $as_of::timestamptz) as tried_at,
-      if(resumed.target is null, source_state.as_of, $as_of::timestamptz) as as_of,
+      if(run_sources.target is null, source_state.tried_at, $as_of::timestamptz) as tried_at,
+      if(run_sources.target is null, source_state.as_of, $as_of::timestamptz) as as_of,
     from source_state
-    left join resumed using (target, source)
+    left join run_sources using (target, source)
   ),
   needs as (
     select

@@ -188,3 +188,16 @@ test('rules are evaluated on two connections: each sees the same tables and macr
   expect(titles('b-place')).toEqual(['0', '0']);
   for (const rule of ['f-macro', 'g-proofs', 'h-proofs']) expect(titles(rule)).toHaveLength(2);
 });
+
+test('a rule of which a run has pulled no source does not run, and its finding stays as it is', async () => {
+  const [first, second] = ['2026-11-20T02:15:00Z', '2026-11-21T02:15:00Z'];
+  const warehouse = await createFindingsWarehouse();
+  const drifting = { external_id: 'ws-1', workspace_name: 'shop', drifted: true, resources_drifted: 1 };
+  await warehouse.pull(first, 'acme', 'workspaces', { workspaces: [drifting] });
+  await warehouse.evaluate(first);
+  expect(await warehouse.seen('drifted-workspace')).toEqual({ found: ['ws-1'], unknown: [] });
+  await warehouse.pull(second, 'vault', 'mesh_roles');
+  await warehouse.evaluate(second);
+  expect(await warehouse.seen('drifted-workspace')).toEqual({ found: [], unknown: [] });
+  expect(await warehouse.findings('drifted-workspace')).toMatchObject([{ state: 'open', subject_id: 'ws-1' }]);
+});

@@ -50,10 +50,9 @@ export interface FindingsSummary {
  * temporary tables first; the findings are then updated in one transaction. Evaluating the same run twice changes nothing.
  */
 export async function evaluateFindings(options: EvaluateOptions): Promise<FindingsSummary> {
-  const { database, files, asOf, runId } = options;
+  const { database, files, asOf } = options;
   const params = {
     as_of: asOf.toISOString(),
-    run_id: runId ?? null,
     targets: options.targets?.map(({ name }) => name) ?? null,
   };
   const failed = await evaluateRules(options);
@@ -120,25 +119,38 @@ function neededColumns({ needs, sources, sql }: Rule, tables: ReadonlyMap<string
 }
 
 /** What rules read and write beside the tables, as one text. */
-async function prepareStatements({ files, asOf, thresholds, targets }: EvaluateOptions): Promise<string> {
+async function prepareStatements({ files, asOf, runId, thresholds, targets }: EvaluateOptions): Promise<string> {
   const params = {
     as_of: asOf.toISOString(),
+    run_id: runId ?? null,
     stale_hours: thresholds.staleHours,
     targets: JSON.stringify(targets?.map(describeTarget) ?? []),
   };
-  const tables = ['candidates', 'configured_targets', 'listing_proofs'].map((name) => fill(files, name, params));
+  const tables = ['candidates', 'configured_targets', 'listing_proofs', 'run_sources'].map((name) =>
+    fill(files, name, params),
+  );
   return [...(await renderRuleMacros(files)), ...(await Promise.all(tables))].join('\n');
 }
 
-/** The rules that some target has all sources of. No finding depends on the rows of another rule, so that it need not run. */
+/**
+ * The rules that some target has all sources of, one of them of this run: the others are not assessed (`assessments.sql`), and no finding
+ * depends on the rows that they would return.
+ */
 async function selectAssessable(
   { database, files }: EvaluateOptions,
   rules: readonly Rule[],
 ): Promise<readonly Rule[]> {
   const targets = await database.rows(await files.read('warehouse/complete_sources'));
-  const complete = targets.map(({ sources }) => new Set(sources as readonly string[]));
+  const loaded = targets.map(({ sources, of_run }) => ({
+    all: new Set(sources as readonly string[]),
+    ofRun: new Set(of_run as readonly string[]),
+  }));
   return rules.filter(
-    ({ sources }) => sources.length === 0 || complete.some((pulled) => sources.every((source) => pulled.has(source))),
+    ({ sources }) =>
+      sources.length === 0 ||
+      loaded.some(
+        ({ all, ofRun }) => sources.every((name) => all.has(name)) && sources.some((name) => ofRun.has(name)),
+      ),
   );
 }
 
