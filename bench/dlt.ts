@@ -1,14 +1,13 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { prepare, pullDay, serving } from './estate.ts';
-import { keepOneView } from './one-view.ts';
 import { installDlt } from './peers/install.ts';
 import { type Peer, pullWithDlt } from './peers/pull.ts';
 import type { Usage } from './processes.ts';
 import { type Bench, mebibytes, medianRatio, type Part, type Result, type Size, seconds } from './result.ts';
 
 const ROUNDS: Readonly<Record<Size, number>> = { quick: 1, usual: 3, large: 5 };
-const CSV_WORKSPACES: Readonly<Record<Size, number>> = { quick: 2000, usual: 200_000, large: 200_000 };
+export const CSV_WORKSPACES: Readonly<Record<Size, number>> = { quick: 2000, usual: 200_000, large: 200_000 };
 /** Smaller: dlt takes about 40 seconds for 200,000 rows of JSON. */
 const JSON_WORKSPACES: Readonly<Record<Size, number>> = { quick: 2000, usual: 50_000, large: 200_000 };
 /** Of the first pull, and of the second. */
@@ -26,17 +25,12 @@ export const dlt: Part = {
       csv: await prepare(bench, { workspaces: sizes.csv, as: 'csv' }),
       json: await prepare(bench, { workspaces: sizes.json, as: 'json' }),
     };
-    const oneView = await keepOneView(bench, estates.csv);
     return serving(bench, async (url) => {
-      const rounds = (estate: string, way: Peer['way']) =>
-        measureRounds(bench, { python, url: `${url}/${estate}`, way });
-      const csv = await rounds(estates.csv, 'csv');
-      const few = await rounds(oneView, 'csv');
-      const json = await rounds(estates.json, 'json');
+      const rounds = (way: Peer['way']) => measureRounds(bench, { python, url: `${url}/${estates[way]}`, way });
+      const [csv, json] = [await rounds('csv'), await rounds('json')];
       return [
         ...compareHistory(`${rowCount(sizes.csv)} by CSV`, csv, MAX_CSV),
         ...compareReplace(rowCount(sizes.csv), csv),
-        ...compareHistory(`${rowCount(sizes.csv)} by CSV, one small saved view`, few),
         ...compareHistory(`${rowCount(sizes.json)} by JSON pages`, json, MAX_JSON),
       ];
     });
@@ -55,9 +49,9 @@ interface Pair {
   readonly theirs: Usage;
 }
 
-const rowCount = (workspaces: number) => `${workspaces.toLocaleString('en')} workspaces`;
+export const rowCount = (workspaces: number) => `${workspaces.toLocaleString('en')} workspaces`;
 
-async function measureRounds(bench: Bench, peer: Omit<Peer, 'folder'>): Promise<readonly PeerRound[]> {
+export async function measureRounds(bench: Bench, peer: Omit<Peer, 'folder'>): Promise<readonly PeerRound[]> {
   const rounds = ROUNDS[bench.size];
   const all: PeerRound[] = [];
   for (let round = 1; round <= rounds; round++) {
@@ -93,7 +87,7 @@ async function measureRound(root: string, peer: Omit<Peer, 'folder'>): Promise<P
   return { first, second, replace };
 }
 
-function compareHistory(rows: string, rounds: readonly PeerRound[], aims?: typeof MAX_CSV): readonly Result[] {
+export function compareHistory(rows: string, rounds: readonly PeerRound[], aims?: typeof MAX_CSV): readonly Result[] {
   return (['first', 'second'] as const).flatMap((which) => {
     const pairs = rounds.map((round) => round[which]);
     const what = `${which} pull, ${rows}`;

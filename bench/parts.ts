@@ -1,4 +1,5 @@
 import { clients } from './clients.ts';
+import { contents } from './contents.ts';
 import { csv } from './csv.ts';
 import { dlt } from './dlt.ts';
 import { fleet } from './fleet.ts';
@@ -21,6 +22,7 @@ export const parts: readonly Part[] = [
   csv,
   json,
   dlt,
+  contents,
   rows,
   targets,
   unchanged,
