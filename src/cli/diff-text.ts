@@ -153,10 +153,13 @@ function bounded(lines: readonly DiffLine[]): readonly DiffLine[] {
   return [...lines.slice(0, MAX_LINES), { sign: ' ', text: `… ${lines.length - MAX_LINES} more lines` }];
 }
 
-function formatLine({ sign, text }: DiffLine, indent: number, colors: Colors): string {
-  const line = `${sign} ${clean(text)}`;
-  const color = { '-': colors.red, '+': colors.green, '~': colors.yellow, ' ': String }[sign];
-  return `${' '.repeat(indent)}${color(line)}\n`;
+function formatLine(line: DiffLine, indent: number, colors: Colors): string {
+  return `${' '.repeat(indent)}${paintLine(line, colors)}\n`;
+}
+
+export function paintLine({ sign, text }: DiffLine, colors: Colors): string {
+  const paint = { '-': colors.red, '+': colors.green, '~': colors.yellow, ' ': String }[sign];
+  return paint(`${sign} ${clean(text)}`);
 }
 
 const KINDS = ['new', 'gone', 'back', 'renamed', 'moved', 'changed'] as const;
@@ -198,6 +201,7 @@ export function formatStat(difference: Difference, style: TableStyle): string {
   return `${describeTimes(difference)}: ${formatTotals(difference)}\n${table}${gaps.join('')}`;
 }
 
-function clean(text: string): string {
+/** One line without control characters. */
+export function clean(text: string): string {
   return stripControls(text.replaceAll(/[\r\n\t]+/gu, ' '));
 }

@@ -5,11 +5,11 @@ import { getOperation } from '../act/registry.ts';
 import type { Config } from '../config/config.ts';
 import type { Colors } from '../core/color.ts';
 import type { Context } from '../core/context.ts';
-import { type DiffLine, diffValues } from '../core/diff.ts';
-import { stripControls } from '../core/log.ts';
+import { diffValues } from '../core/diff.ts';
 import type { Redactor } from '../core/redact/redactor.ts';
 import { isSecretField } from '../core/redact/secret-fields.ts';
 import { buildRequest, collectSecrets } from '../services/build-request.ts';
+import { clean, paintLine } from './diff-text.ts';
 
 /** Lines of a body or a difference; a plan file has the rest. */
 const MAX_LINES = 80;
@@ -64,21 +64,10 @@ function describeChange(action: Action, definition: ActionDefinition | undefined
 
 function formatChange(change: Change | undefined, colors: Colors): readonly string[] {
   if (!change) return ['what changes: see the body; the playbook does not declare it'];
-  return bounded(diffValues(masked(change.before), masked(change.after)).map((line) => formatLine(line, colors)));
-}
-
-function formatLine({ sign, text }: DiffLine, colors: Colors): string {
-  const line = `${sign} ${clean(text)}`;
-  if (sign === '-') return colors.red(line);
-  if (sign === '+') return colors.green(line);
-  return sign === '~' ? colors.yellow(line) : line;
+  return bounded(diffValues(masked(change.before), masked(change.after)).map((line) => paintLine(line, colors)));
 }
 
 function bounded(lines: readonly string[]): readonly string[] {
   if (lines.length <= MAX_LINES) return lines;
   return [...lines.slice(0, MAX_LINES), `… ${lines.length - MAX_LINES} more lines`];
-}
-
-function clean(text: string): string {
-  return stripControls(text.replaceAll(/[\r\n\t]+/gu, ' '));
 }

@@ -1,8 +1,8 @@
 import { comparedColumns } from '../load/stage-parts.ts';
-import type { Database } from '../warehouse/database.ts';
-import { quoteIdent, quoteLiteral, type SqlFiles } from '../warehouse/sql-files.ts';
+import { quoteIdent, quoteLiteral } from '../warehouse/sql-files.ts';
 import { hashedColumn } from '../warehouse/tables.ts';
 import { hasOccurrence, type LakeRelation, rowFields } from './layout.ts';
+import type { LakeReader } from './reader.ts';
 import type { Relation } from './relations.ts';
 import { lakeType } from './schema.ts';
 
@@ -12,8 +12,7 @@ import { lakeType } from './schema.ts';
  */
 
 export interface PendingContext {
-  readonly database: Database;
-  readonly files: SqlFiles;
+  readonly reader: Pick<LakeReader, 'database' | 'files'>;
   /** `as_of` of the last run that the lake has; `-infinity` for none. */
   readonly after: string;
   /** `as_of` of the first run that it does not have; null for none. */
@@ -38,23 +37,23 @@ const FILL: Readonly<Record<Relation['kind'], Fill>> = {
       source: `source = ${quoteLiteral(relation.source ?? '')}`,
       since: context.since,
     });
-    await context.database.run(await context.files.render('lake/history_changes', parts));
+    await run(context, 'lake/history_changes', parts);
   },
   async register(context, { byTarget, loggedAt }, parts) {
-    const { database, files, after, now, start } = context;
+    const { after, now, start } = context;
     // Of a target that another writer had, whenever that was, the log says nothing before this one has pulled it.
     if (byTarget) await findReach({ ...context, after: BEGINNING }, parts, { source: 'true', since: now });
     const since = `${quoteIdent(loggedAt ?? '')} >= ${quoteLiteral(start)}::timestamptz`;
     const own = loggedAt === undefined || start === BEGINNING ? 'true' : since;
     const reached = byTarget ? 'target in (select lake_target from lake_reach)' : own;
-    await database.run(await files.render('lake/log_changes', { ...parts, reached }), { after, now });
+    await run(context, 'lake/log_changes', { ...parts, reached }, { after, now });
   },
-  async journal({ database, files, after }, _, parts) {
-    await database.run(await files.render('lake/journal_changes', parts), { after });
+  async journal(context, _, parts) {
+    await run(context, 'lake/journal_changes', parts, { after: context.after });
   },
-  async rollup({ database, files, after }, { stored }, parts) {
-    const rollup = await files.render(`lake/${stored}`, {});
-    await database.run(await files.render('lake/rollup_changes', { ...parts, rollup }), { after });
+  async rollup(context, { stored }, parts) {
+    const rollup = await context.reader.files.render(`lake/${stored}`, {});
+    await run(context, 'lake/rollup_changes', { ...parts, rollup }, { after: context.after });
   },
 };
 
@@ -66,11 +65,20 @@ interface Reach {
 
 /** Fills `lake_reach` with the targets that are compared. */
 async function findReach(
-  { database, files, after }: PendingContext,
+  context: PendingContext,
   { stored = '' }: Readonly<Record<string, string>>,
   { source, since }: Reach,
 ): Promise<void> {
-  await database.run(await files.render('lake/reach', { stored, source }), { after, since });
+  await run(context, 'lake/reach', { stored, source }, { after: context.after, since });
+}
+
+async function run(
+  { reader: { database, files } }: Pick<PendingContext, 'reader'>,
+  name: string,
+  parts: Readonly<Record<string, string>>,
+  params: Readonly<Record<string, string | null>> = {},
+): Promise<void> {
+  await database.run(await files.render(name, parts), params);
 }
 
 /** Rows of a target that are gone since another writer had it. */
@@ -85,7 +93,7 @@ export interface Loss {
 
 /** Pending ends of rows that this warehouse never had: no pull has judged them. */
 export async function findLosses(
-  { database, files }: Pick<PendingContext, 'database' | 'files'>,
+  { reader: { database, files } }: Pick<PendingContext, 'reader'>,
   relation: Relation,
   held: LakeRelation,
 ): Promise<readonly Loss[]> {
@@ -103,11 +111,11 @@ export async function findLosses(
 
 /** Adds the last run once more if no run has changed: `runs` makes a publish visible. */
 export async function repeatLastRun(
-  { database, files, now }: Pick<PendingContext, 'database' | 'files' | 'now'>,
+  context: Pick<PendingContext, 'reader' | 'now'>,
   relation: Relation,
   held: LakeRelation,
 ): Promise<void> {
-  await database.run(await files.render('lake/repeat_run', pendingParts(relation, held)), { now });
+  await run(context, 'lake/repeat_run', pendingParts(relation, held), { now: context.now });
 }
 
 function pendingParts(relation: Relation, held: LakeRelation): Record<string, string> {

@@ -3,17 +3,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/config.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { overlayRoots } from '../core/paths.ts';
-import type { Database } from '../warehouse/database.ts';
 import { warehouseFiles } from '../warehouse/publish.ts';
 import { assertReadable } from '../warehouse/session.ts';
-import { createSqlFiles, type SqlFiles } from '../warehouse/sql-files.ts';
+import { createSqlFiles } from '../warehouse/sql-files.ts';
 import { loadTables } from '../warehouse/tables.ts';
 import { openWithOwnFolder } from '../warehouse/temporary-folder.ts';
 import { appendToTable, ConflictError } from './commit.ts';
 import { compactLake } from './compact.ts';
 import { changesTable } from './layout.ts';
 import { BEGINNING } from './pending.ts';
-import { createLakeReader } from './reader.ts';
+import { createLakeReader, type LakeReader } from './reader.ts';
 import { type Publishing, type StagedTable, stageRelation } from './relation-publisher.ts';
 import { listRelations, type Relation, RUNS } from './relations.ts';
 import { defaultRunName, type ShardOfRun, stageRuns } from './shards.ts';
@@ -71,14 +70,11 @@ export async function publishToLake(options: PublishOptions): Promise<PublishRes
 }
 
 async function publishOnce({ config, store, now, run }: PublishOptions): Promise<PublishResult> {
-  const paths = warehouseFiles(config.data);
-  await assertReadable(paths.published);
-  const options = { readOnly: true, memoryLimit: config.memoryLimit };
-  const database = await openWithOwnFolder(paths.published, options, config.data);
-  try {
-    const files = createSqlFiles(overlayRoots(config.directory));
+  await assertReadable(warehouseFiles(config.data).published);
+  return withPublishedReader(config, store, async (reader) => {
+    const { database, files } = reader;
     const relations = await listRelations(database, files, await loadTables(files));
-    const publishing = await beginPublish(store, database, files, { now, writer: config.shard?.index ?? 0 });
+    const publishing = await beginPublish(reader, { now, writer: config.shard?.index ?? 0 });
     const shard = config.shard && { ...config.shard, run: run ?? defaultRunName(now) };
     const result = await publishRelations(publishing, relations, shard);
     if (result.publish === null) {
@@ -89,30 +85,44 @@ async function publishOnce({ config, store, now, run }: PublishOptions): Promise
     // Those of a shard are put together when its run is closed.
     if (!shard) await compactLake(publishing);
     return result;
+  });
+}
+
+/** The time up to which readers of the lake see the runs of this warehouse; undefined where they see none. */
+export function readPublishedUntil(config: Config, store: LakeStore): Promise<Date | undefined> {
+  return withPublishedReader(config, store, async (reader) => {
+    const { after } = await readVisible(reader, config.shard?.index ?? 0);
+    return after === undefined ? undefined : new Date(after);
+  });
+}
+
+/** Reads the lake in the database of the published warehouse. */
+async function withPublishedReader<T>(
+  { data, directory, memoryLimit }: Config,
+  store: LakeStore,
+  work: (reader: LakeReader) => Promise<T>,
+): Promise<T> {
+  const database = await openWithOwnFolder(warehouseFiles(data).published, { readOnly: true, memoryLimit }, data);
+  try {
+    return await work(createLakeReader(store, database, createSqlFiles(overlayRoots(directory))));
   } finally {
     database.close();
   }
 }
 
 async function beginPublish(
-  store: LakeStore,
-  database: Database,
-  files: SqlFiles,
+  reader: LakeReader,
   { now, writer }: { readonly now: Date; readonly writer: number },
 ): Promise<Publishing> {
-  const reader = createLakeReader(store, database, files);
   await reader.snapshots(); // nothing is added to a lake that is damaged
   const visible = await readVisible(reader, writer);
   const { after = BEGINNING, latest, isAhead, lastOfAll } = visible;
   if (latest === undefined) {
     throw new TidemarkError('UNREACHABLE', 'the warehouse has no run yet', { hint: 'pull first: `tidemark pull`' });
   }
-  if (isAhead) throw aheadError(store, after);
-  const publish = await claimNumber(store, lastOfAll, writer, now);
+  if (isAhead) throw aheadError(reader.store, after);
+  const publish = await claimNumber(reader.store, lastOfAll, writer, now);
   return {
-    store,
-    database,
-    files,
     reader,
     publish,
     writer,

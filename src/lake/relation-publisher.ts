@@ -1,5 +1,4 @@
-import type { Database } from '../warehouse/database.ts';
-import { quoteIdent, type SqlFiles } from '../warehouse/sql-files.ts';
+import { quoteIdent } from '../warehouse/sql-files.ts';
 import { migrateTable } from './compact.ts';
 import { writeRows } from './data-files.ts';
 import type { AddAction, Snapshot } from './delta-log.ts';
@@ -15,14 +14,10 @@ import {
 import { BEGINNING, fillPending, findLosses, type Loss, repeatLastRun } from './pending.ts';
 import { createTableView, type LakeWriter } from './reader.ts';
 import type { Relation } from './relations.ts';
-import type { LakeStore } from './store.ts';
 import type { VisiblePublishes } from './visible.ts';
 
 /** A publish in progress. */
 export interface Publishing extends LakeWriter {
-  readonly store: LakeStore;
-  readonly database: Database;
-  readonly files: SqlFiles;
   /** Its number, which no other publish has. */
   readonly publish: number;
   /** The number of the shard; 0 without one. */
@@ -74,7 +69,7 @@ export async function stageRelation(
 
 /** Fills `lake_log` with the changes that the lake holds of the rows that this publish compares. */
 async function holdLog(
-  { reader, files, database, writer }: Publishing,
+  { reader, writer }: Publishing,
   relation: Relation,
   design: TableDesign,
   isRecentEnough: boolean,
@@ -88,7 +83,7 @@ async function holdLog(
     identity: design.relation.identity.map(quoteIdent).join(', '),
     fields: rowFields(design.relation).map(quoteIdent).join(', '),
   };
-  await database.run(await files.render('lake/log', parts));
+  await reader.database.run(await reader.files.render('lake/log', parts));
 }
 
 /** A row that is cancelled may be the one that has replaced those in the files of the past. */

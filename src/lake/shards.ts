@@ -53,7 +53,7 @@ function stagedPath(run: string, shard: number, shards: number): string {
 
 /** Records what a shard has published, for `tidemark lake close`. A later publish of the shard for the same run replaces it. */
 export async function stageRuns(
-  { store, publish, now }: Publishing,
+  { reader, publish, now }: Publishing,
   { run, index, count }: ShardOfRun,
   staged: StagedTable,
   losses: readonly Loss[],
@@ -66,7 +66,7 @@ export async function stageRuns(
     losses,
     tables: [{ table: staged.table, metaData: staged.design.metaData ?? null, adds: staged.adds }],
   };
-  await store.put(stagedPath(assertRunName(run), index, count), `${JSON.stringify(content)}\n`);
+  await reader.store.put(stagedPath(assertRunName(run), index, count), `${JSON.stringify(content)}\n`);
 }
 
 /** What the shards of a run have published, by shard; null where a shard has not. */

@@ -2,7 +2,7 @@ import type { Config } from '../../config/config.ts';
 import { DAY_MS, HOUR_MS } from '../../core/clock.ts';
 import type { Context } from '../../core/context.ts';
 import { type StoreContext, withLakeStore } from '../../lake/open-store.ts';
-import { readPublishedUntil } from '../../lake/published-until.ts';
+import { readPublishedUntil } from '../../lake/publish.ts';
 
 /**
  * The time from which on the history stays. Rules look back as far as their thresholds, and the lake takes from the history what it does
