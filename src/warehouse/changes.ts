@@ -213,7 +213,7 @@ function isSameThing({ changes: { instance } }: Table, row: string): string {
 }
 
 /** `default/db`: the columns of the key, that of the part first. */
-function keyText({ key, part }: Table, row: string): string {
+export function keyText({ key, part }: Table, row: string): string {
   const columns = [...key.filter((name) => name === part), ...key.filter((name) => name !== part)];
   return `concat_ws('/', ${columns.map((name) => `${row}.${quoteIdent(name)}`).join(', ')})`;
 }

@@ -195,3 +195,19 @@ test('without a warehouse there is nothing to back up', async () => {
   expect(existsSync(folder)).toBe(false);
   await rename(join(data, 'elsewhere'), join(data, 'warehouse.duckdb'));
 });
+
+test('what the group may read before, it may read after a restore', async () => {
+  await harness.place.configure((config) => {
+    config.groupRead = true;
+  });
+  expect((await backup()).exit).toBe(0);
+  await rename(data, `${data}.lost`);
+  expect((await backup('restore')).exit).toBe(0);
+  const mode = async (path: string) => ((await stat(path)).mode & 0o777).toString(8);
+  expect(await mode(data)).toBe('750');
+  expect(await mode(join(data, 'warehouse.duckdb'))).toBe('440');
+  expect(await mode(join(data, 'plans'))).toBe('700');
+  await harness.place.configure((config) => {
+    delete config.groupRead;
+  });
+});

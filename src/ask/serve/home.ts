@@ -1,8 +1,5 @@
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import { formatAge, formatTime } from '../../tell/reports/format.ts';
 import { formatSince } from '../../tell/reports/lead.ts';
-import { runPath } from '../../tell/reports/run-page.ts';
 import { renderChanges, selectChanged, selectPresent } from '../../warehouse/changes.ts';
 import { quoteLiteral } from '../../warehouse/sql-files.ts';
 import { loadTables } from '../../warehouse/tables.ts';
@@ -11,6 +8,7 @@ import { pageHref, readPublishedAt, renderPage } from './page.ts';
 import { findSubjectPage } from './reports.ts';
 import type { Exchange, PageRoute } from './route.ts';
 import { readRows, shownTime, type TextRow } from './rows.ts';
+import { runHref } from './run.ts';
 
 const MAX_RUNS = 10;
 /** Critical findings that the page names. */
@@ -35,13 +33,14 @@ async function sendHome(exchange: Exchange): Promise<void> {
     headline: describeState(freshness, isPublished, runs[0], at),
     targets,
     stale: sources.filter(({ state }) => state !== 'fresh'),
-    runs: runs.map((run) => viewRun(run, exchange.config.output)),
+    runs: runs.map((run) => viewRun(exchange, run)),
     links: LINKS.map(({ path, ...link }) => ({ ...link, href: pageHref(exchange, path) })),
   });
 }
 
 const LINKS = [
   { path: '/reports', label: 'Reports', about: 'What is wrong, who is affected, and what to do.' },
+  { path: '/nights', label: 'Nights', about: 'What changed, night by night, and who changed it.' },
   { path: '/tables', label: 'Tables', about: 'Every table and column with its meaning, and the history of each row.' },
   { path: '/saved', label: 'Saved queries', about: 'Questions with a form for their parameters.' },
   { path: '/sql', label: 'SQL', about: 'Any query, as a table, a chart or a file.' },
@@ -136,11 +135,10 @@ function describeState(state: string, isPublished: boolean, run: TextRow | undef
   return `${data} ${last}`;
 }
 
-function viewRun({ run_id, job, status, started_at, finished_at, pulls, complete }: TextRow, output: string) {
-  const page = runPath(run_id ?? '');
+function viewRun(exchange: Exchange, { run_id, job, status, started_at, finished_at, pulls, complete }: TextRow) {
   return {
     run_id,
-    href: existsSync(join(output, page)) ? `/reports/${page}` : '',
+    href: runHref(exchange, run_id ?? ''),
     job: job ?? '',
     status,
     started: formatTime(started_at ?? ''),

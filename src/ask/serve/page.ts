@@ -64,6 +64,7 @@ export async function readPublishedAt({ config }: Pick<Exchange, 'config'>): Pro
 const NAVIGATION = [
   { path: '/', label: 'Home' },
   { path: '/reports', label: 'Reports' },
+  { path: '/nights', label: 'Nights' },
   { path: '/tables', label: 'Tables' },
   { path: '/saved', label: 'Saved queries' },
   { path: '/sql', label: 'SQL' },
@@ -78,6 +79,8 @@ export async function describeSite(exchange: Exchange) {
   const present = new URLSearchParams(kept.map(({ name, value }): [string, string] => [name, value]));
   return {
     nonce,
+    // The page of a report has the mark in a bar of its own.
+    homeHref: url.pathname.startsWith('/reports/') ? '' : pageHref(exchange, '/'),
     path: url.pathname,
     kept,
     asOf: url.searchParams.get('as_of') ?? '',

@@ -1,11 +1,13 @@
 import { cancelRoute } from './cancel.ts';
 import { catalogueRoute } from './catalogue.ts';
 import { homeRoute } from './home.ts';
+import { nightsRoute } from './nights.ts';
 import { calendarRoute, reportFileRoute } from './report-files.ts';
 import { reportsRoute } from './reports.ts';
 import { resultRoutes } from './results.ts';
 import type { PageRoute } from './route.ts';
 import { rowRoute } from './row.ts';
+import { runRoute } from './run.ts';
 import { savedRoutes } from './saved-pages.ts';
 import { editorRoutes } from './sql-page.ts';
 import { stateRoute } from './state.ts';
@@ -16,6 +18,8 @@ import { tableRoute } from './table-page.ts';
 export const routes: readonly PageRoute[] = [
   homeRoute,
   reportsRoute,
+  nightsRoute,
+  runRoute,
   reportFileRoute,
   calendarRoute,
   catalogueRoute,

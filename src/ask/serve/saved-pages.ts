@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { quoteIdent } from '../../warehouse/sql-files.ts';
 import { loadSavedQueries, type Parameter, type SavedQuery } from '../query/saved.ts';
 import { pageHref, renderPage } from './page.ts';
@@ -37,6 +38,7 @@ async function sendQuery(exchange: Exchange): Promise<void> {
     about: query.description,
     path,
     asOf: url.searchParams.get('as_of') ?? '',
+    run: randomUUID(),
     fields: query.parameters.map((parameter) => toField(parameter, given[parameter.name], defaults)),
     result,
     sql: query.sql.trim(),

@@ -38,9 +38,9 @@ async function archivePage(from: string, to: string): Promise<void> {
   await writeFileAtomic(to, linkLatestSubjects(await readFile(from, 'utf8')));
 }
 
-/** Subjects have one page each, which is not archived: it shows their history. Markup only contains `href="`; in text it is escaped. */
+/** Subjects and runs have one page each, which is not archived. Markup only contains `href="`; in text it is escaped. */
 export function linkLatestSubjects(page: string): string {
-  return page.replaceAll('href="subjects', 'href="../../subjects');
+  return page.replaceAll(/href="(?=subjects|runs\/)/gu, 'href="../../');
 }
 
 /** The folders of days in the archive, and of reports of earlier times (`as-of/`), that were written more than `reportDays` ago. */

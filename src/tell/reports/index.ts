@@ -27,7 +27,7 @@ import type { Report } from './definitions.ts';
 import { formatTime, truncate } from './format.ts';
 import { createProductLinker, type ProductLinker } from './links.ts';
 import { createRenderer, type PageLink, type PageOptions, type Renderer, renderReport } from './renderer.ts';
-import { listRuns, writeRunPage } from './run-page.ts';
+import { findRunLink, listRuns, writeRunPage } from './run-page.ts';
 import { writeSubjectPages } from './subject-pages.ts';
 import { createSubjectLinker, type SubjectSelection, selectSubjects } from './subjects.ts';
 import { readTemplate } from './templates.ts';
@@ -157,9 +157,10 @@ async function writeReports(
   links: PageLinks | undefined,
 ): Promise<readonly RenderedReport[]> {
   const rendered: RenderedReport[] = [];
+  const run = (options.archive ?? true) ? await findRunLink(options) : undefined;
   for await (const result of reader.results()) {
     try {
-      rendered.push(await writeReport({ ...options, ...links }, result, reader, renderer));
+      rendered.push(await writeReport({ ...options, ...links, run }, result, reader, renderer));
     } catch (error) {
       if (!options.onFailure || !(error instanceof TidemarkError)) throw error;
       options.onFailure(result.report.name, error);
@@ -169,7 +170,7 @@ async function writeReports(
 }
 
 async function writeReport(
-  options: RenderOptions & Partial<PageLinks>,
+  options: RenderOptions & Partial<PageLinks> & Pick<PageOptions, 'run'>,
   result: ReportResult,
   { params, unlinked }: ReportReader,
   renderer: Renderer,
@@ -184,6 +185,7 @@ async function writeReport(
     linkSubject: options.linkSubject,
     linkProduct: options.linkProduct,
     currentUntil: currentUntil(options),
+    run: options.run,
   };
   const files = renderReport(result.report, data, page, renderer);
   await writeReportFiles(options.out, name, files);
@@ -232,6 +234,7 @@ async function writeIndex(
       page: {
         ...renderer.assets,
         current: 'index',
+        run: null,
         current_until: formatTimestamp(currentUntil(options)),
         stale: [],
         never: [],

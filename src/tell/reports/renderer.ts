@@ -45,6 +45,8 @@ export interface PageOptions {
   readonly linkProduct?: ProductLinker | undefined;
   /** Until when the page is current, if no later run replaces it. */
   readonly currentUntil?: Date;
+  /** The run whose page it links to. */
+  readonly run?: { readonly id: string; readonly path: string } | undefined;
 }
 
 export function renderReport(report: Report, data: ReportData, options: PageOptions, renderer: Renderer): ReportFiles {
@@ -70,7 +72,7 @@ export function renderReport(report: Report, data: ReportData, options: PageOpti
 function buildContext(
   report: Report,
   data: ReportData,
-  { params, unlinked, stalenessAt, leftOut, linkSubject, linkProduct, currentUntil }: PageOptions,
+  { params, unlinked, stalenessAt, leftOut, linkSubject, linkProduct, currentUntil, run }: PageOptions,
   assets: PageAssets,
 ) {
   const freshness = summarizeFreshness(data.sources, stalenessAt);
@@ -103,6 +105,7 @@ function buildContext(
       ...assets,
       ...freshness,
       current: report.name,
+      run: run ?? null,
       current_until: currentUntil ? formatTimestamp(currentUntil) : null,
       empty: listEmpty(Object.values(tables), freshness.never),
       unlinked,

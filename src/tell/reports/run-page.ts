@@ -25,23 +25,46 @@ export function runPath(runId: string): string {
 
 /** Writes the page of the last run until `asOf`: a table for each file in `queries/runs/`. */
 export async function writeRunPage(options: RunPageOptions, { html, assets }: Renderer): Promise<void> {
-  const { database, files, asOf, generatedAt, out } = options;
-  const [run] = await database.rows(await files.read('runs/run'), { as_of: asOf.toISOString() });
+  const { files, generatedAt, out } = options;
+  const run = await readRun(options);
   if (!run) return;
   const context = {
-    run: Object.fromEntries(Object.entries(run).map(([name, value]) => [name, formatCell(value)])),
-    isRunning: run.finished_at === null,
-    sections: await readSections(options, run),
+    ...run,
     generated_at: formatTimestamp(generatedAt),
-    title: `Run ${run.run_id}`,
+    title: `Run ${run.id}`,
     root: '../',
     page: { ...assets, current: 'index' },
   };
   const text = html.render('reports/run.hbs', await readTemplate(files.roots, 'run.hbs'), context);
-  await writeFileAtomic(join(out, runPath(String(run.run_id))), text);
+  await writeFileAtomic(join(out, runPath(run.id)), text);
 }
 
-async function readSections({ database, files }: RunPageOptions, run: Row): Promise<readonly object[]> {
+type ReadOptions = Pick<RunPageOptions, 'database' | 'files' | 'asOf'>;
+
+/** The last run until `asOf`. */
+async function findRun({ database, files, asOf }: ReadOptions): Promise<Row | undefined> {
+  const [run] = await database.rows(await files.read('runs/run'), { as_of: asOf.toISOString() });
+  return run;
+}
+
+export async function findRunLink(options: ReadOptions) {
+  const run = await findRun(options);
+  return run && { id: String(run.run_id), path: runPath(String(run.run_id)) };
+}
+
+/** What the page of that run shows. */
+export async function readRun(options: ReadOptions) {
+  const run = await findRun(options);
+  if (!run) return undefined;
+  return {
+    id: String(run.run_id),
+    run: Object.fromEntries(Object.entries(run).map(([name, value]) => [name, formatCell(value)])),
+    isRunning: run.finished_at === null,
+    sections: await readSections(options, run),
+  };
+}
+
+async function readSections({ database, files }: ReadOptions, run: Row): Promise<readonly object[]> {
   const names = [...(await discoverFiles(files.roots, 'queries/runs', '.sql')).keys()].filter((name) => name !== 'run');
   const queries = await Promise.all(
     names.map(async (name) => {

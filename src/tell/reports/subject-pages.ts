@@ -72,7 +72,7 @@ export function renderSubject(
   { asOf, root = '../', currentUntil }: { readonly asOf: Date; readonly root?: string; readonly currentUntil: Date },
   { html, assets }: Renderer,
 ): string {
-  const page = { ...assets, current: 'subjects', current_until: formatTimestamp(currentUntil) };
+  const page = { ...assets, current: 'subjects', run: null, current_until: formatTimestamp(currentUntil) };
   const context = { subject, as_of: formatTimestamp(asOf), root, page };
   return html.render('reports/subject.hbs', template, context);
 }
@@ -103,7 +103,7 @@ async function renderList(
       subjects: pages.filter((page) => page.kind === kind).map(toListEntry),
     })),
     root: '',
-    page: { ...assets, current: 'subjects', current_until: formatTimestamp(currentUntil) },
+    page: { ...assets, current: 'subjects', run: null, current_until: formatTimestamp(currentUntil) },
   };
   return html.render('reports/subjects.hbs', await readTemplate(files.roots, 'subjects.hbs'), context);
 }

@@ -1,0 +1,177 @@
+import { parseTimestamp } from '../../core/clock.ts';
+import { TidemarkError } from '../../core/errors.ts';
+import { formatTime } from '../../tell/reports/format.ts';
+import { loadSubjectKinds } from '../../tell/reports/subjects.ts';
+import { keyText, renderChanges, selectChanged, selectPresent, selectTold } from '../../warehouse/changes.ts';
+import { quoteLiteral } from '../../warehouse/sql-files.ts';
+import { loadTables, type Table } from '../../warehouse/tables.ts';
+import { pageHref, readPublishedAt, renderPage } from './page.ts';
+import { findSubjectPage } from './reports.ts';
+import type { Exchange, PageRoute } from './route.ts';
+import { readRows, shownTime, type TextRow } from './rows.ts';
+import { runHref } from './run.ts';
+
+const MAX_NIGHTS = 7;
+/** Changed rows of a night that the page names. */
+const MAX_ROWS = 50;
+const MAX_COLUMNS = 6;
+
+/** What the address asks for; empty for all. */
+const FILTERS = ['table', 'target', 'project', 'subject', 'by'] as const;
+type Filters = Readonly<Record<(typeof FILTERS)[number], string>>;
+
+async function sendNights(exchange: Exchange): Promise<void> {
+  const { files, url } = exchange;
+  const filters = Object.fromEntries(FILTERS.map((name) => [name, url.searchParams.get(name) ?? ''])) as Filters;
+  const declared = selectTold([...(await loadTables(files)).values()]);
+  const names = declared.map(({ name }) => name).sort();
+  if (filters.table !== '' && !names.includes(filters.table)) {
+    throw new TidemarkError('USAGE', `no changes of a table ${filters.table} are told`, {
+      hint: 'choose one of the list',
+    });
+  }
+  const isPublished = (await readPublishedAt(exchange)) !== '';
+  const runs = isPublished ? await readNights(exchange) : [];
+  const shown = runs.slice(0, MAX_NIGHTS);
+  const rows = shown.length > 0 ? await readChanges(exchange, declared, filters, runs) : [];
+  await renderPage(exchange, 'nights', {
+    title: 'Night by night',
+    about:
+      'What each pull saw change, row by row. The first pull of a source is no change: nothing is known of the time before.',
+    path: url.pathname,
+    filters,
+    tables: names.map((name) => ({ name, isSelected: name === filters.table })),
+    targets: exchange.config.targets.map(({ name }) => ({ name, isSelected: name === filters.target })),
+    who: WHO.map((who) => ({ ...who, isSelected: who.value === filters.by })),
+    asOf: url.searchParams.get('as_of') ?? '',
+    isNarrowed: FILTERS.some((name) => filters[name] !== ''),
+    nights: await Promise.all(shown.map((run) => viewNight(exchange, run, rows, filters))),
+    newerHref: url.searchParams.has('until') ? pageHref(exchange, url.pathname, filters) : '',
+    olderHref:
+      runs.length > MAX_NIGHTS
+        ? pageHref(exchange, url.pathname, { ...filters, until: shown.at(-1)?.previous ?? '' })
+        : '',
+  });
+}
+
+const WHO = [
+  { value: '', label: 'anyone' },
+  { value: 'plan', label: 'a plan' },
+  { value: 'others', label: 'others' },
+] as const;
+
+/** A run, with the time of the one before it. */
+type Night = TextRow & { readonly previous: string };
+
+/** One more than the page shows, where there are more. */
+async function readNights(exchange: Exchange): Promise<readonly Night[]> {
+  const given = exchange.url.searchParams.get('until') ?? '';
+  const until = given === '' ? shownTime(exchange) : parseTimestamp(given);
+  if (!until)
+    throw new TidemarkError('USAGE', `until=${given} is not a time`, { hint: 'such as 2026-11-20T02:15:00Z' });
+  const params = { until: until.toISOString(), limit: String(MAX_NIGHTS + 1) };
+  const rows = await readRows(exchange, await exchange.files.read('serve/nights'), params);
+  return rows.map((row, index) => ({ ...row, previous: rows[index + 1]?.as_of ?? '' }));
+}
+
+/** The changes of these nights. To plan `changes` for every table takes longer than the rest of the page. */
+async function readChanges(
+  exchange: Exchange,
+  declared: readonly Table[],
+  filters: Filters,
+  nights: readonly Night[],
+): Promise<readonly TextRow[]> {
+  const { files } = exchange;
+  const database = { script: (sql: string) => readRows(exchange, sql).then((rows) => [...rows]) };
+  const wanted = declared.filter(({ name }) => filters.table === '' || name === filters.table);
+  const times = { from: nights[MAX_NIGHTS]?.as_of ?? '-infinity', to: nights[0]?.as_of ?? '' };
+  const changed = await selectChanged({ database, files }, await selectPresent({ database, files }, wanted), times);
+  const rows: TextRow[] = [];
+  for (let first = 0; first < changed.length; first += MAX_TABLES) {
+    rows.push(...(await readTables(exchange, changed.slice(first, first + MAX_TABLES), times, filters)));
+  }
+  return rows.sort((a, b) => Number(a.total) - Number(b.total)); // what is rare comes first
+}
+
+/** Of a query: all tables together would need more memory than a query may have. */
+const MAX_TABLES = 8;
+
+async function readTables(
+  exchange: Exchange,
+  tables: readonly Table[],
+  { from, to }: Readonly<Record<'from' | 'to', string>>,
+  filters: Filters,
+): Promise<readonly TextRow[]> {
+  const { files } = exchange;
+  const sql = await files.render('serve/night_changes', {
+    changes: await renderChanges(files, tables),
+    subjects: await renderSubjects(exchange, tables, from),
+    after: quoteLiteral(from),
+    until: quoteLiteral(to),
+    limit: String(MAX_ROWS),
+  });
+  return readRows(exchange, sql, { ...filters });
+}
+
+/** The subjects that rows of the tables are. */
+async function renderSubjects({ files }: Exchange, tables: readonly Table[], from: string): Promise<string> {
+  const kinds = (await loadSubjectKinds(files)).filter(({ versions }) => versions.includes('version.*'));
+  const queries = kinds.flatMap(({ table: { name }, type, versions }) => {
+    const table = tables.find((one) => one.name === name);
+    if (!table) return [];
+    const parts = { label: quoteLiteral(name), subject: quoteLiteral(type), key: keyText(table, 'n') };
+    return files.render('serve/night_subjects', { ...parts, versions, after: quoteLiteral(from) });
+  });
+  if (queries.length === 0) return files.read('serve/no_subjects');
+  return (await Promise.all(queries)).join('\nunion all\n');
+}
+
+async function viewNight(exchange: Exchange, run: Night, rows: readonly TextRow[], { table }: Filters) {
+  const own = rows.filter(({ at }) => at === run.as_of);
+  const totals = new Map(own.map((row) => [row.table, Number(row.total)]));
+  const total = [...totals.values()].reduce((sum, count) => sum + count, 0);
+  const shown = own.slice(0, MAX_ROWS);
+  return {
+    at: run.as_of,
+    label: formatTime(run.as_of ?? ''),
+    runHref: runHref(exchange, run.run_id ?? ''),
+    job: run.job,
+    status: run.status ?? '',
+    isFirst: run.previous === '',
+    gaps: JSON.parse(run.gaps ?? 'null') ?? [],
+    total,
+    rows: await Promise.all(shown.map((row) => viewChange(exchange, row))),
+    more: total - shown.length,
+    moreHref: pageHref(exchange, '/tables/changes', [
+      ['at__exact', run.as_of ?? ''],
+      ...(table ? [['table__exact', table] as const] : []),
+    ]),
+  };
+}
+
+interface ChangedColumn {
+  readonly column: string | null;
+  readonly old: string | null;
+  readonly new: string | null;
+}
+
+async function viewChange(exchange: Exchange, row: TextRow) {
+  const columns = JSON.parse(row.columns ?? '[]') as readonly ChangedColumn[];
+  const [first] = columns;
+  const isWhole = first?.column == null;
+  const table = row.table ?? '';
+  return {
+    change: row.change,
+    tableName: table,
+    target: row.target,
+    name: row.name || row.key,
+    href: (await findSubjectPage(exchange, row)) ?? pageHref(exchange, '/nights', { table, subject: row.key ?? '' }),
+    earlier: isWhole ? (first?.old ?? '') : '',
+    columns: isWhole ? [] : columns.slice(0, MAX_COLUMNS),
+    more: isWhole ? 0 : Math.max(0, columns.length - MAX_COLUMNS),
+    planId: row.plan_id ?? '',
+    approvedBy: row.approved_by ?? '',
+  };
+}
+
+export const nightsRoute: PageRoute = { pattern: /^\/nights\/?$/u, answer: sendNights };
