@@ -98,19 +98,6 @@ describe('a source that the service does not have', () => {
     expect(find('agents')?.detail).toBe('absent: the plan of the organization acme includes no agents');
   });
 
-  test('is not named where the organization itself is not found: that is said once', async () => {
-    const { exit, find } = await askDoctor('acme', ({ path }, service) =>
-      path.includes('/organizations/acme') ? service.error(404, '') : undefined,
-    );
-    expect(exit).toBe(1);
-    expect(find('organization')).toMatchObject({
-      ok: false,
-      detail: 'acme: 404 not-found for each of its sources; check `organization`, and that the token may see it',
-    });
-    expect(find('workspaces')).toBeUndefined();
-    expect(find('sources')).toBeUndefined();
-  });
-
   test('is left out of an explicit list of sources', async () => {
     const { find } = await askDoctor('vault', noKeyManagement, (target) => {
       target.sources = ['keys', 'mesh_roles'];

@@ -23,13 +23,7 @@ import { assertReadable } from '../../warehouse/session.ts';
 import { createSqlFiles, type SqlFiles } from '../../warehouse/sql-files.ts';
 import { describeSealed, findSealed, findUnreachable } from './check-seal.ts';
 import { askToken, type Check, CheckList, checkToken, reportToken } from './check-token.ts';
-import {
-  formatSourceSelection,
-  isOrganizationMissing,
-  lacksExplorer,
-  probeSources,
-  type SourceProbe,
-} from './probe-sources.ts';
+import { formatSourceSelection, lacksExplorer, probeSources, type SourceProbe } from './probe-sources.ts';
 
 export type { Check } from './check-token.ts';
 
@@ -202,11 +196,6 @@ function checkHeaders(list: CheckList, probes: readonly SourceProbe[], now: Date
 
 /** @param isLacking another line proposes what to do about the explorer */
 function checkSources(list: CheckList, target: Target, probes: readonly SourceProbe[], isLacking: boolean): void {
-  if (target.kind === 'platform' && isOrganizationMissing(probes)) {
-    const hint = 'check `organization`, and that the token may see it';
-    list.fail('organization', `${target.organization}: 404 not-found for each of its sources; ${hint}`);
-    return;
-  }
   for (const { source, availability, detail } of probes) {
     if (availability === 'permitted') list.ok(source.name, detail);
     else list.fail(source.name, detail);

@@ -150,14 +150,6 @@ function explainMount({ target }: ServiceClient, source: SourceDefinition, { eng
 /** A page that the router of a server sends for a path that it does not have; the API itself answers in JSON. */
 const UNKNOWN_PATH = /page not found|not a recognized HTTP API endpoint|cannot get/iu;
 
-/** Whether every source of a platform is refused as not found by the API itself: then its organization is. */
-export function isOrganizationMissing(probes: readonly SourceProbe[]): boolean {
-  const errors = probes.flatMap(({ error }) => error ?? []);
-  const isOfApi = ({ failure, serviceMessage }: ServiceError) =>
-    failure === 'not-found' && !UNKNOWN_PATH.test(serviceMessage);
-  return probes.length > 1 && errors.length === probes.length && errors.every(isOfApi);
-}
-
 /** Why the service does not have a source; undefined if the failure does not show that. */
 function describeAbsence(
   { target }: ServiceClient,
