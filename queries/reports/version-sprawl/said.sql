@@ -2,7 +2,8 @@
 -- title: What policy, support and registry say
 -- about: Support is that of the community edition. "Until … is released" means that no day is known yet. "Not known" is never supported.
 -- empty: No policy names a version in use, and nothing is known of the support of one.
--- labels: state=State; kind=What; name=Name; version=Version; used_by=Used by; policy=Policy; support=Support; registry=Registry; link=More
+-- labels: state=State; kind=What; name=Name; version=Version; used_by=Used by; says=What is said
+-- hidden: policy, support, registry, link
 -- sources: modules, providers, registry_releases, workspaces
 with
   said as (
@@ -33,6 +34,17 @@ with
         when deprecated then 'deprecated' || coalesce(': ' || warning, '')
         when warning is not null then warning
       end as registry,
+      case
+        when verdict in ('denied', 'below minimum', 'below recommended')
+          then format(
+            '{} {}{}{}',
+            verdict,
+            versions,
+            coalesce(': ' || reason, ''),
+            coalesce(' (until ' || ends_at::date || ')', '')
+          )
+        when verdict <> 'not covered' then verdict
+      end as policy,
     from versions_in_use_at($as_of)
     where verdict <> 'not covered' or facts_as_of is not null or withdrawn or deprecated or warning is not null
   )
@@ -43,17 +55,8 @@ select
   name,
   version,
   used_by,
-  case
-    when verdict in ('denied', 'below minimum', 'below recommended')
-      then format(
-        '{} {}{}{}',
-        verdict,
-        versions,
-        coalesce(': ' || reason, ''),
-        coalesce(' (until ' || ends_at::date || ')', '')
-      )
-    when verdict <> 'not covered' then verdict
-  end as policy,
+  concat_ws('; ', 'policy: ' || policy, 'support: ' || support, 'registry: ' || registry, link) as says,
+  policy,
   support,
   registry,
   link,
