@@ -75,6 +75,13 @@ test('one added name costs one member, and one version of the row', async () => 
   expect(await listsAt(0)).toEqual({ '1.0.0': names.join(', ') });
 });
 
+test('one added name costs one member in a list that repeats names as well', async () => {
+  await load({ '1.0.0': 'a, b', '1.1.0': 'a, a, b, a' }, 0);
+  await load({ '1.0.0': 'a, b', '1.1.0': 'a, a, b, a, c' }, 1);
+  expect(await count('select count(*) as n from tf_versions_members')).toBe(7);
+  expect(await listsAt(1)).toEqual({ '1.0.0': 'a, b', '1.1.0': 'a, a, b, a, c' });
+});
+
 test('unchanged lists write nothing', async () => {
   await load({ '1.0.0': 'a, b', '1.1.0': 'c' }, 0);
   await load({ '1.0.0': 'a, b', '1.1.0': 'c' }, 1);
