@@ -51,6 +51,16 @@ export class MeshAccess implements Resource {
     throw new HttpError(403, `Permission denied: ${who} lacks permission 'service:${right}' on "${service}"`);
   }
 
+  /** @throws HttpError 403 when the token of the request may not read the agent */
+  requireAgent(request: Request, node: string): void {
+    const { token } = this.#tokens.identify(request);
+    if (token && this.#allows(token, 'agent', node, 'read')) return;
+    throw new HttpError(
+      403,
+      `Permission denied: token with AccessorID '${token?.accessor}' lacks permission 'agent:read' on "${node}"`,
+    );
+  }
+
   /** Whether a list shows the service to the caller. The catalog needs the right to read its nodes as well. */
   seesService(request: Request, service: string, node?: string): boolean {
     const token = this.#tokens.find(request);
@@ -67,7 +77,7 @@ export class MeshAccess implements Resource {
     return this.#allows(token, 'service', service, right);
   }
 
-  #allows(token: TokenRecord, type: 'service' | 'node', name: string, right: MeshRight): boolean {
+  #allows(token: TokenRecord, type: 'service' | 'node' | 'agent', name: string, right: MeshRight): boolean {
     if (token.scope !== 'rules') return true;
     const items = token.policies.flatMap((policy) => parseRuleItems(this.#tokens.policies.get(policy) ?? ''));
     const policy = closestPolicy(items, type, name);

@@ -78,6 +78,9 @@ export class MeshService implements Service {
 
 const CATALOG = '/catalog/services';
 const NODE = 'node-1';
+const SELF = '/agent/self';
+/** Its support ended on 2026-05-24. */
+export const CONSUL_VERSION = '1.20.5';
 
 /** The services that are registered, with the flavor of the real products: the catalog and the agent's own. */
 class Catalog implements Resource {
@@ -95,6 +98,7 @@ class Catalog implements Resource {
     if (this.#flavor === 'spec') return [];
     return [
       { method: 'GET', path: CATALOG, handle: (request) => this.#listCatalog(request) },
+      { method: 'GET', path: SELF, handle: (request) => this.#showAgent(request) },
       { method: 'GET', path: '/agent/services', handle: (request) => this.#listAgent(request) },
     ];
   }
@@ -110,6 +114,12 @@ class Catalog implements Resource {
       ...(isFiltered ? { 'x-consul-results-filtered-by-acls': 'true' } : {}),
     };
     return jsonResponse(Object.fromEntries(seen.map((name) => [name, []])), headers);
+  }
+
+  #showAgent(request: Request): Response {
+    this.#access.requireAgent(request, NODE);
+    const config = { Datacenter: 'dc1', NodeName: NODE, Revision: '', Server: true, Version: CONSUL_VERSION };
+    return jsonResponse({ Config: config, DebugConfig: { VersionMetadata: '' }, Member: { Name: NODE } });
   }
 
   #listAgent(request: Request): Response {

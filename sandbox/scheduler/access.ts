@@ -14,6 +14,7 @@ const DENIED = textResponse(403, 'Permission denied');
 /** The rights that routes name: a token with rules has none of the others. A policy is read by the tokens that have it. */
 const RIGHTS: Readonly<Record<string, (acl: Acl, request: Request) => boolean>> = {
   any: () => true,
+  'read-agent': (acl) => acl.readsAgent(),
   'list-plugins': (acl) => acl.allowsPlugin(false),
   'read-plugin': (acl) => acl.allowsPlugin(true),
   'list-volumes': (acl, request) => acl.allowsNamespace(requestNamespace(request), VOLUME_LIST),

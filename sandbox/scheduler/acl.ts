@@ -123,6 +123,10 @@ export class Acl {
     this.#rules = rules;
   }
 
+  readsAgent(): boolean {
+    return this.#rules.some(({ blocks }) => ['read', 'write'].includes(blocks.agent ?? ''));
+  }
+
   /** Whether any of the capabilities is granted in the namespace; `*`: in any namespace. `deny` wins. */
   allowsNamespace(namespace: string, capabilities: readonly string[]): boolean {
     if (namespace === '*') {

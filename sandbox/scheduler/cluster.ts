@@ -5,6 +5,9 @@ import type { SchedulerAccess } from './access.ts';
 import type { StoragePlugin } from './plugins.ts';
 import type { SchedulerRecords } from './seed.ts';
 
+/** Its support ended on 2026-04-21. */
+export const NOMAD_VERSION = '1.9.7';
+
 /** What a client asks about the cluster beside its objects, with the flavor of the real products: plugins and namespaces. */
 export class Cluster implements Resource {
   readonly #records: SchedulerRecords;
@@ -25,8 +28,16 @@ export class Cluster implements Resource {
         right: 'read-plugin',
         handle: (request) => this.#readPlugin(request),
       },
+      { method: 'GET', path: '/agent/self', right: 'read-agent', handle: () => this.#self() },
       { method: 'GET', path: '/namespaces', right: 'any', handle: (request) => this.#listNamespaces(request) },
     ];
+  }
+
+  #self(): Response {
+    const version = { Revision: '', Version: NOMAD_VERSION, VersionPrerelease: '', VersionMetadata: '' };
+    const config = { Region: 'global', Datacenter: 'dc1', Version: version };
+    const member = { Name: 'server-1.global', Tags: { region: 'global', build: NOMAD_VERSION }, Status: 'alive' };
+    return this.#records.context.json({ config, member, stats: {} });
   }
 
   #listPlugins({ query }: Request): Response {

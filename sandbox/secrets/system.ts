@@ -7,7 +7,8 @@ export type SecretsCondition = 'active' | 'standby' | 'sealed';
 
 /** The statuses of `/sys/health`. */
 const STATUS: Readonly<Record<SecretsCondition, number>> = { active: 200, standby: 429, sealed: 503 };
-const VERSION = '1.17.2';
+/** Its support ended on 2025-10-21. */
+export const VAULT_VERSION = '1.20.3';
 
 /** What Vault says about itself, with the flavor of the real products: health, and which engines are mounted where. */
 export class SecretsSystem implements Resource {
@@ -51,7 +52,7 @@ export class SecretsSystem implements Resource {
       replication_performance_mode: 'disabled',
       replication_dr_mode: 'disabled',
       server_time_utc: Math.floor(now.getTime() / 1000),
-      version: VERSION,
+      version: VAULT_VERSION,
       cluster_name: `vault-cluster-${random.hex(8)}`,
       cluster_id: uuid(random),
     };
@@ -67,7 +68,7 @@ export class SecretsSystem implements Resource {
       n: 5,
       progress: 0,
       nonce: '',
-      version: VERSION,
+      version: VAULT_VERSION,
     };
     return jsonResponse(200, body);
   }

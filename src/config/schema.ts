@@ -147,6 +147,8 @@ export const thresholds = z.strictObject({
   idleDriftDays: positive.default(30),
   resourceJumpPercent: positive.default(50),
   resourceJumpCount: wholeNumber.default(20),
+  supportDays: positive.default(90),
+  lifecycleDays: positive.default(120),
 });
 
 export const configSchema = z.strictObject({

@@ -52,6 +52,8 @@ const COMBINED = [
   'certificates',
   'lifecycle_at',
   'lifecycle',
+  'version_support_at',
+  'version_support',
   'versions_in_use_at',
   'versions_in_use',
 ] as const;

@@ -105,7 +105,11 @@ describe('behind the same address', () => {
   });
 
   test('a service that does not say what it is makes no claim', async () => {
-    const { place, plan } = await approvedPlan({ playbook: 'trim-anonymous-policy', flavor: 'hashicorp' });
+    const { place, plan } = await approvedPlan({
+      playbook: 'trim-anonymous-policy',
+      flavor: 'hashicorp',
+      faultHook: ({ path }) => (path === '/v1/agent/self' ? { status: 404, body: '' } : undefined),
+    });
     expect(plan.targets).toMatchObject([{ name: 'nomad', identity: null }]);
     await place.apply();
   });

@@ -15,6 +15,7 @@ import { meshRoles } from './mesh-roles.ts';
 import { registryReleases } from './registry-releases.ts';
 import { savedViewRows } from './saved-view-rows.ts';
 import { savedViews } from './saved-views.ts';
+import { servers } from './servers.ts';
 import { fitsTarget, hasSource, isWanted, type SourceDefinition } from './source.ts';
 import { tokens } from './tokens.ts';
 import { volumeSnapshots } from './volume-snapshots.ts';
@@ -44,6 +45,7 @@ export const sources: readonly SourceDefinition[] = [
   leafCertificates,
   tokens,
   registryReleases,
+  servers,
 ];
 
 /** The sources that the configuration leaves out. */

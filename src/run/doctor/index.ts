@@ -9,6 +9,7 @@ import { overlayRoots } from '../../core/paths.ts';
 import { plural } from '../../core/plural.ts';
 import { secretWeakness } from '../../core/redact/redactor.ts';
 import { sources as builtInSources } from '../../extract/sources/index.ts';
+import { servers } from '../../extract/sources/servers.ts';
 import { fitsTarget, hasSource, isWanted, type SourceDefinition } from '../../extract/sources/source.ts';
 import type { ServiceClient } from '../../services/client.ts';
 import { ServiceClients } from '../../services/clients.ts';
@@ -150,7 +151,9 @@ async function checkTarget(
     return list.checks;
   }
   list.ok('reachable', target.url);
-  const sealed = findSealed(answer, probes);
+  // A server answers it without a token, and a refusal is no failure of it: it proves nothing of the token.
+  const telling = probes.filter(({ source }) => source !== servers);
+  const sealed = findSealed(answer, telling);
   if (sealed) {
     // A client that has found a server sealed does not ask it again for a while.
     const other = clients.get({ ...target, name: `${target.name} (health)` });
@@ -158,7 +161,7 @@ async function checkTarget(
     return list.checks;
   }
   const now = clock.now();
-  const isAccepted = checkToken(list, target, answer, probes, { now, redactor });
+  const isAccepted = checkToken(list, target, answer, telling, { now, redactor });
   await checkWriteToken(list, clients, target, now);
   checkHeaders(list, probes, now);
   const isLacking = await lacksExplorer(client, probes);

@@ -113,5 +113,24 @@ export const identityOperations = {
   agent: scheduler.agent.self,
 } as const;
 
+/** Which product a server is, and of which version. */
+export const versionOperations = {
+  platform: defineOperations('platform', {
+    ping: {
+      read: {
+        ...read,
+        path: '/ping',
+        description: 'shows the product and its version in headers',
+        responseType: 'any',
+      },
+    },
+  }).ping.read,
+  secrets: secrets.health.read,
+  scheduler: scheduler.agent.self,
+  mesh: defineOperations('mesh', {
+    agent: { self: { ...read, path: '/agent/self', description: 'shows the agent', permission: 'agent:read' } },
+  }).agent.self,
+} as const;
+
 export const listMounts = secrets.mounts.list;
 export const readHealth = secrets.health.read;

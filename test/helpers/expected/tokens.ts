@@ -1,6 +1,9 @@
 import type { RunningSandbox } from '../../../sandbox/index.ts';
+import { CONSUL_VERSION } from '../../../sandbox/mesh/index.ts';
 import { ENTITLEMENTS } from '../../../sandbox/platform/access.ts';
 import { createRandom } from '../../../sandbox/random.ts';
+import { NOMAD_VERSION } from '../../../sandbox/scheduler/cluster.ts';
+import { VAULT_VERSION } from '../../../sandbox/secrets/system.ts';
 import { type TokenRecord, TokenStore } from '../../../sandbox/tokens.ts';
 import type { Flavor } from '../../../sandbox/types.ts';
 import { DAY_MS } from '../../../src/core/clock.ts';
@@ -24,9 +27,9 @@ const SECRETS_PATHS = [
   'consul/creds/+',
 ];
 
-/** The read tokens of the sandbox; no token itself is in a row. The documented services have no endpoint that describes one. */
+/** The read tokens of the sandbox, and its servers; no token itself is in a row. The documented services have no endpoint that describes one. */
 export function tokenTables(sandbox: RunningSandbox, flavor: Flavor): Tables {
-  if (flavor === 'spec') return { tokens: [] };
+  if (flavor === 'spec') return { tokens: [], servers: [] };
   const start = new Date(sandbox.now.getTime() - sandbox.day * DAY_MS);
   const find = (kind: TokenKind): TokenRecord =>
     new TokenStore(kind, { seed: 1, start }, []).records.get(sandbox.tokens[kind].read)!;
@@ -46,7 +49,21 @@ export function tokenTables(sandbox: RunningSandbox, flavor: Flavor): Tables {
   });
   const secrets = find('secrets');
   const platform = find('platform');
+  const server = (of: string, kind: string, product: string, version: string | null) => ({
+    target: of,
+    kind,
+    product,
+    version,
+    note: null,
+  });
   return {
+    servers: [
+      server('acme', 'platform', 'hcp-terraform', null),
+      server('vault', 'secrets', 'vault', VAULT_VERSION),
+      server('nomad', 'scheduler', 'nomad', NOMAD_VERSION),
+      server('scaler', 'autoscaler', 'nomad-autoscaler', null),
+      server('consul', 'mesh', 'consul', CONSUL_VERSION),
+    ],
     tokens: [
       {
         ...common,

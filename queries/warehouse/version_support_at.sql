@@ -1,0 +1,61 @@
+-- grain: one row per target and version in use of a tool or product, as of a time, with what was known of its support then.
+-- A version belongs to the cycle that it begins with. What ends with the release of another cycle ended when that was released.
+-- Nothing is concluded about what the facts do not cover: they are about the community editions, and end with their day.
+create or replace macro version_support_at(at_time) as table
+with
+  held as (
+    select
+      target,
+      'tool' as kind,
+      'terraform' as name,
+      workspace_iac_version as version,
+      count(*) as used_by,
+      null as note,
+    from workspaces_history
+    where valid_from <= at_time::timestamptz and (valid_to is null or valid_to > at_time::timestamptz)
+    group by all
+    union all
+    select target, 'product', product, version, 1, note
+    from servers_at(at_time)
+  ),
+  facts as (
+    select known.* replace (coalesce(known.support_ends_at, following.released_at) as support_ends_at)
+    from lifecycle_at(at_time) as known
+    left join lifecycle_at(at_time) as following
+      on following.product = known.product and following.cycle = known.ends_with
+  ),
+  covered as (select distinct product from facts)
+select
+  held.target,
+  held.kind,
+  held.name,
+  held.version,
+  held.used_by,
+  facts.cycle,
+  facts.support_ends_at,
+  facts.ends_with,
+  facts.latest,
+  facts.data_as_of,
+  case
+    when facts.cycle is null then 'unknown'
+    when facts.support_ends_at <= at_time::timestamptz or facts.ended then 'ended'
+    when facts.support_ends_at is not null then 'ends'
+    else 'not known yet'
+  end as support,
+  case
+    when facts.cycle is not null then null
+    when held.name is null then coalesce(held.note, 'it does not tell what it is')
+    when held.version is null then coalesce(held.note, 'its version is not known')
+    when covered.product is null then format('nothing is known of the support of {}', held.name)
+    when contains(held.version, '+') then format('{} {} is not of the community edition', held.name, held.version)
+    else format('nothing is known of the support of {} {}', held.name, held.version)
+  end as why,
+from held
+left join covered on covered.product = held.name
+left join facts
+  on facts.product = held.name
+  and starts_with(ltrim(regexp_extract(held.version, '^[^+-]*'), 'v') || '.', facts.cycle || '.')
+  and not contains(held.version, '+')
+-- A server that tells no version, of a product without facts, is a service without versions.
+where held.kind = 'tool' or covered.product is not null or held.version is not null or held.note is not null or held.name is null
+qualify row_number() over (partition by held.target, held.kind, held.name, held.version order by length(facts.cycle) desc) = 1;

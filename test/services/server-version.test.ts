@@ -1,0 +1,110 @@
+import { expect, onTestFinished, test } from 'vitest';
+import type { TargetKind } from '../../src/config/config.ts';
+import { askVersion } from '../../src/services/server-version.ts';
+import { createTarget, createTestClient, startServer } from '../helpers/http-service.ts';
+import { readRecorded } from '../recorded/recorded.ts';
+
+interface Answer {
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: object | string;
+}
+
+/** What is recorded of a server that answers so. */
+async function ask(kind: TargetKind, { status = 200, headers = {}, body = '' }: Answer) {
+  const server = await startServer((_, response) => {
+    response.writeHead(status, headers).end(typeof body === 'string' ? body : JSON.stringify(body));
+  });
+  onTestFinished(server.close);
+  const { client } = createTestClient(createTarget(kind, server.origin, { flavor: 'hashicorp', organization: 'acme' }));
+  const { product, version, note } = await askVersion(client);
+  return [product, version, ...(note === null ? [] : [note])];
+}
+
+const HEALTH = { initialized: true, sealed: false, standby: false, performance_standby: false };
+const AGENT = { Revision: '', Version: '2.0.5', VersionPrerelease: '', VersionMetadata: '' };
+
+test.each<[string, TargetKind, Answer, readonly unknown[]]>([
+  ['HCP Terraform', 'platform', { status: 204, headers: { 'TFP-AppName': 'HCP Terraform' } }, ['hcp-terraform', null]],
+  [
+    'Terraform Enterprise',
+    'platform',
+    { status: 204, headers: { 'TFP-AppName': 'Terraform Enterprise', 'X-TFE-Version': '1.1.0' } },
+    ['terraform-enterprise', '1.1.0'],
+  ],
+  [
+    'an older Terraform Enterprise',
+    'platform',
+    { status: 204, headers: { 'X-TFE-Version': 'v202501-1' } },
+    ['terraform-enterprise', 'v202501-1'],
+  ],
+  ['another platform, which says nothing', 'platform', { status: 200, body: '{}' }, [null, null]],
+  [
+    'a platform without the endpoint',
+    'platform',
+    { status: 404, body: '{"errors": []}' },
+    [null, null, 'its version is not known: /ping answered 404'],
+  ],
+  [
+    'Vault of the enterprise edition',
+    'secrets',
+    { body: { ...HEALTH, version: '1.19.5', enterprise: true } },
+    ['vault', '1.19.5+ent'],
+  ],
+  [
+    'Vault that tells its edition itself',
+    'secrets',
+    { body: { ...HEALTH, version: '1.20.1+ent.hsm', enterprise: true } },
+    ['vault', '1.20.1+ent.hsm'],
+  ],
+  ['Vault 2', 'secrets', { body: { ...HEALTH, version: '2.0.4', enterprise: false } }, ['vault', '2.0.4']],
+  ['OpenBao', 'secrets', { body: { ...HEALTH, version: '2.6.2' } }, ['openbao', '2.6.2']],
+  ['a server without a version', 'secrets', { body: HEALTH }, [null, null]],
+  ['Nomad', 'scheduler', { body: { config: { Version: AGENT } } }, ['nomad', '2.0.5']],
+  [
+    'Nomad of the enterprise edition, before its release',
+    'scheduler',
+    { body: { config: { Version: { ...AGENT, VersionPrerelease: 'dev', VersionMetadata: 'ent' } } } },
+    ['nomad', '2.0.5-dev+ent'],
+  ],
+  [
+    'Nomad that tells only its member',
+    'scheduler',
+    { body: { member: { Tags: { build: '1.9.7' } } } },
+    ['nomad', '1.9.7'],
+  ],
+  [
+    'Nomad with a token that may not ask',
+    'scheduler',
+    { status: 403, body: 'Permission denied' },
+    ['nomad', null, 'its version is not known: /agent/self answered 403'],
+  ],
+  [
+    'Consul of the enterprise edition',
+    'mesh',
+    { body: { Config: { Version: '1.21.4' }, DebugConfig: { VersionMetadata: 'ent' } } },
+    ['consul', '1.21.4+ent'],
+  ],
+  ['Consul', 'mesh', { body: { Config: { Version: '1.21.4' } } }, ['consul', '1.21.4']],
+  [
+    'an autoscaler that is not alive',
+    'autoscaler',
+    { status: 503, body: 'Service unavailable' },
+    ['nomad-autoscaler', null],
+  ],
+])('%s', async (_, kind, answer, expected) => {
+  expect(await ask(kind, answer)).toEqual(expected);
+});
+
+test.each<[string, TargetKind, readonly unknown[]]>([
+  ['vault/health', 'secrets', ['vault', '1.3.0-dev']],
+  ['consul/agent-self-anonymous', 'mesh', ['consul', null, 'its version is not known: /agent/self answered 403']],
+  ['autoscaler/health', 'autoscaler', ['nomad-autoscaler', null]],
+])('the recorded answer %s', async (name, kind, expected) => {
+  const { status, body } = readRecorded(name);
+  expect(await ask(kind, { status, body })).toEqual(expected);
+});
+
+test('a server that fails is not taken for one that does not tell', async () => {
+  await expect(ask('mesh', { status: 500, body: 'No cluster leader' })).rejects.toThrow(/500/u);
+});
