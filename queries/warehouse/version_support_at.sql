@@ -5,15 +5,24 @@ create or replace macro version_support_at(at_time) as table
 with
   held as (
     select
-      target,
+      used.target,
       'tool' as kind,
-      'terraform' as name,
-      workspace_iac_version as version,
-      count(*) as used_by,
+      -- A platform that does not say that it is one of HashiCorp's may run either tool; the other one begins with 1.6.
+      if(
+        platforms.target is not null and platforms.product is null and semver_key(version) >= semver_key('1.6.0-0'),
+        'terraform or opentofu',
+        'terraform'
+      ) as name,
+      version,
+      used_by,
       null as note,
-    from workspaces_history
-    where valid_from <= at_time::timestamptz and (valid_to is null or valid_to > at_time::timestamptz)
-    group by all
+    from (
+      select target, workspace_iac_version as version, count(*) as used_by
+      from workspaces_history
+      where valid_from <= at_time::timestamptz and (valid_to is null or valid_to > at_time::timestamptz)
+      group by all
+    ) as used
+    left join servers_at(at_time) as platforms on platforms.target = used.target
     union all
     select target, 'product', product, version, 1, note
     from servers_at(at_time)

@@ -175,6 +175,29 @@ test('a finding stays while its version becomes unknown, and resolves with an up
   expect(await night('2026-11-22T02:15:00Z', server('vault', '2.0.4'))).toEqual([['resolved', false]]);
 });
 
+test('end-of-life-version: a platform that does not tell what it is may run either tool', async () => {
+  const warehouse = await openWith([
+    fact('terraform', '1.5', { support_ends_at: '2024-01-17' }),
+    fact('terraform', '1.10', { support_ends_at: '2025-05-14' }),
+  ]);
+  const rows = ['1.5.7', '1.10.5'].map((version) => ({ external_id: version, workspace_iac_version: version }));
+  for (const [target, product] of [
+    ['other', null],
+    ['hcp', 'hcp-terraform'],
+  ] as const) {
+    await warehouse.pull(NOW, target, 'servers', { servers: server(product, null) });
+    await warehouse.pull(NOW, target, 'workspaces', { workspaces: rows });
+  }
+  await warehouse.evaluate(NOW);
+  const names = (await warehouse.findings('end-of-life-version')).map(({ target, subject_id }) => [target, subject_id]);
+  expect(names).toEqual([
+    ['hcp', '1.10.5'],
+    ['hcp', '1.5.7'],
+    ['other', '1.5.7'],
+  ]);
+  expect((await warehouse.seen('end-of-life-version')).unknown).toEqual(['1.10.5']);
+});
+
 test('lifecycle-data-stale: facts about versions in use that are older than 120 days; newer ones, and those of unused products are none', async () => {
   const warehouse = await openWith([
     fact('vault', '2.0', { data_as_of: '2026-07-22' }),
