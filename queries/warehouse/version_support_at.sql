@@ -9,12 +9,12 @@ with
       'tool' as kind,
       -- A platform that does not say that it is one of HashiCorp's may run either tool; the other one begins with 1.6.
       if(
-        platforms.target is not null and platforms.product is null and semver_key(version) >= semver_key('1.6.0-0'),
+        platforms.target is not null and platforms.product is null and semver_key(used.version) >= semver_key('1.6.0-0'),
         'terraform or opentofu',
         'terraform'
       ) as name,
-      version,
-      used_by,
+      used.version,
+      used.used_by,
       null as note,
     from (
       select target, workspace_iac_version as version, count(*) as used_by
