@@ -14,5 +14,5 @@ select
   json_object('product', name, 'facts_of', min(data_as_of)) as detail,
   'facts about support' as group_key,
 from version_support_at($as_of)
-where data_as_of < $as_of::timestamptz - to_seconds($lifecycle_days * 86400)
+where data_as_of < ($as_of::timestamptz - to_seconds($lifecycle_days * 86400))::date
 group by target, name

@@ -20,7 +20,7 @@ select
   (
     select min(data_as_of)::varchar
     from version_support_at($as_of)
-    where data_as_of < $as_of::timestamptz - to_seconds($lifecycle_days * 86400)
+    where data_as_of < ($as_of::timestamptz - to_seconds($lifecycle_days * 86400))::date
   ) as facts_of,
   format('{} within 90 days, {} of them within 7', if(in_90_days = 1, '1 deadline', in_90_days || ' deadlines'), in_7_days)
   || case when overdue > 0 then format('; {} overdue', overdue) else '' end
