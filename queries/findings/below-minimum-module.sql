@@ -16,7 +16,7 @@ with
     from modules
     join judged
       on judged.target = modules.target
-      and judged.name = modules.source
+      and judged.name = full_source('module', modules.source)
       and judged.version is not distinct from modules.version
   )
 select

@@ -16,7 +16,7 @@ with
     from providers
     join judged
       on judged.target = providers.target
-      and judged.name = providers.source
+      and judged.name = full_source('provider', providers.source)
       and judged.version is not distinct from providers.version
   )
 select

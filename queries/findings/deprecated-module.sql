@@ -16,22 +16,13 @@ with
   hosts as (select distinct split_part(source, '/', 1) as host from releases),
   judged as (
     select modules.*, releases.warning, releases.deprecated is null as is_unknown
-    from modules
+    from (select * replace (full_source('module', source) as source) from modules) as modules
     semi join hosts on hosts.host = split_part(modules.source, '/', 1)
     left join releases on releases.source = modules.source and releases.version = modules.version
     where modules.version is not null and modules.registry_type is distinct from 'private' and releases.deprecated is distinct from false
   ),
-  -- names may contain commas: split at comma and space, or at every comma where only that gives the number of workspaces
   used as (
-    select
-      *,
-      unnest(
-        if(
-          len(string_split(workspaces, ', ')) <> workspace_count and len(string_split(workspaces, ',')) = workspace_count,
-          string_split(workspaces, ','),
-          string_split(workspaces, ', ')
-        )
-      ) as workspace_name,
+    select *, unnest(workspace_names(workspaces, workspace_count)) as workspace_name
     from judged
   )
 select

@@ -23,7 +23,7 @@ with
     from ranked
     left join (from versions_in_use_at($as_of) where kind = 'provider') as policy
       on policy.target = ranked.target
-      and policy.name is not distinct from ranked.source
+      and policy.name is not distinct from full_source('provider', ranked.source)
       and policy.version = ranked.version
     window same as (partition by ranked.target, ranked.name, source)
   ),

@@ -16,22 +16,13 @@ with
   hosts as (select distinct split_part(source, '/', 1) as host from releases),
   judged as (
     select providers.*, releases.published_at, releases.unlisted is null or not regexp_matches(providers.version, '^\d+\.\d+\.\d+') as is_unknown
-    from providers
+    from (select * replace (full_source('provider', source) as source) from providers) as providers
     semi join hosts on hosts.host = split_part(providers.source, '/', 1)
     left join releases on releases.source = providers.source and releases.version = providers.version
     where providers.version is not null and releases.unlisted is distinct from false
   ),
-  -- names may contain commas: split at comma and space, or at every comma where only that gives the number of workspaces
   used as (
-    select
-      *,
-      unnest(
-        if(
-          len(string_split(workspaces, ', ')) <> workspace_count and len(string_split(workspaces, ',')) = workspace_count,
-          string_split(workspaces, ','),
-          string_split(workspaces, ', ')
-        )
-      ) as workspace_name,
+    select *, unnest(workspace_names(workspaces, workspace_count)) as workspace_name
     from judged
   )
 select

@@ -2,10 +2,10 @@
 -- A private module is in the registry of its organization. Tables of a target that is no longer configured keep their rows, and say nothing.
 with
   used as (
-    select target, 'providers' as view, 'provider' as kind, source, version
+    select target, 'providers' as view, 'provider' as kind, full_source('provider', source) as source, version
     from providers
     union all
-    select target, 'modules' as view, 'module' as kind, source, version
+    select target, 'modules' as view, 'module' as kind, full_source('module', source) as source, version
     from modules
     where registry_type is distinct from 'private'
   )

@@ -10,12 +10,12 @@ with
     group by all
     union all
     -- the stored rows, because the tables would assemble every list of workspaces
-    select target, 'provider', source, version, sum(workspace_count)::bigint
+    select target, 'provider', full_source('provider', source), version, sum(workspace_count)::bigint
     from providers_rows
     where valid_from <= at_time::timestamptz and (valid_to is null or valid_to > at_time::timestamptz)
     group by all
     union all
-    select target, 'module', source, version, sum(workspace_count)::bigint
+    select target, 'module', full_source('module', source), version, sum(workspace_count)::bigint
     from modules_rows
     where valid_from <= at_time::timestamptz and (valid_to is null or valid_to > at_time::timestamptz)
     group by all

@@ -44,6 +44,8 @@ const SHARED = [
   'unknown_parts',
   'assessed_targets',
 ] as const;
+/** Macros that also read-only sessions make, as temporary ones. */
+const STORED_MACROS = ['semver_key', 'full_source'] as const;
 /** Rendered for each table that a source fills. */
 const VIEWS = ['current_view', 'as_of_macro', 'previous_macro'] as const;
 /** Views and macros over the views of several tables. */
@@ -62,7 +64,7 @@ const TEMPLATES = [
   ...VIEWS,
   ...COMBINED,
   ...DEFINITIONS,
-  'semver_key',
+  ...STORED_MACROS,
   'version_policy',
   'list_table',
   'list_value',
@@ -102,7 +104,7 @@ export async function migrate(
       (table) => viewStatements(files, table),
       all.filter(({ source }) => source),
     )),
-    await files.render('warehouse/semver_key', { kind: 'macro' }),
+    ...(await Promise.all(STORED_MACROS.map((name) => files.render(`warehouse/${name}`, { kind: 'macro' })))),
     await renderPolicy(files, policy),
     ...(await Promise.all(COMBINED.map((name) => files.read(`warehouse/${name}`)))),
     ...(await renderChangesViews(files, all)),

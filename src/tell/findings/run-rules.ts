@@ -7,7 +7,7 @@ import { fillParams } from '../../warehouse/sql-params.ts';
 import type { Rule } from './rules.ts';
 
 /** Macros that rules call. */
-const RULE_MACROS = ['semver_key', 'iso_time', 'agent_pool_users', 'workspace_names'] as const;
+const RULE_MACROS = ['semver_key', 'iso_time', 'agent_pool_users', 'workspace_names', 'full_source'] as const;
 
 /** The statements that make the macros for one connection. */
 export function renderRuleMacros(files: SqlFiles): Promise<readonly string[]> {
