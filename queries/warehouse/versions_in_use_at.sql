@@ -3,11 +3,24 @@
 -- A version that cannot be read is `unknown` where there is a policy, never `allowed`.
 create or replace macro versions_in_use_at(at_time) as table
 with
+  supported as (
+    select
+      known.*
+      -- The policy calls these servers by their kind. A tool that may be either one is judged as the one that the platform names.
+      replace (
+        case
+          when servers.kind in ('platform', 'autoscaler') then servers.kind
+          when known.name = 'terraform or opentofu' then 'terraform'
+          else known.name
+        end as name
+      ),
+      known.name as product,
+    from version_support_at(at_time) as known
+    left join servers_at(at_time) as servers on known.kind = 'product' and servers.target = known.target
+  ),
   held as (
-    select target, 'tool' as kind, 'terraform' as name, workspace_iac_version as version, count(*) as used_by
-    from workspaces_history
-    where valid_from <= at_time::timestamptz and (valid_to is null or valid_to > at_time::timestamptz)
-    group by all
+    select target, kind, name, version, used_by
+    from supported
     union all
     -- the stored rows, because the tables would assemble every list of workspaces
     select target, 'provider', full_source('provider', source), version, sum(workspace_count)::bigint
@@ -70,13 +83,12 @@ with
     from judged
     group by all
   ),
-  facts as (select *, semver_key(cycle)[:37] as cycle_key from lifecycle_at(at_time)),
   releases as (
     select source, version, bool_and(unlisted) as withdrawn, bool_or(deprecated) as deprecated, any_value(warning) as warning
     from registry_releases_at(at_time)
     group by source, version
   ),
-  products as (select product, min(data_as_of) as data_as_of from facts group by product)
+  products as (select product, min(data_as_of) as data_as_of from lifecycle_at(at_time) group by product)
 select
   said.target,
   said.kind,
@@ -96,15 +108,19 @@ select
   case when key is not null then worst.link end as link,
   case when key is not null then worst.ends_at end as ends_at,
   recommended,
-  facts.support_ends_at,
-  case when facts.product is not null then coalesce(facts.ended, false) or coalesce(facts.support_ends_at <= at_time::timestamptz::date, false) end as support_ended,
-  facts.ends_with,
-  coalesce(facts.data_as_of, products.data_as_of) as facts_as_of,
+  supported.support_ends_at,
+  case when supported.support <> 'unknown' then supported.support = 'ended' end as support_ended,
+  supported.ends_with,
+  coalesce(supported.data_as_of, products.data_as_of) as facts_as_of,
   releases.withdrawn,
   releases.deprecated,
   releases.warning,
 from said
-left join products on said.kind in ('tool', 'product') and products.product = said.name
-left join facts on facts.product = products.product and facts.cycle_key = key[:37]
+left join supported
+  on supported.target = said.target
+  and supported.kind = said.kind
+  and supported.name is not distinct from said.name
+  and supported.version is not distinct from said.version
+left join products on products.product = supported.product
 left join releases on said.kind in ('provider', 'module') and releases.source = said.name and releases.version = said.version
 where history_reaches(at_time::timestamptz);

@@ -205,3 +205,44 @@ test('outdated-version asks for the recommended version, then for the newest rel
     unknown,
   });
 });
+
+test('a source without a host is that of the public registry, for policy and rules', async () => {
+  const warehouse = await createWithPolicy(`
+providers: { registry.terraform.io/hashicorp/aws: { minimum: 5.0.0 } }
+modules: { registry.terraform.io/acme/vpc/aws: { minimum: 5.0.0 } }`);
+  const low = (sources: readonly string[]) => sources.map((source, index) => used(source, '4.9.0', `w${index}`));
+  await warehouse.pull(NOW, 'acme', 'providers', {
+    providers: low(['hashicorp/aws', 'registry.terraform.io/providers/hashicorp/aws', 'aws', 'acme/hashicorp/aws']),
+  });
+  await warehouse.pull(NOW, 'acme', 'modules', { modules: low(['acme/vpc/aws', 'vpc/aws', './acme/vpc/aws']) });
+  await warehouse.evaluate(NOW);
+  const subjects = async (rule: string) => (await warehouse.findings(rule)).map(({ subject_name }) => subject_name);
+  expect(await subjects('below-minimum-provider')).toEqual(['w0', 'w1']);
+  expect(await subjects('below-minimum-module')).toEqual(['w0']);
+});
+
+test('below-minimum-product finds servers by their product, a platform and an autoscaler by their kind', async () => {
+  const warehouse = await createWithPolicy(`
+products:
+  vault: { minimum: 1.20.0, denied: [{ versions: 1.20.3, reason: broken }] }
+  consul: { minimum: 1.21.0 }
+  platform: { minimum: 1.1.0 }`);
+  const servers = [
+    ['low', 'secrets', 'vault', '1.19.9'],
+    ['denied', 'secrets', 'vault', '1.20.3'],
+    ['fine', 'secrets', 'vault', '1.20.4+ent'],
+    ['bao', 'secrets', 'openbao', '1.0.0'],
+    ['tfe', 'platform', 'terraform-enterprise', '1.0.2'],
+    ['silent', 'mesh', 'consul', null],
+  ] as const;
+  for (const [target, kind, product, version] of servers) {
+    await warehouse.pull(NOW, target, 'servers', { servers: [{ kind, product, version, note: null }] });
+  }
+  await warehouse.evaluate(NOW);
+  expect(await warehouse.seen('below-minimum-product')).toEqual({ found: ['denied', 'low', 'tfe'], unknown: ['silent'] });
+  expect((await warehouse.findings('below-minimum-product')).map(({ title }) => title)).toEqual([
+    'Server denied has vault 1.20.3, which the policy denies: broken',
+    'Server low has vault 1.19.9, below the minimum 1.20.0',
+    'Server tfe has terraform-enterprise 1.0.2, below the minimum 1.1.0',
+  ]);
+});

@@ -1,7 +1,7 @@
 -- grain: one row
 -- title: Version sprawl
 -- order: 4
--- rules: below-minimum-version, below-minimum-provider, below-minimum-module, withdrawn-provider-version, deprecated-module, outdated-version, provider-sprawl, module-sprawl
+-- rules: below-minimum-version, below-minimum-provider, below-minimum-module, below-minimum-product, end-of-life-version, product-end-of-life, withdrawn-provider-version, deprecated-module, outdated-version, provider-sprawl, module-sprawl
 -- sources: modules, providers, tf_versions, workspaces
 -- about: Versions in use, in semantic order, with what the policy and the facts about their support say. A version counts once, however many targets use it. Prereleases are never the newest.
 with
