@@ -28,7 +28,7 @@ const PROVIDERS = [
   used(AWS, '5.1.0', 'listed'),
   used(AWS, '5.2.0', 'not-asked'),
   used(AWS, 'latest', 'no-version'),
-  used('hashicorp/aws', '5.0.0', 'short-name'),
+  used('aws', '5.0.0', 'short-name'),
   used('registry.example/hashicorp/aws', '5.0.0', 'other-host'),
 ];
 const MODULES = [
@@ -36,7 +36,7 @@ const MODULES = [
   used(VPC, '2.0.0', 'fine'),
   used(VPC, '3.0.0', 'not-listed'),
   used(VPC, '1.0.0', 'private', { name: 'mine', registry_type: 'private' }),
-  used('terraform-aws-modules/vpc/aws', '1.0.0', 'short-name'),
+  used('vpc/aws', '1.0.0', 'short-name'),
 ];
 const RELEASES = [
   release(AWS, '5.0.0', { unlisted: true }),

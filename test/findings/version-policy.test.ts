@@ -228,18 +228,21 @@ products:
   consul: { minimum: 1.21.0 }
   platform: { minimum: 1.1.0 }`);
   const servers = [
-    ['low', 'secrets', 'vault', '1.19.9'],
-    ['denied', 'secrets', 'vault', '1.20.3'],
-    ['fine', 'secrets', 'vault', '1.20.4+ent'],
-    ['bao', 'secrets', 'openbao', '1.0.0'],
-    ['tfe', 'platform', 'terraform-enterprise', '1.0.2'],
-    ['silent', 'mesh', 'consul', null],
+    ['low', 'secrets', 'vault', '1.19.9', null],
+    ['denied', 'secrets', 'vault', '1.20.3', null],
+    ['fine', 'secrets', 'vault', '1.20.4+ent', null],
+    ['bao', 'secrets', 'openbao', '1.0.0', null],
+    ['tfe', 'platform', 'terraform-enterprise', '1.0.2', null],
+    ['silent', 'mesh', 'consul', null, 'the token may not read it'],
   ] as const;
-  for (const [target, kind, product, version] of servers) {
-    await warehouse.pull(NOW, target, 'servers', { servers: [{ kind, product, version, note: null }] });
+  for (const [target, kind, product, version, note] of servers) {
+    await warehouse.pull(NOW, target, 'servers', { servers: [{ kind, product, version, note }] });
   }
   await warehouse.evaluate(NOW);
-  expect(await warehouse.seen('below-minimum-product')).toEqual({ found: ['denied', 'low', 'tfe'], unknown: ['silent'] });
+  expect(await warehouse.seen('below-minimum-product')).toEqual({
+    found: ['denied', 'low', 'tfe'],
+    unknown: ['silent'],
+  });
   expect((await warehouse.findings('below-minimum-product')).map(({ title }) => title)).toEqual([
     'Server denied has vault 1.20.3, which the policy denies: broken',
     'Server low has vault 1.19.9, below the minimum 1.20.0',

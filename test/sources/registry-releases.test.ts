@@ -247,7 +247,7 @@ test('only sources with a full address of the host are asked for', async () => {
 });
 
 test('a short name is never asked for, and the pull says so', async () => {
-  const attributes = { name: 'aws', source: 'hashicorp/aws', version: '5.84.0', 'workspace-count': 1, workspaces: 'a' };
+  const attributes = { name: 'aws', source: 'aws', version: '5.84.0', 'workspace-count': 1, workspaces: 'a' };
   const pagination = { 'current-page': 1, 'next-page': null, 'total-pages': 1, 'total-count': 1 };
   const rows = { data: [{ id: '1', type: 'visibility-provider-version', attributes }], meta: { pagination } };
   const faultHook: FaultHook = ({ path, query }) =>
@@ -260,7 +260,7 @@ test('a short name is never asked for, and the pull says so', async () => {
   expect(pulls.find(({ source }) => source === 'registry_releases')).toMatchObject({
     note: expect.stringContaining('1 source in use without a full address'),
   });
-  expect(asked(place).some(({ path }) => path.includes('hashicorp/aws'))).toBe(false);
+  expect(asked(place).some(({ path }) => path.includes('/v1/providers/'))).toBe(false);
 });
 
 test('before anything is in use, the registry is not asked', async () => {
