@@ -5,6 +5,7 @@ import type { QueryProcess } from '../ask/query/query-process.ts';
 import { findSavedQuery, loadSavedQueries } from '../ask/query/saved.ts';
 import { isTerminated } from '../ask/query/terminated.ts';
 import type { Config } from '../config/config.ts';
+import { type LinkedSignal, linkSignals } from '../core/abort.ts';
 import { FORMATS, type Format } from '../core/choices.ts';
 import type { Context } from '../core/context.ts';
 import { errorMessage, TidemarkError } from '../core/errors.ts';
@@ -97,7 +98,7 @@ class Shell {
   #isTimed = false;
   /** Lines of a statement that has not ended. */
   #pending: string[] = [];
-  #running: AbortController | undefined;
+  #running: LinkedSignal | undefined;
 
   constructor(
     context: Context,
@@ -152,7 +153,7 @@ class Shell {
   }
 
   async #runQuery(request: Pick<QueryRequest, 'query' | 'saved' | 'params'>): Promise<void> {
-    const running = new AbortController();
+    const running = linkSignals(this.#context.signal);
     this.#running = running;
     const started = performance.now();
     try {
@@ -166,9 +167,10 @@ class Shell {
           screen: selectScreen(this.#context, this.#maxRows),
         },
         { text: this.#context.print },
-        AbortSignal.any([this.#context.signal, running.signal]),
+        running.signal,
       );
     } finally {
+      running.release();
       this.#running = undefined;
     }
     if (this.#isTimed) this.#say(`${((performance.now() - started) / 1000).toFixed(3)} s`);

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { linkSignals } from '../../core/abort.ts';
 import { errorMessage, TidemarkError } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import { registerRequest } from './cancel.ts';
@@ -41,7 +42,8 @@ async function answer(
   const reader = request.socket.remoteAddress ?? 'gone';
   const url = new URL(address);
   const asked = { ...site, request, response, url, moment: undefined, name: '', nonce, reader };
-  const exchange = { ...asked, signal: AbortSignal.any([gone.signal, registerRequest(asked)]) };
+  const { signal, release } = linkSignals(gone.signal, registerRequest(asked));
+  const exchange = { ...asked, signal };
   try {
     await findAndAnswer(exchange);
   } catch (error) {
@@ -49,6 +51,8 @@ async function answer(
     const status = errorStatus(error);
     if (status === 500) log.error(`${request.url}: ${errorMessage(error)}`);
     await sendError(exchange, error, status, log);
+  } finally {
+    release();
   }
 }
 

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { open, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { linkSignals } from '../../core/abort.ts';
 import { TidemarkError } from '../../core/errors.ts';
 import type { ColumnInfo, QueryRequest } from '../query/protocol.ts';
 import { loadSavedQueries } from '../query/saved.ts';
@@ -92,11 +93,16 @@ async function sendResult(exchange: Exchange, format: ResultFormat): Promise<voi
 }
 
 async function waitForReader({ response, signal }: Exchange): Promise<void> {
-  const stall = AbortSignal.timeout(STALL_MS);
+  const waiting = linkSignals(signal);
+  const stalled = new TidemarkError('INTERRUPTED', 'the reader takes nothing');
+  const timer = setTimeout(() => waiting.abort(stalled), STALL_MS);
   try {
-    await once(response, 'drain', { signal: AbortSignal.any([signal, stall]) });
+    await once(response, 'drain', { signal: waiting.signal });
   } catch (error) {
-    throw stall.aborted ? new TidemarkError('INTERRUPTED', 'the reader takes nothing', { cause: error }) : error;
+    throw waiting.signal.reason === stalled ? stalled : error;
+  } finally {
+    clearTimeout(timer);
+    waiting.release();
   }
 }
 
