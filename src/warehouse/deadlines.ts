@@ -63,6 +63,10 @@ export async function defineMissing(
   values: Thresholds = DEFAULT_THRESHOLDS,
 ): Promise<void> {
   const macros = new Set((await database.script(await files.read('query/past_macros'))).map(({ name }) => name));
+  // Before the tables without rows: what the calendar cannot read is unknown, and no empty calendar.
+  if (!macros.has('deadlines_at')) {
+    await defineDeadlines(database, files, await renderDeadlines(files, values, 'temp macro'), 'temp macro');
+  }
   const relations = [...(await loadTables(files)).values(), ...(await loadViews(files))];
   for (const { name, source, columns } of relations) {
     if (macros.has(`${name}_at`) || (source === undefined && !files.has(`warehouse/${name}_at`))) continue;
@@ -70,6 +74,4 @@ export async function defineMissing(
     const parts = { name: quoteIdent(`${name}_at`), columns: nulls };
     await database.script(await files.render('warehouse/missing_relation', parts));
   }
-  if (macros.has('deadlines_at')) return;
-  await defineDeadlines(database, files, await renderDeadlines(files, values, 'temp macro'), 'temp macro');
 }

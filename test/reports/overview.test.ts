@@ -57,7 +57,7 @@ describe('the overview', () => {
       },
       {
         severity: 'warning',
-        title: '2 uses of a provider are older than its newest version: aws 4.0.0',
+        title: '2 uses of a provider are outdated: aws 4.0.0',
         findings: 2,
         who: [{ title: 'Title of p1' }, { title: 'Title of p2' }],
         command: 'tidemark findings --rule provider-sprawl',
