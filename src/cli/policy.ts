@@ -39,7 +39,7 @@ export async function check(context: Context, given: string | undefined): Promis
   else if (effect.gaps.length > 0 || effect.unknown.length > 0) context.exit(EXIT.incomplete);
 }
 
-/** Null where nothing was pulled yet. */
+/** Null before the first pull of a version that knows policies. */
 async function readEffect(config: Config, policy: readonly PolicyRow[]): Promise<PolicyEffect | null> {
   if (!existsSync(warehouseFiles(config.data).published)) return null;
   const targets = config.targets.map(({ name }) => name);
@@ -48,7 +48,7 @@ async function readEffect(config: Config, policy: readonly PolicyRow[]): Promise
 }
 
 function formatEffect(context: Context, heading: string, effect: PolicyEffect | null): string {
-  if (!effect) return `${heading}. Nothing was pulled yet, so that there is nothing to compare it with.\n`;
+  if (!effect) return `${heading}. It can be compared after the next pull.\n`;
   const { added, ended, unknown, unused } = effect;
   return [
     `${heading}\n`,

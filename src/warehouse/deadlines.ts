@@ -66,6 +66,7 @@ export async function defineMissing(
   // Before the tables without rows: what the calendar cannot read is unknown, and no empty calendar.
   if (!macros.has('deadlines_at')) {
     await defineDeadlines(database, files, await renderDeadlines(files, values, 'temp macro'), 'temp macro');
+    macros.add('deadlines_at');
   }
   const relations = [...(await loadTables(files)).values(), ...(await loadViews(files))];
   for (const { name, source, columns } of relations) {

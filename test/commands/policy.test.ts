@@ -1,6 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { openDatabase } from '../../src/warehouse/database.ts';
 import { pulledProject, testProject } from '../helpers/test-project.ts';
 
 async function writePolicy(folder: string, text: string): Promise<void> {
@@ -27,7 +28,7 @@ test('policy check names the line and field that is wrong, and so does a pull', 
   await writeFile(join(folder, 'other.yaml'), 'products: { vault: { minimum: 1.9.0 } }');
   expect(await tidemark(['policy', 'check', 'other.yaml'])).toMatchObject({
     exit: 0,
-    stdout: expect.stringContaining('nothing to compare it with'),
+    stdout: expect.stringContaining('can be compared after the next pull'),
   });
 });
 
@@ -92,4 +93,16 @@ test('policy check exits with 1 where a source could not be read', async () => {
   const { exit, stderr } = await project.tidemark(['policy', 'check']);
   expect(stderr).toContain('acme: workspaces is failed: more may be flagged');
   expect(exit).toBe(1);
+});
+
+test('policy check on a warehouse that was written before there were policies', async () => {
+  const project = await pulledProject();
+  await writePolicy(project.folder, 'products: { vault: { minimum: 1.9.0 } }');
+  const database = await openDatabase(join(project.folder, 'data', 'warehouse.duckdb'));
+  await database.run('drop macro table versions_in_use_at');
+  database.close();
+  expect(await project.tidemark(['policy', 'check'])).toMatchObject({
+    exit: 0,
+    stdout: expect.stringContaining('can be compared after the next pull'),
+  });
 });

@@ -191,6 +191,9 @@ function leaves(value: unknown): readonly string[] {
 
 const requests = groups.flatMap(({ operation, ...rest }) => (operation === undefined ? [] : [{ operation, ...rest }]));
 
+/** Operations of which only the public reference of the product tells. */
+const UNDOCUMENTED = ['platform.workspaces.list'];
+
 describe('a field of a request', () => {
   test.each(requests)('$document:$line $operation sends what the document shows', ({ operation, parameters, body }) => {
     const declared = operations.get(operation);
@@ -206,7 +209,7 @@ describe('a field of a request', () => {
     const missing = [...operations.values()]
       .filter(({ kind }) => kind !== 'registry')
       .map(({ name }) => name)
-      .filter((name) => !named.has(name));
+      .filter((name) => !named.has(name) && !UNDOCUMENTED.includes(name));
     expect(missing).toEqual([]);
   });
 });

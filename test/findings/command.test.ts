@@ -54,7 +54,7 @@ describe('tidemark findings', () => {
       /^warning +new +2026-11-19 +acme +drifted-workspace +Workspace evil \[31m "name" \| a drifts/,
     );
     expect(lines[3]).toMatch(
-      /^info +open +2026-11-18 +acme +outdated-version +5 workspaces of version 1\.5\.0 are older than the newest release in use \(w1, w2, w3, …\) +f-[0-9a-f]{12} \+4$/,
+      /^info +open +2026-11-18 +acme +outdated-version +5 workspaces of version 1\.5\.0 are outdated \(w1, w2, w3, …\) +f-[0-9a-f]{12} \+4$/,
     );
     expect(lines[5]).toBe('7 findings in 3 lines, 1 critical');
   });

@@ -77,8 +77,11 @@ export async function startMailServer(options: MailServerOptions = {}): Promise<
       }, done);
     },
   });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject); // the port is in use
+    server.listen(port, host, resolve);
+  });
   server.on('error', () => {}); // a client that hangs up is what some tests are about
-  await new Promise<void>((resolve) => server.listen(port, host, resolve));
   let open = true;
   const close = async () => {
     if (open) await new Promise<void>((resolve) => server.close(() => resolve()));

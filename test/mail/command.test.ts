@@ -80,10 +80,11 @@ describe('`tidemark mail`', () => {
   });
 
   test('sends pending messages with --pending, and exits 1 while some remain', async () => {
-    const port = await freePort();
-    const place = await mailing(port, {}, await pendingRun());
+    let accepts = false;
+    const server = await startMailServer({ rejectData: () => (accepts ? undefined : 451) });
+    const place = await mailing(server.port, {}, await pendingRun());
     expect((await place.tidemark(['mail', '--pending'])).exit).toBe(1);
-    const server = await startMailServer({ port });
+    accepts = true;
     const { exit, stdout } = await place.tidemark(['mail', '--pending', '--json']);
     expect([exit, JSON.parse(stdout)]).toMatchObject([
       0,

@@ -40,9 +40,14 @@ export interface PolicyCheckOptions {
   readonly targets: readonly string[];
 }
 
-/** Evaluates the rules that read the policy with the published one and with another. Writes nothing. */
-export async function comparePolicies(options: PolicyCheckOptions): Promise<PolicyEffect> {
+/**
+ * Evaluates the rules that read the policy with the published one and with another. Writes nothing.
+ * @returns null where the warehouse was written by a version that knew no policy
+ */
+export async function comparePolicies(options: PolicyCheckOptions): Promise<PolicyEffect | null> {
   const { database, files, policy, thresholds, targets } = options;
+  const macros = await database.rows(await files.read('query/past_macros'));
+  if (!macros.some(({ name }) => name === 'versions_in_use_at')) return null;
   const rules = [...(await loadRules(files)).values()].filter(({ sql }) => /\bversions?_(?:in_use|policy)/u.test(sql));
   const [latest] = await database.rows(await files.read('warehouse/latest_as_of'));
   const asOf = new Date(String(latest?.latest ?? 0));
