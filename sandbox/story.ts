@@ -1,6 +1,6 @@
 /** What happens in the company's estate, by day of a fortnight: the story that its services tell. */
 const STORY: Readonly<Record<number, string>> = {
-  1: 'the network team begins the upgrade to Terraform 1.12.2',
+  1: 'the network team begins the upgrade to Terraform 1.13.5',
   2: 'payments upgrades development and staging; a pool for an experiment appears',
   3: 'storefront upgrades; somebody rotates the key ledger-archive, which was overdue',
   4: 'identity upgrades; a key is retired',

@@ -1,5 +1,6 @@
--- grain: one row per target and source of mail_routes, and one per target that was never pulled; stale sources first
--- parameters: $as_of; $since; $stale_hours
+-- grain: one row per target and source of mail_routes, and one per target that was never pulled; stale sources first. `lifecycle` is no
+-- source: it has a row for each target of whose versions the facts are old
+-- parameters: $as_of; $since; $stale_hours; $lifecycle_days
 -- A route with projects covers the sources of workspaces and pools, not the rest of the platform.
 with
   mine as (select target, bool_or(project is null) as is_whole_target from mail_routes group by target),
@@ -21,4 +22,17 @@ left join source_state_at($as_of) as state
   and state.status <> 'unsupported'
   and (mine.is_whole_target or state.source in ('workspaces', 'tf_versions', 'agent_pools', 'agents'))
 left join before on before.target = state.target and before.source = state.source
-order by stale desc, mine.target, state.source;
+union all
+select
+  target,
+  'lifecycle',
+  'complete',
+  min(data_as_of)::timestamptz,
+  'tidemark lifecycle import FILE takes newer facts',
+  true,
+  false,
+from version_support_at($as_of)
+semi join mine using (target)
+where data_as_of < ($as_of::timestamptz - to_seconds($lifecycle_days::double * 86400))::date
+group by target
+order by stale desc, target, source;

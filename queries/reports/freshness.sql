@@ -1,7 +1,17 @@
--- grain: one row per target and source of $sources; a source that was never pulled has one row without target
--- parameters: $sources: JSON list of names; $as_of; $staleness_at: time at which the age is evaluated; $stale_hours
+-- grain: one row per target and source of $sources; a source that was never pulled has one row without target. `lifecycle` is no source: it
+-- has a row for each target of whose versions something is known
+-- parameters: $sources: JSON list of names; $as_of; $staleness_at: time at which the age is evaluated; $stale_hours; $lifecycle_days
 with
-  wanted as (select unnest(from_json($sources, '["VARCHAR"]')) as source)
+  wanted as (select unnest(from_json($sources, '["VARCHAR"]')) as source),
+  facts as (
+    select
+      target,
+      min(data_as_of) as data_as_of,
+      min(data_as_of) < ($staleness_at::timestamptz - to_seconds($lifecycle_days::double * 86400))::date as is_old,
+    from version_support_at($as_of)
+    where data_as_of is not null and exists (from wanted where source = 'lifecycle')
+    group by target
+  )
 select
   state.target,
   wanted.source,
@@ -16,4 +26,15 @@ select
   ) as stale,
 from wanted
 left join source_state_at($as_of) as state using (source)
-order by stale desc, wanted.source, state.target;
+where wanted.source <> 'lifecycle'
+union all
+select
+  target,
+  'lifecycle',
+  'complete',
+  data_as_of::timestamptz,
+  null,
+  if(is_old, 'tidemark lifecycle import FILE takes newer facts', null),
+  is_old,
+from facts
+order by stale desc, source, target;

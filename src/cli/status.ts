@@ -1,8 +1,10 @@
 import { loadJobs } from '../config/job.ts';
 import type { Context } from '../core/context.ts';
 import { stripControls } from '../core/log.ts';
+import { plural } from '../core/plural.ts';
 import { formatReason, groupByReason } from '../run/progress.ts';
 import { nextRuns } from '../run/schedule/cron-schedule.ts';
+import { defineMissing } from '../warehouse/deadlines.ts';
 import { withPublished } from '../warehouse/session.ts';
 import { readLocalConfig } from './options.ts';
 import { formatTable, formatTime, writeResult } from './output.ts';
@@ -17,7 +19,13 @@ export async function status(context: Context): Promise<void> {
       now,
       stale_hours: config.thresholds.staleHours,
     });
-    writeResult(context, { runs, sources, next }, () => formatStatus(context, { runs, sources, next }));
+    await defineMissing(database, files);
+    const lifecycle = await database.rows(await files.read('status/lifecycle'), {
+      now,
+      lifecycle_days: config.thresholds.lifecycleDays,
+    });
+    const state = { runs, sources, lifecycle, next };
+    writeResult(context, state, () => formatStatus(context, state));
   });
 }
 
@@ -26,10 +34,11 @@ type Rows = readonly Readonly<Record<string, unknown>>[];
 interface Status {
   readonly runs: Rows;
   readonly sources: Rows;
+  readonly lifecycle: Rows;
   readonly next: readonly { readonly next: string; readonly job: string; readonly timezone: string }[];
 }
 
-function formatStatus(context: Context, { runs, sources, next }: Status): string {
+function formatStatus(context: Context, { runs, sources, lifecycle, next }: Status): string {
   const table = (rows: Rows, labels: readonly string[]) =>
     formatTable(
       labels,
@@ -40,12 +49,22 @@ function formatStatus(context: Context, { runs, sources, next }: Status): string
     table(runs, ['run_id', 'job', 'status', 'started_at', 'finished_at']),
     table(sources, ['target', 'source', 'status', 'as_of', 'age', 'stale']),
     ...formatErrors(sources),
+    `${formatFacts(lifecycle)}\n`,
   ];
   if (next.length > 0) {
     const rows = next.map((run) => ({ ...run }));
     tables.push(table(rows, ['next', 'job', 'timezone']));
   }
   return tables.join('\n');
+}
+
+/** `facts about the support of versions: of 2026-08-22 (packaged), 94 days old` */
+function formatFacts(lifecycle: Rows): string {
+  const known = lifecycle.map(
+    ({ origin, data_as_of: day, days, stale }) =>
+      `of ${String(day)} (${String(origin)}), ${plural(Number(days), 'day')} old${stale ? ', stale' : ''}`,
+  );
+  return `facts about the support of versions: ${known.join('; ') || 'none'}`;
 }
 
 /** Why sources failed: one line for each reason of a target, `acme: 401 unauthorized: … (agents, workspaces)`. */

@@ -5,11 +5,13 @@ import { unknownName } from '../config/suggest.ts';
 import type { Context } from '../core/context.ts';
 import { overlayRoots, PACKAGE_ROOT } from '../core/paths.ts';
 import { createSqlFiles } from '../warehouse/sql-files.ts';
-import { loadTables, type Table } from '../warehouse/tables.ts';
+import { loadTables, loadViews, type Table } from '../warehouse/tables.ts';
 import { formatTable, type TableStyle, writeResult } from './output.ts';
 
 export async function tables(context: Context, name: string | undefined): Promise<void> {
-  const declared = await loadTables(createSqlFiles(queryRoots(context)));
+  const files = createSqlFiles(queryRoots(context));
+  const views = (await loadViews(files)).map((view) => [view.name, view] as const);
+  const declared = new Map([...(await loadTables(files)), ...views]);
   const selected = name === undefined ? [...declared.values()] : [findTable(declared, name)];
   const rows = selected.map(({ name: table, grain, key, source, columns }) => ({ table, grain, key, source, columns }));
   writeResult(context, name === undefined ? rows : rows[0], () =>

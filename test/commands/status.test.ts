@@ -59,6 +59,21 @@ describe('status', () => {
     expect(stdout).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ +nightly +UTC$/mu);
   });
 
+  test('says how old the facts about support are, and where they are from', async () => {
+    const line = async (now: string) => {
+      const { stdout } = await place.tidemark(['status', '--now', now]);
+      return stdout.split('\n').filter((text) => text.startsWith('facts about'));
+    };
+    expect(await line('2026-12-20T10:15:00Z')).toEqual([
+      'facts about the support of versions: of 2026-08-22 (packaged), 120 days old',
+    ]);
+    expect(await line('2026-12-21T10:15:00Z')).toEqual([expect.stringMatching(/121 days old, stale$/u)]);
+    const { lifecycle } = (await place.tidemark(['status', '--json', '--now', '2026-12-21T10:15:00Z'])).json<{
+      lifecycle: object[];
+    }>();
+    expect(lifecycle).toMatchObject([{ origin: 'packaged', data_as_of: '2026-08-22', days: 121, stale: true }]);
+  });
+
   test('shows the last runs, newest first, as a table and as JSON', async () => {
     const { stdout } = await place.tidemark(['status']);
     expect(stdout.indexOf('20261002T021500Z')).toBeLessThan(stdout.indexOf('20261001T021500Z'));

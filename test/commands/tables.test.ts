@@ -22,6 +22,27 @@ describe('tables', () => {
     expect(wrong).toMatchObject({ exit: 2, stderr: expect.stringContaining('did you mean workspaces?') });
   });
 
+  test('describes the views that people query as tables', async () => {
+    const place = await testProject({ workspaces: 5 });
+    for (const name of [
+      'lifecycle',
+      'version_support',
+      'versions_in_use',
+      'version_policy',
+      'deadlines',
+      'changes',
+      'certificates',
+    ]) {
+      const { exit, stdout } = await place.tidemark(['tables', name]);
+      expect([exit, stdout]).toEqual([0, expect.stringMatching(new RegExp(`^${name}: one row per `, 'u'))]);
+      expect((await place.tidemark(['tables', `${name}_at`])).stdout).toBe(stdout);
+    }
+    expect((await place.tidemark(['tables'])).stdout).toMatch(/^version_support +one row per target and version/mu);
+    expect((await place.tidemark(['tables', 'lifecycle'])).stdout).toMatch(
+      /^support_ends_at +date +when its support/mu,
+    );
+  });
+
   test('shows a custom table beside the configuration', async () => {
     const place = await testProject({ workspaces: 5 });
     await mkdir(join(place.folder, 'queries', 'tables'), { recursive: true });

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { recordFacts } from '../../src/run/lifecycle/index.ts';
 import { createMailWarehouse, mailConfig } from '../helpers/mail-warehouse.ts';
 import { workspace } from '../helpers/report-warehouse.ts';
 
@@ -27,4 +28,29 @@ test('a digest has what ends within two weeks, by route', async () => {
   expect(html).toContain('CA root soon &lt;b&gt; (acme)');
   const { messages } = await warehouse.compose(AS_OF, { config: mailConfig(warehouse.directory, { mail }) });
   expect(messages.find(({ to }) => to.address === 'pay@acme.example')?.text).not.toContain('Ends within');
+});
+
+test('a digest says that facts about support are old, and its subject only what is not known because of a pull', async () => {
+  const warehouse = await createMailWarehouse();
+  const release = {
+    released_at: null,
+    support_ends_at: null,
+    ended: false,
+    ends_with: '1.17',
+    latest: null,
+    latest_at: null,
+  };
+  const fact = { product: 'terraform', cycle: '1.15', ...release, data_as_of: '2026-07-22' };
+  await recordFacts(warehouse, [fact], 'packaged', new Date('2026-07-22T00:00:00Z'));
+  const digest = async (asOf: string) => {
+    await warehouse.pull(asOf, { workspaces: [workspace('a', { workspace_iac_version: '1.15.1' })] });
+    return warehouse.digest(asOf);
+  };
+  expect((await digest('2026-11-19T02:15:00Z')).text).not.toContain('lifecycle');
+  const { text, html, subject } = await digest(AS_OF);
+  const line =
+    'acme: lifecycle: complete; data as of 2026-07-22 00:00 UTC, 121 days old (tidemark lifecycle import FILE takes newer facts)';
+  expect(text).toContain(line);
+  expect(html).toContain('<b>acme: lifecycle</b>');
+  expect(subject).not.toContain('stale');
 });

@@ -2,6 +2,8 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { readPolicy } from '../../src/config/policy.ts';
+import { thresholds } from '../../src/config/schema.ts';
+import { loadReports } from '../../src/tell/reports/index.ts';
 import { renderPolicy } from '../../src/warehouse/migrate.ts';
 import { createReportWarehouse, type ReportWarehouse, workspace } from '../helpers/report-warehouse.ts';
 
@@ -96,7 +98,7 @@ test('the report leads with what the policy and the facts about support say, the
   ]);
   expect(pick(not_covered, 'name')).toEqual([['registry.opentofu.org/hashicorp/aws']]);
   expect(summary).toMatchObject({
-    ...{ denied: 1, below_minimum: 1, ended: 3, ends_soon: 1, not_judged: 2, not_covered: 1, facts_days: 12 },
+    ...{ denied: 1, below_minimum: 1, ended: 3, ends_soon: 1, not_judged: 2, not_covered: 1 },
     headline:
       'Versions in use: 1 denied, 1 below the minimum, 3 without support, 1 with support for at most 90 days; no policy covers 1 name; the versions of 2 are not known',
   });
@@ -151,9 +153,58 @@ test('without a policy, support tells; without both, the newest version in use',
   expect(data.summary.headline).toMatch(/^5 of 8 workspaces are older than 1\.18\.0/u);
 });
 
-test('facts that are older than 120 days are said on the page', async () => {
+test.each(['version-sprawl', 'deadlines', 'overview'])(
+  'facts older than `lifecycleDays` are said on the page %s',
+  async (name) => {
+    const read = async (asOf: string) => {
+      const warehouse = await createReportWarehouse();
+      await fill(warehouse, { asOf });
+      const { sources } = await warehouse.data(name, NOW, []);
+      return sources.filter(({ source }) => source === 'lifecycle');
+    };
+    const known = { target: 'acme', source: 'lifecycle', status: 'complete' };
+    expect(await read('2026-07-04')).toMatchObject([{ ...known, as_of: '2026-07-04T00:00:00Z', stale: false }]);
+    expect(await read('2026-07-03')).toMatchObject([
+      { ...known, stale: true, error: 'tidemark lifecycle import FILE takes newer facts' },
+    ]);
+  },
+);
+
+test('each page that reads facts names them among its sources', async () => {
+  const { files } = await createReportWarehouse();
+  const reading = [...(await loadReports(files)).values()].filter(({ summary, datasets }) =>
+    [summary, ...datasets].some(({ sql }) =>
+      /\b(?:lifecycle|version_support|versions_in_use|deadlines)_at\b/u.test(sql),
+    ),
+  );
+  expect(reading.map(({ name }) => name).sort()).toEqual(['deadlines', 'version-sprawl']);
+  expect(reading.filter(({ sources }) => !sources.includes('lifecycle'))).toEqual([]);
+});
+
+test('the support that ends soon is that of `supportDays`', async () => {
   const warehouse = await createReportWarehouse();
-  await fill(warehouse, { asOf: '2026-07-03' });
-  const { summary } = await warehouse.data('version-sprawl', NOW, []);
-  expect(summary).toMatchObject({ facts_days: 121, facts_as_of: '2026-07-03' });
+  await fill(warehouse);
+  const data = (supportDays: number) =>
+    warehouse.data('version-sprawl', NOW, ['said', 'users'], { thresholds: thresholds.parse({ supportDays }) });
+  const soon = await data(59.95); // 2026-12-31 is 59 days and 22 hours away
+  expect([soon.summary.ends_soon, soon.summary.headline]).toEqual([
+    1,
+    expect.stringContaining('1 with support for at most 59.95 days'),
+  ]);
+  const later = await data(59);
+  expect(later.summary.ends_soon).toBe(0);
+  expect(pick(later.users, 'state')).not.toContainEqual(['ends soon']);
+  expect(pick(later.said, 'state')).toContainEqual(['supported']);
+});
+
+test('a provider or module of which no registry was asked says so', async () => {
+  const warehouse = await createReportWarehouse();
+  await fill(warehouse, { policy: POLICY });
+  await warehouse.pull(NOW, { registry_releases: 'failed' }, 'registry');
+  const { said, not_covered, sources } = await warehouse.data('version-sprawl', NOW, NAMES);
+  expect(pick(said, 'kind', 'registry').filter(([kind]) => kind === 'provider')).toEqual([['provider', 'not asked']]);
+  expect(pick(not_covered, 'kind', 'registry')).toEqual([['provider', 'not asked']]);
+  expect(sources.filter(({ source }) => source === 'registry_releases')).toMatchObject([
+    { target: 'registry', status: 'failed', stale: true },
+  ]);
 });

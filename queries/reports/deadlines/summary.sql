@@ -3,7 +3,7 @@
 -- order: 9
 -- rules: ca-root-expiring, end-of-life-version, intermediate-expiring, key-rotation-overdue, leaf-expiring, product-end-of-life, token-expires
 -- unknown: unknown_ends
--- sources: ca_roots, keys, leaf_certificates, servers, tokens, workspaces
+-- sources: ca_roots, keys, leaf_certificates, lifecycle, servers, tokens, workspaces
 -- about: What ends or is due within 90 days, of every kind in queries/deadlines. A leaf certificate that renews itself is shown once it should have been renewed.
 with
   counted as (
@@ -17,11 +17,6 @@ with
   )
 select
   *,
-  (
-    select min(data_as_of)::varchar
-    from version_support_at($as_of)
-    where data_as_of < ($as_of::timestamptz - to_seconds($lifecycle_days * 86400))::date
-  ) as facts_of,
   format('{} within 90 days, {} of them within 7', if(in_90_days = 1, '1 deadline', in_90_days || ' deadlines'), in_7_days)
   || case when overdue > 0 then format('; {} overdue', overdue) else '' end
   || case when unknown_ends > 0 then format('; of {} the end is not known', unknown_ends) else '' end as headline,

@@ -2,6 +2,7 @@
 -- title: Overview
 -- order: 1
 -- rules: all
+-- sources: lifecycle
 -- about: The open findings, worst first, then the metrics of every area.
 with
   state_then as (from finding_states_at($as_of, null)),

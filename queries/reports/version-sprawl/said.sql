@@ -4,7 +4,7 @@
 -- empty: No policy names a version in use, and nothing is known of the support of one.
 -- labels: state=State; kind=What; name=Name; version=Version; used_by=Used by; says=What is said
 -- hidden: policy, support, registry, link
--- sources: modules, providers, registry_releases, workspaces
+-- sources: lifecycle, modules, providers, registry_releases, servers, workspaces
 with
   said as (
     select
@@ -14,7 +14,7 @@ with
         when support_ended then 'ended'
         when withdrawn then 'withdrawn'
         when deprecated then 'deprecated'
-        when support_ends_at <= $as_of::timestamptz::date + 90 then 'ends soon'
+        when support_ends_at <= $as_of::timestamptz + to_seconds($support_days * 86400) then 'ends soon'
         when facts_as_of is not null and support_ended is null then 'not known'
         when verdict = 'below recommended' then verdict
         when support_ends_at is not null then 'supported'
@@ -33,6 +33,7 @@ with
         when withdrawn then 'withdrawn'
         when deprecated then 'deprecated' || coalesce(': ' || warning, '')
         when warning is not null then warning
+        when kind in ('provider', 'module') and withdrawn is null then 'not asked'
       end as registry,
       case
         when verdict in ('denied', 'below minimum', 'below recommended')

@@ -2,7 +2,7 @@
 -- title: Version sprawl
 -- order: 4
 -- rules: below-minimum-version, below-minimum-provider, below-minimum-module, below-minimum-product, end-of-life-version, product-end-of-life, withdrawn-provider-version, deprecated-module, outdated-version, provider-sprawl, module-sprawl
--- sources: modules, providers, tf_versions, workspaces
+-- sources: lifecycle, modules, providers, registry_releases, servers, tf_versions, workspaces
 -- about: Versions in use, in semantic order, with what the policy and the facts about their support say. A version counts once, however many targets use it. Prereleases are never the newest.
 with
   comparable as (
@@ -98,14 +98,12 @@ with
       count(distinct row(kind, name, version)) filter (verdict = 'unknown') as not_judged,
       count(distinct row(kind, name, version)) filter (support_ended) as ended,
       count(distinct row(kind, name, version)) filter (
-        not support_ended and support_ends_at <= $as_of::timestamptz::date + 90
+        not support_ended and support_ends_at <= $as_of::timestamptz + to_seconds($support_days * 86400)
       ) as ends_soon,
       count(distinct row(kind, name, version)) filter (facts_as_of is not null and support_ended is null) as support_unknown,
       count(distinct row(kind, name, version)) filter (withdrawn) as withdrawn,
       count(distinct row(kind, name, version)) filter (deprecated) as deprecated,
       count(distinct row(kind, name)) filter (verdict = 'not covered') as not_covered,
-      min(facts_as_of) as facts_as_of,
-      date_diff('day', min(facts_as_of), $as_of::timestamptz::date) as facts_days,
       coalesce(bool_or(verdict <> 'not covered' or facts_as_of is not null or withdrawn or deprecated), false) as is_judged,
     from versions_in_use_at($as_of)
   ),
@@ -151,7 +149,7 @@ select
           nullif(ended, 0) || ' without support',
           nullif(withdrawn, 0) || ' withdrawn',
           nullif(deprecated, 0) || ' deprecated',
-          nullif(ends_soon, 0) || ' with support for at most 90 days'
+          nullif(ends_soon, 0) || format(' with support for at most {:g} days', $support_days::double)
         ),
         ''
       ),

@@ -1,8 +1,8 @@
--- grain: one row per workspace whose tool version the policy denies, or has below its minimum, or whose support has ended or ends within 90 days
+-- grain: one row per workspace whose tool version the policy denies, or has below its minimum, or whose support has ended or ends within `supportDays`
 -- title: Workspaces to move
 -- about: The tool version of each should change. Those of their providers and modules are findings.
 -- empty: The tool version of every workspace is permitted and supported, as far as that is known.
--- sources: workspaces
+-- sources: lifecycle, workspaces
 -- labels: state=State; workspace_name=Workspace; project_name=Project; name=Tool; version=Version; support_ends_at=Support ended or ends
 -- subjects: workspace_name=workspace:external_id; project_name=project
 -- hidden: external_id
@@ -13,7 +13,7 @@ with
       case
         when verdict in ('denied', 'below minimum') then verdict
         when support_ended then 'ended'
-        when support_ends_at <= $as_of::timestamptz::date + 90 then 'ends soon'
+        when support_ends_at <= $as_of::timestamptz + to_seconds($support_days * 86400) then 'ends soon'
       end as state,
     from versions_in_use_at($as_of)
     where kind = 'tool'

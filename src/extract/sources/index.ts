@@ -73,7 +73,11 @@ function listPairs(targets: readonly Target[], matches: (target: Target, source:
   );
 }
 
+/** What is known of the support of versions: what is made from it says so as it names its sources, but no target tells it. */
+export const FACTS = 'lifecycle';
+
 /** Whether all of these sources are left out, so that what is made from them is not shown. */
 export function isAbsent(sources: readonly string[], leftOut: LeftOut | undefined): boolean {
-  return leftOut !== undefined && sources.length > 0 && sources.every((source) => leftOut.sources.has(source));
+  const told = sources.filter((source) => source !== FACTS);
+  return leftOut !== undefined && told.length > 0 && told.every((source) => leftOut.sources.has(source));
 }

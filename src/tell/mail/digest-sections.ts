@@ -1,6 +1,7 @@
 import type { Config } from '../../config/config.ts';
 import { sanitizeHeader } from '../../config/mail.ts';
 import { plural } from '../../core/plural.ts';
+import { FACTS } from '../../extract/sources/index.ts';
 import type { Row } from '../../warehouse/values.ts';
 import { formatAge, formatNumber, formatTime } from '../reports/format.ts';
 import { type DigestData, formatShortChange, type Metric } from './digest-data.ts';
@@ -29,7 +30,8 @@ export function subjectScope({ targets }: Pick<Config, 'targets'>, audience: Aud
 
 /** The metrics that are not zero or changed, in their order; `all quiet` where there is none and the routes match something. */
 export function subjectHeadline(audience: Audience, data: DigestData): string {
-  const { metrics, sources, unassessed } = data;
+  const { metrics, unassessed } = data;
+  const sources = data.sources.filter(({ source }) => source !== FACTS);
   const stale = sources.filter((source) => source.stale === true).length;
   const phrases = [...metrics]
     .sort((a, b) => a.subjectOrder - b.subjectOrder)

@@ -166,6 +166,7 @@ async function readSourceStates(sources: readonly string[], options: QueryOption
     as_of: asOf.toISOString(),
     staleness_at: stalenessAt.toISOString(),
     stale_hours: thresholds.staleHours,
+    lifecycle_days: thresholds.lifecycleDays,
   });
   return rows as unknown as SourceState[];
 }
