@@ -1,5 +1,5 @@
 -- grain: one row per finding of a subject that has a page: open ones first, the worst first
-select findings.* exclude (detail)
+select findings.*
 from subject_findings as findings
 semi join subject_pages as pages
   on

@@ -2,6 +2,7 @@ import type { Context } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { stripControls } from '../core/log.ts';
 import { printJson } from '../http/json.ts';
+import { explainFinding } from '../tell/findings/explanation.ts';
 import { type Guide, loadGuide, nameThresholds } from '../tell/findings/guide.ts';
 import { type Rule, readRules } from '../tell/findings/rules.ts';
 import { createProductLinker } from '../tell/reports/links.ts';
@@ -12,7 +13,7 @@ import { formatTime } from './output.ts';
 import { listPlaybooks } from './playbook-summaries.ts';
 
 /** What is known of one finding. */
-interface Explanation {
+interface Explained {
   readonly finding: Row;
   /** Null where the rule is not there any more. */
   readonly rule: Omit<Rule, 'sql'> | null;
@@ -29,7 +30,7 @@ export async function explain(context: Context, id: string): Promise<void> {
     const found = (await readRules(files)).rules.find(({ name }) => name === finding.rule);
     const { sql: _, ...rule } = { ...found, description: nameThresholds(found?.description ?? '', config.thresholds) };
     const guides = await loadGuide(files, await listPlaybooks(config), config.thresholds);
-    const explanation: Explanation = {
+    const explanation: Explained = {
       finding,
       rule: found ? (rule as Omit<Rule, 'sql'>) : null,
       guide: guides.find((guide) => guide.rule === finding.rule) ?? null,
@@ -55,16 +56,17 @@ function toSubject({ target, subject_type, subject_id, subject_name, detail }: R
   return { target: String(target), type: String(subject_type), id: String(subject_id), name, fields };
 }
 
-function formatExplanation({ finding, rule, guide, product }: Explanation): string {
+function formatExplanation({ finding, guide, product }: Explained): string {
   const { finding_id, title, severity, target, subject_type, subject_id, subject_name } = finding;
   const name = subject_name ?? subject_id;
+  const { meaning, saw, ends } = explainFinding(finding, guide ?? undefined);
   const lines: readonly (readonly [label: string, text: string | null])[] = [
     ['state', `${severity}, ${describeState(finding)}`],
-    ['rule', `${finding.rule}: ${rule?.description ?? 'this rule is not there any more'}`],
+    ['rule', `${finding.rule}: ${meaning}`],
     ['subject', `${subject_type} ${name}${name === subject_id ? '' : ` (${subject_id})`} of ${target}`],
     ['history', ((finding.events ?? []) as readonly Row[]).map(describeEvent).join('\n')],
-    ['saw', describeDetail(finding.detail)],
-    ['ends', describeEnd(finding, rule)],
+    ['saw', saw.map((seen) => `${seen.name}: ${seen.value}`).join('\n')],
+    ['ends', ends],
     ['repair', guide && (guide.about ?? guide.repair)],
     ['do', guide && `\`${guide.command}\``],
     ['product', product],
@@ -86,20 +88,4 @@ function describeState({ state, opened_at, first_seen, accepted_until, unassesse
 
 function describeEvent({ at, reason, note }: Row): string {
   return `${formatTime(at)} ${reason}${note === null ? '' : `: ${note}`}`;
-}
-
-/** The values that the rule read, one on a line. */
-function describeDetail(detail: Row[string] | undefined): string {
-  return Object.entries((detail ?? {}) as Readonly<Record<string, Value>>)
-    .map(([name, value]) => `${name}: ${typeof value === 'string' ? value : printJson(value).replaceAll(/\s+/gu, ' ')}`)
-    .join('\n');
-}
-
-function describeEnd({ state }: Row, rule: Explanation['rule']): string {
-  if (state === 'resolved') return 'it is resolved';
-  if (!rule) return 'nothing evaluates it any more';
-  const { sources, proves } = rule;
-  const pulled = sources.length === 0 ? 'run' : `complete pull of ${sources.join(', ')}`;
-  const proof = proves.length === 0 ? '' : `, with every row of ${proves.join(', ')} listed`;
-  return `the next ${pulled}${proof}, after which the rule does not find it; a failed or partial pull ends nothing`;
 }

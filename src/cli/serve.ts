@@ -6,6 +6,7 @@ import { TidemarkError } from '../core/errors.ts';
 import { isLoopback } from '../core/loopback.ts';
 import { readRegularFile, UnreadableFileError } from '../core/regular-file.ts';
 import { readLocalConfig } from './options.ts';
+import { listPlaybooks } from './playbook-summaries.ts';
 
 export interface ServeFlags {
   readonly listen: string;
@@ -29,7 +30,8 @@ export async function serve(context: Context, flags: ServeFlags): Promise<void> 
   const { listen: address, port, workers, allowHost } = flags;
   const hosts = allowHost.map((name) => name.toLowerCase());
   const rethrow = (cause: NodeJS.ErrnoException) => rethrowListening(cause, `${address} port ${port}`);
-  const server = await startServer({ config, address, port, workers, hosts, token }, context).catch(rethrow);
+  const playbooks = () => listPlaybooks(config);
+  const server = await startServer({ config, address, port, workers, hosts, token, playbooks }, context).catch(rethrow);
   context.stdout(`${server.url}\n`);
   if (!context.signal.aborted) await once(context.signal, 'abort');
   await server.close();

@@ -1,4 +1,4 @@
-import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -7,6 +7,7 @@ import { makeFolder } from '../../src/core/fs.ts';
 import { displayWidth } from '../../src/core/text-table.ts';
 import { type CliOptions, cli } from '../helpers/cli.ts';
 import { emptyProject, findings, publishWarehouse } from '../helpers/findings-command.ts';
+import { parseElements } from '../helpers/html.ts';
 import { cleanAtEnd, tempFolder } from '../helpers/temp.ts';
 
 const AT = '2026-11-18T02:15:00Z';
@@ -79,6 +80,21 @@ describe('tidemark findings explain', () => {
     expect(stdout).toContain('repair    start a run that applies the configuration');
     const json = await cli(['--json', 'findings', 'explain', id], { cwd });
     expect(json.json()).toMatchObject({ finding: { finding_id: id }, rule: { name: 'drifted-workspace' } });
+  });
+
+  test('is what the page of the subject says, and its text names the command', async () => {
+    const [{ finding_id: id, title }] = JSON.parse(
+      (await findings(cwd, ['--rule', 'volume-unschedulable'], { json: true })).stdout,
+    );
+    const { guide, finding } = (await cli(['--json', 'findings', 'explain', id], { cwd })).json() as {
+      guide: { meaning: string; ends: string };
+      finding: { subject_id: string; detail: Record<string, unknown> };
+    };
+    const page = join(await tempFolder(), 'page.html');
+    expect((await cli(['show', finding.subject_id, '--html', page], { cwd })).exit).toBe(0);
+    const item = parseElements(await readFile(page, 'utf8')).find(({ attributes }) => attributes.id === id)?.text ?? '';
+    for (const said of [title, guide.meaning, guide.ends, ...Object.keys(finding.detail)]) expect(item).toContain(said);
+    expect((await cli(['show', finding.subject_id], { cwd })).stdout).toContain(`tidemark findings explain ${id}\n`);
   });
 
   test('an unknown ID is one line', async () => {

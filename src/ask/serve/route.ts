@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Config } from '../../config/config.ts';
 import type { Clock } from '../../core/clock.ts';
 import { TidemarkError } from '../../core/errors.ts';
+import type { PlaybookSummary } from '../../tell/findings/guide.ts';
 import type { Moment } from '../../warehouse/moment.ts';
 import type { SqlFiles } from '../../warehouse/sql-files.ts';
 import type { Assets } from './assets.ts';
@@ -16,6 +17,7 @@ export interface Site {
   readonly files: SqlFiles;
   readonly templates: PageTemplates;
   readonly assets: Assets;
+  readonly playbooks: () => Promise<readonly PlaybookSummary[]>;
   /** Requests whose query a reader can cancel. */
   readonly cancellable: Map<string, AbortController>;
   /** The zone of days. */

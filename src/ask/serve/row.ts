@@ -1,8 +1,10 @@
 import { stripControls } from '../../core/log.ts';
+import { loadGuide } from '../../tell/findings/guide.ts';
 import { EMPTY_CELL, formatTime } from '../../tell/reports/format.ts';
-import { toHistoryEntries } from '../../tell/reports/subject-view.ts';
+import { toFindingView, toHistoryEntries } from '../../tell/reports/subject-view.ts';
 import { quoteIdent, quoteLiteral } from '../../warehouse/sql-files.ts';
 import type { Table } from '../../warehouse/tables.ts';
+import type { Row } from '../../warehouse/values.ts';
 import { findTable, freshnessByTarget, rowKey } from './catalogue.ts';
 import { readSources } from './freshness.ts';
 import { pageHref, renderPage } from './page.ts';
@@ -36,6 +38,7 @@ async function sendRow(exchange: Exchange): Promise<void> {
     about: `A row of ${table.name}: ${keyText}.`,
     table: { name: table.name, href: pageHref(exchange, tablePath(table)) },
     tablesHref: pageHref(exchange, '/tables'),
+    finding: table.name === 'findings' ? await viewFinding(exchange, row) : null,
     subjectHref: (await findSubjectPage(exchange, row)) ?? '',
     hasHistory: table.source !== undefined,
     gone: goneAt === '' ? '' : formatTime(goneAt),
@@ -44,6 +47,13 @@ async function sendRow(exchange: Exchange): Promise<void> {
     earlier: Number(timeline[0]?.times ?? 0) - entries.length,
     present: table.columns.map(({ name, comment }) => ({ name, meaning: comment, value: row[name] ?? EMPTY_CELL })),
   });
+}
+
+/** The finding of a row, as the page of its subject has it. */
+async function viewFinding({ config, files, playbooks }: Exchange, row: TextRow) {
+  const guide = await loadGuide(files, await playbooks(), config.thresholds);
+  const detail = JSON.parse(row.detail ?? '{}') as Row;
+  return toFindingView({ ...row, detail, state_since: row.resolved_at ?? row.opened_at ?? null }, guide);
 }
 
 /** The row as SQL: of a table with a history, its versions, the newest first. An absent value of the key is empty in the address. */

@@ -7,6 +7,7 @@ import { readTimeZone } from '../../config/job.ts';
 import type { Context } from '../../core/context.ts';
 import { errorMessage } from '../../core/errors.ts';
 import { overlayRoots } from '../../core/paths.ts';
+import type { PlaybookSummary } from '../../tell/findings/guide.ts';
 import { createSqlFiles } from '../../warehouse/sql-files.ts';
 import { createAnswer } from './answer.ts';
 import { loadAssets } from './assets.ts';
@@ -21,6 +22,8 @@ export interface ServeOptions extends AccessRules {
   /** 0 selects a free one. */
   readonly port: number;
   readonly workers: number;
+  /** What the page of a finding proposes. @default none */
+  readonly playbooks?: () => Promise<readonly PlaybookSummary[]>;
 }
 
 export interface RunningServer {
@@ -63,6 +66,7 @@ export async function startServer(
     files: createSqlFiles(roots),
     templates,
     assets,
+    playbooks: options.playbooks ?? (async () => []),
     cancellable: new Map(),
     readTimeZone: () => readTimeZone(config, context.env),
   };

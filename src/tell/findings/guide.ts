@@ -1,6 +1,6 @@
 import type { Thresholds } from '../../config/config.ts';
 import type { SqlFiles } from '../../warehouse/sql-files.ts';
-import { readRules } from './rules.ts';
+import { type Rule, readRules } from './rules.ts';
 
 /** A playbook, as reports show it. */
 export interface PlaybookSummary {
@@ -14,6 +14,10 @@ export interface PlaybookSummary {
 /** How a rule is told, and what to do about its findings: the same on pages, in mails and in a terminal. */
 export interface Guide {
   readonly rule: string;
+  /** What it finds, in one sentence. */
+  readonly meaning: string;
+  /** After what its findings are resolved. */
+  readonly ends: string;
   /** What several of its findings say, after their number: `volumes{of} have no snapshot`, where `{of}` is their common cause. */
   readonly many: string;
   /** The repair in words. */
@@ -31,16 +35,25 @@ export async function loadGuide(
   thresholds: Thresholds,
 ): Promise<readonly Guide[]> {
   const { rules } = await readRules(files);
-  return rules.map(({ name, many, repair, isRepairedByHand }) => {
+  return rules.map((rule) => {
+    const { name, many, repair, isRepairedByHand } = rule;
     const playbook = isRepairedByHand ? undefined : playbooks.find(({ rule }) => rule === name);
     return {
       rule: name,
+      meaning: nameThresholds(rule.description, thresholds),
+      ends: describeEnd(rule),
       many: nameThresholds(many ?? `findings of ${name}`, thresholds),
       repair: nameThresholds(repair ?? 'look at each of them, and ask its owner', thresholds),
       command: playbook ? `tidemark playbook plan ${playbook.playbook}` : `tidemark findings --rule ${name}`,
       about: playbook ? nameThresholds(playbook.about, thresholds) : null,
     };
   });
+}
+
+function describeEnd({ sources, proves }: Rule): string {
+  const pulled = sources.length === 0 ? 'run' : `complete pull of ${sources.join(', ')}`;
+  const proof = proves.length === 0 ? '' : `, with every row of ${proves.join(', ')} listed`;
+  return `the next ${pulled}${proof}, after which the rule does not find it; a failed or partial pull ends nothing`;
 }
 
 /** `3 volumes of plugin ebs have had no snapshot for 7 days` */

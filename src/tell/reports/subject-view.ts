@@ -2,6 +2,7 @@ import { stringify } from 'lossless-json';
 import { stripControls } from '../../core/log.ts';
 import type { Column } from '../../warehouse/tables.ts';
 import type { Row, Value } from '../../warehouse/values.ts';
+import { explainFinding } from '../findings/explanation.ts';
 import type { Guide } from '../findings/guide.ts';
 import { EMPTY_CELL, formatNumber, formatTime, formatValue, inferKind, truncate } from './format.ts';
 import type { ProductLinker } from './links.ts';
@@ -102,13 +103,19 @@ function describePull({ status, error }: Row): string {
   return `${status === 'failed' ? 'failed' : `is ${status}`}${reason}`;
 }
 
-function toFindingView(row: Row, guide: readonly Guide[]): object {
+export function toFindingView(row: Row, guide: readonly Guide[]): object {
   const text = (name: string) => (typeof row[name] === 'string' ? truncate(String(row[name])) : '');
   const accepted =
     row.accepted_owner === null
       ? ''
       : `by ${text('accepted_owner')} until ${formatTime(text('accepted_until'))}: ${text('accepted_reason')}`;
+  const explained = guide.find((entry) => entry.rule === row.rule);
+  const isOpen = row.state === 'new' || row.state === 'open';
+  const { repair, command, about } = (isOpen && explained) || { repair: '', command: '', about: null };
+  const { saw, ...explanation } = explainFinding(row, explained);
   return {
+    id: text('finding_id'),
+    is_open: isOpen,
     state: text('state'),
     severity: text('severity'),
     title: text('title'),
@@ -117,14 +124,12 @@ function toFindingView(row: Row, guide: readonly Guide[]): object {
     first_seen: formatTime(String(row.first_seen)),
     times_reopened: Number(row.times_reopened ?? 0),
     accepted,
-    ...toStep(row, guide),
+    repair,
+    command,
+    about,
+    ...explanation,
+    saw: saw.map(({ name, value }) => ({ name: truncate(name), value: truncate(value) })),
   };
-}
-
-/** The next step of an open finding; empty texts for others. */
-function toStep({ rule, state }: Row, guide: readonly Guide[]): Pick<Guide, 'repair' | 'command' | 'about'> {
-  const found = state === 'new' || state === 'open' ? guide.find((entry) => entry.rule === rule) : undefined;
-  return found ?? { repair: '', command: '', about: null };
 }
 
 /** History, findings, actions and gaps, the newest first. */

@@ -198,6 +198,17 @@ describe('the tables', () => {
     expect(entry?.text).toMatch(/Changed[\s\S]*name:[\s\S]+→ renamed/u);
   });
 
+  test('a finding says its rule, what it saw, what ends it and the playbook', async () => {
+    const query =
+      "select finding_id, detail from findings where rule = 'management-role' and state <> 'resolved' limit 1";
+    const [finding] = JSON.parse((await server.get(queryPath(query, 'json'))).body) as { finding_id: string }[];
+    const id = finding?.finding_id ?? '';
+    const item = (await page(`/tables/findings/row?finding_id=${id}`)).find(({ attributes }) => attributes.id === id);
+    expect(item?.text).toMatch(
+      /tidemark playbook plan .*Rule.*management tokens.*Saw.*role.*complete pull of mesh_roles/su,
+    );
+  });
+
   test('a row that does not exist is not found', async () => {
     const { status, body } = await server.get('/tables/workspaces/row?target=acme&external_id=nobody', HTML);
     expect([status, body.includes('nobody')]).toEqual([404, true]);
