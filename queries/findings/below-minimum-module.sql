@@ -9,7 +9,7 @@
 -- The policy names the full source address, and so matches no other module of the same name.
 with
   judged as (
-    from versions_in_use_at($as_of) where kind = 'module' and verdict in ('denied', 'below minimum', 'unknown')
+    from versions_in_use where kind = 'module' and verdict in ('denied', 'below minimum', 'unknown')
   ),
   used as (
     select judged.*, modules.name as short_name, unnest(workspace_names(workspaces, workspace_count)) as workspace_name

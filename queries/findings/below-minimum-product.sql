@@ -6,7 +6,7 @@
 -- many: servers{of} have a version that the policy does not permit
 -- repair: upgrade the server; ask who runs it
 -- grain: one row per such server; unknown where there is a policy and the version cannot be read
-with judged as (from versions_in_use_at($as_of) where kind = 'product' and verdict in ('denied', 'below minimum', 'unknown'))
+with judged as (from versions_in_use where kind = 'product' and verdict in ('denied', 'below minimum', 'unknown'))
 select
   servers.target,
   servers.target as subject_id,

@@ -38,7 +38,7 @@ select
   ) as severity,
   support = 'unknown' as unknown,
 from workspaces
-join version_support_at($as_of) as known
+join version_support as known
   on known.kind = 'tool'
   and known.target = workspaces.target
   and known.version is not distinct from workspaces.workspace_iac_version

@@ -13,6 +13,6 @@ select
   format('What is known of the support of {} is of {}', name, min(data_as_of)) as title,
   json_object('product', name, 'facts_of', min(data_as_of)) as detail,
   'facts about support' as group_key,
-from version_support_at($as_of)
+from version_support
 where data_as_of < ($as_of::timestamptz - to_seconds($lifecycle_days * 86400))::date
 group by target, name

@@ -39,7 +39,7 @@ with
       end as why,
       -- a policy without a recommended version permits what it does not name, and other rules find what it denies
       verdict not in ('not covered', 'below recommended', 'unknown') as is_judged,
-    from versions_in_use_at($as_of) as in_use
+    from versions_in_use as in_use
     left join newest on newest.target = in_use.target
     left join released on released.product = in_use.name
     where kind = 'tool'

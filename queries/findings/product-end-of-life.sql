@@ -35,7 +35,7 @@ select
     else 'info'
   end as severity,
   support = 'unknown' as unknown,
-from version_support_at($as_of)
+from version_support
 where
   kind = 'product'
   and (

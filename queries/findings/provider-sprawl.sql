@@ -21,7 +21,7 @@ with
       substr(max(sort_key) over same, 2) as newest_rank,
       count(*) over same as versions_in_use,
     from ranked
-    left join (from versions_in_use_at($as_of) where kind = 'provider') as policy
+    left join (from versions_in_use where kind = 'provider') as policy
       on policy.target = ranked.target
       and policy.name is not distinct from full_source('provider', ranked.source)
       and policy.version = ranked.version

@@ -53,8 +53,15 @@ export async function comparePolicies(options: PolicyCheckOptions): Promise<Poli
   const asOf = new Date(String(latest?.latest ?? 0));
   const params = ruleParams({ asOf, thresholds, targets: targets.map((name) => ({ name })) });
   await database.script((await renderRuleMacros(files)).join('\n'));
+  const judge = async () => {
+    for (const name of ['judged_versions', 'judged_support']) {
+      await database.script(fillParams(await files.read(`warehouse/${name}`), params));
+    }
+  };
+  await judge();
   const before = await evaluate(database, rules, params);
   await database.script(await renderPolicy(files, policy, 'temp '));
+  await judge();
   const after = await evaluate(database, rules, params);
   const unused = await database.rows(await files.read('policy/unused'), params);
   const sources = [...new Set(rules.flatMap((rule) => rule.sources))];

@@ -126,9 +126,14 @@ async function prepareStatements({ files, asOf, runId, thresholds, targets }: Ev
     stale_hours: thresholds.staleHours,
     targets: JSON.stringify(targets?.map(describeTarget) ?? []),
   };
-  const tables = ['candidates', 'configured_targets', 'listing_proofs', 'run_sources'].map((name) =>
-    fill(files, name, params),
-  );
+  const tables = [
+    'candidates',
+    'configured_targets',
+    'listing_proofs',
+    'run_sources',
+    'judged_versions',
+    'judged_support',
+  ].map((name) => fill(files, name, params));
   return [...(await renderRuleMacros(files)), ...(await Promise.all(tables))].join('\n');
 }
 

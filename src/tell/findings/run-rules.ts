@@ -16,7 +16,7 @@ export function renderRuleMacros(files: SqlFiles): Promise<readonly string[]> {
 }
 
 /** Temporary tables that rules may read. Only the connection that has made them sees them. */
-const TEMPORARY = /\b(?:configured_targets|listing_proofs)\b/u;
+const TEMPORARY = /\b(?:configured_targets|listing_proofs|versions_in_use|version_support)\b/u;
 
 /** What evaluates rules, and the table of the rows that it finds. */
 interface Evaluator {
