@@ -126,6 +126,9 @@ export function formatPermissions(needed: TokenRights): PermissionText {
   const { target, token, rights } = needed;
   const { usage, lines } = FORMATS[target.kind](needed);
   const notes = [
+    ...ofScope(rights, 'optional').map(
+      ({ right, neededBy }) => `# ${neededBy.join(', ')}, optional: ${right.shows}\n# ${right.rule}`,
+    ),
     ...ofScope(rights, 'other').map(
       ({ right, neededBy }) => `# ${neededBy.join(', ')}: add the permission "${right.permission}"`,
     ),

@@ -11,6 +11,8 @@ export type Right =
   | { readonly scope: 'organization'; readonly access: OrganizationAccess }
   /** Only a token that may do everything has it. */
   | { readonly scope: 'management' }
+  /** What a token may do without, as a rule of its service, and what only this right shows. */
+  | { readonly scope: 'optional'; readonly rule: string; readonly shows: string }
   /** In words, as operations of plugins may declare it. */
   | { readonly scope: 'other'; readonly permission: string };
 
@@ -49,6 +51,12 @@ export function requirePolicy(scope: 'plugin' | 'service', policy: string): Perm
 
 export function prefixPolicy(kind: string, policy: string): Permission {
   return { text: `${kind}:${policy}`, rights: [{ scope: 'prefix', kind, policy }] };
+}
+
+/** The agent, which tells the version of the server. */
+export function readAgent(block: string): Permission {
+  const rule = `${block} { policy = "read" }`;
+  return { text: 'agent:read', rights: [{ scope: 'optional', rule, shows: 'the version of the server' }] };
 }
 
 /** @param note what else is worth to know, as the rest of the sentence */

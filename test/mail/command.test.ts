@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import PostalMime from 'postal-mime';
 import { describe, expect, test } from 'vitest';
-import { freePort, startMailServer } from '../helpers/mail-server.ts';
+import { startMailServer } from '../helpers/mail-server.ts';
 import { testProject } from '../helpers/test-project.ts';
 import { mailing, pendingRun, quietRun, SIZE, writeJob } from './mail-project.ts';
 

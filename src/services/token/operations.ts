@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { defineOperations, requiredBody } from '../operation.ts';
-import { ANY_TOKEN, capabilities } from '../permission.ts';
+import { ANY_TOKEN, capabilities, readAgent } from '../permission.ts';
 
 /**
  * The operations that describe the token of a request, and the service itself. Only the real products have them, so they are not part
@@ -91,7 +91,7 @@ const scheduler = defineOperations('scheduler', {
       ...read,
       path: '/agent/self',
       description: 'shows the agent and its region',
-      permission: 'agent:read',
+      permission: readAgent('agent'),
     },
   },
 });
@@ -128,7 +128,9 @@ export const versionOperations = {
   secrets: secrets.health.read,
   scheduler: scheduler.agent.self,
   mesh: defineOperations('mesh', {
-    agent: { self: { ...read, path: '/agent/self', description: 'shows the agent', permission: 'agent:read' } },
+    agent: {
+      self: { ...read, path: '/agent/self', description: 'shows the agent', permission: readAgent('agent_prefix ""') },
+    },
   }).agent.self,
 } as const;
 

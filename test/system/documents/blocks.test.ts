@@ -1,4 +1,4 @@
-import { appendFile, cp, mkdir, readFile } from 'node:fs/promises';
+import { appendFile, cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -62,6 +62,7 @@ const BLOCKS: readonly (readonly [page: string, begins: string, where: Where])[]
   ['docs/library.md', 'npm install', { not: 'test/system/consumer installs the tarball in a project' }],
   ['docs/mail-and-schedule.md', 'tidemark mail', 'demo'],
   ['docs/playbooks.md', 'tidemark playbook plan', 'demo'],
+  ['docs/policy.md', 'tidemark policy check', 'demo'],
   ['docs/sandbox.md', 'tidemark sandbox', 'empty'],
   ['docs/serve.md', 'tidemark serve', 'demo'],
 ];
@@ -107,6 +108,12 @@ beforeAll(async () => {
 
 /** What a page asks a reader to have beside the demo. */
 const PREPARE: Readonly<Record<string, (shell: Shell, folder: string) => Promise<void>>> = {
+  'docs/policy.md': async (_, folder) => {
+    await mkdir(join(folder, 'policy'));
+    for (const file of ['policy/versions.yaml', 'draft.yaml']) {
+      await writeFile(join(folder, file), 'products: { vault: { minimum: 1.0.0 } }\n');
+    }
+  },
   'docs/approvals.md': async (shell, folder) => {
     await shell.run(`mkdir ~/.ssh && ssh-keygen -q -t ed25519 -N '' -f ~/.ssh/id_ed25519`, folder);
     const key = await readFile(join(shell.home, '.ssh', 'id_ed25519.pub'), 'utf8');

@@ -80,7 +80,7 @@ describe.skipIf(noClone !== undefined)('the first hour', () => {
     test('the demo has a line for each night and leaves a warehouse and reports', async () => {
       const nights = toLines(played.stderr).filter((line) => line.startsWith('night '));
       expect(nights).toHaveLength(NIGHTS);
-      expect(nights[0]).toMatch(/^night {2}1 {2}\w{3} \d\d \w{3} {2}the first night: .* \d+ findings in 25 sources$/u);
+      expect(nights[0]).toMatch(/^night {2}1 {2}\w{3} \d\d \w{3} {2}the first night: .* \d+ findings in 30 sources$/u);
       expect(nights[1]).toMatch(/findings: \+\d+ −\d+$/u);
       expect(played.stderr + played.stdout).not.toContain('\u001B');
       for (const file of ['demo/out/index.html', 'demo/data/warehouse.duckdb']) {

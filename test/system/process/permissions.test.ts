@@ -6,7 +6,7 @@ import { collectRights, formatPermissions, type PermissionText, requiredRights }
 import { operations } from '../../../src/services/index.ts';
 import type { Operation } from '../../../src/services/operation.ts';
 import { listPlugins } from '../../../src/services/scheduler/operations.ts';
-import { tokenOperations } from '../../../src/services/token/operations.ts';
+import { tokenOperations, versionOperations } from '../../../src/services/token/operations.ts';
 import { createTarget } from '../../helpers/http-service.ts';
 import { playbookHarness, replaceLedger } from '../../helpers/playbook-harness.ts';
 import { findTarget, type TestProject, testProject } from '../../helpers/test-project.ts';
@@ -168,6 +168,8 @@ namespace "*" {
 plugin {
   policy = "read"
 }
+# servers, optional: the version of the server
+# agent { policy = "read" }
 `);
 });
 
@@ -221,7 +223,12 @@ test('sources that a target does not have need no rights', async () => {
   expect(printed?.text).not.toContain('keymgmt');
 });
 
-const all: readonly Operation[] = [...operations.values(), listPlugins, ...Object.values(tokenOperations)];
+const all: readonly Operation[] = [
+  ...operations.values(),
+  listPlugins,
+  ...Object.values(tokenOperations),
+  ...Object.values(versionOperations),
+];
 test.each(['spec', 'hashicorp'] as const)('the permission of every operation is understood, flavor %s', (flavor) => {
   for (const operation of all) {
     const target = createTarget(operation.kind, 'http://127.0.0.1', { flavor });
@@ -275,6 +282,9 @@ describe.each(KINDS)('the sources of %s', (kind) => {
 });
 
 function toPattern({ method, path }: Operation) {
-  const text = path.replace(/^\/mesh\//u, '/consul/').replaceAll(/\{[^}]+\}/gu, '.+');
+  const text = path
+    .replace(/\?.*/u, '')
+    .replace(/^\/mesh\//u, '/consul/')
+    .replaceAll(/\{[^}]+\}/gu, '.+');
   return { method, path: new RegExp(`^/(?:v1|api/v2)${text}$`, 'u') };
 }

@@ -89,13 +89,13 @@ test.skipIf(noBrowser !== undefined)(
     await page.locator('summary', { hasText: 'Tables' }).click();
     await page.locator('details[open] a', { hasText: /^agents$/u }).click();
     await page.waitForSelector('#result tbody tr');
-    expect(page.url()).not.toContain('_run');
+    await page.waitForURL((url) => !url.searchParams.has('_run'));
     const hostile = `select '</script><img src=x onerror="document.title=1">' as x`;
     await page.goto(`${server.url}sql?${new URLSearchParams({ sql: hostile })}`);
     await page.waitForSelector('html[data-editor=ready]');
     await page.locator('main button', { hasText: 'Run' }).click();
     await page.waitForSelector('#result td:has-text("onerror")');
-    expect(page.url()).not.toContain('_run');
+    await page.waitForURL((url) => !url.searchParams.has('_run'));
     await page.locator('#history summary').click();
     expect(await page.locator('#history li').allTextContents()).toEqual([hostile, 'select * from "agents" limit 100']);
     await page.locator('#history a').last().click();
