@@ -1,4 +1,4 @@
-import { appendFile, cp, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { appendFile, copyFile, cp, mkdir, readFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -10,10 +10,10 @@ import { openShell, type Shell } from './shell.ts';
 const atEnd = cleanAtEnd();
 
 /**
- * Where a block runs: in an empty folder, in a copy of what `tidemark demo` made (the blocks of a page in the same copy, one after another),
- * or nowhere, and why.
+ * Where a block runs: in an empty folder, in a copy of what `tidemark demo` made (the blocks of a page in the same copy, one after another;
+ * or in a second one, as the demo left it), or nowhere, and why.
  */
-type Where = 'empty' | 'demo' | { readonly not: string };
+type Where = 'empty' | 'demo' | 'second demo' | { readonly not: string };
 
 const REAL = { not: 'it needs a real host, cluster or service' };
 const HOUR = { not: 'test/system/first-hour runs it in a clean clone' };
@@ -28,7 +28,7 @@ const BLOCKS: readonly (readonly [page: string, begins: string, where: Where])[]
   ],
   ['README.md', 'tidemark init', 'empty'],
   ['README.md', 'tidemark doctor', 'demo'],
-  ['README.md', '$ tidemark findings', 'demo'],
+  ['README.md', '$ tidemark findings', 'second demo'],
   ['README.md', 'cd demo', HOUR],
   ['CONTRIBUTING.md', 'npm ci', { not: '.ci/run runs the checks, and a benchmark takes an hour' }],
   ['bench/README.md', 'npm run bench', { not: 'it takes an hour; test/bench reads the options' }],
@@ -109,10 +109,7 @@ beforeAll(async () => {
 /** What a page asks a reader to have beside the demo. */
 const PREPARE: Readonly<Record<string, (shell: Shell, folder: string) => Promise<void>>> = {
   'docs/policy.md': async (_, folder) => {
-    await mkdir(join(folder, 'policy'));
-    for (const file of ['policy/versions.yaml', 'draft.yaml']) {
-      await writeFile(join(folder, file), 'products: { vault: { minimum: 1.0.0 } }\n');
-    }
+    await copyFile(join(folder, 'policy', 'versions.yaml'), join(folder, 'draft.yaml'));
   },
   'docs/approvals.md': async (shell, folder) => {
     await shell.run(`mkdir ~/.ssh && ssh-keygen -q -t ed25519 -N '' -f ~/.ssh/id_ed25519`, folder);
@@ -136,8 +133,8 @@ describe.each([...new Set(found.map(({ page }) => page))])('%s', (page) => {
     const known = folders.get(where);
     if (known !== undefined) return known;
     const folder = join(await tempFolder(cleanup), 'folder');
-    if (where === 'demo') await cp(demo, folder, { recursive: true });
-    else await mkdir(folder);
+    if (where === 'empty') await mkdir(folder);
+    else await cp(demo, folder, { recursive: true });
     folders.set(where, folder);
     if (where === 'demo') await PREPARE[page]?.(shell, folder);
     return folder;
