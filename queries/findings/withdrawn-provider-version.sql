@@ -15,7 +15,7 @@ with
   ),
   hosts as (select distinct split_part(source, '/', 1) as host from releases),
   judged as (
-    select providers.*, releases.published_at, releases.unlisted is null or not regexp_matches(providers.version, '^\d+\.\d+\.\d+') as is_unknown
+    select providers.*, releases.published_at, releases.unlisted is null as is_unknown
     from (select * replace (full_source('provider', source) as source) from providers) as providers
     semi join hosts on hosts.host = split_part(providers.source, '/', 1)
     left join releases on releases.source = providers.source and releases.version = providers.version

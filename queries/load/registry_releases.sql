@@ -1,5 +1,7 @@
 -- grain: one row per version that the registry lists, or that is in use
 -- Dates and warnings belong to what is listed: their address stops at 500 versions, and proves nothing about others.
+-- Versions are the same as semantic versions are: `v5.0.0`, `5.0.0+build` and `5.0.0`. A text that is no version, such as a constraint, is in
+-- no list, which proves nothing.
 with
   lines as (
     select source, kind, content, body
@@ -8,21 +10,25 @@ with
   listed as (
     select
       source,
-      release ->> 'version' as version,
-      release -> 'deprecation' as deprecation,
+      coalesce(semver_key(release ->> 'version'), release ->> 'version') as key,
+      min(release ->> 'version') as version,
+      min(nullif((release -> 'deprecation')::varchar, 'null'))::json as deprecation,
     from (
       select source, unnest(coalesce(body -> 'versions', body -> '$.modules[0].versions')::json[]) as release
       from lines
       where content = 'versions'
     )
+    group by all
   ),
   used as (
-    select distinct source, unnest(body::varchar[]) as version
-    from lines
-    where content = 'used'
+    select source, version, coalesce(semver_key(version), version) as key
+    from (select distinct source, unnest(body::varchar[]) as version from lines where content = 'used')
   ),
   dates as (
-    select source, release ->> 'version' as version, max((release ->> 'published-at')::timestamptz) as published_at
+    select
+      source,
+      coalesce(semver_key(release ->> 'version'), release ->> 'version') as key,
+      max((release ->> 'published-at')::timestamptz) as published_at,
     from (
       select source, unnest((body -> 'included')::json[]) -> 'attributes' as release
       from lines
@@ -38,15 +44,15 @@ with
   kinds as (select distinct source, kind from lines)
 select
   source,
-  version,
+  coalesce(used.version, listed.version) as version,
   dates.published_at,
   case
-    when kind = 'module' and listed.source is not null then coalesce(listed.deprecation::varchar not in ('null', 'false'), false)
+    when kind = 'module' and listed.source is not null then coalesce(listed.deprecation::varchar <> 'false', false)
   end as deprecated,
   if(kind = 'provider', warnings.warning, nullif(trim(listed.deprecation ->> 'reason'), '')) as warning,
-  listed.source is null as unlisted,
+  case when listed.source is not null then false when semver_key(used.version) is not null then true end as unlisted,
 from listed
-full join used using (source, version)
+full join used using (source, key)
 join kinds using (source)
-left join dates using (source, version)
+left join dates using (source, key)
 left join warnings using (source)

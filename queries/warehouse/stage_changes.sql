@@ -1,10 +1,10 @@
 -- grain: one row per target that has rows now, or whose rows change or have an invalid key: how many rows it has, and how many change
--- unknown: rows of parts that could not be listed, which are left as they are
+-- unknown: rows of parts that could not be listed, which are left as they are; gone: rows of what was not asked for any more
 -- invalid_key: a key that is missing (with all rows that have none), else one that several rows have, with the number of its rows.
 -- {{unique}} is the same in such rows; numbered_key: one for which {{names}} is the same.
 with
   open as (
-    select target, count(*) as held, count(*) filter (where {{isUnknown}}) as unknown
+    select target, count(*) as held, count(*) filter (where {{isUnknown}}) as unknown, count(*) filter (where {{isGone}}) as gone
     from {{history}}
     where target in ({{targets}}) and valid_to is null
     group by target
@@ -44,6 +44,7 @@ select
   target,
   coalesce(held, 0) as held,
   coalesce(unknown, 0) as unknown,
+  coalesce(gone, 0) as gone,
   coalesce(deleted, 0) as deleted,
   coalesce(inserted, 0) as inserted,
   coalesce(changed, 0) as changed,

@@ -90,10 +90,11 @@ export function isMassLoss(
 function findLoss(
   { acceptEmpty = false }: Landed,
   table: Table,
-  { deleted, inserted, held, unknown }: Facts,
+  { inserted, ...facts }: Facts,
   shrinkPercent: number,
 ): TidemarkError | undefined {
-  const known = held - unknown;
+  const deleted = facts.deleted - facts.gone;
+  const known = facts.held - facts.unknown - facts.gone;
   const hint = `if this is correct, accept it with \`tidemark pull --accept-shrink ${table.source}\``;
   if (isMassLoss(table, { deleted, held: known }, shrinkPercent)) {
     const percent = Math.round((deleted * 100) / known);

@@ -30,6 +30,7 @@ export function stageParts(table: Table, landings: readonly StagedLanding[]) {
     digest: digestColumns(table),
     targets: literals(landings.map(({ manifest }) => manifest.target)),
     isUnknown: isUnknown(table, landings),
+    isGone: isGone(table),
     part: quoteIdent(table.part ?? 'target'),
     sameRest: table.key
       .filter((name) => name !== table.part)
@@ -37,6 +38,13 @@ export function stageParts(table: Table, landings: readonly StagedLanding[]) {
       .join(' and '),
     ...computedParts(table),
   };
+}
+
+/** Rows of what another table does not name any more, so that nothing of it was asked for. */
+function isGone({ name, follows }: Table): string {
+  if (follows === undefined) return 'false';
+  const key = `(target, ${quoteIdent(follows)})`;
+  return `${key} not in (select ${key} from stage_${name})`;
 }
 
 /** The key as a reader knows it, and what must be unique: without an ID, a row is known by all of its values. */

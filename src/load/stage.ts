@@ -53,6 +53,8 @@ export interface Facts extends Changes {
   readonly held: number;
   /** Of them, in parts that could not be listed: they stay as they are. */
   readonly unknown: number;
+  /** Of them, of what was not asked for any more, as no table names it: their end is no loss. */
+  readonly gone: number;
   /** Why the landing cannot be read; undefined if it can. */
   readonly error: unknown;
   /** A key that is missing (`is_missing`) or that several rows have (`times`), with its values. */
@@ -113,6 +115,7 @@ function readChanges(row: Row = {}) {
   return {
     held: count('held'),
     unknown: count('unknown'),
+    gone: count('gone'),
     deleted: count('deleted'),
     inserted: count('inserted'),
     changed: count('changed'),

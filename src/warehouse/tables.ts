@@ -57,6 +57,8 @@ export interface Table {
   readonly internal: boolean;
   /** Rows come and go by nature: a mass disappearance is no sign of an error. */
   readonly volatile: boolean;
+  /** The column with what rows are asked for, because other tables name it: its rows go when no table does. */
+  readonly follows: string | undefined;
   /** The column that names the part of a row, such as its plugin: what could not be listed is left as it is, part by part. */
   readonly part: string | undefined;
   /** A column that lists members; its history is kept per member. */
@@ -114,6 +116,7 @@ function parseTable(name: string, ddl: string): Table {
     internal: header.internal === 'yes',
     volatile: header.volatile === 'yes',
     part: header.part,
+    follows: header.follows,
     members: header.members,
     computed: splitList(header.computed),
     changes: parseChangeRules(header, columns),

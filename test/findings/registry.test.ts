@@ -41,7 +41,7 @@ const MODULES = [
 const RELEASES = [
   release(AWS, '5.0.0', { unlisted: true }),
   release(AWS, '5.1.0'),
-  release(AWS, 'latest', { unlisted: true }),
+  release(AWS, 'latest', { unlisted: null }),
   release(VPC, '1.0.0', { deprecated: true, warning: 'use another one' }),
   release(VPC, '2.0.0', { deprecated: false }),
   release(VPC, '3.0.0', { unlisted: true }),

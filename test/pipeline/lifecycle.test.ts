@@ -106,7 +106,12 @@ test.each([
 
 test('lifecycle.url is asked for each product, and what is refused, cut off or too long keeps the last facts and is told', async () => {
   const server = await startServer(({ url = '' }, response) => {
-    const name = url.split('/').at(-1) ?? '';
+    const name = url.split('/').at(url.endsWith('/') ? -2 : -1) ?? '';
+    if (url.endsWith('/'))
+      return void response.end(JSON.stringify(answer(name, [{ name: '2.9', eolFrom: '2030-01-01' }])));
+    if (name === 'boundary') return void response.end(JSON.stringify(answer('terraform', [{ name: '1.13' }])));
+    if (name === 'openbao') return void response.writeHead(301, { location: `${url}/` }).end();
+    if (name === 'opentofu') return void response.writeHead(301, { location: 'https://evil.example/' }).end();
     if (name === 'vault') return void response.writeHead(404).end();
     if (name === 'nomad') return void response.writeHead(200).write('{"schema', () => response.destroy());
     if (name === 'packer') return void response.end('<html>');
@@ -119,7 +124,16 @@ test('lifecycle.url is asked for each product, and what is refused, cut off or t
   const { stderr } = await pull([...ONE_SOURCE, '--now', NEXT_DAY]);
   expect(server.requests.map(({ url }) => url)).toContain('/api/v1/products/terraform');
   const told = stderr.split('\n').filter((line) => line.includes('lifecycle facts of'));
-  expect(told.map((line) => /of (\w+)/u.exec(line)?.[1]).sort()).toEqual(['consul', 'nomad', 'packer', 'vault']);
+  expect(told.map((line) => /of (\w+)/u.exec(line)?.[1]).sort()).toEqual([
+    'boundary',
+    'consul',
+    'nomad',
+    'opentofu',
+    'packer',
+    'vault',
+  ]);
+  expect(stderr).toMatch(/of boundary from .*: the answer is about terraform; the last facts are kept/u);
+  expect(stderr).toMatch(/of opentofu from .*: status 301; the last facts are kept/u);
   expect(stderr).toMatch(/of vault from 127\.0\.0\.1:\d+: status 404; the last facts are kept/u);
   const [first] = await rows(SUPPORT, { product: 'openbao' });
   expect(first).toMatchObject({ cycle: '2.9', ends: '2030-01-01', origin: server.origin });

@@ -120,10 +120,11 @@ const BROKEN: Readonly<Record<string, readonly [Readonly<Record<string, Response
     { [LIST]: json({ versions: [{ version: '5.84.0' }, { version: '' }] }) },
     /row 2 has no version/u,
   ],
-  'a list with a version twice': [
-    { [LIST]: json({ versions: [{ version: '1.0.0' }, { version: '1.0.0' }] }) },
-    /2 rows have the key/u,
+  'a list that moved': [
+    { [LIST]: { status: 302, headers: { location: 'https://evil.example/' } } },
+    /302 malformed: redirect to/u,
   ],
+  'a limit that does not end': [{ [LIST]: { status: 429, headers: { 'retry-after': '7200' } } }, /429|wait/u],
   'half a list': [{ [LIST]: { ...json({}), body: '{"versions":[{"version":"5.84.0"},' } }, /malformed/u],
   'a 304 that nobody asked for': [{ [LIST]: { status: 304 } }, /304 invalid/u],
   'a list of modules that is empty': [{ [MODULE]: json({ modules: [] }) }, /vpc\/aws: the response has no versions/u],
@@ -189,6 +190,63 @@ test('a provider that the registry says it does not have lists nothing: all vers
   expect(asked(place).some(({ path }) => path === DATES)).toBe(false);
 });
 
+/** A project whose explorer has these versions of providers in use, as `used` says when it is asked. */
+async function projectUsing(used: () => readonly string[], answers: Readonly<Record<string, Response>> = {}) {
+  const faultHook: FaultHook = ({ path, query }, { kind }) => {
+    if (kind === 'registry') return Object.entries(answers).find(([end]) => path.endsWith(end))?.[1];
+    if (!path.endsWith('/explorer') || query.get('type') !== 'providers') return undefined;
+    const data = used().map((text, index) => {
+      const [source = '', version = ''] = text.split(' ');
+      const attributes = { name: source.split('/').at(-1), source, version, 'workspace-count': 1, workspaces: 'a' };
+      return { id: String(index), type: 'visibility-provider-version', attributes };
+    });
+    const pagination = { 'current-page': 1, 'next-page': null, 'total-pages': 1, 'total-count': data.length };
+    return json({ data, meta: { pagination } });
+  };
+  const { place } = await registryProject({}, { faultHook });
+  await place.configure((config) => {
+    findTarget(config, 'acme').explorer = 'json';
+  });
+  return place;
+}
+
+test('versions are compared as versions: one may be listed twice, with a `v` or with build metadata, and no constraint is withdrawn', async () => {
+  const versions = ['v5.84.0', '5.84.0', '6.2.0+build.7', '6.3.0-rc1', '7.0.0'].map((version) => ({ version }));
+  const used = ['5.84.0', 'v6.2.0', '6.3.0', '~>5.0', 'v7'].map((version) => `${AWS} ${version}`);
+  const place = await projectUsing(() => used, { [LIST]: json({ versions }) });
+  await pullAt(place, '01T02:15:00', SOURCES);
+  const rows = await releases(place, AWS);
+  expect(rows.map(({ version, unlisted }) => [version, unlisted]).sort()).toEqual([
+    ['5.84.0', false],
+    ['6.3.0', true],
+    ['6.3.0-rc1', false],
+    ['v6.2.0', false],
+    ['v7', false],
+    ['~>5.0', null],
+  ]);
+});
+
+test('releases of what is not in use any more go with it, and are no mass loss', async () => {
+  let used = [`${AWS} 6.2.0`, `${KUBERNETES} 2.9.0`, `${KUBERNETES} 2.35.1`, 'app.terraform.io/acme/aws 0.1.0'];
+  const place = await projectUsing(() => used);
+  await pullAt(place, '01T02:15:00', SOURCES);
+  expect((await releases(place, AWS)).length).toBeGreaterThan(500);
+  used = used.slice(1);
+  const { pulls } = await pullAt(place, '02T02:15:00', SOURCES);
+  expect(pulls.find(({ source }) => source === 'registry_releases')).toMatchObject({ status: 'complete' });
+  expect([(await releases(place, AWS)).length, (await releases(place, KUBERNETES)).length > 0]).toEqual([0, true]);
+});
+
+test('a list that lost most of its versions is a mass loss', async () => {
+  const answers: Record<string, Response> = {};
+  const place = await projectUsing(() => [`${AWS} 6.2.0`], answers);
+  await pullAt(place, '01T02:15:00', SOURCES);
+  answers[LIST] = json({ versions: [{ version: '6.2.0' }] });
+  const { pulls } = await pullAt(place, '02T02:15:00', [...SOURCES, '--fresh'], 1);
+  expect(pulls.find(({ source }) => source === 'registry_releases')).toMatchObject({ status: 'quarantined' });
+  expect((await releases(place, AWS)).length).toBeGreaterThan(500);
+});
+
 test.each([
   ['says that it does not have them', NOT_FOUND],
   ['answers with a page', PAGE],
@@ -247,15 +305,7 @@ test('only sources with a full address of the host are asked for', async () => {
 });
 
 test('a short name is never asked for, and the pull says so', async () => {
-  const attributes = { name: 'aws', source: 'aws', version: '5.84.0', 'workspace-count': 1, workspaces: 'a' };
-  const pagination = { 'current-page': 1, 'next-page': null, 'total-pages': 1, 'total-count': 1 };
-  const rows = { data: [{ id: '1', type: 'visibility-provider-version', attributes }], meta: { pagination } };
-  const faultHook: FaultHook = ({ path, query }) =>
-    path.endsWith('/explorer') && query.get('type') === 'providers' ? json(rows) : undefined;
-  const { place } = await registryProject({}, { faultHook });
-  await place.configure((config) => {
-    findTarget(config, 'acme').explorer = 'json';
-  });
+  const place = await projectUsing(() => ['aws 5.84.0']);
   const { pulls } = await pullAt(place, '01T02:15:00', SOURCES);
   expect(pulls.find(({ source }) => source === 'registry_releases')).toMatchObject({
     note: expect.stringContaining('1 source in use without a full address'),

@@ -33,7 +33,7 @@ with
         when withdrawn then 'withdrawn'
         when deprecated then 'deprecated' || coalesce(': ' || warning, '')
         when warning is not null then warning
-        when kind in ('provider', 'module') and withdrawn is null then 'not asked'
+        when kind in ('provider', 'module') and withdrawn is null then if(semver_key(version) is null, 'not known', 'not asked')
       end as registry,
       case
         when verdict in ('denied', 'below minimum', 'below recommended')

@@ -1,6 +1,7 @@
 import type { WorkContext } from '../../core/context.ts';
 import { errorMessage } from '../../core/errors.ts';
 import { classifyNetworkError, isNetworkError } from '../../http/errors.ts';
+import { sameOriginRedirect } from '../../http/redirects.ts';
 import { createRequestMetrics } from '../../http/request-metrics.ts';
 import { readText } from '../../http/response-body.ts';
 import { DEFAULT_TIMEOUTS, Deadline } from '../../http/timeouts.ts';
@@ -12,6 +13,7 @@ const TIMEOUT_MS = 30_000;
 /** The longest answer that is known has 50 KB. */
 const MAX_BYTES = 4 * 1024 * 1024;
 const CONCURRENCY = 2;
+const MAX_REDIRECTS = 3;
 
 /** Stands in `lifecycle.url` for the name of each product. */
 const PLACEHOLDER = '{product}';
@@ -26,8 +28,8 @@ export interface AskedFacts {
 
 interface Address {
   readonly url: URL;
-  /** What is asked for. */
-  readonly name: string;
+  /** Undefined where one document has all products. */
+  readonly product?: string;
 }
 
 /** Asks at `lifecycle.url`, once for each product if the address has a place for its name. A request that fails costs only its own facts. */
@@ -46,8 +48,8 @@ export async function askFacts(url: string, products: readonly string[], context
 function listAddresses(url: string, products: readonly string[]): readonly Address[] {
   const { origin, pathname } = new URL(url);
   const template = pathname === '/' ? `${origin}${API_PATH}` : url;
-  if (!template.includes(PLACEHOLDER)) return [{ url: new URL(template), name: 'all products' }];
-  return products.map((name) => ({ url: new URL(template.replaceAll(PLACEHOLDER, name)), name }));
+  if (!template.includes(PLACEHOLDER)) return [{ url: new URL(template) }];
+  return products.map((product) => ({ url: new URL(template.replaceAll(PLACEHOLDER, product)), product }));
 }
 
 async function ask(address: Address, transport: Transport, context: WorkContext): Promise<AskedFacts> {
@@ -55,25 +57,35 @@ async function ask(address: Address, transport: Transport, context: WorkContext)
   const deadline = new Deadline(context.signal, { wholeMs: TIMEOUT_MS, headersMs, idleMs, slowMs });
   deadline.start();
   try {
-    const text = await request(address.url, transport, deadline);
-    return { facts: parseFacts(text, 'the answer', context.clock.now()), problems: [] };
+    const facts = parseFacts(await request(address.url, transport, deadline), 'the answer', context.clock.now());
+    const other = facts.find(({ product }) => product !== (address.product ?? product));
+    if (other) throw new Error(`the answer is about ${other.product}`);
+    return { facts, problems: [] };
   } catch (error) {
     const reason = deadline.exceeded?.message ?? formatReason(error);
-    return { facts: [], problems: [`lifecycle facts of ${address.name} from ${address.url.host}: ${reason}`] };
+    return {
+      facts: [],
+      problems: [`lifecycle facts of ${address.product ?? 'all products'} from ${address.url.host}: ${reason}`],
+    };
   } finally {
     deadline.dispose();
   }
 }
 
-async function request(url: URL, { fetch }: Transport, deadline: Deadline): Promise<string> {
+async function request(url: URL, transport: Transport, deadline: Deadline, hops = 0): Promise<string> {
   const { signal } = deadline;
-  const response = await fetch(url, { signal, headers: { 'user-agent': 'tidemark', accept: 'application/json' } });
+  const response = await transport.fetch(url, {
+    signal,
+    headers: { 'user-agent': 'tidemark', accept: 'application/json' },
+  });
   deadline.touch();
   if (response.ok) {
     const touch = (bytes: number) => deadline.touch(bytes);
     return readText(response, { metrics: createRequestMetrics(), signal, maxBytes: MAX_BYTES, touch });
   }
   await response.body?.cancel();
+  const next = sameOriginRedirect(url, 'GET', response);
+  if (next && hops < MAX_REDIRECTS) return request(next, transport, deadline, hops + 1);
   throw new Error(`status ${response.status}`);
 }
 
