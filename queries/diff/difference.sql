@@ -24,4 +24,3 @@ where
     $project::varchar is null
     or exists (from members where members.target = c.target and list_contains(string_split(c.key, '/'), members.external_id))
   )
-order by c."table", c.target, coalesce(c.name, c.key), c.key, c.change, c."column";

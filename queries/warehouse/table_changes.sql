@@ -5,7 +5,7 @@
 -- {{unknown}}, {{unknownColumns}}: columns that the service did not tell when `o` or `n` began, and what joins them: that they are null is no change;
 -- {{lists}}: the difference of the lists of `o` and `n`; {{sameKey}}, {{sameThing}}: whether `o` and `n` have one key, and are one thing;
 -- {{key}}, {{name}}, {{columns}}, {{instance}}: of `n`; {{oldKey}}, {{oldName}}: of `o`; {{earlierInstance}}, {{earlierKey}}: the last other
--- thing that had its key, or its name
+-- thing that had its key, or its name. An anti join with {{sameThing}} in its condition would compare each row with each.
 select "at", target, {{label}} as "table", key, name, item.change, item."column", item.old, item."new"
 from (
   select
@@ -54,11 +54,11 @@ from (
     {{earlierInstance}} as earlier_instance,
     {{earlierKey}} as earlier_key,
   from {{history}} as n
-  anti join (from {{history}} as o where {{ends}}) as o on {{sameKey}} and {{sameThing}} and {{meets}}
-  where {{begins}} and {{wasKnown}}
+  left join (from {{history}} as o where {{ends}}) as o on {{sameKey}} and {{meets}}
+  where {{begins}} and {{wasKnown}} and (o.valid_from is null or not {{sameThing}})
 ) as appeared
 union all
 select {{endedAt}}, o.target, {{label}}, {{oldKey}}, {{oldName}}, 'gone', null, null, null
 from {{history}} as o
-anti join (from {{history}} as n where {{begins}}) as n on {{sameKey}} and {{sameThing}} and {{meets}}
-where {{ends}}
+left join (from {{history}} as n where {{begins}}) as n on {{sameKey}} and {{meets}}
+where {{ends}} and (n.valid_from is null or not {{sameThing}})

@@ -15,10 +15,10 @@ import {
 } from './diff-text.ts';
 
 /** For a ticket: a heading for each table, and an item for each subject. What a service sends stands in code, where it is no markup. */
-export function* formatMarkdown(difference: Difference): Generator<string> {
+export async function* formatMarkdown(difference: Difference): AsyncGenerator<string> {
   let heading = '';
   yield `## ${describeTimes(difference)}\n\n${formatTotals(difference)}\n`;
-  for (const subject of groupSubjects(difference)) {
+  for await (const subject of groupSubjects(difference)) {
     const [{ table, target }] = subject.rows;
     const next = `### ${code(table)}, ${code(target)}\n\n`;
     yield `${next === heading ? '' : `\n${next}`}${formatSubject(subject)}`;

@@ -27,9 +27,17 @@ export interface Difference {
   readonly from: Date;
   readonly to: Date;
   readonly tables: readonly Table[];
-  readonly rows: readonly ChangeRow[];
+  readonly counts: readonly Counts[];
+  /** Those of one subject follow each other. They can be read once. */
+  readonly rows: AsyncIterable<ChangeRow> | readonly ChangeRow[];
   readonly gaps: readonly { readonly target: string; readonly sources: string; readonly problem: string }[];
 }
+
+/** How many rows of a table and target changed, and how many things in which way. */
+export type Counts = Readonly<Record<'table' | 'target', string> & Record<'changes' | 'ours' | Kind, number>>;
+
+const KINDS = ['new', 'gone', 'back', 'renamed', 'moved', 'changed'] as const;
+type Kind = (typeof KINDS)[number];
 
 /** What changed in one row of a table. */
 export interface SubjectChange {
@@ -40,25 +48,30 @@ export interface SubjectChange {
 /** Lines of one value. */
 const MAX_LINES = 80;
 
-/** The rows of one subject follow each other. */
-export function* groupSubjects({ rows, tables }: Difference): Generator<SubjectChange> {
+export async function* groupSubjects({ rows, tables }: Difference): AsyncGenerator<SubjectChange> {
   const byName = new Map(tables.map((table) => [table.name, table]));
-  let group: ChangeRow[] = [];
-  for (const [index, row] of rows.entries()) {
-    group.push(row);
-    const next = rows[index + 1];
-    const isSame = next && next.table === row.table && next.target === row.target && next.key === row.key;
-    if (isSame) continue;
-    yield { table: byName.get(row.table) as Table, rows: group as [ChangeRow, ...ChangeRow[]] };
-    group = [];
+  const toSubject = (group: [ChangeRow, ...ChangeRow[]]) => ({
+    table: byName.get(group[0].table) as Table,
+    rows: group,
+  });
+  let group: [ChangeRow, ...ChangeRow[]] | undefined;
+  for await (const row of rows) {
+    const [first] = group ?? [];
+    const isSame = first?.table === row.table && first.target === row.target && first.key === row.key;
+    if (group && isSame) group.push(row);
+    else {
+      if (group) yield toSubject(group);
+      group = [row];
+    }
   }
+  if (group) yield toSubject(group);
 }
 
 /** As `terraform plan` shows a plan. */
-export function* formatText(difference: Difference, colors: Colors): Generator<string> {
+export async function* formatText(difference: Difference, colors: Colors): AsyncGenerator<string> {
   let heading = '';
   yield `${describeTimes(difference)}\n`;
-  for (const subject of groupSubjects(difference)) {
+  for await (const subject of groupSubjects(difference)) {
     const [{ table, target }] = subject.rows;
     const next = `${clean(table)}, ${clean(target)}`;
     if (next !== heading) yield `\n${colors.bold(next)}\n`;
@@ -162,40 +175,23 @@ export function paintLine({ sign, text }: DiffLine, colors: Colors): string {
   return paint(`${sign} ${clean(text)}`);
 }
 
-const KINDS = ['new', 'gone', 'back', 'renamed', 'moved', 'changed'] as const;
-
-/** How many subjects changed in which way: one that was renamed and changed counts in both. */
-function countKinds(subjects: Iterable<SubjectChange>): ReadonlyMap<string, number> {
-  const counts = new Map<string, number>();
-  for (const { rows } of subjects) {
-    for (const kind of new Set(rows.map(({ change }) => change))) counts.set(kind, (counts.get(kind) ?? 0) + 1);
-  }
-  return counts;
-}
-
 /** `3 new, 1 gone, 12 changed`; that nothing changed is said only of what is known. */
-export function formatTotals(difference: Difference): string {
-  const counts = countKinds(groupSubjects(difference));
-  const parts = KINDS.flatMap((kind) => (counts.has(kind) ? [`${counts.get(kind)} ${kind}`] : []));
-  const ours = difference.rows.filter(({ action }) => action !== null).length;
+export function formatTotals({ counts, gaps }: Difference): string {
+  const sum = (name: 'changes' | 'ours' | Kind) => counts.reduce((total, count) => total + count[name], 0);
+  const parts = KINDS.flatMap((kind) => (sum(kind) > 0 ? [`${sum(kind)} ${kind}`] : []));
+  const ours = sum('ours');
   if (parts.length > 0)
-    return `${parts.join(', ')}${ours > 0 ? `; ${ours} of ${plural(difference.rows.length, 'change')} by plans` : ''}`;
-  const { gaps } = difference;
+    return `${parts.join(', ')}${ours > 0 ? `; ${ours} of ${plural(sum('changes'), 'change')} by plans` : ''}`;
   return gaps.length === 0 ? 'no differences' : `no differences are known; ${plural(gaps.length, 'gap')}`;
 }
 
 /** The numbers of each table and target. */
 export function formatStat(difference: Difference, style: TableStyle): string {
-  const groups = new Map<string, SubjectChange[]>();
-  for (const subject of groupSubjects(difference)) {
-    const [{ table, target }] = subject.rows;
-    const key = JSON.stringify([table, target]);
-    groups.set(key, [...(groups.get(key) ?? []), subject]);
-  }
-  const lines = [...groups].map(([key, subjects]) => {
-    const counts = countKinds(subjects);
-    return [...(JSON.parse(key) as string[]), ...KINDS.map((kind) => counts.get(kind) ?? '')];
-  });
+  const lines = difference.counts.map((count) => [
+    count.table,
+    count.target,
+    ...KINDS.map((kind) => String(count[kind] || '')),
+  ]);
   const table = lines.length > 0 ? formatTable(['table', 'target', ...KINDS], lines, style) : '';
   const gaps = describeGaps(difference).map((gap) => `${style.colors.yellow(`? ${gap}`)}\n`);
   return `${describeTimes(difference)}: ${formatTotals(difference)}\n${table}${gaps.join('')}`;

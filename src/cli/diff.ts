@@ -14,10 +14,12 @@ import {
 import type { Database } from '../warehouse/database.ts';
 import { withPublished } from '../warehouse/session.ts';
 import type { SqlFiles } from '../warehouse/sql-files.ts';
-import { fillParams } from '../warehouse/sql-params.ts';
+import { fillParams, type SqlParams } from '../warehouse/sql-params.ts';
 import { loadTables, type Table } from '../warehouse/tables.ts';
+import { openWithOwnFolder } from '../warehouse/temporary-folder.ts';
+import type { Row } from '../warehouse/values.ts';
 import { formatMarkdown } from './diff-markdown.ts';
-import { type Difference, formatStat, formatText } from './diff-text.ts';
+import { type Counts, type Difference, formatStat, formatText } from './diff-text.ts';
 import { readMoment } from './moment.ts';
 import { readLocalConfig } from './options.ts';
 
@@ -43,16 +45,20 @@ export async function diff(context: Context, flags: DiffFlags): Promise<void> {
   const config = readLocalConfig(context);
   const names = config.targets.map(({ name }) => name);
   if (flags.target !== undefined && !names.includes(flags.target)) throw unknownName('target', flags.target, names);
-  const difference = await withPublished(config, async (published) => {
-    const declared = await loadTables(published.files);
-    const tables = await selectPresent(published, selectTables(declared, flags.table));
-    const moment = async (text: string) => (await readMoment(context, config, published, text)).run.as_of;
-    const times = await resolveTimes(published, flags, moment);
-    return readDifference(published, tables, times, flags);
-  });
-  await print(context, difference, flags);
-  const { rows, gaps } = difference;
-  if (flags.exitCode && rows.length > 0) context.exit(EXIT.findings);
+  const { counts, gaps } = await withPublished(
+    config,
+    async (published) => {
+      const declared = await loadTables(published.files);
+      const tables = await selectPresent(published, selectTables(declared, flags.table));
+      const moment = async (text: string) => (await readMoment(context, config, published, text)).run.as_of;
+      const times = await resolveTimes(published, flags, moment);
+      const difference = await readDifference(published, tables, times, flags);
+      await print(context, difference, flags);
+      return difference;
+    },
+    openWithOwnFolder,
+  );
+  if (flags.exitCode && counts.length > 0) context.exit(EXIT.findings);
   else if (flags.exitCode && gaps.length > 0) context.exit(EXIT.incomplete);
 }
 
@@ -104,13 +110,32 @@ async function readDifference(
   const { target = null, project = null, subject = null } = flags;
   const times = { from: from.toISOString(), to: to.toISOString() };
   const changed = await selectChanged(published, tables, times);
-  const filters = { ...times, target, project, subject };
-  const read = async () => database.script(fillParams(await renderDifference(files, changed), filters));
-  const rows = changed.length > 0 ? await read() : [];
-  if (rows.length === 0) await assertKnown(published, tables, times, flags);
+  const counts = await keepDifference(published, changed, { ...times, target, project, subject });
+  if (counts.length === 0) await assertKnown(published, tables, times, flags);
   const sources = [...new Set(tables.map(({ source }) => String(source)))];
   const gaps = await database.rows(await files.read('diff/gaps'), { ...times, target, sources });
-  return { from, to, tables, rows: rows as unknown as Difference['rows'], gaps: gaps as unknown as Difference['gaps'] };
+  const rows = counts.length === 0 ? [] : readSections(published);
+  return { from, to, tables, counts, rows, gaps } as unknown as Difference;
+}
+
+/** The rows stay in DuckDB, which writes to disk what memory does not hold. */
+async function keepDifference(
+  { database, files }: Published,
+  changed: readonly Table[],
+  filters: SqlParams,
+): Promise<readonly Counts[]> {
+  if (changed.length === 0) return [];
+  const parts = { difference: await renderDifference(files, changed) };
+  await database.script(fillParams(await files.render('diff/keep', parts), filters));
+  return (await database.script(await files.read('diff/counts'))) as unknown as readonly Counts[];
+}
+
+/** The rows, of which memory holds one section. */
+async function* readSections({ database, files }: Published): AsyncGenerator<Row> {
+  await database.script(await files.read('diff/sections'));
+  const [last] = await database.script(await files.read('diff/last_section'));
+  for (let section = 0; section <= Number(last?.section); section++)
+    yield* await database.script(fillParams(await files.read('diff/rows'), { section }));
 }
 
 /** No difference of a name that nothing has would look clean. @throws TidemarkError USAGE */
@@ -134,9 +159,20 @@ async function print(context: Context, difference: Difference, { format, stat }:
   const { json, colors, log, print: write } = context;
   if (json) {
     for (const { target, sources, problem } of difference.gaps) log.warn(`${target}: ${sources}: ${problem}`);
-    return write(`${printJson(difference.rows.map(({ action: _, ...row }) => row))}\n`);
+    for await (const text of formatJson(difference)) await write(text);
+    return;
   }
   if (stat) return write(formatStat(difference, context));
-  for (const text of format === 'markdown' ? formatMarkdown(difference) : formatText(difference, colors))
+  for await (const text of format === 'markdown' ? formatMarkdown(difference) : formatText(difference, colors))
     await write(text);
+}
+
+/** An array of the rows of `changes`. */
+async function* formatJson({ rows }: Difference): AsyncGenerator<string> {
+  let before = '[\n';
+  for await (const { action: _, ...row } of rows) {
+    yield `${before}${printJson(row).replaceAll(/^/gmu, '  ')}`;
+    before = ',\n';
+  }
+  yield before === ',\n' ? '\n]\n' : '[]\n';
 }

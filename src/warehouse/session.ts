@@ -201,20 +201,24 @@ async function copyFromPublished(paths: WarehouseFiles): Promise<void> {
 }
 
 /** Opens the published warehouse for reading. @throws TidemarkError UNREACHABLE if nothing was pulled yet. */
-export async function openPublished(config: Config): Promise<{ database: Database; files: SqlFiles }> {
+export async function openPublished(
+  config: Config,
+  open: typeof openDatabase = openDatabase,
+): Promise<{ database: Database; files: SqlFiles }> {
   const { published } = warehouseFiles(config.data);
   await assertReadable(published);
   const options = { readOnly: true, memoryLimit: config.memoryLimit, threads: THREADS };
-  const database = await openDatabase(published, options);
+  const database = await open(published, options);
   return { database, files: createSqlFiles(overlayRoots(config.directory)) };
 }
 
-/** As `openPublished`, until `read` has ended. */
+/** As `openPublished`, until `read` has ended. @param open `openWithOwnFolder` where `read` may need more than memory holds */
 export async function withPublished<T>(
   config: Config,
   read: (published: Pick<Warehouse, 'database' | 'files'>) => Promise<T>,
+  open: typeof openDatabase = openDatabase,
 ): Promise<T> {
-  const published = await openPublished(config);
+  const published = await openPublished(config, open);
   try {
     return await read(published);
   } finally {

@@ -32,7 +32,7 @@ export async function removeAbandonedFolders(root: string = tmpdir()): Promise<v
  */
 export async function openWithOwnFolder(
   file: string,
-  options: OpenOptions,
+  options: OpenOptions = {},
   root: string = tmpdir(),
 ): Promise<Database> {
   await removeAbandonedFolders(root);

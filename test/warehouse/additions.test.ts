@@ -34,7 +34,7 @@ async function readDifference(warehouse: ReportWarehouse, from: number, to: numb
   const params = { from: night(from), to: night(to), target: null, project: null, subject: null };
   const sql = await renderDifference(files, await selectPresent(warehouse, declared));
   const rows = await database.script(fillParams(sql, params));
-  return rows.map(({ table, key, change, column }) => [table, key, change, column]);
+  return rows.map(({ table, key, change, column }) => [table, key, change, column]).sort();
 }
 
 test('a column or table that an update adds begins with its first night; what changes afterwards is told', async () => {
