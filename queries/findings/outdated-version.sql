@@ -31,7 +31,7 @@ with
       in_use.version,
       semver_key(in_use.version) as rank,
       case when verdict = 'not covered' then coalesce(released.version, newest.version) else recommended end as newest_version,
-      case when verdict = 'not covered' then coalesce(released.rank, newest.rank) else semver_key(recommended) end as newest_rank,
+      case verdict when 'not covered' then coalesce(released.rank, newest.rank) when 'unknown' then null else semver_key(recommended) end as newest_rank,
       case
         when verdict <> 'not covered' then ', which is recommended'
         when released.version is not null then ', the newest release'

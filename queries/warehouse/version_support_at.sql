@@ -2,16 +2,30 @@
 -- A version belongs to the cycle that it begins with. What ends with the release of another cycle ended when that was released.
 -- Nothing is concluded about what the facts do not cover: they are about the community editions, and end with their day.
 create or replace macro version_support_at(at_time) as table
+-- A platform that is asked what it is, and does not say that it is one of HashiCorp's, may run either tool; the other one begins with 1.6. A
+-- policy that names one of the two says which one.
 with
+  platforms as (
+    select state.target, servers.product
+    from source_state_at(at_time) as state
+    left join servers_at(at_time) as servers using (target)
+    where state.source = 'servers' and state.status <> 'left-out'
+  ),
+  tools as (
+    select case when count(distinct name) = 1 then any_value(name) else 'terraform or opentofu' end as name
+    from version_policy
+    where kind = 'tool'
+  ),
   held as (
     select
       used.target,
       'tool' as kind,
-      -- A platform that does not say that it is one of HashiCorp's may run either tool; the other one begins with 1.6.
       if(
-        platforms.target is not null and platforms.product is null and semver_key(used.version) >= semver_key('1.6.0-0'),
-        'terraform or opentofu',
-        'terraform'
+        platforms.target is null
+        or platforms.product in ('hcp-terraform', 'terraform-cloud', 'terraform-enterprise')
+        or semver_key(used.version) < semver_key('1.6.0-0'),
+        'terraform',
+        tools.name
       ) as name,
       used.version,
       used.used_by,
@@ -22,7 +36,8 @@ with
       where valid_from <= at_time::timestamptz and (valid_to is null or valid_to > at_time::timestamptz)
       group by all
     ) as used
-    left join servers_at(at_time) as platforms on platforms.target = used.target
+    cross join tools
+    left join platforms on platforms.target = used.target
     union all
     select target, 'product', product, version, 1, note
     from servers_at(at_time)

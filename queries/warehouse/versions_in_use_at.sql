@@ -6,13 +6,9 @@ with
   supported as (
     select
       known.*
-      -- The policy calls these servers by their kind. A tool that may be either one is judged as the one that the platform names.
+      -- The policy calls these servers by their kind.
       replace (
-        case
-          when servers.kind in ('platform', 'autoscaler') then servers.kind
-          when known.name = 'terraform or opentofu' then 'terraform'
-          else known.name
-        end as name
+        if(servers.kind in ('platform', 'autoscaler'), servers.kind, known.name) as name
       ),
       known.name as product,
     from version_support_at(at_time) as known
@@ -33,7 +29,8 @@ with
     where valid_from <= at_time::timestamptz and (valid_to is null or valid_to > at_time::timestamptz)
     group by all
   ),
-  keyed as (select *, semver_key(version) as key from held),
+  -- what may be of either tool can be compared with the policy of neither
+  keyed as (select *, if(name = 'terraform or opentofu', null, semver_key(version)) as key from held),
   policies as (
     select
       *,
@@ -67,7 +64,9 @@ with
     left join (
       select *, max(versions) filter (says = 'recommended') over (partition by kind, name) as recommended
       from policies
-    ) as policies on policies.kind = keyed.kind and policies.name = keyed.name
+    ) as policies
+      on policies.kind = keyed.kind
+      and (policies.name = keyed.name or (policies.kind = 'tool' and keyed.name = 'terraform or opentofu'))
   ),
   said as (
     select

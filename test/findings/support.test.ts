@@ -183,19 +183,26 @@ test('end-of-life-version: a platform that does not tell what it is may run eith
   const rows = ['1.5.7', '1.10.5'].map((version) => ({ external_id: version, workspace_iac_version: version }));
   for (const [target, product] of [
     ['other', null],
+    ['fork', 'otf'],
     ['hcp', 'hcp-terraform'],
   ] as const) {
     await warehouse.pull(NOW, target, 'servers', { servers: server(product, null) });
     await warehouse.pull(NOW, target, 'workspaces', { workspaces: rows });
   }
+  await warehouse.fail(NOW, 'unheard', 'servers');
+  for (const target of ['unheard', 'documented']) await warehouse.pull(NOW, target, 'workspaces', { workspaces: rows });
   await warehouse.evaluate(NOW);
   const names = (await warehouse.findings('end-of-life-version')).map(({ target, subject_id }) => [target, subject_id]);
   expect(names).toEqual([
+    ['documented', '1.10.5'],
+    ['documented', '1.5.7'],
+    ['fork', '1.5.7'],
     ['hcp', '1.10.5'],
     ['hcp', '1.5.7'],
     ['other', '1.5.7'],
+    ['unheard', '1.5.7'],
   ]);
-  expect((await warehouse.seen('end-of-life-version')).unknown).toEqual(['1.10.5']);
+  expect((await warehouse.seen('end-of-life-version')).unknown).toEqual(['1.10.5', '1.10.5', '1.10.5']);
 });
 
 test('lifecycle-data-stale: facts about versions in use that are older than 120 days; newer ones, and those of unused products are none', async () => {

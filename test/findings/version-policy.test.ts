@@ -96,6 +96,52 @@ tools:
     expect(await warehouse.seen('below-minimum-version')).toEqual({ found: [], unknown: [] });
   });
 
+  const OPENTOFU = 'opentofu: { minimum: 1.10.0, recommended: 1.11.0 }';
+  const TERRAFORM = 'terraform: { minimum: 1.8.0, recommended: 1.9.0 }';
+  const EITHER = 'terraform or opentofu';
+  test.each([
+    [
+      'of OpenTofu',
+      OPENTOFU,
+      [
+        ['opentofu', 'below minimum'],
+        ['opentofu', 'unknown'],
+        ['terraform', 'not covered'],
+      ],
+      'not covered',
+    ],
+    [
+      'of both tools',
+      `${OPENTOFU}, ${TERRAFORM}`,
+      [
+        [EITHER, 'unknown'],
+        [EITHER, 'unknown'],
+        ['terraform', 'below minimum'],
+      ],
+      'allowed',
+    ],
+  ])(
+    'where a platform does not say what it runs, a policy %s decides for it what it can',
+    async (_, policy, other, hcp) => {
+      const warehouse = await createWithPolicy(`tools: { ${policy} }`);
+      const server = (product: string | null) => ({ servers: [{ kind: 'platform', product, version: null }] });
+      await warehouse.pull(NOW, 'other', 'servers', server(null));
+      await warehouse.pull(NOW, 'other', 'workspaces', workspaces({ new: '1.9.8', none: null, old: '1.5.7' }));
+      await warehouse.pull(NOW, 'hcp', 'servers', server('hcp-terraform'));
+      await warehouse.pull(NOW, 'hcp', 'workspaces', workspaces({ hcp: '1.9.8' }));
+      for (const target of ['other', 'hcp']) await warehouse.pull(NOW, target, 'tf_versions');
+      await warehouse.evaluate(NOW);
+      const judged = await warehouse.database.rows(
+        "select target, name, verdict from versions_in_use where kind = 'tool' order by target desc, version desc nulls last",
+      );
+      const [new_, old, none, ...rest] = judged.map(({ name, verdict }) => [name, verdict]);
+      expect([new_, none, old]).toEqual(other);
+      expect(rest).toEqual([['terraform', hcp]]);
+      const outdated = await warehouse.seen('outdated-version');
+      expect(outdated.unknown.includes('new')).toBe(policy !== OPENTOFU);
+    },
+  );
+
   test('a finding stays where its source failed, and where the version can no longer be read', async () => {
     const warehouse = await createWithPolicy(POLICY);
     await warehouse.pull(NOW, 'acme', 'workspaces', workspaces({ old: '1.9.8', other: '1.9.8' }));
