@@ -92,7 +92,11 @@ async function fillWarehouse(config: Config, store: LakeStore): Promise<Restored
       const source = held.get(relation.name);
       if (source && relation.kind !== 'rollup')
         restored.push(await fillTable({ database, files, config }, relation, source));
+      if (relation.source) await forgetMissing({ database, files }, relation, source);
     }
+    // What the lake does not have begins with its next pull, as after an update, and the views know what updates added.
+    await database.run(await files.read('warehouse/schema_digest_clear'));
+    await migrate(database, files, tables);
     await database.run('checkpoint');
     return { tables: restored, losses, isStated: (await reader.statements()).stated.size > 0 };
   } finally {
@@ -114,6 +118,18 @@ interface Filling {
   readonly database: Database;
   readonly files: SqlFiles;
   readonly config: Config;
+}
+
+async function forgetMissing(
+  { database, files }: Pick<Filling, 'database' | 'files'>,
+  { stored, columns }: Relation,
+  source: LakeRelation | undefined,
+): Promise<void> {
+  const table = quoteIdent(stored);
+  if (!source) return database.run(await files.render('lake/forget_table', { stored: table }));
+  const known = new Set(source.columns.map(({ name }) => name));
+  for (const { name } of columns.filter((column) => !known.has(column.name)))
+    await database.run(await files.render('lake/forget_column', { stored: table, column: quoteIdent(name) }));
 }
 
 async function fillTable(

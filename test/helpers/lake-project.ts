@@ -44,6 +44,8 @@ export interface LakeProject {
   /** Rows of a query over the views of the lake. */
   inLake(sql: string): Promise<Row[]>;
   inWarehouse(sql: string): Promise<Row[]>;
+  /** Makes a warehouse out of the lake. @returns its file */
+  restored(): Promise<string>;
   /** Fails unless a warehouse out of the lake equals this one in every table. */
   expectRestored(): Promise<void>;
 }
@@ -143,6 +145,7 @@ export async function lakeProject({ cleanup = onTestFinished, tables }: LakeProj
         return database.rows(sql);
       }),
     inWarehouse: (sql) => withFile(published, (database) => database.rows(sql)),
+    restored: () => restore(folder, store),
     expectRestored: async () => {
       const compared = await expectSame(published, await restore(folder, store));
       expect(compared).toBeGreaterThan(added ? FEW.length + added.length - 2 : 35);
