@@ -3,7 +3,7 @@
 -- worst: warning
 -- sources: workspaces
 -- subject: workspace
--- many: workspaces{of} have no support, or lose it soon
+-- many: workspaces{of} have a version whose support has ended or ends soon
 -- repair: raise the version in the workspace, after a plan with it
 -- grain: one row per such workspace; a warning where a third of `supportDays` or less is left; unknown where nothing is known of the support of its version
 -- parameters: $as_of, $support_days

@@ -3,7 +3,7 @@
 -- worst: critical
 -- sources: servers
 -- subject: server
--- many: servers have no support, or lose it soon
+-- many: servers have a version whose support has ended or ends soon
 -- repair: upgrade the server; ask who runs it
 -- grain: one row per such server; a warning where a third of `supportDays` or less is left, critical where support has ended; unknown where nothing is known of the support of its version
 -- parameters: $as_of, $support_days

@@ -134,6 +134,21 @@ describe('a service that answers only a part of the API', () => {
     expect(unknown).not.toHaveProperty('project_external_id');
   });
 
+  test('that includes what some workspaces have, and not what others have, is read without it', async () => {
+    const faultHook = answerList(({ included, ...document }) => ({
+      ...document,
+      ...(Array.isArray(included) && { included: included.slice(0, included.length / 2) }),
+    }));
+    const place = await testProject({ workspaces: 30, explorer: false, faultHook });
+    await place.pull(WORDS);
+    expect(Object.keys(await unknownColumns(place))).toEqual(
+      expect.arrayContaining(['project_name', 'current_run_status', 'current_run_applied_at']),
+    );
+    expect(await place.rows('select distinct project_name, current_run_status from workspaces')).toEqual([
+      { project_name: null, current_run_status: null },
+    ]);
+  });
+
   test('that refuses an include is read without it', async () => {
     const place = await testProject({
       workspaces: 30,

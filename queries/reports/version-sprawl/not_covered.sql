@@ -2,7 +2,7 @@
 -- title: What no policy covers
 -- about: A policy for it in policy/versions.yaml says which versions may live. Until then, only its support and the newest version in use tell.
 -- empty: The policy names every tool, provider and module in use.
--- labels: kind=What; name=Name; versions=Versions; oldest=Oldest; newest=Newest; used_by=Used by; registry=Its registry
+-- labels: kind=What it is; name=Name; versions=Versions; oldest=Oldest; newest=Newest; used_by=Used by; registry=Its registry
 -- sources: modules, providers, registry_releases, servers, workspaces
 select
   target,

@@ -2,7 +2,7 @@
 -- title: What policy, support and registry say
 -- about: Support is that of the community edition. "Until … is released" means that no day is known yet. "Not known" is never supported.
 -- empty: No policy names a version in use, and nothing is known of the support of one.
--- labels: state=State; kind=What; name=Name; version=Version; used_by=Used by; says=What is said
+-- labels: state=State; kind=What it is; name=Name; version=Version; used_by=Used by; says=What is said
 -- hidden: policy, support, registry, link
 -- sources: lifecycle, modules, providers, registry_releases, servers, workspaces
 with
@@ -56,7 +56,15 @@ select
   name,
   version,
   used_by,
-  concat_ws('; ', 'policy: ' || policy, 'support: ' || support, 'registry: ' || registry, link) as says,
+  -- what its state is about comes first: a text report cuts the rest
+  concat_ws(
+    '; ',
+    if(state in ('ended', 'ends soon'), 'support: ' || support, null),
+    'policy: ' || policy,
+    if(state in ('ended', 'ends soon'), null, 'support: ' || support),
+    'registry: ' || registry,
+    link
+  ) as says,
   policy,
   support,
   registry,

@@ -30,8 +30,11 @@ function drawContent({ text, kind, href, filter, items, picture }: CellView): st
 
 const PLAIN = /^[\w ./:@+()[\],;*#%—…−-]*$/;
 
-/** Text that may run from right to left does not affect its surroundings. Most text is plain and needs neither this nor escapes. */
+/**
+ * Text that may run from right to left does not affect its surroundings. Most text is plain and needs neither this nor escapes. An address
+ * breaks between its names.
+ */
 function isolate(text: string): string {
-  if (PLAIN.test(text)) return text;
+  if (PLAIN.test(text)) return text.replaceAll('/', '/<wbr>');
   return /^[\x20-\x7e—…−×]*$/u.test(text) ? escapeMarkup(text) : `<bdi>${escapeMarkup(text)}</bdi>`;
 }

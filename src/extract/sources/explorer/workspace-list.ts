@@ -1,3 +1,4 @@
+import { TidemarkError } from '../../../core/errors.ts';
 import { isObject } from '../../../core/is-object.ts';
 import { EXPLORER_FIELDS } from '../../../services/platform/explorer.ts';
 import { platform } from '../../../services/platform/operations.ts';
@@ -29,14 +30,13 @@ const COLUMNS: Readonly<Record<string, (workspace: Listed) => unknown>> = {
     return isObject(repository) ? repository.identifier : repository === undefined ? identifier : (identifier ?? null);
   },
   project_external_id: (workspace) => related(workspace, 'project', ({ id }) => id),
-  project_name: (workspace) => related(workspace, 'project', ({ attributes }) => attributes?.name),
+  project_name: (workspace) => included(workspace, 'project', ({ name }) => name),
   current_run_external_id: (workspace) => related(workspace, 'current-run', ({ id }) => id),
-  current_run_status: (workspace) => related(workspace, 'current-run', ({ attributes }) => attributes?.status),
+  current_run_status: (workspace) => included(workspace, 'current-run', ({ status }) => status),
   current_run_applied_at: (workspace) =>
-    related(workspace, 'current-run', ({ attributes }) => {
-      const times = attributes?.['status-timestamps'];
-      return isObject(times) ? (times['applied-at'] ?? null) : undefined;
-    }),
+    included(workspace, 'current-run', ({ 'status-timestamps': times }) =>
+      isObject(times) ? (times['applied-at'] ?? null) : undefined,
+    ),
   tags: ({ attributes }) => {
     const names = attributes['tag-names'];
     return Array.isArray(names) && names.length > 0 ? names.join(', ') : undefined;
@@ -44,16 +44,21 @@ const COLUMNS: Readonly<Record<string, (workspace: Listed) => unknown>> = {
 };
 
 /** Reads a to-one relationship: null if the workspace has none of it, undefined if the service does not say. */
-function related(
-  { relationships, included }: Listed,
-  name: string,
-  read: (resource: { readonly id: unknown; readonly attributes?: Fields }) => unknown,
-): unknown {
+function related({ relationships }: Listed, name: string, read: (data: Fields) => unknown): unknown {
   const relationship = relationships[name];
   const data = isObject(relationship) ? relationship.data : undefined;
-  if (!isObject(data)) return data;
-  const attributes = included.get(`${String(data.type)} ${String(data.id)}`);
-  return read({ id: data.id, ...(attributes && { attributes }) });
+  return isObject(data) ? read(data) : data;
+}
+
+/** The workspace has it, and the service did not include it. */
+const LEFT_OUT = Symbol('left out');
+
+/** Reads the attributes of the resource of a to-one relationship. */
+function included(workspace: Listed, name: string, read: (attributes: Fields) => unknown): unknown {
+  return related(workspace, name, ({ type, id }) => {
+    const attributes = workspace.included.get(`${String(type)} ${String(id)}`);
+    return attributes ? read(attributes) : LEFT_OUT;
+  });
 }
 
 /** Lands the rows of a view that the list of workspaces tells, and which of its columns it does not tell. */
@@ -77,7 +82,7 @@ export async function landWorkspaceList(
       ...(flavor === 'hashicorp' && { tags }), // as with the explorer
     }));
     told.observe(rows);
-    if (view === 'workspaces') return land(rows);
+    if (view === 'workspaces') return land(rows.map(withoutLeftOut));
     for (const row of rows) addVersion(versions, row);
   };
   const reset = () => {
@@ -90,6 +95,7 @@ export async function landWorkspaceList(
     ...(include.length > 0 && view === 'workspaces' && { include: include.join() }),
   };
   const total = await sendPages(context, platform.workspaces.list, args, { write, reset });
+  told.assertWhole();
   if (view === 'workspaces' && total !== undefined) landing.expectRows(total);
   if (view === 'tf_versions') await land([...versions].map(toVersionRow));
   for (const [column, reason] of told.listUnknown(view)) {
@@ -114,6 +120,10 @@ function readRows({ items, included }: SnapshotPage): readonly Fields[] {
   });
 }
 
+function withoutLeftOut(row: Fields): Fields {
+  return Object.fromEntries(Object.entries(row).filter(([, value]) => value !== LEFT_OUT));
+}
+
 function toFields(value: unknown): Fields {
   return isObject(value) ? value : {};
 }
@@ -133,14 +143,23 @@ function toVersionRow([version, names]: readonly [string, readonly string[]]): F
 class ToldColumns {
   readonly #told = new Set<string>(['organization_name']);
   readonly #untold = new Set<string>();
+  readonly #leftOut = new Set<string>();
 
   observe(rows: readonly Fields[]): void {
     for (const row of rows) {
       for (const [column, value] of Object.entries(row)) {
-        if (value === undefined) this.#untold.add(column);
-        else if (value !== null) this.#told.add(column);
+        if (value === undefined || value === LEFT_OUT) this.#untold.add(column);
+        if (value === LEFT_OUT) this.#leftOut.add(column);
+        else if (value !== undefined && value !== null) this.#told.add(column);
       }
     }
+  }
+
+  /** @throws TidemarkError DATA where the service included what some workspaces have, and not what others have: nulls would look like none */
+  assertWhole(): void {
+    const cut = [...this.#leftOut].find((column) => this.#told.has(column));
+    if (cut)
+      throw new TidemarkError('DATA', `the list of workspaces tells the ${cut} of some and leaves out that of others`);
   }
 
   /** The unknown columns of a view, with the reason. */
