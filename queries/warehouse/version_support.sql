@@ -11,7 +11,7 @@
 --  support_ends_at date -- when its support ends or ended; null where the day is not known
 --  ends_with varchar -- the cycle whose release ends its support
 --  latest varchar -- latest release of the cycle
---  data_as_of date -- day of the facts
+--  data_as_of date -- day of the facts; where they do not cover the version, of the newest about its product
 --  support varchar -- `ended`, `ends` on a day that is known, `not known yet`, or `unknown` where the facts do not cover the version
 --  why varchar -- why it is unknown
 create or replace view version_support as

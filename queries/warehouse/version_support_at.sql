@@ -48,7 +48,7 @@ with
     left join lifecycle_at(at_time) as following
       on following.product = known.product and following.cycle = known.ends_with
   ),
-  covered as (select distinct product from facts)
+  covered as (select product, max(data_as_of) as data_as_of from facts group by product)
 select
   held.target,
   held.kind,
@@ -59,7 +59,7 @@ select
   facts.support_ends_at,
   facts.ends_with,
   facts.latest,
-  facts.data_as_of,
+  coalesce(facts.data_as_of, covered.data_as_of) as data_as_of,
   case
     when facts.cycle is null then 'unknown'
     when facts.support_ends_at <= at_time::timestamptz or facts.ended then 'ended'

@@ -10,7 +10,6 @@ with
       replace (
         if(servers.kind in ('platform', 'autoscaler'), servers.kind, known.name) as name
       ),
-      known.name as product,
     from version_support_at(at_time) as known
     left join servers_at(at_time) as servers on known.kind = 'product' and servers.target = known.target
   ),
@@ -86,8 +85,7 @@ with
     select source, version, bool_and(unlisted) as withdrawn, bool_or(deprecated) as deprecated, any_value(warning) as warning
     from registry_releases_at(at_time)
     group by source, version
-  ),
-  products as (select product, min(data_as_of) as data_as_of from lifecycle_at(at_time) group by product)
+  )
 select
   said.target,
   said.kind,
@@ -110,7 +108,7 @@ select
   supported.support_ends_at,
   case when supported.support <> 'unknown' then supported.support = 'ended' end as support_ended,
   supported.ends_with,
-  coalesce(supported.data_as_of, products.data_as_of) as facts_as_of,
+  supported.data_as_of as facts_as_of,
   releases.withdrawn,
   releases.deprecated,
   releases.warning,
@@ -120,6 +118,5 @@ left join supported
   and supported.kind = said.kind
   and supported.name is not distinct from said.name
   and supported.version is not distinct from said.version
-left join products on products.product = supported.product
 left join releases on said.kind in ('provider', 'module') and releases.source = said.name and releases.version = said.version
 where history_reaches(at_time::timestamptz);

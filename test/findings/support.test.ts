@@ -210,11 +210,14 @@ test('lifecycle-data-stale: facts about versions in use that are older than 120 
     fact('vault', '2.0', { data_as_of: '2026-07-22' }),
     fact('nomad', '1.10', { data_as_of: '2026-07-23' }),
     fact('packer', '1.16', { data_as_of: '2020-01-01' }),
+    fact('consul', '1.21', { data_as_of: '2026-07-22' }),
   ]);
   await warehouse.pull(NOW, 'vault', 'servers', { servers: server('vault', '2.0.4') });
   await warehouse.pull(NOW, 'nomad', 'servers', { servers: server('nomad', '1.10.5') });
+  await warehouse.pull(NOW, 'newer-than-the-facts', 'servers', { servers: server('consul', '2.5.0') });
   await warehouse.evaluate(NOW);
   expect(await found(warehouse, 'lifecycle-data-stale')).toEqual([
+    ['consul', 'warning', 'open', 'What is known of the support of consul is of 2026-07-22'],
     ['vault', 'warning', 'open', 'What is known of the support of vault is of 2026-07-22'],
   ]);
 });
