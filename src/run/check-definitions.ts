@@ -1,5 +1,5 @@
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { readdir } from 'node:fs/promises';
+import { join, relative } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { loadJobs } from '../config/job.ts';
 import { loadPolicy } from '../config/policy.ts';
@@ -9,7 +9,7 @@ import { removePaths } from '../core/fs.ts';
 import { overlayRoots } from '../core/paths.ts';
 import { findImpossible } from '../tell/findings/check-policy.ts';
 import { checkRules } from '../tell/findings/evaluate.ts';
-import { renderReports } from '../tell/reports/index.ts';
+import { listReportNames, renderReports } from '../tell/reports/index.ts';
 import { type Database, openDatabase } from '../warehouse/database.ts';
 import { migrate } from '../warehouse/migrate.ts';
 import { createSqlFiles, type SqlFiles } from '../warehouse/sql-files.ts';
@@ -35,24 +35,52 @@ export async function checkDefinitions(config: Config, context: CheckContext): P
     ...(await collect('jobs', () => checkJobs(config, context))),
     ...checkRoutes(config),
     ...(await collect('policy', () => checkPolicy(config))),
-    ...(hasOwnFiles(config) ? await checkFiles(config, context) : []),
+    ...(await checkFiles(config, context)),
   ];
 }
 
-function hasOwnFiles({ directory }: Config): boolean {
-  return ['queries', 'reports'].some((folder) => existsSync(join(directory, folder)));
+/** What files of the configuration may break; null stands for every rule or report. */
+interface Changed {
+  readonly rules: readonly string[] | null;
+  readonly reports: readonly string[] | null;
+}
+
+/** A file that is neither a rule nor a part of one report may be used by any of them. */
+async function findChanged({ directory }: Config, files: SqlFiles): Promise<Changed> {
+  const paths = await Promise.all(
+    ['queries', 'reports'].map(async (folder) => {
+      const below = await readdir(join(directory, folder), { recursive: true, withFileTypes: true }).catch(() => []);
+      return below.flatMap((entry) =>
+        entry.isFile() ? [relative(directory, join(entry.parentPath, entry.name))] : [],
+      );
+    }),
+  );
+  const known = await listReportNames(files.roots);
+  const owners = paths.flat().map((path) => {
+    const [, rule] = /^queries.findings.(.+)\.sql$/u.exec(path) ?? [];
+    const [, query, page] = /^(?:queries.reports.([^\\/]+).|reports.([^\\/]+?)(?:\.txt)?\.hbs$)/u.exec(path) ?? [];
+    return { rule, report: known.find((name) => name === (query ?? page)) };
+  });
+  if (owners.some(({ rule, report }) => rule === undefined && report === undefined))
+    return { rules: null, reports: null };
+  return {
+    rules: owners.flatMap(({ rule }) => rule ?? []),
+    reports: [...new Set(owners.flatMap(({ report }) => report ?? []))],
+  };
 }
 
 async function checkFiles(config: Config, context: CheckContext): Promise<readonly DefinitionProblem[]> {
   const files = createSqlFiles(overlayRoots(config.directory));
+  const { rules: ruleNames, reports: names } = await findChanged(config, files);
+  if (ruleNames?.length === 0 && names?.length === 0) return [];
   const database = await openDatabase(':memory:');
   try {
     await migrate(database, files, await loadTables(files));
     const options = { database, files, asOf: context.clock.now(), thresholds: config.thresholds };
-    const rules = await checkRules({ ...options, targets: config.targets });
+    const rules = await checkRules({ ...options, targets: config.targets }, ruleNames);
     return [
       ...rules.map(({ rule, error }) => ({ what: 'rules', problem: `${rule}: ${error}` }) as const),
-      ...(await collect('reports', () => checkReports(config, context, database, files))),
+      ...(await collect('reports', () => checkReports(config, context, { database, files, names }))),
     ];
   } finally {
     database.close();
@@ -95,9 +123,13 @@ function checkRoutes({ mail, targets }: Config): readonly DefinitionProblem[] {
 async function checkReports(
   config: Config,
   { clock }: CheckContext,
-  database: Database,
-  files: SqlFiles,
+  {
+    database,
+    files,
+    names,
+  }: { readonly database: Database; readonly files: SqlFiles; readonly names: Changed['reports'] },
 ): Promise<readonly string[]> {
+  if (names?.length === 0) return [];
   const problems: string[] = [];
   const out = await createTemporaryFolder();
   const now = clock.now();
@@ -106,6 +138,7 @@ async function checkReports(
       database,
       files,
       roots: files.roots,
+      ...(names && { names }),
       asOf: now,
       generatedAt: now,
       thresholds: config.thresholds,

@@ -113,6 +113,8 @@ describe('a typo is found before the night', () => {
     ],
     ['queries/findings/headless.sql', 'select 1\n', 'headless.sql: the header line'],
     ['reports/overview.hbs', '{{#if}}', 'overview'],
+    ['queries/reports/drift/summary.sql', 'select nothing', 'reports: drift'],
+    ['reports/partials/lead.hbs', '{{#if}}', 'reports: '],
   ])('in %s', async (file, text, said) => {
     const folder = await emptyProject();
     await mkdir(join(folder, file, '..'), { recursive: true });

@@ -18,7 +18,7 @@ async function askDoctor(
   const run = async () => {
     const { exit, stdout } = await place.tidemark(['doctor', '--json']);
     const checks = JSON.parse(stdout) as Check[];
-    return { exit, find: (check: string) => checks.find((one) => one.about === name && one.check === check) };
+    return { exit, checks, find: (check: string) => checks.find((one) => one.about === name && one.check === check) };
   };
   return { ...(await run()), again: run, configure, place };
 }
@@ -83,6 +83,20 @@ describe('a source that the service does not have', () => {
     expect(repaired.find('without')).toBeUndefined();
     await place.pull([], 0);
   });
+
+  for (const info of ['a user', 'nobody']) {
+    test(`a wrong organization is one line, also where the service says that the token is of ${info}`, async () => {
+      const { exit, checks, find } = await askDoctor('acme', ({ path }, service) =>
+        path.includes('/organizations/') || (info === 'nobody' && path.includes('/account/'))
+          ? service.error(404, 'not found')
+          : undefined,
+      );
+      const failed = checks.filter(({ ok, about, check }) => !ok && about === 'acme' && check !== 'write token');
+      expect([exit, failed.map(({ check }) => check)]).toEqual([1, ['organization']]);
+      expect(find('organization')?.detail).toContain('check `organization` (');
+      expect(find('workspaces')).toBeUndefined();
+    });
+  }
 
   test('the explorer is said to be used where it answers', async () => {
     const { find } = await askDoctor('acme', () => undefined);

@@ -3,6 +3,7 @@ import { DAY_MS, formatTimestamp } from '../../core/clock.ts';
 import { formatError } from '../../core/errors.ts';
 import { plural } from '../../core/plural.ts';
 import type { Redactor } from '../../core/redact/redactor.ts';
+import { tokens } from '../../extract/sources/tokens.ts';
 import { ServiceError } from '../../http/errors.ts';
 import type { ServiceClient } from '../../services/client.ts';
 import { parseRules } from '../../services/scheduler/acl-rules.ts';
@@ -63,13 +64,17 @@ export async function askToken(client: ServiceClient): Promise<TokenAnswer> {
   }
 }
 
-/** Adds the check of the target's token. @returns false if the service refuses the token everywhere */
+/**
+ * Adds the check of the target's token.
+ * @param isLacking the platform has no explorer, and answers
+ * @returns false if the service refuses the token everywhere, or shows nothing of the organization
+ */
 export function checkToken(
   list: CheckList,
   target: Target,
   answer: TokenAnswer,
   probes: readonly SourceProbe[],
-  { now, redactor }: { readonly now: Date; readonly redactor: Redactor },
+  { now, redactor, isLacking }: { readonly now: Date; readonly redactor: Redactor; readonly isLacking: boolean },
 ): boolean {
   if (target.kind === 'autoscaler') {
     if (target.token !== undefined) list.warn('token', 'set, but the service takes none');
@@ -77,20 +82,12 @@ export function checkToken(
   }
   if (answer.info) {
     reportToken(list, 'token', target, answer.info, now);
-    return true;
+    return isLacking || !isBlind(list, target, probes);
   }
+  if (!isLacking && isBlind(list, target, probes)) return false;
   const checked = probes.filter(({ source }) => needsToken(source.operations));
   if (answer.error && isRefused(target, answer.error)) return reportRefusal(list, target, answer, checked, redactor);
   const accepted = checked.filter(({ availability, error }) => isAccepted(target, availability, error));
-  const isBlind =
-    target.kind === 'platform' && accepted.length > 0 && accepted.every(({ error }) => error !== undefined);
-  if (isBlind && accepted.length === probes.length) {
-    list.fail(
-      'token',
-      `not refused, but every source answers 404: check \`organization\` (${target.organization}), or use a token that may see it`,
-    );
-    return false;
-  }
   if (accepted.length > 0) {
     list.ok('token', describeAccepted(target, answer, accepted.length, checked.length, redactor));
     return true;
@@ -105,6 +102,18 @@ export function checkToken(
     return true;
   }
   return reportRefusal(list, target, answer, checked, redactor);
+}
+
+/** Whether nothing of the organization answers: one cause, which is told once and not for each source. */
+function isBlind(list: CheckList, { kind, organization }: Target, probes: readonly SourceProbe[]): boolean {
+  const own = probes.filter(({ source }) => source !== tokens);
+  const isHidden = kind === 'platform' && own.length > 0 && own.every(({ error }) => error?.failure === 'not-found');
+  if (isHidden)
+    list.fail(
+      'organization',
+      `the token is not refused, but every source answers 404: check \`organization\` (${organization}), or use a token that may see it`,
+    );
+  return isHidden;
 }
 
 /**

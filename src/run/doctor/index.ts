@@ -161,11 +161,11 @@ async function checkTarget(
     return list.checks;
   }
   const now = clock.now();
-  const isAccepted = checkToken(list, target, answer, telling, { now, redactor });
+  const isLacking = await lacksExplorer(client, probes);
+  const isAccepted = checkToken(list, target, answer, telling, { now, redactor, isLacking });
   await checkWriteToken(list, clients, target, now);
   checkHeaders(list, probes, now);
-  const isLacking = await lacksExplorer(client, probes);
-  if (target.kind === 'platform') checkExplorer(list, target, isLacking, known);
+  if (target.kind === 'platform' && isAccepted) checkExplorer(list, target, isLacking, known);
   if (isAccepted) checkSources(list, target, probes, isLacking);
   if (isAccepted) await checkListings(list, files, target, permittedSources(probes), token);
   checkSelection(list, target, known);

@@ -38,6 +38,7 @@ function toRepair({ about, check, detail }: Check, program: string): string {
   if (check === 'token') {
     return `${about}: set a valid token; \`${program} permissions --target ${about}\` prints the rights that it needs`;
   }
+  if (check === 'organization') return `${about}: check \`organization\` in tidemark.yaml`;
   if (check === 'explorer') return `${about}: ${detail.replace(/^.*?: /u, '')}`;
   if (check === 'clock') return `set the clock of this machine, or of ${about}`;
   return `${about}: give the token the missing rights (\`${program} permissions --target ${about}\`), or list the sources under \`without:\``;
