@@ -1,32 +1,14 @@
 -- rule: A workspace has resources that nobody looks after: not applied for `staleApplyDays`, and drifting for `idleDriftDays`.
 -- severity: warning
 -- sources: workspaces
+-- needs: current_rum_count, current_run_applied_at, drifted
 -- subject: workspace
 -- many: workspaces{of} have resources that nobody looks after
 -- repair: ask the owner of the project whether the resources are still needed
 -- grain: one row per such workspace; unknown where resources, drift or the last apply are not reported
 -- parameters: $as_of, $stale_apply_days, $idle_drift_days
--- Drift that was not assessed in between has not ended. Where one of the three is known to be otherwise, the other two do not matter.
+-- Where one of the three is known to be otherwise, the other two do not matter.
 with
-  applies as (
-    select target, external_id, max(current_run_applied_at) as applied_at
-    from workspaces_history
-    group by all
-  ),
-  ends as (
-    select target, external_id, max(valid_to) filter (drifted is false) as drifts_after
-    from workspaces_history
-    group by all
-  ),
-  drifts as (
-    select
-      target,
-      external_id,
-      min(valid_from) filter (drifted and valid_from >= coalesce(drifts_after, valid_from)) as drifts_since,
-    from workspaces_history
-    join ends using (target, external_id)
-    group by all
-  ),
   judged as (
     select
       workspaces.*,
@@ -42,8 +24,7 @@ with
         when drifts_since is not null then drifts_since <= $as_of::timestamptz - to_seconds($idle_drift_days * 86400)
       end as drifts_long,
     from workspaces
-    join applies using (target, external_id)
-    join drifts using (target, external_id)
+    join workspace_use_at($as_of) using (target, external_id)
   )
 select
   target,

@@ -7,13 +7,7 @@
 -- repair: start a run, or ask the owner of the project whether the workspace is still needed
 -- grain: one row per such workspace; unknown where no apply was seen and the workspace is that old
 -- parameters: $as_of, $stale_apply_days
--- The current run may not be an apply: the last one that the history knows counts. A workspace without resources has nothing to apply.
-with
-  applies as (
-    select target, external_id, max(current_run_applied_at) as applied_at
-    from workspaces_history
-    group by all
-  )
+-- A workspace without resources has nothing to apply.
 select
   target,
   external_id as subject_id,
@@ -36,7 +30,7 @@ select
   'project ' || coalesce(project_name, project_external_id) as group_key,
   applied_at is null as unknown,
 from workspaces
-join applies using (target, external_id)
+join workspace_use_at($as_of) using (target, external_id)
 where
   current_rum_count is distinct from 0
   and coalesce(applied_at, workspace_created_at, '-infinity') <= $as_of::timestamptz - to_seconds($stale_apply_days * 86400)

@@ -68,11 +68,13 @@ export async function defineMissing(
     await defineDeadlines(database, files, await renderDeadlines(files, values, 'temp macro'), 'temp macro');
     macros.add('deadlines_at');
   }
+  const tables = new Set((await database.script(await files.read('query/present_tables'))).map(({ name }) => name));
   const relations = [...(await loadTables(files)).values(), ...(await loadViews(files))];
   for (const { name, source, columns } of relations) {
-    if (macros.has(`${name}_at`) || (source === undefined && !files.has(`warehouse/${name}_at`))) continue;
+    const isLog = source === undefined && !files.has(`warehouse/${name}_at`);
+    if (macros.has(`${name}_at`) || (isLog && tables.has(name))) continue;
     const nulls = columns.map(({ name: column, type }) => `null::${type} as ${quoteIdent(column)}`).join(', ');
-    const parts = { name: quoteIdent(`${name}_at`), columns: nulls };
-    await database.script(await files.render('warehouse/missing_relation', parts));
+    const parts = { name: quoteIdent(isLog ? name : `${name}_at`), columns: nulls };
+    await database.script(await files.render(`warehouse/${isLog ? 'missing_log' : 'missing_relation'}`, parts));
   }
 }

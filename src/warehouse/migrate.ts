@@ -16,6 +16,8 @@ const DEFINITIONS = [
   'workspace_assessments',
   'workspace_changes',
   'resource_nights',
+  'resources_by',
+  'workspace_use_at',
 ] as const;
 
 /** The definitions for the warehouse, or for one connection to a warehouse that an earlier version wrote. */

@@ -1,4 +1,8 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { renderReports } from '../../src/tell/reports/index.ts';
+import { createMailWarehouse } from '../helpers/mail-warehouse.ts';
 import { createReportWarehouse, recordFinding as finding, workspace } from '../helpers/report-warehouse.ts';
 
 const FIRST = '2026-11-01T02:15:00Z';
@@ -146,5 +150,46 @@ describe('the overview', () => {
     expect(unassessed).toMatchObject([
       { target: 'nomad', severity: 'critical', reason: 'the list is partial', since: FIRST },
     ]);
+  });
+});
+
+describe('the bars of findings per night', () => {
+  const day = (number: number) => `2026-11-0${number}T02:15:00Z`;
+
+  /** Nights with a drifting workspace, of which some fail. */
+  async function nights(...failed: readonly boolean[]) {
+    const warehouse = await createMailWarehouse();
+    for (const [index, isFailed] of failed.entries()) {
+      const rows = [workspace('api', { drifted: true, resources_drifted: 1 })];
+      await warehouse.pull(day(index + 1), { workspaces: isFailed ? 'failed' : rows, modules: [] } as never);
+      await warehouse.evaluate(day(index + 1));
+    }
+    return warehouse;
+  }
+
+  const bars = async (warehouse: Awaited<ReturnType<typeof nights>>, at: number) => {
+    await renderReports(warehouse.options(day(at), { names: ['overview'] }));
+    const out = warehouse.options(day(at), {}).out;
+    const { findings_trend } = JSON.parse(await readFile(join(out, 'overview.json'), 'utf8'));
+    const page = await readFile(join(out, 'overview.html'), 'utf8');
+    const gaps = new Set([...page.matchAll(/<title>(\S+): not assessed<\/title>/gu)].map(([, name]) => name));
+    return {
+      warnings: (findings_trend as { warning: number | null }[]).map(({ warning }) => warning).reverse(),
+      gaps: [...gaps],
+    };
+  };
+
+  it('have a gap in a night in which most findings could not be assessed, also where it is the last one', async () => {
+    const warehouse = await nights(false, false, true, false, true);
+    expect(await bars(warehouse, 5)).toEqual({ warnings: [1, 1, null, 1, null], gaps: ['2026-11-03', '2026-11-05'] });
+    expect(await bars(warehouse, 3)).toEqual({ warnings: [1, 1, null], gaps: ['2026-11-03'] });
+    await warehouse.database.run('drop table partial_periods'); // as an earlier version has written it
+    expect((await bars(warehouse, 5)).warnings).toEqual([1, 1, null, 1, null]);
+  });
+
+  it('have none where only some parts could not be assessed', async () => {
+    const warehouse = await nights(false, false, true);
+    await warehouse.database.run('insert into partial_periods select target, rule, since from unassessed_rules');
+    expect((await bars(warehouse, 3)).warnings).toEqual([1, 1, 1]);
   });
 });

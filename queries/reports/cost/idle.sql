@@ -7,26 +7,6 @@
 -- subjects: workspace_name=workspace:external_id; project_name=project
 -- hidden: external_id
 with
-  versions as (from workspaces_history where valid_from <= $as_of::timestamptz),
-  applies as (
-    select
-      target,
-      external_id,
-      max(current_run_applied_at) as applied_at,
-      max(valid_to) filter (drifted is false) as drifts_after,
-    from versions
-    group by all
-  ),
-  drifts as (
-    select
-      versions.target,
-      versions.external_id,
-      any_value(applied_at) as applied_at,
-      min(valid_from) filter (drifted and valid_from >= coalesce(drifts_after, valid_from)) as drifts_since,
-    from versions
-    join applies using (target, external_id)
-    group by all
-  ),
   judged as (
     select
       now.*,
@@ -49,7 +29,7 @@ with
         lambda reason: reason is not null
       ) as reasons,
     from workspaces_at($as_of) as now
-    join drifts using (target, external_id)
+    join workspace_use_at($as_of) using (target, external_id)
   )
 select
   target,

@@ -187,14 +187,15 @@ function buildNights(table: TableView, { hash, data }: HelperOptions, format: Te
   const columns = [...up, ...down];
   const title = String(hash.title ?? table.title);
   const [newest] = rows;
-  const nights = listNights(rows);
+  const spec = { title, rows, until: new Date(data.root.as_of), up, down };
+  const nights = listNights(spec);
   const isFlat = !rows.some((row) => columns.some((column) => Number(row[column] ?? 0) > 0));
   const isDrawn = format === 'html' && nights.length > 1 && !isFlat;
   return {
     ...table,
     title,
     isFlat,
-    svg: isDrawn ? new Handlebars.SafeString(drawNights({ title, rows, up, down })) : null,
+    svg: isDrawn ? new Handlebars.SafeString(drawNights(spec)) : null,
     gaps: nights.filter(({ row }) => !row).map(({ day }) => day.toISOString().slice(0, 10)),
     legend: columns.map((column) => ({
       series: nightClass({ up, down }, column),

@@ -9,6 +9,8 @@ import { escapeMarkup, roundPixels } from './markup.ts';
 export interface NightsSpec {
   readonly title: string;
   readonly rows: readonly Row[];
+  /** The last night, with or without a row. */
+  readonly until: Date;
   /** Columns with counts. */
   readonly up: readonly string[];
   readonly down: readonly string[];
@@ -27,17 +29,19 @@ const SIZES = [
 const MARGIN = { top: 10, right: 8, bottom: 24, left: 34 };
 const TICKS = 4;
 
-/** Every day from the first to the last of the rows: a day without one is a gap. */
-export function listNights(rows: readonly Row[]): readonly Night[] {
-  const byDay = new Map(rows.map((row) => [utcDay.floor(new Date(String(row.as_of))).getTime(), row]));
-  const days = [...byDay.keys()].sort((a, b) => a - b);
-  const [first, last] = [days[0], days.at(-1)];
-  if (first === undefined || last === undefined) return [];
-  return utcDay.range(new Date(first), new Date(last + 1)).map((day) => ({ day, row: byDay.get(day.getTime()) }));
+/** Every day from that of the first row to the last night: one without a known count is a gap. */
+export function listNights({ rows, until, up, down }: Omit<NightsSpec, 'title'>): readonly Night[] {
+  const isKnown = (row: Row) => [...up, ...down].some((column) => (row[column] ?? null) !== null);
+  const toDay = (row: Row) => utcDay.floor(new Date(String(row.as_of))).getTime();
+  const [first = 0] = rows.map(toDay).sort((a, b) => a - b);
+  const byDay = new Map(rows.filter(isKnown).map((row) => [toDay(row), row]));
+  if (byDay.size === 0) return [];
+  const end = new Date(until.getTime() + 1); // a range has no end
+  return utcDay.range(new Date(first), end).map((day) => ({ day, row: byDay.get(day.getTime()) }));
 }
 
 export function drawNights(spec: NightsSpec): string {
-  const nights = listNights(spec.rows);
+  const nights = listNights(spec);
   return SIZES.map((size) => drawVariant(spec, nights.slice(-size.maxNights), size)).join('\n');
 }
 

@@ -1,0 +1,41 @@
+-- grain: one row per target and project, or repository, that has workspaces now or had some 30 days ago
+-- {{kind}}: `macro` or `temp macro`; owner: 'project' or 'repository'
+-- change_30_days: null where nothing is known of that time; not_reported: workspaces without a number
+create or replace {{kind}} resources_by(owner, at_time) as table
+with
+  known as (
+    select target, min(as_of) as first_as_of
+    from pulls
+    where source = 'workspaces' and status = 'complete'
+    group by target
+  ),
+  before as (
+    select target, if(owner = 'project', project_name, vcs_repo_identifier) as name, sum(current_rum_count) as resources
+    from workspaces_at(at_time::timestamptz - interval 30 days)
+    group by all
+  ),
+  now as (
+    select
+      target,
+      if(owner = 'project', project_name, vcs_repo_identifier) as name,
+      count(*) as workspaces,
+      sum(current_rum_count) as resources,
+      count(*) filter (current_rum_count is null) as not_reported,
+    from workspaces_at(at_time)
+    group by all
+  )
+select
+  known.target,
+  coalesce(now.name, before.name) as name,
+  coalesce(now.workspaces, 0) as workspaces,
+  if(now.workspaces is null, 0, now.resources)::bigint as resources,
+  case
+    when first_as_of <= at_time::timestamptz - interval 30 days and (now.workspaces is null or now.resources is not null)
+      then (coalesce(now.resources, 0) - coalesce(before.resources, 0))::bigint
+  end as change_30_days,
+  round(100.0 * now.resources / nullif(sum(now.resources) over (), 0), 1) as share_percent,
+  coalesce(now.not_reported, 0) as not_reported,
+from now
+full join before
+  on before.target = now.target and before.name is not distinct from now.name
+join known on known.target = coalesce(now.target, before.target);
