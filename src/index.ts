@@ -3,8 +3,7 @@ import { QuerySession } from './ask/query/session.ts';
 import { type Config, loadConfig } from './config/config.ts';
 import { loadJob } from './config/job.ts';
 import { frozenClock, systemClock } from './core/clock.ts';
-import { createColors } from './core/color.ts';
-import type { Context } from './core/context.ts';
+import type { JobContext } from './core/context.ts';
 import { TidemarkError } from './core/errors.ts';
 import type { Log } from './core/log.ts';
 import { Redactor } from './core/redact/redactor.ts';
@@ -89,12 +88,12 @@ export interface PullSelection {
 /** A project: a configuration with its warehouse, its jobs and its targets. */
 export class Tidemark {
   readonly config: Config;
-  readonly #context: Context;
+  readonly #context: JobContext;
   readonly #definitions: Definitions;
   readonly #clients: ServiceClients;
 
   /** Use `createTidemark`. */
-  constructor(config: Config, context: Context, definitions: Definitions) {
+  constructor(config: Config, context: JobContext, definitions: Definitions) {
     this.config = config;
     this.#context = context;
     this.#definitions = definitions;
@@ -166,35 +165,19 @@ export async function createTidemark(options: TidemarkOptions = {}): Promise<Tid
   return new Tidemark(config, createContext(config, redactor, options), definitions);
 }
 
-function createContext(config: Config, redactor: Context['redactor'], options: TidemarkOptions): Context {
-  const { env = process.env, log, now, signal = new AbortController().signal } = options;
-  const write = (line: string, level: keyof Log) => log?.[level](redactor.text(line));
+function createContext(
+  { directory }: Config,
+  redactor: Redactor,
+  { env = process.env, log, now, signal = new AbortController().signal }: TidemarkOptions,
+): JobContext {
+  const write = (level: keyof Log) => (line: string) => log?.[level](redactor.text(line));
   return {
-    program: 'tidemark',
-    cwd: config.directory,
+    cwd: directory,
     env,
-    readStdin: async () => '',
-    readLine: async () => '',
-    stdinIsTerminal: false,
-    stdoutIsTerminal: false,
-    stdout: () => {},
-    print: async () => {},
-    screen: undefined,
-    console: undefined,
-    stderr: () => {},
     terminal: undefined,
-    colors: createColors(false),
-    json: true,
-    quiet: true,
-    configFile: config.file,
     clock: now ? frozenClock(now) : systemClock,
-    log: {
-      info: (line) => write(line, 'info'),
-      warn: (line) => write(line, 'warn'),
-      error: (line) => write(line, 'error'),
-    },
+    log: { info: write('info'), warn: write('warn'), error: write('error') },
     redactor,
-    exit: () => {},
     signal,
   };
 }

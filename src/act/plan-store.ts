@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { DAY_MS, HOUR_MS } from '../core/clock.ts';
 import { errorMessage, TidemarkError } from '../core/errors.ts';
+import { ignoreMissing } from '../core/fs.ts';
 import type { Log } from '../core/log.ts';
 import { parseRunStart } from '../landing/store.ts';
 import { findEntry, isUnsettled, type LedgerEntry } from './ledger.ts';
@@ -77,14 +78,9 @@ async function readUsablePlan(file: string): Promise<Plan | undefined> {
 
 /** The plans that are kept, oldest first. */
 export async function listPlanIds({ data }: DataFolder): Promise<readonly string[]> {
-  try {
-    const names = await readdir(join(data, 'plans'));
-    const ids = names.filter((name) => name.endsWith('.json')).map((name) => name.slice(0, -'.json'.length));
-    return ids.filter((id) => ID_PREFIX.test(id)).sort();
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
-    throw error;
-  }
+  const names = (await readdir(join(data, 'plans')).catch(ignoreMissing)) ?? [];
+  const ids = names.filter((name) => name.endsWith('.json')).map((name) => name.slice(0, -'.json'.length));
+  return ids.filter((id) => ID_PREFIX.test(id)).sort();
 }
 
 /** The files of expired plans older than `planDays`, except those with an action that is not settled. The ledger keeps what was applied. */

@@ -1,8 +1,7 @@
 import { resolve } from 'node:path';
 import type { Context } from '../core/context.ts';
-import { TidemarkError } from '../core/errors.ts';
 import { plural } from '../core/plural.ts';
-import { readRegularFile, UnreadableFileError } from '../core/regular-file.ts';
+import { readNamedFile } from '../core/regular-file.ts';
 import { parseFacts } from '../run/lifecycle/document.ts';
 import { recordFacts } from '../run/lifecycle/index.ts';
 import { withWarehouse } from '../warehouse/session.ts';
@@ -14,7 +13,7 @@ const MAX_KIBIBYTES = 4096;
 export async function importFacts(context: Context, file: string): Promise<void> {
   const config = readLocalConfig(context);
   const now = context.clock.now();
-  const facts = parseFacts(readText(resolve(context.cwd, file), file), file, now);
+  const facts = parseFacts(readNamedFile(resolve(context.cwd, file), MAX_KIBIBYTES, { name: file }), file, now);
   const added = await withWarehouse({ config, purpose: 'lifecycle import', now, log: context.log }, (warehouse) =>
     recordFacts(warehouse, facts, 'imported', now),
   );
@@ -26,13 +25,4 @@ export async function importFacts(context: Context, file: string): Promise<void>
     () =>
       `${plural(added, 'new fact')} of ${facts.length}, as of ${result.data_as_of}${added < facts.length ? `; ${rest}` : ''}\n`,
   );
-}
-
-function readText(path: string, file: string): string {
-  try {
-    return readRegularFile(path, MAX_KIBIBYTES);
-  } catch (error) {
-    if (!(error instanceof UnreadableFileError)) throw error;
-    throw new TidemarkError('USAGE', `${file} ${error.message}`, { cause: error });
-  }
 }

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { DAY_MS } from '../core/clock.ts';
 import type { Context } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
@@ -26,10 +27,7 @@ export async function serve(context: Context, { nights, days, latency, ...option
     sandbox.advanceTo(clock());
     context.stdout(sandbox.config());
     context.log.info('serving; press Ctrl-C to stop');
-    await new Promise<void>((stopped) => {
-      if (context.signal.aborted) stopped();
-      context.signal.addEventListener('abort', () => stopped(), { once: true });
-    });
+    if (!context.signal.aborted) await once(context.signal, 'abort');
   } finally {
     await sandbox.close();
   }

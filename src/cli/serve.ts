@@ -4,7 +4,7 @@ import { startServer } from '../ask/serve/server.ts';
 import type { Context } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { isLoopback } from '../core/loopback.ts';
-import { readRegularFile, UnreadableFileError } from '../core/regular-file.ts';
+import { readNamedFile } from '../core/regular-file.ts';
 import { readLocalConfig } from './options.ts';
 import { listPlaybooks } from './playbook-summaries.ts';
 
@@ -61,10 +61,5 @@ function readToken({ cwd, env, redactor }: Context, file: string | undefined): s
 const MAX_TOKEN_KIBIBYTES = 64;
 
 function readTokenFile(path: string): string {
-  try {
-    return readRegularFile(path, MAX_TOKEN_KIBIBYTES);
-  } catch (cause) {
-    if (!(cause instanceof UnreadableFileError)) throw cause;
-    throw new TidemarkError('USAGE', `--token-file ${path} ${cause.message}`, { cause });
-  }
+  return readNamedFile(path, MAX_TOKEN_KIBIBYTES, { name: `--token-file ${path}` });
 }

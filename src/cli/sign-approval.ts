@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { SIGNATURE_NAMESPACE } from '../act/approvals.ts';
 import type { Context } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
-import { readRegularFile, UnreadableFileError } from '../core/regular-file.ts';
+import { readNamedFile } from '../core/regular-file.ts';
 
 /** More than any signature file has, and any message of ssh-keygen. */
 const MAX_KIBIBYTES = 4;
@@ -14,17 +14,9 @@ export async function obtainSignature(
   { key, signature }: { readonly key?: string; readonly signature?: string },
   statement: string,
 ): Promise<string | undefined> {
-  if (signature !== undefined) return readSignature(resolve(context.cwd, signature));
+  if (signature !== undefined)
+    return readNamedFile(resolve(context.cwd, signature), MAX_KIBIBYTES, { hint: 'name the signature file' });
   return key === undefined ? undefined : signWithKey(context, resolve(context.cwd, key), statement);
-}
-
-function readSignature(file: string): string {
-  try {
-    return readRegularFile(file, MAX_KIBIBYTES);
-  } catch (cause) {
-    if (!(cause instanceof UnreadableFileError)) throw cause;
-    throw new TidemarkError('USAGE', `${file} ${cause.message}`, { cause, hint: 'name the signature file' });
-  }
 }
 
 /** As git does it: `ssh-keygen` asks for a passphrase, and uses the agent where the file is that of a public key. */

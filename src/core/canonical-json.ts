@@ -1,11 +1,12 @@
 import { isObject } from './is-object.ts';
 
-/** JSON with sorted keys: equal values give equal text. `mapList` may sort lists whose order has no meaning. */
+/** JSON with sorted keys: equal values give equal text, also with bigint. `mapList` may sort lists whose order has no meaning. */
 export function canonicalJson(
   value: unknown,
   mapList: (list: readonly unknown[]) => readonly unknown[] = (list) => list,
 ): string {
   return JSON.stringify(value, (_, inner: unknown) => {
+    if (typeof inner === 'bigint') return `${inner}n`;
     if (Array.isArray(inner)) return mapList(inner);
     return isObject(inner) ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1))) : inner;
   });

@@ -75,3 +75,6 @@ export type ServiceContext = Pick<Context, 'env' | 'log' | 'redactor' | 'timeout
 
 /** What work below the commands takes from it: time, log and services, and nothing to write a result to. */
 export type WorkContext = ServiceContext & Pick<Context, 'clock' | 'signal'>;
+
+/** What a run takes from it: work, the folder that a lake is relative to, and the terminal that shows its progress. */
+export type JobContext = WorkContext & Pick<Context, 'cwd' | 'terminal'>;

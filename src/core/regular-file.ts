@@ -1,4 +1,5 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
+import { type ErrorCode, TidemarkError } from './errors.ts';
 import { fileSystemError } from './fs.ts';
 
 /** Why a file is not read, as the end of a sentence that begins with its name. */
@@ -19,6 +20,20 @@ export function readRegularFile(file: string, maxKibibytes: number): string {
     return readBounded(handle, maxKibibytes);
   } finally {
     closeSync(handle);
+  }
+}
+
+/** The same for a file that a person names. @throws TidemarkError whose message begins with `name` */
+export function readNamedFile(
+  file: string,
+  maxKibibytes: number,
+  { code = 'USAGE', name = file, ...details }: { code?: ErrorCode; name?: string; hint?: string } = {},
+): string {
+  try {
+    return readRegularFile(file, maxKibibytes);
+  } catch (cause) {
+    if (!(cause instanceof UnreadableFileError)) throw cause;
+    throw new TidemarkError(code, `${name} ${cause.message}`, { ...details, cause });
   }
 }
 

@@ -1,12 +1,12 @@
 import type { LimitFunction } from 'p-limit';
 import type { Config, Target } from '../config/config.ts';
-import type { Context } from '../core/context.ts';
+import type { JobContext } from '../core/context.ts';
 import type { RequestMetrics } from '../http/request-metrics.ts';
 import type { Warehouse } from '../warehouse/session.ts';
 import type { SourceDefinition } from './sources/source.ts';
 
 /** What every stage of a run needs. */
-export interface RunContext extends Context {
+export interface RunContext extends JobContext {
   readonly config: Config;
   /** The job's name, or `pull`. */
   readonly job: string;

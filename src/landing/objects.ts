@@ -3,6 +3,7 @@ import { createReadStream, createWriteStream } from 'node:fs';
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { canonicalJson } from '../core/canonical-json.ts';
 import { PRIVATE_FILE } from '../core/fs.ts';
 import { readContent } from '../core/gzip.ts';
 import { changedFile, explainRead, type LandingFile } from './store.ts';
@@ -28,13 +29,8 @@ export interface ObjectTag {
 
 /** A digest of JSON that does not depend on the order of fields. Numbers may be bigint. */
 export function digestItem(item: unknown): string {
-  const text = JSON.stringify(item, (_, value: unknown) => {
-    if (typeof value === 'bigint') return `${value}n`;
-    const isMap = typeof value === 'object' && value !== null && !Array.isArray(value);
-    return isMap ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value;
-  });
   return createHash('sha256')
-    .update(text ?? '')
+    .update(canonicalJson(item) ?? '')
     .digest('base64');
 }
 

@@ -2,7 +2,7 @@ import { dirname, resolve } from 'node:path';
 import { stringify } from 'yaml';
 import { createTargets, type Target, type TargetKind } from '../config/config.ts';
 import { withEnvFile } from '../config/references.ts';
-import type { Context } from '../core/context.ts';
+import type { Context, ServiceContext } from '../core/context.ts';
 import { sources as builtInSources } from '../extract/sources/index.ts';
 import { hasSource } from '../extract/sources/source.ts';
 import { ServiceClients } from '../services/clients.ts';
@@ -42,8 +42,13 @@ const DEFAULTS: Readonly<Record<TargetKind, { readonly name: string; readonly va
   registry: { name: 'registry', variable: null },
 };
 
+type ProbeContext = ServiceContext & Pick<Context, 'cwd' | 'configFile' | 'signal'>;
+
 /** Asks each service what it has. Reads the tokens from the environment and `.env`; nothing is changed. */
-export async function probeTargets(context: Context, given: readonly InitTarget[]): Promise<readonly ProbedTarget[]> {
+export async function probeTargets(
+  context: ProbeContext,
+  given: readonly InitTarget[],
+): Promise<readonly ProbedTarget[]> {
   const clients = new ServiceClients(
     { maxWait: 10 },
     { ...context, log: { ...context.log, info: () => {} } },
@@ -56,7 +61,7 @@ export async function probeTargets(context: Context, given: readonly InitTarget[
   }
 }
 
-async function probeTarget(context: Context, clients: ServiceClients, given: InitTarget): Promise<ProbedTarget> {
+async function probeTarget(context: ProbeContext, clients: ServiceClients, given: InitTarget): Promise<ProbedTarget> {
   const { kind, url, organization, services } = given;
   const { variable } = DEFAULTS[kind];
   const name = organization ?? DEFAULTS[kind].name;
@@ -108,7 +113,11 @@ function isRequired(kind: TargetKind): boolean {
   return kind === 'platform' || kind === 'secrets';
 }
 
-async function probe({ redactor }: Context, clients: ServiceClients, target: Target): Promise<readonly SourceProbe[]> {
+async function probe(
+  { redactor }: ProbeContext,
+  clients: ServiceClients,
+  target: Target,
+): Promise<readonly SourceProbe[]> {
   const client = clients.get(target);
   const { info: token } = await askToken(client);
   const sources = builtInSources.filter((source) => hasSource(target, source));

@@ -1,5 +1,5 @@
 import type { Config } from '../config/config.ts';
-import type { Context } from '../core/context.ts';
+import type { JobContext } from '../core/context.ts';
 import { formatError } from '../core/errors.ts';
 import { plural } from '../core/plural.ts';
 import { withLakeStore } from '../lake/open-store.ts';
@@ -23,7 +23,7 @@ export function isUnpublished(lake: LakeResult | null): boolean {
  * shown and loses nothing.
  * @returns null without a lake
  */
-export async function lakeStage(config: Config, context: Context): Promise<LakeResult | null> {
+export async function lakeStage(config: Config, context: JobContext): Promise<LakeResult | null> {
   if (config.lake === undefined) return null;
   const { clock, log, env } = context;
   try {

@@ -1,7 +1,7 @@
 import type { LimitFunction } from 'p-limit';
 import type { Config } from '../config/config.ts';
 import { linkSignals } from '../core/abort.ts';
-import type { Context } from '../core/context.ts';
+import type { JobContext } from '../core/context.ts';
 import { EXIT, type ExitCode, TidemarkError } from '../core/errors.ts';
 import { createOnce, startRunBound } from '../extract/extract.ts';
 import { clearInFlight, findResumable } from '../extract/resume.ts';
@@ -67,7 +67,7 @@ export function pullExitCode(result: PullRunResult): ExitCode {
 /** Runs `tidemark pull`. `from` names a run whose landing is loaded again, without the network. */
 export async function runPulls(
   config: Config,
-  context: Context,
+  context: JobContext,
   { from, ...options }: PullOptions & { readonly from?: string },
 ): Promise<PullRunResult> {
   const replay = from === undefined ? undefined : await readLanding(config, from);

@@ -12,7 +12,7 @@ import { summarizePlaybooks } from '../act/registry.ts';
 import type { Config } from '../config/config.ts';
 import type { Job } from '../config/job.ts';
 import { suggestName } from '../config/suggest.ts';
-import type { Context } from '../core/context.ts';
+import type { JobContext } from '../core/context.ts';
 import { EXIT, type ExitCode, formatError, TidemarkError } from '../core/errors.ts';
 import { overlayRoots } from '../core/paths.ts';
 import { clearInFlight } from '../extract/resume.ts';
@@ -66,7 +66,7 @@ export interface JobSelection {
  */
 export async function runJob(
   config: Config,
-  context: Context,
+  context: JobContext,
   job: Job,
   definitions: Definitions = BUILT_IN,
   selection: JobSelection = {},
@@ -84,7 +84,7 @@ export async function runJob(
 
 async function runStages(
   config: Config,
-  context: Context,
+  context: JobContext,
   job: Job,
   definitions: Definitions,
   selection: JobSelection,
@@ -125,7 +125,7 @@ const NOTHING_DELIVERED: Pick<JobResult, 'reports' | 'failed_reports' | 'playboo
  */
 async function deliverStages(
   config: Config,
-  context: Context,
+  context: JobContext,
   writer: WarehouseWriter,
   options: RenderStageOptions,
   hasActions: boolean,

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import pLimit from 'p-limit';
 import type { Config } from '../config/config.ts';
-import type { Context } from '../core/context.ts';
+import type { JobContext } from '../core/context.ts';
 import { EXIT, type ExitCode } from '../core/errors.ts';
 import { listInFlight, markInFlight } from '../extract/resume.ts';
 import { isLoaded, type Pull, type RunContext } from '../extract/run-context.ts';
@@ -23,7 +23,7 @@ export interface RunResult {
 
 export interface RunOptions {
   readonly config: Config;
-  readonly context: Context;
+  readonly context: JobContext;
   /** Recorded in `runs`: the job's name, or `pull`. */
   readonly job: string;
   readonly pulls: readonly Pull[];

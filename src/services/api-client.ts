@@ -21,17 +21,20 @@ export type ApiClient = Resources<AllResources['platform']> &
 
 type AllResources = typeof resources;
 
-type Verbs = Readonly<Record<string, Operation & { readonly name: keyof ApiResults }>>;
+type Verbs = Readonly<Record<string, Operation>>;
+
+/** The documents do not show what most writes return. */
+type ApiResult<O extends Operation> = O['name'] extends keyof ApiResults ? ApiResults[O['name']] : unknown;
 
 type Resources<K extends Readonly<Record<string, Verbs>>> = {
   readonly [R in keyof K & string as CamelCase<R>]: { readonly [V in keyof K[R]]: ApiMethod<K[R][V]> };
 };
 
-type ApiMethod<O extends Operation & { readonly name: keyof ApiResults }> = (
+type ApiMethod<O extends Operation> = (
   ...args: Record<never, never> extends ApiArgs<O> ? [args?: ApiArgs<O>] : [args: ApiArgs<O>]
 ) => O extends { readonly pagination: string } | { readonly itemsPath: string } | { readonly responseType: 'array' }
-  ? AsyncGenerator<ApiResults[O['name']], void, undefined>
-  : Promise<ApiResults[O['name']]>;
+  ? AsyncGenerator<ApiResult<O>, void, undefined>
+  : Promise<ApiResult<O>>;
 
 type ApiArgs<O extends Operation> = CamelCaseKeys<Omit<OperationArgs<O>, HiddenParam>> & ApiBody<O> & ApiCreate<O>;
 

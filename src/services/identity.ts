@@ -3,6 +3,7 @@ import { ServiceError } from '../http/errors.ts';
 import type { ServiceClient } from './client.ts';
 import { mesh } from './mesh.ts';
 import type { Operation } from './operation.ts';
+import { takeRefusal } from './server-version.ts';
 import { textField, toFields } from './token/describe-token.ts';
 import { identityOperations } from './token/operations.ts';
 
@@ -54,24 +55,13 @@ export async function identifyService(client: ServiceClient): Promise<ServiceIde
   const { kind, flavor } = client.target;
   const question = QUESTIONS[kind];
   if (!question || (question.isHashicorp && flavor !== 'hashicorp')) return null;
-  const body = await askUnlessRefused(client, question.operation);
+  const answer = await client.call(question.operation).catch(takeRefusal);
+  const body = answer instanceof ServiceError ? undefined : answer.json();
   const said = Object.entries(question.read(body)).flatMap(([field, value]) =>
     value === null ? [] : [[field, value.slice(0, MAX_LENGTH)]],
   );
   return said.length === 0 ? null : Object.fromEntries(said);
 }
 
-async function askUnlessRefused(client: ServiceClient, operation: Operation): Promise<unknown> {
-  try {
-    return (await client.call(operation)).json();
-  } catch (error) {
-    if (error instanceof ServiceError && REFUSED.includes(error.status ?? 0)) return undefined;
-    throw error;
-  }
-}
-
 /** More than any name or ID has. */
 const MAX_LENGTH = 200;
-
-/** Every other status says that the service is at fault, not that it does not tell. */
-const REFUSED = [400, 401, 403, 404, 405];

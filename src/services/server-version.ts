@@ -44,23 +44,25 @@ export const VERSION_QUESTIONS: Readonly<Record<Exclude<TargetKind, 'registry'>,
  */
 export async function askVersion(client: ServiceClient): Promise<ServerVersion> {
   const { operation, read, refused } = VERSION_QUESTIONS[client.target.kind as keyof typeof VERSION_QUESTIONS];
-  try {
-    const { product, version } = read(await client.call(operation));
-    return { product, version: version?.slice(0, MAX_LENGTH) ?? null, note: null };
-  } catch (error) {
-    if (!(error instanceof ServiceError) || !REFUSED.includes(error.status ?? 0)) throw error;
-    return {
-      product: refused,
-      version: null,
-      note: `its version is not known: ${operation.path.split('?', 1)[0]} answered ${error.status}`,
-    };
+  const answer = await client.call(operation).catch(takeRefusal);
+  if (answer instanceof ServiceError) {
+    const note = `its version is not known: ${operation.path.split('?', 1)[0]} answered ${answer.status}`;
+    return { product: refused, version: null, note };
   }
+  const { product, version } = read(answer);
+  return { product, version: version?.slice(0, MAX_LENGTH) ?? null, note: null };
 }
+
+/** For `catch`: a service that has no such endpoint, or whose token may not ask. @throws every other error, where the service is at fault */
+export function takeRefusal(error: unknown): ServiceError {
+  if (error instanceof ServiceError && REFUSED.includes(error.status ?? 0)) return error;
+  throw error;
+}
+
+const REFUSED = [400, 401, 403, 404, 405];
 
 /** More than any version has. */
 const MAX_LENGTH = 100;
-/** Every other status says that the server is at fault, not that it does not tell. */
-const REFUSED = [400, 401, 403, 404, 405];
 
 /** `HCP Terraform`, which has no version, and `Terraform Enterprise`. */
 function readPing({ headers }: ServiceResponse): Answer {

@@ -1,5 +1,6 @@
 import type { DuckDBConnection, DuckDBPreparedStatement, DuckDBType, DuckDBValue } from '@duckdb/node-api';
 import { errorMessage, TidemarkError } from '../core/errors.ts';
+import { readSize } from '../core/size.ts';
 import { fillParams, type SqlParams } from './sql-params.ts';
 import { DuckDBInstance, LIST, listValue, type Row, toRows, VARCHAR } from './values.ts';
 
@@ -146,15 +147,10 @@ export function firstLine(error: unknown): string {
   return errorMessage(error).split('\n', 1)[0] ?? '';
 }
 
-const MEGABYTES: Readonly<Record<string, number>> = { k: 1 / 1000, m: 1, g: 1000, t: 1_000_000 };
-
 /**
  * What DuckDB gets of `memoryLimit` where this process loads rows: Node, the readers of CSV and JSON, and what DuckDB does not count need
  * the rest.
  */
 export function halveMemory(memoryLimit: string): string {
-  const [, amount = '', unit = 'g', binary] = /^([\d.]+)\s*([KMGT])(i?)B$/iu.exec(memoryLimit) ?? [];
-  const power = ['k', 'm', 'g', 't'].indexOf(unit.toLowerCase()) + 1;
-  const whole = Number(amount) * (MEGABYTES[unit.toLowerCase()] ?? 0) * (binary ? 1.024 ** power : 1);
-  return `${Math.round((whole / 2) * 1000)}KB`;
+  return `${Math.round(readSize(memoryLimit) / 2000)}KB`;
 }

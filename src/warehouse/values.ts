@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import type { DuckDBResultReader, DuckDBType, DuckDBValue } from '@duckdb/node-api';
-import { parse } from 'lossless-json';
 import { nativeError } from '../core/native.ts';
+import { parseJson } from '../http/json.ts';
 
 /**
  * DuckDB's API for Node, loaded by `require`: an import would parse each of its CommonJS files a second time to find its exports,
@@ -51,7 +51,8 @@ export function toRows(reader: DuckDBResultReader): Row[] {
 /** Converts timestamps to ISO 8601 in UTC, integers to numbers if they fit, and JSON columns to their values. */
 export function toValue(value: DuckDBValue, type?: DuckDBType): Value {
   if (value === null || typeof value === 'boolean' || typeof value === 'number') return value;
-  if (typeof value === 'string') return type?.alias === 'JSON' ? parseJson(value) : value;
+  if (typeof value === 'string')
+    return type?.alias === 'JSON' ? (parseJson(value, Number.POSITIVE_INFINITY) as Value) : value;
   if (typeof value === 'bigint') return toNumber(value);
   if (value instanceof DuckDBTimestampTZValue || value instanceof DuckDBTimestampValue)
     return formatMicros(value.micros);
@@ -75,15 +76,6 @@ export function toValue(value: DuckDBValue, type?: DuckDBType): Value {
 function toNumber(value: bigint): number | bigint {
   const number = Number(value);
   return Number.isSafeInteger(number) ? number : value;
-}
-
-function parseJson(text: string): Value {
-  const parseNumber = (digits: string) => {
-    const number = Number(digits);
-    return /^-?\d+$/u.test(digits) && !Number.isSafeInteger(number) ? BigInt(digits) : number;
-  };
-  // A service may repeat a key; as in JSON.parse, the last one counts.
-  return parse(text, undefined, { parseNumber, onDuplicateKey: ({ newValue }) => newValue }) as Value;
 }
 
 /** `2026-11-20T02:15:00Z`, with a fraction if there is one, and `infinity` beyond the range of JavaScript's dates. */

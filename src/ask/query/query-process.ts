@@ -5,10 +5,10 @@ import { availableParallelism, platform } from 'node:os';
 // biome-ignore lint/style/noRestrictedImports: the same Node runs the queries
 import { execPath } from 'node:process';
 import type { Context } from '../../core/context.ts';
+import { readSize } from '../../core/size.ts';
 import { CHILD_FILE } from './child-file.ts';
 import type { QueryRequest, ResultSummary } from './protocol.ts';
 import { QueryTask, type ResultSink } from './query-task.ts';
-import { readSize } from './size.ts';
 
 const MIB = 1024 * 1024;
 /** What Node and DuckDB reserve and never touch: 1.1 GiB with Node 20, 1.5 GiB with Node 26, and for each thread of DuckDB its stack and arena. */

@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { STATUS_CODES } from 'node:http';
 import { errorMessage, TidemarkError } from '../../core/errors.ts';
+import { ignoreMissing } from '../../core/fs.ts';
 import { formatTime } from '../../tell/reports/format.ts';
 import { warehouseFiles } from '../../warehouse/publish.ts';
 import { RUN } from './cancel.ts';
@@ -53,12 +54,8 @@ export function pageHref(
 
 /** When the file that readers see was published, in ISO 8601; empty if there is none. */
 export async function readPublishedAt({ config }: Pick<Exchange, 'config'>): Promise<string> {
-  try {
-    return (await stat(warehouseFiles(config.data).published)).mtime.toISOString();
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '';
-    throw error;
-  }
+  const found = await stat(warehouseFiles(config.data).published).catch(ignoreMissing);
+  return found?.mtime.toISOString() ?? '';
 }
 
 const NAVIGATION = [

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { listOldPlans } from '../../act/plan-store.ts';
 import { listOldActions, type PrunedLedger, removeOldActions } from '../../act/prune-ledger.ts';
 import type { Config } from '../../config/config.ts';
-import type { Context } from '../../core/context.ts';
+import type { JobContext } from '../../core/context.ts';
 import { errorMessage, TidemarkError } from '../../core/errors.ts';
 import { removePaths } from '../../core/fs.ts';
 import { listOldLandings } from '../../landing/store.ts';
@@ -15,7 +15,7 @@ import { findHorizon } from './horizon.ts';
 import { measureFiles, type Removal } from './removal.ts';
 
 /** What `landingDays`, `planDays`, `reportDays` and `historyDays` would remove now. Nothing is changed. */
-export async function listPrunable(config: Config, context: Context): Promise<readonly Removal[]> {
+export async function listPrunable(config: Config, context: JobContext): Promise<readonly Removal[]> {
   const folders = await listOldFiles(config, context);
   const files = await Promise.all([...folders].map(([what, paths]) => measureFiles(what, paths)));
   const horizon = existsSync(warehouseFiles(config.data).published) ? await findHorizon(config, context) : undefined;
@@ -29,7 +29,7 @@ export async function listPrunable(config: Config, context: Context): Promise<re
 }
 
 /** Removes it, under the lock of the warehouse. */
-export async function prune(config: Config, context: Context): Promise<readonly Removal[]> {
+export async function prune(config: Config, context: JobContext): Promise<readonly Removal[]> {
   const lock = { config, purpose: 'prune', now: context.clock.now(), log: context.log };
   return withWarehouseLock(lock, async (writer) => {
     const folders = await listOldFiles(config, context);
@@ -40,7 +40,7 @@ export async function prune(config: Config, context: Context): Promise<readonly 
 }
 
 /** What a run removes when it has ended; its reports remove earlier ones. History that cannot be judged stays. */
-export async function pruneAfterRun(config: Config, context: Context, writer: WarehouseWriter): Promise<void> {
+export async function pruneAfterRun(config: Config, context: JobContext, writer: WarehouseWriter): Promise<void> {
   const now = context.clock.now();
   await removePaths(await listOldLandings(config, now));
   await removePaths(await listOldPlans(config, { now, log: context.log }));
@@ -52,7 +52,10 @@ export async function pruneAfterRun(config: Config, context: Context, writer: Wa
   }
 }
 
-async function listOldFiles(config: Config, { clock, log }: Context): Promise<ReadonlyMap<string, readonly string[]>> {
+async function listOldFiles(
+  config: Config,
+  { clock, log }: JobContext,
+): Promise<ReadonlyMap<string, readonly string[]>> {
   const now = clock.now();
   return new Map([
     ['landings', await listOldLandings(config, now)],
@@ -61,7 +64,7 @@ async function listOldFiles(config: Config, { clock, log }: Context): Promise<Re
   ]);
 }
 
-async function pruneHistory(config: Config, context: Context, writer: WarehouseWriter): Promise<readonly Removal[]> {
+async function pruneHistory(config: Config, context: JobContext, writer: WarehouseWriter): Promise<readonly Removal[]> {
   if (!existsSync(warehouseFiles(config.data).published)) return [];
   const horizon = await findHorizon(config, context);
   if (horizon === undefined) return [];

@@ -59,7 +59,7 @@ export async function runDaemon(options: DaemonOptions): Promise<void> {
   });
   tick(clock.now());
   options.onReady?.((server?.address() as AddressInfo | undefined)?.port);
-  await whenAborted(signal);
+  if (!signal.aborted) await once(signal, 'abort');
   await ticker.destroy();
   log.info('stopping: waiting for the active run');
   await scheduler.whenIdle();
@@ -68,11 +68,6 @@ export async function runDaemon(options: DaemonOptions): Promise<void> {
 
 function latest(a: Date, b: Date): Date {
   return a > b ? a : b;
-}
-
-function whenAborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }
 
 /** The start of each job's last finished run, from the published warehouse. */
