@@ -120,6 +120,12 @@ const BROKEN: Readonly<Record<string, readonly [Readonly<Record<string, Response
     { [LIST]: json({ versions: [{ version: '5.84.0' }, { version: '' }] }) },
     /row 2 has no version/u,
   ],
+  'a page with status 200': [{ [LIST]: { ...PAGE, status: 200 } }, /malformed/u],
+  'a list with null in it': [
+    { [LIST]: json({ versions: [null, { version: '5.84.0' }] }) },
+    /aws: row 1 has no version/u,
+  ],
+  'a discovery of null': [{ 'terraform.json': json(null) }, /expected a JSON object/u],
   'a list that moved': [
     { [LIST]: { status: 302, headers: { location: 'https://evil.example/' } } },
     /302 malformed: redirect to/u,
@@ -302,6 +308,32 @@ test('only sources with a full address of the host are asked for', async () => {
   const own = await place.rows("select distinct source from providers where starts_with(source, 'app.terraform.io/')");
   expect(own.length).toBeGreaterThan(0);
   expect(await place.rows('select distinct source from registry_releases')).toEqual(own);
+});
+
+test('dates of an answer that has odd items are those of its versions, and hostile warnings stay text', async () => {
+  const warning = `'"><script>alert(1)</script>\u001b[31m\n=cmd|' /C calc'!A0 {{summary}}`;
+  const included = [
+    null,
+    { type: 'categories', attributes: { name: 'cloud' } },
+    { attributes: null },
+    { attributes: { version: 'v6.2.0', 'published-at': '2026-01-02T03:04:05Z' } },
+    { attributes: { version: '6.3.0' } },
+  ];
+  const answers = {
+    [LIST]: json({ versions: [{ version: '6.2.0' }, { version: '6.3.0' }] }),
+    [DATES]: json({ data: { attributes: { warning } }, included }),
+  };
+  const place = await projectUsing(() => [`${AWS} 6.2.0`], answers);
+  await pullAt(place, '01T02:15:00', SOURCES);
+  expect(
+    await place.rows(
+      'select version, published_at, unlisted, warning from registry_releases where source = $source order by version',
+      { source: AWS },
+    ),
+  ).toEqual([
+    { version: '6.2.0', published_at: '2026-01-02T03:04:05Z', unlisted: false, warning },
+    { version: '6.3.0', published_at: null, unlisted: false, warning },
+  ]);
 });
 
 test('a short name is never asked for, and the pull says so', async () => {

@@ -28,6 +28,8 @@ function drawContent({ text, kind, href, filter, items, picture }: CellView): st
   return isolate(text);
 }
 
+/** `registry.terraform.io/hashicorp/aws` */
+const ADDRESS = /^[\w.:-]+(?:\/[\w.:-]+){2,}$/u;
 const PLAIN = /^[\w ./:@+()[\],;*#%—…−-]*$/;
 
 /**
@@ -35,6 +37,6 @@ const PLAIN = /^[\w ./:@+()[\],;*#%—…−-]*$/;
  * breaks between its names.
  */
 function isolate(text: string): string {
-  if (PLAIN.test(text)) return text.replaceAll('/', '/<wbr>');
+  if (PLAIN.test(text)) return ADDRESS.test(text) ? text.replaceAll('/', '/<wbr>') : text;
   return /^[\x20-\x7e—…−×]*$/u.test(text) ? escapeMarkup(text) : `<bdi>${escapeMarkup(text)}</bdi>`;
 }
