@@ -1,4 +1,4 @@
--- grain: one row per changed row and pull, at most {{limit}} of each pull, with its columns and the number of all of the table and pull; what is rare comes first
+-- grain: one row per changed row and pull, at most {{limit}} of each pull, with {{columns}} of its columns and the number of all of the table and pull; what is rare comes first
 -- {{changes}}: rows of `attributed_changes`; {{after}}, {{until}}: constants, so that DuckDB reads only the versions of that time
 -- {{subjects}}: the subjects that have the key of a row; $project, $subject, $target, $by: empty for all
 with
@@ -46,7 +46,7 @@ with
   subjects as (
     {{subjects}}
   )
-select numbered.* exclude (columns), to_json(columns) as columns, subjects.subject_type, subjects.subject_id
+select numbered.* exclude (columns), to_json(columns[:{{columns}}]) as columns, len(columns) as column_count, subjects.subject_type, subjects.subject_id
 from numbered
 left join subjects using (target, "table", key)
 where nth <= {{limit}}

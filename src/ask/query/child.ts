@@ -88,9 +88,9 @@ async function readParameters(
 }
 
 async function sendResult(session: QuerySession, request: QueryRequest, file?: string): Promise<ResultSummary> {
-  const { query: text, format, maxRows } = request;
+  const { query: text, format, maxRows, isOwn } = request;
   const params = await readParameters(session, request);
-  const query = await session.prepare(text, params, maxRows === undefined ? undefined : maxRows + 1);
+  const query = await session.prepare(text, params, maxRows === undefined ? undefined : maxRows + 1, isOwn);
   const columns = query.columns.map(({ name, type }) => ({ name, type: type.toString(), isNumber: isNumber(type) }));
   send({ kind: 'columns', columns });
   if (file !== undefined) return { rows: await writeResultFile(session, query, format), isCut: false, file };

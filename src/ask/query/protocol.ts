@@ -6,6 +6,8 @@ import type { SessionConfig } from './session.ts';
 export interface QueryRequest {
   readonly config: SessionConfig;
   readonly query: string;
+  /** It is a query of ours, and nothing that a person wrote: it is not checked, and its texts are not cut. @default false */
+  readonly isOwn?: boolean;
   /** Name of the saved query that `query` comes from: it checks the parameters and has defaults for them. */
   readonly saved?: string | undefined;
   readonly params: Readonly<Record<string, string>>;

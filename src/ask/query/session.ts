@@ -14,7 +14,7 @@ import { listValue, type Row, toRows, toValue, type Value } from '../../warehous
 import { queryError, stopError, timeoutError } from './errors.ts';
 import type { QueryLimits } from './limits.ts';
 import { type ResultColumn, textSql } from './sql-text.ts';
-import { readStatement, type Statement } from './statement.ts';
+import { asOwn, readStatement, type Statement } from './statement.ts';
 
 /** What a session takes from the configuration. */
 export type SessionConfig = Pick<Config, 'data' | 'directory' | 'sql'>;
@@ -98,20 +98,26 @@ export class QuerySession {
    * @throws TidemarkError DATA with DuckDB's message if it is not one SELECT, DESCRIBE, SUMMARIZE or EXPLAIN; USAGE if a parameter
    * is missing or unknown.
    * @param maxRows ends the result
+   * @param isOwn a query of ours is not checked: that takes more time and memory than a long one itself
    */
-  async prepare(query: string, params: QueryParams = {}, maxRows?: number): Promise<PreparedQuery> {
+  async prepare(query: string, params: QueryParams = {}, maxRows?: number, isOwn = false): Promise<PreparedQuery> {
     return this.#run(async () => {
-      const statement = await readStatement(this.#connection, this.#files, query);
+      const statement = isOwn ? asOwn(query) : await readStatement(this.#connection, this.#files, query);
       await this.#assertKnown(statement);
       const prepared = await this.#connection.prepare(statement.text);
       const values = bindValues(prepared, params);
       const whole = await this.#asSubquery(statement, prepared, values);
       const source = maxRows === undefined ? whole : `(from ${whole} limit ${maxRows})`;
-      const probe = await this.#stream(await this.#files.render('query/columns', { source }), values);
-      const names = probe.deduplicatedColumnNames();
-      const columns = names.map((name, index) => ({ name, type: probe.columnType(index), sql: `c${index}` }));
+      const known = isOwn ? describeColumns(prepared) : await this.#probe(source, values);
+      const columns = known.map((column, index) => ({ ...column, sql: `c${index}` }));
       return { columns, from: `${source} as result(${columns.map(({ sql }) => sql).join(', ')})`, values };
     });
+  }
+
+  /** Columns of the same name get numbers. */
+  async #probe(source: string, values: QueryParams) {
+    const probe = await this.#stream(await this.#files.render('query/columns', { source }), values);
+    return probe.deduplicatedColumnNames().map((name, index) => ({ name, type: probe.columnType(index) }));
   }
 
   /** Runs `select expressions` over a query. Each item is one chunk of rows, which the caller decodes. */
@@ -276,4 +282,12 @@ function literalSql(value: Value): string {
   if (value === null) return 'null';
   if (typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean') return String(value);
   return quoteLiteral(typeof value === 'string' ? value : JSON.stringify(value));
+}
+
+/** To plan a long query once more would take longer than to run it. */
+function describeColumns(prepared: DuckDBPreparedStatement) {
+  return Array.from({ length: prepared.columnCount }, (_, index) => ({
+    name: prepared.columnName(index),
+    type: prepared.columnType(index),
+  }));
 }

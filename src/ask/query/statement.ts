@@ -59,6 +59,11 @@ export async function readStatement(connection: DuckDBConnection, files: SqlFile
   };
 }
 
+/** A SELECT of ours. */
+export function asOwn(query: string): Statement {
+  return { text: query.replace(/[;\s]+$/u, ''), isExplain: false, showsTables: false, moments: [] };
+}
+
 /** DuckDB's catalogue is the same for as long as the process lives. */
 let refusedNames: ReadonlySet<string> | undefined;
 

@@ -13,24 +13,27 @@ import { writeXlsx } from './write-xlsx.ts';
 const MAX_CELL_LENGTH = 1_000;
 
 /** A JSON list of lists. Its texts are those of CSV: JSON numbers would lose digits. */
-const ROWS: TextFormat = {
+const rowsFormat = (cellSql: (text: string) => string): TextFormat => ({
   mime: 'application/json',
   rowSql: (columns: PreparedQuery['columns']) =>
-    `json_array(${columns.map((column) => `left(${textSql(column)}, ${MAX_CELL_LENGTH})`).join(', ')})::varchar`,
+    `json_array(${columns.map((column) => cellSql(textSql(column))).join(', ')})::varchar`,
   begin: () => '[',
   separator: ',',
   end: ']',
   empty: () => '[]',
-};
+});
+const CUT_ROWS = rowsFormat((text) => `left(${text}, ${MAX_CELL_LENGTH})`);
+/** A page parses what it asks for: a part of a JSON text would be none. */
+const WHOLE_ROWS = rowsFormat((text) => text);
 
 /** Writes a result as text, part by part. Returns the number of rows. */
 export async function writeResult(
   session: QuerySession,
   query: PreparedQuery,
-  { format, screen }: Pick<QueryRequest, 'format' | 'screen'>,
+  { format, screen, isOwn }: Pick<QueryRequest, 'format' | 'screen' | 'isOwn'>,
   write: WriteText,
 ): Promise<number> {
-  if (format === 'rows') return writeText(session, query, ROWS, write);
+  if (format === 'rows') return writeText(session, query, isOwn ? WHOLE_ROWS : CUT_ROWS, write);
   if (isTextFormat(format)) return writeText(session, query, TEXT_FORMATS[format], write);
   return (format === 'line' ? writeLines : writeTable)(session, query, write, screen && toScreen(screen));
 }

@@ -86,29 +86,14 @@ async function readChanges(
   const wanted = declared.filter(({ name }) => filters.table === '' || name === filters.table);
   const times = { from: nights[MAX_NIGHTS]?.as_of ?? '-infinity', to: nights[0]?.as_of ?? '' };
   const changed = await selectChanged({ database, files }, await selectPresent({ database, files }, wanted), times);
-  const rows: TextRow[] = [];
-  for (let first = 0; first < changed.length; first += MAX_TABLES) {
-    rows.push(...(await readTables(exchange, changed.slice(first, first + MAX_TABLES), times, filters)));
-  }
-  return rows.sort((a, b) => Number(a.total) - Number(b.total)); // what is rare comes first
-}
-
-/** Of a query: all tables together would need more memory than a query may have. */
-const MAX_TABLES = 8;
-
-async function readTables(
-  exchange: Exchange,
-  tables: readonly Table[],
-  { from, to }: Readonly<Record<'from' | 'to', string>>,
-  filters: Filters,
-): Promise<readonly TextRow[]> {
-  const { files } = exchange;
+  if (changed.length === 0) return [];
   const sql = await files.render('serve/night_changes', {
-    changes: await renderChanges(files, tables),
-    subjects: await renderSubjects(exchange, tables, from),
-    after: quoteLiteral(from),
-    until: quoteLiteral(to),
+    changes: await renderChanges(files, changed),
+    subjects: await renderSubjects(exchange, changed, times.from),
+    after: quoteLiteral(times.from),
+    until: quoteLiteral(times.to),
     limit: String(MAX_ROWS),
+    columns: String(MAX_COLUMNS),
   });
   return readRows(exchange, sql, { ...filters });
 }
@@ -167,8 +152,8 @@ async function viewChange(exchange: Exchange, row: TextRow) {
     name: row.name || row.key,
     href: (await findSubjectPage(exchange, row)) ?? pageHref(exchange, '/nights', { table, subject: row.key ?? '' }),
     earlier: isWhole ? (first?.old ?? '') : '',
-    columns: isWhole ? [] : columns.slice(0, MAX_COLUMNS),
-    more: isWhole ? 0 : Math.max(0, columns.length - MAX_COLUMNS),
+    columns: isWhole ? [] : columns,
+    more: isWhole ? 0 : Number(row.column_count) - columns.length,
     planId: row.plan_id ?? '',
     approvedBy: row.approved_by ?? '',
   };

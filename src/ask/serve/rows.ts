@@ -1,4 +1,5 @@
 import { type Moment, resolveMoment } from '../../warehouse/moment.ts';
+import { fillParams } from '../../warehouse/sql-params.ts';
 import { readPage, toRequest } from './results.ts';
 import type { Exchange } from './route.ts';
 
@@ -8,15 +9,14 @@ export type TextRow = Readonly<Record<string, string | null>>;
 /** Rows of a query below `queries/` that a page reads. */
 const MAX_ROWS = 2_000;
 
-/** Runs a query of ours in a worker. Parameters that it does not use are left out. */
+/** Runs a query of ours in a worker, with its texts as they are. Parameters that it does not use are left out. */
 export async function readRows(
   exchange: Exchange,
   query: string,
   params: Readonly<Record<string, string>> = {},
   maxRows = MAX_ROWS,
 ): Promise<readonly TextRow[]> {
-  const used = Object.fromEntries(Object.entries(params).filter(([name]) => query.includes(`$${name}`)));
-  const request = toRequest(exchange, { query, params: used, format: 'rows' });
+  const request = toRequest(exchange, { query: fillParams(query, params), isOwn: true, format: 'rows' });
   const { columns, rows } = await readPage(exchange, request, { maxRows });
   return rows.map((row) => Object.fromEntries(columns.map(({ name }, index) => [name, row[index] ?? null])));
 }

@@ -75,6 +75,32 @@ test('the address filters by table, target, project, subject and who made the ch
   expect((await open('/nights?table=workspaces&by=plan')).body).toContain('No change is like that.');
 });
 
+test('a night in which much failed, and a row of which much changed, are told in full', async () => {
+  const crowded = await copyServedProject();
+  const long = `${'long '.repeat(60)}${HOSTILE}`;
+  await changePublished(crowded, async (database) => {
+    await database.run(
+      `insert into pulls by name select 'late' as run_id, 'platform-' || i as target, 'workspaces' as source, 'failed' as status,
+       timestamptz '2031-01-01T02:15:00Z' as started_at, timestamptz '2031-01-01T02:15:00Z' as as_of from range(60) as n(i)`,
+    );
+    await database.run(
+      `insert into workspaces_history by name select * replace ($long as workspace_name, $long as project_name, $long as current_run_status,
+       $long as tags, timestamptz '2031-01-01T02:15:00Z' as valid_from) from workspaces_history where external_id = 'ws-hostile' and valid_to is null`,
+      { long },
+    );
+    await database.run(
+      `update workspaces_history set valid_to = timestamptz '2031-01-01T02:15:00Z' where external_id = 'ws-hostile' and valid_to is null and workspace_name <> $long`,
+      { long },
+    );
+  });
+  const other = await startServe(crowded);
+  const { status, body } = await other.get('/nights?as_of=2031-01-02', OWN);
+  expect(status).toBe(200);
+  for (const text of ['platform-0: workspaces failed', 'platform-59: workspaces failed']) expect(body).toContain(text);
+  for (const name of ['workspace_name', 'project_name', 'current_run_status'])
+    expect(body).toContain(`<code>${name}</code>`);
+});
+
 test.each([
   ['/nights?table=nothing', 400],
   ['/nights?until=soon', 400],
