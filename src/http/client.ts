@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events';
+import ky, { type KyInstance } from 'ky'; // until Node 22: ky 2 needs it
 import pLimit, { type LimitFunction } from 'p-limit';
 import { linkSignals } from '../core/abort.ts';
 import { formatSeconds } from '../core/clock.ts';
@@ -70,14 +71,23 @@ export interface CallOptions {
 /** Reads a response to its end and classifies it. It must use up or cancel the body. */
 export type ResponseReader<T> = (response: Response, progress: BodyProgress) => Promise<Result<T>>;
 
+/** Values of a request for the hooks of the ky instance. */
+interface HookContext extends Record<string, unknown> {
+  readonly ticket: number;
+  readonly metrics: RequestMetrics;
+  readonly useWriteToken: boolean;
+  readonly beforeRequest: (() => void) | undefined;
+}
+
 const MAX_REDIRECTS = 3;
 
 /**
- * The client of one target: fetch sends, the limiter spaces the attempts, `withRetry` repeats them. Retry is outside the limiter
+ * The client of one target: ky sends, the limiter spaces the attempts, `withRetry` repeats them. Retry is outside the limiter
  * and the concurrency limit, so that a request that waits for its next attempt holds no slot.
  */
 export class HttpClient {
   readonly #options: HttpClientOptions;
+  readonly #ky: KyInstance;
   readonly #slots: LimitFunction;
   readonly #concurrency: AdaptiveConcurrency;
   readonly #gate = new SealedGate();
@@ -86,6 +96,7 @@ export class HttpClient {
 
   constructor(options: HttpClientOptions) {
     this.#options = options;
+    this.#ky = createKy(options);
     this.#slots = pLimit(options.concurrency);
     this.#concurrency = new AdaptiveConcurrency(options.concurrency);
     // Every request in progress listens to it; Node reports more than ten listeners as a leak.
@@ -167,8 +178,9 @@ export class HttpClient {
       ticket = acquired;
       metrics.throttleWaitMs += waitedMs;
       deadline.start();
+      const context: HookContext = { ticket, metrics, useWriteToken: request.useWriteToken, beforeRequest };
       const sentMs = performance.now();
-      const response = await this.#follow(request, { ticket, metrics, beforeRequest, signal: deadline.signal });
+      const response = await this.#follow(request, context, deadline.signal);
       deadline.touch();
       hasResponse = true;
       if (response.ok) this.#concurrency.onResponse(request.operation, performance.now() - sentMs);
@@ -188,17 +200,20 @@ export class HttpClient {
   }
 
   /** Sends, follows redirects within the origin, and passes status and rate limit headers of each response to the limiter. */
-  async #follow(request: HttpRequest, { ticket, signal, metrics, beforeRequest }: Sending): Promise<Response> {
-    const { method, body } = request;
-    const { transport, limiter, credentials } = this.#options;
-    const headers = [...authenticate(request, credentials)];
+  async #follow(request: HttpRequest, context: HookContext, signal: AbortSignal): Promise<Response> {
+    const { method, headers, body } = request;
+    const { transport, limiter } = this.#options;
+    const fetch: Transport['fetch'] = async (input, init) => {
+      // ky and `Request` refer to a signal weakly, so the transport receives it directly.
+      const response = await transport.fetch(input, { ...init, signal });
+      // Not a hook of ky, which would clone each response for it: 4 % of the processor time of a pull.
+      limiter.onResponse(context.ticket, response);
+      if (response.status === 429) context.metrics.throttled++;
+      return response;
+    };
     let { url } = request;
     for (let hops = 0; ; hops++) {
-      beforeRequest?.();
-      metrics.requests++;
-      const response = await transport.fetch(url, { method, headers, signal, ...(body !== undefined && { body }) });
-      limiter.onResponse(ticket, response);
-      if (response.status === 429) metrics.throttled++;
+      const response = await this.#ky(url, { method, headers, ...(body !== undefined && { body }), fetch, context });
       const next = sameOriginRedirect(url, method, response);
       if (!next || hops === MAX_REDIRECTS) return response;
       await response.body?.cancel();
@@ -207,21 +222,34 @@ export class HttpClient {
   }
 }
 
-/** What an attempt that has its ticket sends with. */
-interface Sending extends Pick<CallOptions, 'metrics' | 'beforeRequest'> {
-  readonly ticket: number;
-  readonly signal: AbortSignal;
+/**
+ * The ky instance of a target. Its hook adds the credentials and counts requests.
+ * docs/decisions.md#dependencies says why its retry, timeout, redirects and errors are off.
+ */
+function createKy({ credentials }: HttpClientOptions): KyInstance {
+  return ky.create({
+    redirect: 'manual',
+    retry: 0,
+    timeout: false,
+    throwHttpErrors: false,
+    headers: { 'User-Agent': 'tidemark' },
+    hooks: {
+      beforeRequest: [
+        (request, options) => {
+          const { metrics, useWriteToken, beforeRequest } = options.context as HookContext;
+          authenticate(request.headers, credentials, useWriteToken);
+          beforeRequest?.();
+          metrics.requests++;
+        },
+      ],
+    },
+  });
 }
 
-function authenticate(
-  { headers, useWriteToken }: HttpRequest,
-  { tokenHeader, token, writeToken }: Credentials,
-): Headers {
-  const authenticated = new Headers({ 'User-Agent': 'tidemark', ...headers });
+function authenticate(headers: Headers, { tokenHeader, token, writeToken }: Credentials, useWriteToken: boolean): void {
   const sent = (useWriteToken ? writeToken : undefined) ?? token;
-  if (sent !== undefined)
-    authenticated.set(tokenHeader, tokenHeader.toLowerCase() === 'authorization' ? `Bearer ${sent}` : sent);
-  return authenticated;
+  if (sent === undefined) return;
+  headers.set(tokenHeader, tokenHeader.toLowerCase() === 'authorization' ? `Bearer ${sent}` : sent);
 }
 
 /** How far an attempt had come when it failed. */
