@@ -6,6 +6,7 @@ import type { ServiceClient } from '../../services/client.ts';
 import type { Operation } from '../../services/operation.ts';
 import { registry } from '../../services/registry.ts';
 import { listItems, type ServiceResponse } from '../../services/response.ts';
+import { textField, toFields } from '../../services/token/describe-token.ts';
 import { CONDITIONAL } from './shared/list-and-read.ts';
 import {
   type ExtractContext,
@@ -128,12 +129,9 @@ async function landDates(
 
 /** What is in use of the registry's own host. */
 async function findProducts({ client, landing, query }: ExtractContext): Promise<readonly Product[]> {
-  const host = registryHost(client.target);
-  const used = await query('products_in_use');
-  const found = used.map(({ source, kind, versions }) => ({
-    place: parseSource(String(source), kind as Product['kind']),
-    product: { source: String(source), kind: kind as Product['kind'], versions: versions as readonly string[] },
-  }));
+  const host = client.target.host ?? new URL(client.target.url).host;
+  const used = (await query('products_in_use')) as readonly unknown[] as readonly Omit<Product, 'args'>[];
+  const found = used.map((product) => ({ product, place: parseSource(product.source, product.kind) }));
   const unnamed = found.filter(({ place }) => place === undefined);
   if (unnamed.length > 0) {
     landing.addNote(`${plural(unnamed.length, 'source')} in use without a full address: no registry is asked for them`);
@@ -151,11 +149,6 @@ function parseSource(source: string, kind: Product['kind']): { host: string; arg
   return { host: host.toLowerCase(), args: { namespace, name, ...(provider !== undefined && { provider }) } };
 }
 
-/** The host of the source addresses that a registry answers for. */
-function registryHost({ host, url }: Target): string {
-  return host ?? new URL(url).host;
-}
-
 const LISTS: Lists = { provider: registry.providers.versions, module: registry.modules.versions };
 
 /**
@@ -163,18 +156,14 @@ const LISTS: Lists = { provider: registry.providers.versions, module: registry.m
  * @throws TidemarkError DATA if it names another address, to which the token of the target must not be sent
  */
 async function discover(client: ServiceClient): Promise<Lists> {
-  const services = await client.call(registry.discovery.read).then(
-    (response) => response.json() as Readonly<Record<string, unknown>>,
-    (error: unknown) => {
-      if (error instanceof ServiceError && error.status === 404) return {};
-      throw error;
-    },
-  );
+  const answer = await client.call(registry.discovery.read).catch((error: unknown) => {
+    if (error instanceof ServiceError && error.status === 404) return undefined;
+    throw error;
+  });
+  const services = toFields(answer?.json());
   const at = <O extends Operation>(operation: O, service: string): O => {
-    const named = (services as Readonly<Record<string, unknown>>)[service];
-    return typeof named === 'string'
-      ? { ...operation, path: moveTo(client.target, operation.path, service, named) }
-      : operation;
+    const named = textField(services, service);
+    return named === null ? operation : { ...operation, path: moveTo(client.target, operation.path, service, named) };
   };
   return { provider: at(LISTS.provider, 'providers.v1'), module: at(LISTS.module, 'modules.v1') };
 }

@@ -48,7 +48,9 @@ export async function comparePolicies(options: PolicyCheckOptions): Promise<Poli
   const { database, files, policy, thresholds, targets } = options;
   const macros = await database.rows(await files.read('query/past_macros'));
   if (!macros.some(({ name }) => name === 'versions_in_use_at')) return null;
-  const rules = [...(await loadRules(files)).values()].filter(({ sql }) => /\bversions?_(?:in_use|policy|support)/u.test(sql));
+  const rules = [...(await loadRules(files)).values()].filter(({ sql }) =>
+    /\bversions?_(?:in_use|policy|support)/u.test(sql),
+  );
   const [latest] = await database.rows(await files.read('warehouse/latest_as_of'));
   const asOf = new Date(String(latest?.latest ?? 0));
   const params = ruleParams({ asOf, thresholds, targets: targets.map((name) => ({ name })) });

@@ -2,6 +2,7 @@ import { TidemarkError } from '../../../core/errors.ts';
 import { isObject } from '../../../core/is-object.ts';
 import { EXPLORER_FIELDS } from '../../../services/platform/explorer.ts';
 import { platform } from '../../../services/platform/operations.ts';
+import { toFields } from '../../../services/token/describe-token.ts';
 import { PAGE_SIZE, type SnapshotPage, sendPages } from '../shared/snapshot-pages.ts';
 import type { ExtractContext } from '../source.ts';
 import { createRowFormatter } from './csv-export.ts';
@@ -122,10 +123,6 @@ function readRows({ items, included }: SnapshotPage): readonly Fields[] {
 
 function withoutLeftOut(row: Fields): Fields {
   return Object.fromEntries(Object.entries(row).filter(([, value]) => value !== LEFT_OUT));
-}
-
-function toFields(value: unknown): Fields {
-  return isObject(value) ? value : {};
 }
 
 function addVersion(versions: Map<string, string[]>, { workspace_iac_version: version, workspace_name: name }: Fields) {
