@@ -1,15 +1,16 @@
 import type { Config } from '../config/config.ts';
 import { readTimeZone } from '../config/job.ts';
 import type { Context } from '../core/context.ts';
-import type { Database } from '../warehouse/database.ts';
 import { type Moment, resolveMoment } from '../warehouse/moment.ts';
-import type { SqlFiles } from '../warehouse/sql-files.ts';
+import type { Warehouse } from '../warehouse/session.ts';
+
+type OpenWarehouse = Pick<Warehouse, 'database' | 'files'>;
 
 /** The moment that an option or argument names (`resolveMoment`), in an open warehouse. */
 export async function readMoment(
   { clock, env }: Pick<Context, 'clock' | 'env'>,
   config: Config,
-  { database, files }: { readonly database: Pick<Database, 'rows'>; readonly files: SqlFiles },
+  { database, files }: OpenWarehouse,
   text: string,
 ): Promise<Moment> {
   const timeZone = await readTimeZone(config, env);
@@ -25,4 +26,16 @@ export async function readPublishedMoment(
   // Loads the database, which `sql` and the shell need here alone.
   const { withPublished } = await import('../warehouse/session.ts');
   return withPublished(config, (published) => readMoment(context, config, published, text));
+}
+
+/** The time of what is shown: of the moment that an option names, otherwise of the latest pull. */
+export async function readAsOf(
+  context: Pick<Context, 'clock' | 'env'>,
+  config: Config,
+  published: OpenWarehouse,
+  text: string | undefined,
+): Promise<Date> {
+  if (text !== undefined) return (await readMoment(context, config, published, text)).at;
+  const [latest] = await published.database.rows(await published.files.read('warehouse/latest_as_of'));
+  return typeof latest?.latest === 'string' ? new Date(latest.latest) : context.clock.now();
 }

@@ -6,7 +6,7 @@ import { EXIT, formatError, type TidemarkError } from '../core/errors.ts';
 import { findLeftOut } from '../extract/sources/index.ts';
 import { type ReportReadOptions, renderReports, toJsonText } from '../tell/reports/index.ts';
 import { withPublished } from '../warehouse/session.ts';
-import { readMoment } from './moment.ts';
+import { readAsOf } from './moment.ts';
 import { readLocalConfig } from './options.ts';
 import { listPlaybooks } from './playbook-summaries.ts';
 
@@ -18,18 +18,14 @@ export interface ReportFlags {
 
 export async function report(context: Context, names: readonly string[], flags: ReportFlags): Promise<void> {
   const config = readLocalConfig(context);
-  await withPublished(config, async ({ database, files }) => {
+  await withPublished(config, async (published) => {
     const now = context.clock.now();
-    const requested =
-      flags.asOf === undefined ? undefined : (await readMoment(context, config, { database, files }, flags.asOf)).at;
-    const [latest] = await database.rows(await files.read('warehouse/latest_as_of'));
-    const asOf = requested ?? (typeof latest?.latest === 'string' ? new Date(latest.latest) : now);
+    const asOf = await readAsOf(context, config, published, flags.asOf);
     const options: ReportReadOptions = {
-      database,
-      files,
-      roots: files.roots,
+      ...published,
+      roots: published.files.roots,
       asOf,
-      stalenessAt: requested ?? now,
+      stalenessAt: flags.asOf === undefined ? now : asOf,
       generatedAt: now,
       thresholds: config.thresholds,
       pricing: config.pricing,

@@ -22,7 +22,7 @@ import {
 } from '../tell/reports/subjects.ts';
 import { readTemplate } from '../tell/reports/templates.ts';
 import { withPublished } from '../warehouse/session.ts';
-import { readMoment } from './moment.ts';
+import { readAsOf } from './moment.ts';
 import { assertTargets, readLocalConfig } from './options.ts';
 import { listPlaybooks } from './playbook-summaries.ts';
 
@@ -36,10 +36,7 @@ export interface ShowFlags {
 export async function show(context: Context, subject: string, flags: ShowFlags): Promise<void> {
   const config = readLocalConfig(context);
   await withPublished(config, async ({ database, files }) => {
-    const requested =
-      flags.asOf === undefined ? undefined : (await readMoment(context, config, { database, files }, flags.asOf)).at;
-    const [latest] = await database.rows(await files.read('warehouse/latest_as_of'));
-    const asOf = requested ?? (typeof latest?.latest === 'string' ? new Date(latest.latest) : context.clock.now());
+    const asOf = await readAsOf(context, config, { database, files }, flags.asOf);
     const options = { database, files, asOf };
     const { only, data } = await readSubject(config, options, subject, flags.target);
     const guide = await loadGuide(files, await listPlaybooks(config), config.thresholds);

@@ -76,8 +76,3 @@ export function toOperationRow(operation: Operation) {
     docs_url: operation.docsUrl,
   };
 }
-
-/** What a shell completes: the name and the description of each operation, as a line of templates/completion/operations.tsv. */
-export function formatCompletion(operations: Iterable<Operation>): string {
-  return [...operations].map(({ name, description }) => `${name}\t${description}\n`).join('');
-}

@@ -6,7 +6,8 @@ import { thresholds } from '../../src/config/schema.ts';
 import type { Log } from '../../src/core/log.ts';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import type { UnknownPart } from '../../src/landing/store.ts';
-import { type RenderOptions, type ReportData, readReportData } from '../../src/tell/reports/index.ts';
+import { openReportReader, type ReportData } from '../../src/tell/reports/data.ts';
+import type { RenderOptions } from '../../src/tell/reports/index.ts';
 import type { Database } from '../../src/warehouse/database.ts';
 import { createSqlFiles, quoteIdent, quoteLiteral, type SqlFiles } from '../../src/warehouse/sql-files.ts';
 import { loadTables, type Table, tablesForSource } from '../../src/warehouse/tables.ts';
@@ -92,9 +93,12 @@ export async function createReportWarehouse(
     async data(report, asOf, datasets, more) {
       const own = options(asOf, more);
       const selected = datasets ? { ...own, files: withoutDatasets(own.files, report, datasets) } : own;
-      const [data] = await readReportData({ ...selected, names: [report] });
-      if (!data) throw new Error(`no report ${report}`);
-      return datasets ? keepDatasets(data, datasets) : data;
+      const reader = await openReportReader({ ...selected, names: [report] });
+      for await (const { data } of reader.results()) {
+        if (data instanceof Error) throw data;
+        return datasets ? keepDatasets(data, datasets) : data;
+      }
+      throw new Error(`no report ${report}`);
     },
   };
 }

@@ -171,12 +171,12 @@ async function writeReports(
 
 async function writeReport(
   options: RenderOptions & Partial<PageLinks> & Pick<PageOptions, 'run'>,
-  result: ReportResult,
+  { report, data }: ReportResult,
   { params, unlinked }: ReportReader,
   renderer: Renderer,
 ): Promise<RenderedReport> {
-  const { name, title } = result.report;
-  const data = getData(result);
+  if (data instanceof TidemarkError) throw data;
+  const { name, title } = report;
   const page = {
     params,
     unlinked,
@@ -187,21 +187,9 @@ async function writeReport(
     currentUntil: currentUntil(options),
     run: options.run,
   };
-  const files = renderReport(result.report, data, page, renderer);
+  const files = renderReport(report, data, page, renderer);
   await writeReportFiles(options.out, name, files);
   return { name, title, files: [...files.keys()], data };
-}
-
-function getData({ data }: ReportResult): ReportData {
-  if (data instanceof TidemarkError) throw data;
-  return data;
-}
-
-/** The content of `NAME.json` of each report, without writing files. */
-export async function readReportData(options: ReportReadOptions): Promise<readonly ReportData[]> {
-  const all: ReportData[] = [];
-  for await (const result of (await openReportReader(options)).results()) all.push(getData(result));
-  return all;
 }
 
 export interface IndexOptions extends RenderOptions {
