@@ -29,7 +29,7 @@ with
         when to_status = 'unsupported' then 'not known'
         when to_as_of is null then 'never pulled: ' || to_status
         when from_as_of is null then 'no answer before ' || to_text
-        when to_as_of <= $from::timestamptz then concat('no answer since ', to_text, ': ', if(tried_at > $from::timestamptz, to_status, 'not pulled'))
+        when to_as_of <= $from::timestamptz and to_as_of < $to::timestamptz then concat('no answer since ', to_text, ': ', if(tried_at > $from::timestamptz, to_status, 'not pulled'))
         when to_status = 'partial' then 'partial'
         when to_as_of < $to::timestamptz then concat('compared as of ', to_text, ': ', if(tried_at > to_as_of, to_status, 'not pulled since'))
         when from_as_of < $from::timestamptz then concat('compared with ', from_text, ': not loaded in the first pull')

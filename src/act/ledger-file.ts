@@ -132,7 +132,11 @@ export async function inspectLedger(data: string, seen: SeenLedger): Promise<Led
 
 /** @throws TidemarkError DATA naming the first problem, and the ways out */
 export async function readSound(data: string, seen: SeenLedger): Promise<LedgerInspection> {
-  const inspection = await inspectLedger(data, seen);
+  return assertSound(data, await inspectLedger(data, seen));
+}
+
+/** @throws TidemarkError as `readSound` */
+export function assertSound(data: string, inspection: LedgerInspection): LedgerInspection {
   const [first] = inspection.problems;
   if (first === undefined) return inspection;
   throw new TidemarkError('DATA', formatProblem(ledgerFile(data), first), { hint: WAYS_OUT });

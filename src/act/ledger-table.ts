@@ -19,7 +19,14 @@ import {
   scanLedger,
   unseenEvents,
 } from './ledger-chain.ts';
-import { formatProblem, inspectLedger, type LedgerInspection, readSound, toLedgerText } from './ledger-file.ts';
+import {
+  assertSound,
+  formatProblem,
+  inspectLedger,
+  type LedgerInspection,
+  readSound,
+  toLedgerText,
+} from './ledger-file.ts';
 import { ensureWarehouseId, readSeenLedger } from './published-reads.ts';
 
 /** What the warehouse keeps of the ledger: the table `actions`, a copy of it, and its last line. */
@@ -32,18 +39,23 @@ type LedgerWarehouse = Pick<Warehouse, 'database' | 'files'>;
  * @throws TidemarkError DATA where the ledger is damaged, or does not continue what the warehouse has seen.
  */
 export async function readLedger(config: Config, warehouse?: LedgerWarehouse): Promise<readonly LedgerEntry[]> {
-  const seen = await (warehouse ? readSeenLedger(warehouse) : readPublishedSeen(config));
-  return [...(await readSound(config.data, seen)).scan.entries.values()];
+  const { scan } = warehouse
+    ? await readSound(config.data, await readSeenLedger(warehouse))
+    : assertSound(config.data, await verifyLedger(config));
+  return [...scan.entries.values()];
 }
 
 async function readPublishedSeen(config: Config): Promise<SeenLedger> {
   return existsSync(warehouseFiles(config.data).published) ? withPublished(config, readSeenLedger) : NOTHING_SEEN;
 }
 
-/** Everything that is wrong with the ledger. */
+/** Everything that is wrong with the ledger. A prune that replaces warehouse and ledger meanwhile is nothing wrong: both are read again. */
 export async function verifyLedger(config: Config): Promise<LedgerInspection & { readonly seen: SeenLedger }> {
   const seen = await readPublishedSeen(config);
-  return { ...(await inspectLedger(config.data, seen)), seen };
+  const inspection = await inspectLedger(config.data, seen);
+  if (inspection.problems.length === 0) return { ...inspection, seen };
+  const { head } = await readPublishedSeen(config);
+  return head?.digest === seen.head?.digest ? { ...inspection, seen } : verifyLedger(config);
 }
 
 /**

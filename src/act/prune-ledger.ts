@@ -5,11 +5,11 @@ import type { WorkContext } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { writeFileAtomic } from '../core/fs.ts';
 import { acquireLock } from '../warehouse/lock.ts';
-import { type WarehouseWriter, withPublished } from '../warehouse/session.ts';
+import type { WarehouseWriter } from '../warehouse/session.ts';
 import { isUnsettled, type LedgerEntry, type LedgerEvent, ledgerFile, toEvent, toKey } from './ledger.ts';
 import { type LedgerScan, recordedEntries, scanLedger } from './ledger-chain.ts';
-import { readSound, toLedgerText } from './ledger-file.ts';
-import { keepLedger } from './ledger-table.ts';
+import { assertSound, readSound, toLedgerText } from './ledger-file.ts';
+import { keepLedger, verifyLedger } from './ledger-table.ts';
 import { listPlanIds } from './plan-store.ts';
 import { readSeenLedger } from './published-reads.ts';
 
@@ -23,7 +23,7 @@ export interface PrunedLedger {
 
 /** What of the ledger goes: actions that ended before `start`, without those that an undo, an open plan or a settle needs. It only reads. */
 export async function listOldActions(config: Config, start: Date, now: Date): Promise<PrunedLedger | undefined> {
-  const { scan } = await readSound(config.data, await withPublished(config, readSeenLedger));
+  const { scan } = assertSound(config.data, await verifyLedger(config));
   return withoutOld(config, scan, start, now);
 }
 

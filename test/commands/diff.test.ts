@@ -221,6 +221,8 @@ describe('the exit code', () => {
     [0, ['--table', 'workspaces']],
     [5, ['--table', 'workspaces', '--exit-code']],
     [0, ['--table', 'mesh_roles', '2026-11-01', '2026-11-01']],
+    [0, ['--table', 'workspaces', '2026-11-02', '2026-11-02', '--exit-code']],
+    [1, ['--table', 'mesh_roles', '2026-11-02', '2026-11-02', '--exit-code']],
     [1, ['--table', 'agents', '--exit-code']],
     [0, ['--table', 'workspaces', '--subject', 'ws-b', '2026-11-01', '2026-11-02', '--exit-code']],
   ])('is %d for %j', async (expected, words) => {

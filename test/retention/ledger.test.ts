@@ -1,4 +1,5 @@
-import { readFile, rename, writeFile } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
+import { copyFile, open, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import type { LedgerRow } from '../../src/act/ledger.ts';
@@ -142,4 +143,26 @@ test('a backup of a pruned ledger is restored, and the table restores the ledger
   await rename(file, `${file}.lost`);
   expect(await run('playbook', 'ledger', '--restore')).toMatchObject({ exit: 0 });
   expect(await plansOf()).toEqual(KEPT);
+});
+
+test('a reader beside a prune, which replaces warehouse and file between its two reads, finds nothing wrong', async () => {
+  await project.pull(['--source', 'ca_roots', '--now', '2027-06-20T02:15:00Z']); // the warehouse has seen the ledger
+  const published = join(project.folder, 'data', 'warehouse.duckdb');
+  const later = join(await tempFolder(), 'warehouse.duckdb');
+  const earlier = `${later}.earlier`;
+  await copyFile(published, earlier);
+  await ledgerRemoval('--yes');
+  await copyFile(published, later);
+  const text = await readFile(file, 'utf8');
+  await rename(earlier, published);
+  await rename(file, `${file}.pruned`);
+  execFileSync('mkfifo', [file]);
+  const reading = run('playbook', 'ledger', 'verify');
+  const pipe = await open(file, 'w'); // the reader has read the warehouse, and reads the file
+  await rename(later, published);
+  await rename(`${file}.pruned`, file);
+  await pipe.writeFile(text);
+  await pipe.close();
+  const { exit, stdout } = await reading;
+  expect(exit, stdout).toBe(0);
 });
