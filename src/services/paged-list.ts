@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Target } from '../config/config.ts';
+import { canonicalJson } from '../core/canonical-json.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { isObject } from '../core/is-object.ts';
 import { plural } from '../core/plural.ts';
@@ -67,12 +68,8 @@ export function nextToken(response: ServiceResponse): string | undefined {
 export function digestItems(operation: Operation, response: ServiceResponse): string {
   const items = listItems(operation, response);
   const ids = items.map((item) => (isObject(item) ? (item.id ?? item.ID) : item));
-  const text = ids.every((id) => typeof id === 'string') ? JSON.stringify(ids) : stringifyItems(items);
+  const text = canonicalJson(ids.every((id) => typeof id === 'string') ? ids : items);
   return createHash('sha256').update(text).digest('base64');
-}
-
-function stringifyItems(items: readonly unknown[]): string {
-  return JSON.stringify(items, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
 }
 
 export function malformedError({ operation, target }: PagedList, serviceMessage: string): ServiceError {
