@@ -26,7 +26,7 @@ union all
 select
   target,
   'lifecycle',
-  'complete',
+  'old',
   min(data_as_of)::timestamptz,
   'tidemark lifecycle import FILE takes newer facts',
   true,

@@ -31,7 +31,7 @@ union all
 select
   target,
   'lifecycle',
-  'complete',
+  if(is_old, 'old', 'complete'),
   data_as_of::timestamptz,
   null,
   if(is_old, 'tidemark lifecycle import FILE takes newer facts', null),

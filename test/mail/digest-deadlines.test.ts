@@ -49,7 +49,7 @@ test('a digest says that facts about support are old, and its subject only what 
   expect((await digest('2026-11-19T02:15:00Z')).text).not.toContain('lifecycle');
   const { text, html, subject } = await digest(AS_OF);
   const line =
-    'acme: lifecycle: complete; data as of 2026-07-22 00:00 UTC, 121 days old (tidemark lifecycle import FILE takes newer facts)';
+    'acme: lifecycle: old; data as of 2026-07-22 00:00 UTC, 121 days old (tidemark lifecycle import FILE takes newer facts)';
   expect(text).toContain(line);
   expect(html).toContain('<b>acme: lifecycle</b>');
   expect(subject).not.toContain('stale');

@@ -165,7 +165,7 @@ test.each(['version-sprawl', 'deadlines', 'overview'])(
     const known = { target: 'acme', source: 'lifecycle', status: 'complete' };
     expect(await read('2026-07-04')).toMatchObject([{ ...known, as_of: '2026-07-04T00:00:00Z', stale: false }]);
     expect(await read('2026-07-03')).toMatchObject([
-      { ...known, stale: true, error: 'tidemark lifecycle import FILE takes newer facts' },
+      { ...known, status: 'old', stale: true, error: 'tidemark lifecycle import FILE takes newer facts' },
     ]);
   },
 );

@@ -17,7 +17,7 @@ export interface SourceState {
   /** Null where the source was never pulled from any target. */
   readonly target: string | null;
   readonly source: string;
-  /** Of the last pull: `complete`, `failed`, `quarantined`; `never` where there was none. */
+  /** Of the last pull: `complete`, `failed`, `quarantined`; `never` where there was none; `old` of facts that are. */
   readonly status: string;
   /** Time of the last complete pull; null where there was none. */
   readonly as_of: string | null;
