@@ -111,6 +111,17 @@ describe('the version-sprawl report', () => {
     expect(modules_spread).toEqual([]);
   });
 
+  it('has shares that are no more than 100 percent together, so that their chart ends there', async () => {
+    const warehouse = await createReportWarehouse();
+    const versions = ['1.8.0', '1.9.0', '1.10.0', '1.10.0', '1.10.0', '1.10.0'];
+    await warehouse.pull(FIRST, {
+      tf_versions: [],
+      workspaces: versions.map((version, index) => on(`w${index}`, version)),
+    });
+    const { version_trend } = await warehouse.data('version-sprawl', FIRST, ['version_trend']);
+    expect(pick(version_trend, 'share_percent')).toEqual([16.6, 16.6, 66.6]);
+  });
+
   it('has a trend of workspaces per version', async () => {
     const warehouse = await createReportWarehouse();
     await warehouse.pull(FIRST, { tf_versions: [tool('1.9.0')], workspaces: [on('a', '1.9.0'), on('b', '1.9.0')] });

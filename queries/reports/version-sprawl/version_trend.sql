@@ -40,7 +40,8 @@ select
   places.pulled_at as as_of,
   places.version,
   coalesce(totals.workspaces, 0) as workspaces,
-  round(100.0 * coalesce(totals.workspaces, 0) / nullif(sum(totals.workspaces) over (partition by places.pulled_at), 0), 1) as share_percent,
+  -- down, so that the shares of a night are no more than 100 together
+  floor(1000.0 * coalesce(totals.workspaces, 0) / nullif(sum(totals.workspaces) over (partition by places.pulled_at), 0)) / 10 as share_percent,
 from places
 asof left join totals on totals.version = places.version and places.pulled_at >= totals.changed_at
 order by as_of desc, semver_key(places.version) nulls last, places.version;
