@@ -1,3 +1,4 @@
+import { changes } from './changes.ts';
 import { clients } from './clients.ts';
 import { contents } from './contents.ts';
 import { csv } from './csv.ts';
@@ -27,6 +28,7 @@ export const parts: readonly Part[] = [
   targets,
   unchanged,
   year,
+  changes,
   rate,
   reports,
   sql,

@@ -84,7 +84,7 @@ const STATEMENTS = [
   ),
   ...['providers', 'modules', 'tf_versions'].map(
     (table) => `insert into ${table}_members by name
-   select rows.* exclude (workspace_count, workspaces, extra, valid_from, valid_to), 1 as nth, m::double as rank,
+   select columns(name -> list_contains(['target', 'name', 'source', 'version'], name)), 1 as nth, m::double as rank,
      format('team-{}-service-{:05d}', m % 97, m) as member, timestamptz '${START}' as valid_from
    from (from ${table}_rows where valid_to is null) as rows, range(500) t(m)`,
   ),
