@@ -2,7 +2,7 @@
 -- title: Cost
 -- order: 10
 -- rules: resource-jump, idle-resources
--- unknown: not_reported
+-- unknown: mostly_unknown
 -- sources: workspaces
 -- about: Resources under management, which the platform bills. A night on which a target was not pulled completely is a gap. The projection continues the last 30 nights as a line; the true number is within its error in 19 of 20 cases, if nothing else changes.
 with
@@ -50,6 +50,7 @@ with
   priced as (select from_json($pricing::json, '{"perResourceMonth": "double", "currency": "varchar", "free": "bigint"}') as price)
 select
   counted.*,
+  2 * not_reported > workspaces as mostly_unknown,
   resources - resources_30_days_ago as change_30_days,
   points as projected_from_nights,
   -- `greatest` leaves nulls out.

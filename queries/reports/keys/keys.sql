@@ -7,7 +7,7 @@
 -- strips: age=bar
 -- legend: bad=overdue; good=in time; limit=the limit
 -- subjects: name=key
--- hidden: age_days
+-- hidden: age_days, type
 with
   rotated as (
     select

@@ -6,7 +6,7 @@ import { discoverFiles } from '../../core/paths.ts';
 import type { Statements } from '../../warehouse/database.ts';
 import { parseHeader, type SqlFiles } from '../../warehouse/sql-files.ts';
 import type { Row, Value } from '../../warehouse/values.ts';
-import { EMPTY_CELL, formatNumber, formatTime, truncate } from './format.ts';
+import { EMPTY_CELL, formatNumber, formatTime, toHeading, truncate } from './format.ts';
 import type { Renderer } from './renderer.ts';
 import { readTemplate } from './templates.ts';
 
@@ -86,7 +86,7 @@ async function readSections({ database, files }: ReadOptions, run: Row): Promise
       title: header.title ?? name,
       empty: header.empty ?? '',
       isCut: rows.length === MAX_ROWS,
-      columns: columns.map((column) => column.replaceAll('_', ' ')),
+      columns: columns.map(toHeading),
       rows: rows.map((row) =>
         columns.map((column) => ({ text: formatCell(row[column] ?? null), isTag: column === 'status' })),
       ),

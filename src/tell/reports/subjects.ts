@@ -41,6 +41,12 @@ export interface SubjectPage extends SubjectRef {
   readonly rules: string;
 }
 
+/** The kinds whose table the warehouse has: one of an earlier version lacks the newest. */
+async function loadPresentKinds({ database, files }: SubjectOptions): Promise<readonly SubjectKind[]> {
+  const tables = new Set((await database.rows(await files.read('query/present_tables'))).map(({ name }) => name));
+  return (await loadSubjectKinds(files)).filter(({ table }) => tables.has(`${table.name}_history`));
+}
+
 export interface SubjectSelection {
   /** By kind, then by name. */
   readonly pages: readonly SubjectPage[];
@@ -108,7 +114,7 @@ export async function selectSubjects(
   { limit, only }: { readonly limit: number; readonly only?: readonly SubjectRef[] },
 ): Promise<SubjectSelection> {
   const { files } = options;
-  const kinds = await loadSubjectKinds(files);
+  const kinds = await loadPresentKinds(options);
   await createCandidates(options);
   const rows = limit === 0 && only === undefined ? [] : await selectRows(options, limit, only);
   const byType = new Map(kinds.map((kind) => [kind.type, kind]));
@@ -154,7 +160,7 @@ export function asOfParam({ asOf }: Pick<SubjectOptions, 'asOf'>): SqlParams {
 /** Creates `subject_candidates`: one row for each subject that was ever seen, of all kinds. */
 export async function createCandidates(options: SubjectOptions): Promise<void> {
   const { files } = options;
-  const parts = (await loadSubjectKinds(files)).map(({ type, versions }) => ({
+  const parts = (await loadPresentKinds(options)).map(({ type, versions }) => ({
     subject: quoteLiteral(type),
     versions,
   }));
@@ -200,7 +206,7 @@ export interface SubjectMatch extends SubjectRef {
 /** The subjects with an ID or name, whether they have a page or not; without any, the five with the most similar names. */
 export async function findSubjects(options: SubjectOptions, query: SubjectQuery): Promise<readonly SubjectMatch[]> {
   const { files } = options;
-  const kinds = await loadSubjectKinds(files);
+  const kinds = await loadPresentKinds(options);
   await createCandidates(options);
   const rows = await readSubjectRows(options, 'find', await files.read('subjects/find'), {
     name: query.name,
