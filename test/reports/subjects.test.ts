@@ -211,6 +211,21 @@ describe('the selected subjects', () => {
     expect((await select(10)).names).toEqual(['changing', 'drifting', 'old', 'core']);
   });
 
+  it('are of the kinds whose table the warehouse has', async () => {
+    await warehouse.pull(day(1), {
+      workspaces: [workspace('api')],
+      servers: [{ product: 'vault', version: '1.20.3' }],
+    });
+    const select = async () => {
+      const { pages } = await selectSubjects({ ...warehouse, asOf: new Date(day(1)) }, { limit: 10 });
+      return pages.map(({ type, name }) => `${type} ${name}`);
+    };
+    expect(await select()).toEqual(['workspace api', 'project core', 'server acme']);
+    for (const name of ['servers', 'authority_certificates'])
+      await warehouse.database.run(`drop table ${name}_history cascade`); // as an earlier version has written it
+    expect(await select()).toEqual(['workspace api', 'project core']);
+  });
+
   it('lose their page when they are no longer selected, and the list says how many have none', async () => {
     await night(1, [workspace('old'), workspace('drifting', { drifted: true })]);
     const files = async (subjectPages: number) => {
