@@ -96,7 +96,7 @@ select
     if(errored = 0 or not is_known, null, format('{} with errored checks', errored))
   ) as headline,
   case
-    when not baseline and is_known and was_known
+    when not baseline and is_known and was_known and failing + failing_before + newly_failing + returned > 0
       then format('{} failing = {} before', failing, failing_before)
       || case when first_failing > 0 then format(' + {} in targets pulled for the first time', first_failing) else '' end
       || format(' + {} new + {} returned − {} resolved − {} deleted', newly_failing, returned, resolved, deleted)

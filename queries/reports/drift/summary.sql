@@ -90,7 +90,7 @@ select
     if(unknown = drifting_not_assessed or not is_known, null, format('{} {} not assessed now', unknown - drifting_not_assessed, if(drifting_not_assessed > 0, 'others are', if(unknown = 1, 'is', 'are'))))
   ) as headline,
   case
-    when not baseline and is_known and was_known
+    when not baseline and is_known and was_known and drifting + drifting_before + newly_drifted + returned > 0
       then format('{} drifting = {} before', drifting, drifting_before)
       || case when first_drifted > 0 then format(' + {} in targets pulled for the first time', first_drifted) else '' end
       || format(' + {} new + {} returned − {} resolved − {} deleted', newly_drifted, returned, resolved, deleted)

@@ -58,7 +58,8 @@ select
     else 'ok'
   end as state,
   case
-    when runs_at.previous_as_of is not null and assessed
+    -- that nothing became nothing is no news
+    when runs_at.previous_as_of is not null and assessed and open_findings + open_before + appeared + returned + resolved > 0
       then format('{} open = {} before', open_findings, open_before)
       || case when first_assessed > 0 then format(' + {} assessed for the first time', first_assessed) else '' end
       || format(' + {} new + {} returned', appeared, returned)
