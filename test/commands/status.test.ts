@@ -1,4 +1,6 @@
+import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { openDatabase } from '../../src/warehouse/database.ts';
 import { cleanAtEnd } from '../helpers/temp.ts';
 import { findTarget, type TestProject, testProject } from '../helpers/test-project.ts';
 
@@ -72,6 +74,22 @@ describe('status', () => {
       lifecycle: object[];
     }>();
     expect(lifecycle).toMatchObject([{ origin: 'packaged', data_as_of: '2026-08-22', days: 121, stale: true }]);
+  });
+
+  test('reads a warehouse that was written before there were such facts, and says that it has none', async () => {
+    const older = await testProject({ workspaces: 10, cleanup: atEnd });
+    await older.pull(['--source', 'keys']);
+    const database = await openDatabase(join(older.folder, 'data', 'warehouse.duckdb'));
+    for (const name of ['versions_in_use', 'version_support', 'lifecycle']) {
+      await database.run(`drop view ${name}`);
+      await database.run(`drop macro table ${name}_at`);
+    }
+    await database.run('drop table lifecycle_facts');
+    database.close();
+    const { exit, stdout } = await older.tidemark(['status']);
+    expect([exit, stdout]).toEqual([0, expect.stringMatching(/^facts about the support of versions: none$/mu)]);
+    const report = await older.tidemark(['report', 'overview']);
+    expect([report.exit, report.stderr]).toEqual([0, expect.stringMatching(/^1 report written/u)]);
   });
 
   test('shows the last runs, newest first, as a table and as JSON', async () => {
