@@ -24,14 +24,15 @@ const toTold = ({ at, table, key, name, change, column, old, new: current }: Row
   new: current,
 });
 
-/** Lets nights pass, and compares `T_at`, `changes` and the difference of two nights with a plain map. */
-export async function expectNights(nights: number, seed: number, cleanup: Cleanup): Promise<void> {
+/** Lets nights pass, and compares `T_at`, `changes` and the difference of two nights with a plain map. @returns how many were killed in a load */
+export async function expectNights(nights: number, seed: number, cleanup: Cleanup): Promise<number> {
   const files = createSqlFiles([PACKAGE_ROOT]);
   const tables = await loadTables(files);
-  const database = await openCopy(join(await tempFolder(cleanup), 'warehouse.duckdb'));
-  cleanup(async () => database.close());
-  const model = new RandomNights(database, files, tables, seed);
+  const file = join(await tempFolder(cleanup), 'warehouse.duckdb');
+  const model = new RandomNights({ file, database: await openCopy(file) }, files, tables, seed);
+  cleanup(async () => model.database.close());
   for (let night = 1; night <= nights; night++) await model.pass();
+  const { database } = model;
 
   const told = (await database.rows('from changes')).map(toTold);
   for (let night = 1; night <= nights; night++) {
@@ -57,6 +58,7 @@ export async function expectNights(nights: number, seed: number, cleanup: Cleanu
       expect(sorted(rows), `${name} at night ${night}, seed ${seed}`).toEqual(sorted(model.rowsAt(truth, night)));
     }
   }
+  return model.kills;
 }
 
 function pairs(nights: number): readonly (readonly [number, number])[] {

@@ -1,5 +1,7 @@
+import { existsSync } from 'node:fs';
+import { copyFile } from 'node:fs/promises';
 import type { UnknownPart } from '../../src/landing/store.ts';
-import type { Database } from '../../src/warehouse/database.ts';
+import { type Database, openDatabase } from '../../src/warehouse/database.ts';
 import type { SqlFiles } from '../../src/warehouse/sql-files.ts';
 import { type Column, type Table, tablesForSource } from '../../src/warehouse/tables.ts';
 import { createRandom } from './rate-simulation.ts';
@@ -51,22 +53,36 @@ const JSONS = [null, '{"a":1}', '{"ü":["x",null]}', '[1,2]'];
 const LISTS = [null, [], ['a'], ['b', 'a']];
 const MEMBERS = ['m1', 'm2', 'mö3', 'm4', 'm5'];
 
+class KilledError extends Error {}
+
 /** Random nights of every source, loaded as a run loads them, beside a plain map that keeps the truth. */
 export class RandomNights {
   readonly #random: () => number;
   readonly #truths = new Map<string, Truth>();
   readonly #answers = new Map<string, Answer[]>();
   night = 0;
+  /** How many of the nights were killed in a load. */
+  kills = 0;
+
+  #file: string;
+  #database: Database;
 
   constructor(
-    readonly database: Database,
+    { file, database }: { readonly file: string; readonly database: Database },
     readonly files: SqlFiles,
     readonly tables: ReadonlyMap<string, Table>,
     seed: number,
   ) {
     this.#random = createRandom(seed);
+    this.#file = file;
+    this.#database = database;
     for (const table of tables.values())
       if (table.source) this.#truths.set(table.name, { table, current: new Map(), versions: [] });
+  }
+
+  /** That of the last process. */
+  get database(): Database {
+    return this.#database;
   }
 
   get truths(): readonly Truth[] {
@@ -77,8 +93,10 @@ export class RandomNights {
   async pass(): Promise<void> {
     this.night++;
     const sources = [...new Set(this.truths.map(({ table }) => String(table.source)))];
-    const killedAfter = this.#chance(0.1) ? this.#below(sources.length) : sources.length;
+    const killedAfter = this.#chance(0.2) ? this.#below(sources.length) : sources.length;
     for (const [index, source] of sources.entries()) if (index < killedAfter) await this.#pullSource(source);
+    const killed = sources[killedAfter];
+    if (killed !== undefined && this.#chance(0.7)) await this.#killInLoad(killed);
     await this.database.run(
       `insert into runs values ($id, '${TARGET}', 'nightly', $status, $at::timestamptz, $at::timestamptz)`,
       {
@@ -99,6 +117,35 @@ export class RandomNights {
     await this.#record(source, unknown.length > 0 ? 'partial' : 'complete', unknown);
     const values = new Set(unknown.map(({ value }) => value));
     this.#answers.set(source, [...(this.#answers.get(source) ?? []), { night: this.night, unknown: values }]);
+  }
+
+  /** The next process finds what was on the disk when a load was in the middle of its transaction. Nothing of it counts. */
+  async #killInLoad(source: string): Promise<void> {
+    const [table] = tablesForSource(source, this.tables);
+    const truth = this.#truths.get(String(table?.name)) as Truth;
+    const sent = [...this.#nextRows(truth)].map((row) => withJson(truth.table, row));
+    const part = this.#random();
+    const next = `${this.#file}.${this.night}`;
+    const killed: Database = {
+      ...this.#database,
+      transact: async (statements) => {
+        const begun = statements.slice(0, Math.ceil(statements.length * part));
+        await this.#database.connection.run(['begin;', ...begun].join('\n'));
+        await copyFile(this.#file, next);
+        if (existsSync(`${this.#file}.wal`)) await copyFile(`${this.#file}.wal`, `${next}.wal`);
+        throw new KilledError();
+      },
+    };
+    try {
+      await fill(killed, this.files, truth.table, sent, TARGET, nightTime(this.night));
+    } catch (error) {
+      if (!(error instanceof KilledError)) throw error;
+      this.#database.close();
+      this.#database = await openDatabase(next, { threads: 1 });
+      await this.#database.run('pragma disable_checkpoint_on_shutdown');
+      this.#file = next;
+      this.kills++;
+    }
   }
 
   #chooseUnknown(tables: readonly Table[]): readonly UnknownPart[] {

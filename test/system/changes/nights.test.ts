@@ -1,6 +1,6 @@
-import { onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { expectNights } from '../../helpers/expect-nights.ts';
 
-test.each([1, 2])('random nights are told as a plain map knows them, seed %d', (seed) =>
-  expectNights(14, seed, onTestFinished),
-);
+test.each([1, 2])('random nights are told as a plain map knows them, seed %d', async (seed) => {
+  expect(await expectNights(14, seed, onTestFinished)).toBeGreaterThan(0);
+});
