@@ -104,6 +104,18 @@ describe('--as-of', () => {
   });
 
   test.each([
+    'CA_Roots',
+    '"ca_roots"',
+    '(from ca_roots)',
+    'main.ca_roots',
+    'memory.main.ca_roots',
+    "query_table('ca_' || 'roots')",
+  ])('%s is never the present', async (table) => {
+    const { stdout } = await sql('--json', '--as-of', '2026-10-01T12:00:00Z', `select name from ${table}`);
+    expect(stdout).not.toContain('later');
+  });
+
+  test.each([
     ['monday', 'monday names no moment'],
     ['2026-09-30', 'is before the first pull'],
   ])('%s: %s', async (text, message) => {

@@ -48,6 +48,8 @@ export class QuerySession {
   readonly #timer: NodeJS.Timeout;
   readonly #interrupt = () => this.#connection.interrupt();
   #isExpired = false;
+  /** What has a past, and is not hidden yet. */
+  readonly #past = new Set<string>();
 
   private constructor(
     connection: DuckDBConnection,
@@ -102,6 +104,7 @@ export class QuerySession {
    */
   async prepare(query: string, params: QueryParams = {}, maxRows?: number, isOwn = false): Promise<PreparedQuery> {
     return this.#run(async () => {
+      await this.#showPast(query);
       const statement = isOwn ? asOwn(query) : await readStatement(this.#connection, this.#files, query);
       await this.#assertKnown(statement);
       const prepared = await this.#connection.prepare(statement.text);
@@ -112,6 +115,22 @@ export class QuerySession {
       const columns = known.map((column, index) => ({ ...column, sql: `c${index}` }));
       return { columns, from: `${source} as result(${columns.map(({ sql }) => sql).join(', ')})`, values };
     });
+  }
+
+  /** Hides each table and view that a query may name behind a temporary view of its past: to make all takes longer than most queries. */
+  async #showPast(query: string): Promise<void> {
+    const { asOf } = this.#options;
+    if (!asOf) return;
+    const text = query.toLowerCase();
+    for (const name of [...this.#past].filter((one) => text.includes(one.toLowerCase()))) {
+      const parts = {
+        table: quoteIdent(name),
+        macro: quoteIdent(`${name}_at`),
+        asOf: quoteLiteral(asOf.toISOString()),
+      };
+      await this.#connection.run(await this.#files.render('warehouse/as_of_view', parts));
+      this.#past.delete(name);
+    }
   }
 
   /** Columns of the same name get numbers. */
@@ -176,7 +195,7 @@ export class QuerySession {
     for (const name of ['semver_key', 'previous_run_at', 'finding_states_at']) {
       await this.#connection.run(await this.#files.render(`warehouse/${name}`, { kind: 'temp macro' }));
     }
-    if (asOf) await showPast(this.#connection, this.#files, asOf);
+    if (asOf) for (const name of await listPast(this.#connection, this.#files)) this.#past.add(name);
     if (output !== undefined) await this.#connection.run(`set allowed_paths = [${quoteLiteral(output)}]`);
     await this.#connection.run('set enable_external_access = false');
     await this.#connection.run('set lock_configuration = true');
@@ -256,14 +275,11 @@ function createSettings(limits: QueryLimits, temporary: string): Readonly<Record
   };
 }
 
-/** Hides each table and view that has a past behind a temporary view of it. */
-async function showPast(connection: DuckDBConnection, files: SqlFiles, asOf: Date): Promise<void> {
+/** The tables and views that have a past. */
+async function listPast(connection: DuckDBConnection, files: SqlFiles): Promise<readonly string[]> {
   const macros = (await connection.runAndReadAll(await files.read('query/past_macros'))).getColumns()[0] ?? [];
   const names = [...(await loadTables(files)).keys(), ...(await loadViews(files)).map(({ name }) => name)];
-  for (const name of names.filter((one) => macros.includes(`${one}_at`))) {
-    const parts = { table: quoteIdent(name), macro: quoteIdent(`${name}_at`), asOf: quoteLiteral(asOf.toISOString()) };
-    await connection.run(await files.render('warehouse/as_of_view', parts));
-  }
+  return names.filter((name) => macros.includes(`${name}_at`));
 }
 
 function bindValues(statement: DuckDBPreparedStatement, params: QueryParams): QueryParams {
