@@ -1,3 +1,3 @@
 -- grain: one row per change: the net difference of two times, which may be more than memory holds. {{difference}}: of difference.sql
-create temp table difference as
+create or replace temp table difference as
 {{difference}};

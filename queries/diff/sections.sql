@@ -1,6 +1,6 @@
 -- grain: one row per row of `difference`, with its place in the order that is shown and the number of the section that memory holds at once
 -- One thing's rows follow each other. Only what names a row is sorted: DuckDB sorts long texts in memory alone.
-create temp table sections as
+create or replace temp table sections as
 with
   narrow as materialized (
     select

@@ -3,7 +3,7 @@
 -- source: acl_policies
 -- part: name
 -- instance: create_index
--- renewed: modify_index
+-- renewed: modify_index, extra.Hash, extra.RulesJSON
 -- acted: scheduler.policies policy_name
 create table if not exists acl_policies_history (
   target varchar not null, -- name of the target in tidemark.yaml

@@ -280,10 +280,13 @@ function nameChange({ changes: { name, place } }: Table, column: Column): string
   return id && place.includes(column.name) ? `if(${isOther(id)}, 'moved', 'changed')` : `'changed'`;
 }
 
-function columnTexts({ members, computed }: Table, { name, type }: Column): readonly [old: string, current: string] {
+function columnTexts(
+  { members, computed, changes }: Table,
+  { name, type }: Column,
+): readonly [old: string, current: string] {
   if (name === members) return ['to_json(lists."left")::varchar', 'to_json(lists.arrived)::varchar'];
   const text = (value: string) => {
-    if (name === 'extra') return `${withoutComputedFields(value, computed)}::varchar`;
+    if (name === 'extra') return `${withoutComputedFields(value, [...computed, ...changes.renewed])}::varchar`;
     if (type === 'timestamptz')
       return `replace(strftime(timezone('UTC', ${value}), '%Y-%m-%dT%H:%M:%S.%fZ'), '.000000Z', 'Z')`;
     return type.endsWith('[]') ? `to_json(${value})::varchar` : `${value}::varchar`;

@@ -150,6 +150,18 @@ describe('no change is', () => {
     expect(await changesOf(metrics, 2, 'autoscaler_metrics')).toEqual([]);
   });
 
+  test('what repeats another column', async () => {
+    const hashed = (rules: string, note: string) => ({
+      ...policy('ops', 7, rules),
+      extra: { Hash: rules, RulesJSON: { Raw: rules }, Note: note },
+    });
+    const warehouse = await pullNights('acl_policies', [hashed('a', 'x')], [hashed('b', 'x')], [hashed('b', 'y')]);
+    expect(await changesOf(warehouse, 2, 'acl_policies')).toMatchObject([{ column: 'rules', old: 'a', new: 'b' }]);
+    expect(await changesOf(warehouse, 3, 'acl_policies')).toMatchObject([
+      { column: 'extra', old: '{"Note":"x"}', new: '{"Note":"y"}' },
+    ]);
+  });
+
   test('a night in which a source failed or was quarantined', async () => {
     const warehouse = await pullNights('workspaces', [workspace('a')], 'failed', 'quarantined', [workspace('b')]);
     for (const day of [2, 3]) expect(await changesOf(warehouse, day)).toEqual([]);
