@@ -7,7 +7,7 @@ import { keepPlan } from '../../src/act/plan-store.ts';
 import { acquireLock } from '../../src/warehouse/lock.ts';
 import { appendActions } from '../helpers/old-ledger.ts';
 import { tempFolder } from '../helpers/temp.ts';
-import { type TestProject, testProject } from '../helpers/test-project.ts';
+import { prepareProject, type TestProject, testProject } from '../helpers/test-project.ts';
 import { buildTestPlan } from '../remediation/test-plans.ts';
 
 const LATE = ['--now', '2027-06-20T03:00:00Z'];
@@ -23,16 +23,20 @@ const PLANS = {
 };
 const KEPT = [PLANS.open, PLANS.unconfirmed, PLANS.undoable, PLANS.accepting, PLANS.recent];
 
+/** Four nights of a source, the last one long after the others. */
+const prepareNights = () =>
+  prepareProject('nights-of-roots', { workspaces: 10 }, async ({ pull }) => {
+    for (const night of ['2026-10-01', '2026-10-02', '2026-10-03', '2027-06-19'])
+      await pull(['--source', 'ca_roots', '--now', `${night}T02:15:00Z`]);
+  });
+
 let project: TestProject;
 let file: string;
 
 beforeEach(async () => {
-  project = await testProject({ workspaces: 10 });
+  project = await testProject({ workspaces: 10, from: await prepareNights() });
   const data = join(project.folder, 'data');
   file = join(data, 'ledger.ndjson');
-  for (const night of ['2026-10-01', '2026-10-02', '2026-10-03', '2027-06-19']) {
-    await project.pull(['--source', 'ca_roots', '--now', `${night}T02:15:00Z`]);
-  }
   await project.configure((config) => {
     config.historyDays = 35;
     config.planDays = 900;

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
-import { type TestProject, testProject } from '../helpers/test-project.ts';
+import { prepareProject, type TestProject, testProject } from '../helpers/test-project.ts';
 
 /** Nights of a source, the last one long after the others. */
 const NIGHTS = ['2026-10-01', '2026-10-02', '2026-10-03', '2026-10-04', '2026-10-05', '2027-06-20'];
@@ -10,13 +10,22 @@ const LATE = ['--now', '2027-06-20T03:00:00Z'];
 
 let project: TestProject;
 
+function nameRoot({ sandbox }: TestProject, night = ''): void {
+  const { roots } = sandbox.services.mesh.state;
+  if (roots[0]) roots[0] = { ...roots[0], name: `of ${night}` };
+}
+
+const prepareNights = () =>
+  prepareProject('nights-of-renamed-roots', { workspaces: 10 }, async (place) => {
+    for (const night of NIGHTS) {
+      nameRoot(place, night);
+      await place.pull(['--source', 'ca_roots', '--now', `${night}T02:15:00Z`]);
+    }
+  });
+
 beforeEach(async () => {
-  project = await testProject({ workspaces: 10 });
-  for (const night of NIGHTS) {
-    const { roots } = project.sandbox.services.mesh.state;
-    if (roots[0]) roots[0] = { ...roots[0], name: `of ${night}` };
-    await project.pull(['--source', 'ca_roots', '--now', `${night}T02:15:00Z`]);
-  }
+  project = await testProject({ workspaces: 10, from: await prepareNights() });
+  nameRoot(project, NIGHTS.at(-1));
   const archive = join(project.folder, 'out', 'archive', '2026-10-01');
   await mkdir(archive, { recursive: true });
   await writeFile(join(archive, 'drift.html'), 'a page');
