@@ -74,10 +74,22 @@ describe('configuration', () => {
   });
 });
 
-test('docs/reports.md names the subjects that links can have', () => {
-  const page = inlineCode(readPage('docs/reports.md'));
-  const subjects = Object.values(LINK_KINDS).flatMap((kinds) => Object.keys(kinds));
-  expect(subjects.filter((subject) => !page.includes(subject))).toEqual([]);
+test('docs/reports.md has the fields of links', () => {
+  const listed = tableRows('docs/reports.md', '| Target | Subjects, each with the fields of its URL |').map(
+    ([kind = '', subjects = '']) => [
+      kind.replaceAll('`', ''),
+      subjects.split('; ').flatMap((part) => {
+        const [left = '', right = ''] = part.split(': ');
+        return inlineCode(left).map((subject) => [subject, [...right.split(', ')].sort()]);
+      }),
+    ],
+  );
+  const declared = Object.entries(LINK_KINDS).map(([kind, subjects]) => [
+    kind,
+    Object.entries(subjects).map(([subject, { fields }]) => [subject, [...fields].sort()]),
+  ]);
+  const byName = (list: unknown[][]) => list.map(([kind, subjects]) => [kind, [...(subjects as unknown[][])].sort()]);
+  expect(byName(listed)).toEqual(byName(declared));
 });
 
 /** Of the system, and of DuckDB before it starts. */
