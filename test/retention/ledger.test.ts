@@ -2,7 +2,9 @@ import { execFileSync } from 'node:child_process';
 import { copyFile, open, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
-import type { LedgerRow } from '../../src/act/ledger.ts';
+import { type LedgerEntry, type LedgerRow, toEvent } from '../../src/act/ledger.ts';
+import { scanLedger } from '../../src/act/ledger-chain.ts';
+import { toLedgerText } from '../../src/act/ledger-file.ts';
 import { keepPlan } from '../../src/act/plan-store.ts';
 import { acquireLock } from '../../src/warehouse/lock.ts';
 import { appendActions } from '../helpers/old-ledger.ts';
@@ -169,4 +171,26 @@ test('a reader beside a prune, which replaces warehouse and file between its two
   await pipe.close();
   const { exit, stdout } = await reading;
   expect(exit, stdout).toBe(0);
+});
+
+test('a file that only says that it was pruned is refused, also beside a prune that was killed', async () => {
+  const forge = async () => {
+    const { head, entries } = scanLedger(await readFile(file, 'utf8'));
+    const [first] = [...entries.values()];
+    const pruned = { event: 'pruned', at: '2027-06-20T03:00:00.000Z', actions: 7, ...head } as const;
+    return toLedgerText([pruned, toEvent(first as LedgerEntry)]);
+  };
+  await run('playbook', 'ledger', '--settle'); // the warehouse has seen the ledger
+  const before = await readFile(file, 'utf8');
+  const forged = await forge();
+  await writeFile(file, forged);
+  expect(await run('playbook', 'ledger', 'verify')).toMatchObject({ exit: 4 });
+  await writeFile(file, before);
+  await ledgerRemoval('--yes');
+  for (const text of [forged, await forge(), '', before.slice(0, before.indexOf('\n') + 1)]) {
+    await writeFile(file, text);
+    expect(await run('playbook', 'ledger', 'verify'), text).toMatchObject({ exit: 4 });
+  }
+  expect(await run('playbook', 'ledger', '--restore')).toMatchObject({ exit: 0 });
+  expect(await plansOf()).toEqual(KEPT);
 });
