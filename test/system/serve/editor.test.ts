@@ -141,6 +141,8 @@ describe.skipIf(noBrowser !== undefined)('the SQL editor, in a browser', () => {
     const bars = page.locator('#result svg.wide rect.bar');
     expect(await bars.first().locator('title').textContent()).toMatch(/: workspaces \d+$/u);
     await page.locator('.views a', { hasText: 'Table' }).click();
+    await page.waitForSelector('#result tbody tr');
+    await page.waitForLoadState();
     expect(await page.locator('#result tbody tr').count()).toBeGreaterThan(1);
     await open({ sql: "select 'a' as a", view: 'chart' });
     expect(await page.locator('#result').textContent()).toContain('A chart needs a column of numbers');
@@ -223,8 +225,12 @@ describe.skipIf(noBrowser !== undefined)('the SQL editor, in a browser', () => {
     await plain.goto(address({}));
     await plain.locator('textarea').fill(COUNTS);
     await plain.locator('button', { hasText: 'Run' }).click();
+    await plain.waitForSelector('#result tbody tr');
+    await plain.waitForLoadState();
     expect(await plain.locator('#result tbody tr').count()).toBeGreaterThan(1);
     await plain.locator('.views a', { hasText: 'Chart' }).click();
+    await plain.waitForSelector('#result svg.wide rect.bar');
+    await plain.waitForLoadState();
     expect(await plain.locator('#result svg.wide rect.bar').count()).toBeGreaterThan(1);
     expect(await plain.locator('textarea').inputValue()).toBe(COUNTS);
     expect(await plain.locator('[data-copy]:visible, .keys:visible').count()).toBe(0);
