@@ -5,6 +5,8 @@ import { defineConfig } from 'vitest/config';
 const SYSTEM = 'test/system/**/*.test.ts';
 const LONG = 'test/long/**/*.test.ts';
 const CLIENTS = 'test/clients/**/*.test.ts';
+/** Tests of whole pulls, applies, mails and lakes on real warehouses: each takes seconds. */
+const INTEGRATION = 'test/{backup,e2e,lake,mail,pipeline,playbooks,remediation,retention,sources}/**/*.test.ts';
 
 const MEMORY_DISK = '/dev/shm';
 const MEMORY_DISK_BYTES = 2 ** 31;
@@ -15,7 +17,17 @@ function chooseTempFolder(): Record<string, string> {
   return disk && disk.bavail * disk.bsize >= MEMORY_DISK_BYTES ? { TMPDIR: MEMORY_DISK } : {};
 }
 
-/** The tiers: `npm test`, `npm run test:system`, `npm run test:clients`, `npm run test:long`. CONTRIBUTING.md says what belongs where. */
+/** Test files share a process, so that modules load once for each worker. */
+const SHARED_PROCESS = {
+  isolate: false,
+  sequence: { shuffle: { files: true, tests: true } },
+  maxWorkers: 3, // on two cores: a worker waits for timers and files a fifth of the time
+  // Most code runs a few times: to collect garbage and to optimize less often saves a twelfth of the processor time.
+  execArgv: ['--max-semi-space-size=64', '--interrupt-budget=600000'],
+  env: chooseTempFolder(),
+};
+
+/** The tiers: `npm test` is the unit tier, and each of the others has a script. CONTRIBUTING.md says what belongs where. */
 export default defineConfig({
   resolve: {
     alias: [
@@ -46,21 +58,16 @@ export default defineConfig({
     experimental: { fsModuleCache: true },
     expect: { poll: { timeout: 500_000 } },
     projects: [
-      // Test files share a process, so that modules load once for each worker.
       {
         extends: true,
         test: {
           name: 'unit',
           include: ['test/**/*.test.ts'],
-          exclude: [SYSTEM, LONG, CLIENTS],
-          isolate: false,
-          sequence: { shuffle: { files: true, tests: true } },
-          maxWorkers: 3, // on two cores: a worker waits for timers and files a fifth of the time
-          // Most code runs a few times: to collect garbage and to optimize less often saves a twelfth of the processor time.
-          execArgv: ['--max-semi-space-size=64', '--interrupt-budget=600000'],
-          env: chooseTempFolder(),
+          exclude: [INTEGRATION, SYSTEM, LONG, CLIENTS],
+          ...SHARED_PROCESS,
         },
       },
+      { extends: true, test: { name: 'integration', include: [INTEGRATION], ...SHARED_PROCESS } },
       {
         extends: true,
         test: {

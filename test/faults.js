@@ -31,6 +31,8 @@ function runTests(tests) {
     'run',
     '--project',
     'unit',
+    '--project',
+    'integration',
     '--testTimeout=120000',
     '--reporter=json',
     `--outputFile=${report}`,
