@@ -1,25 +1,65 @@
 -- grain: one row per finding of a rule that is not resolved, the worst first; an acceptance that has expired counts as open
--- parameters: $rule, $targets, $now
+-- reason: why it may not be acted on; null where it may. A pull without an evaluation leaves old findings beside fresh sources.
+-- parameters: $rule, $sources (that the rule reads), $targets, $now, $stale_hours
+with
+  times as (
+    select
+      * replace (if(state = 'accepted' and accepted_until <= $now::timestamptz, 'open', state) as state),
+      regexp_replace(iso_time(accepted_until), '\.?0*Z$', 'Z') as accepted_time,
+      regexp_replace(iso_time(unassessed_since), '\.?0*Z$', 'Z') as unassessed_time,
+      regexp_replace(iso_time(last_seen), '\.?0*Z$', 'Z') as seen_time,
+      last_seen < $now::timestamptz - to_seconds($stale_hours::double * 3600) as is_old,
+    from findings
+    where rule = $rule and state <> 'resolved' and list_contains($targets::varchar[], target)
+  ),
+  wanted as (
+    select target, source, list_position($sources::varchar[], source) as position
+    from (select unnest($targets::varchar[]) as target)
+    cross join (select unnest($sources::varchar[]) as source)
+  ),
+  stale as (
+    select
+      wanted.target,
+      -- What belongs to a part that could not be listed is not assessed.
+      case
+        when source_state.as_of is null then format('source {} was never pulled completely', wanted.source)
+        when source_state.status not in ('complete', 'partial')
+          then format('source {} is stale: the status of its last pull is {}', wanted.source, source_state.status)
+        when source_state.as_of < $now::timestamptz - to_seconds($stale_hours::double * 3600)
+          then format('source {} is stale: last pulled at {}', wanted.source, regexp_replace(iso_time(source_state.as_of), '\.?0*Z$', 'Z'))
+      end as reason,
+      wanted.position,
+    from wanted
+    left join source_state on source_state.target = wanted.target and source_state.source = wanted.source
+  ),
+  stale_targets as (
+    select target, arg_min(reason, position) as reason
+    from stale
+    where reason is not null
+    group by target
+  )
 select
-  finding_id,
-  target,
-  severity,
-  subject_id,
-  subject_name,
-  title,
-  detail,
-  if(state = 'accepted' and accepted_until <= $now::timestamptz, 'open', state) as state,
-  coalesce(opened_at, first_seen) as since,
-  last_seen,
-  unassessed_since,
-  accepted_until,
-  accepted_reason,
-from findings
-where rule = $rule and state <> 'resolved' and list_contains($targets::varchar[], target)
+  times.finding_id,
+  times.target,
+  times.subject_id,
+  times.subject_name,
+  times.title,
+  times.detail,
+  coalesce(times.opened_at, times.first_seen) as since,
+  case
+    when times.state = 'accepted'
+      then format('accepted until {}: {}', times.accepted_time, coalesce(times.accepted_reason, 'no reason given'))
+    when times.unassessed_time is not null
+      then format('not assessed since {}: it may no longer apply', times.unassessed_time)
+    when stale_targets.reason is not null then stale_targets.reason
+    when times.is_old then format('last found at {}: run a job to evaluate the rule again', times.seen_time)
+  end as reason,
+from times
+left join stale_targets on stale_targets.target = times.target
 order by
-  list_position(['critical', 'warning', 'info'], severity),
-  weight desc nulls last,
-  subject_name nulls last,
-  target,
-  title,
-  finding_id;
+  list_position(['critical', 'warning', 'info'], times.severity),
+  times.weight desc nulls last,
+  times.subject_name nulls last,
+  times.target,
+  times.title,
+  times.finding_id;

@@ -2,24 +2,26 @@ import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import type { WorkContext } from '../core/context.ts';
-import { EXIT, type ExitCode, formatError } from '../core/errors.ts';
+import { EXIT, type ExitCode, formatError, TidemarkError } from '../core/errors.ts';
 import { plural } from '../core/plural.ts';
 import { reportFullDisk } from '../warehouse/disk-space.ts';
 import { acquireLock, type Lock, LockError } from '../warehouse/lock.ts';
 import { withPublished } from '../warehouse/session.ts';
-import { type Abort, type ApplyResult, ApplyState, isFailure } from './apply-state.ts';
+import { resolveDefinitions } from './action-call.ts';
+import { assertApproved, assertValidAt } from './approvals.ts';
 import type { ActionDefinition, Playbook } from './define.ts';
-import type { ActionResult } from './execute-action.ts';
-import { findEntry } from './ledger.ts';
+import { type ActionResult, executeAction, failAction, newIntent, skipAction } from './execute-action.ts';
+import { findEntry, isFinal, isUnsettled, type LedgerEntry, takeFinal } from './ledger.ts';
 import { assertAfterLedger, Ledger } from './ledger-file.ts';
 import { copyLedger, readLedger } from './ledger-table.ts';
-import type { Action, Plan } from './plan-file.ts';
+import type { ApplyContext } from './observe-action.ts';
+import { explainUnsettled, findRepeated, findUnsettledActions, type UnsettledAction } from './other-plans.ts';
+import { type Action, findingIds, type Plan } from './plan-file.ts';
 import { keepPlan } from './plan-store.ts';
-import { assertSameInstallations } from './plan-targets.ts';
-import { assertApplicable } from './preconditions.ts';
-import { readSeenLedger } from './published-reads.ts';
+import { assertNamesTargets, assertSameInstallations, assertSameWarehouse } from './plan-targets.ts';
+import { areAccepted, readSeenLedger } from './published-reads.ts';
+import { isReversibleAction } from './registry.ts';
 import { RemoteServices } from './remote.ts';
-import { findUnsettledActions } from './unsettled.ts';
 
 export interface ApplyOptions {
   readonly config: Config;
@@ -32,37 +34,70 @@ export interface ApplyOptions {
   readonly playbooks: readonly Playbook[];
 }
 
+export interface ApplyResult {
+  readonly plan_id: string;
+  /** In the order of the plan. Actions that were not reached are left out. */
+  readonly rows: readonly ActionResult[];
+  /** Why it stopped before the end. */
+  readonly stopped: Abort | null;
+}
+
+interface Abort {
+  readonly reason: string;
+  readonly exit: ExitCode;
+}
+
 /**
  * Applies an approved plan, one action at a time, and continues where an earlier apply stopped. No action is applied twice.
  * @throws TidemarkError UNSAFE as `assertApplicable`; LOCKED while another apply runs.
  */
-export function applyPlan(plan: Plan, options: ApplyOptions): Promise<ApplyResult> {
-  return reportFullDisk(options.config, () => applyLocked(plan, options));
+export function applyPlan(given: Plan, options: ApplyOptions): Promise<ApplyResult> {
+  const { config, context, isInRun } = options;
+  return reportFullDisk(config, async () => {
+    const now = context.clock.now();
+    await assertAfterLedger(config.data, context.clock);
+    const { plan, definitions } = await assertApplicable(given, options, now);
+    const lock = await acquireLock(join(config.data, 'apply.lock'), `plan ${plan.plan_id}`, { now });
+    try {
+      await assertSameInstallations(plan, config, context);
+      await keepPlan(config, plan);
+      return await applyActions(plan, definitions, options, lock);
+    } finally {
+      await lock.release();
+      if (!isInRun) await copyLedger(config, context);
+    }
+  });
 }
 
-async function applyLocked(given: Plan, options: ApplyOptions): Promise<ApplyResult> {
-  const { config, context, playbooks } = options;
-  const now = context.clock.now();
-  await assertAfterLedger(config.data, context.clock);
-  const { plan, definitions } = await assertApplicable(given, { config, now, playbooks });
-  const lock = await acquireLock(join(config.data, 'apply.lock'), `plan ${plan.plan_id}`, { now });
-  try {
-    await assertSameInstallations(plan, config, context);
-    await keepPlan(config, plan);
-    return await applyActions(plan, definitions, options, lock);
-  } finally {
-    await lock.release();
-    if (!options.isInRun) await copyLedger(config, context);
+/**
+ * Verifies that a plan may be applied, before anything is read or sent. `assertSameInstallations` is left to the caller.
+ * @returns the plan with the approvals that count
+ * @throws TidemarkError UNSAFE for a plan that is not approved, has expired, is of another warehouse, or does not match the playbook.
+ */
+async function assertApplicable(
+  plan: Plan,
+  { config, playbooks }: ApplyOptions,
+  now: Date,
+): Promise<{ readonly plan: Plan; readonly definitions: ReadonlyMap<Action, ActionDefinition> }> {
+  assertNamesTargets(plan);
+  const approvals = await assertApproved(plan, config, playbooks);
+  assertValidAt(plan, now, config);
+  await assertSameWarehouse(plan, config);
+  const definitions = resolveDefinitions(plan, playbooks);
+  // The playbook decides, not the plan: the mark may have been removed from the plan.
+  const isReversible = [...definitions.values()].every((one) => isReversibleAction(one, plan.undoes !== undefined));
+  if (isReversible || approvals.every(({ irreversible }) => irreversible)) {
+    return { plan: { ...plan, approvals: [...approvals] }, definitions };
   }
+  throw new TidemarkError('UNSAFE', `plan ${plan.plan_id} has actions that cannot be undone and were not approved`, {
+    hint: 'approve it with --irreversible',
+  });
 }
 
 /** The result of a plan whose actions all have a final outcome; undefined while one is left to do. */
 export async function findFinishedResult({ plan_id, actions }: Plan, config: Config): Promise<ApplyResult | undefined> {
   const entries = await readLedger(config);
-  const rows = actions.flatMap(({ action_id }) => {
-    const entry = findEntry(entries, { plan_id, action_id });
-    return entry && !entry.isOpen && !isFailure(entry.row) ? [entry.row] : [];
-  });
+  const rows = actions.flatMap(({ action_id }) => takeFinal(findEntry(entries, { plan_id, action_id })) ?? []);
   return actions.length > 0 && rows.length === actions.length ? { plan_id, rows, stopped: null } : undefined;
 }
 
@@ -72,7 +107,7 @@ export async function findFinishedResult({ plan_id, actions }: Plan, config: Con
  */
 export function applyExitCode({ rows, stopped }: ApplyResult, { undoes }: Pick<Plan, 'undoes'>): ExitCode {
   if (stopped) return stopped.exit;
-  const isIncomplete = rows.some((row) => isFailure(row) || (undoes !== undefined && !row.satisfied));
+  const isIncomplete = rows.some((row) => !isFinal(row) || (undoes !== undefined && !row.satisfied));
   return isIncomplete ? EXIT.incomplete : EXIT.done;
 }
 
@@ -87,18 +122,21 @@ async function applyActions(
   const remote = new RemoteServices(config, context, new AbortController().signal, () => lock.assertUnpaused());
   const ledger = await Ledger.open(config.data, lock, await withPublished(config, readSeenLedger));
   const unsettled = await findUnsettledActions(config, ledger.entries(), context.clock.now());
-  const state = new ApplyState({ plan, remote, ledger, config, context }, unsettled);
+  const progress = new Progress({ plan, remote, ledger, config, context }, unsettled);
   try {
-    for (const action of state.pendingActions()) {
-      const abort = checkAbort(options, plan, state);
-      if (abort) return await state.finish(abort);
+    for (const action of progress.pendingActions()) {
+      const abort = findAbort(options, plan, progress);
+      if (abort) return await progress.finish(abort);
       lock.assertUnpaused();
-      const result = await state.apply(action, definitions.get(action) as ActionDefinition);
-      logResult(context, action, result);
+      const result = await progress.apply(action, definitions.get(action) as ActionDefinition);
+      const reason = result.reason === null ? '' : `: ${result.reason}`;
+      context.log[isFinal(result) ? 'info' : 'warn'](
+        `${action.action_id}: ${action.summary}: ${result.status}${reason}`,
+      );
     }
-    return await state.finish(checkContradictions(plan, state) ?? null);
+    return await progress.finish(progress.explainContradictions() ?? null);
   } catch (error) {
-    if (error instanceof LockError) return await state.finish({ reason: formatError(error), exit: error.exit });
+    if (error instanceof LockError) return await progress.finish({ reason: formatError(error), exit: error.exit });
     throw error;
   } finally {
     await ledger.close();
@@ -106,17 +144,16 @@ async function applyActions(
   }
 }
 
-function checkAbort({ config, context, maxFailures }: ApplyOptions, plan: Plan, state: ApplyState): Abort | undefined {
+function findAbort({ config, context, maxFailures }: ApplyOptions, plan: Plan, progress: Progress): Abort | undefined {
   const file = join(config.data, 'STOP');
   if (isPresent(file)) return { reason: `${file} exists: remove it to continue`, exit: EXIT.unsafe };
   if (context.signal.aborted) return { reason: 'interrupted: apply the plan again to continue', exit: EXIT.incomplete };
   if (context.clock.now().getTime() >= Date.parse(plan.expires_at)) {
     return { reason: `the plan expired at ${plan.expires_at}`, exit: EXIT.unsafe };
   }
-  const contradicted = checkContradictions(plan, state);
-  if (contradicted) return contradicted;
-  if (state.failures < maxFailures) return undefined;
-  return { reason: `${plural(state.failures, 'action')} failed or unconfirmed`, exit: EXIT.incomplete };
+  const contradicted = progress.explainContradictions();
+  if (contradicted || progress.failures < maxFailures) return contradicted;
+  return { reason: `${plural(progress.failures, 'action')} failed or unconfirmed`, exit: EXIT.incomplete };
 }
 
 /** Whether a file, a folder or a broken link has this path. A path that cannot be examined counts as present. */
@@ -129,22 +166,97 @@ function isPresent(file: string): boolean {
   }
 }
 
-/** One subject may change between plan and apply. Where half of them seem to, the service is wrong. */
-function checkContradictions({ actions }: Plan, { contradictions, contradicted }: ApplyState): Abort | undefined {
-  if (contradictions < MIN_CONTRADICTIONS || contradicted * 2 < actions.length) return undefined;
-  const reason = `readings contradict ${contradicted} of ${actions.length} actions, as a fault of the service would`;
-  return {
-    reason: `${reason}: check the service, then apply the plan again or make a new one`,
-    exit: EXIT.incomplete,
-  };
-}
-
 /** A plan of one or two actions tells nothing about the service. */
 const MIN_CONTRADICTIONS = 2;
 
-function logResult({ log }: Pick<WorkContext, 'log'>, { action_id, summary }: Action, result: ActionResult): void {
-  const { status, reason } = result;
-  const line = `${action_id}: ${summary}: ${status}${reason === null ? '' : `: ${reason}`}`;
-  if (isFailure(result)) log.warn(line);
-  else log.info(line);
+/** The progress of one apply. The actions of a finding, in the order of the plan, are a chain. */
+class Progress {
+  readonly #ctx: ApplyContext;
+  readonly #unsettled: readonly UnsettledAction[];
+  readonly #results = new Map<Action, ActionResult>();
+  /** Outcomes of actions that a reading contradicts. They are recorded at the end, once the whole plan was read. */
+  readonly #contradictions = new Map<Action, () => Promise<void>>();
+  /** The same actions, with those that wait for one of them. */
+  readonly #contradicted = new Set<Action>();
+  /** Actions of this apply that failed or are unconfirmed. */
+  failures = 0;
+
+  constructor(ctx: ApplyContext, unsettled: readonly UnsettledAction[]) {
+    this.#ctx = ctx;
+    this.#unsettled = unsettled;
+    for (const action of ctx.plan.actions) {
+      // What was left open or unconfirmed is settled, and a failed action is tried again; every other outcome is final.
+      const row = takeFinal(this.#previous(action));
+      if (row) this.#results.set(action, row);
+    }
+  }
+
+  /** The actions without a final outcome. Those of findings with a failed action come last, so that they do not block the rest. */
+  pendingActions(): readonly Action[] {
+    const { actions } = this.#ctx.plan;
+    const tried = actions.filter((action) => this.#previous(action)?.isOpen === false && !this.#results.has(action));
+    const failed = new Set(tried.map(({ finding_id }) => finding_id));
+    const isLate = ({ finding_id }: Action) => failed.has(finding_id);
+    const pending = actions.filter((action) => !this.#results.has(action));
+    return [...pending.filter((action) => !isLate(action)), ...pending.filter(isLate)];
+  }
+
+  async apply(action: Action, definition: ActionDefinition): Promise<ActionResult> {
+    const result = await this.#run(action, definition);
+    this.#results.set(action, result);
+    if (!isFinal(result)) this.failures++;
+    return result;
+  }
+
+  /** Records what a reading contradicted, unless the apply was stopped: what was not read may show a fault of the service. */
+  async finish(stopped: Abort | null): Promise<ApplyResult> {
+    for (const [action, record] of this.#contradictions) {
+      if (stopped) this.#results.delete(action);
+      else await record();
+    }
+    const { plan_id, actions } = this.#ctx.plan;
+    return { plan_id, rows: actions.flatMap((action) => this.#results.get(action) ?? []), stopped };
+  }
+
+  /** One subject may change between plan and apply. Where half of them seem to, the service is wrong. */
+  explainContradictions(): Abort | undefined {
+    const count = this.#contradicted.size;
+    const total = this.#ctx.plan.actions.length;
+    if (this.#contradictions.size < MIN_CONTRADICTIONS || count * 2 < total) return undefined;
+    const reason = `readings contradict ${count} of ${total} actions, as a fault of the service would`;
+    const advice = 'check the service, then apply the plan again or make a new one';
+    return { reason: `${reason}: ${advice}`, exit: EXIT.incomplete };
+  }
+
+  async #run(action: Action, definition: ActionDefinition): Promise<ActionResult> {
+    const attempt = { ...this.#ctx, action, definition };
+    const { plan, config, context } = attempt;
+    const previous = this.#previous(action);
+    const chain = plan.actions.filter(({ finding_id }) => finding_id === action.finding_id);
+    const place = chain.indexOf(action);
+    if (!previous || !isUnsettled(previous)) {
+      const blocking = chain.slice(0, place).find((earlier) => this.#results.get(earlier)?.satisfied === false);
+      if (blocking) {
+        // Not in the ledger: the action is due once the one before it is applied.
+        const reason = `${blocking.action_id}, which must come first, was not applied`;
+        return { ...newIntent(attempt), status: 'skipped', reason, satisfied: false, finished_at: null };
+      }
+      // An acceptance does not keep an action from being undone.
+      if (plan.undoes === undefined && (await areAccepted(config, findingIds(action), context.clock.now()))) {
+        return skipAction(attempt, 'the finding was accepted since the plan was made');
+      }
+      const repeated = findRepeated(action, plan.plan_id, this.#unsettled);
+      if (repeated) return failAction(attempt, explainUnsettled(repeated), previous);
+    }
+    const { result, record } = await executeAction(attempt, previous);
+    if (record) {
+      this.#contradictions.set(action, record);
+      for (const blocked of result.satisfied ? [action] : chain.slice(place)) this.#contradicted.add(blocked);
+    }
+    return result;
+  }
+
+  #previous({ action_id }: Action): LedgerEntry | undefined {
+    return this.#ctx.ledger.entry({ plan_id: this.#ctx.plan.plan_id, action_id });
+  }
 }

@@ -1,6 +1,7 @@
-import type { Approver } from '../config/approvers.ts';
+import type { Approver, Approvers } from '../config/approvers.ts';
 import type { Config } from '../config/config.ts';
 import { SEVERITIES } from '../core/choices.ts';
+import { HOUR_MS } from '../core/clock.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { overlayRoots } from '../core/paths.ts';
 import { plural } from '../core/plural.ts';
@@ -8,7 +9,9 @@ import { explainSignature } from '../core/ssh-signature.ts';
 import { readRules } from '../tell/findings/rules.ts';
 import { createSqlFiles } from '../warehouse/sql-files.ts';
 import type { Playbook } from './define.ts';
-import type { Approval, Plan } from './plan-file.ts';
+import { assertTimeMovedOn } from './ledger-file.ts';
+import { type Approval, approvalDigest, type Plan, readPlan, writePlan } from './plan-file.ts';
+import { assertNamesTargets } from './plan-targets.ts';
 
 /** Who approved a plan, and whether that is enough: docs/approvals.md. */
 
@@ -32,13 +35,11 @@ export function approvalStatement(
   ].join('\n');
 }
 
-type ApprovalConfig = Pick<Config, 'approvers' | 'directory'>;
-
 /**
  * The approver of a name, where `approvers:` is configured.
  * @throws TidemarkError USAGE for a name that is not listed, UNSAFE for that of the planner.
  */
-export function findApprover({ approvers }: Pick<Config, 'approvers'>, plan: Plan, name: string): Approver | undefined {
+function findApprover({ approvers }: Pick<Config, 'approvers'>, plan: Plan, name: string): Approver | undefined {
   if (!approvers) return undefined;
   const person = approvers.people.find((candidate) => candidate.name === name);
   if (!person) {
@@ -55,13 +56,13 @@ export function findApprover({ approvers }: Pick<Config, 'approvers'>, plan: Pla
 }
 
 /** `who` is the account and the host that the plan was made on, such as `alice@build-1`. */
-export function isPlanner({ name, accounts = [name] }: Approver, { planned_by }: Plan): boolean {
-  const account = planned_by?.who.replace(/@[^@]*$/u, '').toLowerCase();
-  return account === undefined || accounts.some((own) => own.toLowerCase() === account);
+export function isPlanner({ name, accounts = [name] }: Approver, { planned_by: { who } }: Plan): boolean {
+  const account = who.replace(/@[^@]*$/u, '').toLowerCase();
+  return accounts.some((own) => own.toLowerCase() === account);
 }
 
 /** Why the signature of an approval does not count; undefined where it does. */
-export function explainApproval(plan: Plan, approval: Omit<Approval, 'digest'>, { key }: Approver): string | undefined {
+function explainApproval(plan: Plan, approval: Omit<Approval, 'digest'>, { key }: Approver): string | undefined {
   const { signature } = approval;
   if (signature === undefined) return 'it is not signed';
   const text = approvalStatement(plan, approval);
@@ -74,41 +75,37 @@ export function explainApproval(plan: Plan, approval: Omit<Approval, 'digest'>, 
  */
 export async function assertApproved(
   plan: Plan,
-  config: ApprovalConfig,
+  config: Pick<Config, 'approvers' | 'directory'>,
   playbooks: readonly Playbook[],
 ): Promise<readonly Approval[]> {
-  if (plan.approvals.length === 0) throw notApproved(plan, config);
-  if (!config.approvers) return plan.approvals;
+  const { plan_id } = plan;
+  const { approvers } = config;
+  if (plan.approvals.length === 0) {
+    const how = approvers ? '--by NAME --key FILE' : '--by NAME';
+    throw new TidemarkError('UNSAFE', `plan ${plan_id} is not approved`, {
+      hint: `review it with \`tidemark playbook show ${plan_id}\`, then run \`tidemark playbook approve ${plan_id} ${how}\``,
+    });
+  }
+  if (!approvers) return plan.approvals;
+  const findPerson = (name: string) => approvers.people.find((person) => person.name === name);
   const doubts: string[] = [];
   const counted = plan.approvals.filter((approval, index) => {
     const isRepeated = plan.approvals.findIndex(({ by }) => by === approval.by) !== index;
-    const doubt = isRepeated ? 'it is there twice' : explainDoubt(plan, approval, config);
+    const doubt = isRepeated ? 'it is there twice' : explainDoubt(plan, approval, findPerson(approval.by));
     if (doubt !== undefined) doubts.push(`; that of ${approval.by} does not count: ${doubt}`);
     return doubt === undefined;
   });
-  for (const { needed, group, why } of await listDemands(plan, config, playbooks)) {
-    const found = counted.filter(({ by }) => group === undefined || listGroups(config, by).includes(group)).length;
+  for (const { needed, group, why } of await listDemands(plan, approvers, config.directory, playbooks)) {
+    const found = counted.filter(({ by }) => group === undefined || findPerson(by)?.groups.includes(group)).length;
     if (found >= needed) continue;
     const whose = group === undefined ? '' : ` of group ${group} (${why})`;
-    const problem = `plan ${plan.plan_id} has ${found} of ${plural(needed, 'approval')}${whose}${doubts.join('')}`;
-    throw new TidemarkError('UNSAFE', problem, { hint: `sign it with \`tidemark playbook approve ${plan.plan_id}\`` });
+    const problem = `plan ${plan_id} has ${found} of ${plural(needed, 'approval')}${whose}${doubts.join('')}`;
+    throw new TidemarkError('UNSAFE', problem, { hint: `sign it with \`tidemark playbook approve ${plan_id}\`` });
   }
   return counted;
 }
 
-function notApproved({ plan_id }: Plan, { approvers }: ApprovalConfig): TidemarkError {
-  const how = approvers ? '--by NAME --key FILE' : '--by NAME';
-  return new TidemarkError('UNSAFE', `plan ${plan_id} is not approved`, {
-    hint: `review it with \`tidemark playbook show ${plan_id}\`, then run \`tidemark playbook approve ${plan_id} ${how}\``,
-  });
-}
-
-function listGroups({ approvers }: ApprovalConfig, name: string): readonly string[] {
-  return approvers?.people.find((person) => person.name === name)?.groups ?? [];
-}
-
-function explainDoubt(plan: Plan, approval: Approval, { approvers }: ApprovalConfig): string | undefined {
-  const person = approvers?.people.find(({ name }) => name === approval.by);
+function explainDoubt(plan: Plan, approval: Approval, person: Approver | undefined): string | undefined {
   if (!person) return 'the configuration does not list this approver';
   return isPlanner(person, plan) ? 'the planner may not approve' : explainApproval(plan, approval, person);
 }
@@ -123,11 +120,14 @@ interface Demand {
 
 async function listDemands(
   plan: Plan,
-  { approvers, directory }: ApprovalConfig,
+  { approvals, rules }: Approvers,
+  directory: string,
   playbooks: readonly Playbook[],
 ): Promise<readonly Demand[]> {
-  const { approvals = 0, rules = [] } = approvers ?? {};
-  const worst = SEVERITIES.indexOf(await findSeverity(plan, directory, playbooks));
+  // The worst severity that the playbook's rule may find: the rule decides, not the plan, which could say less.
+  const acted = playbooks.find(({ name }) => name === plan.playbook)?.rule;
+  const known = await readRules(createSqlFiles(overlayRoots(directory)));
+  const worst = SEVERITIES.indexOf(known.rules.find(({ name }) => name === acted)?.worst ?? 'critical');
   const binding = rules.filter(
     ({ playbook = plan.playbook, severity = 'info', target }) =>
       playbook === plan.playbook &&
@@ -144,9 +144,82 @@ async function listDemands(
   ];
 }
 
-/** The worst severity that the playbook's rule may find: the rule decides, not the plan, which could say less. */
-async function findSeverity({ playbook: name }: Plan, directory: string, playbooks: readonly Playbook[]) {
-  const playbook = playbooks.find((candidate) => candidate.name === name);
-  const { rules } = await readRules(createSqlFiles(overlayRoots(directory)));
-  return rules.find((rule) => rule.name === playbook?.rule)?.worst ?? 'critical';
+export interface ApproveOptions {
+  readonly config: Pick<Config, 'approvers' | 'planHours'>;
+  /** Who approves. */
+  readonly by: string;
+  readonly now: Date;
+  /** Approves actions that cannot be undone as well. */
+  readonly irreversible: boolean;
+  /** Of the approval's statement. Required where the configuration has `approvers:`. */
+  readonly signature?: string;
+}
+
+/**
+ * Adds an approval of exactly the actions of a plan to its file. It takes the place of an earlier one by the same name only. On any
+ * error the file stays as it is.
+ * @throws TidemarkError UNSAFE for a plan that was changed, has expired, or needs `irreversible`, and for a signature that does not fit.
+ */
+export async function approvePlan(file: string, options: ApproveOptions): Promise<Plan> {
+  const plan = await readPlan(file);
+  assertApprovable(plan, options);
+  const { by, now, irreversible, signature } = options;
+  const approval = { by: by.trim(), at: now.toISOString(), irreversible, ...(signature && { signature }) };
+  assertSigned(plan, approval, options);
+  const others = plan.approvals.filter((other) => other.by !== approval.by);
+  const approved = { ...plan, approvals: [...others, { ...approval, digest: approvalDigest(plan, approval) }] };
+  await writePlan(file, approved);
+  return approved;
+}
+
+/** @throws TidemarkError where this plan cannot be approved by this person, with whatever signature. */
+export function assertApprovable(plan: Plan, { config, by, now, irreversible }: ApproveOptions): void {
+  if (by.trim() === '') throw new TidemarkError('USAGE', 'an approval needs a name', { hint: 'use --by NAME' });
+  findApprover(config, plan, by.trim());
+  assertNamesTargets(plan);
+  assertValidAt(plan, now, config);
+  const permanent = plan.actions.filter((action) => action.irreversible);
+  if (permanent.length === 0 || irreversible) return;
+  const examples = permanent.slice(0, 3).map(({ summary }) => summary);
+  throw new TidemarkError(
+    'UNSAFE',
+    `${permanent.length} of ${plan.actions.length} actions cannot be undone, such as: ${examples.join('; ')}`,
+    { hint: 'approve them with --irreversible' },
+  );
+}
+
+function assertSigned(plan: Plan, approval: Omit<Approval, 'digest'>, { config }: ApproveOptions): void {
+  const person = findApprover(config, plan, approval.by);
+  if (!person) {
+    if (approval.signature === undefined) return;
+    throw new TidemarkError('USAGE', 'the configuration has no approvers: whose signatures could be verified', {
+      hint: 'add them (docs/approvals.md), or approve without a signature',
+    });
+  }
+  if (approval.signature === undefined) {
+    throw new TidemarkError('USAGE', 'the configuration has approvers:, so an approval needs a signature', {
+      hint: 'sign with --key FILE, or sign elsewhere what --print prints and pass the result with --signature FILE',
+    });
+  }
+  const doubt = explainApproval(plan, approval, person);
+  if (doubt === undefined) return;
+  throw new TidemarkError('UNSAFE', `the signature is not that of ${approval.by} for this approval: ${doubt}`, {
+    hint: 'sign what `--print` prints with the key that `approvers:` has, with the same --by and --irreversible',
+  });
+}
+
+/** @throws TidemarkError UNSAFE for a plan that has expired, is valid for too long, or was created or approved in the future. */
+export function assertValidAt(plan: Plan, now: Date, { planHours }: Pick<Config, 'planHours'>): void {
+  const { plan_id, created_at, expires_at, approvals } = plan;
+  assertTimeMovedOn(now, [
+    { what: `plan ${plan_id} was created`, at: created_at },
+    ...approvals.map(({ by, at }) => ({ what: `plan ${plan_id} was approved by ${by}`, at })),
+  ]);
+  if (now.getTime() >= Date.parse(expires_at)) {
+    throw new TidemarkError('UNSAFE', `plan ${plan_id} expired at ${expires_at}`, { hint: 'make a new plan' });
+  }
+  if (Date.parse(expires_at) - Date.parse(created_at) <= planHours * HOUR_MS) return;
+  throw new TidemarkError('UNSAFE', `plan ${plan_id} is valid until ${expires_at}, longer than \`planHours\` allows`, {
+    hint: `a plan is valid for ${plural(planHours, 'hour')}: make a new plan`,
+  });
 }

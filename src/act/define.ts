@@ -1,35 +1,95 @@
 import type { z } from 'zod';
 import type { Target, Thresholds } from '../config/config.ts';
+import type { FailureKind } from '../http/errors.ts';
 import type { Operation, OperationArgs } from '../services/operation.ts';
-import type { GuardRead, JsonValue, ParameterSources, ReadResult, ReadResults } from './guard-reads.ts';
-import type { Precondition } from './precondition.ts';
-
-export type * from './guard-reads.ts';
-export * from './precondition.ts';
 
 /** The authoring API of playbooks: `defineAction` declares one guarded call, `definePlaybook` turns the findings of a rule into such calls. */
+
+/** A value as plans and the ledger hold it. */
+export type JsonValue =
+  | null
+  | boolean
+  | number
+  | string
+  | readonly JsonValue[]
+  | { readonly [name: string]: JsonValue };
+
+/** The value of a parameter: the input of that name, or the constant `is`. An input that is null is left out. */
+export type ParameterSource = string | { readonly is: string | number | boolean };
+export type ParameterSources = Readonly<Record<string, ParameterSource>>;
+
+/** A read of the service: an operation of `tidemark api` that changes nothing. */
+export interface GuardRead {
+  readonly operation: string;
+  readonly params: ParameterSources;
+  /** Follows every page; the result is then the array of items. */
+  readonly allPages?: true;
+  /** Takes it as a result that the service rejects what the request says (400, 422). Every other failure says nothing about the subject. */
+  readonly allowFailure?: true;
+  /** What proves that the subject is gone. @default nothing: "not found" leaves the action pending */
+  readonly absence?: AbsenceEvidence;
+}
+
+/**
+ * A 404 may also mean that the token lost a permission or that a replica lags. Absence counts only if the list that would contain
+ * the subject answers, lacks the subject, and contains at least half of the other items that the warehouse and the plan know.
+ */
+export interface AbsenceEvidence {
+  /** The list, which is read when the subject is not found. @default the read itself is the list */
+  readonly list?: Pick<GuardRead, 'operation' | 'params' | 'allPages'>;
+  /** The IDs in the list. */
+  readonly listIds: (list: unknown) => readonly string[];
+  /** The input that holds the ID of the subject. Nothing is verified where it is null. */
+  readonly subject: string;
+  /** The column of the warehouse that holds the other IDs; `within` restricts it to rows of one parent: column, input. */
+  readonly known: { readonly table: string; readonly column: string; readonly within?: readonly [string, string] };
+  /** Set where the list proves absence although no other item is known, because the action only adds one. */
+  readonly provenWhenNoneKnown?: true;
+}
+
+/** The result of a read: the body, or that the subject was not found (with `allowFailure`, why the read was refused). */
+export type ReadResult =
+  | { readonly found: true; readonly value: unknown }
+  | { readonly found: false; readonly failure: FailureKind; readonly message: string };
+export type ReadResults<R extends string = string> = Readonly<Record<R, ReadResult>>;
+
+/**
+ * Whether an action applies to what was read. `ready`: the subject is as planned. `satisfied`: it is already as the action would
+ * leave it. `drifted`: it is neither, so the action is skipped. `unknown`: the reading does not tell, so the action stays pending.
+ */
+export type Precondition =
+  | { readonly state: 'ready' }
+  | { readonly state: 'satisfied' | 'drifted' | 'unknown'; readonly reason: string };
+
+export const ready: Precondition = { state: 'ready' };
+/** `reason` is a clause in lower case, such as `the agent is gone`. */
+export const satisfied = (reason: string): Precondition => ({ state: 'satisfied', reason });
+/** `reason` is a clause in lower case, such as `its status is busy`. */
+export const drifted = (reason: string): Precondition => ({ state: 'drifted', reason });
+/** `reason` is a clause in lower case, such as `its agents are not reported`. */
+export const unknown = (reason: string): Precondition => ({ state: 'unknown', reason });
 
 /** One guarded call as a playbook declares it: data and pure functions of its inputs `I` and its observed state `S`. */
 export interface ActionDeclaration<I, S extends JsonValue, R extends string> {
   /** An operation of `tidemark api` that changes something. */
   readonly operation: string;
   readonly params: ParameterSources;
-  readonly body?: (inputs: I) => unknown;
+  body?(inputs: I): unknown;
   /**
    * What `playbook show` compares: the part of the subject that changes, before and after the call; null where it does not exist.
    * @default the inputs and null for an operation with DELETE; otherwise nothing is compared
    */
-  readonly change?: (inputs: I) => Change;
+  change?(inputs: I): Change;
   /** Sent just before the call, and again after it. */
   readonly reads: Readonly<Record<R, GuardRead>>;
   /** The part of the results that matters. The ledger keeps it as `before` and `after`: small, and without secrets. */
-  readonly observe: (results: ReadResults<R>, inputs: I) => S;
-  readonly evaluate: (observed: S, inputs: I) => Precondition;
+  observe(results: ReadResults<R>, inputs: I): S;
+  evaluate(observed: S, inputs: I): Precondition;
   /**
    * Whether the observed state shows that the call took effect. `response` is that of the call.
    * @default `evaluate` returns `satisfied`
    */
-  readonly isConfirmed?: (observed: S, inputs: I, response: unknown) => boolean;
+  isConfirmed?(observed: S, inputs: I, response: unknown): boolean;
   /** Set where a read cannot show whether the call took effect: a call without a clear answer is then left to a person. */
   readonly notVerifiable?: true;
   /** Refusals that the service answers with a status that would leave the outcome open, and what to do instead. */
@@ -57,9 +117,9 @@ export interface UndoDeclaration<I, S extends JsonValue> {
   /** The fields of `before` and `after` that the restoring call needs, such as `before.rules`. */
   readonly needs: readonly string[];
   /** The inputs of the restoring action; a text says why the action cannot be undone. */
-  readonly inputs: (applied: AppliedAction<I, S>) => Readonly<Record<string, unknown>> | string;
+  inputs(applied: AppliedAction<I, S>): Inputs | string;
   /** What the restoring action does, in a clause. */
-  readonly summary: (applied: AppliedAction<I, S>) => string;
+  summary(applied: AppliedAction<I, S>): string;
 }
 
 export interface AppliedAction<I, S extends JsonValue> {
@@ -68,45 +128,13 @@ export interface AppliedAction<I, S extends JsonValue> {
   readonly after: S;
 }
 
-/** `UndoDeclaration` as the engine runs it. */
-export interface UndoDefinition {
-  readonly action: ActionDefinition;
-  readonly needs: readonly string[];
-  /** @returns the inputs and the summary of the restoring action, or why there is none. */
-  readonly plan: (
-    inputs: unknown,
-    before: JsonValue,
-    after: JsonValue,
-  ) => { readonly inputs: Readonly<Record<string, unknown>>; readonly summary: string } | string;
-}
+type Inputs = Readonly<Record<string, unknown>>;
 
-/** The evaluated result of a guard's reads. */
-export interface Observation {
-  readonly observed: JsonValue;
-  readonly precondition: Precondition;
-  /** Whether the call that returned `response` shows in what was observed. */
-  readonly isConfirmed: (response: unknown) => boolean;
-}
-
-/** An action as the engine runs it, with the types of inputs and observed state erased. */
-export interface ActionDefinition {
-  readonly operation: string;
-  readonly params: ParameterSources;
-  readonly reads: Readonly<Record<string, GuardRead>>;
-  readonly notVerifiable: boolean;
-  readonly refusals: readonly Refusal[];
-  readonly undo: UndoDefinition | undefined;
-  readonly hasBody: boolean;
+/** An action as the engine runs it, with the types of inputs and observed state erased: its functions take what `schema` returns. */
+export interface ActionDefinition extends ActionDeclaration<Inputs, JsonValue, string> {
+  readonly schema: z.ZodType<Inputs>;
   readonly inputNames: readonly string[];
-  /** @throws ZodError where an input is missing or of another type. */
-  readonly parseInputs: (given: unknown) => Readonly<Record<string, unknown>>;
-  readonly isValidInput: (given: unknown) => boolean;
-  /** @throws ZodError as `parseInputs`. */
-  readonly buildBody: (inputs: unknown) => unknown;
-  /** What the action changes; undefined where the playbook does not declare it. @throws ZodError as `parseInputs`. */
-  readonly describeChange: (inputs: unknown) => Change | undefined;
-  /** @throws ZodError as `parseInputs`. */
-  readonly observe: (results: ReadResults, inputs: unknown) => Observation;
+  readonly hasBody: boolean;
 }
 
 /** Declares an action. Every parameter, the body and the guard are computed from `inputs` alone, which the plan stores. */
@@ -114,47 +142,9 @@ export function defineAction<Shape extends z.ZodRawShape, S extends JsonValue, R
   inputs: z.ZodObject<Shape>,
   declaration: ActionDeclaration<z.output<z.ZodObject<Shape>>, S, R>,
 ): ActionDefinition {
-  const { operation, params, body, change, reads, observe, evaluate, isConfirmed, undo } = declaration;
-  const { notVerifiable = false, refusals = [] } = declaration;
-  return {
-    operation,
-    params,
-    reads,
-    notVerifiable,
-    refusals,
-    undo: undo && defineUndo(inputs, undo),
-    hasBody: body !== undefined,
-    inputNames: Object.keys(inputs.shape),
-    parseInputs: (given) => inputs.parse(given),
-    isValidInput: (given) => inputs.safeParse(given).success,
-    buildBody: (given) => body?.(inputs.parse(given)),
-    describeChange: (given) => change?.(inputs.parse(given)),
-    observe: (results, given) => {
-      const parsed = inputs.parse(given);
-      const observed = observe(results as ReadResults<R>, parsed);
-      const precondition = evaluate(observed, parsed);
-      return {
-        observed,
-        precondition,
-        isConfirmed: (response) => isConfirmed?.(observed, parsed, response) ?? precondition.state === 'satisfied',
-      };
-    },
-  };
-}
-
-function defineUndo<Shape extends z.ZodRawShape, S extends JsonValue>(
-  schema: z.ZodObject<Shape>,
-  { action, needs, inputs, summary }: UndoDeclaration<z.output<z.ZodObject<Shape>>, S>,
-): UndoDefinition {
-  return {
-    action,
-    needs,
-    plan: (given, before, after) => {
-      const applied = { inputs: schema.parse(given), before: before as S, after: after as S };
-      const restored = inputs(applied);
-      return typeof restored === 'string' ? restored : { inputs: restored, summary: summary(applied) };
-    },
-  };
+  const erased = declaration as unknown as ActionDeclaration<Inputs, JsonValue, string>;
+  const inputNames = Object.keys(inputs.shape);
+  return { ...erased, schema: inputs, inputNames, hasBody: declaration.body !== undefined };
 }
 
 /** A finding as a playbook sees it; `detail` is the JSON object that its rule selects. */
@@ -170,7 +160,7 @@ export interface PlaybookFinding<D = unknown> {
 /** One call to plan. */
 export interface PlannedAction {
   readonly action: ActionDefinition;
-  readonly inputs: Readonly<Record<string, unknown>>;
+  readonly inputs: Inputs;
   /** What it does, in a clause: `delete agent a-1 of pool edge`. */
   readonly summary: string;
   /** The ID of the row it changes; null where it adds one. @default the subjects of the findings */
@@ -222,53 +212,50 @@ export interface Playbook extends PlaybookInfo {
   readonly plan: (findings: readonly PlaybookFinding[], context: PlanContext) => Promise<Planned>;
 }
 
-/** One action per finding, whose inputs are the finding's detail. */
-interface SingleAction<D> {
-  readonly action: ActionDefinition;
-  readonly summary: (finding: PlaybookFinding<D>) => string;
-}
-
-/** Any number of actions per finding. They form a chain: where one is not applied, those after it wait. */
-interface PerFinding<D> {
-  readonly actions: readonly ActionDefinition[];
-  readonly perTarget?: undefined;
-  readonly plan: (finding: PlaybookFinding<D>, context: PlanContext) => Planned | Promise<Planned>;
-}
-
-/** All findings of a target lead to one list of actions. */
-interface PerTarget<D> {
-  readonly actions: readonly ActionDefinition[];
-  readonly perTarget: true;
-  readonly plan: (findings: readonly PlaybookFinding<D>[], context: PlanContext) => Planned | Promise<Planned>;
-}
-
-type Detail = Readonly<Record<string, unknown>>;
-
-interface Declared<D> extends PlaybookInfo {
+interface DeclaredInfo<D> extends PlaybookInfo {
   /** The schema of what it needs from a finding. */
   readonly detail: z.ZodType<D>;
 }
 
-export function definePlaybook<D extends Detail>(declaration: Declared<D> & SingleAction<D>): Playbook;
-export function definePlaybook<D>(declaration: Declared<D> & PerTarget<D>): Playbook;
-export function definePlaybook<D>(declaration: Declared<D> & PerFinding<D>): Playbook;
-export function definePlaybook({
-  detail,
-  ...playbook
-}: Declared<Detail> & (SingleAction<Detail> | PerTarget<Detail> | PerFinding<Detail>)): Playbook {
+/** One action per finding, whose inputs are the finding's detail. */
+interface SingleAction<D> extends DeclaredInfo<D> {
+  readonly action: ActionDefinition;
+  summary(finding: PlaybookFinding<D>): string;
+}
+
+/** Any number of actions per finding. They form a chain: where one is not applied, those after it wait. */
+interface PerFinding<D> extends DeclaredInfo<D> {
+  readonly actions: readonly ActionDefinition[];
+  readonly perTarget?: undefined;
+  plan(finding: PlaybookFinding<D>, context: PlanContext): Planned | Promise<Planned>;
+}
+
+/** All findings of a target lead to one list of actions. */
+interface PerTarget<D> extends DeclaredInfo<D> {
+  readonly actions: readonly ActionDefinition[];
+  readonly perTarget: true;
+  plan(findings: readonly PlaybookFinding<D>[], context: PlanContext): Planned | Promise<Planned>;
+}
+
+export function definePlaybook<D extends Inputs>(declaration: SingleAction<D>): Playbook;
+export function definePlaybook<D extends Inputs>(declaration: PerTarget<D>): Playbook;
+export function definePlaybook<D extends Inputs>(declaration: PerFinding<D>): Playbook;
+export function definePlaybook(declaration: SingleAction<Inputs> | PerTarget<Inputs> | PerFinding<Inputs>): Playbook {
+  const { name, rule, description, table, detail } = declaration;
+  const info = { name, rule, description, table };
   const parse = (finding: PlaybookFinding) => ({ ...finding, detail: detail.parse(finding.detail) });
-  if ('action' in playbook) {
-    const { action, summary, ...info } = playbook;
-    const planOne = (finding: PlaybookFinding<Detail>) => {
-      return { action, inputs: finding.detail, summary: summary(finding) };
+  if ('action' in declaration) {
+    const { action } = declaration;
+    const planOne = (finding: PlaybookFinding<Inputs>) => {
+      return { action, inputs: finding.detail, summary: declaration.summary(finding) };
     };
     return { ...info, actions: [action], perTarget: false, plan: async (findings) => findings.map(parse).map(planOne) };
   }
-  if (playbook.perTarget) {
-    const { plan, ...info } = playbook;
-    return { ...info, plan: async (findings, context) => plan(findings.map(parse), context) };
-  }
-  const { plan, ...info } = playbook;
-  const planFirst: Playbook['plan'] = async ([finding], context) => (finding ? plan(parse(finding), context) : []);
-  return { ...info, perTarget: false, plan: planFirst };
+  const plan: Playbook['plan'] = async (findings, context) => {
+    const parsed = findings.map(parse);
+    if (declaration.perTarget) return declaration.plan(parsed, context);
+    const [finding] = parsed;
+    return finding ? declaration.plan(finding, context) : [];
+  };
+  return { ...info, actions: declaration.actions, perTarget: declaration.perTarget === true, plan };
 }

@@ -6,9 +6,8 @@ import type { WorkContext } from '../core/context.ts';
 import { EXIT, type ExitCode, TidemarkError } from '../core/errors.ts';
 import type { Warehouse } from '../warehouse/session.ts';
 import { waitForLock } from '../warehouse/wait-for-lock.ts';
-import { applyExitCode, applyPlan } from './apply.ts';
-import type { ApplyResult } from './apply-state.ts';
-import { approvePlan } from './approve.ts';
+import { type ApplyResult, applyExitCode, applyPlan } from './apply.ts';
+import { approvePlan } from './approvals.ts';
 import type { Playbook } from './define.ts';
 import { isUnsettled } from './ledger.ts';
 import { readLedger } from './ledger-table.ts';
@@ -21,14 +20,21 @@ import { settleLedger } from './settle-ledger.ts';
 type JobPlaybooks = Pick<Job, 'name' | 'playbooks'>;
 type JobPlaybook = Job['playbooks'][number];
 
-/** The result of one playbook of a job. */
-export interface JobPlaybookResult {
-  readonly name: string;
-  readonly mode: 'plan' | 'apply';
+/** A playbook of a job and its plan. */
+export interface JobPlan extends Pick<JobPlaybook, 'name' | 'mode'> {
+  readonly approvedBy: string;
   /** Null where no plan could be made. */
   readonly plan: Plan | null;
   /** The plan file, to approve and apply by hand; null where there is no plan or it has no actions. */
   readonly file: string | null;
+  /** The limits that the plan exceeds, so that it is left to a person; null where it exceeds none. */
+  readonly exceeded: string | null;
+  /** Why there is no plan. */
+  readonly refused: TidemarkError | null;
+}
+
+/** The result of one playbook of a job. */
+export interface JobPlaybookResult extends Pick<JobPlan, 'name' | 'mode' | 'plan' | 'file'> {
   readonly applied: ApplyResult | null;
   /** Why nothing was applied: a lock, a service that could not be read; or a limit, which leaves the plan to a person. */
   readonly refused: string | null;
@@ -47,44 +53,31 @@ export async function validateJobPlaybooks(
   if (job.playbooks.length === 0) return;
   const known = await loadPlaybooks(config, playbooks);
   const problems = job.playbooks.flatMap((entry, index) =>
-    findProblems(entry, { known, approvers: config.approvers }, `playbooks[${index}]`),
+    findProblems(entry, known, config).map((problem) => `jobs/${job.name}.yaml: playbooks[${index}].${problem}`),
   );
-  if (problems.length === 0) return;
-  throw new TidemarkError('CONFIG', problems.map((problem) => `jobs/${job.name}.yaml: ${problem}`).join('\n'));
+  if (problems.length > 0) throw new TidemarkError('CONFIG', problems.join('\n'));
 }
 
 function findProblems(
   { name, mode, approvedBy }: JobPlaybook,
-  { known, approvers }: { readonly known: readonly Playbook[]; readonly approvers: Config['approvers'] },
-  path: string,
+  known: readonly Playbook[],
+  { approvers }: Config,
 ): readonly string[] {
   const playbook = known.find((candidate) => candidate.name === name);
   if (!playbook) {
     const names = known.map((candidate) => candidate.name);
-    return [`${path}.name: unknown playbook ${name}; ${suggestName(name, names)}`];
+    return [`name: unknown playbook ${name}; ${suggestName(name, names)}`];
   }
   if (mode === 'plan') return [];
-  return [
-    ...(approvedBy?.trim() ? [] : [`${path}.approvedBy: is required with mode apply: who approves the actions`]),
-    ...(isReversible(playbook)
-      ? []
-      : [`${path}.mode: ${name} has actions that cannot be undone: use mode plan, and approve each plan by hand`]),
-    ...(approvers
-      ? [`${path}.mode: apply has no signature, which \`approvers:\` in tidemark.yaml asks for: use mode plan`]
-      : []),
-  ];
-}
-
-/** A playbook of a job and its plan. */
-export interface JobPlan extends Pick<JobPlaybook, 'name' | 'mode'> {
-  readonly approvedBy: string;
-  readonly plan: Plan | null;
-  /** The plan file, to approve and apply by hand; null where there is no plan or it has no actions. */
-  readonly file: string | null;
-  /** The limits that the plan exceeds, so that it is left to a person; null where it exceeds none. */
-  readonly exceeded: string | null;
-  /** Why there is no plan. */
-  readonly refused: TidemarkError | null;
+  const problems: string[] = [];
+  if (!approvedBy?.trim()) problems.push('approvedBy: is required with mode apply: who approves the actions');
+  if (!isReversible(playbook)) {
+    problems.push(`mode: ${name} has actions that cannot be undone: use mode plan, and approve each plan by hand`);
+  }
+  if (approvers) {
+    problems.push('mode: apply has no signature, which `approvers:` in tidemark.yaml asks for: use mode plan');
+  }
+  return problems;
 }
 
 /**
@@ -101,54 +94,34 @@ export async function planJobPlaybooks(
 ): Promise<readonly JobPlan[]> {
   await validateJobPlaybooks(config, job, playbooks);
   const plans: JobPlan[] = [];
-  for (const entry of job.playbooks) {
+  const common = { config, context, ...(warehouse && { warehouse }) };
+  for (const { name, mode, approvedBy = '' } of job.playbooks) {
     if (context.signal.aborted) break;
-    plans.push(...(await planEntry(config, context, job.name, entry, playbooks, warehouse)));
+    const base = { name, mode, approvedBy, plan: null, file: null, exceeded: null, refused: null };
+    const refused = await catchRefusal(context, name, async () => {
+      const continued: string[] = [];
+      if (mode === 'apply') {
+        // What a killed run of the job left unfinished comes first.
+        const wanted = { name, approvedBy, now: context.clock.now() };
+        const entries = await readLedger(config, warehouse);
+        for (const found of await findUnfinishedPlans(config, entries, wanted)) {
+          plans.push({ ...base, ...found });
+          continued.push(...found.plan.actions.flatMap(findingIds));
+        }
+        // What an expired plan left open is read again, so that the new plan does not repeat it.
+        const isOpen = entries.some((entry) => isUnsettled(entry) && entry.row.playbook === name);
+        const options = { ...common, playbooks, playbook: name };
+        if (isOpen) await waitForLock(config, context, () => settleLedger(options));
+      }
+      const excluded = new Map(continued.map((id) => [id, 'an earlier plan of the job is continued for it']));
+      const playbook = getPlaybook(playbooks, name);
+      const source = { ...common, playbook, job: job.name, excluded, limits: DEFAULT_LIMITS };
+      const { plan, exceeded } = await createPlan(source);
+      plans.push({ ...base, plan, exceeded, file: plan.actions.length === 0 ? null : await keepPlan(config, plan) });
+    });
+    if (refused instanceof TidemarkError) plans.push({ ...base, refused });
   }
   return plans;
-}
-
-/** The plan of one playbook; before it, what a killed run of the job left unfinished. */
-async function planEntry(
-  config: Config,
-  context: WorkContext,
-  job: string,
-  { name, mode, approvedBy = '' }: JobPlaybook,
-  playbooks: readonly Playbook[],
-  warehouse: Warehouse | undefined,
-): Promise<readonly JobPlan[]> {
-  const base = { name, mode, approvedBy, plan: null, file: null, exceeded: null, refused: null };
-  const plans: JobPlan[] = [];
-  const refused = await catchRefusal(context, name, async () => {
-    const playbook = getPlaybook(playbooks, name);
-    if (mode === 'apply') {
-      const wanted = { name, approvedBy, now: context.clock.now() };
-      const unfinished = await findUnfinishedPlans(config, await readLedger(config, warehouse), wanted);
-      plans.push(...unfinished.map((found) => ({ ...base, ...found })));
-      await settleInterrupted(config, context, name, playbooks, warehouse);
-    }
-    const continued = plans.flatMap(({ plan }) => plan?.actions.flatMap(findingIds) ?? []);
-    const excluded = new Map(continued.map((id) => [id, 'an earlier plan of the job is continued for it']));
-    const source = { config, context, playbook, job, excluded, ...(warehouse && { warehouse }) };
-    const { plan, exceeded } = await createPlan({ ...source, limits: DEFAULT_LIMITS });
-    plans.push({ ...base, plan, exceeded, file: plan.actions.length === 0 ? null : await keepPlan(config, plan) });
-  });
-  return refused instanceof TidemarkError ? [...plans, { ...base, refused }] : plans;
-}
-
-/** What an expired plan left open is read again, so that the new plan does not repeat it. */
-async function settleInterrupted(
-  config: Config,
-  context: WorkContext,
-  playbook: string,
-  playbooks: readonly Playbook[],
-  warehouse: Warehouse | undefined,
-): Promise<void> {
-  const isOpen = (await readLedger(config, warehouse)).some(
-    (entry) => isUnsettled(entry) && entry.row.playbook === playbook,
-  );
-  const options = { config, context, playbooks, playbook, ...(warehouse && { warehouse }) };
-  if (isOpen) await waitForLock(config, context, () => settleLedger(options));
 }
 
 /** Approves and applies the plans with `mode: apply`; reports the others unchanged. The warehouse must be published. */
@@ -158,6 +131,7 @@ export async function applyJobPlaybooks(
   plans: readonly JobPlan[],
   playbooks: readonly Playbook[],
 ): Promise<readonly JobPlaybookResult[]> {
+  const options = { config, context, maxFailures: DEFAULT_MAX_FAILURES, playbooks, isInRun: true };
   const results: JobPlaybookResult[] = [];
   for (const { name, mode, plan, file, approvedBy, exceeded, refused } of plans) {
     const base = { name, mode, plan, file, applied: null, refused: exceeded, exit: EXIT.done };
@@ -167,7 +141,6 @@ export async function applyJobPlaybooks(
       : await catchRefusal(context, name, async () => {
           const approval = { config, by: approvedBy, now: context.clock.now(), irreversible: false };
           const approved = plan.approvals.length > 0 ? plan : await approvePlan(file, approval);
-          const options = { config, context, maxFailures: DEFAULT_MAX_FAILURES, playbooks, isInRun: true };
           return waitForLock(config, context, () => applyPlan(approved, options));
         });
     if (applied instanceof TidemarkError) {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import {
+  isFinal,
   type LedgerEntry,
   type LedgerEvent,
   type LedgerRow,
@@ -24,7 +25,7 @@ export const NO_LINES: LedgerHead = { lines: 0, digest: sha256('') };
 
 /** What the warehouse has seen of the ledger. */
 export interface SeenLedger {
-  /** Undefined where no ledger was seen, and in a warehouse of a version that kept no head. */
+  /** Undefined where no ledger was seen. */
   readonly head: LedgerHead | undefined;
   /** The end of the ledger that the one with `head` replaces. Until the next run sees which one the file has, both are sound. */
   readonly replaced?: LedgerHead | undefined;
@@ -44,12 +45,17 @@ export interface LedgerProblem {
 
 interface LedgerLine {
   readonly text: string;
-  /** Undefined where it cannot be read. */
+  /** Undefined where it cannot be read, or was cut off. */
   readonly event: LedgerEvent | undefined;
   /** The digest that it carries of the lines before it. */
   readonly previous: string | undefined;
   /** The ledger up to this line, as the file has it. */
   readonly head: LedgerHead;
+  /**
+   * A crash cut it off, as the next line says. It may be left out: nothing is sent before its intent is on disk, and an intent without
+   * an outcome is resolved by reading the subject.
+   */
+  readonly isCut: boolean;
 }
 
 /** A ledger as its file has it. */
@@ -79,9 +85,12 @@ export function scanLedger(text: string): LedgerScan {
   const contents = text.split('\n');
   const rest = contents.pop() ?? '';
   let head = NO_LINES;
-  const lines = contents.map((content): LedgerLine => {
+  const parsed = contents.map(parseLine);
+  const lines = contents.map((content, index): LedgerLine => {
     head = extendHead(head, content);
-    return { text: content, head, ...parseLine(content) };
+    const isCut = parsed[index + 1]?.event?.event === 'truncated';
+    const { event, previous } = parsed[index] ?? {};
+    return { text: content, head, previous, event: isCut ? undefined : event, isCut };
   });
   const entries = new Map(recordedEntries(lines).map((entry) => [toKey(entry.row), entry]));
   return { lines, entries, head, rest };
@@ -90,17 +99,9 @@ export function scanLedger(text: string): LedgerScan {
 /** Every record of an action, in the order of the lines, with the number of its line. */
 export function recordedEntries(lines: readonly LedgerLine[]): readonly (LedgerEntry & { readonly line: number })[] {
   return lines.flatMap(({ event }, index) => {
-    const entry = event && !isTruncated(lines, index) ? toEntry(event) : undefined;
+    const entry = event && toEntry(event);
     return entry ? [{ ...entry, line: index + 1 }] : [];
   });
-}
-
-/**
- * A line that a crash cut off may be skipped: nothing is sent before its intent is on disk, and an intent without an outcome is resolved
- * by reading the subject.
- */
-function isTruncated(lines: readonly LedgerLine[], index: number): boolean {
-  return lines[index + 1]?.event?.event === 'truncated';
 }
 
 /** Why a ledger cannot be used, the first line first. Up to the line that the warehouse has seen, its digest alone counts. */
@@ -126,26 +127,22 @@ function continues({ lines }: LedgerScan, head: LedgerHead): boolean {
 type LineProblem = LedgerProblem & { readonly line: number };
 
 export function findUnreadable(lines: readonly LedgerLine[]): readonly LineProblem[] {
-  return lines.flatMap(({ event }, index) =>
-    event || isTruncated(lines, index) ? [] : [{ line: index + 1, problem: 'is damaged' }],
+  return lines.flatMap(({ event, isCut }, index) =>
+    event || isCut ? [] : [{ line: index + 1, problem: 'is damaged' }],
   );
 }
 
-/** Lines of a version that did not chain them may come first. They belong to what the first chained line carries the digest of. */
 function findBrokenLinks(lines: readonly LedgerLine[], from: LedgerHead = NO_LINES): readonly LineProblem[] {
   const problems: LineProblem[] = [];
   let expected = from;
-  let isChained = lines.slice(0, from.lines).some(({ previous }) => previous !== undefined);
   for (const [index, { text, event, previous }] of lines.entries()) {
     const line = index + 1;
     if (line <= from.lines) continue;
-    const isRead = event !== undefined && !isTruncated(lines, index);
-    if (isRead && previous === undefined && isChained) problems.push({ line, problem: 'carries no digest' });
-    if (isRead && previous !== undefined && previous !== expected.digest) {
+    if (event && previous === undefined) problems.push({ line, problem: 'carries no digest' });
+    else if (event && previous !== undefined && previous !== expected.digest) {
       problems.push({ line, problem: explainLink(line) });
       expected = { ...expected, digest: previous }; // to find the next break
     }
-    isChained ||= isRead && previous !== undefined;
     expected = extendHead(expected, text);
   }
   return problems;
@@ -183,25 +180,20 @@ function compareRows({ entries }: LedgerScan, rows: readonly SeenRow[]): readonl
   });
 }
 
-/** Whether no later apply may have changed it. */
-function isFinal({ status }: SeenRow): boolean {
-  return status === 'applied' || status === 'skipped';
-}
-
 /** The lines that follow what the warehouse has seen, also where that part was damaged. */
 export function unseenEvents({ lines }: LedgerScan, seen: SeenLedger): readonly LedgerEvent[] {
   const first = lines.findIndex(({ previous }) => seenHeads(seen).some(({ digest }) => digest === previous));
   if (first < 0) return [];
-  return lines.slice(first).flatMap(({ event }, index) => (event && !isTruncated(lines, first + index) ? [event] : []));
+  return lines.slice(first).flatMap(({ event }) => event ?? []);
 }
 
-function parseLine(content: string): Pick<LedgerLine, 'event' | 'previous'> {
+function parseLine(content: string): Partial<Pick<LedgerLine, 'event' | 'previous'>> {
   try {
     const value = JSON.parse(content) as { readonly previous?: unknown };
     const { data: event } = ledgerLine.safeParse(value);
     return { event, previous: event && typeof value.previous === 'string' ? value.previous : undefined };
   } catch (error) {
-    if (error instanceof SyntaxError) return { event: undefined, previous: undefined };
+    if (error instanceof SyntaxError) return {};
     throw error;
   }
 }

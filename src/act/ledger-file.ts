@@ -5,7 +5,6 @@ import { TidemarkError } from '../core/errors.ts';
 import { makeFolder, PRIVATE_FILE, syncFolder } from '../core/fs.ts';
 import { plural } from '../core/plural.ts';
 import type { Lock } from '../warehouse/lock.ts';
-import { assertTimeMovedOn, type KnownTime } from './last-known-time.ts';
 import {
   type ActionIntent,
   type ActionKey,
@@ -158,6 +157,28 @@ async function readText(file: string): Promise<string | undefined> {
     if (code === 'ENOENT') return undefined;
     throw new TidemarkError('DATA', `${file} cannot be read as a ledger (${code})`, { cause, hint: WAYS_OUT });
   }
+}
+
+/** A time that is on record. The present cannot be before it. */
+export interface KnownTime {
+  /** What happened then, in a clause such as `plan p-1 was approved`. */
+  readonly what: string;
+  readonly at: string;
+}
+
+/**
+ * Refuses to write at a time before the last known one: with an earlier time, a plan that has expired would be valid again.
+ * @throws TidemarkError UNSAFE that says what happened later than `now`.
+ */
+export function assertTimeMovedOn(now: Date, known: readonly KnownTime[]): void {
+  const last = known.reduce<KnownTime | undefined>(
+    (latest, time) => (latest && Date.parse(latest.at) >= Date.parse(time.at) ? latest : time),
+    undefined,
+  );
+  if (!last || now.getTime() >= Date.parse(last.at)) return;
+  throw new TidemarkError('UNSAFE', `${last.what} at ${last.at}, which is in the future of ${now.toISOString()}`, {
+    hint: 'check the clock, or leave --now out',
+  });
 }
 
 /**

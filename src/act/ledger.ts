@@ -75,6 +75,16 @@ export function isUnsettled(entry: LedgerEntry): boolean {
   return entry.isOpen || entry.row.status === 'unconfirmed';
 }
 
+/** Whether no later apply may change it. */
+export function isFinal({ status }: Pick<ActionOutcome, 'status'>): boolean {
+  return status === 'applied' || status === 'skipped';
+}
+
+/** The outcome of an entry, where no later apply may change it. */
+export function takeFinal(entry: LedgerEntry | undefined): ActionOutcome | undefined {
+  return entry && !entry.isOpen && isFinal(entry.row) ? entry.row : undefined;
+}
+
 export type ActionKey = Pick<ActionIntent, 'plan_id' | 'action_id'>;
 
 export function toKey({ plan_id, action_id }: ActionKey): string {

@@ -2,88 +2,23 @@ import type { Config } from '../config/config.ts';
 import type { WorkContext } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { LockError } from '../warehouse/lock.ts';
-import {
-  type AbsenceEvidence,
-  type ActionDefinition,
-  type GuardRead,
-  type Observation,
-  type ReadResult,
-  type ReadResults,
-  unknown,
+import { resolveParams } from './action-call.ts';
+import type {
+  AbsenceEvidence,
+  ActionDefinition,
+  GuardRead,
+  JsonValue,
+  Precondition,
+  ReadResult,
+  ReadResults,
 } from './define.ts';
+import { unknown } from './define.ts';
 import type { Ledger } from './ledger-file.ts';
-import { resolveParams } from './plan-actions.ts';
+import { findDoneElsewhere } from './other-plans.ts';
 import type { Action, Plan } from './plan-file.ts';
 import { readKnownIds } from './published-reads.ts';
 import { getOperation } from './registry.ts';
 import type { RemoteServices } from './remote.ts';
-import { findDoneElsewhere } from './unsettled.ts';
-
-/** The evaluated result of a guard, with what it rests on. */
-export interface Reading extends Observation {
-  /** The absence of a subject is part of the result, and is proven. */
-  readonly isAbsenceProven: boolean;
-}
-
-/**
- * Reads and evaluates the guard of an action. An absence that is not proven makes the precondition `unknown`. With `wasAccepted`,
- * the service has just accepted the deletion of the subject, so "not found" needs no further evidence.
- */
-export async function observeAction(observed: Observed, { wasAccepted = false } = {}): Promise<Reading> {
-  const { remote, action, definition } = observed;
-  const results = await remote.readGuards(action.target, action.guard.reads);
-  const isDeletion = getOperation(action.operation).method === 'DELETE';
-  const check =
-    wasAccepted && isDeletion
-      ? { isAbsent: false, unproven: undefined }
-      : await verifyAbsence(results, action, definition, evidenceSources(observed));
-  if (check.unproven !== undefined) {
-    const precondition = unknown(check.unproven);
-    return { observed: null, precondition, isConfirmed: () => false, isAbsenceProven: false };
-  }
-  return { ...definition.observe(results, action.guard.inputs), isAbsenceProven: check.isAbsent };
-}
-
-/** An action, and what reading its subject may use. */
-interface Observed extends Pick<Attempt, 'plan' | 'remote' | 'config' | 'action' | 'definition'> {
-  readonly ledger: Pick<Ledger, 'entry' | 'entries'>;
-}
-
-/** Undefined where the subject cannot be read. */
-export async function tryObserveAction(attempt: Attempt): Promise<Reading | undefined> {
-  try {
-    return await observeAction(attempt);
-  } catch (error) {
-    rethrowUnexpected(error);
-    return undefined;
-  }
-}
-
-/** A lost lock ends the apply, and any other error is a bug of this program. The action then stays open in the ledger. */
-export function rethrowUnexpected(error: unknown): void {
-  if (!(error instanceof TidemarkError) || error instanceof LockError) throw error;
-}
-
-function evidenceSources(observed: Observed): EvidenceSources {
-  const { plan, remote, config, action } = observed;
-  const { target, operation, guard } = action;
-  return {
-    readList: (name, params, allPages) => remote.read(target, getOperation(name), params, { allPages }),
-    knownIds: async (evidence) => {
-      const known = await readKnownIds(config, target, evidence.known, guard.inputs);
-      const peers = plan.actions.filter((peer) => peer.operation === operation && peer.target === target);
-      const applied = peers.filter((peer) => isApplied(observed, peer)).map(({ guard: { inputs } }) => inputs);
-      const gone = new Set(applied.map((inputs) => String(inputs[evidence.subject])));
-      return known.filter((id) => !gone.has(id));
-    },
-  };
-}
-
-function isApplied({ plan, ledger }: Observed, action: Action): boolean {
-  const entry = ledger.entry({ plan_id: plan.plan_id, action_id: action.action_id });
-  if (entry !== undefined && !entry.isOpen && entry.row.satisfied) return true;
-  return findDoneElsewhere(action, plan, ledger.entries()) !== undefined;
-}
 
 /** What an action is applied with. */
 export interface ApplyContext {
@@ -100,6 +35,49 @@ export interface Attempt extends ApplyContext {
   readonly definition: ActionDefinition;
 }
 
+/** An action, and what reading its subject may use. */
+type Observed = Pick<Attempt, 'plan' | 'remote' | 'config' | 'action' | 'definition'> & {
+  readonly ledger: Pick<Ledger, 'entry' | 'entries'>;
+};
+
+/** The evaluated result of a guard. */
+export interface Reading {
+  readonly observed: JsonValue;
+  readonly precondition: Precondition;
+  /** Whether the call that returned `response` shows in what was observed. */
+  readonly isConfirmed: (response: unknown) => boolean;
+  /** The absence of a subject is part of the result, and is proven. */
+  readonly isAbsenceProven: boolean;
+}
+
+/**
+ * Reads and evaluates the guard of an action. An absence that is not proven makes the precondition `unknown`. With `wasAccepted`,
+ * the service has just accepted the deletion of the subject, so "not found" needs no further evidence.
+ */
+export async function observeAction(attempt: Observed, { wasAccepted = false } = {}): Promise<Reading> {
+  const { remote, action, definition } = attempt;
+  const { target, operation, guard } = action;
+  const results = await remote.readGuards(target, guard.reads);
+  const wasDeleted = wasAccepted && getOperation(operation).method === 'DELETE';
+  const { isAbsent, unproven } = wasDeleted
+    ? PRESENT
+    : await verifyAbsence(results, action, definition, evidenceSources(attempt));
+  if (unproven !== undefined) {
+    return { observed: null, precondition: unknown(unproven), isConfirmed: () => false, isAbsenceProven: false };
+  }
+  const inputs = definition.schema.parse(guard.inputs);
+  const observed = definition.observe(results, inputs);
+  const precondition = definition.evaluate(observed, inputs);
+  const isConfirmed = (response: unknown) =>
+    definition.isConfirmed?.(observed, inputs, response) ?? precondition.state === 'satisfied';
+  return { observed, precondition, isConfirmed, isAbsenceProven: isAbsent };
+}
+
+/** A lost lock ends the apply, and any other error is a bug of this program. The action then stays open in the ledger. */
+export function rethrowUnexpected(error: unknown): undefined {
+  if (!(error instanceof TidemarkError) || error instanceof LockError) throw error;
+}
+
 /** What verifying an absence may use. */
 export interface EvidenceSources {
   /** Reads the list of an evidence. */
@@ -108,11 +86,30 @@ export interface EvidenceSources {
   readonly knownIds: (evidence: AbsenceEvidence) => Promise<readonly string[]>;
 }
 
+function evidenceSources({ plan, remote, config, action, ledger }: Observed): EvidenceSources {
+  const { target, operation, guard } = action;
+  const isApplied = (peer: Action): boolean => {
+    const entry = ledger.entry({ plan_id: plan.plan_id, action_id: peer.action_id });
+    if (entry !== undefined && !entry.isOpen && entry.row.satisfied) return true;
+    return findDoneElsewhere(peer, plan, ledger.entries()) !== undefined;
+  };
+  return {
+    readList: (name, params, allPages) => remote.read(target, getOperation(name), params, { allPages }),
+    knownIds: async ({ known, subject }) => {
+      const peers = plan.actions.filter((peer) => peer.operation === operation && peer.target === target);
+      const gone = new Set(peers.filter(isApplied).map((peer) => String(peer.guard.inputs[subject])));
+      return (await readKnownIds(config, target, known, guard.inputs)).filter((id) => !gone.has(id));
+    },
+  };
+}
+
 /** Whether a read shows that its subject is gone, and why that is not proven. */
 interface AbsenceCheck {
   readonly isAbsent: boolean;
   readonly unproven: string | undefined;
 }
+
+const PRESENT: AbsenceCheck = { isAbsent: false, unproven: undefined };
 
 /**
  * Verifies every absence in the results of a guard. "Not found" may also mean that the token lost a permission or that a replica
@@ -124,8 +121,7 @@ export async function verifyAbsence(
   definition: ActionDefinition,
   sources: EvidenceSources,
 ): Promise<AbsenceCheck> {
-  let isAbsent = false;
-  let unproven: string | undefined;
+  let { isAbsent, unproven } = PRESENT;
   for (const [name, read] of Object.entries(definition.reads)) {
     const result = results[name];
     if (!result) continue;
@@ -137,8 +133,6 @@ export async function verifyAbsence(
   }
   return { isAbsent, unproven };
 }
-
-const PRESENT: AbsenceCheck = { isAbsent: false, unproven: undefined };
 
 async function verifyRead(
   result: ReadResult,
@@ -152,8 +146,8 @@ async function verifyRead(
   const subject = absence && inputs[absence.subject];
   if (!absence || subject === null || subject === undefined) return PRESENT;
   if (absence.list ? !isNotFound : !result.found) return PRESENT;
-  const list = absence.list ? await readEvidence(absence.list, inputs, sources) : result;
-  const listName = absence.list?.operation ?? operation;
+  const { operation: listName, params, allPages } = absence.list ?? { operation, params: {} };
+  const list = absence.list ? await sources.readList(listName, resolveParams(params, inputs), allPages) : result;
   if (!list.found) return unproven(`${operation} and ${listName} answer "not found", which proves nothing`);
   const ids = new Set(absence.listIds(list.value));
   if (ids.has(String(subject))) {
@@ -161,14 +155,6 @@ async function verifyRead(
   }
   const others = (await sources.knownIds(absence)).filter((id) => id !== String(subject));
   return { isAbsent: true, unproven: explainImplausible(listName, ids, others, absence) };
-}
-
-function readEvidence(
-  { operation, params, allPages }: Pick<GuardRead, 'operation' | 'params' | 'allPages'>,
-  inputs: Action['guard']['inputs'],
-  { readList }: EvidenceSources,
-): Promise<ReadResult> {
-  return readList(operation, resolveParams(params, inputs), allPages);
 }
 
 /** A list is plausible where it contains at least half of the other items that are known. */

@@ -4,11 +4,9 @@ import type { PlanLimits } from '../core/choices.ts';
 import type { WorkContext } from '../core/context.ts';
 import { formatError, TidemarkError } from '../core/errors.ts';
 import { ServiceError } from '../http/errors.ts';
-import { withRequiredSize } from '../services/paged-list.ts';
-import { validateRequest } from '../services/validate-request.ts';
-import type { ActionDefinition, ParameterSources, PlanContext, PlannedAction, Playbook } from './define.ts';
-import type { Action, Plan } from './plan-file.ts';
-import { getOperation, isReversibleAction } from './registry.ts';
+import { buildAction, type NewAction } from './action-call.ts';
+import type { PlanContext, Playbook } from './define.ts';
+import type { Plan } from './plan-file.ts';
 import type { RemoteServices } from './remote.ts';
 import type { FindingSelection, PlanCandidate } from './select-findings.ts';
 
@@ -18,21 +16,20 @@ export interface PlanDeps {
   readonly context: WorkContext;
   readonly remote: RemoteServices;
   /** Runs a query in `queries/remediation/`. */
-  readonly query: (
-    name: string,
-    params: Readonly<Record<string, string>>,
-  ) => Promise<readonly Readonly<Record<string, unknown>>[]>;
+  readonly query: (name: string, params: Readonly<Record<string, string>>) => ReturnType<PlanContext['query']>;
   readonly now: Date;
   /** Findings to plan actions for. */
-  readonly limit?: number | undefined;
+  readonly limit: number | undefined;
 }
 
-export type NewAction = Omit<Action, 'action_id'>;
+/** An action, and the IDs of the rows that it affects. */
+interface PlannedRow {
+  readonly action: NewAction;
+  readonly affectedRows: readonly string[];
+}
 
 export interface PlannedActions {
-  readonly actions: readonly NewAction[];
-  /** IDs of the affected rows, by target. */
-  readonly affected: ReadonlyMap<string, ReadonlySet<string>>;
+  readonly rows: readonly PlannedRow[];
   readonly skipped: Plan['skipped'];
   /** Findings that may be acted on, and that were not chosen. */
   readonly remaining: number;
@@ -41,33 +38,26 @@ export interface PlannedActions {
 /** Plans the worst findings first, until there are actions for `limit` of them. */
 export async function planActions(
   playbook: Playbook,
-  selection: FindingSelection,
+  { candidates, skipped, remaining }: FindingSelection,
   deps: PlanDeps,
 ): Promise<PlannedActions> {
-  const actions: NewAction[] = [];
-  const affected = new Map<string, Set<string>>();
-  const skipped = [...selection.skipped];
-  const { limit = selection.candidates.length } = deps;
+  const rows: PlannedRow[] = [];
+  const reasons = [...skipped];
+  const { limit = candidates.length } = deps;
   let [plannedFindings, tried] = [0, 0];
-  for (const findings of groupFindings(playbook, selection.candidates, limit)) {
+  for (const findings of groupFindings(playbook, candidates, limit)) {
     if (plannedFindings >= limit) break;
     tried += findings.length;
     const target = deps.config.targets.find(({ name }) => name === findings[0]?.target);
-    if (!target) continue;
-    const planned = await planGroup(playbook, findings, target, deps);
+    const planned = target ? await planGroup(playbook, findings, target, deps) : [];
     if (typeof planned === 'string') {
-      skipped.push(...findings.map(({ finding_id }) => ({ finding_id, reason: planned })));
-      continue;
-    }
-    plannedFindings += planned.length > 0 ? findings.length : 0;
-    const rows = affected.get(target.name) ?? new Set();
-    affected.set(target.name, rows);
-    for (const { action, affectedRows } of planned) {
-      actions.push(action);
-      for (const row of affectedRows) rows.add(row);
+      reasons.push(...findings.map(({ finding_id }) => ({ finding_id, reason: planned })));
+    } else {
+      plannedFindings += planned.length > 0 ? findings.length : 0;
+      rows.push(...planned);
     }
   }
-  return { actions, affected, skipped, remaining: selection.remaining + selection.candidates.length - tried };
+  return { rows, skipped: reasons, remaining: remaining + candidates.length - tried };
 }
 
 /** The findings that are planned together. */
@@ -82,11 +72,6 @@ function groupFindings(
   return targets.map((target) => chosen.filter((finding) => finding.target === target));
 }
 
-interface PlannedRow {
-  readonly action: NewAction;
-  readonly affectedRows: readonly string[];
-}
-
 /** The validated actions of one group of findings, or the reason why there are none. */
 async function planGroup(
   playbook: Playbook,
@@ -94,21 +79,22 @@ async function planGroup(
   target: Target,
   { config, context, remote, query, now }: PlanDeps,
 ): Promise<readonly PlannedRow[] | string> {
-  const planContext: PlanContext = {
-    target,
-    now,
-    thresholds: config.thresholds,
-    read: (operation, args, options) =>
-      remote.read(target.name, operation, args as Readonly<Record<string, unknown>>, options),
-    query: (name, params) => query(name, { ...params, target: target.name }),
-  };
+  const subjects = findings.map(({ subject_id }) => subject_id);
   try {
-    const planned = await playbook.plan(findings, planContext);
+    const planned = await playbook.plan(findings, {
+      target,
+      now,
+      thresholds: config.thresholds,
+      read: (operation, args, options) =>
+        remote.read(target.name, operation, args as Readonly<Record<string, unknown>>, options),
+      query: (name, params) => query(name, { ...params, target: target.name }),
+    });
     if ('skip' in planned) return planned.skip;
-    return planned.map((action) => ({
-      action: buildAction(action, findings, target),
-      affectedRows: affectedRows(action, findings),
-    }));
+    return planned.map((action) => {
+      const { affectedRow } = action;
+      const affectedRows = affectedRow === undefined ? subjects : affectedRow === null ? [] : [affectedRow];
+      return { action: buildAction(action, findings, target), affectedRows };
+    });
   } catch (error) {
     const isReason = error instanceof TidemarkError || error instanceof z.ZodError;
     if (!isReason || context.signal.aborted) throw error;
@@ -118,97 +104,25 @@ async function planGroup(
   }
 }
 
-function affectedRows({ affectedRow }: PlannedAction, findings: readonly PlanCandidate[]): readonly string[] {
-  if (affectedRow === undefined) return findings.map(({ subject_id }) => subject_id);
-  return affectedRow === null ? [] : [affectedRow];
-}
-
 function explainError(error: unknown): string {
   if (!(error instanceof z.ZodError)) return formatError(error);
   const [issue] = error.issues;
   return `the finding has no valid ${issue?.path.join('.') ?? 'detail'}: ${issue?.message ?? ''}`;
 }
 
-/**
- * An action as the plan stores it, with its calls validated like any other.
- * @throws TidemarkError USAGE when a call is not valid; ZodError when an input is missing.
- */
-export function buildAction(
-  { action: definition, inputs: given, summary }: PlannedAction,
-  findings: readonly PlanCandidate[],
-  target: Target,
-  { isUndo = false } = {},
-): NewAction {
-  const [first] = findings;
-  if (!first) throw new TidemarkError('USAGE', 'an action needs a finding');
-  const { params, body, guard } = deriveCall(definition, given);
-  const operation = getOperation(definition.operation);
-  validateRequest(operation, target, params, body, NO_LOG);
-  for (const read of Object.values(guard.reads)) validateRead(read, target);
-  return {
-    operation: operation.name,
-    target: target.name,
-    params,
-    ...(body !== undefined && { body }),
-    finding_id: first.finding_id,
-    ...(findings.length > 1 && { finding_ids: findings.map(({ finding_id }) => finding_id) }),
-    subject_name: findings.length > 1 ? null : first.subject_name,
-    summary,
-    why: findings.length > 1 ? `${findings.length} findings, the oldest: ${first.title}` : first.title,
-    since: first.since,
-    guard,
-    ...(!isReversibleAction(definition, isUndo) && { irreversible: true as const }),
-  };
-}
-
-/** The arguments come from the warehouse: the user cannot act on warnings about them. */
-const NO_LOG = { info: () => {}, warn: () => {}, error: () => {} };
-
-function validateRead({ operation: name, params, allPages }: Action['guard']['reads'][string], target: Target): void {
-  const operation = getOperation(name);
-  const sent = allPages ? withRequiredSize(operation, target, params) : params;
-  validateRequest(operation, target, sent, undefined, NO_LOG);
-}
-
-/**
- * What an action sends and reads. Both follow from its inputs alone, so that it acts on the subject that its guard reads.
- * @throws ZodError when an input is missing.
- */
-export function deriveCall(definition: ActionDefinition, given: unknown): Pick<Action, 'params' | 'body' | 'guard'> {
-  const inputs = definition.parseInputs(given);
-  const body = definition.buildBody(inputs);
-  const reads = Object.entries(definition.reads).map(([name, { params, absence: _, ...read }]) => [
-    name,
-    { ...read, params: resolveParams(params, inputs) },
-  ]);
-  return {
-    params: resolveParams(definition.params, inputs),
-    ...(body !== undefined && { body: z.json().parse(body) }),
-    guard: { reads: Object.fromEntries(reads), inputs: z.record(z.string(), z.json()).parse(inputs) },
-  };
-}
-
-/** The values of parameters; an input that is null is left out. */
-export function resolveParams(sources: ParameterSources, inputs: Readonly<Record<string, unknown>>): Action['params'] {
-  const values = Object.entries(sources).map(([name, source]) => [
-    name,
-    typeof source === 'string' ? inputs[source] : source.is,
-  ]);
-  return Object.fromEntries(values.filter(([, value]) => value !== null && value !== undefined));
-}
-
-/** `rowCounts`: the rows of the table, one per target. */
+/** `totals`: the rows of the table, one per target. */
 export function countAffected(
   table: string,
-  affected: PlannedActions['affected'],
-  rowCounts: readonly Readonly<Record<string, unknown>>[],
+  planned: readonly PlannedRow[],
+  totals: readonly Readonly<Record<string, unknown>>[],
 ): readonly AffectedRows[] {
-  return [...affected]
-    .filter(([, rows]) => rows.size > 0)
-    .map(([target, { size: rows }]) => {
-      const total = Number(rowCounts.find((row) => row.target === target)?.rows ?? 0);
-      return { target, table, rows, total };
-    });
+  const targets = [...new Set(planned.map(({ action }) => action.target))];
+  return targets.flatMap((target) => {
+    const own = planned.filter(({ action }) => action.target === target);
+    const rows = new Set(own.flatMap(({ affectedRows }) => affectedRows)).size;
+    const total = Number(totals.find((row) => row.target === target)?.rows ?? 0);
+    return rows > 0 ? [{ target, table, rows, total }] : [];
+  });
 }
 
 /** How many rows of a table a plan affects in one target. */
@@ -219,21 +133,18 @@ interface AffectedRows {
   readonly total: number;
 }
 
-/** A table without rows was never pulled, so no row may be affected. */
-function isExceeded({ rows, total }: AffectedRows, { maxPercent, minRows }: PlanLimits): boolean {
-  return rows * 100 > total * maxPercent && (total === 0 || rows > minRows);
-}
-
-/** Every limit that a plan exceeds; null where it exceeds none. */
-export function explainLimits(limits: PlanLimits, actions: number, affected: readonly AffectedRows[]): string | null {
-  const exceeded = [
-    ...(actions > limits.maxActions ? [`${actions} actions are more than --max-actions ${limits.maxActions}`] : []),
-    ...affected
-      .filter((each) => isExceeded(each, limits))
-      .map(({ target, table, rows, total }) => {
-        const percent = total === 0 ? 'all' : `${((rows * 100) / total).toFixed(1)} %`;
-        return `${rows} of ${total} rows of ${table} in ${target} are ${percent}, more than --max-percent ${limits.maxPercent}`;
-      }),
-  ];
+/** Every limit that a plan exceeds; null where it exceeds none. A table without rows was never pulled, so no row may be affected. */
+export function explainLimits(
+  { maxActions, maxPercent, minRows }: PlanLimits,
+  actions: number,
+  affected: readonly AffectedRows[],
+): string | null {
+  const exceeded = affected
+    .filter(({ rows, total }) => rows * 100 > total * maxPercent && (total === 0 || rows > minRows))
+    .map(({ target, table, rows, total }) => {
+      const percent = total === 0 ? 'all' : `${((rows * 100) / total).toFixed(1)} %`;
+      return `${rows} of ${total} rows of ${table} in ${target} are ${percent}, more than --max-percent ${maxPercent}`;
+    });
+  if (actions > maxActions) exceeded.unshift(`${actions} actions are more than --max-actions ${maxActions}`);
   return exceeded.length === 0 ? null : exceeded.join('; ');
 }

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { canonicalJson } from '../core/canonical-json.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { writeFileAtomic } from '../core/fs.ts';
+import { isObject } from '../core/is-object.ts';
 
 const args = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]));
 
@@ -69,8 +70,7 @@ const planTarget = z.strictObject({
 const planSchema = z.strictObject({
   plan_id: z.string(),
   playbook: z.string(),
-  /** Null in a plan of version 0.1, which did not record it; so is `targets`. */
-  planned_by: z.strictObject({ who: z.string(), how: z.string() }).nullable(),
+  planned_by: z.strictObject({ who: z.string(), how: z.string() }),
   created_at: time,
   expires_at: time,
   run_id: z.string().nullable(),
@@ -80,7 +80,7 @@ const planSchema = z.strictObject({
   /** How long the findings of an undo are accepted, so that no job applies the same again. */
   accept_days: z.number().positive().max(3650).optional(),
   digest: z.string(),
-  /** What the planner chose of the findings; null where all of them were planned, and in a plan of version 0.1. */
+  /** What the planner chose of the findings; null where all of them were planned. */
   selection: z
     .strictObject({
       findings: z.array(z.string()),
@@ -91,23 +91,11 @@ const planSchema = z.strictObject({
     })
     .nullable(),
   /** Those of the actions. */
-  targets: z.array(planTarget).nullable(),
+  targets: z.array(planTarget),
   actions: z.array(action),
   skipped: z.array(z.strictObject({ finding_id: z.string(), reason: z.string() })),
   approvals: z.array(approval),
 });
-
-/** Version 0.1 wrote one approval, which the next one replaced, and neither planner nor targets. */
-const legacySchema = planSchema
-  .omit({ planned_by: true, selection: true, targets: true, approvals: true })
-  .extend({ approval: approval.nullable() })
-  .transform(({ approval: only, ...plan }) => ({
-    ...plan,
-    planned_by: null,
-    selection: null,
-    targets: null,
-    approvals: only === null ? [] : [only],
-  }));
 
 export type Plan = z.infer<typeof planSchema>;
 export type Action = Plan['actions'][number];
@@ -125,7 +113,7 @@ function sha256(value: unknown): string {
 
 /** SHA-256 over everything except the approvals and the digest itself. */
 export function planDigest(plan: Readonly<Record<string, unknown>>): string {
-  const { approval: _approval, approvals: _approvals, digest: _digest, ...content } = plan;
+  const { approvals: _approvals, digest: _digest, ...content } = plan;
   return sha256(content);
 }
 
@@ -141,17 +129,13 @@ export function approvalDigest(
  * @throws TidemarkError USAGE when the file cannot be read, DATA when it is not JSON, UNSAFE when it was changed.
  */
 export async function readPlan(file: string): Promise<Plan> {
-  const value = parseJson(file, await readText(file));
+  const content = await readJson(file);
   const reject = (reason: string, cause?: unknown): never => {
-    throw new TidemarkError('UNSAFE', `${file} ${reason}`, {
-      hint: 'make a new plan',
-      ...(cause !== undefined && { cause }),
-    });
+    throw new TidemarkError('UNSAFE', `${file} ${reason}`, { hint: 'make a new plan', cause });
   };
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return reject('is not a plan');
-  const content = value as Readonly<Record<string, unknown>>;
+  if (!isObject(content)) return reject('is not a plan');
   if (content.digest !== planDigest(content)) return reject('was changed since it was made: its digest does not match');
-  const plan = ('approvals' in content ? planSchema : legacySchema).safeParse(content);
+  const plan = planSchema.safeParse(content);
   if (!plan.success) return reject('is not a plan of this version of tidemark', plan.error);
   if (plan.data.approvals.some((given) => given.digest !== approvalDigest(plan.data, given))) {
     return reject('was changed since it was approved');
@@ -159,18 +143,11 @@ export async function readPlan(file: string): Promise<Plan> {
   return plan.data;
 }
 
-async function readText(file: string): Promise<string> {
-  try {
-    return await readFile(file, 'utf8');
-  } catch (cause) {
-    throw new TidemarkError('USAGE', `${file} cannot be read`, {
-      cause,
-      hint: 'make one with `tidemark playbook plan`',
-    });
-  }
-}
-
-function parseJson(file: string, text: string): unknown {
+async function readJson(file: string): Promise<unknown> {
+  const text = await readFile(file, 'utf8').catch((cause) => {
+    const hint = 'make one with `tidemark playbook plan`';
+    throw new TidemarkError('USAGE', `${file} cannot be read`, { cause, hint });
+  });
   try {
     return JSON.parse(text);
   } catch (cause) {

@@ -7,7 +7,8 @@ import { errorMessage, TidemarkError } from '../core/errors.ts';
 import { ignoreMissing } from '../core/fs.ts';
 import type { Log } from '../core/log.ts';
 import { parseRunStart } from '../landing/store.ts';
-import { findEntry, isUnsettled, type LedgerEntry } from './ledger.ts';
+import type { Warehouse } from '../warehouse/session.ts';
+import { findEntry, isUnsettled, type LedgerEntry, takeFinal } from './ledger.ts';
 import { readLedger } from './ledger-table.ts';
 import { type Plan, readPlan, writePlan } from './plan-file.ts';
 
@@ -131,12 +132,36 @@ export async function findUnfinishedPlans(
   return plans;
 }
 
-function isUnfinished(plan: Plan, entries: readonly LedgerEntry[], { approvedBy, now }: Wanted): boolean {
-  if (!plan.approvals.some(({ by }) => by === approvedBy) || plan.undoes !== undefined) return false;
-  // One of version 0.1 names no installation, and cannot be applied any more.
-  if (plan.targets === null || now.getTime() >= Date.parse(plan.expires_at)) return false;
-  return plan.actions.some(({ action_id }) => {
-    const entry = findEntry(entries, { plan_id: plan.plan_id, action_id });
-    return entry === undefined || isUnsettled(entry) || (!entry.isOpen && entry.row.status === 'failed');
-  });
+function isUnfinished(
+  { plan_id, actions, approvals, undoes, expires_at }: Plan,
+  entries: readonly LedgerEntry[],
+  { approvedBy, now }: Wanted,
+): boolean {
+  if (undoes !== undefined || !approvals.some(({ by }) => by === approvedBy)) return false;
+  if (now.getTime() >= Date.parse(expires_at)) return false;
+  return actions.some(({ action_id }) => !takeFinal(findEntry(entries, { plan_id, action_id })));
+}
+
+/** Copies the plans that can still be applied to the table `plans`. Called in every run. */
+export async function syncPlans(
+  { database, files }: Pick<Warehouse, 'database' | 'files'>,
+  config: Config,
+  asOf: Date,
+): Promise<void> {
+  const oldest = asOf.getTime() - config.planHours * HOUR_MS;
+  const ids = (await listPlanIds(config)).filter((id) => (parseRunStart(id.slice('p-'.length)) ?? 0) >= oldest);
+  const plans = await Promise.all(ids.map((id) => readKeptPlan(config, id)));
+  const rows = JSON.stringify(plans.flatMap((plan) => (plan ? [toRow(plan, asOf)] : [])));
+  await database.run(await files.read('remediation/update_plans'), { rows });
+  await database.run(await files.read('remediation/insert_plans'), { rows });
+}
+
+function toRow({ plan_id, playbook, actions, approvals, expires_at }: Plan, asOf: Date): object {
+  return {
+    ...{ plan_id, playbook, expires_at },
+    target: [...new Set(actions.map((action) => action.target))].sort().join(', '),
+    actions: actions.length,
+    approved_by: approvals.map(({ by }) => by).join(', ') || null,
+    seen_at: asOf.toISOString(),
+  };
 }

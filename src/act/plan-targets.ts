@@ -4,6 +4,7 @@ import type { WorkContext } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { stripControls } from '../core/log.ts';
 import type { Plan, PlanTarget } from './plan-file.ts';
+import { readWarehouseId } from './published-reads.ts';
 import { RemoteServices } from './remote.ts';
 
 /** Which installations a plan is for: its targets as the configuration names them and as their services say they are. */
@@ -42,13 +43,19 @@ export async function assertSameInstallations(plan: Plan, config: Config, contex
   }
 }
 
-/** @throws TidemarkError UNSAFE for a plan of version 0.1, or with an action on a target that it does not describe. */
+/** @throws TidemarkError UNSAFE for a plan with an action on a target that it does not describe. */
 export function assertNamesTargets({ plan_id, targets, actions }: Plan): readonly PlanTarget[] {
-  const known = targets?.map(({ name }) => name);
-  const missing = actions.find(({ target }) => !known?.includes(target));
-  if (targets !== null && missing === undefined) return targets;
+  if (actions.every(({ target }) => targets.some(({ name }) => name === target))) return targets;
   throw new TidemarkError('UNSAFE', `plan ${plan_id} does not say which installation it was made for`, {
     hint: 'it is of an earlier version of tidemark, or was changed: plan again',
+  });
+}
+
+/** @throws TidemarkError UNSAFE for a plan that was made from another warehouse. */
+export async function assertSameWarehouse({ plan_id, warehouse_id }: Plan, config: Config): Promise<void> {
+  if ((await readWarehouseId(config)) === warehouse_id) return;
+  throw new TidemarkError('UNSAFE', `plan ${plan_id} was made from another warehouse than ${config.data}`, {
+    hint: 'name its configuration with --config, or make a new plan',
   });
 }
 

@@ -6,16 +6,17 @@ import { HOUR_MS } from '../core/clock.ts';
 import type { WorkContext } from '../core/context.ts';
 import { loadRules } from '../tell/findings/rules.ts';
 import { type Warehouse, withPublished } from '../warehouse/session.ts';
+import type { NewAction } from './action-call.ts';
 import type { Playbook } from './define.ts';
 import { assertAfterLedger } from './ledger-file.ts';
 import { readLedger } from './ledger-table.ts';
-import { countAffected, explainLimits, type PlannedActions, planActions } from './plan-actions.ts';
+import { explainUnsettled, findUnsettledActions } from './other-plans.ts';
+import { countAffected, explainLimits, planActions } from './plan-actions.ts';
 import { type Plan, planDigest } from './plan-file.ts';
 import { describeTargets } from './plan-targets.ts';
 import { ensureWarehouseId, identifyPublished } from './published-reads.ts';
 import { RemoteServices } from './remote.ts';
-import { excludeFindings, type FindingChoice, selectFindings } from './select-findings.ts';
-import { explainUnsettled, findUnsettledActions } from './unsettled.ts';
+import { type FindingChoice, selectFindings } from './select-findings.ts';
 
 export interface PlanOptions {
   readonly config: Config;
@@ -52,26 +53,22 @@ export async function createPlan(options: PlanOptions): Promise<NewPlan> {
 async function planFrom(
   warehouse: Pick<Warehouse, 'database' | 'files'>,
   warehouseId: string,
-  options: PlanOptions,
+  { config, context, playbook, limits, choice, targets, excluded = new Map(), job }: PlanOptions,
 ): Promise<NewPlan> {
   const { database, files } = warehouse;
-  const { config, context, playbook, limits, choice } = options;
   const now = context.clock.now();
-  const rule = (await loadRules(files)).get(playbook.rule);
-  const selection = await selectFindings({
-    database,
-    files,
+  const selection = await selectFindings(warehouse, {
     rule: playbook.rule,
-    sources: rule?.sources ?? [],
-    targets: options.targets ?? config.targets.map(({ name }) => name),
+    sources: (await loadRules(files)).get(playbook.rule)?.sources ?? [],
+    targets: targets ?? config.targets.map(({ name }) => name),
+    choice,
+    excluded: await excludeUnsettled(warehouse, config, now, excluded),
     now,
     staleHours: config.thresholds.staleHours,
-    ...(choice && { choice }),
   });
-  const excluded = new Map([...(options.excluded ?? []), ...(await readUnsettledFindings(warehouse, options))]);
   const remote = new RemoteServices(config, context, context.signal);
   try {
-    const planned = await planActions(playbook, excludeFindings(selection, excluded), {
+    const { rows, skipped, remaining } = await planActions(playbook, selection, {
       config,
       context,
       remote,
@@ -79,19 +76,19 @@ async function planFrom(
       now,
       limit: choice?.limit,
     });
-    const rowCounts = await database.rows(await files.render('remediation/row_counts', { table: playbook.table }));
-    const affected = countAffected(playbook.table, planned.affected, rowCounts);
+    const totals = await database.rows(await files.render('remediation/row_counts', { table: playbook.table }));
     const [run] = await database.rows(await files.read('remediation/last_run'));
-    const plan = await buildPlan(playbook, planned, {
+    const actions = rows.map(({ action }) => action);
+    const plan = await buildPlan(playbook, actions, skipped, {
       config,
       remote,
-      selection: choice ? describeChoice(choice, planned.remaining) : null,
       now,
-      how: options.job === undefined ? 'tidemark playbook plan' : `job ${options.job}`,
+      how: job === undefined ? 'tidemark playbook plan' : `job ${job}`,
       warehouseId,
       runId: run ? String(run.run_id) : null,
+      selection: choice ? describeChoice(choice, remaining) : null,
     });
-    return { plan, exceeded: explainLimits(limits, planned.actions.length, affected) };
+    return { plan, exceeded: explainLimits(limits, actions.length, countAffected(playbook.table, rows, totals)) };
   } finally {
     await remote.close();
   }
@@ -107,9 +104,9 @@ interface PlanOrigin {
   readonly now: Date;
   /** The command or job that plans. */
   readonly how: string;
-  readonly selection?: Plan['selection'];
   readonly warehouseId: string;
   readonly runId: string | null;
+  readonly selection?: Plan['selection'];
   /** The plan that is undone. */
   readonly undoes?: string;
   /** How long the findings of an undo are accepted. */
@@ -119,7 +116,8 @@ interface PlanOrigin {
 /** A plan with its digest, not approved. */
 export async function buildPlan(
   { name }: Pick<Playbook, 'name'>,
-  { actions, skipped }: Pick<PlannedActions, 'actions' | 'skipped'>,
+  actions: readonly NewAction[],
+  skipped: Plan['skipped'],
   { config, remote, now, how, selection = null, warehouseId, runId, undoes, acceptDays }: PlanOrigin,
 ): Promise<Plan> {
   const width = String(actions.length).length;
@@ -147,14 +145,16 @@ export async function buildPlan(
   return { ...stored, digest: planDigest(stored), approvals: [] };
 }
 
-/** Findings with an action whose outcome is not known yet, and why they are skipped: the action may not be repeated. */
-async function readUnsettledFindings(
+/** Findings that are skipped, with those of an action whose outcome is not known yet: the action may not be repeated. */
+async function excludeUnsettled(
   warehouse: Pick<Warehouse, 'database' | 'files'>,
-  { config, context }: PlanOptions,
+  config: Config,
+  now: Date,
+  excluded: ReadonlyMap<string, string>,
 ): Promise<ReadonlyMap<string, string>> {
-  const entries = await readLedger(config, warehouse);
-  const unsettled = await findUnsettledActions(config, entries, context.clock.now());
-  return new Map(
-    unsettled.flatMap((action) => action.findingIds.map((id): [string, string] => [id, explainUnsettled(action)])),
-  );
+  const unsettled = await findUnsettledActions(config, await readLedger(config, warehouse), now);
+  const reasons = unsettled.flatMap((action) => {
+    return action.findingIds.map((id): [string, string] => [id, explainUnsettled(action)]);
+  });
+  return new Map([...excluded, ...reasons]);
 }

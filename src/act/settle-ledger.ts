@@ -4,6 +4,7 @@ import type { WorkContext } from '../core/context.ts';
 import { formatError, TidemarkError } from '../core/errors.ts';
 import { acquireLock } from '../warehouse/lock.ts';
 import { type Warehouse, withPublished } from '../warehouse/session.ts';
+import { findDefinition } from './action-call.ts';
 import type { Playbook } from './define.ts';
 import { type ActionResult, settleOnly } from './execute-action.ts';
 import { isUnsettled, type LedgerEntry } from './ledger.ts';
@@ -12,7 +13,6 @@ import { copyLedger, trySyncLedger } from './ledger-table.ts';
 import type { ApplyContext } from './observe-action.ts';
 import { readKeptPlan } from './plan-store.ts';
 import { assertSameInstallations } from './plan-targets.ts';
-import { findDefinition } from './preconditions.ts';
 import { readSeenLedger } from './published-reads.ts';
 import { RemoteServices } from './remote.ts';
 
@@ -45,7 +45,10 @@ export async function settleLedger(options: SettleLedgerOptions): Promise<readon
   try {
     ledger = await Ledger.open(config.data, lock, await withPublished(config, readSeenLedger));
     const results: SettledAction[] = [];
-    for (const entry of selectEntries(ledger, options)) {
+    for (const entry of ledger.entries()) {
+      const { plan_id, playbook } = entry.row;
+      const isWanted = (options.planId ?? plan_id) === plan_id && (options.playbook ?? playbook) === playbook;
+      if (!isWanted || !isUnsettled(entry)) continue;
       if (context.signal.aborted) break;
       const result = await settleEntry(entry, { remote, ledger, config, context }, options);
       context.log.info(`${result.plan_id} ${result.action_id}: ${result.status}: ${result.reason}`);
@@ -59,18 +62,6 @@ export async function settleLedger(options: SettleLedgerOptions): Promise<readon
     if (options.warehouse) await trySyncLedger(options.warehouse, config, context);
     else await copyLedger(config, context);
   }
-}
-
-/** Whether a settle would find anything to read. */
-function selectEntries(
-  ledger: Pick<Ledger, 'entries'>,
-  { planId, playbook }: Pick<SettleLedgerOptions, 'planId' | 'playbook'>,
-): readonly LedgerEntry[] {
-  return ledger
-    .entries()
-    .filter(isUnsettled)
-    .filter(({ row }) => planId === undefined || row.plan_id === planId)
-    .filter(({ row }) => playbook === undefined || row.playbook === playbook);
 }
 
 async function settleEntry(

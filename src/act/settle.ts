@@ -1,3 +1,4 @@
+import { formatSeconds } from '../core/clock.ts';
 import { formatError } from '../core/errors.ts';
 import { sleep } from '../http/retry.ts';
 import type { ActionOutcome } from './ledger.ts';
@@ -11,40 +12,63 @@ const EARLIEST_AGREEMENT = 0.15;
 /** For a call that was sent longer ago than the lag. */
 const LATE_READINGS = [0, 0.05];
 
-/** What readings over the lag agree on. `unknown`: they disagree, or some failed; `reason` says how. */
-export type Verdict =
-  | { readonly state: 'applied' | 'not-applied'; readonly reading: Reading }
-  | { readonly state: 'unknown'; readonly reason: string; readonly reading: Reading | undefined };
-
-export interface SettleOptions {
-  /** The response of the call; undefined where there is none. */
-  readonly response?: unknown;
-  /** How long ago the call was sent. */
-  readonly elapsedMs: number;
+/** What readings over the lag agree on. `failed`: it was certainly not applied, and may be sent again. */
+export interface Settlement {
+  readonly status: 'applied' | 'unconfirmed' | 'failed';
+  readonly reason: string;
+  /** The last one; undefined where it failed. */
+  readonly reading: Reading | undefined;
 }
 
 /**
  * Finds out whether a call without a clear answer took effect. Services report a change late (replicas, eventual consistency), so
  * one reading proves nothing: those over the whole lag must agree. Ends early on the user's signal, without a verdict.
+ * @param elapsedMs how long ago the call was sent
+ * @param answer how the service answered it
  */
-export async function settleAction(attempt: Attempt, { response, elapsedMs }: SettleOptions): Promise<Verdict> {
-  const lagMs = attempt.remote.lagMs(attempt.action.target);
-  const remainingMs = Math.min(lagMs, Math.max(0, lagMs - elapsedMs));
-  const fractions = remainingMs > 0 ? READINGS : LATE_READINGS;
-  const scaleMs = remainingMs > 0 ? remainingMs : lagMs;
-  const readings: Sample[] = [];
-  let waitedMs = 0;
-  for (const fraction of fractions) {
-    if (!(await wait(attempt, scaleMs * fraction - waitedMs))) return interrupted(readings);
-    waitedMs = scaleMs * fraction;
-    readings.push(await takeSample(attempt, response));
-    const hasAgreed = fraction >= EARLIEST_AGREEMENT || remainingMs === 0;
-    if (hasAgreed && readings.length > 1 && isAppliedTwice(readings)) break;
+export async function settleAction(
+  attempt: Attempt,
+  elapsedMs: number,
+  answer: ActionOutcome['answer'],
+): Promise<Settlement> {
+  const { samples, isInterrupted } = await takeSamples(attempt, elapsedMs);
+  const last = samples.at(-1);
+  const settled = (status: Settlement['status'], reason: string) => ({ status, reason, reading: last?.reading });
+  if (attempt.definition.notVerifiable) return settled('unconfirmed', 'a read cannot show whether it was applied');
+  if (isInterrupted) return settled('unconfirmed', 'the readings were interrupted');
+  if (samples.length > 1 && isAppliedTwice(samples)) return settled('applied', 'readings show that it was applied');
+  if (!samples.every(({ reading }) => reading?.precondition.state === 'ready')) {
+    return settled('unconfirmed', explain(last as Sample));
   }
-  return judge(readings);
+  if (answer === 'accepted') return settled('unconfirmed', 'the service accepted it, and readings do not show it');
+  const { retryPolicy, method } = getOperation(attempt.action.operation);
+  // DELETE is idempotent, so it may be repeated here even where the client never retries it.
+  const isRepeatable = retryPolicy !== 'never' || method === 'DELETE';
+  if (!isRepeatable) return settled('unconfirmed', 'readings do not show it, but it may still be in progress');
+  return settled('failed', `readings over ${formatLag(attempt)} agree that it was not applied`);
 }
 
-/** The reading that shows an accepted call, or else the last one within the lag. Undefined where none succeeded. */
+/** Readings over what is left of the lag, or fewer where two in a row show the action. */
+async function takeSamples(
+  attempt: Attempt,
+  elapsedMs: number,
+): Promise<{ readonly samples: readonly Sample[]; readonly isInterrupted: boolean }> {
+  const lagMs = attempt.remote.lagMs(attempt.action.target);
+  const remainingMs = Math.min(lagMs, Math.max(0, lagMs - elapsedMs));
+  const isLate = remainingMs === 0;
+  const scaleMs = isLate ? lagMs : remainingMs;
+  const samples: Sample[] = [];
+  let waitedMs = 0;
+  for (const fraction of isLate ? LATE_READINGS : READINGS) {
+    if (!(await wait(attempt, scaleMs * fraction - waitedMs))) return { samples, isInterrupted: true };
+    waitedMs = scaleMs * fraction;
+    samples.push(await takeSample(attempt));
+    if ((isLate || fraction >= EARLIEST_AGREEMENT) && samples.length > 1 && isAppliedTwice(samples)) break;
+  }
+  return { samples, isInterrupted: false };
+}
+
+/** The reading that shows an accepted call, or else the last one within the lag. */
 export async function awaitConfirmation(attempt: Attempt, response: unknown): Promise<Sample> {
   const lagMs = attempt.remote.lagMs(attempt.action.target);
   let waitedMs = 0;
@@ -59,16 +83,16 @@ export async function awaitConfirmation(attempt: Attempt, response: unknown): Pr
 }
 
 /** One reading, or why it failed. */
-export interface Sample {
+interface Sample {
   readonly reading: Reading | undefined;
   readonly isConfirmed: boolean;
-  readonly error: string | undefined;
+  readonly error?: string;
 }
 
-async function takeSample(attempt: Attempt, response: unknown, wasAccepted = false): Promise<Sample> {
+async function takeSample(attempt: Attempt, response?: unknown, wasAccepted = false): Promise<Sample> {
   try {
     const reading = await observeAction(attempt, { wasAccepted });
-    return { reading, isConfirmed: reading.isConfirmed(response), error: undefined };
+    return { reading, isConfirmed: reading.isConfirmed(response) };
   } catch (error) {
     rethrowUnexpected(error);
     return { reading: undefined, isConfirmed: false, error: formatError(error) };
@@ -79,53 +103,22 @@ function isAppliedTwice(samples: readonly Sample[]): boolean {
   return samples.slice(-2).every(({ isConfirmed }) => isConfirmed);
 }
 
-function judge(samples: readonly Sample[]): Verdict {
-  const last = samples.at(-1)?.reading;
-  if (last && samples.length > 1 && isAppliedTwice(samples)) return { state: 'applied', reading: last };
-  if (last && samples.every(({ reading }) => reading?.precondition.state === 'ready')) {
-    return { state: 'not-applied', reading: last };
-  }
-  return { state: 'unknown', reason: explain(samples), reading: last };
-}
-
-function explain(samples: readonly Sample[]): string {
-  const { reading, error } = samples.at(-1) as Sample;
+function explain({ reading, error }: Sample): string {
   if (error !== undefined) return `the subject could not be read: ${error}`;
   const precondition = reading?.precondition;
-  if (precondition && (precondition.state === 'drifted' || precondition.state === 'unknown'))
-    return precondition.reason;
-  return 'the readings do not agree';
-}
-
-function interrupted(samples: readonly Sample[]): Verdict {
-  return { state: 'unknown', reason: 'the readings were interrupted', reading: samples.at(-1)?.reading };
+  const isReason = precondition?.state === 'drifted' || precondition?.state === 'unknown';
+  return isReason ? precondition.reason : 'the readings do not agree';
 }
 
 /** False where the user's signal ended the wait. */
 async function wait({ context }: Attempt, ms: number): Promise<boolean> {
   if (ms <= 0) return true;
-  try {
-    await sleep(ms, context.signal);
-    return true;
-  } catch {
-    return false;
-  }
+  return sleep(ms, context.signal).then(
+    () => true,
+    () => false,
+  );
 }
 
-/** Why an action without a clear answer stays unconfirmed; undefined where it was certainly not applied and may be sent again. */
-export function explainDoubt(
-  verdict: Verdict,
-  { action: { operation }, definition: { notVerifiable } }: Attempt,
-  answer: ActionOutcome['answer'],
-): string | undefined {
-  if (notVerifiable) return 'a read cannot show whether it was applied';
-  if (verdict.state === 'unknown') return verdict.reason;
-  if (answer === 'accepted') return 'the service accepted it, and readings do not show it';
-  return isRepeatable(operation) ? undefined : 'readings do not show it, but it may still be in progress';
-}
-
-/** DELETE is idempotent, so it may be repeated here even where the client never retries it. */
-function isRepeatable(name: string): boolean {
-  const { retryPolicy, method } = getOperation(name);
-  return retryPolicy !== 'never' || method === 'DELETE';
+export function formatLag({ remote, action }: Attempt): string {
+  return formatSeconds(remote.lagMs(action.target));
 }

@@ -1,21 +1,19 @@
 import type { Config } from '../config/config.ts';
 import type { WorkContext } from '../core/context.ts';
 import { formatError, TidemarkError } from '../core/errors.ts';
+import { buildAction, type NewAction, resolveDefinitions } from './action-call.ts';
 import type { ActionDefinition, Playbook } from './define.ts';
-import { type ActionKey, type ActionOutcome, findEntry, isUnsettled, type LedgerEntry } from './ledger.ts';
+import { type ActionKey, type ActionOutcome, findEntry, isUnsettled, type LedgerEntry, takeFinal } from './ledger.ts';
 import { assertAfterLedger } from './ledger-file.ts';
 import { readLedger } from './ledger-table.ts';
 import { observeAction } from './observe-action.ts';
+import { explainUnsettled } from './other-plans.ts';
 import { buildPlan } from './plan.ts';
-import { buildAction, type NewAction } from './plan-actions.ts';
 import { type Action, findingIds, type Plan } from './plan-file.ts';
 import { assertNamesTargets, assertSameInstallations } from './plan-targets.ts';
 import { valueAt } from './playbooks/lib/json-path.ts';
-import { resolveDefinitions } from './preconditions.ts';
 import { getPlaybook, isReversible } from './registry.ts';
 import { RemoteServices } from './remote.ts';
-import type { PlanCandidate } from './select-findings.ts';
-import { explainUnsettled } from './unsettled.ts';
 
 export interface UndoOptions {
   readonly config: Config;
@@ -36,27 +34,38 @@ export async function createUndoPlan(plan: Plan, options: UndoOptions): Promise<
   assertNamesTargets(plan);
   await assertAfterLedger(config.data, context.clock);
   const entries = await readLedger(config);
-  const applied = selectApplied(plan, entries);
-  const skipped = [...listUnsettled(plan, entries)];
+  const { plan_id, warehouse_id: warehouseId, run_id: runId } = plan;
+  // The last action first, because an action may rest on an earlier one.
+  const begun = plan.actions.flatMap((action) => {
+    const entry = findEntry(entries, { plan_id, action_id: action.action_id });
+    return entry ? [{ action, entry }] : [];
+  });
+  const applied = begun.filter(({ entry }) => takeFinal(entry)?.status === 'applied').reverse();
+  const skipped = begun
+    .filter(({ entry }) => isUnsettled(entry))
+    .map(({ action: { finding_id, summary }, entry }) => {
+      return { finding_id, reason: `${summary}: ${explainUnsettled(entry)}` };
+    });
   if (applied.length + skipped.length === 0) {
-    throw new TidemarkError('UNSAFE', `the ledger has no applied action of plan ${plan.plan_id}`);
+    throw new TidemarkError('UNSAFE', `the ledger has no applied action of plan ${plan_id}`);
   }
   await assertSameInstallations(plan, config, context);
   const remote = new RemoteServices(config, context, context.signal);
   const definitions = resolveDefinitions(plan, playbooks);
   const actions: NewAction[] = [];
   try {
-    const deps = { config, context, plan, remote, entries };
-    for (const { action, outcome } of applied) {
+    for (const { action, entry } of applied) {
       const definition = definitions.get(action) as ActionDefinition;
-      const planned = await planUndo(action, definition, outcome, deps);
+      const planned = await planUndo(action, definition, entry.row, { config, context, plan, remote, entries });
       if (typeof planned === 'string') skipped.push({ finding_id: action.finding_id, reason: planned });
       else actions.push(planned);
     }
-    if (actions.length === 0) throw nothingToUndo(plan, skipped);
-    const { plan_id: undoes, warehouse_id: warehouseId, run_id: runId } = plan;
+    if (actions.length === 0) {
+      const reasons = skipped.slice(0, 3).map(({ reason }) => reason);
+      throw new TidemarkError('UNSAFE', `nothing of plan ${plan_id} can be undone: ${reasons.join('; ')}`);
+    }
     const origin = { config, remote, now: context.clock.now(), how: 'tidemark playbook undo', warehouseId, runId };
-    return await buildPlan(playbook, { actions, skipped }, { ...origin, undoes, acceptDays });
+    return await buildPlan(playbook, actions, skipped, { ...origin, undoes: plan_id, acceptDays });
   } finally {
     await remote.close();
   }
@@ -75,29 +84,6 @@ function assertUndoable({ plan_id, playbook: name, undoes }: Plan, playbooks: re
   });
 }
 
-interface Applied {
-  readonly action: Action;
-  readonly outcome: ActionOutcome;
-}
-
-/** The last action first, because an action may rest on an earlier one. */
-function selectApplied({ plan_id, actions }: Plan, entries: readonly LedgerEntry[]): readonly Applied[] {
-  const selected = actions.flatMap((action): Applied[] => {
-    const entry = findEntry(entries, { plan_id, action_id: action.action_id });
-    return entry && !entry.isOpen && entry.row.status === 'applied' ? [{ action, outcome: entry.row }] : [];
-  });
-  return selected.reverse();
-}
-
-/** The actions that may have been applied, and why they are not undone. */
-function listUnsettled({ plan_id, actions }: Plan, entries: readonly LedgerEntry[]): Plan['skipped'] {
-  return actions.flatMap(({ action_id, finding_id, summary }) => {
-    const entry = findEntry(entries, { plan_id, action_id });
-    if (!entry || !isUnsettled(entry)) return [];
-    return [{ finding_id, reason: `${summary}: ${explainUnsettled(entry)}` }];
-  });
-}
-
 interface UndoDeps {
   readonly config: Config;
   readonly context: WorkContext;
@@ -109,44 +95,28 @@ interface UndoDeps {
 /** The restoring action, or why there is none. */
 async function planUndo(
   action: Action,
-  { undo }: ActionDefinition,
-  { before, after }: ActionOutcome,
+  { schema, undo }: ActionDefinition,
+  { before, after }: Pick<ActionOutcome, 'before' | 'after'>,
   { config, context, plan, remote, entries }: UndoDeps,
 ): Promise<NewAction | string> {
+  const { summary, subject_name, why: title, since } = action;
   const target = config.targets.find(({ name }) => name === action.target);
-  if (!undo || !target) return `${action.summary}: target ${action.target} is not configured`;
+  if (!undo || !target) return `${summary}: target ${action.target} is not configured`;
   const missing = undo.needs.find((path) => valueAt({ before, after }, ...path.split('.')) === undefined);
-  if (missing) return `${action.summary}: the ledger lacks ${missing}`;
-  const planned = undo.plan(action.guard.inputs, before, after);
-  if (typeof planned === 'string') return `${action.summary}: ${planned}`;
-  const restoring = { action: undo.action, inputs: planned.inputs, summary: planned.summary };
-  const built = buildAction(restoring, toCandidates(action), target, { isUndo: true });
+  if (missing) return `${summary}: the ledger lacks ${missing}`;
+  const applied = { inputs: schema.parse(action.guard.inputs), before, after };
+  const inputs = undo.inputs(applied);
+  if (typeof inputs === 'string') return `${summary}: ${inputs}`;
+  const findings = findingIds(action).map((findingId) => ({ finding_id: findingId, subject_name, title, since }));
+  const restoring = { action: undo.action, inputs, summary: undo.summary(applied) };
+  const built = buildAction(restoring, findings, target, { isUndo: true });
   const ledger = { entry: (key: ActionKey) => findEntry(entries, key), entries: () => entries };
   try {
     const observed = { plan, remote, config, ledger, definition: undo.action };
     const { precondition } = await observeAction({ ...observed, action: { action_id: action.action_id, ...built } });
-    return precondition.state === 'ready' ? built : `${action.summary}: ${precondition.reason}`;
+    return precondition.state === 'ready' ? built : `${summary}: ${precondition.reason}`;
   } catch (error) {
     if (!(error instanceof TidemarkError) || context.signal.aborted) throw error;
-    return context.redactor.text(`${action.summary}: the subject could not be read: ${formatError(error)}`);
+    return context.redactor.text(`${summary}: the subject could not be read: ${formatError(error)}`);
   }
-}
-
-/** The findings of an action, as far as a plan shows them. */
-function toCandidates(action: Action): readonly PlanCandidate[] {
-  const { target, subject_name, why, since } = action;
-  return findingIds(action).map((findingId) => ({
-    finding_id: findingId,
-    target,
-    subject_id: '',
-    subject_name,
-    title: why,
-    since,
-    detail: null,
-  }));
-}
-
-function nothingToUndo({ plan_id }: Plan, skipped: readonly { readonly reason: string }[]): TidemarkError {
-  const reasons = skipped.slice(0, 3).map(({ reason }) => reason);
-  return new TidemarkError('UNSAFE', `nothing of plan ${plan_id} can be undone: ${reasons.join('; ')}`);
 }

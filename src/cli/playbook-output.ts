@@ -1,4 +1,4 @@
-import type { ApplyResult } from '../act/apply-state.ts';
+import type { ApplyResult } from '../act/apply.ts';
 import type { Playbook } from '../act/define.ts';
 import { type LedgerEntry, type LedgerRow, toLedgerRow } from '../act/ledger.ts';
 import type { LedgerHead, LedgerProblem } from '../act/ledger-chain.ts';

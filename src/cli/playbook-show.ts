@@ -1,6 +1,6 @@
+import { findDefinition } from '../act/action-call.ts';
 import type { ActionDefinition, Change, Playbook } from '../act/define.ts';
 import type { Action, Plan } from '../act/plan-file.ts';
-import { findDefinition } from '../act/preconditions.ts';
 import { getOperation } from '../act/registry.ts';
 import type { Config } from '../config/config.ts';
 import type { Colors } from '../core/color.ts';
@@ -57,7 +57,7 @@ function masked(value: unknown): unknown {
 
 /** Where the playbook does not declare it: what is deleted is as the plan was made on. */
 function describeChange(action: Action, definition: ActionDefinition | undefined): Change | undefined {
-  const declared = definition?.describeChange(action.guard.inputs);
+  const declared = definition?.change?.(definition.schema.parse(action.guard.inputs));
   if (declared) return declared;
   return getOperation(action.operation).method === 'DELETE' ? { before: action.guard.inputs, after: null } : undefined;
 }

@@ -1,7 +1,6 @@
 import { resolve } from 'node:path';
 import { applyExitCode, applyPlan, findFinishedResult } from '../act/apply.ts';
-import { approvalStatement, isPlanner } from '../act/approvals.ts';
-import { approvePlan, assertApprovable } from '../act/approve.ts';
+import { approvalStatement, approvePlan, assertApprovable, isPlanner } from '../act/approvals.ts';
 import type { Playbook } from '../act/define.ts';
 import { ledgerFile, toLedgerRow } from '../act/ledger.ts';
 import { assertAfterLedger } from '../act/ledger-file.ts';

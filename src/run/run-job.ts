@@ -7,7 +7,7 @@ import {
 } from '../act/job.ts';
 import { assertAfterLedger } from '../act/ledger-file.ts';
 import { trySyncLedger } from '../act/ledger-table.ts';
-import { syncPlans } from '../act/plan-table.ts';
+import { syncPlans } from '../act/plan-store.ts';
 import { summarizePlaybooks } from '../act/registry.ts';
 import type { Config } from '../config/config.ts';
 import type { Job } from '../config/job.ts';
