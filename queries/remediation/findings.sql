@@ -5,9 +5,9 @@ with
   times as (
     select
       * replace (if(state = 'accepted' and accepted_until <= $now::timestamptz, 'open', state) as state),
-      regexp_replace(iso_time(accepted_until), '\.?0*Z$', 'Z') as accepted_time,
-      regexp_replace(iso_time(unassessed_since), '\.?0*Z$', 'Z') as unassessed_time,
-      regexp_replace(iso_time(last_seen), '\.?0*Z$', 'Z') as seen_time,
+      replace(replace(accepted_until::varchar, ' ', 'T'), '+00', 'Z') as accepted_time,
+      replace(replace(unassessed_since::varchar, ' ', 'T'), '+00', 'Z') as unassessed_time,
+      replace(replace(last_seen::varchar, ' ', 'T'), '+00', 'Z') as seen_time,
       last_seen < $now::timestamptz - to_seconds($stale_hours::double * 3600) as is_old,
     from findings
     where rule = $rule and state <> 'resolved' and list_contains($targets::varchar[], target)
@@ -26,7 +26,7 @@ with
         when source_state.status not in ('complete', 'partial')
           then format('source {} is stale: the status of its last pull is {}', wanted.source, source_state.status)
         when source_state.as_of < $now::timestamptz - to_seconds($stale_hours::double * 3600)
-          then format('source {} is stale: last pulled at {}', wanted.source, regexp_replace(iso_time(source_state.as_of), '\.?0*Z$', 'Z'))
+          then format('source {} is stale: last pulled at {}', wanted.source, replace(replace(source_state.as_of::varchar, ' ', 'T'), '+00', 'Z'))
       end as reason,
       wanted.position,
     from wanted

@@ -1,7 +1,7 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { AgentPoolRecord } from '../../sandbox/platform/agent-pool-body.ts';
 import type { FaultHook } from '../../sandbox/router.ts';
-import { explainOtherUsers, parsePoolUsers } from '../../src/act/playbooks/lib/pool-users.ts';
+import { explainOtherUsers, parsePoolUsers } from '../../src/act/playbooks/lib/platform.ts';
 import { listWrites, type PlaybookHarness, playbookHarness } from '../helpers/playbook-harness.ts';
 import { cleanAtEnd } from '../helpers/temp.ts';
 import { keepProject } from '../helpers/test-project.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { isTerminal, parseClaims, parseSnapshotTime } from '../../src/act/playbooks/lib/volumes.ts';
-import { isSameQuery, parseSavedQuery } from '../../src/act/playbooks/pin-drift-view.ts';
+import { isSameQuery, parseSavedQuery } from '../../src/act/playbooks/lib/platform.ts';
+import { isTerminal, parseClaims, parseSnapshotTime } from '../../src/act/playbooks/lib/scheduler.ts';
 
 describe('a saved query', () => {
   const flat = {

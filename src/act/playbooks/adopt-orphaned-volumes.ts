@@ -1,22 +1,23 @@
-import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { scheduler } from '../../services/scheduler/operations.ts';
-import { defineAction, definePlaybook, drifted, type PlanContext, ready, satisfied, skip, unknown } from '../define.ts';
+import { defineAction, definePlaybook, drifted, ready, satisfied, skip, unknown } from '../define.ts';
 import { listAt, responseBody, textAt } from './lib/json-path.ts';
-import { readExternalVolumes, readRegisteredVolumes, readSnapshots, readVolume } from './lib/reads.ts';
 import {
   choosePluginMatch,
   describeLongerPlugins,
   findLongerPlugins,
   isListed,
-  parseClaims,
+  observeVolume,
   pluginMatch,
+  readExternalVolumes,
+  readRegisteredVolumes,
+  readSnapshots,
+  readVolume,
   registeredIds,
   requestedNamespace,
-} from './lib/volumes.ts';
+} from './lib/scheduler.ts';
 
-const detail = z.object({ plugin_id: z.string().nullable(), external_id: z.string() });
-const capability = z.object({ AccessMode: z.string(), AttachmentMode: z.string() });
+const capabilities = z.array(z.object({ AccessMode: z.string(), AttachmentMode: z.string() })).min(1);
 const inputs = z.object({
   plugin_id: z.string(),
   plugin_match: pluginMatch,
@@ -24,7 +25,7 @@ const inputs = z.object({
   /** The ID to register the volume under. */
   volume_id: z.string(),
   namespace: z.string(),
-  capabilities: z.array(capability).min(1),
+  capabilities,
 });
 
 const deregisterInputs = z.object({ volume_id: z.string(), namespace: requestedNamespace, external_id: z.string() });
@@ -32,16 +33,8 @@ const deregisterInputs = z.object({ volume_id: z.string(), namespace: requestedN
 const deregister = defineAction(deregisterInputs, {
   operation: 'scheduler.volumes.deregister',
   params: { volume_id: 'volume_id', namespace: 'namespace' },
-  reads: {
-    volume: readVolume,
-  },
-  observe: ({ volume }) =>
-    volume.found
-      ? {
-          external_id: textAt(responseBody(volume), 'ExternalID'),
-          claims: parseClaims(responseBody(volume))?.length ?? null,
-        }
-      : null,
+  reads: { volume: readVolume },
+  observe: ({ volume }) => observeVolume(volume),
   evaluate: (observed, { external_id }) => {
     if (observed === null) return satisfied('the volume is not registered');
     if (observed.external_id !== external_id) return drifted('another volume has the ID');
@@ -54,17 +47,8 @@ const register = defineAction(inputs, {
   operation: 'scheduler.volumes.register',
   // The namespace is in the body, or the one of the target.
   params: { volume_id: 'volume_id' },
-  body: ({ volume_id, namespace, plugin_id, external_id, capabilities }) => ({
-    Volumes: [
-      {
-        ID: volume_id,
-        Name: volume_id,
-        Namespace: namespace,
-        ExternalID: external_id,
-        PluginID: plugin_id,
-        RequestedCapabilities: capabilities,
-      },
-    ],
+  body: ({ volume_id: Id, namespace: Namespace, plugin_id: PluginID, external_id: ExternalID, capabilities }) => ({
+    Volumes: [{ ID: Id, Name: Id, Namespace, ExternalID, PluginID, RequestedCapabilities: capabilities }],
   }),
   change: ({ volume_id, namespace, plugin_id, external_id, capabilities }) => ({
     before: null,
@@ -73,13 +57,13 @@ const register = defineAction(inputs, {
   reads: {
     external: readExternalVolumes,
     volumes: readRegisteredVolumes,
-    snapshots: { ...readSnapshots, allowFailure: true },
+    snapshots: { ...readSnapshots(), allowFailure: true },
     sameId: { ...readVolume, params: { volume_id: 'volume_id' } },
   },
   observe: ({ external, volumes, snapshots, sameId }, { plugin_id, plugin_match, external_id }) => ({
     longer_plugins: findLongerPlugins({ plugin_id, plugin_match }, volumes, snapshots),
-    in_provider: external.found ? isListed(external, external_id) : null,
-    registered_as: volumes.found ? registeredIds(volumes, plugin_id, external_id) : null,
+    in_provider: isListed(external, external_id),
+    registered_as: registeredIds(volumes, plugin_id, external_id),
     external_id_of_same_id: sameId.found ? (textAt(responseBody(sameId), 'ExternalID') ?? '') : null,
   }),
   evaluate: (observed, { plugin_id, external_id }) => {
@@ -110,63 +94,23 @@ export const adoptOrphanedVolumes = definePlaybook({
   description: 'register volumes that exist in the storage provider and are not registered',
   table: 'external_volumes',
   actions: [register],
-  detail,
-  plan: async ({ target, detail: { plugin_id, external_id } }, ctx) => {
+  detail: z.object({ plugin_id: z.string().nullable(), external_id: z.string() }),
+  plan: async ({ detail: { plugin_id, external_id } }, ctx) => {
     if (plugin_id === null) return skip(`the plugin that has ${external_id} is not known`);
-    const capabilities = await readSiblingCapabilities(ctx, plugin_id);
-    if (capabilities.length === 0) {
-      return skip(`no registered volume of plugin ${plugin_id} reports how its volumes can be attached`);
+    // A volume cannot be registered in `*`: the default namespace is used then.
+    const { namespace: own = '*' } = ctx.target;
+    const namespace = own === '*' ? 'default' : own;
+    // External volumes do not report their capabilities, so those of the first registered volume of the plugin are used.
+    for (const { new_id, ...sibling } of await ctx.query('siblings', { plugin_id, external_id })) {
+      const where = requestedNamespace.parse(sibling.namespace);
+      const args = { volume_id: String(sibling.volume_id), ...(where !== null && { namespace: where }) };
+      const volume = responseBody(await ctx.read(scheduler.volumes.read, args));
+      const reported = capabilities.safeParse(listAt(volume, 'RequestedCapabilities'));
+      if (!reported.success) continue;
+      const summary = `register ${external_id} of plugin ${plugin_id} as volume ${new_id} in namespace ${namespace}`;
+      const ids = { plugin_id, plugin_match: choosePluginMatch(ctx.target), external_id, volume_id: new_id };
+      return [{ action: register, inputs: { ...ids, namespace, capabilities: reported.data }, summary }];
     }
-    const namespace = registrationNamespace(ctx);
-    const volumeId = toVolumeId(external_id, `${target} ${plugin_id}`);
-    return [
-      {
-        action: register,
-        inputs: {
-          plugin_id,
-          plugin_match: choosePluginMatch(ctx.target),
-          external_id,
-          volume_id: volumeId,
-          namespace,
-          capabilities,
-        },
-        summary: `register ${external_id} of plugin ${plugin_id} as volume ${volumeId} in namespace ${namespace}`,
-      },
-    ];
+    return skip(`no registered volume of plugin ${plugin_id} reports how its volumes can be attached`);
   },
 });
-
-/** External volumes do not report their capabilities, so those of the first registered volume of the plugin are used. */
-async function readSiblingCapabilities(
-  ctx: PlanContext,
-  pluginId: string,
-): Promise<readonly z.infer<typeof capability>[]> {
-  const siblings = await ctx.query('siblings', { plugin_id: pluginId });
-  for (const sibling of siblings) {
-    const namespace = requestedNamespace.parse(sibling.namespace);
-    const args = { volume_id: String(sibling.volume_id), ...(namespace !== null && { namespace }) };
-    const volume = responseBody(await ctx.read(scheduler.volumes.read, args));
-    const requested = z.array(capability).safeParse(listAt(volume, 'RequestedCapabilities'));
-    if (requested.success && requested.data.length > 0) return requested.data;
-  }
-  return [];
-}
-
-/** A volume cannot be registered in `*`: the default namespace is used then. */
-function registrationNamespace({ target }: PlanContext): string {
-  return target.namespace === undefined || target.namespace === '*' ? 'default' : target.namespace;
-}
-
-/** Storage plugins derive socket and folder names from the ID, which have a length limit. */
-const MAX_ID_LENGTH = 100;
-
-/** The external ID reduced to what a URL path takes. Where that drops characters, a digest keeps two IDs from colliding. */
-function toVolumeId(externalId: string, scope: string): string {
-  const plain = externalId
-    .replaceAll(/[^A-Za-z0-9_-]+/gu, '-')
-    .replaceAll(/^-+|-+$/gu, '')
-    .slice(0, MAX_ID_LENGTH);
-  if (plain === externalId) return plain;
-  const digest = createHash('sha256').update(`${scope} ${externalId}`).digest('hex').slice(0, 8);
-  return plain === '' ? `volume-${digest}` : `${plain}-${digest}`;
-}

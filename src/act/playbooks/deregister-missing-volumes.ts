@@ -1,8 +1,6 @@
 import { z } from 'zod';
 import { defineAction, definePlaybook, drifted, ready, satisfied, unknown } from '../define.ts';
-import { responseBody, textAt } from './lib/json-path.ts';
-import { readExternalVolumes, readVolume } from './lib/reads.ts';
-import { isListed, parseClaims, requestedNamespace } from './lib/volumes.ts';
+import { isListed, observeVolume, readExternalVolumes, readVolume, requestedNamespace } from './lib/scheduler.ts';
 
 const inputs = z.object({
   volume_id: z.string(),
@@ -14,18 +12,11 @@ const inputs = z.object({
 const deregister = defineAction(inputs, {
   operation: 'scheduler.volumes.deregister',
   params: { volume_id: 'volume_id', namespace: 'namespace' },
-  reads: {
-    volume: readVolume,
-    external: readExternalVolumes,
+  reads: { volume: readVolume, external: readExternalVolumes },
+  observe: ({ volume, external }, { external_id }) => {
+    const observed = observeVolume(volume);
+    return observed && { ...observed, in_provider: isListed(external, external_id) };
   },
-  observe: ({ volume, external }, { external_id }) =>
-    volume.found
-      ? {
-          external_id: textAt(responseBody(volume), 'ExternalID'),
-          claims: parseClaims(responseBody(volume))?.length ?? null,
-          in_provider: external.found ? isListed(external, external_id) : null,
-        }
-      : null,
   evaluate: (observed, { external_id }) => {
     if (observed === null) return satisfied('the volume is not registered');
     if (observed.external_id !== external_id) {

@@ -1,19 +1,15 @@
 import { z } from 'zod';
 import { defineAction, definePlaybook, drifted, ready, satisfied, skip, unknown } from '../define.ts';
 import { responseBody } from './lib/json-path.ts';
-import { readVolume } from './lib/reads.ts';
-import { isTerminal, parseClaims, requestedNamespace } from './lib/volumes.ts';
+import { isTerminal, parseClaims, readVolume, requestedNamespace } from './lib/scheduler.ts';
 
-const detail = z.object({ volume_id: z.string(), namespace: requestedNamespace, nodes: z.array(z.string()) });
-const inputs = z.object({ volume_id: z.string(), namespace: requestedNamespace, node_id: z.string() });
+const volume = z.object({ volume_id: z.string(), namespace: requestedNamespace });
 
-const detach = defineAction(inputs, {
+const detach = defineAction(volume.extend({ node_id: z.string() }), {
   operation: 'scheduler.volumes.detach',
   params: { volume_id: 'volume_id', namespace: 'namespace', node: 'node_id' },
   change: ({ node_id }) => ({ before: { claimed_on: [node_id] }, after: { claimed_on: [] } }),
-  reads: {
-    volume: readVolume,
-  },
+  reads: { volume: readVolume },
   observe: ({ volume }) => (volume.found ? { claims: parseClaims(responseBody(volume)) } : null),
   evaluate: (observed, { node_id }) => {
     if (observed === null) return satisfied('the volume is gone, and its claims with it');
@@ -42,13 +38,12 @@ export const detachLostClaims = definePlaybook({
   description: 'detach volumes from nodes where only finished allocations claim them',
   table: 'volumes',
   actions: [detach],
-  detail,
-  plan: ({ subject_name, detail: { volume_id, namespace, nodes } }) =>
-    nodes.length === 0
-      ? skip('the nodes of the claims are not reported')
-      : nodes.map((nodeId) => ({
-          action: detach,
-          inputs: { volume_id, namespace, node_id: nodeId },
-          summary: `detach volume ${subject_name ?? volume_id} from node ${nodeId}`,
-        })),
+  detail: volume.extend({ nodes: z.array(z.string()) }),
+  plan: ({ subject_name, detail: { volume_id, namespace, nodes } }) => {
+    if (nodes.length === 0) return skip('the nodes of the claims are not reported');
+    return nodes.map((nodeId) => {
+      const summary = `detach volume ${subject_name ?? volume_id} from node ${nodeId}`;
+      return { action: detach, inputs: { volume_id, namespace, node_id: nodeId }, summary };
+    });
+  },
 });

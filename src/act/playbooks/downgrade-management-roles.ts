@@ -1,37 +1,35 @@
 import { z } from 'zod';
 import { meshMounts } from '../../config/config.ts';
+import { isObject } from '../../core/is-object.ts';
 import { secrets } from '../../services/secrets/operations.ts';
 import { defineAction, definePlaybook, drifted, type JsonValue, ready, satisfied, skip } from '../define.ts';
 import { responseBody, valueAt } from './lib/json-path.ts';
-import { roleAbsence } from './lib/reads.ts';
+import { readRole } from './lib/secrets.ts';
 
 type Role = Readonly<Record<string, JsonValue>>;
 
 const inputs = z.object({
   role_name: z.string(),
-  /** Null in a plan of before there were several: the only mount. */
-  mount: z.string().nullable().default(null),
+  mount: z.string(),
   /** As read when the plan was made. */
-  role: z.record(z.string(), z.json()),
+  role: z.record(z.string(), z.json() as z.ZodType<JsonValue>),
 });
 
 /** Fields that grant rights to the tokens of a role: docs/services/secrets.md#mesh-roles. */
 const GRANTS = ['policy', 'policies', 'consul_policies', 'consul_roles', 'service_identities', 'node_identities'];
 /** Names and ID of the mesh's built-in policy that grants everything. Its tokens are management tokens whatever the role's type. */
 const MANAGEMENT_POLICIES = ['global-management', '00000000-0000-0000-0000-000000000001'];
-/** The name of `ttl` before mesh version 1.4. It is not accepted together with the newer fields. */
-const LEGACY_TTL = 'lease';
 
 const isSet = (value: JsonValue | undefined): boolean =>
-  value !== undefined && value !== null && value !== '' && value !== 0 && value !== '0s' && !isEmptyList(value);
+  ![undefined, null, '', 0, '0s'].includes(value as string) && !(Array.isArray(value) && value.length === 0);
 
-const isEmptyList = (value: JsonValue): boolean => Array.isArray(value) && value.length === 0;
-
-/** A write replaces the whole role, so every field that is set is sent again: docs/services/secrets.md#mesh-roles. */
-function buildRoleBody(role: Role): Role {
-  const { [LEGACY_TTL]: lease, ...fields } = role;
-  const kept = Object.entries(fields).filter(([name, value]) => name !== 'name' && isSet(value));
-  const ttl = isSet(role.ttl) || !isSet(lease) ? {} : { ttl: lease as JsonValue };
+/**
+ * A write replaces the whole role, so every field that is set is sent again: docs/services/secrets.md#mesh-roles. `lease` is the name of
+ * `ttl` before mesh version 1.4, and is not accepted together with the newer fields.
+ */
+function buildRoleBody({ lease, name: _, ...fields }: Role): Role {
+  const kept = Object.entries(fields).filter(([, value]) => isSet(value));
+  const ttl = isSet(fields.ttl) || lease === undefined || !isSet(lease) ? {} : { ttl: lease };
   return { ...Object.fromEntries(kept), ...ttl, token_type: 'client' };
 }
 
@@ -43,10 +41,10 @@ function grantsEverything({ policies, consul_policies }: Role): boolean {
   return names.some((name) => MANAGEMENT_POLICIES.includes(String(name).trim().toLowerCase()));
 }
 
-const parseRole = (body: unknown): Role | null => {
+function parseRole(body: unknown): Role | null {
   const data = valueAt(body, 'data');
-  return typeof data === 'object' && data !== null ? (data as Role) : null;
-};
+  return isObject(data) ? (data as Role) : null;
+}
 
 const fieldsBesideType = ({ token_type: _, ...rest }: Role) =>
   JSON.stringify(Object.entries(rest).sort(([a], [b]) => (a < b ? -1 : 1)));
@@ -54,20 +52,18 @@ const fieldsBesideType = ({ token_type: _, ...rest }: Role) =>
 const downgrade = defineAction(inputs, {
   operation: 'secrets.mesh-roles.write',
   params: { name: 'role_name', mount: 'mount' },
-  body: ({ role }) => buildRoleBody(role as Role),
+  body: ({ role }) => buildRoleBody(role),
   change: ({ role }) => {
-    const after = buildRoleBody(role as Role);
+    const after = buildRoleBody(role);
     return { before: { ...after, token_type: role.token_type }, after };
   },
-  reads: {
-    role: { operation: 'secrets.mesh-roles.read', params: { name: 'role_name', mount: 'mount' }, absence: roleAbsence },
-  },
+  reads: { role: readRole },
   observe: ({ role }) => parseRole(responseBody(role)),
   evaluate: (observed, { role }) => {
     if (observed === null) return drifted('the role is gone');
     // The other fields are not compared: after a write, services return the lease of a role under either of its names.
     if (observed.token_type === 'client') return satisfied('its tokens are client tokens');
-    return fieldsBesideType(observed) === fieldsBesideType(role as Role)
+    return fieldsBesideType(observed) === fieldsBesideType(role)
       ? ready
       : drifted('other fields of the role were changed');
   },
@@ -79,14 +75,11 @@ export const downgradeManagementRoles = definePlaybook({
   description: 'change mesh roles to issue client tokens with their own policy instead of management tokens',
   table: 'mesh_roles',
   actions: [downgrade],
-  detail: z.object({ role_name: z.string(), mount: z.string().nullable().default(null) }),
-  plan: async ({ detail }, ctx) => {
-    const { role_name } = detail;
+  detail: z.object({ role_name: z.string(), mount: z.string().nullable() }),
+  plan: async ({ detail: { role_name, mount } }, ctx) => {
     const mounts = meshMounts(ctx.target);
-    const mount = detail.mount ?? (mounts.length === 1 ? mounts[0] : undefined);
-    if (mount === undefined || !mounts.includes(mount)) return skip('its mount is not one of the target: pull first');
-    const found = await ctx.read(secrets['mesh-roles'].read, { name: role_name, mount });
-    const role = parseRole(responseBody(found));
+    if (mount === null || !mounts.includes(mount)) return skip('its mount is not one of the target: pull first');
+    const role = parseRole(responseBody(await ctx.read(secrets['mesh-roles'].read, { name: role_name, mount })));
     if (role === null) return skip('the role is gone');
     if (grantsEverything(role)) {
       return skip(

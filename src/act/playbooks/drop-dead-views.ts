@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { defineAction, definePlaybook, drifted, ready, satisfied, unknown } from '../define.ts';
 import { listAt, responseBody, valueAt } from './lib/json-path.ts';
-import { readView } from './lib/reads.ts';
+import { readView } from './lib/platform.ts';
+import { read } from './lib/reads.ts';
 
 const inputs = z.object({ view_id: z.string(), reason: z.enum(['failed', 'empty']) });
 
@@ -11,7 +12,7 @@ const drop = defineAction(inputs, {
   change: ({ view_id }) => ({ before: { view_id }, after: null }),
   reads: {
     view: readView,
-    results: { operation: 'platform.views.results', params: { view_id: 'view_id' }, allowFailure: true },
+    results: { ...read('platform.views.results', { view_id: 'view_id' }), allowFailure: true },
   },
   observe: ({ view, results }) =>
     valueAt(responseBody(view), 'data') === undefined

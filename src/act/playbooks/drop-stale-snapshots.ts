@@ -1,16 +1,18 @@
 import { z } from 'zod';
 import { defineAction, definePlaybook, drifted, ready, satisfied } from '../define.ts';
-import { responseItems, textAt, valueAt } from './lib/json-path.ts';
-import { readExternalVolumes, readRegisteredVolumes, readSnapshots, snapshotAbsence } from './lib/reads.ts';
+import { responseItems } from './lib/json-path.ts';
 import {
   choosePluginMatch,
   describeLongerPlugins,
   findLongerPlugins,
   isListed,
-  parseSnapshotTime,
+  parseSnapshot,
   pluginMatch,
+  readExternalVolumes,
+  readRegisteredVolumes,
+  readSnapshotsById,
   registeredIds,
-} from './lib/volumes.ts';
+} from './lib/scheduler.ts';
 
 const detail = z.object({
   plugin_id: z.string(),
@@ -21,37 +23,32 @@ const detail = z.object({
   reason: z.enum(['old', 'volume gone']),
 });
 
-const inputs = detail.extend({ plugin_match: pluginMatch });
-
-const drop = defineAction(inputs, {
+const drop = defineAction(detail.extend({ plugin_match: pluginMatch }), {
   operation: 'scheduler.snapshots.delete',
   params: { plugin_id: 'plugin_id', snapshot_id: 'snapshot_id' },
   change: ({ plugin_id, snapshot_id, external_id, created_at }) => ({
     before: { plugin_id, snapshot_id, external_id, created_at },
     after: null,
   }),
-  reads: {
-    snapshots: { ...readSnapshots, absence: snapshotAbsence },
-    external: readExternalVolumes,
-    volumes: readRegisteredVolumes,
-  },
+  reads: { snapshots: readSnapshotsById, external: readExternalVolumes, volumes: readRegisteredVolumes },
   observe: ({ snapshots: taken, external, volumes }, { plugin_id, plugin_match, snapshot_id, external_id }) => {
     const longerPlugins = findLongerPlugins({ plugin_id, plugin_match }, taken, volumes);
-    const found = responseItems(taken).find((item) => textAt(item, 'ID') === snapshot_id);
+    const found = responseItems(taken)
+      .map(parseSnapshot)
+      .find((item) => item.snapshot_id === snapshot_id);
     if (found === undefined) return { listed: taken.found, longer_plugins: longerPlugins, snapshot: null };
-    const hasSource = external_id !== null;
-    return {
-      listed: true,
-      longer_plugins: longerPlugins,
-      snapshot: {
-        plugin: textAt(found, 'PluginID'),
-        created_at: parseSnapshotTime(valueAt(found, 'CreateTime')),
-        source: textAt(found, 'ExternalSourceVolumeID'),
-        source_in_provider: hasSource && external.found ? isListed(external, external_id) : null,
-        source_registered:
-          hasSource && volumes.found ? registeredIds(volumes, plugin_id, external_id).length > 0 : null,
-      },
+    const { plugin, created_at, source } = found;
+    const sourceInProvider = external_id === null ? null : isListed(external, external_id);
+    const registered = external_id === null ? null : registeredIds(volumes, plugin_id, external_id);
+    const sourceRegistered = registered && registered.length > 0;
+    const snapshot = {
+      plugin,
+      created_at,
+      source,
+      source_in_provider: sourceInProvider,
+      source_registered: sourceRegistered,
     };
+    return { listed: true, longer_plugins: longerPlugins, snapshot };
   },
   evaluate: ({ listed, longer_plugins, snapshot }, { plugin_id, external_id, created_at, reason }) => {
     if (snapshot === null) {
@@ -77,16 +74,10 @@ export const dropStaleSnapshots = definePlaybook({
   table: 'volume_snapshots',
   detail,
   actions: [drop],
-  plan: ({ detail: snapshot }, { target }) => [
-    {
-      action: drop,
-      inputs: { ...snapshot, plugin_match: choosePluginMatch(target) },
-      summary: summarize(snapshot),
-    },
-  ],
+  plan: ({ detail: snapshot }, { target }) => {
+    const { snapshot_id, plugin_id, created_at, reason } = snapshot;
+    const why = reason === 'old' ? `taken on ${created_at?.slice(0, 10)}` : 'whose volume is gone';
+    const summary = `delete snapshot ${snapshot_id} of plugin ${plugin_id}, ${why}`;
+    return [{ action: drop, inputs: { ...snapshot, plugin_match: choosePluginMatch(target) }, summary }];
+  },
 });
-
-function summarize({ snapshot_id, plugin_id, created_at, reason }: z.infer<typeof detail>): string {
-  const why = reason === 'old' ? `taken on ${created_at?.slice(0, 10)}` : 'whose volume is gone';
-  return `delete snapshot ${snapshot_id} of plugin ${plugin_id}, ${why}`;
-}

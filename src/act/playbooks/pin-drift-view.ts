@@ -1,27 +1,16 @@
 import { z } from 'zod';
 import { plural } from '../../core/plural.ts';
 import { platform } from '../../services/platform/operations.ts';
-import {
-  defineAction,
-  definePlaybook,
-  drifted,
-  type JsonValue,
-  type ReadResult,
-  type ReadResults,
-  ready,
-  satisfied,
-  skip,
-  unknown,
-} from '../define.ts';
-import { listAt, responseBody, responseItems, textAt, valueAt } from './lib/json-path.ts';
-import { readView, viewNameAbsence } from './lib/reads.ts';
+import { defineAction, definePlaybook, drifted, type ReadResults, ready, satisfied, skip, unknown } from '../define.ts';
+import { responseBody, responseItems, textAt, valueAt } from './lib/json-path.ts';
+import { isSameQuery, parseSavedQuery, readView, readViewsByName, type SavedQuery } from './lib/platform.ts';
 import { evaluateUndo, restoreFields } from './lib/undo.ts';
 
 /** The playbook recognizes its view by this name. */
 const NAME = 'Drifting workspaces (Tidemark)';
 
 /** Filters are joined by AND (docs/services/platform.md#explorer-filters), so the view filters on drift instead of listing names. */
-const QUERY: NormalizedQuery = {
+const QUERY: SavedQuery = {
   type: 'workspaces',
   filter: [{ field: 'drifted', operator: 'is', value: ['true'] }],
   fields: ['workspace_name', 'project_name', 'resources_drifted', 'resources_undrifted', 'current_run_status'],
@@ -31,55 +20,46 @@ const QUERY: NormalizedQuery = {
 const { type, ...parts } = QUERY;
 const QUERY_BODY = { ...parts, type };
 
-const createInputs = z.object({ name: z.literal(NAME) });
-const updateInputs = z.object({ name: z.literal(NAME), view_id: z.string(), query: z.unknown() });
-
 const toObserved = (view: unknown) => ({
   view_id: textAt(view, 'id'),
   name: textAt(view, 'attributes', 'name'),
-  query: parseSavedQuery(view) as unknown as JsonValue,
+  query: parseSavedQuery(view),
 });
 
-function observeView(view: ReadResult) {
-  const found = valueAt(responseBody(view), 'data');
-  return found === undefined ? null : toObserved(found);
-}
-
-const removeInputs = z.object({ view_id: z.string(), after: z.json() });
-
-const remove = defineAction(removeInputs, {
-  operation: 'platform.views.delete',
-  params: { view_id: 'view_id' },
-  change: ({ after }) => ({ before: after, after: null }),
-  reads: { view: readView },
-  observe: ({ view }) => observeView(view),
-  evaluate: (observed, { after }) =>
-    observed === null ? satisfied('the view is gone') : evaluateUndo(observed, { before: null, after }, 'the view'),
-});
-
-const updateView = {
-  operation: 'platform.views.update',
+/** What the actions on the view read. */
+const observed = {
   params: { view_id: 'view_id' },
   reads: { view: readView },
-  observe: ({ view }: ReadResults<'view'>) => observeView(view),
+  observe: ({ view }: ReadResults<'view'>) => {
+    const found = valueAt(responseBody(view), 'data');
+    return found === undefined ? null : toObserved(found);
+  },
 };
 
-const create = defineAction(createInputs, {
+const remove = defineAction(z.object({ view_id: z.string(), after: z.json() }), {
+  ...observed,
+  operation: 'platform.views.delete',
+  change: ({ after }) => ({ before: after, after: null }),
+  evaluate: (view, { after }) =>
+    view === null ? satisfied('the view is gone') : evaluateUndo(view, { before: null, after }, 'the view'),
+});
+
+const create = defineAction(z.object({ name: z.literal(NAME) }), {
   operation: 'platform.views.create',
   params: {},
   body: () => ({ data: { name: NAME, query_type: type, query: QUERY_BODY } }),
   change: () => ({ before: null, after: { name: NAME, query: QUERY } }),
-  reads: { views: { operation: 'platform.views.list', params: {}, allPages: true, absence: viewNameAbsence } },
+  reads: { views: readViewsByName },
   observe: ({ views }) =>
     views.found
       ? responseItems(views)
           .map(toObserved)
           .filter(({ name }) => name === NAME)
       : null,
-  evaluate: (observed) => {
-    if (observed === null) return unknown('the saved views are not reported');
-    if (observed.length === 0) return ready;
-    return observed.some(({ query }) => isSameQuery(query as unknown as NormalizedQuery, QUERY))
+  evaluate: (views) => {
+    if (views === null) return unknown('the saved views are not reported');
+    if (views.length === 0) return ready;
+    return views.some(({ query }) => isSameQuery(query, QUERY))
       ? satisfied('the view exists')
       : drifted('a view of this name exists, with another query');
   },
@@ -96,21 +76,19 @@ const create = defineAction(createInputs, {
   },
 });
 
-const update = defineAction(updateInputs, {
-  ...updateView,
+const updateCall = { ...observed, operation: 'platform.views.update' };
+
+const update = defineAction(z.object({ name: z.literal(NAME), view_id: z.string(), query: z.json() }), {
+  ...updateCall,
   body: () => ({ data: { name: NAME, query: QUERY_BODY } }),
   change: ({ query }) => ({ before: { query }, after: { query: QUERY } }),
-  evaluate: (observed, { query }) => {
-    if (observed === null) return drifted('the view is gone');
-    const current = observed.query as unknown as NormalizedQuery;
-    if (observed.name === NAME && isSameQuery(current, QUERY)) {
-      return satisfied('the view lists drifting workspaces');
-    }
-    return observed.name === NAME && isSameQuery(current, query as NormalizedQuery)
-      ? ready
-      : drifted('the view was changed');
+  evaluate: (view, { query }) => {
+    if (view === null) return drifted('the view is gone');
+    const isNamed = view.name === NAME;
+    if (isNamed && isSameQuery(view.query, QUERY)) return satisfied('the view lists drifting workspaces');
+    return isNamed && isSameQuery(view.query, query) ? ready : drifted('the view was changed');
   },
-  undo: restoreFields(updateView, {
+  undo: restoreFields(updateCall, {
     input: 'view_id',
     subject: 'the view',
     fields: z.object({ view_id: z.string(), name: z.string(), query: z.record(z.string(), z.json()) }),
@@ -130,72 +108,14 @@ export const pinDriftView = definePlaybook({
   plan: async (findings, ctx) => {
     const views = await ctx.read(platform.views.list, {}, { allPages: true });
     if (!views.found) return skip('the saved views are not reported');
-    const existing = responseItems(views).find((view) => textAt(view, 'attributes', 'name') === NAME);
+    const existing = responseItems(views)
+      .map(toObserved)
+      .find(({ name }) => name === NAME);
     const summary = `list ${plural(findings.length, 'drifting workspace')} in the saved view "${NAME}"`;
     if (existing === undefined) return [{ action: create, inputs: { name: NAME }, summary, affectedRow: null }];
-    const query = parseSavedQuery(existing);
+    const { view_id, query } = existing;
     if (isSameQuery(query, QUERY)) return skip(`the saved view "${NAME}" already lists it`);
-    const viewId = textAt(existing, 'id');
-    return [
-      {
-        action: update,
-        inputs: { name: NAME, view_id: viewId, query },
-        summary: `${summary}, whose query was changed`,
-        affectedRow: viewId,
-      },
-    ];
+    const inputs = { name: NAME, view_id, query };
+    return [{ action: update, inputs, summary: `${summary}, whose query was changed`, affectedRow: view_id }];
   },
 });
-
-/** The query of a saved view in one normal form, so that two can be compared: docs/services/platform.md#saved-views lists the forms. */
-interface NormalizedQuery {
-  readonly type: string | null;
-  readonly filter: readonly { readonly field: string; readonly operator: string; readonly value: JsonValue }[];
-  readonly fields: readonly string[];
-  readonly sort: readonly string[];
-}
-
-/** Parses the query of a saved view's JSON:API resource. */
-export function parseSavedQuery(view: unknown): NormalizedQuery {
-  const query = valueAt(view, 'attributes', 'query');
-  const type = textAt(view, 'attributes', 'query-type') ?? textAt(query, 'type');
-  return {
-    type,
-    filter: (listAt(query, 'filter') ?? []).flatMap(parseFilters),
-    fields: toFieldNames(listAt(query, 'fields') ?? listAt(query, 'fields', type ?? '')),
-    sort: toFieldNames(listAt(query, 'sort')),
-  };
-}
-
-export function isSameQuery(a: NormalizedQuery, b: NormalizedQuery): boolean {
-  return JSON.stringify(a) === JSON.stringify(b);
-}
-
-/** Accepts `{field, operator, value}` and the real product's `{"field-name": {"operator": value}}`. */
-function parseFilters(item: unknown): NormalizedQuery['filter'] {
-  const field = textAt(item, 'field');
-  if (field !== null) {
-    const operator = textAt(item, 'operator') ?? '';
-    return [{ field: toSnakeCase(field), operator, value: toStrings(valueAt(item, 'value')) }];
-  }
-  return Object.entries((item ?? {}) as Record<string, unknown>).flatMap(([name, operators]) =>
-    Object.entries((operators ?? {}) as Record<string, unknown>).map(([operator, value]) => ({
-      field: toSnakeCase(name),
-      operator: operator.replaceAll('_', ' '),
-      value: toStrings(value),
-    })),
-  );
-}
-
-function toStrings(value: unknown): JsonValue {
-  return (Array.isArray(value) ? value : [value]).map(String);
-}
-
-function toFieldNames(list: readonly unknown[] | undefined): readonly string[] {
-  return (list ?? []).map((item) => toSnakeCase(String(item)));
-}
-
-/** Keeps the leading `-` of a descending sort. */
-function toSnakeCase(name: string): string {
-  return name.slice(0, 1) + name.slice(1).replaceAll('-', '_');
-}

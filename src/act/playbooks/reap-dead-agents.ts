@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { defineAction, definePlaybook, drifted, ready, satisfied } from '../define.ts';
 import { responseBody, textAt, valueAt } from './lib/json-path.ts';
-import { agentAbsence } from './lib/reads.ts';
+import { readAgent } from './lib/platform.ts';
 
 const inputs = z.object({
   agent_id: z.string(),
@@ -18,19 +18,18 @@ const DEAD = ['unknown', 'errored', 'exited'];
 const remove = defineAction(inputs, {
   operation: 'platform.agents.delete',
   params: { id: 'agent_id' },
-  reads: { agent: { operation: 'platform.agents.show', params: { id: 'agent_id' }, absence: agentAbsence } },
+  reads: { agent: readAgent },
   observe: ({ agent }) => {
     const attributes = valueAt(responseBody(agent), 'data', 'attributes');
-    return attributes === undefined
-      ? null
-      : { status: textAt(attributes, 'status'), last_ping_at: textAt(attributes, 'last-ping-at') };
+    if (attributes === undefined) return null;
+    return { status: textAt(attributes, 'status'), last_ping_at: textAt(attributes, 'last-ping-at') };
   },
-  evaluate: (observed, { last_ping_at }) => {
+  evaluate: (observed, planned) => {
     if (observed === null) return satisfied('the agent is gone');
-    if (!DEAD.includes(observed.status ?? '')) return drifted(`its status is ${observed.status ?? 'not reported'}`);
-    const hasPinged =
-      observed.last_ping_at !== null && Date.parse(observed.last_ping_at) > Date.parse(last_ping_at ?? '1970');
-    return hasPinged ? drifted(`it pinged at ${observed.last_ping_at}`) : ready;
+    const { status, last_ping_at } = observed;
+    if (!DEAD.includes(status ?? '')) return drifted(`its status is ${status ?? 'not reported'}`);
+    const hasPinged = last_ping_at !== null && Date.parse(last_ping_at) > Date.parse(planned.last_ping_at ?? '1970');
+    return hasPinged ? drifted(`it pinged at ${last_ping_at}`) : ready;
   },
 });
 

@@ -2,18 +2,15 @@ import { z } from 'zod';
 import { plural } from '../../core/plural.ts';
 import { defineAction, definePlaybook, drifted, ready, satisfied, unknown } from '../define.ts';
 import { numberAt, responseBody, responseItems } from './lib/json-path.ts';
-import { explainOtherUsers, parsePoolUsers } from './lib/pool-users.ts';
-import { readPool } from './lib/reads.ts';
+import { explainOtherUsers, parsePoolUsers, readPool } from './lib/platform.ts';
+import { readPages } from './lib/reads.ts';
 
 const inputs = z.object({ pool_id: z.string() });
 
 const remove = defineAction(inputs, {
   operation: 'platform.agent-pools.delete',
   params: { agent_pool_id: 'pool_id' },
-  reads: {
-    pool: readPool,
-    agents: { operation: 'platform.agents.list', params: { agent_pool_id: 'pool_id' }, allPages: true },
-  },
+  reads: { pool: readPool, agents: readPages('platform.agents.list', { agent_pool_id: 'pool_id' }) },
   observe: ({ pool, agents }) => {
     if (!pool.found) return null;
     const { workspaces, others } = parsePoolUsers(responseBody(pool));

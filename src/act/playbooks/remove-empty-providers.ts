@@ -2,17 +2,15 @@ import { z } from 'zod';
 import { plural } from '../../core/plural.ts';
 import { defineAction, definePlaybook, drifted, ready, satisfied, unknown } from '../define.ts';
 import { listAt, responseBody } from './lib/json-path.ts';
-import { providerAbsence } from './lib/reads.ts';
+import { read } from './lib/reads.ts';
+import { readProvider } from './lib/secrets.ts';
 
 const inputs = z.object({ provider_name: z.string() });
 
 const remove = defineAction(inputs, {
   operation: 'secrets.kms.delete',
   params: { name: 'provider_name' },
-  reads: {
-    provider: { operation: 'secrets.kms.read', params: { name: 'provider_name' }, absence: providerAbsence },
-    keys: { operation: 'secrets.kms-keys.list', params: { name: 'provider_name' } },
-  },
+  reads: { provider: readProvider, keys: read('secrets.kms-keys.list', { name: 'provider_name' }) },
   observe: ({ provider, keys }) =>
     provider.found ? { keys: listAt(responseBody(keys), 'data', 'keys')?.length ?? null } : null,
   evaluate: (observed) => {

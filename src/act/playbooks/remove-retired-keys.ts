@@ -1,25 +1,16 @@
 import { z } from 'zod';
 import { defineAction, definePlaybook, drifted, ready, satisfied, unknown } from '../define.ts';
-import { booleanAt, listAt, responseBody } from './lib/json-path.ts';
-import { distributionAbsence, readKey } from './lib/reads.ts';
+import { listAt, responseBody } from './lib/json-path.ts';
+import { read } from './lib/reads.ts';
+import { parseKey, readDistribution, readKey } from './lib/secrets.ts';
 
-const removeInputs = z.object({ key_name: z.string(), provider_name: z.string() });
-const deleteInputs = z.object({ key_name: z.string() });
-
-const removeFromProvider = defineAction(removeInputs, {
+const removeFromProvider = defineAction(z.object({ key_name: z.string(), provider_name: z.string() }), {
   operation: 'secrets.kms-keys.remove',
   params: { name: 'provider_name', key_name: 'key_name' },
-  reads: {
-    key: readKey,
-    distribution: {
-      operation: 'secrets.kms-keys.read',
-      params: { name: 'provider_name', key_name: 'key_name' },
-      absence: distributionAbsence,
-    },
-  },
+  reads: { key: readKey, distribution: readDistribution },
   observe: ({ key, distribution }) => ({
     in_provider: distribution.found,
-    deletion_allowed: booleanAt(responseBody(key), 'data', 'deletion_allowed'),
+    deletion_allowed: parseKey(key).deletion_allowed,
   }),
   evaluate: ({ in_provider, deletion_allowed }) => {
     if (!in_provider) return satisfied('the key is not in the provider');
@@ -27,17 +18,14 @@ const removeFromProvider = defineAction(removeInputs, {
   },
 });
 
-const deleteKey = defineAction(deleteInputs, {
+const deleteKey = defineAction(z.object({ key_name: z.string() }), {
   operation: 'secrets.keys.delete',
   params: { name: 'key_name' },
-  reads: { key: readKey, providers: { operation: 'secrets.keys.providers', params: { name: 'key_name' } } },
-  observe: ({ key, providers }) =>
-    key.found
-      ? {
-          deletion_allowed: booleanAt(responseBody(key), 'data', 'deletion_allowed'),
-          providers: listAt(responseBody(providers), 'data', 'keys')?.map(String) ?? null,
-        }
-      : null,
+  reads: { key: readKey, providers: read('secrets.keys.providers', { name: 'key_name' }) },
+  observe: ({ key, providers }) => {
+    const names = listAt(responseBody(providers), 'data', 'keys')?.map(String) ?? null;
+    return key.found ? { deletion_allowed: parseKey(key).deletion_allowed, providers: names } : null;
+  },
   evaluate: (observed) => {
     if (observed === null) return satisfied('the key is gone');
     if (observed.deletion_allowed !== true) return drifted('it may no longer be deleted');
@@ -54,10 +42,10 @@ export const removeRetiredKeys = definePlaybook({
   actions: [removeFromProvider, deleteKey],
   detail: z.object({ key_name: z.string(), providers: z.array(z.string()) }),
   plan: ({ detail: { key_name, providers } }) => [
-    ...providers.map((provider) => ({
+    ...providers.map((providerName) => ({
       action: removeFromProvider,
-      inputs: { key_name, provider_name: provider },
-      summary: `remove key ${key_name} from provider ${provider}`,
+      inputs: { key_name, provider_name: providerName },
+      summary: `remove key ${key_name} from provider ${providerName}`,
     })),
     { action: deleteKey, inputs: { key_name }, summary: `delete key ${key_name}` },
   ],

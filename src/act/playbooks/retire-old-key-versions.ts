@@ -1,18 +1,7 @@
 import { z } from 'zod';
 import { secrets } from '../../services/secrets/operations.ts';
-import {
-  defineAction,
-  definePlaybook,
-  drifted,
-  type ReadResult,
-  type ReadResults,
-  ready,
-  satisfied,
-  skip,
-  unknown,
-} from '../define.ts';
-import { booleanAt, numberAt, responseBody } from './lib/json-path.ts';
-import { readKey } from './lib/reads.ts';
+import { defineAction, definePlaybook, drifted, type ReadResults, ready, satisfied, skip, unknown } from '../define.ts';
+import { parseKey, readKey } from './lib/secrets.ts';
 import { restoreFields } from './lib/undo.ts';
 
 const detail = z.object({
@@ -20,36 +9,24 @@ const detail = z.object({
   latest_version: z.number(),
   wanted_min_enabled_version: z.number(),
 });
-const inputs = detail.extend({
-  deletion_allowed: z.boolean(),
-  /** Null where it was not reported when the plan was made. */
-  min_enabled_version: z.number().nullable().optional(),
-});
-
-const parseKey = (key: ReadResult) =>
-  key.found
-    ? {
-        latest_version: numberAt(responseBody(key), 'data', 'latest_version'),
-        min_enabled_version: numberAt(responseBody(key), 'data', 'min_enabled_version'),
-        deletion_allowed: booleanAt(responseBody(key), 'data', 'deletion_allowed'),
-      }
-    : null;
+/** As read when the plan was made. `min_enabled_version` is null where it was not reported. */
+const inputs = detail.extend({ deletion_allowed: z.boolean(), min_enabled_version: z.number().nullable() });
 
 const update = {
   operation: 'secrets.keys.update',
   params: { name: 'key_name' },
   reads: { key: readKey },
-  observe: ({ key }: ReadResults<'key'>) => parseKey(key),
+  observe: ({ key }: ReadResults<'key'>) => (key.found ? parseKey(key) : null),
 };
 
 const retire = defineAction(inputs, {
   ...update,
   // Both fields are sent: an update resets a field that is left out to its default (docs/services/secrets.md#keys).
-  body: ({ wanted_min_enabled_version, deletion_allowed }) => ({
-    min_enabled_version: wanted_min_enabled_version,
+  body: ({ wanted_min_enabled_version: minEnabledVersion, deletion_allowed }) => ({
+    min_enabled_version: minEnabledVersion,
     deletion_allowed,
   }),
-  change: ({ min_enabled_version = null, wanted_min_enabled_version, deletion_allowed }) => ({
+  change: ({ min_enabled_version, wanted_min_enabled_version, deletion_allowed }) => ({
     before: { min_enabled_version, deletion_allowed },
     after: { min_enabled_version: wanted_min_enabled_version, deletion_allowed },
   }),
@@ -83,17 +60,12 @@ export const retireOldKeyVersions = definePlaybook({
   table: 'keys',
   actions: [retire],
   detail,
-  plan: async (finding, ctx) => {
-    const { key_name, wanted_min_enabled_version: wanted, latest_version: latest } = finding.detail;
+  plan: async ({ detail: planned }, ctx) => {
+    const { key_name, wanted_min_enabled_version: wanted, latest_version: latest } = planned;
     const key = await ctx.read(secrets.keys.read, { name: key_name });
-    const deletionAllowed = booleanAt(responseBody(key), 'data', 'deletion_allowed');
-    if (deletionAllowed === null) return skip('the service does not report whether the key may be deleted');
+    const { deletion_allowed, min_enabled_version } = parseKey(key);
+    if (deletion_allowed === null) return skip('the service does not report whether the key may be deleted');
     const summary = `disable versions of key ${key_name} below ${wanted}; versions ${wanted} to ${latest} stay enabled`;
-    const inputs = {
-      ...finding.detail,
-      deletion_allowed: deletionAllowed,
-      min_enabled_version: numberAt(responseBody(key), 'data', 'min_enabled_version'),
-    };
-    return [{ action: retire, inputs, summary }];
+    return [{ action: retire, inputs: { ...planned, deletion_allowed, min_enabled_version }, summary }];
   },
 });

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { defineAction, definePlaybook, drifted, ready, satisfied } from '../define.ts';
-import { numberAt, responseBody } from './lib/json-path.ts';
-import { readKey } from './lib/reads.ts';
+import { parseKey, readKey } from './lib/secrets.ts';
 
 const inputs = z.object({ key_name: z.string(), latest_version: z.number(), rotated_at: z.string() });
 
@@ -10,7 +9,7 @@ const rotate = defineAction(inputs, {
   params: { name: 'key_name' },
   change: ({ latest_version }) => ({ before: { latest_version }, after: { latest_version: latest_version + 1 } }),
   reads: { key: readKey },
-  observe: ({ key }) => (key.found ? { latest_version: numberAt(responseBody(key), 'data', 'latest_version') } : null),
+  observe: ({ key }) => (key.found ? { latest_version: parseKey(key).latest_version } : null),
   evaluate: (observed, { latest_version }) => {
     if (observed === null) return drifted('the key is gone');
     if (observed.latest_version === latest_version) return ready;

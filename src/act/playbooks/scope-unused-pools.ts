@@ -1,18 +1,8 @@
 import { z } from 'zod';
 import { plural } from '../../core/plural.ts';
-import {
-  defineAction,
-  definePlaybook,
-  drifted,
-  type ReadResult,
-  type ReadResults,
-  ready,
-  satisfied,
-  unknown,
-} from '../define.ts';
+import { defineAction, definePlaybook, drifted, type ReadResults, ready, satisfied, unknown } from '../define.ts';
 import { booleanAt, hasSameMembers, responseBody, valueAt } from './lib/json-path.ts';
-import { explainOtherUsers, parsePoolUsers, relatedIds } from './lib/pool-users.ts';
-import { readPool } from './lib/reads.ts';
+import { explainOtherUsers, parsePoolUsers, readPool, relatedIds } from './lib/platform.ts';
 import { restoreFields } from './lib/undo.ts';
 
 const inputs = z.object({
@@ -22,19 +12,26 @@ const inputs = z.object({
   allowed_workspace_ids: z.array(z.string()),
 });
 
-function observePool(pool: ReadResult) {
-  const body = responseBody(pool);
-  if (valueAt(body, 'data') === undefined) return null;
-  const { workspaces, others } = parsePoolUsers(body);
-  return {
-    organization_scoped: booleanAt(body, 'data', 'attributes', 'organization-scoped'),
-    attached: workspaces,
+const update = {
+  operation: 'platform.agent-pools.update',
+  params: { id: 'pool_id' },
+  reads: { pool: readPool },
+  observe: ({ pool }: ReadResults<'pool'>) => {
+    const body = responseBody(pool);
+    if (valueAt(body, 'data') === undefined) return null;
+    const { workspaces: attached, others } = parsePoolUsers(body);
+    const organizationScoped = booleanAt(body, 'data', 'attributes', 'organization-scoped');
     // Absent where empty: the list has no effect while the whole organization may use the pool.
-    allowed: relatedIds(body, 'allowed-workspaces') ?? [],
-    others,
-  };
-}
+    return {
+      organization_scoped: organizationScoped,
+      attached,
+      allowed: relatedIds(body, 'allowed-workspaces') ?? [],
+      others,
+    };
+  },
+};
 
+/** The name is left out, which keeps it. */
 function buildPoolBody(isOrganizationScoped: boolean, allowed: readonly string[]) {
   return {
     data: {
@@ -45,25 +42,17 @@ function buildPoolBody(isOrganizationScoped: boolean, allowed: readonly string[]
   };
 }
 
-const update = {
-  operation: 'platform.agent-pools.update',
-  params: { id: 'pool_id' },
-  reads: { pool: readPool },
-  observe: ({ pool }: ReadResults<'pool'>) => observePool(pool),
-};
-
-/** The workspaces that may use the pool afterwards. */
-function toAllowed({ workspace_ids, allowed_workspace_ids }: z.infer<typeof inputs>): readonly string[] {
-  return [...new Set([...allowed_workspace_ids, ...workspace_ids])];
-}
+/** The only workspaces that may use the pool afterwards. */
+const listAllowed = ({ workspace_ids, allowed_workspace_ids }: z.infer<typeof inputs>): readonly string[] => [
+  ...new Set([...allowed_workspace_ids, ...workspace_ids]),
+];
 
 const scope = defineAction(inputs, {
   ...update,
-  // The name is left out, which keeps it. Only the listed workspaces may use the pool afterwards.
-  body: (pool) => buildPoolBody(false, toAllowed(pool)),
+  body: (pool) => buildPoolBody(false, listAllowed(pool)),
   change: (pool) => ({
     before: { organization_scoped: true, allowed: pool.allowed_workspace_ids },
-    after: { organization_scoped: false, allowed: toAllowed(pool) },
+    after: { organization_scoped: false, allowed: listAllowed(pool) },
   }),
   evaluate: (observed, { workspace_ids, allowed_workspace_ids }) => {
     if (observed === null) return drifted('the pool is gone');

@@ -1,18 +1,24 @@
 import { z } from 'zod';
 import { DAY_MS } from '../../core/clock.ts';
 import { defineAction, definePlaybook, drifted, ready, satisfied, skip, unknown } from '../define.ts';
-import { booleanAt, responseBody, responseItems, textAt, valueAt } from './lib/json-path.ts';
-import { readExternalVolumes, readSnapshots, readVolume, snapshotAbsence, volumeSnapshotAbsence } from './lib/reads.ts';
-import { isListed, parseSnapshotTime, requestedNamespace } from './lib/volumes.ts';
+import { responseBody, responseItems, textAt } from './lib/json-path.ts';
+import {
+  isListed,
+  parseSnapshot,
+  readExternalVolumes,
+  readSnapshotsById,
+  readSnapshotsByVolume,
+  readVolume,
+  requestedNamespace,
+} from './lib/scheduler.ts';
 
-const detail = z.object({
+const volume = z.object({
   volume_id: z.string(),
   namespace: requestedNamespace,
   plugin_id: z.string(),
   external_id: z.string(),
-  last_snapshot_at: z.string().nullable(),
 });
-const inputs = detail.omit({ last_snapshot_at: true }).extend({
+const inputs = volume.extend({
   /** A ready snapshot taken at this time or later protects the volume. */
   protected_from: z.string(),
   /** A snapshot taken at this time or later that is not ready may still become ready. */
@@ -20,28 +26,17 @@ const inputs = detail.omit({ last_snapshot_at: true }).extend({
   snapshot_name: z.string(),
 });
 
-/** A listing may have snapshots of a plugin whose ID begins with this one's: docs/services/scheduler.md#prefixes. */
-function findRecent(snapshots: readonly unknown[], pluginId: string, externalId: string, from: string) {
-  return snapshots
-    .filter((item) => textAt(item, 'ExternalSourceVolumeID') === externalId)
-    .filter((item) => (textAt(item, 'PluginID') ?? pluginId) === pluginId)
-    .map((item) => ({
-      snapshot_id: textAt(item, 'ID'),
-      created_at: parseSnapshotTime(valueAt(item, 'CreateTime')),
-      is_ready: booleanAt(item, 'IsReady'),
-    }))
-    .filter(({ created_at }) => created_at !== null && created_at >= from);
-}
-
 const removeInputs = z.object({ plugin_id: z.string(), external_id: z.string(), snapshot_id: z.string() });
 
 const removeSnapshot = defineAction(removeInputs, {
   operation: 'scheduler.snapshots.delete',
   params: { plugin_id: 'plugin_id', snapshot_id: 'snapshot_id' },
-  reads: { snapshots: { ...readSnapshots, absence: snapshotAbsence } },
+  reads: { snapshots: readSnapshotsById },
   observe: ({ snapshots }, { snapshot_id }) => {
-    const found = responseItems(snapshots).find((item) => textAt(item, 'ID') === snapshot_id);
-    return found === undefined ? null : { source: textAt(found, 'ExternalSourceVolumeID') };
+    const found = responseItems(snapshots)
+      .map(parseSnapshot)
+      .find((item) => item.snapshot_id === snapshot_id);
+    return found === undefined ? null : { source: found.source };
   },
   evaluate: (observed, { external_id }) => {
     if (observed === null) return satisfied('the snapshot is gone');
@@ -59,21 +54,21 @@ const createSnapshot = defineAction(inputs, {
     before: null,
     after: { snapshot: { name: snapshot_name, volume_id, external_id, plugin_id } },
   }),
-  reads: {
-    volume: readVolume,
-    external: readExternalVolumes,
-    snapshots: { ...readSnapshots, absence: volumeSnapshotAbsence },
+  reads: { volume: readVolume, external: readExternalVolumes, snapshots: readSnapshotsByVolume },
+  observe: ({ volume, external, snapshots: taken }, { plugin_id, external_id, protected_from }) => {
+    if (!volume.found) return null;
+    // A listing may have snapshots of a plugin whose ID begins with this one's: docs/services/scheduler.md#prefixes.
+    const recent = responseItems(taken)
+      .map(parseSnapshot)
+      .filter(({ source, plugin }) => source === external_id && (plugin ?? plugin_id) === plugin_id)
+      .filter(({ created_at }) => created_at !== null && created_at >= protected_from)
+      .map(({ snapshot_id, created_at, is_ready }) => ({ snapshot_id, created_at, is_ready }));
+    return {
+      external_id: textAt(responseBody(volume), 'ExternalID'),
+      in_provider: isListed(external, external_id),
+      recent_snapshots: taken.found ? recent : null,
+    };
   },
-  observe: ({ volume, external, snapshots: taken }, { plugin_id, external_id, protected_from }) =>
-    volume.found
-      ? {
-          external_id: textAt(responseBody(volume), 'ExternalID'),
-          in_provider: external.found ? isListed(external, external_id) : null,
-          recent_snapshots: taken.found
-            ? findRecent(responseItems(taken), plugin_id, external_id, protected_from)
-            : null,
-        }
-      : null,
   evaluate: (observed, { external_id, under_way_from }) => {
     if (observed === null) return drifted('the volume is no longer registered');
     if (observed.external_id !== external_id) {
@@ -114,27 +109,21 @@ export const snapshotUnprotectedVolumes = definePlaybook({
   description: 'create a snapshot of volumes that have no ready snapshot within `snapshotDays`',
   table: 'volumes',
   actions: [createSnapshot],
-  detail,
-  plan: async ({ subject_name, detail: { last_snapshot_at, ...volume } }, ctx) => {
-    const missing = await ctx.query('missing_external', {
-      plugin_id: volume.plugin_id,
-      external_id: volume.external_id,
-    });
-    if (missing.length > 0) return skip(`plugin ${volume.plugin_id} does not have ${volume.external_id}`);
+  detail: volume.extend({ last_snapshot_at: z.string().nullable() }),
+  plan: async ({ subject_name, detail: { last_snapshot_at, ...planned } }, ctx) => {
+    const { plugin_id, external_id, volume_id } = planned;
+    const missing = await ctx.query('missing_external', { plugin_id, external_id });
+    if (missing.length > 0) return skip(`plugin ${plugin_id} does not have ${external_id}`);
     const daysAgo = (days: number) => new Date(ctx.now.getTime() - days * DAY_MS).toISOString();
+    const inputs = {
+      ...planned,
+      protected_from: daysAgo(ctx.thresholds.snapshotDays),
+      under_way_from: daysAgo(1),
+      // Storage plugins treat a known name as the same snapshot, so the name allows one per day and volume.
+      snapshot_name: `tidemark-${ctx.now.toISOString().slice(0, 10)}-${external_id}`,
+    };
     const last = last_snapshot_at === null ? 'which has none' : `whose last one is of ${last_snapshot_at.slice(0, 10)}`;
-    return [
-      {
-        action: createSnapshot,
-        inputs: {
-          ...volume,
-          protected_from: daysAgo(ctx.thresholds.snapshotDays),
-          under_way_from: daysAgo(1),
-          // Storage plugins treat a known name as the same snapshot, so the name allows one per day and volume.
-          snapshot_name: `tidemark-${ctx.now.toISOString().slice(0, 10)}-${volume.external_id}`,
-        },
-        summary: `create a snapshot of volume ${subject_name ?? volume.volume_id}, ${last}`,
-      },
-    ];
+    const summary = `create a snapshot of volume ${subject_name ?? volume_id}, ${last}`;
+    return [{ action: createSnapshot, inputs, summary }];
   },
 });

@@ -1,0 +1,127 @@
+import { isObject } from '../../../core/is-object.ts';
+import { plural } from '../../../core/plural.ts';
+import { NO_POOL_USE } from '../../../services/platform/pool-relationships.ts';
+import type { JsonValue } from '../../define.ts';
+import { listAt, textAt, valueAt } from './json-path.ts';
+import { itemIds, known, listOf, read, readPages } from './reads.ts';
+
+/** Agents, agent pools and saved views of the platform. */
+
+export const readAgent = read(
+  'platform.agents.show',
+  { id: 'agent_id' },
+  {
+    ...listOf('platform.agents.list', { agent_pool_id: 'pool_id' }),
+    ...known('agent_id', 'agents.agent_id', 'pool_id'),
+  },
+);
+
+export const readPool = read(
+  'platform.agent-pools.show',
+  { id: 'pool_id' },
+  { ...listOf('platform.agent-pools.list'), ...known('pool_id', 'agent_pools.pool_id') },
+);
+
+export const readView = read(
+  'platform.views.show',
+  { view_id: 'view_id' },
+  { ...listOf('platform.views.list'), ...known('view_id', 'saved_views.view_id') },
+);
+
+/** A list of saved views that lacks one of the name. To create one too many is all that a wrong list could cause. */
+export const readViewsByName = readPages(
+  'platform.views.list',
+  {},
+  {
+    listIds: itemIds('attributes', 'name'),
+    ...known('name', 'saved_views.name'),
+    provenWhenNoneKnown: true,
+  },
+);
+
+/** What uses an agent pool beside its agents. */
+export interface PoolUsers {
+  /** IDs of the attached workspaces; null where they are not reported. */
+  readonly workspaces: readonly string[] | null;
+  /** Other relationships that use the pool, with the number of resources; null where the service does not report them. */
+  readonly others: Readonly<Record<string, number | null>>;
+}
+
+const NO_USE = new RegExp(`^(?:${NO_POOL_USE})$`, 'u');
+
+/** Reads every relationship of an agent pool. */
+export function parsePoolUsers(pool: unknown): PoolUsers {
+  const relationships = valueAt(pool, 'data', 'relationships');
+  const others = Object.keys(isObject(relationships) ? relationships : {})
+    .filter((name) => !NO_USE.test(name))
+    .map((name) => [name, countMembers(valueAt(relationships, name, 'data'))] as const)
+    .filter(([, members]) => members !== 0);
+  return { workspaces: relatedIds(pool, 'workspaces'), others: Object.fromEntries(others) };
+}
+
+/** The IDs that a relationship lists; null where the service does not report them. */
+export function relatedIds(pool: unknown, relation: string): readonly string[] | null {
+  return listAt(pool, 'data', 'relationships', relation, 'data')?.map((item) => String(valueAt(item, 'id'))) ?? null;
+}
+
+/** Why a pool has users beside its workspaces; undefined where it has none. */
+export function explainOtherUsers({ others }: Pick<PoolUsers, 'others'>): string | undefined {
+  const [first] = Object.entries(others);
+  if (first === undefined) return undefined;
+  const [name, members] = first;
+  return members === null
+    ? `its ${name} are not reported`
+    : `its relationship ${name} names ${plural(members, 'resource')}`;
+}
+
+/** A relationship names a list of resources, one, or none (null). */
+function countMembers(data: unknown): number | null {
+  if (Array.isArray(data)) return data.length;
+  if (data === null) return 0;
+  return isObject(data) ? 1 : null;
+}
+
+/** The query of a saved view in one normal form, so that two can be compared: docs/services/platform.md#saved-views lists the forms. */
+export type SavedQuery = {
+  readonly type: string | null;
+  readonly filter: readonly { readonly field: string; readonly operator: string; readonly value: readonly string[] }[];
+  readonly fields: readonly string[];
+  readonly sort: readonly string[];
+};
+
+/** Parses the query of a saved view's JSON:API resource. */
+export function parseSavedQuery(view: unknown): SavedQuery {
+  const query = valueAt(view, 'attributes', 'query');
+  const type = textAt(view, 'attributes', 'query-type') ?? textAt(query, 'type');
+  return {
+    type,
+    filter: (listAt(query, 'filter') ?? []).flatMap(parseFilters),
+    fields: toFieldNames(listAt(query, 'fields') ?? listAt(query, 'fields', type ?? '')),
+    sort: toFieldNames(listAt(query, 'sort')),
+  };
+}
+
+export function isSameQuery(a: JsonValue, b: JsonValue): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
+}
+
+/** Accepts `{field, operator, value}` and the real product's `{"field-name": {"operator": value}}`. */
+function parseFilters(item: unknown): SavedQuery['filter'] {
+  const toFilter = (field: string, operator: string, value: unknown) => {
+    return { field: toSnakeCase(field), operator, value: (Array.isArray(value) ? value : [value]).map(String) };
+  };
+  const field = textAt(item, 'field');
+  if (field !== null) return [toFilter(field, textAt(item, 'operator') ?? '', valueAt(item, 'value'))];
+  return Object.entries(item ?? {}).flatMap(([name, operators]) =>
+    Object.entries(operators ?? {}).map(([operator, value]) => toFilter(name, operator.replaceAll('_', ' '), value)),
+  );
+}
+
+function toFieldNames(list: readonly unknown[] | undefined): readonly string[] {
+  return (list ?? []).map((item) => toSnakeCase(String(item)));
+}
+
+/** Keeps the leading `-` of a descending sort. */
+function toSnakeCase(name: string): string {
+  return name.slice(0, 1) + name.slice(1).replaceAll('-', '_');
+}

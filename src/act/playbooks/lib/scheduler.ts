@@ -1,0 +1,156 @@
+import { z } from 'zod';
+import type { Target } from '../../../config/config.ts';
+import type { AbsenceEvidence, ReadResult } from '../../define.ts';
+import { booleanAt, listAt, responseBody, responseItems, textAt, valueAt } from './json-path.ts';
+import { itemIds, known, read, readPages } from './reads.ts';
+
+/** Volumes, their snapshots and ACL policies of the scheduler. */
+
+export const readPolicy = read(
+  'scheduler.policies.read',
+  { policy_name: 'policy_name' },
+  {
+    list: read('scheduler.policies.list', {}),
+    listIds: itemIds('Name'),
+    ...known('policy_name', 'acl_policies.name'),
+  },
+);
+
+const VOLUMES = readPages('scheduler.volumes.list', { type: { is: 'csi' } });
+
+export const readVolume = read(
+  'scheduler.volumes.read',
+  { volume_id: 'volume_id', namespace: 'namespace' },
+  { list: VOLUMES, listIds: itemIds('ID'), ...known('volume_id', 'volumes.volume_id') },
+);
+
+/** Every registered volume. It lacks one for an external volume that is not registered. */
+export const readRegisteredVolumes = {
+  ...VOLUMES,
+  absence: { listIds: itemIds('ExternalID'), ...known('external_id', 'volumes.external_id') },
+};
+
+/** The volumes in the storage provider. */
+export const readExternalVolumes = readPages(
+  'scheduler.external-volumes.list',
+  { plugin_id: 'plugin_id' },
+  { listIds: itemIds('ExternalID'), ...known('external_id', 'external_volumes.external_id', 'plugin_id') },
+);
+
+/** The snapshots in the storage provider. */
+export const readSnapshots = (absence?: AbsenceEvidence) =>
+  readPages('scheduler.snapshots.list', { plugin_id: 'plugin_id' }, absence);
+
+/** A list of snapshots that lacks one of the ID. */
+export const readSnapshotsById = readSnapshots({
+  listIds: itemIds('ID'),
+  ...known('snapshot_id', 'volume_snapshots.snapshot_id', 'plugin_id'),
+});
+
+/** A list of snapshots that lacks one of the external volume. To create one too many is all that a wrong list could cause. */
+export const readSnapshotsByVolume = readSnapshots({
+  listIds: itemIds('ExternalSourceVolumeID'),
+  ...known('external_id', 'volume_snapshots.external_source_volume_id', 'plugin_id'),
+  provenWhenNoneKnown: true,
+});
+
+/**
+ * The namespace to name in requests about a volume: null for `default`, which the service uses by itself, since the documented
+ * requests that read, deregister and detach a volume have no such parameter.
+ */
+export const requestedNamespace = z
+  .string()
+  .nullable()
+  .transform((namespace) => (namespace === 'default' ? null : namespace));
+
+/**
+ * How the service reads a plugin ID: the real product takes it as it is; in the API documents it is a prefix, which other plugins
+ * may begin with as well (docs/services/scheduler.md#prefixes).
+ */
+export const pluginMatch = z.enum(['exact', 'prefix']);
+
+export function choosePluginMatch({ flavor }: Target): z.infer<typeof pluginMatch> {
+  return flavor === 'hashicorp' ? 'exact' : 'prefix';
+}
+
+/** The plugins of registered volumes and of snapshots whose ID begins with another plugin's: a request for that one may hit them. */
+export function findLongerPlugins(
+  { plugin_id, plugin_match }: { readonly plugin_id: string; readonly plugin_match: z.infer<typeof pluginMatch> },
+  ...lists: readonly ReadResult[]
+): readonly string[] {
+  if (plugin_match === 'exact') return [];
+  const ids = lists.flatMap(responseItems).flatMap((item) => textAt(item, 'PluginID') ?? []);
+  return [...new Set(ids)].filter((id) => id !== plugin_id && id.startsWith(plugin_id)).sort();
+}
+
+/** The reason not to act where the plugin is not certain. */
+export function describeLongerPlugins(pluginId: string, longer: readonly string[]): string {
+  return `the service takes ${pluginId} as a prefix, which may also mean ${longer.join(', ')}`;
+}
+
+/** Whether the plugin lists an external volume; null where its volumes are not reported. */
+export function isListed(externalVolumes: ReadResult, externalId: string): boolean | null {
+  if (!externalVolumes.found) return null;
+  return responseItems(externalVolumes).some((item) => textAt(item, 'ExternalID') === externalId);
+}
+
+/** IDs of the volumes that are registered for an external one; null where the volumes are not reported. */
+export function registeredIds(volumes: ReadResult, pluginId: string, externalId: string): readonly string[] | null {
+  if (!volumes.found) return null;
+  return responseItems(volumes)
+    .filter((item) => textAt(item, 'PluginID') === pluginId && textAt(item, 'ExternalID') === externalId)
+    .flatMap((item) => textAt(item, 'ID') ?? []);
+}
+
+/** A snapshot in the list of a plugin. */
+export function parseSnapshot(item: unknown) {
+  return {
+    snapshot_id: textAt(item, 'ID'),
+    plugin: textAt(item, 'PluginID'),
+    source: textAt(item, 'ExternalSourceVolumeID'),
+    created_at: parseSnapshotTime(valueAt(item, 'CreateTime')),
+    is_ready: booleanAt(item, 'IsReady'),
+  };
+}
+
+/**
+ * A time as ISO 8601. The specification names no unit, and the real product sends seconds (docs/services/scheduler.md#snapshots), so
+ * the unit follows from the size of the number.
+ */
+export function parseSnapshotTime(count: unknown): string | null {
+  if (typeof count !== 'number' && typeof count !== 'bigint') return null;
+  const value = Number(count);
+  if (value <= 0) return null;
+  const ms = value >= 1e17 ? value / 1e6 : value >= 1e14 ? value / 1e3 : value >= 1e11 ? value : value * 1e3;
+  return new Date(Math.floor(ms)).toISOString();
+}
+
+/** One allocation's claim on a volume. Null where the scheduler no longer knows the allocation. */
+export type VolumeClaim = {
+  readonly allocation_id: string;
+  readonly node_id: string | null;
+  readonly client_status: string | null;
+};
+
+/** A registered volume, as the ledger keeps it; null where it is not registered. `claims`: how many. */
+export function observeVolume(volume: ReadResult) {
+  const body = responseBody(volume);
+  return volume.found ? { external_id: textAt(body, 'ExternalID'), claims: parseClaims(body)?.length ?? null } : null;
+}
+
+/** The claims in the response that describes a volume; null where it has neither claim map. */
+export function parseClaims(volume: unknown): readonly VolumeClaim[] | null {
+  const maps = ['ReadAllocs', 'WriteAllocs'].map((name) => valueAt(volume, name));
+  if (maps.every((map) => map === undefined)) return null;
+  const listed = new Map((listAt(volume, 'Allocations') ?? []).map((item) => [textAt(item, 'ID'), item]));
+  const allocations = new Map(maps.flatMap((map) => Object.entries(map ?? {})));
+  return [...allocations].map(([id, inline]) => {
+    const allocation = inline ?? listed.get(id);
+    const [nodeId, clientStatus] = [textAt(allocation, 'NodeID'), textAt(allocation, 'ClientStatus')];
+    return { allocation_id: id, node_id: nodeId, client_status: clientStatus };
+  });
+}
+
+export function isTerminal({ client_status }: VolumeClaim): boolean {
+  return ['complete', 'failed', 'lost'].includes(client_status ?? '');
+}
