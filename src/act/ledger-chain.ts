@@ -1,14 +1,6 @@
 import { createHash } from 'node:crypto';
-import {
-  isFinal,
-  type LedgerEntry,
-  type LedgerEvent,
-  type LedgerRow,
-  ledgerLine,
-  toEntry,
-  toKey,
-  toLedgerRow,
-} from './ledger.ts';
+import type { LedgerEntry, LedgerEvent, LedgerRow } from './ledger.ts';
+import { isFinal, ledgerLine, toEntry, toKey, toLedgerRow } from './ledger.ts';
 
 /**
  * Each line of the ledger carries, as `previous`, the digest of the line before it and of all before that one. The warehouse keeps the
@@ -21,7 +13,7 @@ export interface LedgerHead {
   readonly digest: string;
 }
 
-export const NO_LINES: LedgerHead = { lines: 0, digest: sha256('') };
+const NO_LINES: LedgerHead = { lines: 0, digest: sha256('') };
 
 /** What the warehouse has seen of the ledger. */
 export interface SeenLedger {
@@ -33,7 +25,7 @@ export interface SeenLedger {
   readonly rows: readonly SeenRow[];
 }
 
-export type SeenRow = Pick<LedgerRow, 'plan_id' | 'action_id' | 'status'>;
+type SeenRow = Pick<LedgerRow, 'plan_id' | 'action_id' | 'status'>;
 
 export const NOTHING_SEEN: SeenLedger = { head: undefined, rows: [] };
 
@@ -58,27 +50,38 @@ interface LedgerLine {
   readonly isCut: boolean;
 }
 
+type RecordedEntry = LedgerEntry & { readonly line: number };
+
 /** A ledger as its file has it. */
 export interface LedgerScan {
   readonly lines: readonly LedgerLine[];
-  /** The latest record of each action, in the order in which the actions were started, with the number of its line. */
-  readonly entries: ReadonlyMap<string, LedgerEntry & { readonly line: number }>;
+  /** Every record of an action, with the number of its line. */
+  readonly records: readonly RecordedEntry[];
+  /** The latest record of each action, in the order in which the actions were started. */
+  readonly entries: ReadonlyMap<string, RecordedEntry>;
   readonly head: LedgerHead;
   /** What follows the last complete line: a line that a crash cut off. */
   readonly rest: string;
 }
 
-/** A line that continues a ledger, and its new end. */
-export function continueLedger(
-  head: LedgerHead,
-  event: LedgerEvent,
-): { readonly text: string; readonly head: LedgerHead } {
-  const text = JSON.stringify({ ...event, previous: head.digest });
-  return { text, head: extendHead(head, text) };
-}
-
 export function extendHead({ lines, digest }: LedgerHead, text: string): LedgerHead {
   return { lines: lines + 1, digest: sha256(`${digest}\n${text}`) };
+}
+
+/** A line that continues a ledger. */
+export function toLine({ digest }: LedgerHead, event: LedgerEvent): string {
+  return JSON.stringify({ ...event, previous: digest });
+}
+
+/** The text of a ledger with these lines. */
+export function toLedgerText(events: readonly LedgerEvent[]): string {
+  let head = NO_LINES;
+  const lines = events.map((event) => {
+    const text = toLine(head, event);
+    head = extendHead(head, text);
+    return `${text}\n`;
+  });
+  return lines.join('');
 }
 
 export function scanLedger(text: string): LedgerScan {
@@ -86,30 +89,36 @@ export function scanLedger(text: string): LedgerScan {
   const rest = contents.pop() ?? '';
   let head = NO_LINES;
   const parsed = contents.map(parseLine);
-  const lines = contents.map((content, index): LedgerLine => {
-    head = extendHead(head, content);
+  const lines = parsed.map(({ text, event, previous }, index): LedgerLine => {
+    head = extendHead(head, text);
     const isCut = parsed[index + 1]?.event?.event === 'truncated';
-    const { event, previous } = parsed[index] ?? {};
-    return { text: content, head, previous, event: isCut ? undefined : event, isCut };
+    return { text, head, previous, event: isCut ? undefined : event, isCut };
   });
-  const entries = new Map(recordedEntries(lines).map((entry) => [toKey(entry.row), entry]));
-  return { lines, entries, head, rest };
-}
-
-/** Every record of an action, in the order of the lines, with the number of its line. */
-export function recordedEntries(lines: readonly LedgerLine[]): readonly (LedgerEntry & { readonly line: number })[] {
-  return lines.flatMap(({ event }, index) => {
+  const records = lines.flatMap(({ event }, index) => {
     const entry = event && toEntry(event);
     return entry ? [{ ...entry, line: index + 1 }] : [];
   });
+  return { lines, records, entries: new Map(records.map((entry) => [toKey(entry.row), entry])), head, rest };
+}
+
+function parseLine(text: string): Pick<LedgerLine, 'text' | 'event' | 'previous'> {
+  const unread = { text, event: undefined, previous: undefined };
+  try {
+    const value = JSON.parse(text) as { readonly previous?: unknown };
+    const { data: event } = ledgerLine.safeParse(value);
+    return event ? { text, event, previous: typeof value.previous === 'string' ? value.previous : undefined } : unread;
+  } catch (error) {
+    if (error instanceof SyntaxError) return unread;
+    throw error;
+  }
 }
 
 /** Why a ledger cannot be used, the first line first. Up to the line that the warehouse has seen, its digest alone counts. */
 export function findProblems(scan: LedgerScan, seen: SeenLedger): readonly LedgerProblem[] {
   const known = seenHeads(seen).find((head) => continues(scan, head));
-  const links = findBrokenLinks(scan.lines, known);
+  const links = findBrokenLinks(scan, known);
   return [
-    ...findUnreadable(scan.lines),
+    ...findUnreadable(scan),
     ...links,
     ...(seen.head && !known ? describeHead(scan, seen.head, links) : []),
     ...(known ? [] : compareRows(scan, seen.rows)),
@@ -126,29 +135,27 @@ function continues({ lines }: LedgerScan, head: LedgerHead): boolean {
 
 type LineProblem = LedgerProblem & { readonly line: number };
 
-export function findUnreadable(lines: readonly LedgerLine[]): readonly LineProblem[] {
-  return lines.flatMap(({ event, isCut }, index) =>
-    event || isCut ? [] : [{ line: index + 1, problem: 'is damaged' }],
+export function findUnreadable({ lines }: LedgerScan): readonly LineProblem[] {
+  return lines.flatMap(({ event, isCut, head }) =>
+    event || isCut ? [] : [{ line: head.lines, problem: 'is damaged' }],
   );
 }
 
-function findBrokenLinks(lines: readonly LedgerLine[], from: LedgerHead = NO_LINES): readonly LineProblem[] {
+function findBrokenLinks({ lines }: LedgerScan, from: LedgerHead = NO_LINES): readonly LineProblem[] {
   const problems: LineProblem[] = [];
   let expected = from;
-  for (const [index, { text, event, previous }] of lines.entries()) {
-    const line = index + 1;
-    if (line <= from.lines) continue;
-    if (event && previous === undefined) problems.push({ line, problem: 'carries no digest' });
-    else if (event && previous !== undefined && previous !== expected.digest) {
-      problems.push({ line, problem: explainLink(line) });
-      expected = { ...expected, digest: previous }; // to find the next break
+  for (const { text, event, previous, head } of lines.slice(from.lines)) {
+    if (event && previous !== expected.digest) {
+      problems.push({ line: head.lines, problem: explainLink(head.lines, previous) });
+      if (previous !== undefined) expected = { ...expected, digest: previous }; // to find the next break
     }
     expected = extendHead(expected, text);
   }
   return problems;
 }
 
-function explainLink(line: number): string {
+function explainLink(line: number, previous: string | undefined): string {
+  if (previous === undefined) return 'carries no digest';
   if (line === 1) return 'is not the first line of a ledger: those before it are missing';
   return `does not continue line ${line - 1}: that line was changed, or lines before this one were removed, added or moved`;
 }
@@ -163,9 +170,8 @@ function describeHead(
     return [{ line: null, problem }];
   }
   if (links.some(({ line }) => line <= head.lines)) return [];
-  return [
-    { line: head.lines, problem: 'is not the line that the warehouse has seen: it, or one before it, was changed' },
-  ];
+  const problem = 'is not the line that the warehouse has seen: it, or one before it, was changed';
+  return [{ line: head.lines, problem }];
 }
 
 /** Which actions the table `actions` knows otherwise. */
@@ -183,19 +189,7 @@ function compareRows({ entries }: LedgerScan, rows: readonly SeenRow[]): readonl
 /** The lines that follow what the warehouse has seen, also where that part was damaged. */
 export function unseenEvents({ lines }: LedgerScan, seen: SeenLedger): readonly LedgerEvent[] {
   const first = lines.findIndex(({ previous }) => seenHeads(seen).some(({ digest }) => digest === previous));
-  if (first < 0) return [];
-  return lines.slice(first).flatMap(({ event }) => event ?? []);
-}
-
-function parseLine(content: string): Partial<Pick<LedgerLine, 'event' | 'previous'>> {
-  try {
-    const value = JSON.parse(content) as { readonly previous?: unknown };
-    const { data: event } = ledgerLine.safeParse(value);
-    return { event, previous: event && typeof value.previous === 'string' ? value.previous : undefined };
-  } catch (error) {
-    if (error instanceof SyntaxError) return {};
-    throw error;
-  }
+  return first < 0 ? [] : lines.slice(first).flatMap(({ event }) => event ?? []);
 }
 
 /** A declaration, because `NO_LINES` needs it before this line is reached. */

@@ -5,27 +5,10 @@ import { TidemarkError } from '../core/errors.ts';
 import { makeFolder, PRIVATE_FILE, syncFolder } from '../core/fs.ts';
 import { plural } from '../core/plural.ts';
 import type { Lock } from '../warehouse/lock.ts';
-import {
-  type ActionIntent,
-  type ActionKey,
-  type ActionOutcome,
-  type LedgerEntry,
-  type LedgerEvent,
-  ledgerFile,
-  toEvent,
-  toKey,
-} from './ledger.ts';
-import {
-  continueLedger,
-  extendHead,
-  findProblems,
-  type LedgerHead,
-  type LedgerProblem,
-  type LedgerScan,
-  NOTHING_SEEN,
-  type SeenLedger,
-  scanLedger,
-} from './ledger-chain.ts';
+import type { ActionIntent, ActionKey, ActionOutcome, LedgerEntry, LedgerEvent } from './ledger.ts';
+import { ledgerFile, toEvent, toKey } from './ledger.ts';
+import type { LedgerHead, LedgerProblem, LedgerScan, SeenLedger } from './ledger-chain.ts';
+import { extendHead, findProblems, NOTHING_SEEN, scanLedger, toLine } from './ledger-chain.ts';
 
 /** The lock of an apply, as far as the ledger needs it. */
 type LedgerLock = Pick<Lock, 'assertHeld' | 'assertUnpaused'>;
@@ -54,7 +37,10 @@ export class Ledger {
     const { isMissing, scan } = await readSound(data, seen);
     const ledger = new Ledger(await open(file, 'a', PRIVATE_FILE), scan, lock);
     if (isMissing) await syncFolder(dirname(file));
-    if (scan.rest !== '') await ledger.#markTruncated(scan.rest);
+    if (scan.rest !== '') {
+      ledger.#head = extendHead(ledger.#head, scan.rest);
+      await ledger.#append({ event: 'truncated' }, '\n');
+    }
     return ledger;
   }
 
@@ -68,8 +54,8 @@ export class Ledger {
     await this.#record({ isOpen: true, row });
   }
 
-  async recordOutcome(row: ActionOutcome): Promise<void> {
-    await this.#record({ isOpen: false, row });
+  recordOutcome(row: ActionOutcome): Promise<void> {
+    return this.#record({ isOpen: false, row });
   }
 
   /** Every entry, in the order in which the actions were started. */
@@ -86,29 +72,13 @@ export class Ledger {
     this.#entries.set(toKey(entry.row), entry);
   }
 
-  async #markTruncated(rest: string): Promise<void> {
-    this.#head = extendHead(this.#head, rest);
-    await this.#append({ event: 'truncated' }, '\n');
-  }
-
   async #append(event: LedgerEvent, prefix = ''): Promise<void> {
-    const { text, head } = continueLedger(this.#head, event);
+    const text = toLine(this.#head, event);
     this.#lock.assertHeld();
     await this.#handle.appendFile(`${prefix}${text}\n`);
     await this.#handle.sync();
-    this.#head = head;
+    this.#head = extendHead(this.#head, text);
   }
-}
-
-/** The text of a ledger with these lines. */
-export function toLedgerText(events: readonly LedgerEvent[]): string {
-  let head = scanLedger('').head;
-  const lines = events.map((event) => {
-    const line = continueLedger(head, event);
-    head = line.head;
-    return `${line.text}\n`;
-  });
-  return lines.join('');
 }
 
 /** A ledger with all that is wrong with it. */

@@ -9,24 +9,10 @@ import { acceptFindings } from '../tell/findings/evaluate.ts';
 import { acquireLock, type Lock } from '../warehouse/lock.ts';
 import { warehouseFiles } from '../warehouse/publish.ts';
 import { assertReadable, type Warehouse, withPublished, withWarehouse } from '../warehouse/session.ts';
-import { type LedgerEntry, type LedgerEvent, ledgerFile, ledgerLine, toEvent, toLedgerRow } from './ledger.ts';
-import {
-  findUnreadable,
-  type LedgerHead,
-  type LedgerScan,
-  NOTHING_SEEN,
-  type SeenLedger,
-  scanLedger,
-  unseenEvents,
-} from './ledger-chain.ts';
-import {
-  assertSound,
-  formatProblem,
-  inspectLedger,
-  type LedgerInspection,
-  readSound,
-  toLedgerText,
-} from './ledger-file.ts';
+import { type LedgerEntry, ledgerFile, ledgerLine, toEvent, toLedgerRow } from './ledger.ts';
+import type { LedgerHead, LedgerScan, SeenLedger } from './ledger-chain.ts';
+import { findUnreadable, NOTHING_SEEN, scanLedger, toLedgerText, unseenEvents } from './ledger-chain.ts';
+import { assertSound, formatProblem, inspectLedger, type LedgerInspection, readSound } from './ledger-file.ts';
 import { ensureWarehouseId, readSeenLedger } from './published-reads.ts';
 
 /** What the warehouse keeps of the ledger: the table `actions`, a copy of it, and its last line. */
@@ -86,25 +72,19 @@ async function acceptUndone(
   }
 }
 
+/** Replaces the table `actions`. `replaced`: the end of the ledger that this one takes the place of. */
 export async function keepLedger(
   { database, files }: LedgerWarehouse,
   { entries, head }: Pick<LedgerScan, 'entries' | 'head'>,
   now: Date,
   replaced?: LedgerHead,
 ): Promise<void> {
-  const rows = [...entries.values()].map((entry) => ({
-    ...toLedgerRow(entry),
-    entry: toEvent({ isOpen: entry.isOpen, row: entry.row } as LedgerEntry),
-  }));
+  const rows = [...entries.values()].map((entry) => ({ ...toLedgerRow(entry), entry: toEvent(entry) }));
+  const ends = { replaced_lines: replaced?.lines ?? null, replaced_digest: replaced?.digest ?? null };
   await database.transaction(async () => {
     await database.run(await files.read('remediation/clear_actions'));
     await database.run(await files.read('remediation/insert_actions'), { rows: JSON.stringify(rows) });
-    await database.run(await files.read('remediation/set_ledger_head'), {
-      ...head,
-      replaced_lines: replaced?.lines ?? null,
-      replaced_digest: replaced?.digest ?? null,
-      now: now.toISOString(),
-    });
+    await database.run(await files.read('remediation/set_ledger_head'), { ...head, ...ends, now: now.toISOString() });
   });
 }
 
@@ -144,8 +124,8 @@ export async function copyLedger(config: Config, context: WorkContext): Promise<
  * @throws TidemarkError UNSAFE where the ledger is not refused, or there is nothing to restore it from.
  */
 export function restoreLedger(config: Config, context: WorkContext): Promise<number> {
+  const file = ledgerFile(config.data);
   return changeLedger(config, context, '--restore', async (warehouse, lock) => {
-    const file = ledgerFile(config.data);
     const seen = await readSeenLedger(warehouse);
     const { scan, isMissing, problems } = await inspectLedger(config.data, seen);
     if (problems.length === 0) {
@@ -153,17 +133,15 @@ export function restoreLedger(config: Config, context: WorkContext): Promise<num
       throw new TidemarkError('UNSAFE', `${file} ${state}`, { hint: 'there is nothing to restore' });
     }
     if (seen.rows.length === 0) throw new TidemarkError('UNSAFE', 'the table actions has no rows');
-    const text = toLedgerText([...(await readEvents(warehouse)), ...unseenEvents(scan, seen)]);
-    const restored = scanLedger(text);
-    await keepLedger(warehouse, restored, context.clock.now());
-    return {
-      count: restored.entries.size,
-      finish: async () => {
-        lock.assertHeld();
-        if (!isMissing) await rename(file, `${file}.${scan.head.digest.slice(0, 8)}`);
-        await writeFileAtomic(file, text);
-      },
+    const rows = await warehouse.database.rows(await warehouse.files.read('remediation/actions'));
+    const events = rows.map(({ entry }) => ledgerLine.parse(JSON.parse(String(entry))));
+    const text = toLedgerText([...events, ...unseenEvents(scan, seen)]);
+    const finish = async () => {
+      lock.assertHeld();
+      if (!isMissing) await rename(file, `${file}.${scan.head.digest.slice(0, 8)}`);
+      await writeFileAtomic(file, text);
     };
+    return { scan: scanLedger(text), finish };
   });
 }
 
@@ -173,50 +151,41 @@ export function restoreLedger(config: Config, context: WorkContext): Promise<num
  * @throws TidemarkError UNSAFE where there is none, DATA for a line that cannot be read.
  */
 export function acceptLedger(config: Config, context: WorkContext): Promise<number> {
-  return changeLedger(config, context, '--accept', async (warehouse) => {
-    const file = ledgerFile(config.data);
+  const file = ledgerFile(config.data);
+  return changeLedger(config, context, '--accept', async () => {
     const { isMissing, scan } = await inspectLedger(config.data, NOTHING_SEEN);
     if (isMissing) throw new TidemarkError('UNSAFE', `${file} is missing`, { hint: 'write it with `--restore`' });
-    const [damaged] = findUnreadable(scan.lines);
-    if (damaged) {
-      throw new TidemarkError('DATA', formatProblem(file, damaged), {
-        hint: 'it may record an action: correct the line, or restore the ledger with `--restore`',
-      });
-    }
-    await keepLedger(warehouse, scan, context.clock.now());
-    return { count: scan.entries.size, finish: async () => {} };
+    const [damaged] = findUnreadable(scan);
+    if (!damaged) return { scan };
+    throw new TidemarkError('DATA', formatProblem(file, damaged), {
+      hint: 'it may record an action: correct the line, or restore the ledger with `--restore`',
+    });
   });
 }
 
-interface LedgerChange {
-  readonly count: number;
-  /** What follows once the warehouse is published. */
-  readonly finish: () => Promise<void>;
-}
-
+/** @param change returns the ledger to keep, and what follows once the warehouse is published */
 async function changeLedger(
   config: Config,
   { clock, log }: WorkContext,
   option: string,
-  change: (warehouse: Warehouse, lock: Lock) => Promise<LedgerChange>,
+  change: (
+    warehouse: Warehouse,
+    lock: Lock,
+  ) => Promise<{ readonly scan: LedgerScan; readonly finish?: () => Promise<void> }>,
 ): Promise<number> {
   const purpose = `playbook ledger ${option}`;
   const now = clock.now();
-  const { published } = warehouseFiles(config.data);
-  await assertReadable(published);
+  await assertReadable(warehouseFiles(config.data).published);
   const lock = await acquireLock(join(config.data, 'apply.lock'), purpose, { now });
   try {
-    const { count, finish } = await withWarehouse({ config, purpose, now, log }, (warehouse) =>
-      change(warehouse, lock),
-    );
-    await finish();
-    return count;
+    const { scan, finish } = await withWarehouse({ config, purpose, now, log }, async (warehouse) => {
+      const changed = await change(warehouse, lock);
+      await keepLedger(warehouse, changed.scan, now);
+      return changed;
+    });
+    await finish?.();
+    return scan.entries.size;
   } finally {
     await lock.release();
   }
-}
-
-async function readEvents({ database, files }: LedgerWarehouse): Promise<readonly LedgerEvent[]> {
-  const rows = await database.rows(await files.read('remediation/actions'));
-  return rows.map(({ entry }) => ledgerLine.parse(JSON.parse(String(entry))));
 }

@@ -67,7 +67,7 @@ export function toEntry(event: LedgerEvent): LedgerEntry | undefined {
 }
 
 export function toEvent({ isOpen, row }: LedgerEntry): LedgerEvent {
-  return { event: isOpen ? 'intent' : 'outcome', ...row } as LedgerEvent;
+  return isOpen ? { event: 'intent', ...row } : { event: 'outcome', ...row };
 }
 
 /** Whether an earlier apply left it open whether the action took effect. */

@@ -7,8 +7,8 @@ import { writeFileAtomic } from '../core/fs.ts';
 import { acquireLock } from '../warehouse/lock.ts';
 import type { WarehouseWriter } from '../warehouse/session.ts';
 import { isUnsettled, type LedgerEntry, type LedgerEvent, ledgerFile, toEvent, toKey } from './ledger.ts';
-import { type LedgerScan, recordedEntries, scanLedger } from './ledger-chain.ts';
-import { assertSound, readSound, toLedgerText } from './ledger-file.ts';
+import { type LedgerScan, scanLedger, toLedgerText } from './ledger-chain.ts';
+import { assertSound, readSound } from './ledger-file.ts';
 import { keepLedger, verifyLedger } from './ledger-table.ts';
 import { listPlanIds } from './plan-store.ts';
 import { readSeenLedger } from './published-reads.ts';
@@ -40,11 +40,11 @@ export async function removeOldActions(
 ): Promise<PrunedLedger | undefined> {
   const now = clock.now();
   if (!(await listOldActions(config, start, now))) return undefined;
-  const lock = await acquireLock(join(config.data, 'apply.lock'), 'prune', { now }).catch(ignoreLocked);
-  if (!lock) {
+  const lock = await acquireLock(join(config.data, 'apply.lock'), 'prune', { now }).catch((error: unknown) => {
+    if (!(error instanceof TidemarkError) || error.code !== 'LOCKED') throw error;
     log.warn('the ledger stays as it is, because a plan is being applied');
-    return undefined;
-  }
+  });
+  if (!lock) return undefined;
   try {
     const pruned = await writer.write(async (warehouse) => {
       const { scan } = await readSound(config.data, await readSeenLedger(warehouse));
@@ -60,10 +60,6 @@ export async function removeOldActions(
   }
 }
 
-function ignoreLocked(error: unknown): undefined {
-  if (!(error instanceof TidemarkError) || error.code !== 'LOCKED') throw error;
-}
-
 async function withoutOld(config: Config, scan: LedgerScan, start: Date, now: Date): Promise<PrunedLedger | undefined> {
   // A plan that is still valid asks what other plans did since it was made.
   const horizon = new Date(Math.min(start.getTime(), now.getTime() - config.planHours * HOUR_MS)).toISOString();
@@ -72,15 +68,12 @@ async function withoutOld(config: Config, scan: LedgerScan, start: Date, now: Da
   const old = entries.filter((entry) => !kept.includes(entry.row.plan_id) && isOver(entry, horizon, now));
   if (old.length === 0) return undefined;
   const keys = new Set(old.map(({ row }) => toKey(row)));
-  const stays = recordedEntries(scan.lines)
-    .filter(({ row }) => !keys.has(toKey(row)))
-    .map(toEvent);
+  const stays = scan.records.filter(({ row }) => !keys.has(toKey(row))).map(toEvent);
   const first: LedgerEvent = { event: 'pruned', at: now.toISOString(), actions: old.length, ...scan.head };
   const text = toLedgerText([first, ...stays]);
-  return { count: old.length, bytes: Math.max(0, textBytes(scan) - Buffer.byteLength(text)), text };
+  const bytes = scan.lines.reduce((sum, line) => sum + Buffer.byteLength(line.text) + 1, 0);
+  return { count: old.length, bytes: Math.max(0, bytes - Buffer.byteLength(text)), text };
 }
-
-const textBytes = ({ lines }: LedgerScan) => lines.reduce((sum, { text }) => sum + Buffer.byteLength(text) + 1, 0);
 
 /** Whether an action has ended before a time, and nothing follows from it any more. */
 function isOver(entry: LedgerEntry, horizon: string, now: Date): boolean {

@@ -14,9 +14,8 @@ type Published = Pick<Warehouse, 'database' | 'files'>;
 export function areAccepted(config: Config, ids: readonly string[], now: Date): Promise<boolean> {
   return withPublished(config, async ({ database, files }) => {
     const params = { ids, now: now.toISOString() };
-    const rows = await database.rows(await files.read('remediation/finding_states'), params);
-    const accepted = rows.filter(({ state }) => state === 'accepted').map(({ finding_id }) => String(finding_id));
-    return ids.every((id) => accepted.includes(id));
+    const [row] = await database.rows(await files.read('remediation/are_accepted'), params);
+    return row?.accepted === true;
   });
 }
 
@@ -27,14 +26,12 @@ export function readKnownIds(
   { table, column, within }: AbsenceEvidence['known'],
   inputs: Readonly<Record<string, unknown>>,
 ): Promise<readonly string[]> {
-  // A plan of an earlier version may lack the input.
-  const isWithin = within !== undefined && inputs[within[1]] !== undefined;
-  const parent = isWithin ? String(inputs[within[1]]) : target;
+  const parent = within ? String(inputs[within[1]]) : target;
   return withPublished(config, async ({ database, files }) => {
     const sql = await files.render('remediation/known_ids', {
       table: quoteIdent(table),
       column: quoteIdent(column),
-      within: quoteIdent(isWithin ? within[0] : 'target'),
+      within: quoteIdent(within?.[0] ?? 'target'),
     });
     return (await database.rows(sql, { target, parent })).map(({ id }) => String(id));
   });
@@ -42,8 +39,7 @@ export function readKnownIds(
 
 /** What a warehouse has seen of the ledger. */
 export async function readSeenLedger({ database, files }: Published): Promise<SeenLedger> {
-  const [table] = await database.rows(await files.read('remediation/has_ledger_head'));
-  const [head] = table?.present === true ? await database.rows(await files.read('remediation/ledger_head')) : [];
+  const [head] = await database.rows(await files.read('remediation/ledger_head'));
   const rows = await database.rows(await files.read('remediation/seen_actions'));
   return {
     head: head && { lines: Number(head.lines), digest: String(head.digest) },
@@ -71,8 +67,8 @@ async function findWarehouseId({ database, files }: Published): Promise<string |
 }
 
 /** Assigns an ID to the warehouse if it has none. */
-export async function ensureWarehouseId({ database, files }: Warehouse): Promise<string> {
-  await database.run(await files.read('remediation/set_warehouse_id'), { warehouse_id: randomUUID() });
-  const [row] = await database.rows(await files.read('remediation/warehouse_id'));
-  return String(row?.warehouse_id);
+export async function ensureWarehouseId(warehouse: Warehouse): Promise<string> {
+  const sql = await warehouse.files.read('remediation/set_warehouse_id');
+  await warehouse.database.run(sql, { warehouse_id: randomUUID() });
+  return String(await findWarehouseId(warehouse));
 }

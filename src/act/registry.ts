@@ -20,7 +20,7 @@ export async function loadPlaybooks(
   const roots = overlayRoots(config.directory);
   const rules = new Set((await discoverFiles(roots, 'queries/findings', '.sql')).keys());
   const tables = new Set((await loadTables(createSqlFiles(roots))).keys());
-  validatePlaybooks(playbooks, { rules, tables, operations });
+  validatePlaybooks(playbooks, { rules, tables });
   validateApprovalRules(config, playbooks);
   return playbooks;
 }
@@ -40,11 +40,8 @@ function validateApprovalRules({ approvers }: Pick<Config, 'approvers'>, playboo
 export function getPlaybook(playbooks: readonly Playbook[], name: string): Playbook {
   const playbook = playbooks.find((candidate) => candidate.name === name);
   if (playbook) return playbook;
-  throw unknownName(
-    'playbook',
-    name,
-    playbooks.map((candidate) => candidate.name),
-  );
+  const names = playbooks.map((candidate) => candidate.name);
+  throw unknownName('playbook', name, names);
 }
 
 /** @throws TidemarkError UNSAFE: a plan that names an unknown operation was not made by this version. */
@@ -75,10 +72,9 @@ export function isReversibleAction({ undo, operation }: ActionDefinition, isUndo
 }
 
 /** The names that a playbook may refer to. */
-export interface Registry {
+interface Registry {
   readonly rules: ReadonlySet<string>;
   readonly tables: ReadonlySet<string>;
-  readonly operations: ReadonlyMap<string, Operation>;
 }
 
 type Report = (field: string, message: string) => void;
@@ -87,35 +83,36 @@ type Report = (field: string, message: string) => void;
 function validatePlaybooks(playbooks: readonly Playbook[], registry: Registry): void {
   const problems: string[] = [];
   const names = new Set<string>();
-  for (const playbook of playbooks) {
-    const report: Report = (field, message) => problems.push(`playbook ${playbook.name}: ${field}: ${message}`);
-    if (!/^[a-z][a-z0-9-]*$/u.test(playbook.name)) report('name', 'must be lower-case words joined by `-`');
-    if (names.has(playbook.name)) report('name', 'is taken by another playbook');
-    names.add(playbook.name);
-    checkName(report, 'rule', playbook.rule, registry.rules);
-    checkName(report, 'table', playbook.table, registry.tables);
-    if (playbook.actions.length === 0) report('actions', 'must not be empty');
-    for (const [index, action] of playbook.actions.entries()) {
-      if (playbook.actions.findIndex(({ operation }) => operation === action.operation) !== index) {
-        report(
-          `actions[${index}].operation`,
-          'is that of another action: a plan identifies an action by its operation',
-        );
+  for (const { name, rule, table, actions } of playbooks) {
+    const report: Report = (field, message) => problems.push(`playbook ${name}: ${field}: ${message}`);
+    if (!/^[a-z][a-z0-9-]*$/u.test(name)) report('name', 'must be lower-case words joined by `-`');
+    if (names.has(name)) report('name', 'is taken by another playbook');
+    names.add(name);
+    checkName(report, 'rule', rule, registry.rules);
+    checkName(report, 'table', table, registry.tables);
+    if (actions.length === 0) report('actions', 'must not be empty');
+    for (const [index, action] of actions.entries()) {
+      const place = `actions[${index}].`;
+      if (actions.findIndex(({ operation }) => operation === action.operation) !== index) {
+        report(`${place}operation`, 'is that of another action: a plan identifies an action by its operation');
       }
-      checkAction(action, registry, (field, message) => report(`actions[${index}].${field}`, message));
+      checkAction(action, registry, (field, message) => report(`${place}${field}`, message));
     }
   }
   if (problems.length > 0) throw new TidemarkError('CONFIG', problems.join('\n'));
 }
 
 function checkName(report: Report, field: string, name: string, known: ReadonlySet<string>): void {
-  if (known.has(name)) return;
+  if (!known.has(name)) report(field, `unknown: ${name}${suggestClosest(name, known)}`);
+}
+
+function suggestClosest(name: string, known: Iterable<string>): string {
   const closest = closestMatch(name, known);
-  report(field, `unknown: ${name}${closest ? `; did you mean \`${closest}\`?` : ''}`);
+  return closest ? `; did you mean \`${closest}\`?` : '';
 }
 
 function checkAction(action: ActionDefinition, registry: Registry, report: Report): void {
-  const call = findOperation(registry, 'operation', action.operation, report);
+  const call = findOperation('operation', action.operation, report);
   if (call) {
     if (!call.mutates) report('operation', `${call.name} changes nothing`);
     checkParams(call, action.params, action.inputNames, (field, message) => report(`params${field}`, message));
@@ -135,19 +132,18 @@ interface ReadScope {
   readonly registry: Registry;
 }
 
-function checkRead(read: GuardRead, scope: ReadScope, report: Report): void {
+function checkRead({ operation: name, params, allPages, absence }: GuardRead, scope: ReadScope, report: Report): void {
   const { call, action, registry } = scope;
-  const operation = findOperation(registry, '.operation', read.operation, report);
+  const operation = findOperation('.operation', name, report);
   if (!operation) return;
-  if (operation.mutates) report('.operation', `${operation.name} changes something`);
+  if (operation.mutates) report('.operation', `${name} changes something`);
   if (call && operation.kind !== call.kind) {
     report('.operation', `belongs to another kind of target than ${call.name}`);
   }
-  // Where every page is followed, the page size is chosen by the reader.
-  const params = read.allPages ? withoutPageSize(operation) : operation;
-  checkParams(params, read.params, action.inputNames, (param, message) => report(`.params${param}`, message));
-  if (!read.absence) return;
-  const { list, subject, known } = read.absence;
+  const reportParam: Report = (param, message) => report(`.params${param}`, message);
+  checkParams(operation, params, action.inputNames, reportParam, allPages);
+  if (!absence) return;
+  const { list, subject, known } = absence;
   if (list) checkRead(list, scope, (field, message) => report(`.absence.list${field}`, message));
   for (const input of [subject, ...(known.within ? [known.within[1]] : [])]) {
     if (!action.inputNames.includes(input)) report('.absence', `unknown input ${input}`);
@@ -155,35 +151,29 @@ function checkRead(read: GuardRead, scope: ReadScope, report: Report): void {
   checkName(report, '.absence.known.table', known.table, registry.tables);
 }
 
-function withoutPageSize(operation: Operation): Operation {
-  const params = Object.entries(operation.params).map(([name, param]) => [
-    name,
-    param.required === 'spec' ? { ...param, required: false } : param,
-  ]);
-  return { ...operation, params: Object.fromEntries(params) };
+function findOperation(field: string, name: string, report: Report): Operation | undefined {
+  checkName(report, field, name, new Set(operations.keys()));
+  return operations.get(name);
 }
 
-function findOperation(registry: Registry, field: string, name: string, report: Report): Operation | undefined {
-  checkName(report, field, name, new Set(registry.operations.keys()));
-  return registry.operations.get(name);
-}
-
+/** With `allPages`, the reader chooses the page size. */
 function checkParams(
   { name, params }: Operation,
   given: ParameterSources,
   inputNames: readonly string[],
   report: Report,
+  allPages = false,
 ): void {
   for (const [param, source] of Object.entries(given)) {
     if (!Object.hasOwn(params, param)) {
-      const closest = closestMatch(param, Object.keys(params));
-      report(`.${param}`, `is not a parameter of ${name}${closest ? `; did you mean \`${closest}\`?` : ''}`);
+      report(`.${param}`, `is not a parameter of ${name}${suggestClosest(param, Object.keys(params))}`);
     }
     if (typeof source === 'string' && !inputNames.includes(source)) {
       report(`.${param}`, `unknown input ${source}; known are ${inputNames.join(', ')}`);
     }
   }
   for (const [param, { required }] of Object.entries(params)) {
-    if (required !== false && !Object.hasOwn(given, param)) report('', `${name} needs \`${param}\``);
+    const isNeeded = required !== false && !(allPages && required === 'spec');
+    if (isNeeded && !Object.hasOwn(given, param)) report('', `${name} needs \`${param}\``);
   }
 }

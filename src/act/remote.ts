@@ -11,7 +11,7 @@ import type { ReadResult, ReadResults } from './define.ts';
 import type { Action } from './plan-file.ts';
 import { getOperation } from './registry.ts';
 
-export interface ReadOptions {
+interface ReadOptions {
   readonly allPages?: boolean | undefined;
   readonly allowFailure?: boolean | undefined;
 }
@@ -50,11 +50,17 @@ export class RemoteServices {
     if (operation.mutates) throw new TidemarkError('UNSAFE', `${operation.name} is not a read`);
     try {
       const client = this.#client(target);
-      const value = allPages ? await readItems(client, operation, args) : await readBody(client, operation, args);
-      return { found: true, value };
+      if (!allPages) return { found: true, value: (await client.call(operation, args)).json() };
+      const items: unknown[] = [];
+      for await (const page of client.pages(operation, args)) items.push(...page.items);
+      return { found: true, value: items };
     } catch (error) {
-      if (!(error instanceof ServiceError) || !isResult(error, allowFailure)) throw error;
-      return { found: false, failure: error.failure, message: error.serviceMessage };
+      if (!(error instanceof ServiceError)) throw error;
+      const { failure, serviceMessage: message } = error;
+      // A storage plugin that cannot list its volumes: they are not reported (docs/services/scheduler.md#external-volumes).
+      const isResult = failure === 'not-found' || /not support/iu.test(message) || (allowFailure && isRejection(error));
+      if (!isResult) throw error;
+      return { found: false, failure, message };
     }
   }
 
@@ -74,12 +80,14 @@ export class RemoteServices {
       this.#assertMayWrite(isSent);
       isSent = true;
     };
-    const response = await this.#client(target).call(getOperation(operation), params, {
-      body,
-      write: true,
-      beforeRequest,
-    });
-    return parseBody(response);
+    const options = { body, write: true, beforeRequest };
+    const response = await this.#client(target).call(getOperation(operation), params, options);
+    try {
+      return response.json(); // the documents do not show the response of most writes
+    } catch (error) {
+      if (error instanceof SyntaxError) return undefined;
+      throw error;
+    }
   }
 
   /** After a pause the lock is still held, so that it can be recorded that nothing was sent. */
@@ -104,31 +112,5 @@ export class RemoteServices {
     const target = this.#targets.find((candidate) => candidate.name === name);
     if (target) return target;
     throw new TidemarkError('UNSAFE', `target ${name} is not configured`, { hint: 'configure it, or make a new plan' });
-  }
-}
-
-async function readBody(client: ServiceClient, operation: Operation, args: Args): Promise<unknown> {
-  return (await client.call(operation, args)).json();
-}
-
-async function readItems(client: ServiceClient, operation: Operation, args: Args): Promise<readonly unknown[]> {
-  const items: unknown[] = [];
-  for await (const page of client.pages(operation, args)) items.push(...page.items);
-  return items;
-}
-
-function isResult(error: ServiceError, allowFailure: boolean): boolean {
-  // A storage plugin that cannot list its volumes: they are not reported (docs/services/scheduler.md#external-volumes).
-  const isUnsupported = /not support/iu.test(error.serviceMessage);
-  return error.failure === 'not-found' || (allowFailure && isRejection(error)) || isUnsupported;
-}
-
-/** The documents do not show the response of most writes. */
-function parseBody(response: { json(): unknown }): unknown {
-  try {
-    return response.json();
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
   }
 }

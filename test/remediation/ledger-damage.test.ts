@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { LedgerEvent } from '../../src/act/ledger.ts';
 import type { LedgerProblem } from '../../src/act/ledger-chain.ts';
-import { toLedgerText } from '../../src/act/ledger-file.ts';
+import { toLedgerText } from '../../src/act/ledger-chain.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
 import { recordFingerprint } from '../../src/warehouse/integrity.ts';
 import { publishFile, warehouseFiles } from '../../src/warehouse/publish.ts';
