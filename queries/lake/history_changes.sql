@@ -98,10 +98,10 @@ with
     join lake_reach on lake_target = target
     where as_of >= lake_from
   )
-select {{beganAll}}
+select begun.op, begun.as_of, {{begun}}
 from implied as begun
 left join later as ended on ended.as_of = begun.as_of and {{same}}
-where ended.op is null or row({{beganAll}}) is distinct from row({{endedAll}})
+where ended.op is null or row(begun.op, begun.as_of, {{begun}}) is distinct from row(ended.op, ended.as_of, {{ended}})
 union all
 select 'void' as op, ended.as_of, {{ended}}
 from later as ended

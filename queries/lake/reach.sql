@@ -2,7 +2,7 @@
 -- {{source}}: the pulls that fill the relation; {{stored}}: the relation
 -- A target that another writer has pulled is compared from the first pull of this one after it. Its rows that this warehouse never had are
 -- gone when that pull, or a later one, is complete.
--- parameters: $since, for every other target; $after: the pulls that the lake has
+-- {{since}}: for every other target; {{pulledAfter}}: the time of the last pull that the lake has
 create or replace temp table lake_reach as
 with
   known as (
@@ -19,14 +19,14 @@ with
       min(as_of) filter (status = 'complete') as complete_at
     from pulls
     join lake_foreign on lake_target = pulls.target
-    where {{source}} and status in ('complete', 'partial') and as_of > $after::timestamptz and as_of > lake_until
+    where {{source}} and status in ('complete', 'partial') and as_of > {{pulledAfter}} and as_of > lake_until
     group by lake_target
   ),
   reach as (
     select
       lake_target,
-      if(lake_until is null, $since::timestamptz, first_at) as lake_from,
-      if(lake_until is null, $since::timestamptz, complete_at) as lake_complete
+      if(lake_until is null, {{since}}, first_at) as lake_from,
+      if(lake_until is null, {{since}}, complete_at) as lake_complete
     from known
     left join lake_foreign using (lake_target)
     left join own using (lake_target)

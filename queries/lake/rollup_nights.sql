@@ -1,11 +1,10 @@
 -- grain: one row per target, project and measure for each complete pull after a time. A target whose pull is not complete has no row for that
 -- night: its measures are not known. Nor is a measure that no workspace reports.
--- parameters: $after
 with
   pulled as (
     select distinct target, source, as_of
     from pulls
-    where status = 'complete' and as_of > $after::timestamptz
+    where status = 'complete' and as_of > {{after}}
   ),
   workspace_nights as (
     select

@@ -8,20 +8,19 @@ import { overlayRoots } from '../core/paths.ts';
 import { plural } from '../core/plural.ts';
 import { assertShards, closeRun } from '../lake/close.ts';
 import { renderDdl } from '../lake/ddl.ts';
-import { describePlace, logFolder } from '../lake/delta-log.ts';
-import { changesTable } from '../lake/layout.ts';
+import { logFolder } from '../lake/delta-log.ts';
+import type { Lake } from '../lake/log.ts';
+import { vacuumLake, verifyLake } from '../lake/maintain.ts';
 import { withLakeStore } from '../lake/open-store.ts';
 import { publishToLake } from '../lake/publish.ts';
-import { createLakeReader } from '../lake/reader.ts';
+import { createLakeReader, describeProblem } from '../lake/reader.ts';
 import { RUNS } from '../lake/relations.ts';
 import { restoreFromLake } from '../lake/restore.ts';
 import { assertRunName, defaultRunName } from '../lake/shards.ts';
 import { CLAIMS } from '../lake/statements.ts';
 import type { LakeStore } from '../lake/store.ts';
-import { vacuumLake } from '../lake/vacuum.ts';
-import { verifyLake } from '../lake/verify.ts';
-import type { Database } from '../warehouse/database.ts';
-import { createSqlFiles, type SqlFiles } from '../warehouse/sql-files.ts';
+import { changesTable } from '../lake/table.ts';
+import { createSqlFiles } from '../warehouse/sql-files.ts';
 import { createTemporaryFolder, openWithOwnFolder } from '../warehouse/temporary-folder.ts';
 import { readLocalConfig } from './options.ts';
 import { writeResult } from './output.ts';
@@ -96,9 +95,9 @@ export async function close(context: Context, flags: CloseFlags): Promise<void> 
 }
 
 export async function verify(context: Context, flags: LakeFlags): Promise<void> {
-  const result = await withLake(context, flags, ({ store, database, files }) => verifyLake(store, database, files));
+  const result = await withLake(context, flags, verifyLake);
   const { files, rows, tables, unnamed, isStated, problems } = result;
-  for (const { table, file, problem } of problems) context.log.error(`${describePlace(table, file)} ${problem}`);
+  for (const problem of problems) context.log.error(describeProblem(problem));
   if (!isStated) context.log.warn(UNSTATED);
   writeResult(context, result, () =>
     [
@@ -138,16 +137,16 @@ export async function restore(context: Context, flags: LakeFlags): Promise<void>
 
 export async function ddl(context: Context, flags: DdlFlags): Promise<void> {
   const { engine, schema } = flags;
-  const { guide, statements } = await withLake(context, flags, ({ store, database, files }) =>
-    renderDdl(createLakeReader(store, database, files), { engine, schema, location: flags.location ?? store.name }),
+  const { guide, statements } = await withLake(context, flags, (lake) =>
+    renderDdl(createLakeReader(lake), { engine, schema, location: flags.location ?? lake.store.name }),
   );
   const head = guide.map((line) => `-- ${line}\n`).join('');
   writeResult(context, { engine, guide, statements }, () => `${head}\n${statements.join('\n\n')}\n`);
 }
 
 export async function vacuum(context: Context, flags: VacuumFlags): Promise<void> {
-  const removed = await withLake(context, flags, ({ store, database, files }) =>
-    vacuumLake(store, database, files, {
+  const removed = await withLake(context, flags, (lake) =>
+    vacuumLake(lake, {
       olderThanMs: flags.olderThan * 3_600_000,
       nowMs: context.clock.now().getTime(),
       isDryRun: flags.dryRun ?? false,
@@ -167,13 +166,7 @@ function notALake({ name }: LakeStore): TidemarkError {
   return new TidemarkError('DATA', `${name} is not a lake`, { hint: 'write one with `tidemark lake publish`' });
 }
 
-interface OpenLake {
-  readonly store: LakeStore;
-  readonly database: Database;
-  readonly files: SqlFiles;
-}
-
-function withLake<T>(context: Context, flags: LakeFlags, work: (lake: OpenLake) => Promise<T>): Promise<T> {
+function withLake<T>(context: Context, flags: LakeFlags, work: (lake: Lake) => Promise<T>): Promise<T> {
   return withMemory(context, flags, async (lake) => {
     const marks = await Promise.all([CLAIMS, logFolder(changesTable(RUNS))].map((path) => lake.store.list(path)));
     if (marks.flat().length === 0) throw notALake(lake.store);
@@ -182,7 +175,7 @@ function withLake<T>(context: Context, flags: LakeFlags, work: (lake: OpenLake) 
 }
 
 /** The lake with a DuckDB in memory. Whoever reads a lake need not have the configuration of those who write it. */
-async function withMemory<T>(context: Context, flags: LakeFlags, work: (lake: OpenLake) => Promise<T>): Promise<T> {
+async function withMemory<T>(context: Context, flags: LakeFlags, work: (lake: Lake) => Promise<T>): Promise<T> {
   const folder = await createTemporaryFolder();
   try {
     const isWithout = flags.lake !== undefined && !existsSync(resolve(context.cwd, context.configFile));

@@ -2,25 +2,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { TidemarkError } from '../core/errors.ts';
 import { plural } from '../core/plural.ts';
 import { isMassLoss } from '../load/judge.ts';
-import type { Database } from '../warehouse/database.ts';
-import type { SqlFiles } from '../warehouse/sql-files.ts';
-import { appendToTable, ConflictError } from './commit.ts';
 import { compactLake } from './compact.ts';
 import type { MetaData } from './delta-log.ts';
-import { changesTable } from './layout.ts';
-import type { Loss } from './pending.ts';
-import { createLakeReader, type LakeReader } from './reader.ts';
+import { type Lake, retryConflicts } from './log.ts';
+import { appendToTable, createLakeReader, type LakeReader, type LakeWriter, viewRuns } from './reader.ts';
 import { RUNS } from './relations.ts';
-import { readStagedShards, type StagedShard } from './shards.ts';
+import { readStagedShard, type StagedShard } from './shards.ts';
 import { writeStatement } from './statements.ts';
-import type { LakeStore } from './store.ts';
-import { viewRuns } from './visible.ts';
+import { changesTable } from './table.ts';
 
-export interface CloseOptions {
-  readonly store: LakeStore;
-  /** In memory. */
-  readonly database: Database;
-  readonly files: SqlFiles;
+/** With a database in memory. */
+export interface CloseOptions extends Lake {
   readonly run: string;
   readonly shards: number;
   /** Waits so long for shards that have not published. @default 0 */
@@ -52,49 +44,46 @@ const ATTEMPTS = 20;
  * closed later. Closing twice, or by two processes at once, is harmless.
  */
 export async function closeRun(options: CloseOptions): Promise<CloseResult> {
-  await waitForShards(options);
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await closeOnce(options);
-    } catch (error) {
-      if (!(error instanceof ConflictError) || attempt === ATTEMPTS) throw error;
-    }
-  }
-}
-
-async function waitForShards({ store, run, shards, waitMs = 0, signal }: CloseOptions): Promise<void> {
+  const { waitMs = 0, shards, signal } = options;
   const deadline = Date.now() + waitMs;
   for (;;) {
-    const staged = await readStagedShards(store, run, shards);
-    const isComplete = [...staged.values()].every((shard) => shard !== null);
     const remaining = deadline - Date.now();
-    if (isComplete || remaining <= 0) return;
+    if ((await readStaged(options)).length === shards || remaining <= 0) break;
     await sleep(Math.min(POLL_MS, remaining), undefined, { signal });
   }
+  return retryConflicts(ATTEMPTS, () => closeOnce(options));
+}
+
+/** The shards of the run that have published. */
+async function readStaged({ store, run, shards: count }: CloseOptions): Promise<readonly StagedShard[]> {
+  const staged: StagedShard[] = [];
+  for (let index = 1; index <= count; index++) {
+    const shard = await readStagedShard(store, { run, index, count });
+    if (shard) staged.push(shard);
+  }
+  return staged;
 }
 
 async function closeOnce(options: CloseOptions): Promise<CloseResult> {
-  const { store, database, files, run, shards } = options;
-  const staged = await readStagedShards(store, run, shards);
-  const reader = createLakeReader(store, database, files);
+  const { store, run, shards, nowMs } = options;
+  const staged = await readStaged(options);
+  const reader = createLakeReader(options);
   await reader.snapshots(); // nothing is added to a lake that is damaged
-  const present = [...staged.values()].filter((shard) => shard !== null);
   const visible = await readVisible(reader);
-  const [known, due] = split(present, ({ publish }) => visible.has(publish));
+  const due = staged.filter(({ publish }) => !visible.has(publish));
   const refused = due.length > 0 ? await refuseShards(options, due) : [];
   const closed = due.filter(({ shard }) => !refused.some((one) => one.shard === shard));
-  await commitRuns(options, reader, closed);
   if (closed.length > 0) {
-    await writeStatement(store, Math.max(...closed.map(({ publish }) => publish)), await reader.snapshots());
-    await compactLake({ reader, nowMs: options.nowMs });
+    const publish = Math.max(...closed.map((shard) => shard.publish));
+    await commitRuns({ reader, nowMs }, closed.flatMap(stagedRuns), publish);
+    await writeStatement(store, publish, await reader.snapshots());
+    await compactLake({ reader, nowMs });
   }
+  const known = staged.filter(({ publish }) => visible.has(publish));
   const numbers = (all: readonly StagedShard[]) => all.map(({ shard }) => shard);
-  const missing = [...staged].filter(([, shard]) => shard === null).map(([index]) => index);
+  const present = new Set(numbers(staged));
+  const missing = Array.from({ length: shards }, (_, index) => index + 1).filter((shard) => !present.has(shard));
   return { run, closed: numbers(closed), known: numbers(known), missing, refused };
-}
-
-function split<T>(items: readonly T[], test: (item: T) => boolean): readonly [readonly T[], readonly T[]] {
-  return [items.filter(test), items.filter((item) => !test(item))];
 }
 
 async function readVisible(reader: LakeReader): Promise<ReadonlySet<number>> {
@@ -109,41 +98,35 @@ async function refuseShards(
   due: readonly StagedShard[],
 ): Promise<CloseResult['refused']> {
   const stored = new Set((await store.list(changesTable(RUNS))).map(({ path }) => path));
-  return due.flatMap((shard) => {
-    const paths = stagedRuns(shard).flatMap(({ table, adds }) => adds.map(({ path }) => `${table}/${path}`));
+  return due.flatMap((staged) => {
+    const { shard, losses = [] } = staged;
+    const paths = stagedRuns(staged).flatMap(({ table, adds }) => adds.map(({ path }) => `${table}/${path}`));
     const gone = paths.find((path) => !stored.has(path));
-    if (gone !== undefined) return [{ shard: shard.shard, why: `its file ${gone} is gone: run the shard again` }];
-    const loss = acceptShrink ? undefined : shard.losses?.find((one) => isMassLoss(one, one, shrinkPercent));
-    return loss ? [{ shard: shard.shard, why: describeLoss(loss) }] : [];
+    if (gone !== undefined) return [{ shard, why: `its file ${gone} is gone: run the shard again` }];
+    const loss = acceptShrink ? undefined : losses.find((one) => isMassLoss(one, one, shrinkPercent));
+    if (!loss) return [];
+    const { target, relation, deleted, held } = loss;
+    const rows = `${deleted} of its ${plural(held, 'row')} of ${relation}`;
+    return [{ shard, why: `${target} has come from another shard, and ${rows} would go` }];
   });
 }
-
-const describeLoss = ({ target, relation, deleted, held }: Loss): string =>
-  `${target} has come from another shard, and ${deleted} of its ${plural(held, 'row')} of ${relation} would go`;
 
 const stagedRuns = ({ tables }: StagedShard) => tables.filter(({ table }) => table === changesTable(RUNS));
 
 /** Commits the runs of all shards in one commit. @throws ConflictError if another process has closed meanwhile */
-async function commitRuns(options: CloseOptions, reader: LakeReader, shards: readonly StagedShard[]): Promise<void> {
+async function commitRuns(writer: LakeWriter, staged: StagedShard['tables'], publish: number): Promise<void> {
   const table = changesTable(RUNS);
-  const staged = shards.flatMap(stagedRuns);
-  const adds = staged.flatMap((one) => one.adds);
-  const snapshot = await reader.snapshot(table);
-  const metaData = chooseMetaData(
-    snapshot.metaData,
-    staged.map((one) => one.metaData),
-  );
-  const publish = Math.max(0, ...shards.map((shard) => shard.publish));
+  const { metaData: held } = await writer.reader.snapshot(table);
+  const last = staged.findLast((one) => one.metaData !== null)?.metaData ?? undefined;
   await appendToTable(
-    { reader, nowMs: options.nowMs },
-    { table, snapshot, metaData, adds, publish, isExclusive: true },
+    writer,
+    { table, adds: staged.flatMap(({ adds }) => adds), metaData: last && held ? describeAgain(held, last) : last },
+    publish,
   );
 }
 
 /** The description of the last shard that has one; a table keeps its identity. */
-function chooseMetaData(held: MetaData | undefined, staged: readonly (MetaData | null)[]): MetaData | undefined {
-  const last = staged.findLast((metaData) => metaData !== null) ?? undefined;
-  if (!last || !held) return last;
+function describeAgain(held: MetaData, last: MetaData): MetaData | undefined {
   if (last.schemaString === held.schemaString) return undefined;
   return { ...last, id: held.id, ...(held.createdTime !== undefined && { createdTime: held.createdTime }) };
 }

@@ -1,18 +1,9 @@
 import { quoteIdent } from '../warehouse/sql-files.ts';
-import { ConflictError, commit } from './commit.ts';
 import { writeRows } from './data-files.ts';
 import type { Action, AddAction, MetaData, Snapshot } from './delta-log.ts';
-import {
-  changesTable,
-  describedRelation,
-  isPast,
-  type LakeRelation,
-  replacesRows,
-  rowFields,
-  withoutFolders,
-} from './layout.ts';
-import { createTableView, type LakeReader, type LakeWriter } from './reader.ts';
-import { viewRuns } from './visible.ts';
+import { ConflictError } from './log.ts';
+import { commit, createTableView, type LakeWriter, viewRuns } from './reader.ts';
+import { changesTable, describedRelation, isPast, replacesRows, rowFields, withoutFolders } from './table.ts';
 
 /**
  * A publish adds a file for each table, and a reader opens all of them. So files that are small are put together, in a commit that changes
@@ -29,15 +20,14 @@ const MAX_RATIO = 4;
 /** Puts the small files of every table together. Does nothing where another process does it at the same time. */
 export async function compactLake(writer: LakeWriter): Promise<void> {
   for (const [table, snapshot] of await writer.reader.snapshots()) {
-    const relation = describedRelation(snapshot.metaData);
-    if (!relation || table !== changesTable(relation.name) || snapshot.metaData?.partitionColumns.length !== 0)
-      continue;
+    if (hasFolders(snapshot)) continue;
     const files = [...snapshot.files.values()];
-    const groups = [files.filter((add) => !isPast(add)), files.filter(isPast)].map(chooseFiles);
-    const chosen = groups.flat();
-    if (chosen.length > 0) await rewrite(writer, { table, snapshot, relation, files: chosen }).catch(ignoreConflict);
+    const chosen = [files.filter((add) => !isPast(add)), files.filter(isPast)].flatMap(chooseFiles);
+    if (chosen.length > 0) await rewrite(writer, table, snapshot, chosen).catch(ignoreConflict);
   }
 }
+
+const hasFolders = ({ metaData }: Snapshot): boolean => metaData?.partitionColumns.length !== 0;
 
 /** The files of a group to put together: the smallest ones, up to one that is much larger than they are. */
 export function chooseFiles(files: readonly AddAction[]): readonly AddAction[] {
@@ -56,44 +46,22 @@ export function chooseFiles(files: readonly AddAction[]): readonly AddAction[] {
 /** Writes a table of an earlier version without its folders for months. @throws ConflictError if another process has committed to it */
 export async function migrateTable(writer: LakeWriter, table: string): Promise<void> {
   const snapshot = await writer.reader.snapshot(table);
-  const relation = describedRelation(snapshot.metaData);
-  if (!relation || !snapshot.metaData || snapshot.metaData.partitionColumns.length === 0) return;
-  const metaData = withoutFolders(snapshot.metaData);
-  await rewrite(writer, { table, snapshot, relation, files: [...snapshot.files.values()], metaData });
+  const { metaData, files } = snapshot;
+  if (metaData && hasFolders(snapshot))
+    await rewrite(writer, table, snapshot, [...files.values()], withoutFolders(metaData));
 }
 
-interface Rewriting {
-  readonly table: string;
-  readonly snapshot: Snapshot;
-  readonly relation: LakeRelation;
-  readonly files: readonly AddAction[];
-  /** The new description of the table, if it gets one. */
-  readonly metaData?: MetaData;
-}
-
-async function rewrite(writer: LakeWriter, { table, snapshot, relation, files, metaData }: Rewriting): Promise<void> {
-  const { reader, nowMs } = writer;
-  await fillCompacted(reader, table, relation, files);
-  const rows = { rows: 'lake_compacted', publish: 'publish' };
-  const recent = await writeRows(writer, relation, { ...rows, which: 'not lake_is_past' });
-  const past = await writeRows(writer, relation, { ...rows, which: 'lake_is_past', isPast: true });
-  const actions: readonly Action[] = [
-    { commitInfo: { timestamp: nowMs, operation: 'OPTIMIZE', operationParameters: {}, isBlindAppend: false } },
-    ...(metaData ? [{ metaData }] : []),
-    ...files.map(({ path }) => ({ remove: { path, deletionTimestamp: nowMs, dataChange: false } })),
-    ...[...recent, ...past].map((add) => ({ add: { ...add, dataChange: false } })),
-  ];
-  const conflicts = (other: readonly Action[]) =>
-    metaData !== undefined || other.some((one) => one.remove || one.metaData);
-  await commit(reader, { table, snapshot }, actions, conflicts);
-}
-
-async function fillCompacted(
-  reader: LakeReader,
+/** Does nothing with a table of another program. @param metaData the new description of the table, if it gets one */
+async function rewrite(
+  writer: LakeWriter,
   table: string,
-  relation: LakeRelation,
+  snapshot: Snapshot,
   files: readonly AddAction[],
+  metaData?: MetaData,
 ): Promise<void> {
+  const { reader, nowMs } = writer;
+  const relation = describedRelation(snapshot.metaData);
+  if (!relation || table !== changesTable(relation.name)) return;
   await viewRuns(reader);
   const chosen = new Set(files);
   await createTableView(reader, 'lake_changes', table, { keep: (add) => chosen.has(add) });
@@ -103,6 +71,21 @@ async function fillCompacted(
     fields: rowFields(relation).map(quoteIdent).join(', '),
   };
   await reader.database.run(await reader.files.render('lake/compacted', parts));
+  const rows = { rows: 'lake_compacted', publish: 'publish' };
+  const recent = await writeRows(writer, relation, { ...rows, which: 'not lake_is_past' });
+  const past = await writeRows(writer, relation, { ...rows, which: 'lake_is_past', isPast: true });
+  const actions: readonly Action[] = [
+    { commitInfo: { timestamp: nowMs, operation: 'OPTIMIZE', operationParameters: {}, isBlindAppend: false } },
+    ...(metaData ? [{ metaData }] : []),
+    ...files.map(({ path }) => ({ remove: { path, deletionTimestamp: nowMs, dataChange: false } })),
+    ...[...recent, ...past].map((add) => ({ add: { ...add, dataChange: false } })),
+  ];
+  await commit(
+    reader,
+    table,
+    actions,
+    (other) => metaData !== undefined || other.some((one) => one.remove || one.metaData),
+  );
 }
 
 function ignoreConflict(error: unknown): void {

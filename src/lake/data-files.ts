@@ -3,8 +3,8 @@ import { rm, stat } from 'node:fs/promises';
 import { hashFile } from '../core/fs.ts';
 import { quoteIdent, quoteLiteral } from '../warehouse/sql-files.ts';
 import type { AddAction } from './delta-log.ts';
-import { changesTable, type LakeRelation, PAST_TAG, rowFields } from './layout.ts';
-import type { LakeReader, LakeWriter } from './reader.ts';
+import type { LakeWriter } from './reader.ts';
+import { changesTable, type LakeRelation, PAST_TAG, rowFields } from './table.ts';
 
 interface Rows {
   /** The table that has them. */
@@ -22,67 +22,56 @@ interface Rows {
  * @returns the action that adds it to the table; none without rows
  */
 export async function writeRows(
-  { reader, nowMs }: LakeWriter,
+  { reader: { store, database, files }, nowMs }: LakeWriter,
   relation: LakeRelation,
   { rows, publish, which = 'true', isPast = false }: Rows,
 ): Promise<readonly AddAction[]> {
-  const { store, database, files } = reader;
   const [found] = await database.rows(await files.render('lake/has_rows', { rows, which }));
   if (found?.has_rows !== true) return [];
   const scratch = await store.scratch();
   try {
-    const sql = await files.render('lake/write_file', {
-      rows,
-      publish,
-      which,
-      fields: rowFields(relation).map(quoteIdent).join(', '),
-      order: relation.identity.map(quoteIdent).join(', '),
-      file: quoteLiteral(scratch),
-    });
-    await database.run(sql);
-    const { records, stats } = await computeStatistics(reader, relation, scratch);
+    const fields = rowFields(relation).map(quoteIdent).join(', ');
+    const order = relation.identity.map(quoteIdent).join(', ');
+    const file = quoteLiteral(scratch);
+    await database.run(await files.render('lake/write_file', { rows, publish, which, fields, order, file }));
+    const [row] = await database.rows(await files.render('lake/statistics', { ...statisticsParts(relation), file }));
     const [{ size }, sha256] = [await stat(scratch), await hashFile(scratch)];
     const path = `${randomUUID()}.parquet`;
     await store.putFile(`${changesTable(relation.name)}/${path}`, scratch);
-    const tags = { sha256, rows: String(records), ...(isPast && PAST_TAG) };
-    const content = { size, modificationTime: nowMs, dataChange: true, stats, tags };
+    const tags = { sha256, rows: String(row?.records), ...(isPast && PAST_TAG) };
+    const content = { size, modificationTime: nowMs, dataChange: true, stats: String(row?.stats), tags };
     return [{ path, partitionValues: {}, ...content }];
   } finally {
     await rm(scratch, { force: true });
   }
 }
 
-/** Types of the fields that every table begins with. */
-const LEADING_TYPES: Readonly<Record<string, string>> = { op: 'VARCHAR', as_of: 'TIMESTAMP WITH TIME ZONE' };
 /** Longer texts have no bounds: those of Delta are cut, and a cut upper bound is below the values. */
 const MAX_TEXT = 64;
-/** Types whose bounds readers use to skip files. */
-const BOUNDED = new Set(['VARCHAR', 'BIGINT', 'DATE', 'TIMESTAMP WITH TIME ZONE']);
+/** How a bound is written, times to the millisecond; null for a value that has no such form. Readers use these types to skip files. */
+const BOUNDS: Readonly<Record<string, (value: string) => string>> = {
+  VARCHAR: (value) => `if(length(${value}) <= ${MAX_TEXT}, ${value}, null)`,
+  BIGINT: (value) => value,
+  DATE: (value) => value,
+  'TIMESTAMP WITH TIME ZONE': (value) =>
+    `if(year(${value}) between 0 and 9999, strftime(${value}, '%Y-%m-%dT%H:%M:%S.%gZ'), null)`,
+};
 
-/** Number of rows, and as JSON the bounds of the time, the publish and what identifies a row. */
-async function computeStatistics(
-  { database, files }: LakeReader,
-  relation: LakeRelation,
-  file: string,
-): Promise<{ readonly records: number; readonly stats: string }> {
-  const types = new Map(relation.columns.map(({ field, type }) => [field, type]));
-  const typeOf = (field: string) => LEADING_TYPES[field] ?? types.get(field) ?? 'BIGINT';
-  const fields = ['op', 'as_of', 'publish', ...relation.identity.filter((field) => BOUNDED.has(typeOf(field)))];
-  const list = (toValue: (field: string) => string) =>
-    fields.map((field) => `${quoteLiteral(field)}, ${toValue(field)}`).join(', ');
-  const sql = await files.render('lake/statistics', {
-    least: list((field) => toBound(`min(${quoteIdent(field)})`, typeOf(field))),
-    greatest: list((field) => toBound(`max(${quoteIdent(field)})`, typeOf(field))),
-    nulls: list((field) => `count(*) - count(${quoteIdent(field)})`),
-    file: quoteLiteral(file),
+/** The fields of which the log has bounds and the number of nulls: the change, its time and publish, and what identifies a row. */
+function statisticsParts({ identity, columns }: LakeRelation) {
+  const types = new Map(columns.map(({ field, type }) => [field, type]));
+  const bounded = [
+    { field: 'op', type: 'VARCHAR' },
+    { field: 'as_of', type: 'TIMESTAMP WITH TIME ZONE' },
+    { field: 'publish', type: 'BIGINT' },
+    ...identity.map((field) => ({ field, type: types.get(field) ?? 'BIGINT' })),
+  ].flatMap(({ field, type }) => {
+    const toBound = BOUNDS[type];
+    return toBound ? [{ name: quoteLiteral(field), column: quoteIdent(field), toBound }] : [];
   });
-  const [row] = await database.rows(sql);
-  return { records: Number(row?.records), stats: String(row?.stats) };
-}
-
-/** SQL: a bound as the protocol has it, times to the millisecond; null for a value that has no such form. */
-function toBound(value: string, type: string): string {
-  if (type === 'VARCHAR') return `if(length(${value}) <= ${MAX_TEXT}, ${value}, null)`;
-  if (type !== 'TIMESTAMP WITH TIME ZONE') return value;
-  return `if(year(${value}) between 0 and 9999, strftime(${value}, '%Y-%m-%dT%H:%M:%S.%gZ'), null)`;
+  return {
+    least: bounded.map(({ name, column, toBound }) => `${name}, ${toBound(`min(${column})`)}`).join(', '),
+    greatest: bounded.map(({ name, column, toBound }) => `${name}, ${toBound(`max(${column})`)}`).join(', '),
+    nulls: bounded.map(({ name, column }) => `${name}, count(*) - count(${column})`).join(', '),
+  };
 }

@@ -3,9 +3,9 @@ import type { Database } from '../warehouse/database.ts';
 import { quoteIdent, type SqlFiles } from '../warehouse/sql-files.ts';
 import { openWithOwnFolder } from '../warehouse/temporary-folder.ts';
 import { parseFields } from './delta-log.ts';
-import { changesTable, type LakeRelation } from './layout.ts';
 import { createLakeReader, createTableViews, type LakeReader, listLakeRelations } from './reader.ts';
 import type { LakeStore } from './store.ts';
+import { changesTable, type LakeRelation } from './table.ts';
 import { DIALECTS, LATEST, renderAt, renderFor, renderHistory, type ViewWriter } from './views.ts';
 
 export interface DdlOptions {
@@ -27,40 +27,32 @@ export interface Ddl {
  * own, what they read. They stay valid until a table or column is added.
  */
 export async function renderDdl(reader: LakeReader, options: DdlOptions): Promise<Ddl> {
-  const dialect = DIALECTS[options.engine];
-  const internal = dialect.quote(`${options.schema}_internal`);
+  const { engine, schema } = options;
+  const dialect = DIALECTS[engine];
+  const internal = dialect.quote(`${schema}_internal`);
   const place = (name: string) => `${internal}.${dialect.quote(name)}`;
-  const writer: ViewWriter = { files: reader.files, dialect, table: place };
   const relations = await listLakeRelations(reader);
+  const writer: ViewWriter = { files: reader.files, dialect, relations, table: place };
   const lists = new Set(relations.flatMap(({ list }) => (list ? [list.relation] : [])));
-  const views = (await listViews(reader, writer, relations)).filter(
-    ({ isFunction }) => dialect.hasTimeArgument || !isFunction,
-  );
-  const rendered = views.map(async (view) => {
-    const name = lists.has(view.relation) ? place(view.name) : dialect.quote(view.name);
-    return [await renderView(writer, name, view), ...(await renderComments(writer, name, view))];
-  });
-  const names = relations.map(({ name }) => name);
-  return {
-    guide: describe(
-      options,
-      names.filter((name) => !lists.has(name)),
-    ),
-    statements: [
-      await renderFor(writer, 'lake/ddl_schema', { schema: internal }),
-      ...(await Promise.all(names.map((name) => renderTable(writer, options, changesTable(name))))),
-      ...(await Promise.all(rendered)).flat(),
-    ],
-  };
-}
-
-function describe({ engine, schema }: DdlOptions, names: readonly string[]): readonly string[] {
-  return [
-    'Query T for the present, and T_history for every version of each row, with valid_from and valid_to.',
-    ...(DIALECTS[engine].hasTimeArgument ? ['T_at(time) is T as of a time.'] : []),
-    `T is ${[...names, 'source_state'].sort().join(', ')}.`,
-    `The schema ${schema}_internal has what these views read. Rows count there only once their run is complete: do not query it.`,
+  const statements = [
+    await renderFor(writer, 'lake/ddl_schema', { schema: internal }),
+    ...(await Promise.all(relations.map(({ name }) => renderTable(writer, options, changesTable(name))))),
   ];
+  for (const view of await listViews(reader, writer)) {
+    if (view.isFunction && !dialect.hasTimeArgument) continue;
+    const name = lists.has(view.relation) ? place(view.name) : dialect.quote(view.name);
+    statements.push(await renderView(writer, name, view), ...(await renderComments(writer, name, view)));
+  }
+  const names = relations.map(({ name }) => name).filter((name) => !lists.has(name));
+  return {
+    guide: [
+      'Query T for the present, and T_history for every version of each row, with valid_from and valid_to.',
+      ...(dialect.hasTimeArgument ? ['T_at(time) is T as of a time.'] : []),
+      `T is ${[...names, 'source_state'].sort().join(', ')}.`,
+      `The schema ${schema}_internal has what these views read. Rows count there only once their run is complete: do not query it.`,
+    ],
+    statements,
+  };
 }
 
 /**
@@ -69,8 +61,8 @@ function describe({ engine, schema }: DdlOptions, names: readonly string[]): rea
  */
 export async function createLakeViews(reader: LakeReader, isWanted?: (relation: string) => boolean): Promise<void> {
   const relations = await createTableViews(reader, isWanted);
-  const writer: ViewWriter = { files: reader.files, dialect: DIALECTS.duckdb, table: quoteIdent };
-  for (const view of await listViews(reader, writer, relations)) {
+  const writer: ViewWriter = { files: reader.files, dialect: DIALECTS.duckdb, relations, table: quoteIdent };
+  for (const view of await listViews(reader, writer)) {
     await reader.database.run(await renderView(writer, quoteIdent(view.name), view));
   }
 }
@@ -88,7 +80,7 @@ export async function openLakeViews(
   const database = await openWithOwnFolder(':memory:', { memoryLimit });
   try {
     const isWanted = (relation: string) => queries?.some((sql) => isNamed(sql, relation)) ?? true;
-    await createLakeViews(createLakeReader(store, database, files), isWanted);
+    await createLakeViews(createLakeReader({ store, database, files }), isWanted);
     return database;
   } catch (error) {
     database.close();
@@ -107,63 +99,42 @@ interface View {
   readonly relation: string;
   readonly query: string;
   readonly comment: string;
+  /** Columns with a comment. */
   readonly columns: readonly { readonly name: string; readonly comment: string }[];
   /** It takes a time. */
   readonly isFunction: boolean;
 }
 
-async function listViews(
-  reader: LakeReader,
-  writer: ViewWriter,
-  relations: readonly LakeRelation[],
-): Promise<readonly View[]> {
-  const byName = new Map(relations.map((relation) => [relation.name, relation]));
-  const views: View[] = [];
-  for (const relation of relations) {
-    const members = relation.list && byName.get(relation.list.relation);
-    views.push(...(await relationViews(reader, writer, relation, members)));
-  }
-  if (byName.has('pulls')) views.push(await sourceState(writer));
-  return views;
-}
+const PLAIN = { columns: [], isFunction: false } as const;
 
-async function relationViews(
-  reader: LakeReader,
-  writer: ViewWriter,
-  relation: LakeRelation,
-  members: LakeRelation | undefined,
-): Promise<readonly View[]> {
-  const { metaData } = await reader.snapshot(changesTable(relation.name));
-  const comments = new Map(
-    (metaData ? parseFields(metaData) : []).map((field) => [field.name, field.metadata.comment]),
-  );
-  const columns = relation.columns.map(({ name, field }) => ({ name, comment: comments.get(field) ?? '' }));
-  const grain = metaData?.description ?? '';
-  const base = { relation: relation.name, columns, isFunction: false };
-  const time = await renderFor(writer, 'lake/time_argument', { latest: LATEST });
-  return [
-    { ...base, name: relation.name, query: await renderAt(writer, relation, LATEST, members), comment: grain },
-    {
-      ...base,
-      name: `${relation.name}_history`,
-      query: await renderHistory(writer, relation, members),
-      comment: `every version of: ${grain}`,
-      columns: [],
-    },
-    {
-      ...base,
-      name: `${relation.name}_at`,
-      query: await renderAt(writer, relation, time, members),
-      comment: `as of a time: ${grain}`,
-      isFunction: true,
-    },
-  ];
-}
-
-async function sourceState(writer: ViewWriter): Promise<View> {
+async function listViews(reader: LakeReader, writer: ViewWriter): Promise<readonly View[]> {
+  const { relations } = writer;
+  const views = (await Promise.all(relations.map((relation) => relationViews(reader, writer, relation)))).flat();
+  if (!relations.some(({ name }) => name === 'pulls')) return views;
+  const name = 'source_state';
   const query = await renderFor(writer, 'lake/source_state', { pulls: writer.dialect.quote('pulls') });
   const comment = 'one row per target and source: its last pull, and the time of its last complete one';
-  return { name: 'source_state', relation: 'source_state', query, comment, columns: [], isFunction: false };
+  return [...views, { ...PLAIN, name, relation: name, query, comment }];
+}
+
+async function relationViews(reader: LakeReader, writer: ViewWriter, relation: LakeRelation): Promise<readonly View[]> {
+  const { name } = relation;
+  const { metaData } = await reader.snapshot(changesTable(name));
+  const comments = new Map(parseFields(metaData).map((field) => [field.name, field.metadata.comment ?? '']));
+  const columns = relation.columns
+    .map((column) => ({ name: column.name, comment: comments.get(column.field) ?? '' }))
+    .filter(({ comment }) => comment !== '');
+  const grain = metaData?.description ?? '';
+  const time = await renderFor(writer, 'lake/time_argument', { latest: LATEST });
+  const base = { ...PLAIN, relation: name };
+  const now = { name, query: await renderAt(writer, relation, LATEST), comment: grain, columns };
+  const history = {
+    name: `${name}_history`,
+    query: await renderHistory(writer, relation),
+    comment: `every version of: ${grain}`,
+  };
+  const at = { name: `${name}_at`, query: await renderAt(writer, relation, time), comment: '', isFunction: true };
+  return [now, history, at].map((view) => ({ ...base, ...view }));
 }
 
 function renderTable(writer: ViewWriter, options: DdlOptions, name: string): Promise<string> {
@@ -189,7 +160,7 @@ async function renderComments(
 ): Promise<readonly string[]> {
   if (isFunction) return [];
   const { quote, literal, hasColumnComments } = writer.dialect;
-  const described = hasColumnComments ? columns.filter((column) => column.comment !== '') : [];
+  const described = hasColumnComments ? columns : [];
   return Promise.all([
     renderFor(writer, 'lake/ddl_comment', { name, comment: literal(comment) }),
     ...described.map((column) => {

@@ -81,34 +81,28 @@ export const PROTOCOL: Protocol = { minReaderVersion: 1, minWriterVersion: 2 };
 /** Without these, engines delete log files after a month, and Spark refuses times before the last week. */
 const KEEP = 'interval 3650 days';
 
-export function newMetaData(
-  name: string,
-  description: string,
-  fields: readonly DeltaField[],
-  options: {
-    readonly properties: Readonly<Record<string, string>>;
-    readonly nowMs: number;
-  },
-): MetaData {
+/** The description of a new table, whose fields and properties are set with it. */
+export function newMetaData(name: string, description: string, nowMs: number): MetaData {
   return {
     id: randomUUID(),
     name,
     description,
     format: { provider: 'parquet', options: {} },
-    schemaString: JSON.stringify({ type: 'struct', fields }),
+    schemaString: '',
     partitionColumns: [],
-    createdTime: options.nowMs,
+    createdTime: nowMs,
     configuration: {
       'delta.appendOnly': 'true',
       'delta.logRetentionDuration': KEEP,
       'delta.deletedFileRetentionDuration': KEEP,
-      ...options.properties,
     },
   };
 }
 
-export function parseFields({ schemaString }: MetaData): readonly DeltaField[] {
-  return (JSON.parse(schemaString) as { readonly fields: readonly DeltaField[] }).fields;
+export const toSchemaString = (fields: readonly DeltaField[]): string => JSON.stringify({ type: 'struct', fields });
+
+export function parseFields(metaData: MetaData | undefined): readonly DeltaField[] {
+  return metaData ? (JSON.parse(metaData.schemaString) as { readonly fields: readonly DeltaField[] }).fields : [];
 }
 
 export const logFolder = (table: string): string => `${table}/_delta_log`;
@@ -123,56 +117,35 @@ export const checkpointPath = (table: string, version: number): string =>
 
 export const lastCheckpointPath = (table: string): string => `${logFolder(table)}/_last_checkpoint`;
 
-/** A table, or one of its files, in messages. */
-export const describePlace = (table: string, file: string): string => (file === '' ? table : `${table}/${file}`);
-
-/** A table while its log is replayed. */
-export type MutableState = { -readonly [K in keyof Snapshot]: Snapshot[K] } & {
-  readonly files: Map<string, AddAction>;
-  readonly removed: Map<string, RemoveAction>;
-  readonly transactions: Map<string, number>;
+export const NO_TABLE: Snapshot = {
+  version: -1,
+  checkpoint: -1,
+  protocol: PROTOCOL,
+  metaData: undefined,
+  files: new Map(),
+  removed: new Map(),
+  transactions: new Map(),
 };
 
-export function emptyState(checkpoint: number): MutableState {
-  return {
-    version: checkpoint,
-    checkpoint,
-    protocol: PROTOCOL,
-    metaData: undefined,
-    files: new Map(),
-    removed: new Map(),
-    transactions: new Map(),
-  };
-}
-
-export function replay(state: MutableState, actions: readonly Action[]): void {
-  for (const { protocol, metaData, txn, add, remove } of actions) {
-    if (protocol) state.protocol = protocol;
-    if (metaData) state.metaData = metaData;
-    if (txn) state.transactions.set(txn.appId, Number(txn.version));
+/** The table after more actions, which end with those of `version`. */
+export function replay(before: Snapshot, version: number, actions: readonly Action[]): Snapshot {
+  const files = new Map(before.files);
+  const removed = new Map(before.removed);
+  const transactions = new Map(before.transactions);
+  for (const { txn, add, remove } of actions) {
+    if (txn) transactions.set(txn.appId, Number(txn.version));
     if (add) {
-      state.files.set(add.path, add);
-      state.removed.delete(add.path);
+      files.set(add.path, add);
+      removed.delete(add.path);
     }
     if (remove) {
-      state.files.delete(remove.path);
-      state.removed.set(remove.path, remove);
+      files.delete(remove.path);
+      removed.set(remove.path, remove);
     }
   }
-}
-
-/** The table after a commit that directly follows it; undefined if there were others in between. */
-export function applyCommit(before: Snapshot, version: number, actions: readonly Action[]): Snapshot | undefined {
-  if (version !== before.version + 1) return undefined;
-  const state: MutableState = {
-    ...before,
-    version,
-    files: new Map(before.files),
-    removed: new Map(before.removed),
-    transactions: new Map(before.transactions),
-  };
-  replay(state, actions);
-  return state;
+  const protocol = actions.findLast((action) => action.protocol)?.protocol ?? before.protocol;
+  const metaData = actions.findLast((action) => action.metaData)?.metaData ?? before.metaData;
+  return { ...before, version, protocol, metaData, files, removed, transactions };
 }
 
 /** @returns undefined for a text that is no commit: half of one, or none */

@@ -8,17 +8,17 @@ import { assertReadable } from '../warehouse/session.ts';
 import { createSqlFiles } from '../warehouse/sql-files.ts';
 import { loadTables } from '../warehouse/tables.ts';
 import { openWithOwnFolder } from '../warehouse/temporary-folder.ts';
-import { appendToTable, ConflictError } from './commit.ts';
-import { compactLake } from './compact.ts';
-import { changesTable } from './layout.ts';
-import { BEGINNING } from './pending.ts';
-import { createLakeReader, type LakeReader } from './reader.ts';
-import { type Publishing, type StagedTable, stageRelation } from './relation-publisher.ts';
+import { compactLake, migrateTable } from './compact.ts';
+import { writeRows } from './data-files.ts';
+import type { AddAction, MetaData } from './delta-log.ts';
+import { BEGINNING, fillPending, type Loss, readVisible, type VisiblePublishes } from './difference.ts';
+import { ConflictError, retryConflicts } from './log.ts';
+import { appendToTable, createLakeReader, type LakeReader, type LakeWriter } from './reader.ts';
 import { listRelations, type Relation, RUNS } from './relations.ts';
-import { defaultRunName, type ShardOfRun, stageRuns } from './shards.ts';
+import { defaultRunName, type ShardOfRun, writeStagedShard } from './shards.ts';
 import { claimPath, writeStatement } from './statements.ts';
 import { createOrRead, type LakeStore } from './store.ts';
-import { readVisible } from './visible.ts';
+import { changesTable, designTable } from './table.ts';
 
 export interface PublishedTable {
   readonly table: string;
@@ -69,22 +69,40 @@ export async function publishToLake(options: PublishOptions): Promise<PublishRes
   });
 }
 
+/** A publish in progress. */
+interface Publishing extends LakeWriter {
+  /** Its number, which no other publish has. */
+  readonly publish: number;
+  readonly visible: VisiblePublishes;
+  /** The time of the last run of the warehouse, ISO 8601. */
+  readonly as_of: string;
+  readonly shard: ShardOfRun | undefined;
+}
+
+/** Each relation is written and committed before the next one, so that a publish holds the rows of only one. */
 async function publishOnce({ config, store, now, run }: PublishOptions): Promise<PublishResult> {
   await assertReadable(warehouseFiles(config.data).published);
   return withPublishedReader(config, store, async (reader) => {
-    const { database, files } = reader;
-    const relations = await listRelations(database, files, await loadTables(files));
-    const publishing = await beginPublish(reader, { now, writer: config.shard?.index ?? 0 });
+    await reader.snapshots(); // nothing is added to a lake that is damaged
+    const visible = await readVisible(reader, config.shard?.index ?? 0);
+    const asOf = assertPublishable(store, visible);
+    const publish = await claimNumber(store, visible, now);
     const shard = config.shard && { ...config.shard, run: run ?? defaultRunName(now) };
-    const result = await publishRelations(publishing, relations, shard);
-    if (result.publish === null) {
-      await store.remove(claimPath(publishing.publish));
-      return result;
+    const publishing = { reader, visible, publish, as_of: asOf, shard, nowMs: now.getTime() };
+    const relations = await listRelations(reader.database, reader.files, await loadTables(reader.files));
+    const committed: StagedTable[] = [];
+    for (const relation of relations) {
+      const publishOne = relation.name === RUNS ? publishRuns : publishRelation;
+      committed.push(...(await publishOne(publishing, relation, committed)));
     }
-    await writeStatement(store, publishing.publish, await publishing.reader.snapshots());
+    if (committed.length === 0) {
+      await store.remove(claimPath(publish));
+      return { publish: null, as_of: asOf, tables: [] };
+    }
+    await writeStatement(store, publish, await reader.snapshots());
     // Those of a shard are put together when its run is closed.
     if (!shard) await compactLake(publishing);
-    return result;
+    return { publish, as_of: asOf, tables: committed.map(describeTable) };
   });
 }
 
@@ -92,7 +110,7 @@ async function publishOnce({ config, store, now, run }: PublishOptions): Promise
 export function readPublishedUntil(config: Config, store: LakeStore): Promise<Date | undefined> {
   return withPublishedReader(config, store, async (reader) => {
     const { after } = await readVisible(reader, config.shard?.index ?? 0);
-    return after === undefined ? undefined : new Date(after);
+    return after === BEGINNING ? undefined : new Date(after);
   });
 }
 
@@ -104,110 +122,89 @@ async function withPublishedReader<T>(
 ): Promise<T> {
   const database = await openWithOwnFolder(warehouseFiles(data).published, { readOnly: true, memoryLimit }, data);
   try {
-    return await work(createLakeReader(store, database, createSqlFiles(overlayRoots(directory))));
+    return await work(createLakeReader({ store, database, files: createSqlFiles(overlayRoots(directory)) }));
   } finally {
     database.close();
   }
 }
 
-async function beginPublish(
-  reader: LakeReader,
-  { now, writer }: { readonly now: Date; readonly writer: number },
-): Promise<Publishing> {
-  await reader.snapshots(); // nothing is added to a lake that is damaged
-  const visible = await readVisible(reader, writer);
-  const { after = BEGINNING, latest, isAhead, lastOfAll } = visible;
+/** @returns the time of the last run of the warehouse */
+function assertPublishable({ name }: LakeStore, { after, latest, isAhead }: VisiblePublishes): string {
   if (latest === undefined) {
     throw new TidemarkError('UNREACHABLE', 'the warehouse has no run yet', { hint: 'pull first: `tidemark pull`' });
   }
-  if (isAhead) throw aheadError(reader.store, after);
-  const publish = await claimNumber(reader.store, lastOfAll, writer, now);
-  return {
-    reader,
-    publish,
-    writer,
-    nowMs: now.getTime(),
-    after,
-    now: latest,
-    visible,
-  };
-}
-
-function aheadError({ name }: LakeStore, asOf: string): TidemarkError {
-  return new TidemarkError('UNSAFE', `${name} has runs up to ${asOf}, and this warehouse does not`, {
+  if (!isAhead) return latest;
+  throw new TidemarkError('UNSAFE', `${name} has runs up to ${after}, and this warehouse does not`, {
     hint: 'the lake belongs to another warehouse, or this one was restored from an older backup: publish to a new folder, or get the warehouse from the lake with `tidemark lake restore`',
   });
 }
 
-/** The remainder of a publish by this number is its writer: the number of a shard, or 0. `queries/lake/at.sql` divides by it too. */
+/** The remainder of a publish by this number is its writer: the number of a shard, or 0. `queries/lake/log.sql` divides by it too. */
 const WRITERS = 1024;
 
-/**
- * Takes the next number of the writer that no publish has had, not even one that was killed: its rows must never become visible.
- * @param last the last publish of any writer
- */
-async function claimNumber(store: LakeStore, last: number, writer: number, now: Date): Promise<number> {
+/** Takes the next number of the writer that no publish has had, not even one that was killed: its rows must never become visible. */
+async function claimNumber(store: LakeStore, { lastOfAll, writer }: VisiblePublishes, now: Date): Promise<number> {
   const claim = `${JSON.stringify({ startedAt: now.toISOString() })}\n`;
-  for (let publish = (Math.floor(last / WRITERS) + 1) * WRITERS + writer; ; publish += WRITERS) {
+  for (let publish = (Math.floor(lastOfAll / WRITERS) + 1) * WRITERS + writer; ; publish += WRITERS) {
     if ((await createOrRead(store, claimPath(publish), claim)) === undefined) return publish;
   }
 }
 
-/**
- * Each relation is written and committed before the next one, so that a publish holds the rows of only one. The runs of a shard are
- * left to `tidemark lake close`, which commits those of all shards at once.
- */
-async function publishRelations(
-  publishing: Publishing,
-  relations: readonly Relation[],
-  shard: ShardOfRun | undefined,
-): Promise<PublishResult> {
-  const committed: StagedTable[] = [];
-  for (const relation of relations) {
-    if (relation.name !== RUNS) committed.push(...(await publishRelation(publishing, relation)));
-  }
-  const isRepeated = committed.length > 0;
-  for (const relation of relations.filter(({ name }) => name === RUNS)) {
-    const staged = await stageRelation(publishing, relation, { isRepeated });
-    if (shard)
-      await stageRuns(
-        publishing,
-        shard,
-        staged,
-        committed.flatMap(({ losses }) => losses),
-      );
-    committed.push(...(shard ? [staged] : await commitRelation(publishing, staged)));
-  }
-  return {
-    publish: committed.length > 0 ? publishing.publish : null,
-    as_of: publishing.now,
-    tables: committed.map(({ table, adds }) => ({
-      table,
-      rows: adds.reduce((sum, { tags }) => sum + Number(tags?.rows ?? 0), 0),
-      files: adds.length,
-      bytes: adds.reduce((sum, { size }) => sum + size, 0),
-    })),
-  };
+/** Rows of a table that a publish has written to files, not yet in the log. */
+interface StagedTable {
+  readonly table: string;
+  readonly adds: readonly AddAction[];
+  /** The new description of the table; undefined if it has it already. */
+  readonly metaData: MetaData | undefined;
+  /** What `tidemark lake close` judges. */
+  readonly losses: readonly Loss[];
 }
+
+const describeTable = ({ table, adds }: StagedTable): PublishedTable => ({
+  table,
+  rows: adds.reduce((sum, { tags }) => sum + Number(tags?.rows ?? 0), 0),
+  files: adds.length,
+  bytes: adds.reduce((sum, { size }) => sum + size, 0),
+});
 
 /** Another publish may describe the table at the same time, as all shards do in their first run: then the relation is written again. */
 async function publishRelation(publishing: Publishing, relation: Relation): Promise<readonly StagedTable[]> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await commitRelation(publishing, await stageRelation(publishing, relation));
-    } catch (error) {
-      if (!(error instanceof ConflictError) || attempt === ATTEMPTS) throw error;
-      publishing.reader.remember(changesTable(relation.name));
-    }
-  }
+  return retryConflicts(ATTEMPTS, async (attempt) => {
+    if (attempt > 1) publishing.reader.remember(changesTable(relation.name));
+    return commitTable(publishing, await stageRelation(publishing, relation));
+  });
 }
 
-/** Commits the files of a table, in one commit with its new description if it has changed. @throws ConflictError */
-async function commitRelation(publishing: Publishing, staged: StagedTable): Promise<readonly StagedTable[]> {
-  const { table, snapshot, adds, design } = staged;
-  const { metaData, relation } = design;
-  if (adds.length === 0 && !metaData) return [];
-  const { publish } = publishing;
-  await appendToTable(publishing, { table, snapshot, metaData, adds, publish, isExclusive: relation.name === RUNS });
+/** The runs of a shard are left to `tidemark lake close`, which commits those of all shards at once. */
+async function publishRuns(
+  publishing: Publishing,
+  relation: Relation,
+  committed: readonly StagedTable[],
+): Promise<readonly StagedTable[]> {
+  const { reader, publish, as_of, shard } = publishing;
+  const staged = await stageRelation(publishing, relation, committed.length > 0);
+  if (!shard) return commitTable(publishing, staged);
+  const { table, adds, metaData = null } = staged;
+  const losses = committed.flatMap((one) => one.losses);
+  await writeStagedShard(reader.store, shard, { publish, as_of, losses, tables: [{ table, metaData, adds }] });
   return [staged];
+}
+
+async function commitTable(publishing: Publishing, staged: StagedTable): Promise<readonly StagedTable[]> {
+  return (await appendToTable(publishing, staged, publishing.publish)) ? [staged] : [];
+}
+
+/**
+ * Writes the data files of what a relation has and the lake does not. Nothing of it is in a log.
+ * @param isRepeated writes the last run once more if no run has changed: `runs` makes a publish visible
+ */
+async function stageRelation(publishing: Publishing, relation: Relation, isRepeated = false): Promise<StagedTable> {
+  const { reader, publish, visible } = publishing;
+  const table = changesTable(relation.name);
+  await migrateTable(publishing, table);
+  const snapshot = await reader.snapshot(table);
+  const design = designTable(relation, snapshot.metaData, publishing);
+  const losses = await fillPending(reader, visible, relation, { snapshot, design, isRepeated });
+  const rows = { rows: 'lake_pending', publish: `${publish}::bigint` };
+  return { table, adds: await writeRows(publishing, design.relation, rows), metaData: design.metaData, losses };
 }

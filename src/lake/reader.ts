@@ -1,19 +1,33 @@
 import { stat } from 'node:fs/promises';
 import { hashFile } from '../core/fs.ts';
-import type { Database } from '../warehouse/database.ts';
-import { quoteIdent, quoteLiteral, type SqlFiles } from '../warehouse/sql-files.ts';
-import { type AddAction, type DeltaField, describePlace, parseFields, type Snapshot } from './delta-log.ts';
-import { changesTable, describedRelation, FOLDER_COLUMN, type LakeRelation } from './layout.ts';
-import { damagedError, readSnapshot } from './read-log.ts';
+import { quoteIdent, quoteLiteral } from '../warehouse/sql-files.ts';
+import {
+  type Action,
+  type AddAction,
+  APP_ID,
+  type DeltaField,
+  type MetaData,
+  PROTOCOL,
+  parseFields,
+  replay,
+  type Snapshot,
+} from './delta-log.ts';
+import {
+  appendCommit,
+  type Conflicts,
+  checkpointIfDue,
+  damagedError,
+  findPublish,
+  type Lake,
+  readSnapshot,
+} from './log.ts';
 import { RUNS } from './relations.ts';
 import { findLoss, findLostClaim, readStatements, type Statements } from './statements.ts';
 import type { LakeStore } from './store.ts';
+import { changesTable, describedRelation, FOLDER_COLUMN, type LakeRelation } from './table.ts';
 
 /** Reads tables of a lake with DuckDB, by the files that their logs name. */
-export interface LakeReader {
-  readonly store: LakeStore;
-  readonly database: Database;
-  readonly files: SqlFiles;
+export interface LakeReader extends Lake {
   /** The log of a table, read once, and compared with what publishes state of it. @throws TidemarkError DATA if it has less */
   snapshot(table: string): Promise<Snapshot>;
   /** Every table: the folders of the lake with a log, and those that publishes state, which may be gone. */
@@ -30,16 +44,22 @@ export interface LakeWriter {
   readonly nowMs: number;
 }
 
-/** Receives what a table lacks. Unless it throws, the rest is read. */
-type ReportLoss = (table: string, file: string, problem: string) => void;
+/** What a table lacks. */
+export interface LakeProblem {
+  readonly table: string;
+  /** Empty for a problem of the whole table. */
+  readonly file: string;
+  readonly problem: string;
+}
 
-/** @param report without it, a table that lacks something is an error */
+export const describeProblem = ({ table, file, problem }: LakeProblem): string =>
+  `${file === '' ? table : `${table}/${file}`} ${problem}`;
+
+/** @param report receives what a table lacks, and the rest is read; without it, a table that lacks something is an error */
 export function createLakeReader(
-  store: LakeStore,
-  database: Database,
-  files: SqlFiles,
-  report: ReportLoss = (table, file, problem) => {
-    throw damagedError(store, describePlace(table, file), problem);
+  { store, database, files }: Lake,
+  report: (problem: LakeProblem) => void = ({ table, file, problem }) => {
+    throw damagedError(store, file === '' ? table : `${table}/${file}`, problem);
   },
 ): LakeReader {
   const snapshots = new Map<string, Promise<Snapshot>>();
@@ -53,12 +73,12 @@ export function createLakeReader(
     let isDamaged = false;
     const reportDamage = (file: string, problem: string) => {
       isDamaged = true;
-      report(table, file, problem);
+      report({ table, file, problem });
     };
     const snapshot = await readSnapshot({ store, database, files, table, report: reportDamage });
-    const loss =
-      findLoss(snapshot, stated.get(table)) ?? (table === changesTable(RUNS) && findLostClaim(snapshot, claims));
-    if (loss && !isDamaged) report(table, '', loss);
+    const isRuns = table === changesTable(RUNS);
+    const problem = findLoss(snapshot, stated.get(table)) ?? (isRuns ? findLostClaim(snapshot, claims) : undefined);
+    if (problem !== undefined && !isDamaged) report({ table, file: '', problem });
     return snapshot;
   };
   const snapshot = (table: string): Promise<Snapshot> => {
@@ -77,11 +97,60 @@ export function createLakeReader(
       const found = await Promise.all([...names].sort().map(async (name) => [name, await snapshot(name)] as const));
       return new Map(found.filter(([, { version }]) => version >= 0));
     },
-    remember(table, snapshot) {
-      if (snapshot) snapshots.set(table, Promise.resolve(snapshot));
+    remember(table, after) {
+      if (after) snapshots.set(table, Promise.resolve(after));
       else snapshots.delete(table);
     },
   };
+}
+
+/** Commits actions to a table as the reader knows it, and writes a checkpoint if one is due. @throws ConflictError */
+export async function commit(
+  reader: LakeReader,
+  table: string,
+  actions: readonly Action[],
+  conflicts?: Conflicts,
+): Promise<void> {
+  const before = await reader.snapshot(table);
+  const version = await appendCommit(reader.store, table, before.version, actions, conflicts);
+  const isNext = version === before.version + 1; // others are read again
+  const after = isNext ? replay(before, version, actions) : undefined;
+  reader.remember(table, after);
+  if (after) await checkpointIfDue(reader, table, after);
+}
+
+/** What a publish adds to a table. */
+export interface TableAddition {
+  readonly table: string;
+  readonly adds: readonly AddAction[];
+  /** The new description; undefined if the table has it already. */
+  readonly metaData: MetaData | undefined;
+}
+
+/**
+ * Commits what a publish adds to a table. Another publish in between is a conflict in `runs`, elsewhere only one that describes the
+ * table too.
+ * @returns false if there is nothing to commit
+ * @throws ConflictError
+ */
+export async function appendToTable(
+  { reader, nowMs }: LakeWriter,
+  { table, adds, metaData }: TableAddition,
+  publish: number,
+): Promise<boolean> {
+  if (adds.length === 0 && !metaData) return false;
+  const { version } = await reader.snapshot(table);
+  const operation = { operation: 'WRITE', operationParameters: { mode: 'Append' }, isBlindAppend: true };
+  const actions: readonly Action[] = [
+    { commitInfo: { timestamp: nowMs, ...operation } },
+    ...(version < 0 ? [{ protocol: PROTOCOL }] : []),
+    ...(metaData ? [{ metaData }] : []),
+    { txn: { appId: APP_ID, version: publish, lastUpdated: nowMs } },
+    ...adds.map((add) => ({ add })),
+  ];
+  const isRuns = table === changesTable(RUNS);
+  await commit(reader, table, actions, isRuns ? (other) => findPublish(other) !== undefined : undefined);
+  return true;
 }
 
 /**
@@ -114,32 +183,50 @@ interface TableViewOptions {
   readonly isChecked?: boolean;
 }
 
-/** Creates a temporary view of a table of the lake. */
+/** Creates a temporary view of a table of the lake. @throws TidemarkError DATA if a data file is not what was written */
 export async function createTableView(
-  reader: LakeReader,
+  { store, database, files, snapshot }: LakeReader,
   view: string,
   table: string,
   { fields, keep = () => true, isChecked = false }: TableViewOptions = {},
 ): Promise<void> {
-  const { metaData, files } = await reader.snapshot(table);
-  const stored = (fields ?? (metaData ? parseFields(metaData) : [])).filter(({ name }) => name !== FOLDER_COLUMN);
-  const kept = [...files.values()].filter(keep);
-  const paths = await Promise.all(kept.map((add) => locateFile(reader.store, table, add)));
-  if (isChecked) for (const add of kept) await assertSound(reader.store, table, add, true);
-  const query = await renderSource(reader.files, stored, paths);
-  await reader.database.run(await reader.files.render('lake/view', { temp: 'temp', name: quoteIdent(view), query }));
+  const { metaData, files: named } = await snapshot(table);
+  const stored = (fields ?? parseFields(metaData)).filter(({ name }) => name !== FOLDER_COLUMN);
+  const locate = async (add: AddAction): Promise<string> => {
+    const path = dataPath(table, add.path);
+    const fault = await findFault(store, path, add, isChecked);
+    if (fault !== undefined) throw damagedError(store, path, fault);
+    return store.locate(path);
+  };
+  const paths = await Promise.all([...named.values()].filter(keep).map(locate));
+  const query = await files.render(paths.length === 0 ? 'lake/source_empty' : 'lake/source', {
+    typed: stored.map(({ name, type }) => `null::${toDuckdbType(type)} as ${quoteIdent(name)}`).join(', '),
+    fields: stored.map(({ name }) => quoteIdent(name)).join(', '),
+    files: paths.map(quoteLiteral).join(', '),
+  });
+  await database.run(await files.render('lake/view', { temp: 'temp', name: quoteIdent(view), query }));
 }
 
-async function locateFile(store: LakeStore, table: string, add: AddAction): Promise<string> {
-  await assertSound(store, table, add, false);
-  return store.locate(dataPath(table, add.path));
+/** Creates temporary views of the changes of every relation, under the names of the tables. */
+export async function createTableViews(
+  reader: LakeReader,
+  isWanted?: (relation: string) => boolean,
+  options: Pick<TableViewOptions, 'isChecked'> = {},
+): Promise<readonly LakeRelation[]> {
+  const relations = await listLakeRelations(reader, isWanted);
+  for (const { name } of relations) await createTableView(reader, changesTable(name), changesTable(name), options);
+  return relations;
 }
 
-/** DuckDB's own errors name neither the lake nor what to do. @throws TidemarkError DATA if a data file is not what was written */
-async function assertSound(store: LakeStore, table: string, add: AddAction, isChecked: boolean): Promise<void> {
-  const path = dataPath(table, add.path);
-  const fault = await findFault(store, path, add, isChecked);
-  if (fault !== undefined) throw damagedError(store, path, fault);
+const field = (name: string, type: string): DeltaField => ({ name, type, nullable: true, metadata: {} });
+
+/** What makes a publish visible. */
+export const RUN_FIELDS = [field('publish', 'long'), field('as_of', 'timestamp')] as const;
+export const PULL_FIELDS = [...RUN_FIELDS, field('target', 'string')] as const;
+
+/** Creates the view `lake_runs_changes` of the publishes that readers see. */
+export function viewRuns(reader: LakeReader): Promise<void> {
+  return createTableView(reader, 'lake_runs_changes', changesTable(RUNS), { fields: RUN_FIELDS });
 }
 
 /**
@@ -164,21 +251,6 @@ export async function findFault(
   }
 }
 
-async function renderSource(files: SqlFiles, fields: readonly DeltaField[], paths: readonly string[]): Promise<string> {
-  const typed = renderTyped(fields);
-  if (paths.length === 0) return files.render('lake/source_empty', { typed });
-  return files.render('lake/source', {
-    typed,
-    fields: fields.map(({ name }) => quoteIdent(name)).join(', '),
-    files: paths.map(quoteLiteral).join(', '),
-  });
-}
-
-/** The fields as columns without values. */
-function renderTyped(fields: readonly DeltaField[]): string {
-  return fields.map(({ name, type }) => `null::${toDuckdbType(type)} as ${quoteIdent(name)}`).join(', ');
-}
-
 /** The path of a data file within the lake; the log has it as a URI within the table. */
 export function dataPath(table: string, path: string): string {
   return `${table}/${decodeURIComponent(path)}`;
@@ -196,15 +268,4 @@ const DUCKDB_TYPES: Readonly<Record<string, string>> = {
 function toDuckdbType(type: DeltaField['type']): string {
   if (typeof type === 'string') return DUCKDB_TYPES[type] ?? type;
   return `${toDuckdbType(type.elementType)}[]`;
-}
-
-/** Creates temporary views of the changes of every relation, under the names of the tables. */
-export async function createTableViews(
-  reader: LakeReader,
-  isWanted?: (relation: string) => boolean,
-  options: Pick<TableViewOptions, 'isChecked'> = {},
-): Promise<readonly LakeRelation[]> {
-  const relations = await listLakeRelations(reader, isWanted);
-  for (const { name } of relations) await createTableView(reader, changesTable(name), changesTable(name), options);
-  return relations;
 }

@@ -1,7 +1,9 @@
 import type { Database } from '../warehouse/database.ts';
 import type { SqlFiles } from '../warehouse/sql-files.ts';
-import { historyTable, type Table } from '../warehouse/tables.ts';
-import type { WarehouseColumn } from './schema.ts';
+import { type Column, historyTable, type Table } from '../warehouse/tables.ts';
+
+/** A column as the warehouse has it. */
+export type WarehouseColumn = Pick<Column, 'name' | 'type' | 'comment'>;
 
 /**
  * A table of the warehouse that the lake holds.

@@ -6,18 +6,18 @@ import { TidemarkError } from '../core/errors.ts';
 import { makeFolder } from '../core/fs.ts';
 import type { Log } from '../core/log.ts';
 import { overlayRoots } from '../core/paths.ts';
-import { type Database, openDatabase } from '../warehouse/database.ts';
+import { openDatabase } from '../warehouse/database.ts';
 import { recordFingerprint } from '../warehouse/integrity.ts';
 import { migrate } from '../warehouse/migrate.ts';
 import { publishFile, warehouseFiles } from '../warehouse/publish.ts';
 import { withWarehouseLock } from '../warehouse/session.ts';
-import { createSqlFiles, quoteIdent, quoteLiteral, type SqlFiles } from '../warehouse/sql-files.ts';
+import { createSqlFiles, quoteIdent, quoteLiteral } from '../warehouse/sql-files.ts';
 import { loadTables } from '../warehouse/tables.ts';
-import { describePlace } from './delta-log.ts';
-import { changesTable, type LakeRelation } from './layout.ts';
-import { createLakeReader, createTableViews } from './reader.ts';
+import type { Lake } from './log.ts';
+import { createLakeReader, createTableViews, describeProblem, type LakeProblem } from './reader.ts';
 import { listRelations, type Relation, RUNS } from './relations.ts';
 import type { LakeStore } from './store.ts';
+import { changesTable, type LakeRelation } from './table.ts';
 import { DIALECTS, LATEST, renderAt, renderHistory, type ViewWriter } from './views.ts';
 
 export interface RestoredTable {
@@ -74,54 +74,40 @@ async function fillWarehouse(config: Config, store: LakeStore): Promise<Restored
     const files = createSqlFiles(overlayRoots(config.directory));
     const tables = await loadTables(files);
     await migrate(database, files, tables);
-    const losses: string[] = [];
-    const reader = createLakeReader(store, database, files, (table, file, problem) =>
-      losses.push(`${describePlace(table, file)} ${problem}`),
-    );
+    const losses: LakeProblem[] = [];
+    const reader = createLakeReader({ store, database, files }, (loss) => losses.push(loss));
     const relations = await createTableViews(reader, undefined, { isChecked: true });
     const held = new Map(relations.map((relation) => [relation.name, relation]));
-    if (!held.has(RUNS))
-      throw noRunsError(
-        store,
-        losses.filter((loss) => loss.startsWith(changesTable(RUNS))),
-      );
+    if (!held.has(RUNS)) throw noRunsError(store, losses);
     const which = config.shard ? `publish % 1024 = ${config.shard.index}` : 'true';
     await database.run(await files.render('lake/restored_runs', { which }));
     const restored: RestoredTable[] = [];
     for (const relation of await listRelations(database, files, tables)) {
       const source = held.get(relation.name);
-      if (source && relation.kind !== 'rollup')
-        restored.push(await fillTable({ database, files, config }, relation, source));
-      if (relation.source) await forgetMissing({ database, files }, relation, source);
+      if (source && relation.kind !== 'rollup') restored.push(await fillTable(reader, config, relation, source));
+      if (relation.source) await forgetMissing(reader, relation, source);
     }
     // What the lake does not have begins with its next pull, as after an update, and the views know what updates added.
     await database.run(await files.read('warehouse/schema_digest_clear'));
     await migrate(database, files, tables);
     await database.run('checkpoint');
-    return { tables: restored, losses, isStated: (await reader.statements()).stated.size > 0 };
+    const isStated = (await reader.statements()).stated.size > 0;
+    return { tables: restored, losses: losses.map(describeProblem), isStated };
   } finally {
     database.close();
   }
 }
 
-function noRunsError(store: LakeStore, [loss]: readonly string[]): TidemarkError {
-  return new TidemarkError(
-    'DATA',
-    `${store.name} is not a lake${loss === undefined ? '' : ` that can be read: ${loss}`}`,
-    {
-      hint: 'name the folder that `tidemark lake publish` wrote',
-    },
-  );
-}
-
-interface Filling {
-  readonly database: Database;
-  readonly files: SqlFiles;
-  readonly config: Config;
+function noRunsError({ name }: LakeStore, losses: readonly LakeProblem[]): TidemarkError {
+  const loss = losses.find(({ table }) => table === changesTable(RUNS));
+  const why = loss ? ` that can be read: ${describeProblem(loss)}` : '';
+  return new TidemarkError('DATA', `${name} is not a lake${why}`, {
+    hint: 'name the folder that `tidemark lake publish` wrote',
+  });
 }
 
 async function forgetMissing(
-  { database, files }: Pick<Filling, 'database' | 'files'>,
+  { database, files }: Lake,
   { stored, columns }: Relation,
   source: LakeRelation | undefined,
 ): Promise<void> {
@@ -133,26 +119,25 @@ async function forgetMissing(
 }
 
 async function fillTable(
-  { database, files, config }: Filling,
-  relation: Relation,
+  { database, files }: Lake,
+  { shard, targets }: Config,
+  { stored, byTarget, kind, columns }: Relation,
   source: LakeRelation,
 ): Promise<RestoredTable> {
   // The rows of a target are those of its shard now, whichever has published them.
-  const runs = relation.byTarget ? 'runs_changes' : 'lake_restored_runs';
-  const which =
-    relation.byTarget && config.shard
-      ? `list_contains([${config.targets.map(({ name }) => quoteLiteral(name)).join(', ')}]::varchar[], target)`
-      : 'true';
-  const writer: ViewWriter = { files, dialect: DIALECTS.duckdb, table: quoteIdent, runs };
-  const isHistory = relation.kind === 'history';
-  const query = isHistory ? await renderHistory(writer, source) : await renderAt(writer, source, LATEST);
+  const names = targets.map(({ name }) => quoteLiteral(name)).join(', ');
+  const runs = byTarget ? 'runs_changes' : 'lake_restored_runs';
+  const writer: ViewWriter = { files, dialect: DIALECTS.duckdb, relations: [], table: quoteIdent, runs };
+  const isHistory = kind === 'history';
   const known = new Set(source.columns.map(({ name }) => name));
-  const columns = relation.columns.filter(({ name }) => known.has(name));
   const sql = await files.render(isHistory ? 'lake/restore_history' : 'lake/restore_log', {
-    stored: quoteIdent(relation.stored),
-    columns: columns.map(({ name, type }) => `${quoteIdent(name)}::${type} as ${quoteIdent(name)}`).join(', '),
-    query,
-    which,
+    stored: quoteIdent(stored),
+    columns: columns
+      .filter(({ name }) => known.has(name))
+      .map(({ name, type }) => `${quoteIdent(name)}::${type} as ${quoteIdent(name)}`)
+      .join(', '),
+    query: isHistory ? await renderHistory(writer, source) : await renderAt(writer, source, LATEST),
+    which: byTarget && shard ? `list_contains([${names}]::varchar[], target)` : 'true',
   });
-  return { table: relation.stored, rows: await database.write(sql) };
+  return { table: stored, rows: await database.write(sql) };
 }

@@ -2,8 +2,7 @@ import type { Shard } from '../config/shard.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { ignoreMissing } from '../core/fs.ts';
 import type { AddAction, MetaData } from './delta-log.ts';
-import type { Loss } from './pending.ts';
-import type { Publishing, StagedTable } from './relation-publisher.ts';
+import type { Loss } from './difference.ts';
 import type { LakeStore } from './store.ts';
 
 /** A shard, and the run that it is a part of. */
@@ -22,22 +21,19 @@ export interface StagedShard {
   /** Rows of targets that have come to the shard, which its warehouse never had; an earlier version does not say. */
   readonly losses?: readonly Loss[];
   /** The changes of `runs`; an earlier version has its state as well. */
-  readonly tables: readonly StagedRuns[];
+  readonly tables: readonly {
+    readonly table: string;
+    readonly metaData: MetaData | null;
+    readonly adds: readonly AddAction[];
+  }[];
 }
-
-interface StagedRuns {
-  readonly table: string;
-  readonly metaData: MetaData | null;
-  readonly adds: readonly AddAction[];
-}
-
-const FOLDER = '_shards';
-const RUN_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/u;
 
 /** The date in UTC. */
 export function defaultRunName(now: Date): string {
   return now.toISOString().slice(0, 10);
 }
+
+const RUN_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/u;
 
 /** @throws TidemarkError USAGE for a name that is not one of a folder */
 export function assertRunName(run: string): string {
@@ -47,42 +43,21 @@ export function assertRunName(run: string): string {
   });
 }
 
-function stagedPath(run: string, shard: number, shards: number): string {
-  return `${FOLDER}/${run}/${shard}-of-${shards}.json`;
-}
+const stagedPath = ({ run, index, count }: ShardOfRun): string =>
+  `_shards/${assertRunName(run)}/${index}-of-${count}.json`;
 
 /** Records what a shard has published, for `tidemark lake close`. A later publish of the shard for the same run replaces it. */
-export async function stageRuns(
-  { reader, publish, now }: Publishing,
-  { run, index, count }: ShardOfRun,
-  staged: StagedTable,
-  losses: readonly Loss[],
-): Promise<void> {
-  const content: StagedShard = {
-    shard: index,
-    shards: count,
-    publish,
-    as_of: now,
-    losses,
-    tables: [{ table: staged.table, metaData: staged.design.metaData ?? null, adds: staged.adds }],
-  };
-  await reader.store.put(stagedPath(assertRunName(run), index, count), `${JSON.stringify(content)}\n`);
-}
-
-/** What the shards of a run have published, by shard; null where a shard has not. */
-export async function readStagedShards(
+export async function writeStagedShard(
   store: LakeStore,
-  run: string,
-  shards: number,
-): Promise<ReadonlyMap<number, StagedShard | null>> {
-  const staged = new Map<number, StagedShard | null>();
-  for (let shard = 1; shard <= shards; shard++) {
-    staged.set(shard, await readStaged(store, stagedPath(assertRunName(run), shard, shards)));
-  }
-  return staged;
+  shard: ShardOfRun,
+  content: Omit<StagedShard, 'shard' | 'shards'>,
+): Promise<void> {
+  const staged: StagedShard = { shard: shard.index, shards: shard.count, ...content };
+  await store.put(stagedPath(shard), `${JSON.stringify(staged)}\n`);
 }
 
-async function readStaged(store: LakeStore, path: string): Promise<StagedShard | null> {
-  const text = await store.read(path).catch(ignoreMissing);
-  return text === undefined ? null : (JSON.parse(text) as StagedShard);
+/** What a shard has published; undefined where it has not. */
+export async function readStagedShard(store: LakeStore, shard: ShardOfRun): Promise<StagedShard | undefined> {
+  const text = await store.read(stagedPath(shard)).catch(ignoreMissing);
+  return text === undefined ? undefined : (JSON.parse(text) as StagedShard);
 }

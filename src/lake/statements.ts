@@ -1,8 +1,8 @@
 import { TidemarkError } from '../core/errors.ts';
 import { plural } from '../core/plural.ts';
 import { type AddAction, APP_ID, type Snapshot } from './delta-log.ts';
-import { changesTable } from './layout.ts';
 import type { LakeStore } from './store.ts';
+import { changesTable } from './table.ts';
 
 /**
  * Each publish states what the log of each table has. A log alone cannot say that its end, or all of it, is gone.
@@ -41,37 +41,34 @@ export async function writeStatement(
   publish: number,
   snapshots: ReadonlyMap<string, Snapshot>,
 ): Promise<void> {
-  const path = claimPath(publish);
   // What an earlier version wrote besides is used no longer, and may be removed.
   const used = [...snapshots].filter(([table]) => table.endsWith(changesTable('')));
   const tables = Object.fromEntries(used.map(([table, snapshot]) => [table, describeSnapshot(snapshot)]));
-  await store.put(path, `${JSON.stringify({ ...parseClaim(store, path, await store.read(path)), tables })}\n`);
+  await store.put(claimPath(publish), `${JSON.stringify({ ...(await readClaim(store, publish)), tables })}\n`);
 }
 
 /** What the last publishes state of each table. */
 export async function readStatements(store: LakeStore): Promise<Statements> {
-  const paths = (await store.list(CLAIMS)).map(({ path }) => path).filter((path) => CLAIM.test(path));
+  const claims = (await store.list(CLAIMS)).flatMap(({ path }) => CLAIM.exec(path)?.[1] ?? []).map(Number);
+  const latest = claims.slice(-LATEST).map(async (publish) => ({ publish, ...(await readClaim(store, publish)) }));
   const stated = new Map<string, Stated>();
-  for (const { publish, tables } of await Promise.all(paths.slice(-LATEST).map((path) => readClaim(store, path)))) {
-    for (const [table, statement] of Object.entries(tables ?? {})) {
+  for (const { publish, tables = {} } of await Promise.all(latest)) {
+    for (const [table, statement] of Object.entries(tables)) {
       if (statement.version >= (stated.get(table)?.version ?? -1)) stated.set(table, { ...statement, publish });
     }
   }
-  return { stated, claims: new Set(paths.map(parsePublish)) };
+  return { stated, claims: new Set(claims) };
 }
 
 const CLAIM = /\/(\d+)\.json$/u;
-const parsePublish = (path: string): number => Number(CLAIM.exec(path)?.[1]);
-
-async function readClaim(store: LakeStore, path: string): Promise<Claim & { readonly publish: number }> {
-  return { ...parseClaim(store, path, await store.read(path)), publish: parsePublish(path) };
-}
 
 interface Claim {
   readonly tables?: Readonly<Record<string, TableStatement>>;
 }
 
-function parseClaim(store: LakeStore, path: string, text: string): Claim {
+async function readClaim(store: LakeStore, publish: number): Promise<Claim> {
+  const path = claimPath(publish);
+  const text = await store.read(path);
   try {
     return JSON.parse(text) as Claim;
   } catch (cause) {
@@ -83,14 +80,10 @@ function parseClaim(store: LakeStore, path: string, text: string): Claim {
 }
 
 function describeSnapshot({ version, files }: Snapshot): TableStatement {
-  return { version, files: files.size, rows: countRows([...files.values()]) };
-}
-
-function countRows(adds: readonly AddAction[]): number | null {
-  return adds.reduce<number | null>((sum, add) => {
-    const rows = expectedRows(add);
-    return sum === null || rows === undefined ? null : sum + rows;
-  }, 0);
+  const counts = [...files.values()].map(expectedRows);
+  const isCounted = (rows: number | undefined) => rows !== undefined;
+  const rows = counts.every(isCounted) ? counts.reduce((sum, count) => sum + count, 0) : null;
+  return { version, files: files.size, rows };
 }
 
 /** The rows of a file as the log has them. */

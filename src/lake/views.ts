@@ -1,7 +1,7 @@
 import type { Engine } from '../core/choices.ts';
 import { quoteIdent, quoteLiteral, type SqlFiles } from '../warehouse/sql-files.ts';
-import { changesTable, type LakeRelation, rowFields } from './layout.ts';
 import { RUNS } from './relations.ts';
+import { changesTable, type LakeRelation, replacesRows, rowFields } from './table.ts';
 
 /** What the SQL of an engine has of its own. */
 interface Dialect {
@@ -9,6 +9,8 @@ interface Dialect {
   readonly folder?: string;
   quote(identifier: string): string;
   literal(text: string): string;
+  /** Whether two values are equal, or both null. */
+  same(one: string, other: string): string;
   /** Whether a view or function can take a time. */
   readonly hasTimeArgument: boolean;
   /** Whether the columns of a view that exists can have comments. */
@@ -17,7 +19,13 @@ interface Dialect {
 
 const backslashed = (text: string): string => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
 
-const STANDARD = { quote: quoteIdent, literal: quoteLiteral, hasTimeArgument: true, hasColumnComments: true };
+const STANDARD: Dialect = {
+  quote: quoteIdent,
+  literal: quoteLiteral,
+  same: (one, other) => `${one} is not distinct from ${other}`,
+  hasTimeArgument: true,
+  hasColumnComments: true,
+};
 
 export const DIALECTS: Readonly<Record<Engine, Dialect>> = {
   duckdb: STANDARD,
@@ -28,14 +36,17 @@ export const DIALECTS: Readonly<Record<Engine, Dialect>> = {
     folder: 'spark',
     quote: (identifier) => `\`${identifier.replaceAll('`', '``')}\``,
     literal: backslashed,
+    same: (one, other) => `${one} <=> ${other}`,
     hasColumnComments: false,
   },
 };
 
-/** Writes the queries of a relation over the tables of the lake. */
+/** Writes the queries of relations over the tables of the lake. */
 export interface ViewWriter {
   readonly files: SqlFiles;
   readonly dialect: Dialect;
+  /** With the members of lists; a list without its members is a digest. */
+  readonly relations: readonly LakeRelation[];
   /** The name of a table of the lake. */
   table(name: string): string;
   /** The publishes that count, with the columns `publish` and `as_of`. @default the changes of runs */
@@ -59,28 +70,20 @@ export const LATEST = 'max(as_of)';
 /**
  * The rows of a relation at a time.
  * @param present SQL over the rows of `runs_changes`, such as `LATEST`
- * @param members the relation with the members of its list, if it has one
  */
-export function renderAt(
-  writer: ViewWriter,
-  relation: LakeRelation,
-  present: string,
-  members?: LakeRelation,
-): Promise<string> {
-  const query = (part: LakeRelation) =>
-    renderFor(writer, isWrittenOnce(part) ? 'lake/at_written_once' : 'lake/at', {
+export function renderAt(writer: ViewWriter, relation: LakeRelation, present: string): Promise<string> {
+  return renderWithMembers(writer, relation, 'lake/list_at', (part) =>
+    renderFor(writer, replacesRows(part) ? 'lake/at' : 'lake/at_written_once', {
       ...queryParts(writer, part),
       present,
-    });
-  return withMembers(writer, relation, members, 'lake/list_at', query);
+    }),
+  );
 }
 
-const isWrittenOnce = ({ kind }: LakeRelation): boolean => kind === 'journal' || kind === 'rollup';
-
 /** The versions of the rows of a relation. */
-export function renderHistory(writer: ViewWriter, relation: LakeRelation, members?: LakeRelation): Promise<string> {
+export function renderHistory(writer: ViewWriter, relation: LakeRelation): Promise<string> {
   const query = (part: LakeRelation) => renderFor(writer, 'lake/history', queryParts(writer, part));
-  return withMembers(writer, relation, members, 'lake/list_history', query);
+  return renderWithMembers(writer, relation, 'lake/list_history', query);
 }
 
 function queryParts(writer: ViewWriter, relation: LakeRelation): Readonly<Record<string, string>> {
@@ -98,39 +101,34 @@ function queryParts(writer: ViewWriter, relation: LakeRelation): Readonly<Record
 }
 
 /** A relation with a list is the query `name` of its rows and of its members. */
-async function withMembers(
+async function renderWithMembers(
   writer: ViewWriter,
   relation: LakeRelation,
-  members: LakeRelation | undefined,
   name: string,
   query: (part: LakeRelation) => Promise<string>,
 ): Promise<string> {
   const rows = await query(relation);
+  const members = writer.relations.find((one) => one.name === relation.list?.relation);
   if (!members) return rows;
   return renderFor(writer, name, { ...(await listParts(writer, relation)), rows, members: await query(members) });
 }
 
 /** What puts a list together again: the relation has its digest, and each member is a row of another. */
 async function listParts(writer: ViewWriter, relation: LakeRelation): Promise<Readonly<Record<string, string>>> {
-  const { quote } = writer.dialect;
+  const { quote, same } = writer.dialect;
   const list = quote(relation.list?.column ?? '');
   const key = relation.identity.map((field) =>
     quote(relation.columns.find((column) => column.field === field)?.name ?? field),
   );
-  const keyOf = (table: string) => key.map((name) => `${table}.${name} as ${name}`).join(', ');
-  const same = (one: string, other: string) =>
-    key.map((name) => renderSame(writer, `${one}.${name}`, `${other}.${name}`));
+  const compare = (table: string) => key.map((name) => same(`${table}.${name}`, `lake_row.${name}`)).join(' and ');
+  const aggregate = { member: 'lake_member.member', rank: 'lake_member.rank' };
   return {
-    list,
     key: key.join(', '),
-    versionKey: keyOf('lake_row'),
+    versionKey: key.map((name) => `lake_row.${name} as ${name}`).join(', '),
     qualifiedKey: key.map((name) => `lake_row.${name}`).join(', '),
-    sameMember: same('lake_member', 'lake_row').join(' and '),
-    sameList: same('lake_lists', 'lake_row').join(' and '),
-    aggregate: await renderFor(writer, 'lake/list_aggregate', {
-      member: 'lake_member.member',
-      rank: 'lake_member.rank',
-    }),
+    sameMember: compare('lake_member'),
+    sameList: compare('lake_lists'),
+    aggregate: await renderFor(writer, 'lake/list_aggregate', aggregate),
     columns: relation.columns
       .map(({ name }) =>
         quote(name) === list
@@ -139,8 +137,4 @@ async function listParts(writer: ViewWriter, relation: LakeRelation): Promise<Re
       )
       .join(', '),
   };
-}
-
-function renderSame({ dialect }: ViewWriter, one: string, other: string): string {
-  return dialect.folder === 'spark' ? `${one} <=> ${other}` : `${one} is not distinct from ${other}`;
 }

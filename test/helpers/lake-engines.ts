@@ -179,7 +179,7 @@ async function prepareExpected(
 ): Promise<readonly string[]> {
   const database = await openDatabase(':memory:');
   try {
-    const reader = createLakeReader(project.store, database, createSqlFiles([PACKAGE_ROOT]));
+    const reader = createLakeReader({ store: project.store, database, files: createSqlFiles([PACKAGE_ROOT]) });
     await createLakeViews(reader, (name) => readsTables || isViewed(name));
     const relations = readsTables ? await listLakeRelations(reader) : [];
     const queries = [

@@ -1,21 +1,22 @@
 import { afterAll, describe, expect, test } from 'vitest';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
-import { appendCommit, checkpointIfDue } from '../../src/lake/commit.ts';
 import { writeRows } from '../../src/lake/data-files.ts';
 import {
   type Action,
   APP_ID,
-  applyCommit,
   checkpointPath,
   commitPath,
+  NO_TABLE,
   newMetaData,
   PROTOCOL,
+  replay,
   type Snapshot,
+  toSchemaString,
 } from '../../src/lake/delta-log.ts';
-import { damagedError, readSnapshot } from '../../src/lake/read-log.ts';
+import { appendCommit, checkpointIfDue, damagedError, readSnapshot } from '../../src/lake/log.ts';
 import { createLakeReader } from '../../src/lake/reader.ts';
-import { createField, evolveFields } from '../../src/lake/schema.ts';
 import { createDirectoryStore, type LakeStore } from '../../src/lake/store.ts';
+import { evolveFields } from '../../src/lake/table.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
 import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
 import { tempFolder } from '../helpers/temp.ts';
@@ -23,10 +24,12 @@ import { tempFolder } from '../helpers/temp.ts';
 const files = createSqlFiles([PACKAGE_ROOT]);
 const database = await openDatabase(':memory:');
 afterAll(() => database.close());
-const metaData = newMetaData('t', '', [createField('op', 'string', {})], {
-  properties: { note: `it's "here"` },
-  nowMs: 0,
-});
+const described = newMetaData('t', '', 0);
+const metaData = {
+  ...described,
+  schemaString: toSchemaString([{ name: 'op', type: 'string', nullable: true, metadata: {} }]),
+  configuration: { ...described.configuration, note: `it's "here"` },
+};
 const created: readonly Action[] = [{ protocol: PROTOCOL }, { metaData }];
 const add = (path: string): Action => ({
   add: {
@@ -55,9 +58,9 @@ const read = (store: LakeStore): Promise<Snapshot> =>
 describe('a commit', () => {
   test('takes the next version if another program has committed in between', async () => {
     const store = await open();
-    await appendCommit(store, 't', created, { after: -1 });
-    await appendCommit(store, 't', [{ commitInfo: { operation: 'OPTIMIZE' } }], { after: 0 });
-    expect(await appendCommit(store, 't', [publishOf(1), add('a')], { after: 0 })).toBe(2);
+    await appendCommit(store, 't', -1, created);
+    await appendCommit(store, 't', 0, [{ commitInfo: { operation: 'OPTIMIZE' } }]);
+    expect(await appendCommit(store, 't', 0, [publishOf(1), add('a')])).toBe(2);
     const { version, files: named, transactions } = await read(store);
     expect({ version, named: [...named.keys()], transactions: [...transactions] }).toEqual({
       version: 2,
@@ -68,21 +71,19 @@ describe('a commit', () => {
 
   test('that is repeated is there once', async () => {
     const store = await open();
-    await appendCommit(store, 't', [...created, publishOf(1)], { after: -1 });
+    await appendCommit(store, 't', -1, [...created, publishOf(1)]);
     const actions = [publishOf(2), add('a')];
-    expect(await appendCommit(store, 't', actions, { after: 0 })).toBe(1);
-    expect(await appendCommit(store, 't', actions, { after: 0 })).toBe(1);
+    expect(await appendCommit(store, 't', 0, actions)).toBe(1);
+    expect(await appendCommit(store, 't', 0, actions)).toBe(1);
     expect(await read(store)).toMatchObject({ version: 1 });
   });
 
   test('is refused after one that it must take into account', async () => {
     const store = await open();
-    await appendCommit(store, 't', [...created, publishOf(1)], { after: -1 });
+    await appendCommit(store, 't', -1, [...created, publishOf(1)]);
     const conflicts = (actions: readonly Action[]) => actions.some(({ txn }) => txn);
-    await expect(appendCommit(store, 't', [publishOf(2)], { after: -1, conflicts })).rejects.toThrow('another publish');
-    await expect(appendCommit(store, 't', [{ metaData }, publishOf(2)], { after: -1 })).rejects.toThrow(
-      'another publish',
-    );
+    await expect(appendCommit(store, 't', -1, [publishOf(2)], conflicts)).rejects.toThrow('another publish');
+    await expect(appendCommit(store, 't', -1, [{ metaData }, publishOf(2)])).rejects.toThrow('another publish');
   });
 
   test('of which half is written, or nothing, is one clear error', async () => {
@@ -98,17 +99,15 @@ describe('a commit', () => {
 
   test('of a program that raises the protocol is one clear error', async () => {
     const store = await open();
-    await appendCommit(store, 't', [{ protocol: { minReaderVersion: 3, minWriterVersion: 7 } }, { metaData }], {
-      after: -1,
-    });
+    await appendCommit(store, 't', -1, [{ protocol: { minReaderVersion: 3, minWriterVersion: 7 } }, { metaData }]);
     await expect(read(store)).rejects.toThrow('has raised the protocol');
   });
 
   test('replaces files by OPTIMIZE', async () => {
     const store = await open();
-    await appendCommit(store, 't', [...created, add('a'), add('b')], { after: -1 });
+    await appendCommit(store, 't', -1, [...created, add('a'), add('b')]);
     const remove = (path: string): Action => ({ remove: { path, dataChange: false, deletionTimestamp: 1 } });
-    await appendCommit(store, 't', [remove('a'), remove('b'), add('c')], { after: 0 });
+    await appendCommit(store, 't', 0, [remove('a'), remove('b'), add('c')]);
     const { files: named, removed } = await read(store);
     expect([[...named.keys()], [...removed.keys()]]).toEqual([['c'], ['a', 'b']]);
   });
@@ -116,11 +115,11 @@ describe('a commit', () => {
 
 test('after 100 commits a checkpoint has the state, and every commit stays', async () => {
   const store = await open();
-  let snapshot = await read(store);
+  let snapshot = NO_TABLE;
   for (let version = 0; version <= 100; version++) {
     const actions = version === 0 ? created : [publishOf(version), add(`file-${version}`)];
-    await appendCommit(store, 't', actions, { after: version - 1 });
-    snapshot = applyCommit(snapshot, version, actions) as Snapshot;
+    await appendCommit(store, 't', version - 1, actions);
+    snapshot = replay(snapshot, version, actions);
     if (version < 100) await checkpointIfDue({ store, database, files }, 't', snapshot);
   }
   const checkpoints = (await store.list('t/_delta_log')).filter(({ path }) => path.endsWith('.parquet'));
@@ -159,7 +158,7 @@ test('a file has the bounds that the protocol knows, and none for a long text or
     select 'insert' as op, timestamptz '2026-10-01 02:15:00.123987Z' as as_of, 'it''s "ü"' as name, repeat('x', 65) as text,
       date '2026-10-01' as day, 9007199254740993 as number, timestamptz 'infinity' as until
     union all by name select 'update' as op, timestamptz '2026-10-02 00:00:00Z' as as_of, 'b' as name`);
-  const reader = createLakeReader(await open(), database, files);
+  const reader = createLakeReader({ store: await open(), database, files });
   const identity = columns.map(({ name }) => name);
   const relation = { name: 'bounded', kind: 'history', identity, columns } as const;
   const [added] = await writeRows({ reader, nowMs: 0 }, relation, { rows: 'bounded', publish: '7' });

@@ -5,9 +5,9 @@ import { describe, expect, test } from 'vitest';
 import { PACKAGE_ROOT } from '../../../src/core/paths.ts';
 import { chooseFiles } from '../../../src/lake/compact.ts';
 import type { AddAction } from '../../../src/lake/delta-log.ts';
-import { isPast } from '../../../src/lake/layout.ts';
+import { verifyLake } from '../../../src/lake/maintain.ts';
 import { createLakeReader } from '../../../src/lake/reader.ts';
-import { verifyLake } from '../../../src/lake/verify.ts';
+import { isPast } from '../../../src/lake/table.ts';
 import { type Database, openDatabase } from '../../../src/warehouse/database.ts';
 import { createSqlFiles } from '../../../src/warehouse/sql-files.ts';
 import { cli } from '../../helpers/cli.ts';
@@ -27,11 +27,11 @@ async function withDatabase<T>(work: (database: Database) => Promise<T>): Promis
 /** The files of each table that a reader opens. */
 const listFiles = ({ store }: LakeProject): Promise<ReadonlyMap<string, readonly AddAction[]>> =>
   withDatabase(async (database) => {
-    const snapshots = await createLakeReader(store, database, files).snapshots();
+    const snapshots = await createLakeReader({ store, database, files }).snapshots();
     return new Map([...snapshots].map(([table, snapshot]) => [table, [...snapshot.files.values()]]));
   });
 
-const verify = ({ store }: LakeProject) => withDatabase((database) => verifyLake(store, database, files));
+const verify = ({ store }: LakeProject) => withDatabase((database) => verifyLake({ store, database, files }));
 
 async function expectSameHistory(project: LakeProject, ...tables: readonly string[]): Promise<void> {
   for (const table of tables) {

@@ -1,0 +1,200 @@
+import { comparedColumns } from '../load/stage-parts.ts';
+import { readHistoryStart } from '../warehouse/history-start.ts';
+import { quoteIdent, quoteLiteral } from '../warehouse/sql-files.ts';
+import { hashedColumn } from '../warehouse/tables.ts';
+import type { Snapshot } from './delta-log.ts';
+import { createTableView, type LakeReader, PULL_FIELDS, viewRuns } from './reader.ts';
+import type { Relation } from './relations.ts';
+import {
+  changesTable,
+  describedSince,
+  hasOccurrence,
+  isPast,
+  lakeType,
+  replacesRows,
+  rowFields,
+  type TableDesign,
+} from './table.ts';
+
+/** The publishes that readers see, which are in the table `lake_runs`, as a writer sees them. */
+export interface VisiblePublishes {
+  /** The number of the shard; 0 without one. */
+  readonly writer: number;
+  /** `as_of` of the last run of the writer that the lake has; `-infinity` for none. */
+  readonly after: string;
+  /** The lake has a run of the writer that the warehouse does not have. */
+  readonly isAhead: boolean;
+  /** `as_of` of the last run of the warehouse; undefined for none. */
+  readonly latest: string | undefined;
+  /** `as_of` of the first run of the warehouse that the lake does not have; undefined for none. */
+  readonly next: string | undefined;
+  /** Since when the history of the warehouse is whole; `-infinity` where nothing was removed, or the lake is new. */
+  readonly start: string;
+  /** The last publish of the writer; 0 for none. */
+  readonly last: number;
+  /** The last publish of any writer; 0 for none. */
+  readonly lastOfAll: number;
+}
+
+export const BEGINNING = '-infinity';
+
+/** Reads which publishes readers see, and until when others have pulled each target. */
+export async function readVisible(reader: LakeReader, writer: number): Promise<VisiblePublishes> {
+  const { database, files } = reader;
+  await viewRuns(reader);
+  await database.run(await files.read('lake/visible'), { writer });
+  const [row = {}] = await database.rows(await files.read('lake/range'));
+  const keep = () => row.is_shared === true;
+  await createTableView(reader, 'lake_pulls', changesTable('pulls'), { fields: PULL_FIELDS, keep });
+  await database.run(await files.read('lake/foreign'));
+  const toTime = (value: unknown) => (typeof value === 'string' ? value : undefined);
+  const lastOfAll = Number(row.last_of_all);
+  return {
+    writer,
+    after: toTime(row.after) ?? BEGINNING,
+    isAhead: row.is_ahead === true,
+    latest: toTime(row.latest),
+    next: toTime(row.next),
+    start: (lastOfAll > 0 ? await readHistoryStart(database, files) : undefined) ?? BEGINNING,
+    last: Number(row.last),
+    lastOfAll,
+  };
+}
+
+/** Rows of a target that are gone since another writer had it. */
+export interface Loss {
+  readonly target: string;
+  readonly relation: string;
+  readonly volatile: boolean;
+  readonly deleted: number;
+  /** Rows that the lake has now. */
+  readonly held: number;
+}
+
+export interface DifferenceOptions {
+  /** The table as the log has it. */
+  readonly snapshot: Snapshot;
+  readonly design: TableDesign;
+  /** Writes the last run once more if no run has changed: `runs` makes a publish visible. */
+  readonly isRepeated: boolean;
+}
+
+/** The statements that fill `lake_pending`, in their order. */
+const FILLS: Readonly<Record<Relation['kind'], readonly string[]>> = {
+  history: ['reach', 'history_changes'],
+  register: ['log_changes'],
+  journal: ['journal_changes'],
+  rollup: ['rollup_changes'],
+};
+
+/**
+ * Fills the table `lake_pending` with what a relation of the warehouse has and the lake does not.
+ * @returns the pending ends of rows that this warehouse never had: no pull has judged them
+ */
+export async function fillPending(
+  reader: LakeReader,
+  visible: VisiblePublishes,
+  relation: Relation,
+  { snapshot, design, isRepeated }: DifferenceOptions,
+): Promise<readonly Loss[]> {
+  const { database, files } = reader;
+  // This writer has published since the table was described as it is now: what it had before is there.
+  const isCurrent = !design.metaData && visible.last >= describedSince(snapshot.metaData);
+  const { start, next } = visible;
+  const period = isCurrent ? { after: visible.after, since: next } : { after: BEGINNING, since: start };
+  const parts = {
+    ...columnParts(relation, design),
+    ...(await targetParts(reader, visible, relation, period)),
+    writer: String(visible.writer),
+  };
+  await viewHeld(reader, relation, design, isCurrent && !hasCancelled(snapshot));
+  const reach = relation.kind === 'register' && relation.byTarget ? ['reach'] : [];
+  const repeated = isRepeated ? ['repeat_run'] : [];
+  for (const name of ['log', ...reach, ...FILLS[relation.kind], ...repeated])
+    await database.run(await files.render(`lake/${name}`, parts));
+  if (visible.writer === 0 || relation.kind !== 'history') return [];
+  const rows = await database.rows(await files.render('lake/losses', parts));
+  return rows.map(({ target, deleted, held }) => ({
+    target: String(target),
+    relation: relation.name,
+    volatile: relation.volatile,
+    deleted: Number(deleted),
+    held: Number(held),
+  }));
+}
+
+/** Views the changes that the lake holds of the rows that are compared: only those of a relation whose rows replace each other. */
+function viewHeld(
+  reader: LakeReader,
+  { name }: Relation,
+  { relation, fields }: TableDesign,
+  isRecentEnough: boolean,
+): Promise<void> {
+  return createTableView(reader, 'lake_changes', changesTable(name), {
+    fields,
+    keep: (add) => replacesRows(relation) && !(isRecentEnough && isPast(add)),
+  });
+}
+
+/** A row that is cancelled may be the one that has replaced those in the files of the past. */
+function hasCancelled({ files }: Snapshot): boolean {
+  return [...files.values()].some((add) => !isPast(add) && (add.stats ?? '').includes('"op":"void"'));
+}
+
+type Parts = Readonly<Record<string, string>>;
+
+/** SQL: which rows are compared, and from which time on. */
+async function targetParts(
+  { files }: LakeReader,
+  { latest = '', start }: VisiblePublishes,
+  { kind, stored, source = '', byTarget, loggedAt }: Relation,
+  period: { readonly after: string; readonly since: string | undefined },
+): Promise<Parts> {
+  const toTime = (time: string | undefined) => (time === undefined ? 'null' : `${quoteLiteral(time)}::timestamptz`);
+  const [after, now] = [toTime(period.after), toTime(latest)];
+  const written = loggedAt === undefined ? now : quoteIdent(loggedAt);
+  const isWhole = loggedAt === undefined || start === BEGINNING ? 'true' : `${written} >= ${toTime(start)}`;
+  // Of a target that another writer had, whenever that was, a log says nothing before this one has pulled it.
+  const reach = kind === 'register' ? { source: 'true', since: now, pulledAfter: toTime(BEGINNING) } : undefined;
+  return {
+    after,
+    now,
+    loggedAt: written,
+    // Rows belong to a target, or else to the writer.
+    owned: byTarget ? 'true' : 'lake_is_own',
+    reached: byTarget ? 'target in (select lake_target from lake_reach)' : isWhole,
+    ...(reach ?? { source: `source = ${quoteLiteral(source)}`, since: toTime(period.since), pulledAfter: after }),
+    rollup: kind === 'rollup' ? await files.render(`lake/${stored}`, { after }) : '',
+  };
+}
+
+/** SQL: lists of columns. */
+function columnParts(relation: Relation, { relation: held }: TableDesign): Parts {
+  const fields = rowFields(held);
+  const types = new Map(held.columns.map(({ field, type }) => [field, type]));
+  const list = (names: readonly string[]) => names.map(quoteIdent).join(', ');
+  const qualify = (table: string) => fields.map((name) => `${table}.${quoteIdent(name)}`).join(', ');
+  const isSame = (field: string) => `begun.${quoteIdent(field)} is not distinct from ended.${quoteIdent(field)}`;
+  return {
+    stored: quoteIdent(relation.stored),
+    values: held.columns.map(({ name, type, field }) => `${toLake(name, type)} as ${quoteIdent(field)}`).join(', '),
+    fields: list(fields),
+    whole: fields.map((name) => hashedColumn({ name, type: types.get(name) ?? '' })).join(', '),
+    identity: list(held.identity),
+    content: comparedColumns({
+      columns: held.columns.map(({ field, type }) => ({ name: field, type })),
+      computed: relation.computed.map((name) => held.columns.find((column) => column.name === name)?.field ?? name),
+    }).join(', '),
+    begun: qualify('begun'),
+    ended: qualify('ended'),
+    same: held.identity.map(isSame).join(' and '),
+    key: list(relation.key),
+    all: hasOccurrence(relation) ? list(held.columns.map(({ name }) => name)) : '',
+  };
+}
+
+/** The value of a column as the lake holds it. */
+function toLake(name: string, type: string): string {
+  const { written } = lakeType(type);
+  return written === undefined ? quoteIdent(name) : `${quoteIdent(name)}::${written}`;
+}

@@ -1,0 +1,88 @@
+import { plural } from '../core/plural.ts';
+import { firstLine } from '../warehouse/database.ts';
+import { quoteLiteral } from '../warehouse/sql-files.ts';
+import { type AddAction, logFolder } from './delta-log.ts';
+import type { Lake } from './log.ts';
+import { createLakeReader, dataPath, findFault, type LakeProblem, type LakeReader } from './reader.ts';
+import { expectedRows } from './statements.ts';
+import { STAGING, type StoredFile } from './store.ts';
+
+export interface VerifyResult {
+  readonly tables: number;
+  readonly files: number;
+  readonly rows: number;
+  readonly bytes: number;
+  /** Files that no log names: `tidemark lake vacuum` removes them. */
+  readonly unnamed: number;
+  /** A publish has stated what the logs have: without that, the end of a log can be gone. */
+  readonly isStated: boolean;
+  readonly problems: readonly LakeProblem[];
+}
+
+/** Compares each log with what publishes state of it, and every file that a log names with its size, its checksum and its number of rows. */
+export async function verifyLake(lake: Lake): Promise<VerifyResult> {
+  const problems: LakeProblem[] = [];
+  const reader = createLakeReader(lake, (problem) => problems.push(problem));
+  const total = { files: 0, rows: 0, bytes: 0, unnamed: 0 };
+  const tables = await reader.snapshots();
+  for (const [table, { files }] of tables) {
+    for (const add of files.values()) {
+      const problem = await findProblem(reader, dataPath(table, add.path), add);
+      if (problem !== undefined) problems.push({ table, file: add.path, problem });
+      total.files += 1;
+      total.rows += expectedRows(add) ?? 0;
+      total.bytes += add.size;
+    }
+    total.unnamed += (await listUnnamed(reader, table)).length;
+  }
+  const isStated = (await reader.statements()).stated.size > 0;
+  return { tables: tables.size, ...total, isStated, problems };
+}
+
+async function findProblem(
+  { store, database, files }: Lake,
+  path: string,
+  add: AddAction,
+): Promise<string | undefined> {
+  try {
+    const fault = await findFault(store, path, add, true);
+    const expected = expectedRows(add);
+    if (fault !== undefined || expected === undefined) return fault;
+    const sql = await files.render('lake/row_counts', { files: quoteLiteral(await store.locate(path)) });
+    const [row] = await database.rows(sql).catch((error: unknown) => [{ rows: null, problem: firstLine(error) }]);
+    if (row?.rows === null) return `cannot be read: ${row.problem}`;
+    const count = Number(row?.rows);
+    return count === expected ? undefined : `has ${plural(count, 'row')} instead of ${expected}`;
+  } finally {
+    await store.release(path);
+  }
+}
+
+/** The data files of a table that its log does not name, now or as replaced by an engine. */
+async function listUnnamed(reader: LakeReader, table: string): Promise<readonly StoredFile[]> {
+  const stored = await reader.store.list(table); // before the log is read: what is committed in between is named
+  const { files, removed } = await reader.snapshot(table);
+  const named = new Set([...files.keys(), ...removed.keys()].map((path) => dataPath(table, path)));
+  return stored.filter(({ path }) => !named.has(path) && !path.startsWith(`${logFolder(table)}/`));
+}
+
+export interface VacuumOptions {
+  /** Younger files may belong to a publish in progress. */
+  readonly olderThanMs: number;
+  readonly nowMs: number;
+  /** Lists the files and keeps them. */
+  readonly isDryRun: boolean;
+}
+
+/** Removes files that no log names: what killed publishes have left. */
+export async function vacuumLake(
+  lake: Lake,
+  { olderThanMs, nowMs, isDryRun }: VacuumOptions,
+): Promise<readonly StoredFile[]> {
+  const unnamed = [...(await lake.store.list(STAGING))];
+  const reader = createLakeReader(lake);
+  for (const table of (await reader.snapshots()).keys()) unnamed.push(...(await listUnnamed(reader, table)));
+  const old = unnamed.filter(({ modifiedMs }) => modifiedMs <= nowMs - olderThanMs);
+  if (!isDryRun) for (const { path } of old) await lake.store.remove(path);
+  return old;
+}
