@@ -9,7 +9,7 @@ import {
   type Strategy,
   withRejectedHint,
 } from '../extract/extract.ts';
-import type { ActivePull, RunContext } from '../extract/run-context.ts';
+import { type ActivePull, isLoaded, type RunContext } from '../extract/run-context.ts';
 import { MissingColumnError } from '../extract/sources/explorer/csv-export.ts';
 import { type Manifest, quarantineLanding, verifyLanding } from '../landing/store.ts';
 import { EmptiedTableError, RowDropError } from '../load/judge.ts';
@@ -17,7 +17,44 @@ import type { LoadQueue } from '../load/load-queue.ts';
 import { isPartial } from '../load/pull-notes.ts';
 import { type PullOutcome, recordPull, toPullOutcome } from '../load/record-pulls.ts';
 import { classifyStorageError } from '../warehouse/integrity.ts';
-import type { Siblings } from './siblings.ts';
+
+/** The pulls of one target in a run. One that waits for the others counts as ended for them. */
+export class Siblings {
+  #running: number;
+  readonly #failed: string[] = [];
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(pulls: number) {
+    this.#running = pulls;
+  }
+
+  /** Runs a pull, and takes its outcome. */
+  async run(source: string, pull: () => Promise<PullOutcome>): Promise<PullOutcome> {
+    let outcome: PullOutcome | undefined;
+    try {
+      outcome = await pull();
+      return outcome;
+    } finally {
+      if (!outcome || !isLoaded(outcome.status)) this.#failed.push(source);
+      this.#leave();
+    }
+  }
+
+  /** Waits until every other pull has ended, or waits as well. @returns the sources that were not loaded */
+  async failed(): Promise<readonly string[]> {
+    await new Promise<void>((resolve) => {
+      this.#waiting.push(resolve);
+      this.#leave();
+    });
+    return [...this.#failed].sort();
+  }
+
+  #leave(): void {
+    this.#running--;
+    if (this.#running > 0) return;
+    for (const resolve of this.#waiting.splice(0)) resolve();
+  }
+}
 
 export interface PullSourceOptions extends Connection {
   readonly loads: LoadQueue;
@@ -26,9 +63,9 @@ export interface PullSourceOptions extends Connection {
   /** Loads a mass disappearance of rows instead of quarantining it. */
   readonly acceptDrop: boolean;
   /** Loads this landing of an earlier run again, without the network; why not, if that run has none that can be loaded. */
-  readonly replay?: Manifest | TidemarkError;
+  readonly replay?: Manifest | TidemarkError | undefined;
   /** What an interrupted run of the job has landed. */
-  readonly resumable?: Manifest;
+  readonly resumable?: Manifest | undefined;
 }
 
 /**
@@ -108,20 +145,10 @@ async function replayLanding(
   const refuse = (error: TidemarkError) =>
     toPullOutcome(pull, { status: 'failed', error: run.redactor.text(formatError(error)) });
   if (replay instanceof TidemarkError) return refuse(replay);
-  const newer = await findNewerRows(run, pull, replay);
-  return newer ? refuse(newer) : loadLanding(run, pull, options, replay);
-}
-
-async function findNewerRows(
-  run: RunContext,
-  pull: ActivePull,
-  manifest: Manifest,
-): Promise<TidemarkError | undefined> {
-  const { at, age } = await currentVersion(run, pull, manifest);
-  if (age !== 'newer') return undefined;
-  return new TidemarkError('DATA', `the loaded rows are of ${at}, after that run`, {
-    hint: 'see the past with `tidemark sql --as-of`',
-  });
+  const { at, aheadMs } = await compareVersion(run, pull, replay);
+  if (aheadMs <= 0) return loadLanding(run, pull, options, replay);
+  const hint = 'see the past with `tidemark sql --as-of`';
+  return refuse(new TidemarkError('DATA', `the loaded rows are of ${at}, after that run`, { hint }));
 }
 
 /** Loads a landing of an earlier run. @throws RowDropError if it was quarantined, and nobody accepts it */
@@ -152,9 +179,9 @@ async function resumeLanding(
 ): Promise<PullOutcome | undefined> {
   const { resumable: manifest } = options;
   if (!manifest) return undefined;
-  const { age } = await currentVersion(run, pull, manifest);
-  if (age === 'same') return run.writes(() => carryForward(run, pull, manifest));
-  if (age === 'newer') return undefined;
+  const { aheadMs } = await compareVersion(run, pull, manifest);
+  if (aheadMs === 0) return run.writes(() => carryForward(run, pull, manifest));
+  if (aheadMs > 0) return undefined;
   try {
     return await loadLanding(run, pull, options, manifest);
   } catch (error) {
@@ -165,17 +192,16 @@ async function resumeLanding(
   }
 }
 
-/** When the loaded rows were extracted, and whether that is before, at or after the time of a landing. */
-async function currentVersion(
+/** When the loaded rows were extracted, and how long after a landing; without rows, that is before any. */
+async function compareVersion(
   { warehouse: { database, files }, writes }: RunContext,
   { target, source }: ActivePull,
-  manifest: Manifest,
-): Promise<{ readonly at: unknown; readonly age: 'older' | 'same' | 'newer' }> {
+  { as_of }: Manifest,
+): Promise<{ readonly at: unknown; readonly aheadMs: number }> {
   const params = { target: target.name, source: source.name };
   const [row] = await writes(async () => database.rows(await files.read('warehouse/extracted_at'), params));
   const at = row?.extracted_at ?? null;
-  const aheadMs = at === null ? Number.NEGATIVE_INFINITY : Date.parse(String(at)) - Date.parse(manifest.as_of);
-  return { at, age: aheadMs < 0 ? 'older' : aheadMs > 0 ? 'newer' : 'same' };
+  return { at, aheadMs: at === null ? Number.NEGATIVE_INFINITY : Date.parse(String(at)) - Date.parse(as_of) };
 }
 
 async function carryForward(run: RunContext, pull: ActivePull, manifest: Manifest): Promise<PullOutcome> {

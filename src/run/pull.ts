@@ -5,10 +5,10 @@ import type { JobContext } from '../core/context.ts';
 import { EXIT, type ExitCode, TidemarkError } from '../core/errors.ts';
 import { createOnce, startRunBound } from '../extract/extract.ts';
 import { clearInFlight, findResumable } from '../extract/resume.ts';
-import { prepareReuse, type ReuseTools } from '../extract/reuse.ts';
+import { prepareReuse } from '../extract/reuse.ts';
 import type { Pull, RunContext } from '../extract/run-context.ts';
 import { sources as builtInSources, findLeftOut, findUnanswered } from '../extract/sources/index.ts';
-import { type ExtractContext, hasSource, type SourceDefinition } from '../extract/sources/source.ts';
+import { hasSource, type SourceDefinition } from '../extract/sources/source.ts';
 import { limitTargets } from '../extract/target-limit.ts';
 import { createRequestMetrics } from '../http/request-metrics.ts';
 import { type Landing, type Manifest, readLanding } from '../landing/store.ts';
@@ -19,9 +19,8 @@ import { withWarehouseLock } from '../warehouse/session.ts';
 import { isUnpublished, type LakeResult, lakeStage } from './lake.ts';
 import { refreshLifecycle } from './lifecycle/index.ts';
 import { createProgress, type Progress } from './progress.ts';
-import { pullSource } from './pull-source.ts';
+import { type PullSourceOptions, pullSource, Siblings } from './pull-source.ts';
 import { exitCode, type RunResult, withRun } from './run.ts';
-import { Siblings } from './siblings.ts';
 
 /** The pulls of the selected targets and sources. @default all */
 export function selectPulls(
@@ -109,13 +108,13 @@ export async function pullSources(
   const reuse = canReuse ? prepareReuse(run) : undefined;
   const clients = new ServiceClients(config, run, running.signal);
   const loads = new LoadQueue(running);
-  const tools = { running, loads, clients, progress, resumable, acceptShrink, replay, reuse };
+  const tools = { loads, clients, progress, resumable, acceptShrink, landing: replay, reuse };
   const targets = limitTargets();
   /** What the pulls of a target share, such as its pages, is needed until the last of them has ended. */
   const openTarget = (target: string, count: number): TargetWork<PullOutcome> => {
-    const shared = { once: createOnce(), siblings: new Siblings(count) };
+    const shared = { ...tools, once: createOnce(), siblings: new Siblings(count) };
     const work = (pull: Pull) =>
-      pullOne(pull, { ...tools, ...shared }).catch((error: unknown) => {
+      pullOne(running, pull, shared).catch((error: unknown) => {
         halt.abort(error); // only the first call sets the reason
         throw error;
       });
@@ -168,43 +167,32 @@ export async function settleByTarget<T>(
 }
 
 /** What the pulls of one run share, and those of one target. */
-interface PullTools {
-  readonly running: RunContext;
-  readonly loads: LoadQueue;
-  readonly siblings: Siblings;
+interface PullTools extends Pick<PullSourceOptions, 'loads' | 'siblings' | 'once' | 'reuse'> {
   readonly clients: ServiceClients;
-  readonly once: ExtractContext['once'];
   readonly progress: Progress;
   readonly resumable: ReadonlyMap<string, Manifest>;
   readonly acceptShrink: readonly string[];
-  readonly replay: Landing | undefined;
-  readonly reuse: ReuseTools | undefined;
+  /** Of an earlier run, which is loaded again. */
+  readonly landing: Landing | undefined;
 }
 
 async function pullOne(
+  run: RunContext,
   pull: Pull,
-  { running, loads, siblings, clients, once, progress, resumable, acceptShrink, replay, reuse }: PullTools,
+  { clients, progress, resumable, acceptShrink, landing, ...shared }: PullTools,
 ): Promise<PullOutcome> {
   const { target, source } = pull;
-  const active = {
-    ...pull,
-    metrics: createRequestMetrics(),
-    startedAt: running.clock.now().toISOString(),
-    expectedRows: null,
-  };
-  const done = progress.start(target.name, source.name, active.metrics);
-  const manifest = resumable.get(pullKey(pull));
+  const metrics = createRequestMetrics();
+  const active = { ...pull, metrics, startedAt: run.clock.now().toISOString(), expectedRows: null };
+  const done = progress.start(target.name, source.name, metrics);
   const options = {
-    loads,
-    siblings,
+    ...shared,
     client: clients.get(target),
-    once,
-    reuse,
     acceptDrop: acceptShrink.includes(source.name),
-    ...(replay && { replay: findReplay(replay, pull) }),
-    ...(manifest && { resumable: manifest }),
+    replay: landing && findReplay(landing, pull),
+    resumable: resumable.get(pullKey(pull)),
   };
-  const outcome = await siblings.run(source.name, () => pullSource(running, active, options));
+  const outcome = await shared.siblings.run(source.name, () => pullSource(run, active, options));
   done(outcome);
   return outcome;
 }

@@ -22,24 +22,26 @@ import { evaluateFindings, type FindingsSummary } from '../tell/findings/evaluat
 import type { Attachment } from '../tell/mail/message.ts';
 import { resolveMailSettings } from '../tell/mail/transport.ts';
 import { listReportNames } from '../tell/reports/index.ts';
-import { type WarehouseWriter, withWarehouseLock } from '../warehouse/session.ts';
+import { type WarehouseWriter, withPublished, withWarehouseLock } from '../warehouse/session.ts';
 import { waitForLock } from '../warehouse/wait-for-lock.ts';
-import { withHeartbeat } from './heartbeat.ts';
-import { isUnpublished, type LakeResult, lakeStage } from './lake.ts';
-import { refreshLifecycle } from './lifecycle/index.ts';
-import { BUILT_IN, type Definitions } from './plugins/index.ts';
-import { type PullOptions, pullSources, selectPulls } from './pull.ts';
-import { type RenderResult, type RenderStageOptions, renderPublished, renderStage } from './render.ts';
-import { exitCode, type RunResult, withRun } from './run.ts';
 import {
   allDelivered,
   type ComposeStageResult,
   composeStage,
   hasPendingMail,
   type MailResult,
+  type RenderResult,
+  type RenderStageOptions,
+  renderStage,
   type SendStageResult,
   sendStage,
-} from './send.ts';
+} from './deliver.ts';
+import { withHeartbeat } from './heartbeat.ts';
+import { isUnpublished, type LakeResult, lakeStage } from './lake.ts';
+import { refreshLifecycle } from './lifecycle/index.ts';
+import { BUILT_IN, type Definitions } from './plugins/index.ts';
+import { type PullOptions, pullSources, selectPulls } from './pull.ts';
+import { exitCode, type RunResult, withRun } from './run.ts';
 
 export interface JobResult extends RunResult {
   readonly findings: FindingsSummary | null;
@@ -131,7 +133,7 @@ async function deliverStages(
   hasActions: boolean,
 ): Promise<{ readonly reports: RenderResult; readonly sent: SendStageResult }> {
   if (!hasActions && !(await hasPendingMail(config))) {
-    const reports = await renderPublished(config, context, options);
+    const reports = await withPublished(config, (published) => renderStage(config, context, published, options));
     return { reports, sent: { deliveries: [], problem: null } };
   }
   return writer.write(async (warehouse) => {

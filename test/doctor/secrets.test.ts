@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Check } from '../../src/run/doctor/index.ts';
+import type { Check } from '../../src/run/doctor/checks.ts';
 import { findTarget, testProject } from '../helpers/test-project.ts';
 
 test('doctor refuses secrets that are short or a word of its own, without showing them', async () => {

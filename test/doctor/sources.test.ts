@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { FaultHook } from '../../sandbox/router.ts';
-import type { Check } from '../../src/run/doctor/index.ts';
+import type { Check } from '../../src/run/doctor/checks.ts';
 import { type ConfigDocument, findTarget, testProject } from '../helpers/test-project.ts';
 
 async function askDoctor(

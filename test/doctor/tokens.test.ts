@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Flavor, TokenGrant } from '../../sandbox/types.ts';
 import { DAY_MS } from '../../src/core/clock.ts';
-import type { Check } from '../../src/run/doctor/index.ts';
+import type { Check } from '../../src/run/doctor/checks.ts';
 import { type Cleanup, share } from '../helpers/temp.ts';
 import { findTarget, testProject } from '../helpers/test-project.ts';
 

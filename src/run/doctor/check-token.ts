@@ -4,64 +4,23 @@ import { formatError } from '../../core/errors.ts';
 import { plural } from '../../core/plural.ts';
 import type { Redactor } from '../../core/redact/redactor.ts';
 import { tokens } from '../../extract/sources/tokens.ts';
-import { ServiceError } from '../../http/errors.ts';
+import type { ServiceError } from '../../http/errors.ts';
 import type { ServiceClient } from '../../services/client.ts';
 import { parseRules } from '../../services/scheduler/acl-rules.ts';
 import { describeToken, type TokenInfo, textField, toFields } from '../../services/token/describe-token.ts';
-import type { SourceProbe } from './probe-sources.ts';
-
-/** The result of one check. */
-export interface Check {
-  /** False if something does not work. */
-  readonly ok: boolean;
-  /** Works, but a person should look at it. */
-  readonly warning?: true;
-  /** A target's name, `configuration`, `warehouse` or `mail`. */
-  readonly about: string;
-  readonly check: string;
-  readonly detail: string;
-}
-
-/** Makes the checks of one subject. */
-export class CheckList {
-  readonly checks: Check[] = [];
-  readonly #about: string;
-
-  constructor(about: string) {
-    this.#about = about;
-  }
-
-  ok(check: string, detail: string): void {
-    this.checks.push({ ok: true, about: this.#about, check, detail });
-  }
-
-  warn(check: string, detail: string): void {
-    this.checks.push({ ok: true, warning: true, about: this.#about, check, detail });
-  }
-
-  fail(check: string, detail: string): void {
-    this.checks.push({ ok: false, about: this.#about, check, detail });
-  }
-}
+import type { CheckList } from './checks.ts';
+import { catchServiceError, type SourceProbe, type TokenAnswer } from './probe-sources.ts';
 
 /** Warns this many days before a token ends. */
 const EXPIRY_WARNING_DAYS = 14;
 
-/** What the service says about a token, or why it does not. Neither where it cannot be asked: the API documents have no such endpoint. */
-export interface TokenAnswer {
-  readonly info?: TokenInfo;
-  readonly error?: ServiceError;
-}
-
 export async function askToken(client: ServiceClient): Promise<TokenAnswer> {
   const { flavor, kind } = client.target;
   if (flavor !== 'hashicorp' || kind === 'autoscaler' || kind === 'registry') return {};
-  try {
-    return { info: await describeToken(client) };
-  } catch (error) {
-    if (error instanceof ServiceError) return { error };
-    throw error;
-  }
+  return describeToken(client).then(
+    (info) => ({ info }),
+    (error: unknown) => ({ error: catchServiceError(error) }),
+  );
 }
 
 /**

@@ -22,11 +22,17 @@ import { openDatabase } from '../../warehouse/database.ts';
 import { warehouseFiles } from '../../warehouse/publish.ts';
 import { assertReadable } from '../../warehouse/session.ts';
 import { createSqlFiles, type SqlFiles } from '../../warehouse/sql-files.ts';
-import { describeSealed, findSealed, findUnreachable } from './check-seal.ts';
-import { askToken, type Check, CheckList, checkToken, reportToken } from './check-token.ts';
-import { formatSourceSelection, lacksExplorer, probeSources, type SourceProbe } from './probe-sources.ts';
-
-export type { Check } from './check-token.ts';
+import { askToken, checkToken, reportToken } from './check-token.ts';
+import { type Check, CheckList } from './checks.ts';
+import {
+  describeSealed,
+  findSealed,
+  findUnreachable,
+  formatSourceSelection,
+  lacksExplorer,
+  probeSources,
+  type SourceProbe,
+} from './probe-sources.ts';
 
 /** Checks every target and its sources with a few cheap calls, the warehouse and the mail server. Changes nothing. */
 export async function diagnose(

@@ -10,7 +10,7 @@ import type { ServiceClient } from '../../services/client.ts';
 import { platform } from '../../services/platform/operations.ts';
 import type { ServiceResponse } from '../../services/response.ts';
 import { isAclDisabled, type TokenInfo, toFields } from '../../services/token/describe-token.ts';
-import { listMounts } from '../../services/token/operations.ts';
+import { listMounts, readHealth } from '../../services/token/operations.ts';
 
 /** Whether a source can be pulled. `partial`: but for some parts; `absent`: the service does not have it; `misplaced`: its engine is at another path. */
 export type Availability = 'permitted' | 'partial' | 'absent' | 'misplaced' | 'refused' | 'failed';
@@ -22,6 +22,12 @@ export interface SourceProbe {
   /** Where the engines of a source are, as `mounts` of the target names them; unless it names them already. */
   readonly mount?: Readonly<Record<string, string | readonly string[]>>;
   readonly response?: ServiceResponse;
+  readonly error?: ServiceError;
+}
+
+/** What the service says about a token, or why it does not. Neither where it cannot be asked: the API documents have no such endpoint. */
+export interface TokenAnswer {
+  readonly info?: TokenInfo;
   readonly error?: ServiceError;
 }
 
@@ -68,12 +74,14 @@ function explainSuccess(
 
 async function callSource(source: SourceDefinition, client: ServiceClient) {
   const unknown: UnknownPart[] = [];
-  try {
-    return { source, unknown, response: await source.checkAccess(client, (part) => unknown.push(part)) };
-  } catch (error) {
-    if (error instanceof ServiceError) return { source, unknown, error };
-    throw error;
-  }
+  const response = await source.checkAccess(client, (part) => unknown.push(part)).catch(catchServiceError);
+  return response instanceof ServiceError ? { source, unknown, error: response } : { source, unknown, response };
+}
+
+/** For `catch`: why a service does not answer. @throws every other error */
+export function catchServiceError(error: unknown): ServiceError {
+  if (error instanceof ServiceError) return error;
+  throw error;
 }
 
 interface Engine {
@@ -83,14 +91,10 @@ interface Engine {
 
 /** The engines that the token can see; undefined if the service does not tell. */
 async function readEngines(client: ServiceClient): Promise<readonly Engine[] | undefined> {
-  try {
-    const body = toFields((await client.call(listMounts)).json());
-    const mounts = Object.entries(toFields(toFields(body.data).secret));
-    return mounts.map(([path, mount]) => ({ path: path.replace(/\/$/u, ''), type: String(toFields(mount).type) }));
-  } catch (error) {
-    if (error instanceof ServiceError) return undefined;
-    throw error;
-  }
+  const response = await client.call(listMounts).catch(catchServiceError);
+  if (response instanceof ServiceError) return undefined;
+  const mounts = Object.entries(toFields(toFields(toFields(response.json()).data).secret));
+  return mounts.map(([path, mount]) => ({ path: path.replace(/\/$/u, ''), type: String(toFields(mount).type) }));
 }
 
 type Explanation = Pick<SourceProbe, 'availability' | 'detail' | 'mount'>;
@@ -177,13 +181,37 @@ function describeAbsence(
 export async function lacksExplorer(client: ServiceClient, probes: readonly SourceProbe[]): Promise<boolean> {
   const isAbsent = probes.some(({ source, error }) => source.name === 'workspaces' && error?.failure === 'not-found');
   if (!isAbsent || client.target.explorer === 'workspaces') return false;
-  try {
-    await client.call(platform.workspaces.list, { 'page[size]': 1 });
-    return true;
-  } catch (error) {
-    if (error instanceof ServiceError) return false;
-    throw error;
-  }
+  const answer = await client.call(platform.workspaces.list, { 'page[size]': 1 }).catch(catchServiceError);
+  return !(answer instanceof ServiceError);
+}
+
+/** How each request of the checks failed; undefined for one that did not. */
+function listErrors(answer: TokenAnswer, probes: readonly SourceProbe[]): readonly (ServiceError | undefined)[] {
+  const isAsked = answer.info !== undefined || answer.error !== undefined;
+  return [...probes.map(({ error }) => error), ...(isAsked ? [answer.error] : [])];
+}
+
+/** The error, if nothing responded at all. */
+export function findUnreachable(answer: TokenAnswer, probes: readonly SourceProbe[]): ServiceError | undefined {
+  const errors = listErrors(answer, probes);
+  return errors.some((error) => error === undefined || error.status !== undefined) ? undefined : errors[0];
+}
+
+/** The answer of a server that answers nobody, if this is one: nothing is then known of the token and its rights. */
+export function findSealed(answer: TokenAnswer, probes: readonly SourceProbe[]): ServiceError | undefined {
+  const errors = listErrors(answer, probes);
+  return errors.every((error) => error?.failure === 'sealed' || error?.status === 501) ? errors[0] : undefined;
+}
+
+/** Why a server answers nobody, and what to do. */
+export async function describeSealed(client: ServiceClient, error: ServiceError, redactor: Redactor): Promise<string> {
+  const response = await client.call(readHealth).catch(catchServiceError);
+  // Nothing where the service has no such endpoint.
+  const { initialized, sealed, standby } = response instanceof ServiceError ? {} : toFields(response.json());
+  if (initialized === false) return 'not initialized: initialize it (`vault operator init`), then unseal it';
+  if (sealed === true) return 'sealed: unseal it (`vault operator unseal`)';
+  if (standby === true) return 'a standby that knows no active node: start or unseal the active one';
+  return redactor.text(formatError(error));
 }
 
 /** The line that removes absent sources from a target. */

@@ -1,6 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import pLimit from 'p-limit';
 import { z } from 'zod';
+import type { Playbook } from '../../act/define.ts';
 import { formatSeconds } from '../../core/clock.ts';
 import { errorMessage, TidemarkError } from '../../core/errors.ts';
 import type { ExtractContext, SourceDefinition } from '../../extract/sources/source.ts';
@@ -9,7 +10,47 @@ import { operations } from '../../services/index.ts';
 import type { Operation, QueryPairs } from '../../services/operation.ts';
 import type { ServiceResponse } from '../../services/response.ts';
 import { Bridge } from './bridge.ts';
-import type { PluginInfo, RemoteClient, RemoteContext, SourceInfo, Task } from './protocol.ts';
+
+/** A source without its functions. */
+export interface SourceInfo extends Pick<SourceDefinition, 'name' | 'kind' | 'flavor' | 'operations' | 'unchanged'> {
+  /** How many; undefined where the source declares none. */
+  readonly fallbacks: number | undefined;
+}
+
+/** What a thread says of its plugin; undefined stands for what the plugin does not declare. Playbooks are without their functions. */
+export interface PluginInfo {
+  readonly sources: readonly SourceInfo[] | undefined;
+  readonly playbooks: readonly Playbook[] | undefined;
+}
+
+/** What a thread is asked to do. It loads the plugin first. `source` is the place of a source in the plugin. */
+export type Task =
+  | { readonly kind: 'describe' }
+  | {
+      readonly kind: 'extract';
+      readonly source: number;
+      readonly fallback: number | undefined;
+      readonly context: RemoteContext;
+    }
+  | {
+      readonly kind: 'check';
+      readonly source: number;
+      readonly client: RemoteClient;
+      readonly onUnknown: Parameters<SourceDefinition['checkAccess']>[1];
+    };
+
+/** A client as it crosses: pages are read one by one, and `next` has undefined after the last one. */
+export interface RemoteClient extends Pick<ServiceClient, 'target' | 'call' | 'download'> {
+  readonly openPages: (
+    ...args: Parameters<ServiceClient['pages']>
+  ) => Promise<{ readonly next: () => Promise<unknown>; readonly close: () => Promise<void> }>;
+}
+
+/** What an extraction has, as it crosses: every function is asynchronous. */
+export interface RemoteContext extends Omit<ExtractContext, 'client' | 'signal' | 'forEachLimited'> {
+  readonly client: RemoteClient;
+  readonly concurrency: number;
+}
 
 /** Threads at the same time. Each has its own copy of the plugin and of the package. */
 const MAX_THREADS = 4;
@@ -79,14 +120,12 @@ export function toRemoteSources(file: string, { sources = [] }: PluginInfo): rea
 }
 
 function toRemoteSource(file: string, info: SourceInfo, source: number): SourceDefinition {
-  const { operations: called, unchanged, fallbacks, ...rest } = info;
+  const { fallbacks, ...rest } = info;
   const extract = (fallback?: number) => async (context: ExtractContext) => {
     await runPlugin(file, { kind: 'extract', source, fallback, context: toRemoteContext(context) }, context.signal);
   };
   return {
     ...rest,
-    ...(called && { operations: called }),
-    ...(unchanged && { unchanged }),
     ...(fallbacks !== undefined && { fallbacks: Array.from({ length: fallbacks }, (_, index) => extract(index)) }),
     extract: extract(),
     checkAccess: async (client, onUnknown) => {
@@ -96,19 +135,15 @@ function toRemoteSource(file: string, info: SourceInfo, source: number): SourceD
   };
 }
 
-function toRemoteContext(context: ExtractContext): RemoteContext {
-  const { client, landing, log, metrics, asOf, once, objects, knownParts, query } = context;
+function toRemoteContext({ signal: _, forEachLimited: __, ...context }: ExtractContext): RemoteContext {
+  const { client, landing, log, metrics } = context;
   return {
+    ...context,
     client: toRemoteClient(client),
     landing: bindMethods(landing),
     log: { info: log.info, warn: log.warn, error: log.error },
     metrics: { ...metrics },
-    asOf,
     concurrency: client.target.limits.concurrency * 2,
-    once,
-    objects: objects as RemoteContext['objects'],
-    knownParts,
-    query,
   };
 }
 

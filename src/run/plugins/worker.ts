@@ -9,7 +9,7 @@ import { operations } from '../../services/index.ts';
 import type { Args, Operation } from '../../services/operation.ts';
 import type { ResponsePage } from '../../services/response.ts';
 import { Bridge, isPlain } from './bridge.ts';
-import type { PluginInfo, RemoteClient, RemoteContext, SourceInfo, Task } from './protocol.ts';
+import type { PluginInfo, RemoteClient, RemoteContext, SourceInfo, Task } from './remote.ts';
 
 /**
  * The program of a thread that runs a plugin. What goes wrong in it ends the thread: it has no warehouse, no connection and no file of
