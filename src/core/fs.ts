@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { createReadStream, existsSync } from 'node:fs';
-import { type FileHandle, mkdir, open, rename, rm, stat } from 'node:fs/promises';
+import { type FileHandle, lstat, mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 
@@ -84,6 +84,15 @@ export async function hashFile(file: string): Promise<string> {
   const digest = createHash('sha256');
   await pipeline(createReadStream(file), digest);
   return digest.digest('hex');
+}
+
+/** What is wrong with a file, as the end of a sentence; undefined where it is as expected. */
+export async function findFileFault(file: string, bytes: number, sha256?: string): Promise<string | undefined> {
+  const entry = await lstat(file).catch(ignoreMissing);
+  if (!entry) return 'is missing';
+  if (!entry.isFile()) return 'is not a file';
+  if (entry.size !== bytes) return `has ${entry.size} bytes instead of ${bytes}`;
+  return sha256 === undefined || (await hashFile(file)) === sha256 ? undefined : 'has another checksum';
 }
 
 /** For `catch`: what does not exist is undefined. @throws every other error */

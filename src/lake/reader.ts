@@ -1,5 +1,4 @@
-import { stat } from 'node:fs/promises';
-import { hashFile } from '../core/fs.ts';
+import { findFileFault, ignoreMissing } from '../core/fs.ts';
 import { quoteIdent, quoteLiteral } from '../warehouse/sql-files.ts';
 import {
   type Action,
@@ -239,16 +238,8 @@ export async function findFault(
   { size, tags }: AddAction,
   isChecked: boolean,
 ): Promise<string | undefined> {
-  try {
-    const file = await store.locate(path);
-    const { size: bytes } = await stat(file);
-    if (bytes !== size) return `has ${bytes} bytes instead of ${size}`;
-    const isSame = !isChecked || tags?.sha256 === undefined || (await hashFile(file)) === tags.sha256;
-    return isSame ? undefined : 'has another checksum';
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return 'is missing';
-    throw error;
-  }
+  const file = await store.locate(path).catch(ignoreMissing); // of a bucket, it is copied here
+  return file === undefined ? 'is missing' : findFileFault(file, size, isChecked ? tags?.sha256 : undefined);
 }
 
 /** The path of a data file within the lake; the log has it as a URI within the table. */

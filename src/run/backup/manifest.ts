@@ -41,9 +41,11 @@ export async function findManifest(folder: string): Promise<BackupManifest | und
   const file = join(folder, MANIFEST);
   const text = await readFile(file, 'utf8').catch(ignoreMissing);
   if (text === undefined) return undefined;
-  const result = manifest.safeParse(parseJson(text));
-  if (result.success) return result.data;
-  throw new TidemarkError('DATA', `${file} is not the manifest of a backup`);
+  try {
+    return manifest.parse(JSON.parse(text));
+  } catch (cause) {
+    throw new TidemarkError('DATA', `${file} is not the manifest of a backup`, { cause });
+  }
 }
 
 /** @throws TidemarkError DATA where the folder has no complete backup. */
@@ -55,29 +57,8 @@ export async function readManifest(folder: string): Promise<BackupManifest> {
   });
 }
 
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
 /** The size and checksum of a file below `folder`. */
 export async function describeFile(folder: string, path: string): Promise<BackupFile> {
   const file = join(folder, path);
   return { path, bytes: (await lstat(file)).size, sha256: await hashFile(file) };
-}
-
-/** What is wrong with a file, as the end of a sentence; undefined where it is as the manifest says. */
-export async function findFileProblem(
-  folder: string,
-  { path, bytes, sha256 }: BackupFile,
-): Promise<string | undefined> {
-  const file = join(folder, path);
-  const entry = await lstat(file).catch(ignoreMissing);
-  if (!entry) return 'is missing';
-  if (!entry.isFile()) return 'is not a file';
-  if (entry.size !== bytes) return `has ${entry.size} bytes instead of ${bytes}`;
-  return (await hashFile(file)) === sha256 ? undefined : 'has another checksum';
 }

@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import type { Config } from '../../config/config.ts';
 import { TidemarkError } from '../../core/errors.ts';
 import {
+  findFileFault,
   ignoreMissing,
   makeFolder,
   PRIVATE_FILE,
@@ -13,7 +14,7 @@ import {
 } from '../../core/fs.ts';
 import { acquireLock } from '../../warehouse/lock.ts';
 import { publishFile, warehouseFiles } from '../../warehouse/publish.ts';
-import { type BackupManifest, findFileProblem, readManifest } from './manifest.ts';
+import { type BackupManifest, readManifest } from './manifest.ts';
 
 export interface BackupProblem {
   readonly path: string;
@@ -34,9 +35,9 @@ export async function verifyBackup(folder: string): Promise<VerifiedBackup> {
 
 async function findProblems(folder: string, { files }: BackupManifest): Promise<readonly BackupProblem[]> {
   const problems: BackupProblem[] = [];
-  for (const file of files) {
-    const problem = await findFileProblem(folder, file);
-    if (problem !== undefined) problems.push({ path: file.path, problem });
+  for (const { path, bytes, sha256 } of files) {
+    const problem = await findFileFault(join(folder, path), bytes, sha256);
+    if (problem !== undefined) problems.push({ path, problem });
   }
   return problems;
 }

@@ -63,20 +63,15 @@ export async function writeBackup(config: Config, folder: string, now: Date): Pr
 async function assertBackupFolder(folder: string): Promise<void> {
   const names = (await readdir(folder).catch(ignoreMissing)) ?? [];
   const other = names.find((name) => !FILES.test(name) && !name.startsWith(MANIFEST) && !name.startsWith(LOCK));
-  if (other === undefined && !(await isForeign(folder))) return;
-  throw new TidemarkError('UNSAFE', `${folder} is not empty, and is no backup: it has ${other ?? MANIFEST}`, {
-    hint: 'name an empty or new folder, or that of an earlier backup',
+  const refuse = (what: string, cause?: unknown) =>
+    new TidemarkError('UNSAFE', `${folder} is not empty, and is no backup: it has ${what}`, {
+      hint: 'name an empty or new folder, or that of an earlier backup',
+      cause,
+    });
+  if (other !== undefined) throw refuse(other);
+  await findManifest(folder).catch((error: unknown) => {
+    throw error instanceof TidemarkError ? refuse(MANIFEST, error) : error;
   });
-}
-
-async function isForeign(folder: string): Promise<boolean> {
-  try {
-    await findManifest(folder);
-    return false;
-  } catch (error) {
-    if (error instanceof TidemarkError) return true;
-    throw error;
-  }
 }
 
 /** Removes the files of earlier backups, and of this one if it has no manifest. */
@@ -97,7 +92,8 @@ async function copyData(config: Config, to: string): Promise<readonly string[]> 
   for (const id of await listPlanIds(config)) {
     if (await copyPresent(planFile(config, id), planFile({ data: to }, id))) plans.push(`plans/${id}.json`);
   }
-  const stops = isPresent(join(config.data, 'STOP')) ? ['STOP'] : [];
+  // Whatever has the name stops applies.
+  const stops = lstatSync(join(config.data, 'STOP'), { throwIfNoEntry: false }) ? ['STOP'] : [];
   for (const name of stops) await writeFile(join(to, name), '', { mode: PRIVATE_FILE });
   const paths = ['warehouse.duckdb', ...ledger, ...plans, ...stops];
   for (const path of paths) await syncPath(join(to, path));
@@ -132,17 +128,9 @@ async function copyPrivate(from: string, to: string): Promise<void> {
 }
 
 /** A run may remove an old plan meanwhile. */
-async function copyPresent(from: string, to: string): Promise<boolean> {
-  try {
-    await copyPrivate(from, to);
-    return true;
-  } catch (error) {
-    ignoreMissing(error);
-    return false;
-  }
-}
-
-/** Whatever has the name stops applies. */
-function isPresent(file: string): boolean {
-  return lstatSync(file, { throwIfNoEntry: false }) !== undefined;
+function copyPresent(from: string, to: string): Promise<boolean> {
+  return copyPrivate(from, to).then(
+    () => true,
+    (error: unknown) => ignoreMissing(error) ?? false,
+  );
 }

@@ -3,7 +3,15 @@ import type { Database } from '../../warehouse/database.ts';
 import { sameKey } from '../../warehouse/list-columns.ts';
 import { quoteIdent, quoteLiteral, type SqlFiles } from '../../warehouse/sql-files.ts';
 import { historyTable, type Table } from '../../warehouse/tables.ts';
-import type { Removal } from './removal.ts';
+
+/** What goes of a table or of a folder. */
+export interface Removal {
+  /** A table, or `ledger`, `landings`, `plans` and `reports`. */
+  readonly what: string;
+  readonly count: number;
+  /** Of the files, or of the text of the rows. */
+  readonly bytes: number;
+}
 
 export interface HistoryPrune {
   readonly database: Database;
@@ -19,12 +27,6 @@ interface OldHistory {
   readonly removals: readonly Removal[];
 }
 
-/** A stored table, and the temporary table with its rows that go. */
-interface OldRows {
-  readonly stored: string;
-  readonly old: string;
-}
-
 /** What goes from the history. It only reads, and leaves the rows in temporary tables. */
 export async function listOldHistory(prune: HistoryPrune): Promise<OldHistory> {
   const { database, files, horizon } = prune;
@@ -32,9 +34,9 @@ export async function listOldHistory(prune: HistoryPrune): Promise<OldHistory> {
   if (typeof row?.start !== 'string') return { start: null, removals: [] };
   const { start } = row as { readonly start: string };
   const removals: Removal[] = [];
-  for (const rows of await findOldRows(prune, start)) {
-    const [counted] = await database.rows(await files.render('retention/count', toParts(rows)));
-    removals.push({ what: rows.stored, count: Number(counted?.count), bytes: Number(counted?.bytes) });
+  for (const what of await findOldRows(prune, start)) {
+    const [counted] = await database.rows(await files.render('retention/count', toParts(what)));
+    removals.push({ what, count: Number(counted?.count), bytes: Number(counted?.bytes) });
   }
   return { start, removals: removals.filter(({ count }) => count > 0) };
 }
@@ -45,29 +47,28 @@ export async function removeOldHistory(prune: HistoryPrune, now: Date): Promise<
   const { start, removals } = await listOldHistory(prune);
   if (removals.length === 0) return { start, removals };
   await database.transaction(async () => {
-    for (const { what } of removals) await database.run(await files.render('retention/remove', toParts(toRows(what))));
+    for (const { what } of removals) await database.run(await files.render('retention/remove', toParts(what)));
     await database.run(await files.read('retention/set_start'), { start, now: now.toISOString() });
   });
   return { start, removals };
 }
 
-const toRows = (stored: string): OldRows => ({ stored, old: `old_${stored}` });
-const toParts = ({ stored, old }: OldRows) => ({ stored: quoteIdent(stored), old: quoteIdent(old) });
+/** A stored table, and the temporary table with its rows that go. */
+const toParts = (stored: string) => ({ stored: quoteIdent(stored), old: quoteIdent(`old_${stored}`) });
 
-async function findOldRows(prune: HistoryPrune, start: string): Promise<readonly OldRows[]> {
+const LOGS = { pulls: 'old_pulls', finding_events: 'old_events' } as const;
+
+/** @returns the stored tables of which rows may go */
+async function findOldRows(prune: HistoryPrune, start: string): Promise<readonly string[]> {
   const { database, files, tables } = prune;
   const kinds = await loadSubjectKinds(files);
-  const found: OldRows[] = [];
+  const found: string[] = [];
   for (const table of tables.values()) {
     if (table.source) found.push(...(await findOldVersions(prune, table, kinds, start)));
   }
-  for (const [stored, query] of [
-    ['pulls', 'old_pulls'],
-    ['finding_events', 'old_events'],
-  ] as const) {
-    const rows = toRows(stored);
-    await database.run(await files.render(`retention/${query}`, { old: quoteIdent(rows.old) }), { start });
-    found.push(rows);
+  for (const [stored, query] of Object.entries(LOGS)) {
+    await database.run(await files.render(`retention/${query}`, toParts(stored)), { start });
+    found.push(stored);
   }
   return found;
 }
@@ -77,22 +78,23 @@ async function findOldVersions(
   table: Table,
   kinds: readonly SubjectKind[],
   start: string,
-): Promise<readonly OldRows[]> {
-  const versions = toRows(historyTable(table));
+): Promise<readonly string[]> {
+  const stored = historyTable(table);
+  const versions = toParts(stored);
   const key = ['target', ...table.key].map(quoteIdent).join(', ');
   const opened = (await Promise.all(kinds.map((kind) => renderOpened(files, table, kind)))).join('\n');
-  await database.run(await files.render('retention/old_versions', { ...toParts(versions), key, opened }), { start });
-  if (!table.members) return [versions];
-  const members = toRows(`${table.name}_members`);
+  await database.run(await files.render('retention/old_versions', { ...versions, key, opened }), { start });
+  if (!table.members) return [stored];
+  const members = toParts(`${table.name}_members`);
   const parts = {
-    stored: quoteIdent(versions.stored),
-    oldVersions: quoteIdent(versions.old),
-    members: quoteIdent(members.stored),
-    old: quoteIdent(members.old),
+    stored: versions.stored,
+    oldVersions: versions.old,
+    members: members.stored,
+    old: members.old,
     sameKey: sameKey(table, 'member', 'version'),
   };
   await database.run(await files.render('retention/old_members', parts), { start });
-  return [versions, members];
+  return [stored, `${table.name}_members`];
 }
 
 /** A kind whose subjects are rows of the table; a project is a group of them. */

@@ -1,23 +1,44 @@
 import { existsSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { listOldPlans } from '../../act/plan-store.ts';
 import { listOldActions, type PrunedLedger, removeOldActions } from '../../act/prune-ledger.ts';
 import type { Config } from '../../config/config.ts';
-import type { JobContext } from '../../core/context.ts';
+import { DAY_MS, HOUR_MS } from '../../core/clock.ts';
+import type { Context, JobContext } from '../../core/context.ts';
 import { errorMessage, TidemarkError } from '../../core/errors.ts';
 import { removePaths } from '../../core/fs.ts';
-import { listOldLandings } from '../../landing/store.ts';
+import { type StoreContext, withLakeStore } from '../../lake/open-store.ts';
+import { readPublishedUntil } from '../../lake/publish.ts';
+import { landingBytes, listOldLandings } from '../../landing/store.ts';
 import { listOldReports } from '../../tell/reports/archive.ts';
 import { warehouseFiles } from '../../warehouse/publish.ts';
 import { type WarehouseWriter, withPublished, withWarehouseLock } from '../../warehouse/session.ts';
 import { loadTables } from '../../warehouse/tables.ts';
-import { listOldHistory, removeOldHistory } from './history.ts';
-import { findHorizon } from './horizon.ts';
-import { measureFiles, type Removal } from './removal.ts';
+import { listOldHistory, type Removal, removeOldHistory } from './history.ts';
+
+/**
+ * The time from which on the history stays. Rules look back as far as their thresholds, and the lake takes from the history what it does
+ * not have yet.
+ * @returns undefined where everything stays
+ * @throws TidemarkError as the lake
+ */
+export async function findHorizon(
+  config: Config,
+  context: StoreContext & Pick<Context, 'clock'>,
+): Promise<Date | undefined> {
+  const { historyDays, lake, thresholds } = config;
+  if (historyDays === undefined) return undefined;
+  const reach = Object.entries(thresholds).map(([name, value]) => (name.endsWith('Days') ? value : 0));
+  const days = Math.max(historyDays, (thresholds.deadAgentHours * HOUR_MS) / DAY_MS, ...reach);
+  const horizon = new Date(context.clock.now().getTime() - days * DAY_MS);
+  if (lake === undefined) return horizon;
+  const until = await withLakeStore(context, config, undefined, (store) => readPublishedUntil(config, store));
+  return until !== undefined && until > horizon ? horizon : until;
+}
 
 /** What `landingDays`, `planDays`, `reportDays` and `historyDays` would remove now. Nothing is changed. */
 export async function listPrunable(config: Config, context: JobContext): Promise<readonly Removal[]> {
-  const folders = await listOldFiles(config, context);
-  const files = await Promise.all([...folders].map(([what, paths]) => measureFiles(what, paths)));
+  const { removals: files } = await listOldFiles(config, context);
   const horizon = existsSync(warehouseFiles(config.data).published) ? await findHorizon(config, context) : undefined;
   if (horizon === undefined) return files;
   const { start, removals } = await withPublished(config, async (published) =>
@@ -32,10 +53,9 @@ export async function listPrunable(config: Config, context: JobContext): Promise
 export async function prune(config: Config, context: JobContext): Promise<readonly Removal[]> {
   const lock = { config, purpose: 'prune', now: context.clock.now(), log: context.log };
   return withWarehouseLock(lock, async (writer) => {
-    const folders = await listOldFiles(config, context);
-    const files = await Promise.all([...folders].map(([what, paths]) => measureFiles(what, paths)));
-    for (const paths of folders.values()) await removePaths(paths);
-    return [...files, ...(await pruneHistory(config, context, writer))];
+    const { removals, paths } = await listOldFiles(config, context);
+    await removePaths(paths);
+    return [...removals, ...(await pruneHistory(config, context, writer))];
   });
 }
 
@@ -52,16 +72,24 @@ export async function pruneAfterRun(config: Config, context: JobContext, writer:
   }
 }
 
-async function listOldFiles(
-  config: Config,
-  { clock, log }: JobContext,
-): Promise<ReadonlyMap<string, readonly string[]>> {
+async function listOldFiles(config: Config, { clock, log }: JobContext) {
   const now = clock.now();
-  return new Map([
-    ['landings', await listOldLandings(config, now)],
-    ['plans', await listOldPlans(config, { now, log })],
-    ['reports', await listOldReports(config.output, now, config.reportDays)],
-  ]);
+  const folders = {
+    landings: await listOldLandings(config, now),
+    plans: await listOldPlans(config, { now, log }),
+    reports: await listOldReports(config.output, now, config.reportDays),
+  };
+  const removals: Removal[] = [];
+  for (const [what, paths] of Object.entries(folders)) {
+    const sizes = await Promise.all(paths.map(measurePath));
+    removals.push({ what, count: paths.length, bytes: sizes.reduce((sum, size) => sum + size, 0) });
+  }
+  return { removals, paths: Object.values(folders).flat() };
+}
+
+async function measurePath(path: string): Promise<number> {
+  const entry = await stat(path);
+  return entry.isDirectory() ? landingBytes(path) : entry.size;
 }
 
 async function pruneHistory(config: Config, context: JobContext, writer: WarehouseWriter): Promise<readonly Removal[]> {

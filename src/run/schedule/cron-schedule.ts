@@ -45,9 +45,7 @@ export class CronSchedule {
 
   /** The due times of one day, in no order; one appears twice where two wall times are the same instant. */
   #instantsOn(day: number): readonly number[] {
-    const cached = this.#cache.get(day);
-    if (cached) return cached;
-    const instants = this.#isDueOn(day) ? this.#computeInstants(day) : [];
+    const instants = this.#cache.get(day) ?? (this.#isDueOn(day) ? this.#computeInstants(day) : []);
     if (this.#cache.size >= MAX_CACHED_DAYS) this.#cache.clear();
     this.#cache.set(day, instants);
     return instants;

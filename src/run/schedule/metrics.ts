@@ -10,16 +10,11 @@ import { parseHeader, type SqlFiles } from '../../warehouse/sql-files.ts';
 import type { Value } from '../../warehouse/values.ts';
 import type { Scheduler } from './scheduler.ts';
 
-export interface PrometheusMetric {
+interface PrometheusMetric {
   readonly name: string;
   readonly help: string;
   readonly type: 'gauge' | 'counter';
-  readonly samples: readonly Sample[];
-}
-
-interface Sample {
-  readonly labels: Readonly<Record<string, Value>>;
-  readonly value: number;
+  readonly samples: readonly { readonly labels: Readonly<Record<string, Value>>; readonly value: number }[];
 }
 
 /** Prometheus text exposition format 0.0.4. */
@@ -27,15 +22,13 @@ export function toPrometheusText(metrics: readonly PrometheusMetric[]): string {
   return metrics
     .filter(({ samples }) => samples.length > 0)
     .map(({ name, help, type, samples }) => {
-      const lines = samples.map((sample) => formatSample(name, sample));
+      const lines = samples.map(({ labels, value }) => {
+        const pairs = Object.entries(labels).map(([label, text]) => `${label}="${escapeLabel(String(text ?? ''))}"`);
+        return `${name}${pairs.length > 0 ? `{${pairs.join(',')}}` : ''} ${value}`;
+      });
       return [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...lines, ''].join('\n');
     })
     .join('');
-}
-
-function formatSample(name: string, { labels, value }: Sample): string {
-  const pairs = Object.entries(labels).map(([label, text]) => `${label}="${escapeLabel(String(text ?? ''))}"`);
-  return `${name}${pairs.length > 0 ? `{${pairs.join(',')}}` : ''} ${value}`;
 }
 
 function escapeLabel(text: string): string {
@@ -43,31 +36,21 @@ function escapeLabel(text: string): string {
 }
 
 /**
- * The metrics of `queries/metrics/` over the published warehouse. A file is a metric, its column `value` the sample, every other
+ * Reads the metrics of `queries/metrics/` over the published warehouse. A file is a metric, its column `value` the sample, every other
  * column a label. They are read again only after the warehouse is replaced, so that a scrape is cheap.
  */
-export class WarehouseMetrics {
-  readonly #config: Config;
-  readonly #log: Log;
-  #version: string | undefined;
-  #metrics: Promise<readonly PrometheusMetric[]> = Promise.resolve([]);
-
-  constructor(config: Config, log: Log) {
-    this.#config = config;
-    this.#log = log;
-  }
-
-  async read(): Promise<readonly PrometheusMetric[]> {
-    const { published } = warehouseFiles(this.#config.data);
+export function createWarehouseMetrics(config: Config, log: Log): () => Promise<readonly PrometheusMetric[]> {
+  const { published } = warehouseFiles(config.data);
+  let version: string | undefined;
+  let metrics: Promise<readonly PrometheusMetric[]> = Promise.resolve([]);
+  return async () => {
     if (!existsSync(published)) return [];
     const { ino, mtimeMs, size } = await stat(published);
-    const version = `${ino} ${mtimeMs} ${size}`;
-    if (this.#version !== version) {
-      this.#version = version;
-      this.#metrics = readMetrics(this.#config, this.#log);
-    }
-    return this.#metrics;
-  }
+    const current = `${ino} ${mtimeMs} ${size}`;
+    if (version !== current) metrics = readMetrics(config, log);
+    version = current;
+    return metrics;
+  };
 }
 
 function readMetrics(config: Config, log: Log): Promise<readonly PrometheusMetric[]> {
@@ -87,49 +70,31 @@ async function readMetric(
   const sql = await files.read(`metrics/${name}`);
   try {
     const rows = await database.rows(sql);
-    return [{ name, help: parseHeader(sql).help ?? name, type: 'gauge', samples: rows.map(toSample) }];
+    const samples = rows.map(({ value, ...labels }) => ({ labels, value: Number(value) }));
+    return [{ name, help: parseHeader(sql).help ?? name, type: 'gauge', samples }];
   } catch (error) {
     log.warn(`queries/metrics/${name}.sql: ${firstLine(error)}`);
     return [];
   }
 }
 
-function toSample({ value, ...labels }: Readonly<Record<string, Value>>): Sample {
-  return { labels, value: Number(value) };
-}
-
 /** The metrics of the scheduler itself. */
 export function schedulerMetrics(scheduler: Scheduler): readonly PrometheusMetric[] {
   const counts = scheduler.counts();
-  return [
-    {
-      name: 'tidemark_schedule_next_run_timestamp_seconds',
-      help: 'Time of the next run of a job.',
-      type: 'gauge',
-      samples: scheduler.nextRuns().map(({ job, next }) => ({ labels: { job }, value: Date.parse(next) / 1000 })),
-    },
-    {
-      name: 'tidemark_schedule_running',
-      help: 'Whether a job runs or waits for another one.',
-      type: 'gauge',
-      samples: counts.map(({ job, running }) => ({ labels: { job }, value: Number(running) })),
-    },
-    {
-      name: 'tidemark_schedule_runs_total',
-      help: 'Runs that this scheduler finished.',
-      type: 'counter',
-      samples: counts.flatMap(({ job, succeeded, failed }) => [
-        { labels: { job, result: 'succeeded' }, value: succeeded },
-        { labels: { job, result: 'failed' }, value: failed },
-      ]),
-    },
-    {
-      name: 'tidemark_schedule_skipped_total',
-      help: 'Starts that this scheduler skipped.',
-      type: 'counter',
-      samples: counts.flatMap(({ job, skipped }) =>
-        Object.entries(skipped).map(([reason, value]) => ({ labels: { job, reason }, value })),
-      ),
-    },
-  ];
+  const next = scheduler.nextRuns().map((run) => ({ labels: { job: run.job }, value: Date.parse(run.next) / 1000 }));
+  const running = counts.map(({ job, running }) => ({ labels: { job }, value: Number(running) }));
+  const ended = counts.flatMap(({ job, succeeded, failed }) => [
+    { labels: { job, result: 'succeeded' }, value: succeeded },
+    { labels: { job, result: 'failed' }, value: failed },
+  ]);
+  const skipped = counts.flatMap(({ job, skipped }) =>
+    Object.entries(skipped).map(([reason, value]) => ({ labels: { job, reason }, value })),
+  );
+  const rows = [
+    ['next_run_timestamp_seconds', 'Time of the next run of a job.', 'gauge', next],
+    ['running', 'Whether a job runs or waits for another one.', 'gauge', running],
+    ['runs_total', 'Runs that this scheduler finished.', 'counter', ended],
+    ['skipped_total', 'Starts that this scheduler skipped.', 'counter', skipped],
+  ] as const;
+  return rows.map(([name, help, type, samples]) => ({ name: `tidemark_schedule_${name}`, help, type, samples }));
 }

@@ -10,7 +10,7 @@ import { errorMessage, formatError, TidemarkError } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import { warehouseFiles } from '../../warehouse/publish.ts';
 import { withPublished } from '../../warehouse/session.ts';
-import { schedulerMetrics, toPrometheusText, WarehouseMetrics } from './metrics.ts';
+import { createWarehouseMetrics, schedulerMetrics, toPrometheusText } from './metrics.ts';
 import { type ScheduledJob, Scheduler } from './scheduler.ts';
 
 export interface DaemonOptions {
@@ -89,14 +89,14 @@ async function openServer(
 ): Promise<Server | undefined> {
   const { listen } = config.schedule;
   if (listen === undefined) return undefined;
-  const metrics = new WarehouseMetrics(config, log);
+  const readMetrics = createWarehouseMetrics(config, log);
   const isAlive = (): boolean => clock.now().getTime() - tickedAt().getTime() < TICK_TIMEOUT_MS;
   const pages: Pages = {
     '/healthz': async () => healthPage(scheduler, isAlive()),
     '/metrics': async () => ({
       status: 200,
       type: 'text/plain; version=0.0.4; charset=utf-8',
-      body: toPrometheusText([...(await metrics.read()), ...schedulerMetrics(scheduler)]),
+      body: toPrometheusText([...(await readMetrics()), ...schedulerMetrics(scheduler)]),
     }),
   };
   const server = await servePages(pages, parseListenAddress(listen), log);
