@@ -1,5 +1,5 @@
 -- grain: one row per section and line, worst first, the first $max_rows of each section
--- parameters: $max_rows
+-- parameters: $max_rows; $guide: JSON list of what is said of the findings of each rule
 -- Sections: `critical` (new or open), each by name; `new`, `resolved`, `deleted`, `open`. Findings of several subjects with one cause form a
 -- line, and so do more than five of a rule. The other findings form a line for each subject, as do all those of a workspace that is new since the previous digest.
 with
@@ -57,8 +57,58 @@ with
       )[:3] as subjects,
     from shared
     group by all
+  ),
+  guide as (
+    select unnest(from_json(
+      $guide,
+      '[{"rule": "VARCHAR", "many": "VARCHAR", "repair": "VARCHAR", "command": "VARCHAR", "about": "VARCHAR"}]'
+    ), recursive := true)
+  ),
+  told as (
+    select
+      *,
+      section in ('resolved', 'deleted') as is_over,
+      section = 'critical' and new_findings = size as is_new_critical,
+      strftime(opened_at, '%Y-%m-%d') as opened_on,
+      if(length(group_key) > 60, left(group_key, 59) || '…', coalesce(group_key, '')) as cause,
+    from lines
   )
-select *, count(*) over (partition by section) as lines, sum(size) over (partition by section) as findings
-from lines
-qualify row_number() over (partition by section order by rank desc, size desc, opened_at, target, scope, title, line) <= $max_rows
-order by section, rank desc, size desc, opened_at, target, scope, title, line;
+select
+  section,
+  target,
+  subject_type,
+  subjects,
+  is_cause,
+  size,
+  if(is_over, section, severity) as badge,
+  case
+    when not is_cause then title
+    when is_over or many is null
+      then concat(format('{:,}', size), ' ', subject_type, 's', if(cause = '', '', ' of ' || cause))
+    else concat(
+      format('{:,}', size),
+      ' ',
+      replace(many, '{of}', if(cause = '', '', ' of ' || cause)),
+      if(contains(many, '{of}') or cause = '', '', ': ' || cause)
+    )
+  end as title,
+  case
+    when not is_cause and size > 1 then format(', and {:,} more {}', size - 1, if(size = 2, 'finding', 'findings'))
+    else ''
+  end as more,
+  concat(target, ': ', array_to_string(rules[:4], ', '), if(len(rules) > 4, format(' and {} more', len(rules) - 4), '')) as location,
+  if(is_over, concat('was ', severity, ', open '), if(is_new_critical, 'new, ', '')) || 'since ' || opened_on as since,
+  concat(
+    if(is_new_subject, ', new ' || subject_type, ''),
+    if(section = 'critical' and new_findings > 0 and not is_new_critical, format(', {:,} new', new_findings), ''),
+    if(times_reopened > 0, ', reopened ' || if(times_reopened = 1, 'once', format('{:,} times', times_reopened)), ''),
+    if(unassessed > 0, ', not assessed by the last pull', '')
+  ) as notes,
+  if(is_over, '', coalesce(about, repair, '')) as step,
+  if(is_over, '', coalesce(command, '')) as command,
+  count(*) over (partition by section) as lines,
+  sum(size) over (partition by section)::bigint as findings,
+from told
+left join guide using (rule)
+qualify row_number() over (partition by section order by rank desc, size desc, opened_at, target, scope, told.title, line) <= $max_rows
+order by section, rank desc, size desc, opened_at, target, scope, told.title, line;

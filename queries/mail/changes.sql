@@ -32,10 +32,13 @@ with
     group by all
   )
 select
-  "table",
+  "table" as name,
   string_agg(concat(subjects, ' ', change), ', ' order by list_position(['new', 'gone', 'back', 'renamed', 'moved', 'changed'], change)) as changes,
-  sum(by_plans)::bigint as by_plans,
-  sum(subjects)::bigint as subjects,
+  concat_ws(
+    ', ',
+    if(sum(by_plans) > 0, sum(by_plans) || ' by plans', null),
+    if(sum(subjects) > sum(by_plans), sum(subjects) - sum(by_plans) || ' by others', null)
+  ) as actors,
 from kinds
 group by "table"
-order by subjects desc, "table";
+order by sum(subjects) desc, "table";

@@ -1,9 +1,12 @@
--- grain: one row: numbers of findings of the digest
+-- grain: one row: numbers of the digest. `lifecycle` is no source, and a target that was never pulled has a source without a name
 select
   count(*) filter (where digest_state in ('new', 'open')) as current,
-  count(*) filter (where digest_state in ('new', 'open') and severity = 'critical') as critical,
-  count(*) filter (where digest_state = 'new') as "new",
-  count(*) filter (where digest_state = 'open') as "open",
-  count(*) filter (where digest_state = 'resolved') as resolved,
-  count(*) filter (where digest_state = 'deleted') as deleted,
+  count(*) filter (where digest_state in ('new', 'resolved', 'deleted')) as changed,
+  (select count(*) from mail_workspaces where present) as workspaces,
+  (select coalesce(list(distinct target order by target), []) from mail_sources) as targets,
+  (select count(*) from mail_sources) as sources,
+  (select count(*) from mail_sources where not stale) as complete_sources,
+  (select count(*) from mail_sources where source is distinct from 'lifecycle') as pulled_sources,
+  (select count(*) from mail_sources where source is distinct from 'lifecycle' and stale) as stale_sources,
+  (select count(*) from mail_sources where changed) as changed_sources,
 from mail_findings;

@@ -1,7 +1,8 @@
--- grain: one row per target and source of mail_routes, and one per target that was never pulled; stale sources first. `lifecycle` is no
+-- grain: one row per target and source of mail_routes, and one per target that was never pulled. `lifecycle` is no
 -- source: it has a row for each target of whose versions the facts are old
 -- parameters: $as_of; $since; $stale_hours; $lifecycle_days
 -- A route with projects covers the sources of workspaces and pools, not the rest of the platform.
+create or replace temp table mail_sources as
 with
   mine as (select target, bool_or(project is null) as is_whole_target from mail_routes group by target),
   before as (select target, source, status from source_state_at($since))
@@ -34,5 +35,4 @@ select
 from version_support_at($as_of)
 semi join mine using (target)
 where data_as_of < ($as_of::timestamptz - to_seconds($lifecycle_days::double * 86400))::date
-group by target
-order by stale desc, target, source;
+group by target;

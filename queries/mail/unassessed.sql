@@ -1,8 +1,8 @@
 -- grain: one row per target of mail_routes and reason for which rules could not be assessed, those that can report the worst first
 -- parameters: $as_of; $since
 select
-  gaps.target,
   list(gaps.rule order by gaps.rule) as rules,
+  concat(gaps.target, ': ', string_agg(gaps.rule, ', ' order by gaps.rule)) as names,
   gaps.reason,
   min(gaps.since) as since,
   coalesce(min(gaps.since) > $since::timestamptz, true) as changed,

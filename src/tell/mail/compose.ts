@@ -6,15 +6,9 @@ import type { PlaybookSummary } from '../findings/guide.ts';
 import { toUtcDate } from '../reports/archive.ts';
 import { toSpreadsheetCsv } from '../reports/format.ts';
 import { createSubjectLinker, type SubjectLinker, selectSubjects } from '../reports/subjects.ts';
-import {
-  buildDigest,
-  CSV_NAME,
-  createDigestRenderer,
-  type Digest,
-  type DigestOptions,
-  type DigestRenderer,
-} from './digest.ts';
-import { type DigestData, hasChanged, MAX_LINES, readDigestData } from './digest-data.ts';
+import { createTemplateEngine, readTemplate } from '../reports/templates.ts';
+import { buildDigest, CSV_NAME, type Digest, type DigestOptions } from './digest.ts';
+import { type DigestData, MAX_LINES, readDigestData } from './digest-data.ts';
 import type { Attachment, Message } from './message.ts';
 import { type Audience, explicitRecipients, resolveAudiences } from './recipients.ts';
 import { type MailSettings, resolveMailSettings } from './transport.ts';
@@ -66,12 +60,12 @@ export async function composeMessages(options: ComposeOptions): Promise<ComposeR
   const settings = options.settings ?? resolveMailSettings(config);
   const audiences =
     to === undefined ? resolveAudiences(job.name, job.mail?.to ?? [], settings) : [explicitRecipients(job.name, to)];
-  const renderer = await createDigestRenderer(options.files.roots);
+  const renderer = await createRenderer(options.files.roots);
   const linkSubject = await loadSubjectLinker(options);
   const messages: Message[] = [];
   const skipped: ComposeResult['skipped'][number][] = [];
   for (const audience of audiences) {
-    const data = await readDigestData({ ...options, job: job.name, asOf: options.run.asOf }, audience);
+    const data = await readDigestData(options, audience);
     const reason = options.isRequested || to ? undefined : skipReason(job.mail?.when ?? 'always', data);
     if (reason === undefined)
       messages.push(...buildMessages({ ...options, linkSubject }, settings, audience, data, renderer));
@@ -81,15 +75,16 @@ export async function composeMessages(options: ComposeOptions): Promise<ComposeR
 }
 
 function skipReason(when: 'always' | 'changed' | 'findings', data: DigestData): string | undefined {
-  const { since, metrics, counts, sources, unassessed } = data;
+  const { since, metrics, counts, unassessed } = data;
   if (when === 'findings' && counts.current === 0) return 'there are no findings';
   if (when !== 'changed' || since === null) return undefined;
   const isChanged =
-    metrics.some(hasChanged) ||
-    counts.new > 0 ||
-    counts.resolved > 0 ||
-    counts.deleted > 0 ||
-    [...sources, ...unassessed].some((row) => row.changed);
+    metrics.some(
+      ({ value, before, changes }) => Object.keys(changes).length > 0 || (before !== null && before !== value),
+    ) ||
+    counts.changed > 0 ||
+    counts.changed_sources > 0 ||
+    unassessed.some((row) => row.changed);
   return isChanged ? undefined : 'nothing changed';
 }
 
@@ -107,10 +102,10 @@ function buildMessages(
   data: DigestData,
   renderer: DigestRenderer,
 ): readonly Message[] {
-  const { config, job, run, composedAt, linkSubject } = options;
+  const { job, run, composedAt } = options;
   const { notes = [], attachments = [] } = audience.isUnfiltered ? options : {};
   const digest = renderWithinSize(
-    (maxLines) => buildDigest({ config, ...run, job, notes, maxLines, linkSubject }, audience, data),
+    (maxLines) => buildDigest({ ...options, notes }, audience, data, maxLines),
     renderer,
     options.maxHtmlBytes ?? MAX_HTML_BYTES,
   );
@@ -126,7 +121,7 @@ function buildMessages(
     ),
     job: job.name,
     runId: run.runId,
-    targets: data.targets.join(', '),
+    targets: data.counts.targets.join(', '),
     composedAt: composedAt.toISOString(),
     to,
     subject: digest.subject,
@@ -151,12 +146,19 @@ const MAX_HTML_BYTES = 80_000;
 /** Tried in order; with the last one, even the longest names fit. */
 const REDUCED_LINES = [12, 8, 5, 3];
 
+/** Renders the two parts of a digest, from `reports/digest.hbs` and `reports/digest.txt.hbs`. */
+type DigestRenderer = Readonly<Record<'html' | 'text', (digest: Digest) => string>>;
+
+async function createRenderer(roots: readonly string[]): Promise<DigestRenderer> {
+  const load = async (format: 'html' | 'text', name: string) => {
+    const [engine, source] = [await createTemplateEngine(roots, format), await readTemplate(roots, name)];
+    return (digest: Digest) => engine.render(`reports/${name}`, source, digest);
+  };
+  return { html: await load('html', 'digest.hbs'), text: await load('text', 'digest.txt.hbs') };
+}
+
 /** Renders the digest, with fewer lines where long names would make it too large. */
-function renderWithinSize(
-  build: (maxLines: number) => Digest,
-  renderer: DigestRenderer,
-  maxBytes: number,
-): Digest & { html: string; text: string } {
+function renderWithinSize(build: (maxLines: number) => Digest, renderer: DigestRenderer, maxBytes: number) {
   let digest = build(MAX_LINES);
   let html = renderer.html(digest);
   for (const maxLines of REDUCED_LINES) {
@@ -164,5 +166,5 @@ function renderWithinSize(
     digest = build(maxLines);
     html = renderer.html(digest);
   }
-  return { ...digest, html, text: renderer.text(digest) };
+  return { ...digest, html, text: `${renderer.text(digest).trim()}\n` };
 }

@@ -1,195 +1,268 @@
 import type { Config } from '../../config/config.ts';
 import { sanitizeHeader } from '../../config/mail.ts';
 import { HOUR_MS } from '../../core/clock.ts';
+import { plural } from '../../core/plural.ts';
+import type { Row, Value } from '../../warehouse/values.ts';
 import { formatNumber, formatTime } from '../reports/format.ts';
-import { createProductLinker, type ProductLinker } from '../reports/links.ts';
+import { createProductLinker, type SubjectRef } from '../reports/links.ts';
 import { runPath } from '../reports/run-page.ts';
 import type { SubjectLinker } from '../reports/subjects.ts';
-import { createTemplateEngine, readTemplate } from '../reports/templates.ts';
-import { type DigestData, formatChange, MAX_ATTACHED, type Metric } from './digest-data.ts';
-import {
-  buildSourceStatus,
-  buildSparkline,
-  buildUnassessedStatus,
-  type ChangedTable,
-  type Deadlines,
-  formatSubject,
-  isEmptyRoute,
-  listChanges,
-  listDeadlines,
-  type SourceStatus,
-  type Sparkline,
-  subjectHeadline,
-  subjectScope,
-  type UnassessedStatus,
-} from './digest-sections.ts';
-import { type AgedFinding, buildFindingList, type FindingList, listOldest } from './finding-lists.ts';
+import { type DigestData, MAX_ATTACHED, type Metric } from './digest-data.ts';
 import { type Audience, formatRoute } from './recipients.ts';
-
-/** The context of `reports/digest.hbs` and `reports/digest.txt.hbs`; its texts are clean and short, but not escaped. */
-export interface Digest {
-  readonly subject: string;
-  readonly scope: string;
-  readonly headline: string;
-  readonly job: string;
-  readonly as_of: string;
-  /** Until when it is current. */
-  readonly until: string;
-  /** Time of the previous digest; null for the first one. */
-  readonly since: string | null;
-  readonly metrics: readonly MetricView[];
-  readonly sparklines: readonly Sparkline[];
-  /** New and open critical findings; the lists of new and open findings have the others. */
-  readonly criticalFindings: FindingList;
-  readonly newFindings: FindingList;
-  readonly resolvedFindings: FindingList;
-  /** Findings that ended with their subject. */
-  readonly deletedFindings: FindingList;
-  readonly openFindings: FindingList;
-  readonly oldest: readonly AgedFinding[];
-  readonly sources: SourceStatus;
-  readonly unassessed: UnassessedStatus;
-  readonly changes: readonly ChangedTable[];
-  readonly deadlines: Deadlines;
-  readonly links: readonly { readonly title: string; readonly href: string }[];
-  /** Reports whose pages are attached. */
-  readonly pages: readonly string[];
-  readonly notes: readonly string[];
-  /** Name of the attached CSV with every finding; null where the lists name them all. */
-  readonly csv: string | null;
-  /** Rows of that CSV where it is cut; otherwise null. */
-  readonly csvRows: number | null;
-  /** The routes in words; null for the unfiltered digest. */
-  readonly route: string | null;
-  readonly isEmptyRoute: boolean;
-  readonly reason: string;
-}
-
-interface MetricView {
-  readonly label: string;
-  readonly value: string;
-  readonly change: string;
-  readonly isWorse: boolean;
-  readonly isBetter: boolean;
-  readonly href: string | null;
-}
 
 export interface DigestOptions {
   readonly config: Pick<Config, 'targets' | 'reportsUrl' | 'thresholds'>;
   readonly job: { readonly name: string; readonly reports: readonly string[] };
   /** The run whose page is linked. */
-  readonly runId: string;
-  readonly asOf: Date;
+  readonly run: { readonly runId: string; readonly asOf: Date };
   /** Further lines, such as what a playbook plans. */
   readonly notes: readonly string[];
-  /** Lines of each list. */
-  readonly maxLines: number;
   /** Path of a subject's page below the folder of the reports. */
   readonly linkSubject: SubjectLinker | undefined;
 }
+
+/** The context of `reports/digest.hbs` and `reports/digest.txt.hbs`; its texts are clean and short, but not escaped. */
+export type Digest = ReturnType<typeof buildDigest>;
 
 export const CSV_NAME = 'findings.csv';
 const MAX_RESOLVED = 10;
 /** From this interval between digests on, the digest lists the oldest findings. */
 const LONG_INTERVAL_MS = 48 * HOUR_MS;
 
-export function buildDigest(options: DigestOptions, audience: Audience, data: DigestData): Digest {
-  const { config, job, asOf, maxLines } = options;
-  const links = { product: createProductLinker(config.targets), history: toHistoryLinker(options) };
+/** @param maxLines lines of each list */
+export function buildDigest(options: DigestOptions, audience: Audience, data: DigestData, maxLines: number) {
+  const { config, job, run, notes } = options;
+  const { reportsUrl } = config;
+  const { asOf } = run;
+  const link = createLinker(options);
+  const list = (section: string, max: number) => buildList(data.causes, section, max, link);
   const lists = {
-    criticalFindings: buildFindingList(data, 'critical', { maxLines, links }),
-    newFindings: buildFindingList(data, 'new', { maxLines, links }),
-    resolvedFindings: buildFindingList(data, 'resolved', { maxLines: Math.min(maxLines, MAX_RESOLVED), links }),
-    deletedFindings: buildFindingList(data, 'deleted', { maxLines: Math.min(maxLines, MAX_RESOLVED), links }),
-    openFindings: buildFindingList(data, 'open', { maxLines, links }),
+    critical: list('critical', maxLines),
+    new: list('new', maxLines),
+    resolved: list('resolved', Math.min(maxLines, MAX_RESOLVED)),
+    deleted: list('deleted', Math.min(maxLines, MAX_RESOLVED)),
+    open: list('open', maxLines),
   };
-  const namesAll = Object.values(lists).every(({ isComplete }) => isComplete);
   const isLongInterval = data.since !== null && asOf.getTime() - Date.parse(data.since) > LONG_INTERVAL_MS;
+  const [scope, headline] = [formatScope(config, audience, data), formatHeadline(audience, data)];
   return {
-    ...lists,
-    subject: formatSubject(config, audience, data),
-    scope: subjectScope(config, audience, data),
-    headline: subjectHeadline(audience, data),
+    lists,
+    subject: sanitizeHeader(`Tidemark ${scope}: ${headline}`, MAX_SUBJECT_LENGTH),
+    scope,
+    headline,
     job: job.name,
     as_of: formatTime(asOf.toISOString()),
+    /** Until when it is current. */
     until: formatTime(new Date(asOf.getTime() + config.thresholds.staleHours * HOUR_MS).toISOString()),
+    /** Time of the previous digest; null for the first one. */
     since: data.since === null ? null : formatTime(data.since),
     metrics: data.metrics.map((metric) => toMetricView(metric, options)),
     sparklines: data.metrics.flatMap((metric) => buildSparkline(metric, data.trend)),
-    oldest: isLongInterval ? listOldest(data, asOf, maxLines) : [],
-    sources: buildSourceStatus(data.sources, asOf, maxLines),
-    unassessed: buildUnassessedStatus(data.unassessed, maxLines),
-    changes: listChanges(data),
-    deadlines: listDeadlines(data),
-    links: listLinks(options),
-    pages: config.reportsUrl === undefined && audience.isUnfiltered ? job.reports : [],
-    notes: options.notes.map((note) => sanitizeHeader(note, 300)),
-    csv: namesAll ? null : CSV_NAME,
+    oldest: cutRows(isLongInterval ? data.oldest : [], maxLines),
+    counts: data.counts,
+    stale: cutRows(data.stale, maxLines),
+    unassessed: cutRows(data.unassessed, maxLines),
+    changes: data.changes.map(cleanRow),
+    deadlines: cutRows(data.deadlines, maxLines),
+    links: reportsUrl === undefined ? [] : listLinks(options, reportsUrl),
+    /** Reports whose pages are attached. */
+    pages: reportsUrl === undefined && audience.isUnfiltered ? job.reports : [],
+    notes: notes.map((note) => sanitizeHeader(note, 300)),
+    /** Name of the attached CSV with every finding; null where the lists name them all. */
+    csv: Object.values(lists).every(({ isComplete }) => isComplete) ? null : CSV_NAME,
+    /** Rows of that CSV where it is cut; otherwise null. */
     csvRows: data.attached.length === MAX_ATTACHED ? MAX_ATTACHED : null,
+    /** The routes in words; null for the unfiltered digest. */
     route: audience.isUnfiltered ? null : audience.routes.map(formatRoute).join('; '),
     isEmptyRoute: isEmptyRoute(audience, data),
     reason: audience.reason,
   };
 }
 
-/** The pages of subjects where the reports are served. A note about a part of a workspace has an ID that only its name leads from. */
-function toHistoryLinker({ config: { reportsUrl }, linkSubject }: DigestOptions): ProductLinker {
-  if (reportsUrl === undefined || !linkSubject) return () => undefined;
-  return (subject) => {
-    const name = subject.name ?? subject.id;
-    const path = linkSubject({ ...subject, name }) ?? linkSubject({ ...subject, id: name, name });
-    return path && joinUrl(reportsUrl, path);
-  };
+const MAX_SUBJECT_NAMES = 3;
+const MAX_SUBJECT_PHRASES = 4;
+const MAX_SUBJECT_LENGTH = 150;
+
+/** The platform targets, or all targets where there is no platform, and the projects of the routes. */
+function formatScope({ targets }: Pick<Config, 'targets'>, { routes }: Audience, { counts }: DigestData): string {
+  const covered = targets.filter(({ name }) => counts.targets.includes(name));
+  const platforms = covered.filter(({ kind }) => kind === 'platform');
+  const names = (platforms.length > 0 ? platforms : covered).map(({ name }) => name);
+  const scope = names.length <= MAX_SUBJECT_NAMES ? names.join(', ') : `${names.length} targets`;
+  const projects = [...new Set(routes.flatMap((route) => route.projects ?? []))];
+  const part = projects.length <= MAX_SUBJECT_NAMES ? projects.join(', ') : `${projects.length} projects`;
+  return [scope || 'no target', part && `(${sanitizeHeader(part, 60)})`].filter(Boolean).join(' ');
 }
 
-function toMetricView(metric: Metric, { config, job }: DigestOptions): MetricView {
+/** `14 drifting (+3 −1), 2 pools down`: what is not zero or changed; `all quiet` where nothing is and the routes match something. */
+function formatHeadline(audience: Audience, data: DigestData): string {
+  const { metrics, counts, unassessed } = data;
+  const phrases = [...metrics]
+    .sort((a, b) => a.subjectOrder - b.subjectOrder)
+    .flatMap(formatPhrase)
+    .slice(0, MAX_SUBJECT_PHRASES);
+  if (counts.pulled_sources === counts.stale_sources) return ['no fresh data', ...phrases].join(', ');
+  // Where a source is stale, its rules are not assessed either.
+  const rules = new Set(unassessed.flatMap((row) => row.rules as readonly string[])).size;
+  if (counts.stale_sources > 0) phrases.push(plural(counts.stale_sources, 'stale source'));
+  else if (rules > 0) phrases.push(`${plural(rules, 'rule')} not assessed`);
+  if (phrases.length > 0) return phrases.join(', ');
+  return isEmptyRoute(audience, data) ? 'no matching workspaces' : 'all quiet';
+}
+
+/** Whether the routes match no target, or no workspace where all of them name projects. */
+function isEmptyRoute({ isUnfiltered, routes }: Audience, { counts }: DigestData): boolean {
+  if (isUnfiltered) return false;
+  return counts.targets.length === 0 || (counts.workspaces === 0 && routes.every(({ projects }) => projects !== null));
+}
+
+/** `14 drifting (+3 −1)`: what came, and what went. */
+function formatPhrase({ nouns, value, before, changes }: Metric): readonly string[] {
+  const more = (changes.new ?? 0) + (changes.returned ?? 0);
+  const fewer = (changes.resolved ?? 0) + (changes.deleted ?? 0);
+  const parts = [more > 0 && `+${more}`, fewer > 0 && `−${fewer}`].filter(Boolean).join(' ');
+  const change = parts || (before === null || before === value ? '' : formatDifference(value - before));
+  if (!nouns || (value === 0 && !change)) return [];
+  return [`${value} ${value === 1 ? nouns.one : nouns.many}${change ? ` (${change})` : ''}`];
+}
+
+/** `2 new, 3 resolved`, `+2`, `no change`; empty where the previous value is unknown. */
+function formatChange({ value, before, changes }: Metric): string {
+  const named = Object.entries(changes).map(([word, count]) => `${count} ${word}`);
+  if (named.length > 0 || before === null) return named.join(', ');
+  return before === value ? 'no change' : formatDifference(value - before);
+}
+
+function formatDifference(difference: number): string {
+  return difference > 0 ? `+${difference}` : `−${-difference}`;
+}
+
+function toMetricView(metric: Metric, { config: { reportsUrl }, job }: DigestOptions) {
   const { label, value, before, report } = metric;
   const rise = value - (before ?? value);
-  const isLinked = config.reportsUrl !== undefined && job.reports.includes(report);
+  const isLinked = reportsUrl !== undefined && job.reports.includes(report);
   return {
     label,
     value: formatNumber(value),
     change: formatChange(metric),
     isWorse: rise > 0,
     isBetter: rise < 0,
-    href: isLinked ? pageUrl(config.reportsUrl, report) : null,
+    href: isLinked ? pageUrl(reportsUrl, report) : null,
   };
 }
 
-function listLinks({ config: { reportsUrl }, job: { reports }, runId }: DigestOptions): Digest['links'] {
-  if (reportsUrl === undefined) return [];
-  // Reports are what a run writes its page with.
-  const run = reports.length > 0 ? [{ title: 'This run', href: joinUrl(reportsUrl, runPath(runId)) }] : [];
-  const pages = ['index', ...reports].map((name) => ({
-    title: name === 'index' ? 'All reports' : name,
-    href: pageUrl(reportsUrl, name),
-  }));
-  return [...run, ...pages];
+const MAX_BAR_PIXELS = 36;
+const MIN_BAR_PLACES = 14;
+
+/** A metric per day as a row of table cells, which every mail reader shows. */
+function buildSparkline({ trend: column, label }: Metric, trend: readonly Row[]) {
+  if (column === null || trend.length < 2) return [];
+  const days = trend.map((day) => (day[column] === null ? null : Number(day[column])));
+  const values = days.filter((value) => value !== null);
+  const gaps = days.length - values.length;
+  const highest = Math.max(1, ...values);
+  const toDate = (row: Row | undefined) => String(row?.as_of ?? '').slice(0, 10);
+  const [min, max, last] = [Math.min(...values), Math.max(...values), values.at(-1) ?? 0].map(formatNumber);
+  return [
+    {
+      label,
+      /** `height` is null for a day on which nothing was assessed. */
+      bars: days.map((value, index) => ({
+        height: value === null ? null : Math.max(1, Math.round((value / highest) * MAX_BAR_PIXELS)),
+        isLast: index === days.length - 1,
+      })),
+      /** Empty places before the first bar, so that a bar has the same width from the first digest on. */
+      blanks: Array.from({ length: Math.max(0, MIN_BAR_PLACES - days.length) }, () => null),
+      /** Range and last value in words, for readers that show no bars. */
+      summary: `${min} to ${max} over ${plural(values.length, 'day')}, ${last} now${gaps > 0 ? `; ${plural(gaps, 'day')} not assessed (×)` : ''}`,
+      from: toDate(trend[0]),
+      to: toDate(trend.at(-1)),
+      values: days.map((value) => (value === null ? '×' : formatNumber(value))).join(' '),
+    },
+  ];
 }
 
-function pageUrl(base = '', name: string): string {
+const MAX_TITLE_LENGTH = 160;
+const MAX_TEXT_LENGTH = 200;
+
+/** A row whose texts are single lines of limited length. */
+function cleanRow(row: Row): Row {
+  const maxLength = (name: string) => (name === 'title' || name === 'location' ? MAX_TITLE_LENGTH : MAX_TEXT_LENGTH);
+  const clean = (name: string, value: Value) =>
+    typeof value === 'string' ? sanitizeHeader(value, maxLength(name)) : value;
+  return Object.fromEntries(Object.entries(row).map(([name, value]) => [name, clean(name, value)]));
+}
+
+/** The first rows, and how many are left out. */
+function cutRows(rows: readonly Row[], maxLines: number) {
+  const lines = rows.slice(0, maxLines).map(cleanRow);
+  return { lines, omitted: Number(rows[0]?.total ?? rows.length) - lines.length };
+}
+
+type Linker = (subject: SubjectRef) => { readonly href: string | null; readonly history: string | null };
+
+/** Mail readers break longer links, and they would push lines out of the digest. */
+const MAX_LINK_LENGTH = 500;
+
+/** The page of the product, and that of the reports with the history, where there are both. */
+function createLinker({ config, linkSubject }: DigestOptions): Linker {
+  const product = createProductLinker(config.targets);
+  const keep = (url: string | undefined) => (url !== undefined && url.length <= MAX_LINK_LENGTH ? url : null);
+  return (subject) => {
+    const name = subject.name ?? subject.id;
+    // A note about a part of a workspace has an ID that only its name leads from.
+    const path = linkSubject?.({ ...subject, name }) ?? linkSubject?.({ ...subject, id: name, name });
+    const [href, page] = [keep(product(subject)), keep(path && joinUrl(config.reportsUrl, path))];
+    return { href: href ?? page, history: href === null ? null : page };
+  };
+}
+
+/** Subjects of a common cause that its line names. */
+const MAX_GROUP_NAMES = 3;
+
+/** A line is one finding, several of one subject, or several with the same cause. */
+function buildList(causes: readonly Row[], section: string, maxLines: number, link: Linker) {
+  const rows = causes.filter((row) => row.section === section);
+  const [lines, total] = [Number(rows[0]?.lines ?? 0), Number(rows[0]?.findings ?? 0)];
+  const shown = rows.slice(0, maxLines);
+  const isCut = lines > shown.length;
+  return {
+    lines: shown.map((row) => toLine(row, link)),
+    count: isCut ? `${formatNumber(total)} (${shown.length} of ${formatNumber(lines)} lines)` : formatNumber(total),
+    /** Whether the list names every finding. */
+    isComplete: !isCut && rows.every(({ size, is_cause }) => Number(size) <= (is_cause ? MAX_GROUP_NAMES : 1)),
+  };
+}
+
+function toLine(row: Row, link: Linker) {
+  const { target, subject_type, is_cause, size } = row;
+  const subjects = (row.subjects as readonly Row[]).map(({ subject_id, subject_name, detail }) => {
+    const name = typeof subject_name === 'string' ? subject_name : null;
+    const id = String(subject_id);
+    const subject = { target: String(target), type: String(subject_type), id, name, fields: (detail ?? {}) as Row };
+    return { name: sanitizeHeader(name ?? id, 40), ...link(subject) };
+  });
+  const [first] = is_cause ? [] : subjects;
+  return {
+    ...cleanRow(row),
+    href: first?.href ?? null,
+    history: first?.history ?? null,
+    subjects: is_cause ? subjects : [],
+    hasMore: Number(size) > subjects.length,
+  };
+}
+
+function listLinks({ job: { reports }, run }: DigestOptions, reportsUrl: string) {
+  // Reports are what a run writes its page with.
+  const own = reports.length > 0 ? [{ title: 'This run', href: joinUrl(reportsUrl, runPath(run.runId)) }] : [];
+  const pages = reports.map((name) => ({ title: name, href: pageUrl(reportsUrl, name) }));
+  return [...own, { title: 'All reports', href: pageUrl(reportsUrl, 'index') }, ...pages];
+}
+
+function pageUrl(base: string, name: string): string {
   return joinUrl(base, `${encodeURIComponent(name)}.html`);
 }
 
-function joinUrl(base: string, path: string): string {
+function joinUrl(base = '', path: string): string {
   return `${base.replace(/\/+$/u, '')}/${path}`;
-}
-
-/** Renders the two parts of a digest, from `reports/digest.hbs` and `reports/digest.txt.hbs`. */
-export interface DigestRenderer {
-  html(digest: Digest): string;
-  text(digest: Digest): string;
-}
-
-export async function createDigestRenderer(roots: readonly string[]): Promise<DigestRenderer> {
-  const [html, text, htmlSource, textSource] = await Promise.all([
-    createTemplateEngine(roots, 'html'),
-    createTemplateEngine(roots, 'text'),
-    readTemplate(roots, 'digest.hbs'),
-    readTemplate(roots, 'digest.txt.hbs'),
-  ]);
-  return {
-    html: (digest) => html.render('reports/digest.hbs', htmlSource, digest),
-    text: (digest) => `${text.render('reports/digest.txt.hbs', textSource, digest).trim()}\n`,
-  };
 }

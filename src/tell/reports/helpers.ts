@@ -4,7 +4,7 @@ import { isAbsent, type LeftOut } from '../../extract/sources/index.ts';
 import type { Row, Value } from '../../warehouse/values.ts';
 import { escapeCalendarText } from './calendar.ts';
 import { drawChart, MAX_NARROW_TIMES, seriesClass } from './charts.ts';
-import { formatNumber, formatTime, formatValue, toHeading, truncate, type ValueKind } from './format.ts';
+import { formatAge, formatNumber, formatTime, formatValue, toHeading, truncate, type ValueKind } from './format.ts';
 import { drawRows } from './grid.ts';
 import { drawNights, listNights, nightClass } from './nights.ts';
 import { buildSeries, type Series, splitAtGaps } from './series.ts';
@@ -63,6 +63,7 @@ type RegisterHelper = (name: string, work: Handlebars.HelperDelegate) => void;
 function registerFormatHelpers(helper: RegisterHelper): void {
   helper('number', (value: Value) => formatValue(value, 'number'));
   helper('time', (value: Value) => formatValue(value, 'time'));
+  helper('age', (ms: number) => formatAge(Number(ms)));
   helper('bytes', (value: Value) => formatValue(value, 'bytes'));
   helper('line', (value: Value) => toTextCell(formatValue(value, 'text')));
   helper('prose', (text: string) => new Handlebars.SafeString(markCode(text)));
