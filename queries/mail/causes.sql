@@ -83,7 +83,7 @@ select
   if(is_over, section, severity) as badge,
   case
     when not is_cause then title
-    when is_over or many is null
+    when many is null
       then concat(format('{:,}', size), ' ', subject_type, 's', if(cause = '', '', ' of ' || cause))
     else concat(
       format('{:,}', size),

@@ -32,7 +32,7 @@ export interface DigestReadOptions {
 }
 
 /** The row of `queries/mail/counts.sql`. */
-interface Counts {
+export interface Counts {
   /** Findings that are new or open; those that are new or ended. */
   readonly current: number;
   readonly changed: number;
