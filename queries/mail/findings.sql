@@ -10,6 +10,7 @@ with
       ranks.rank,
       states.change,
       states.was_open,
+      states.severity_before,
       case
         when states.is_open and states.change in ('new', 'returned', 'no longer accepted') and not states.is_baseline then 'new'
         when states.is_open then 'open'

@@ -1,5 +1,5 @@
 -- grain: one row per subject with an ID or name; if there is none, that begins with the text, or else contains it; if there is none, the five
--- with the most similar names. `is_match` is false for these only.
+-- with the most similar names. `isMatch` is false for these only.
 -- parameters: $name; $type and $target: null for all
 with
   candidates as (
@@ -20,7 +20,7 @@ with
       ($type::varchar is null or subject_type = $type)
       and ($target::varchar is null or target = $target)
   )
-select subject_type, target, subject_id, subject_name, step < 3 as is_match
+select subject_type as type, target, subject_id as id, subject_name as name, step < 3 as "isMatch"
 from candidates
 qualify step = min(step) over () and (step < 3 or row_number() over (order by distance, subject_name, subject_id) <= 5)
 order by distance, subject_type, target, subject_id

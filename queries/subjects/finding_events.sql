@@ -5,12 +5,23 @@ select
   findings.target,
   findings.subject_id,
   events.changed_at as happened_at,
-  events.state,
-  events.severity,
-  events.reason,
-  events.note,
-  findings.rule,
-  findings.title,
+  'finding' as kind,
+  concat(
+    case events.reason
+      when 'baseline' then 'Finding in the first assessment'
+      when 'found' then 'New finding'
+      when 'gone' then 'Finding resolved'
+      when 'deleted' then 'Finding ended with its subject, which was deleted'
+      when 'reopened' then 'Finding reopened'
+      when 'severity changed' then 'Severity of a finding changed'
+      when 'accepted' then 'Finding accepted'
+      when 'acceptance ended' then 'Acceptance of a finding ended'
+      when 'got worse' then 'Accepted finding got worse'
+      else events.reason
+    end,
+    format(': {} ({})', findings.rule, events.severity)
+  ) as title,
+  concat_ws('; ', findings.title, events.note) as note,
 from finding_events as events
 join subject_findings as findings using (finding_id)
 semi join subject_pages as pages

@@ -19,11 +19,19 @@ select
   target,
   source,
   min(as_of) as happened_at,
-  max(as_of) as last_at,
   any_value(ended_at) as ended_at,
-  count(*) as pulls,
-  arg_max(status, as_of) as status,
-  arg_max(error, as_of) as error,
+  'gap' as kind,
+  concat(if(arg_max(status, as_of) = 'failed', 'failed', 'is ' || arg_max(status, as_of)), ': ' || left(arg_max(error, as_of), 300)) as told,
+  format('No complete pull of {} to {}', source, coalesce(strftime(any_value(ended_at), '%Y-%m-%d %H:%M'), 'now')) as title,
+  format(
+    '{:,} {} without a complete one; the last {}. Changes in this time are shown at the next complete pull.',
+    count(*), if(count(*) = 1, 'pull', 'pulls'), told
+  ) as note,
+  if(
+    any_value(ended_at) is null,
+    format('The last complete pull of {} is older than {}; the last pull {}.', source, strftime(min(as_of), '%Y-%m-%d %H:%M'), told),
+    ''
+  ) as stale,
 from periods
 where status <> 'complete'
 group by target, source, complete_before

@@ -1,4 +1,4 @@
--- grain: one row per subject that has a page and related subject; `total` is the number of all subjects with that relation
+-- grain: one row per subject that has a page and relation: the number of related subjects, and the first of them
 -- parameters: $as_of; $limit: related subjects per relation
 with
   workspaces_then as (from workspaces_at($as_of)),
@@ -104,7 +104,16 @@ with
     select target, other_type, other_id, one_label, one_type, one_id, one_name
     from pairs
   )
-select *, count(*) over (partition by subject_type, target, subject_id, relation) as total
+select
+  related.subject_type,
+  related.target,
+  related.subject_id,
+  relation,
+  count(*) as total,
+  list(
+    {'target': related.target, 'type': related_type, 'id': related_id, 'name': related_name}
+    order by related_name, related_id
+  )[:$limit::bigint] as subjects,
 from related
 semi join subject_pages as pages
   on
@@ -112,5 +121,5 @@ semi join subject_pages as pages
     and pages.target = related.target
     and pages.subject_id = related.subject_id
 where related_id is not null
-qualify row_number() over (partition by subject_type, target, subject_id, relation order by related_name, related_id) <= $limit
-order by subject_type, target, subject_id, relation, related_name, related_id
+group by related.subject_type, related.target, related.subject_id, relation
+order by related.subject_type, related.target, related.subject_id, relation

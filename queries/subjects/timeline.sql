@@ -81,7 +81,17 @@ with
     select *, dense_rank() over (partition by target, subject_id order by happened_at desc) as place_in_order
     from events
   )
-select *, max(place_in_order) over (partition by target, subject_id) as times
+select
+  *,
+  'history' as kind,
+  case event
+    when 'first pull' then 'Present in the first pull'
+    when 'appeared' then 'Appeared'
+    when 'changed' then 'Changed'
+    when 'gone' then 'No longer reported'
+    when 'back' then 'Reported again'
+  end as title,
+  max(place_in_order) over (partition by target, subject_id) as times
 from ranked
 qualify place_in_order <= $limit
 order by target, subject_id, happened_at desc, event <> 'changed' desc, field

@@ -5,16 +5,17 @@
 -- many: certificates expiring
 -- sources: ca_roots, leaf_certificates
 -- grain: one row; none where the rules were never assessed for a whole target of the digest
+-- A notice far ahead (`info`) is not soon: the report counts the same.
 select
-  count(*) filter (where digest_state in ('new', 'open')) as value,
-  if(exists (from rule_evaluations where first_assessed_at <= $since::timestamptz), count(*) filter (where was_open), null) as before,
-  if(exists (from rule_evaluations where first_assessed_at <= $since::timestamptz), count(*) filter (where digest_state = 'new' and change <> 'returned'), null) as added,
-  if(exists (from rule_evaluations where first_assessed_at <= $since::timestamptz), count(*) filter (where digest_state = 'new' and change = 'returned'), null) as returned,
-  if(exists (from rule_evaluations where first_assessed_at <= $since::timestamptz), count(*) filter (where digest_state = 'resolved'), null) as resolved,
-  if(exists (from rule_evaluations where first_assessed_at <= $since::timestamptz), count(*) filter (where digest_state = 'deleted'), null) as deleted,
-from (from mail_findings where rule in ('ca-root-expiring', 'leaf-expiring'))
+  count(*) filter (where digest_state in ('new', 'open') and severity <> 'info') as value,
+  if(
+    exists (from rule_evaluations where first_assessed_at <= $since::timestamptz),
+    count(*) filter (where was_open and severity_before <> 'info'),
+    null
+  ) as before,
+from (from mail_findings where rule in ('ca-root-expiring', 'intermediate-expiring', 'leaf-expiring'))
 having exists (
   from rule_evaluations as assessed
   join mail_routes as routes using (target)
-  where routes.project is null and assessed.rule in ('ca-root-expiring', 'leaf-expiring')
+  where routes.project is null and assessed.rule in ('ca-root-expiring', 'intermediate-expiring', 'leaf-expiring')
 );

@@ -1,5 +1,7 @@
 import type { Thresholds } from '../../config/config.ts';
+import { printJson } from '../../http/json.ts';
 import type { SqlFiles } from '../../warehouse/sql-files.ts';
+import type { Row, Value } from '../../warehouse/values.ts';
 import { type Rule, readRules } from './rules.ts';
 
 /** A playbook, as reports show it. */
@@ -70,4 +72,22 @@ export function nameThresholds(text: string, thresholds: Thresholds): string {
     if (value === undefined) return name;
     return unit === undefined ? String(value) : `${value} ${value === 1 ? unit.slice(0, -1) : unit}`;
   });
+}
+
+/**
+ * Why a finding exists, the values that its rule read, and what ends it: the same in a terminal and on the page of its subject.
+ * @param guide undefined where the rule is not there any more
+ */
+export function explainFinding({ state, detail }: Row, guide: Guide | undefined) {
+  const ends = guide?.ends ?? 'nothing evaluates it any more';
+  const saw = Object.entries((detail ?? {}) as Readonly<Record<string, Value>>);
+  return {
+    meaning: guide?.meaning ?? 'this rule is not there any more',
+    saw: saw.map(([name, value]) => ({ name, value: formatSeen(value) })),
+    ends: state === 'resolved' ? 'it is resolved' : ends,
+  };
+}
+
+function formatSeen(value: Value): string {
+  return typeof value === 'string' ? value : printJson(value).replaceAll(/\s+/gu, ' ');
 }

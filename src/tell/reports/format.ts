@@ -76,11 +76,9 @@ export function formatAge(ms: number): string {
 }
 
 /** Text of a service for a page: without control characters and not longer than 300 characters. Data files hold the whole text. */
-export function truncate(text: string): string {
+export function truncate(text: string, maxLength = MAX_TEXT_LENGTH): string {
   const clean = stripControls(text);
-  return clean.length > MAX_TEXT_LENGTH
-    ? `${clean.slice(0, MAX_TEXT_LENGTH).replace(/[\ud800-\udbff]$/u, '')}…`
-    : clean;
+  return clean.length > maxLength ? `${clean.slice(0, maxLength).replace(/[\ud800-\udbff]$/u, '')}…` : clean;
 }
 
 /** `newly_failing` → `Newly failing` */

@@ -1,31 +1,31 @@
 import { quoteLiteral } from '../../warehouse/sql-files.ts';
 import type { Row } from '../../warehouse/values.ts';
-import {
-  asOfParam,
-  readSubjectRows,
-  type SubjectKind,
-  type SubjectOptions,
-  type SubjectPage,
-  subjectKey,
-} from './subjects.ts';
+import { readSubjectRows, type SubjectKind, type SubjectOptions, type SubjectPage, subjectKey } from './subjects.ts';
 
 /** Times of the history, gaps and related subjects that a page shows. */
 const MAX_TIMES = 50;
 const MAX_GAPS = 20;
 const MAX_RELATED = 50;
 
+/** The statements for all kinds, with what they are limited to. */
+const SHARED = {
+  findings: { file: 'page_findings', limit: 0 },
+  findingEvents: { file: 'finding_events', limit: 0 },
+  actions: { file: 'actions', limit: 0 },
+  related: { file: 'related', limit: MAX_RELATED },
+  /** Periods without a complete pull of its source. */
+  gaps: { file: 'gaps', limit: MAX_GAPS },
+} as const;
+
+type RowsByKey = ReadonlyMap<string, readonly Row[]>;
+type Shared = Readonly<Record<keyof typeof SHARED, RowsByKey>>;
+
 /** All that the page of one subject shows, as rows of `queries/subjects/`. */
-export interface SubjectData {
+export interface SubjectData extends Readonly<Record<keyof typeof SHARED, readonly Row[]>> {
   readonly page: SubjectPage;
   /** The last version of its row. */
   readonly present: Row;
   readonly timeline: readonly Row[];
-  readonly findings: readonly Row[];
-  readonly findingEvents: readonly Row[];
-  readonly actions: readonly Row[];
-  readonly related: readonly Row[];
-  /** Periods without a complete pull of its source. */
-  readonly gaps: readonly Row[];
 }
 
 /** Reads what the selected subjects' pages show, kind by kind: a fixed number of statements, whatever the number of subjects. */
@@ -34,7 +34,12 @@ export async function* readSubjects(
   pages: readonly SubjectPage[],
 ): AsyncGenerator<SubjectData> {
   if (pages.length === 0) return;
-  const shared = await readShared(options);
+  const { files } = options;
+  const shared: Partial<Record<keyof typeof SHARED, RowsByKey>> = {};
+  for (const [name, { file, limit }] of Object.entries(SHARED)) {
+    const rows = await readSubjectRows(options, file, await files.read(`subjects/${file}`), limit);
+    shared[name as keyof typeof SHARED] = groupRows(rows);
+  }
   const kinds = [...new Set(pages.map(({ kind }) => kind))];
   const read = (kind: SubjectKind | undefined) => kind && readKind(options, kind);
   let next = read(kinds[0]);
@@ -42,73 +47,34 @@ export async function* readSubjects(
     for (const [index, kind] of kinds.entries()) {
       const own = await next;
       next = read(kinds[index + 1]); // while the consumer renders
-      for (const page of pages) if (own && page.kind === kind) yield toSubjectData(page, own, shared);
+      for (const page of pages) if (own && page.kind === kind) yield toSubjectData(page, own, shared as Shared);
     }
   } finally {
     await Promise.allSettled([next]); // a consumer that stops early closes the connection, on which no query may run then
   }
 }
 
-type RowsByKey = ReadonlyMap<string, readonly Row[]>;
-
-type Shared = Readonly<Record<'findings' | 'findingEvents' | 'actions' | 'related' | 'gaps', RowsByKey>>;
-
-async function readShared(options: SubjectOptions): Promise<Shared> {
-  const bySubject = ({ subject_type, target, subject_id }: Row) => subjectKey(subject_type, target, subject_id);
-  const read = async (name: string, limit: number, key: (row: Row) => string = bySubject) =>
-    groupRows(await readRows(options, name, await options.files.read(`subjects/${name}`), limit), key);
-  return {
-    findings: await read('page_findings', 0),
-    findingEvents: await read('finding_events', 0),
-    actions: await read('actions', 0),
-    related: await read('related', MAX_RELATED),
-    gaps: await read('gaps', MAX_GAPS, ({ target, source }) => subjectKey('gap', target, source)),
-  };
+async function readKind(options: SubjectOptions, { slug, type, versions, table }: SubjectKind) {
+  const parts = { subject: quoteLiteral(type), versions, source: quoteLiteral(table.source ?? '') };
+  const read = async (file: string) =>
+    groupRows(
+      await readSubjectRows(options, slug, await options.files.render(`subjects/${file}`, parts), MAX_TIMES),
+      type,
+    );
+  return { present: await read('present'), timeline: await read('timeline') };
 }
 
-async function readKind(
-  options: SubjectOptions,
-  kind: SubjectKind,
-): Promise<{ present: RowsByKey; timeline: RowsByKey }> {
-  const { files } = options;
-  const parts = {
-    subject: quoteLiteral(kind.type),
-    versions: kind.versions,
-    source: quoteLiteral(kind.table.source ?? ''),
-  };
-  const key = ({ target, subject_id }: Row) => subjectKey(kind.type, target, subject_id);
-  return {
-    present: groupRows(await readRows(options, kind.slug, await files.render('subjects/present', parts), 0), key),
-    timeline: groupRows(
-      await readRows(options, kind.slug, await files.render('subjects/timeline', parts), MAX_TIMES),
-      key,
-    ),
-  };
-}
-
-function readRows(options: SubjectOptions, file: string, sql: string, limit: number): Promise<readonly Row[]> {
-  return readSubjectRows(options, file, sql, { ...asOfParam(options), limit });
-}
-
-function groupRows(rows: readonly Row[], toKey: (row: Row) => string): RowsByKey {
+/** By subject; those of a source by target and source. */
+function groupRows(rows: readonly Row[], type?: string): RowsByKey {
   const groups = new Map<string, Row[]>();
-  let last: { readonly row: Row; readonly group: Row[] } | undefined;
   for (const row of rows) {
-    if (last && KEY_COLUMNS.every((column) => last?.row[column] === row[column])) {
-      last.group.push(row);
-      continue;
-    }
-    const key = toKey(row);
-    const group = groups.get(key) ?? [];
-    group.push(row);
-    groups.set(key, group);
-    last = { row, group };
+    const key = subjectKey(type ?? row.subject_type, row.target, row.subject_id ?? row.source);
+    const group = groups.get(key);
+    if (group) group.push(row);
+    else groups.set(key, [row]);
   }
   return groups;
 }
-
-/** Most rows are those of the subject before: to compare the columns of keys is faster than to make another key. */
-const KEY_COLUMNS = ['subject_type', 'target', 'subject_id', 'source'] as const;
 
 function toSubjectData(
   page: SubjectPage,
@@ -116,14 +82,15 @@ function toSubjectData(
   shared: Shared,
 ): SubjectData {
   const key = subjectKey(page.type, page.target, page.id);
+  const take = (rows: RowsByKey, own = key) => rows.get(own) ?? [];
   return {
     page,
-    present: present.get(key)?.[0] ?? {},
-    timeline: timeline.get(key) ?? [],
-    findings: shared.findings.get(key) ?? [],
-    findingEvents: shared.findingEvents.get(key) ?? [],
-    actions: shared.actions.get(key) ?? [],
-    related: shared.related.get(key) ?? [],
-    gaps: shared.gaps.get(subjectKey('gap', page.target, page.kind.table.source ?? '')) ?? [],
+    present: take(present)[0] ?? {},
+    timeline: take(timeline),
+    findings: take(shared.findings),
+    findingEvents: take(shared.findingEvents),
+    actions: take(shared.actions),
+    related: take(shared.related),
+    gaps: take(shared.gaps, subjectKey(undefined, page.target, page.kind.table.source)),
   };
 }

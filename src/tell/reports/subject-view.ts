@@ -2,21 +2,13 @@ import { stringify } from 'lossless-json';
 import { stripControls } from '../../core/log.ts';
 import type { Column } from '../../warehouse/tables.ts';
 import type { Row, Value } from '../../warehouse/values.ts';
-import { explainFinding } from '../findings/explanation.ts';
-import type { Guide } from '../findings/guide.ts';
+import { explainFinding, type Guide } from '../findings/guide.ts';
 import { EMPTY_CELL, formatNumber, formatTime, formatValue, inferKind, truncate } from './format.ts';
 import type { ProductLinker } from './links.ts';
 import type { SubjectData } from './subject-data.ts';
 import { type SubjectSelection, subjectPath } from './subjects.ts';
 
-/** What changed in one column, or why an entry exists. */
-interface ChangeView {
-  readonly field: string;
-  readonly before: string;
-  readonly after: string;
-}
-
-/** One time in the life of a subject. */
+/** One time in the life of a subject, the same of its row. */
 export interface TimelineEntry {
   /** ISO 8601. */
   readonly at: string;
@@ -24,30 +16,11 @@ export interface TimelineEntry {
   readonly kind: string;
   readonly title: string;
   readonly note: string;
-  readonly changes: readonly ChangeView[];
+  readonly changes: readonly { readonly field: string; readonly before: string; readonly after: string }[];
 }
 
 /** A subject as its page and its text show it. Every text is free of control characters. */
-export interface SubjectView {
-  readonly title: string;
-  readonly kind: string;
-  readonly kindTitle: string;
-  readonly kindSlug: string;
-  readonly id: string;
-  readonly target: string;
-  readonly place: string;
-  readonly summary: string;
-  readonly product: { readonly url: string; readonly host: string } | null;
-  /** Why the data is older than the page; empty if it is not. */
-  readonly stale: string;
-  readonly findings: readonly object[];
-  readonly timeline: readonly TimelineEntry[];
-  /** Times of the history that are not shown. */
-  readonly earlier: number;
-  readonly present: readonly object[];
-  readonly related: readonly object[];
-  readonly actions: readonly object[];
-}
+export type SubjectView = ReturnType<typeof toSubjectView>;
 
 export interface SubjectViewOptions {
   /** What to do about the findings of each rule. */
@@ -59,7 +32,7 @@ export interface SubjectViewOptions {
 /** Characters of a value on the page of its subject. The table has all of it. */
 const MAX_VALUE_LENGTH = 10_000;
 
-export function toSubjectView(data: SubjectData, options: SubjectViewOptions): SubjectView {
+export function toSubjectView(data: SubjectData, options: SubjectViewOptions) {
   const { page, present, timeline, gaps } = data;
   const url = options.linker({ ...page, fields: present });
   const shownTimes = new Set(timeline.map(({ happened_at }) => happened_at)).size;
@@ -73,18 +46,20 @@ export function toSubjectView(data: SubjectData, options: SubjectViewOptions): S
     place: truncate(page.place ?? ''),
     summary: formatSummary(data),
     product: url === undefined ? null : { url, host: new URL(url).host },
-    stale: formatStale(gaps[0]),
+    /** Why the data is older than the page; empty if it is not. */
+    stale: stripControls(String(gaps[0]?.stale ?? '')),
     findings: data.findings.map((row) => toFindingView(row, options.guide)),
     timeline: buildTimeline(data),
+    /** Times of the history that are not shown. */
     earlier: Number(timeline[0]?.times ?? 0) - shownTimes,
     present: toPresentView(data, options.linker),
-    related: toRelatedView(data.related, options),
+    related: data.related.map((row) => toRelation(row, options)),
     actions: data.actions.map(toActionView),
   };
 }
 
 function formatSummary({ page: { openFindings, critical, accepted, isPresent, goneAt } }: SubjectData): string {
-  const count = openFindings === 1 ? '1 open finding' : `${formatNumber(openFindings)} open findings`;
+  const count = `${formatNumber(openFindings)} open ${openFindings === 1 ? 'finding' : 'findings'}`;
   const worst =
     critical > 0 ? `, ${critical === openFindings ? '' : `${formatNumber(critical)} of them `}critical` : '';
   const findings = openFindings === 0 ? 'No open finding' : `${count}${worst}`;
@@ -92,23 +67,8 @@ function formatSummary({ page: { openFindings, critical, accepted, isPresent, go
   return `${gone}${findings}${accepted > 0 ? `, ${formatNumber(accepted)} accepted` : ''}.`;
 }
 
-/** The last pull of the source was not complete, so that what the page shows is older than the page. */
-function formatStale(gap: Row | undefined): string {
-  if (!gap || gap.ended_at !== null) return '';
-  return `The last complete pull of ${gap.source} is older than ${formatTime(String(gap.happened_at))}; the last pull ${describePull(gap)}.`;
-}
-
-function describePull({ status, error }: Row): string {
-  const reason = typeof error === 'string' ? `: ${truncate(error)}` : '';
-  return `${status === 'failed' ? 'failed' : `is ${status}`}${reason}`;
-}
-
-export function toFindingView(row: Row, guide: readonly Guide[]): object {
-  const text = (name: string) => (typeof row[name] === 'string' ? truncate(String(row[name])) : '');
-  const accepted =
-    row.accepted_owner === null
-      ? ''
-      : `by ${text('accepted_owner')} until ${formatTime(text('accepted_until'))}: ${text('accepted_reason')}`;
+export function toFindingView(row: Row, guide: readonly Guide[]) {
+  const text = (name: string) => (typeof row[name] === 'string' ? truncate(row[name]) : '');
   const explained = guide.find((entry) => entry.rule === row.rule);
   const isOpen = row.state === 'new' || row.state === 'open';
   const { repair, command, about } = (isOpen && explained) || { repair: '', command: '', about: null };
@@ -123,7 +83,10 @@ export function toFindingView(row: Row, guide: readonly Guide[]): object {
     since: formatTime(String(row.opened_at ?? row.state_since)),
     first_seen: formatTime(String(row.first_seen)),
     times_reopened: Number(row.times_reopened ?? 0),
-    accepted,
+    accepted:
+      row.accepted_owner === null
+        ? ''
+        : `by ${text('accepted_owner')} until ${formatTime(text('accepted_until'))}: ${text('accepted_reason')}`,
     repair,
     command,
     about,
@@ -134,109 +97,53 @@ export function toFindingView(row: Row, guide: readonly Guide[]): object {
 
 /** History, findings, actions and gaps, the newest first. */
 function buildTimeline({ page, timeline, findingEvents, actions, gaps }: SubjectData): readonly TimelineEntry[] {
-  const oldest = timeline.at(-1)?.happened_at;
-  const isShown = ({ happened_at }: Row) => typeof oldest !== 'string' || String(happened_at) >= oldest;
+  const oldest = String(timeline.at(-1)?.happened_at ?? '');
   const entries = [
     ...toHistoryEntries(timeline, page.kind.table.columns),
-    ...findingEvents.filter(isShown).map(toFindingEntry),
-    ...actions.map(toActionEntry),
-    ...gaps
-      .filter((gap) => gap.ended_at === null || (typeof oldest === 'string' && String(gap.ended_at) > oldest))
-      .map(toGapEntry),
+    ...findingEvents.filter(({ happened_at }) => String(happened_at) >= oldest).map(toEntry),
+    ...actions.map(toEntry),
+    ...gaps.filter(({ ended_at }) => ended_at === null || (oldest && String(ended_at) > oldest)).map(toEntry),
   ];
   return entries.sort((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0)); // stable: kinds stay in this order
 }
 
-const EVENT_TITLES: Readonly<Record<string, string>> = {
-  'first pull': 'Present in the first pull',
-  appeared: 'Appeared',
-  changed: 'Changed',
-  gone: 'No longer reported',
-  back: 'Reported again',
-};
+const MAX_NOTE_LENGTH = 600;
+
+function toEntry({ happened_at, kind, title, note }: Row): TimelineEntry {
+  return {
+    at: String(happened_at),
+    kind: String(kind),
+    title: truncate(String(title)),
+    note: truncate(String(note ?? ''), MAX_NOTE_LENGTH),
+    changes: [],
+  };
+}
 
 /** The rows of `queries/subjects/timeline.sql` as entries, the newest first. */
 export function toHistoryEntries(rows: readonly Row[], columns: readonly Column[]): readonly TimelineEntry[] {
   const types = new Map(columns.map(({ name, type }) => [name, type]));
-  const byTime = new Map<string, Row[]>();
-  for (const row of rows) byTime.set(String(row.happened_at), [...(byTime.get(String(row.happened_at)) ?? []), row]);
-  return [...byTime].map(([at, group]) => {
-    const event = group.find((row) => row.event !== 'changed') ?? group[0];
-    const changes = group.filter(({ field }) => field !== null);
-    return {
-      at,
-      kind: 'history',
-      title: EVENT_TITLES[String(event?.event)] ?? '',
-      note: '',
-      changes: changes.map(({ field, before, after }) => ({
-        field: String(field),
-        before: formatText(before ?? null, String(field), types),
-        after: formatText(after ?? null, String(field), types),
-      })),
-    };
+  const times = new Set(rows.map(({ happened_at }) => happened_at));
+  return [...times].map((at) => {
+    const group = rows.filter(({ happened_at }) => happened_at === at);
+    const changes = group.flatMap(({ field, before = null, after = null }) => {
+      const format = (value: Value) => formatText(value, String(field), types.get(String(field)));
+      return field === null ? [] : [{ field: String(field), before: format(before), after: format(after) }];
+    });
+    return { ...toEntry(group[0] ?? {}), changes };
   });
 }
 
 /** A value that the database converted to text. */
-function formatText(value: Value, field: string, types: ReadonlyMap<string, string>): string {
+function formatText(value: Value, field: string, type: string | undefined): string {
   if (value === null) return EMPTY_CELL;
   const text = String(value);
-  const type = types.get(field);
   if (type === 'timestamptz') return text.slice(0, 16);
   if (type === 'boolean') return text === 'true' ? 'yes' : 'no';
   if (type === 'bigint') return formatValue(BigInt(text), inferKind(field, [0]));
   return truncate(text);
 }
 
-const REASONS: Readonly<Record<string, string>> = {
-  baseline: 'Finding in the first assessment',
-  found: 'New finding',
-  gone: 'Finding resolved',
-  deleted: 'Finding ended with its subject, which was deleted',
-  reopened: 'Finding reopened',
-  'severity changed': 'Severity of a finding changed',
-  accepted: 'Finding accepted',
-  'acceptance ended': 'Acceptance of a finding ended',
-  'got worse': 'Accepted finding got worse',
-};
-
-function toFindingEntry(row: Row): TimelineEntry {
-  const note = [row.title, row.note].filter((text) => typeof text === 'string').join('; ');
-  return {
-    at: String(row.happened_at),
-    kind: 'finding',
-    title: `${REASONS[String(row.reason)] ?? truncate(String(row.reason))}: ${truncate(String(row.rule))} (${row.severity})`,
-    note: truncate(note),
-    changes: [],
-  };
-}
-
-function toActionEntry(row: Row): TimelineEntry {
-  const { playbook, operation, approved_by } = row;
-  return {
-    at: String(row.happened_at),
-    kind: 'action',
-    title: `Action ${truncate(String(row.status))}: ${truncate(String(operation))}`,
-    note: truncate(
-      `Playbook ${playbook}${approved_by === null ? '' : `, approved by ${approved_by}`}${row.reason === null ? '' : `: ${row.reason}`}`,
-    ),
-    changes: [],
-  };
-}
-
-function toGapEntry(row: Row): TimelineEntry {
-  const { happened_at, ended_at, pulls, source } = row;
-  const until = ended_at === null ? 'to now' : `to ${formatTime(String(ended_at))}`;
-  return {
-    at: String(happened_at),
-    kind: 'gap',
-    title: `No complete pull of ${source} ${until}`,
-    note: `${pulls === 1 ? '1 pull' : `${formatNumber(Number(pulls))} pulls`} without a complete one; the last ${describePull(row)}. Changes in this time are shown at the next complete pull.`,
-    changes: [],
-  };
-}
-
-function toActionView(row: Row): object {
+function toActionView(row: Row) {
   const text = (name: string) => (row[name] === null ? EMPTY_CELL : truncate(String(row[name])));
   return {
     at: formatTime(String(row.happened_at)),
@@ -250,7 +157,7 @@ function toActionView(row: Row): object {
 }
 
 /** Every column of the table that the subject's row has, with its value and its meaning. */
-function toPresentView({ present, page }: SubjectData, linker: ProductLinker): readonly object[] {
+function toPresentView({ present, page }: SubjectData, linker: ProductLinker) {
   return page.kind.table.columns
     .filter(({ name }) => name in present && name !== 'target')
     .map(({ name, type, comment }) => {
@@ -277,18 +184,13 @@ function formatBlock(value: Value): string {
   return clean.length > MAX_VALUE_LENGTH ? `${clean.slice(0, MAX_VALUE_LENGTH)}…` : clean;
 }
 
-function toRelatedView(rows: readonly Row[], { linker, selection }: SubjectViewOptions): readonly object[] {
-  const relations = new Map<string, Row[]>();
-  for (const row of rows) relations.set(String(row.relation), [...(relations.get(String(row.relation)) ?? []), row]);
-  return [...relations].map(([relation, group]) => ({
-    relation,
-    more: Number(group[0]?.total ?? 0) - group.length,
-    subjects: group.map((row) => {
-      const ref = { target: String(row.target), type: String(row.related_type), id: String(row.related_id) };
-      const name = typeof row.related_name === 'string' ? row.related_name : null;
-      const hasPage = selection.has(ref.type, ref.target, ref.id);
-      const href = hasPage ? subjectPath(ref).replace('subjects/', '') : (linker({ ...ref, name }) ?? null);
-      return { name: truncate(name ?? ref.id), href };
-    }),
-  }));
+function toRelation({ relation, total, subjects }: Row, { linker, selection }: SubjectViewOptions) {
+  const shown = (subjects as readonly Row[]).map((row) => {
+    const ref = { target: String(row.target), type: String(row.type), id: String(row.id) };
+    const name = typeof row.name === 'string' ? row.name : null;
+    const hasPage = selection.has(ref.type, ref.target, ref.id);
+    const href = hasPage ? subjectPath(ref).replace('subjects/', '') : (linker({ ...ref, name }) ?? null);
+    return { name: truncate(name ?? ref.id), href };
+  });
+  return { relation: String(relation), more: Number(total) - shown.length, subjects: shown };
 }

@@ -36,7 +36,6 @@ export interface SubjectPage extends SubjectRef {
   /** Findings that are new or open. */
   readonly openFindings: number;
   readonly accepted: number;
-  readonly resolved: number;
   /** Rules with an open or accepted finding, comma-separated. */
   readonly rules: string;
 }
@@ -113,48 +112,31 @@ export async function selectSubjects(
   options: SubjectOptions,
   { limit, only }: { readonly limit: number; readonly only?: readonly SubjectRef[] },
 ): Promise<SubjectSelection> {
-  const { files } = options;
   const kinds = await loadPresentKinds(options);
   await createCandidates(options);
-  const rows = limit === 0 && only === undefined ? [] : await selectRows(options, limit, only);
-  const byType = new Map(kinds.map((kind) => [kind.type, kind]));
-  const pages = rows.flatMap((row) => {
-    const kind = byType.get(String(row.subject_type));
-    return kind ? [toSubjectPage(row, kind)] : [];
-  });
-  const [totals] = await readSubjectRows(options, 'totals', await files.read('subjects/totals'), {});
+  const read = async (name: string, params: SqlParams = {}) =>
+    readSubjectRows(options, name, await options.files.read(`subjects/${name}`), limit, params);
+  let rows: readonly Row[] = [];
+  if (limit > 0 || only !== undefined) {
+    await read('findings');
+    await read('pages', { only: only ? JSON.stringify(only) : null });
+    rows = await read('list');
+  }
+  const pages = kinds.flatMap((kind) =>
+    rows.filter(({ type }) => type === kind.type).map((row) => ({ ...row, kind }) as unknown as SubjectPage),
+  );
   const keys = new Set(pages.map(({ type, target, id }) => subjectKey(type, target, id)));
+  const [totals] = await read('totals');
   return {
-    pages: kinds.flatMap((kind) => pages.filter((page) => page.kind === kind)),
+    pages,
     has: (type, target, id) => keys.has(subjectKey(type, target, id)),
     present: Number(totals?.present ?? 0),
   };
 }
 
-/** The rows of `queries/subjects/list.sql`. */
-async function selectRows(
-  options: SubjectOptions,
-  limit: number,
-  only: readonly SubjectRef[] | undefined,
-): Promise<readonly Row[]> {
-  const { files } = options;
-  await readSubjectRows(options, 'findings', await files.read('subjects/findings'), asOfParam(options));
-  const wanted = only?.map(({ type, target, id }) => ({ type, target, id }));
-  await readSubjectRows(options, 'pages', await files.read('subjects/pages'), {
-    ...asOfParam(options),
-    limit,
-    only: wanted ? JSON.stringify(wanted) : null,
-  });
-  return readSubjectRows(options, 'list', await files.read('subjects/list'), {});
-}
-
 /** A key for maps of subjects. */
 export function subjectKey(type: unknown, target: unknown, id: unknown): string {
   return JSON.stringify([type, target, id]);
-}
-
-export function asOfParam({ asOf }: Pick<SubjectOptions, 'asOf'>): SqlParams {
-  return { as_of: asOf.toISOString() };
 }
 
 /** Creates `subject_candidates`: one row for each subject that was ever seen, of all kinds. */
@@ -166,28 +148,7 @@ export async function createCandidates(options: SubjectOptions): Promise<void> {
   }));
   const candidates = await Promise.all(parts.map((part) => files.render('subjects/candidates', part)));
   const sql = await files.render('subjects/begin', { candidates: candidates.join('\nunion all\n') });
-  await readSubjectRows(options, '*', sql, asOfParam(options));
-}
-
-function toSubjectPage(row: Readonly<Record<string, unknown>>, kind: SubjectKind): SubjectPage {
-  const id = String(row.subject_id);
-  const text = (value: unknown) => (typeof value === 'string' ? value : null);
-  return {
-    kind,
-    type: kind.type,
-    target: String(row.target),
-    id,
-    name: text(row.subject_name) ?? id,
-    place: text(row.place),
-    isPresent: row.is_present === true,
-    goneAt: text(row.gone_at),
-    changedAt: String(row.changed_at),
-    critical: Number(row.critical),
-    openFindings: Number(row.open_findings),
-    accepted: Number(row.accepted),
-    resolved: Number(row.resolved),
-    rules: String(row.rules),
-  };
+  await readSubjectRows(options, '*', sql);
 }
 
 export interface SubjectQuery {
@@ -208,20 +169,10 @@ export async function findSubjects(options: SubjectOptions, query: SubjectQuery)
   const { files } = options;
   const kinds = await loadPresentKinds(options);
   await createCandidates(options);
-  const rows = await readSubjectRows(options, 'find', await files.read('subjects/find'), {
-    name: query.name,
-    type: query.type ?? null,
-    target: query.target ?? null,
-  });
-  const slugs = new Map(kinds.map(({ type, slug }) => [type, slug]));
-  return rows.map((row) => ({
-    type: String(row.subject_type),
-    slug: slugs.get(String(row.subject_type)) ?? '',
-    target: String(row.target),
-    id: String(row.subject_id),
-    name: typeof row.subject_name === 'string' ? row.subject_name : null,
-    isMatch: row.is_match === true,
-  }));
+  const sql = await files.read('subjects/find');
+  const rows = await readSubjectRows(options, 'find', sql, 0, { type: null, target: null, ...query });
+  const slugs = new Map<unknown, string>(kinds.map(({ type, slug }) => [type, slug]));
+  return rows.map((row) => ({ ...row, slug: slugs.get(row.type) ?? '' }) as unknown as SubjectMatch);
 }
 
 /** A subject as a cell of a table names it: the ID may be its name. */
@@ -229,13 +180,15 @@ export type NamedSubject = SubjectRef & { readonly name: string };
 
 /** Runs a statement of `queries/subjects/`, which a user may override. @throws TidemarkError DATA naming the file */
 export async function readSubjectRows(
-  { database }: SubjectOptions,
+  { database, asOf }: SubjectOptions,
   file: string,
   sql: string,
-  params: SqlParams,
+  limit = 0,
+  params: SqlParams = {},
 ): Promise<readonly Row[]> {
   try {
-    return await database.script(fillParams(sql, params)); // planned once, where a prepared statement is planned twice
+    // planned once, where a prepared statement is planned twice
+    return await database.script(fillParams(sql, { as_of: asOf.toISOString(), limit, ...params }));
   } catch (error) {
     throw new TidemarkError('DATA', `queries/subjects/${file}.sql: ${firstLine(error)}`, { cause: error });
   }
