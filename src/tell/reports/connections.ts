@@ -83,10 +83,9 @@ async function makeMacros(files: SqlFiles): Promise<string> {
 }
 
 /** The results of work that is under way, or the error of the first that fails in this order. None is under way any more then. */
-export async function allInOrder<T>(work: readonly Promise<T>[]): Promise<readonly T[]> {
-  const settled = await Promise.allSettled(work);
-  return settled.map((result) => {
-    if (result.status === 'rejected') throw result.reason;
-    return result.value;
-  });
+export async function allInOrder<const T extends readonly unknown[]>(
+  work: T,
+): Promise<{ -readonly [K in keyof T]: Awaited<T[K]> }> {
+  await Promise.allSettled(work);
+  return Promise.all(work);
 }

@@ -10,7 +10,7 @@ import { thresholdParams } from '../../warehouse/sql-params.ts';
 import type { Row } from '../../warehouse/values.ts';
 import { loadGuide, type PlaybookSummary } from '../findings/guide.ts';
 import { allInOrder, type Queries, shareConnections } from './connections.ts';
-import { type Dataset, loadReports, type Report } from './definitions.ts';
+import { loadReports, type Report } from './definitions.ts';
 
 /** State of one source of one target, as `NAME.json` shows it. */
 export interface SourceState {
@@ -64,8 +64,6 @@ export interface ReportReadOptions {
   readonly playbooks?: () => Promise<readonly PlaybookSummary[]>;
 }
 
-type QueryOptions = Omit<ReportReadOptions, 'database'> & { readonly database: Queries };
-
 export interface ReportReader {
   readonly reports: ReadonlyMap<string, Report>;
   /** Names of the reports that are not selected, so that no page links to theirs. */
@@ -83,19 +81,35 @@ export interface ReportResult {
 
 /** @throws TidemarkError USAGE for an unknown report */
 export async function openReportReader(options: ReportReadOptions): Promise<ReportReader> {
-  const { database, files } = options;
+  const { database, files, asOf } = options;
   const all = await loadReports(files);
   const reports = new Map([...all].filter(([, report]) => !isAbsent(report.sources, options.leftOut)));
   const selected = selectReports(all, options.names).filter(({ name }) => reports.has(name));
   const used = findParams(selected);
-  const previous = used.has('summaries_before') ? await readPreviousRun(options) : undefined;
-  const times = [options.asOf, ...(previous ? [previous] : [])].map((time) => time.toISOString());
-  const shared = { ...options, database: await shareConnections(database, files, times) };
-  const { params, summaries } = await prepareParams(shared, reports, used, previous);
-  const read = (report: Report) => catchUserError(readReport(report, shared, params, summaries?.rows.get(report.name)));
+  const before = used.has('summaries_before') ? await readPreviousRun(options) : undefined;
+  const times = [asOf, ...(before ? [before] : [])].map((time) => time.toISOString());
+  const queries = await shareConnections(database, files, times);
+  const load = (time: Date, names?: readonly string[]) =>
+    loadSummaries(queries, reports, queryParams({ ...options, asOf: time }), names);
+  const [now, then, sources] = await allInOrder([
+    used.has('summaries') ? load(asOf) : undefined,
+    before && load(before, listBefore(selected)),
+    catchUserError(readSourceStates(queries, selected, options)),
+  ]);
+  const params = {
+    ...queryParams(options),
+    ...(now && { summaries: toJson(now) }),
+    ...(used.has('summaries_before') && { summaries_before: toJson(then ?? new Map()) }),
+    ...(used.has('playbooks') && { playbooks: JSON.stringify((await options.playbooks?.()) ?? []) }),
+    ...(used.has('guide') && { guide: JSON.stringify(await readGuide(options)) }),
+  };
+  const reading: Reading = { options, queries, params, sources, summaries: now ?? new Map() };
+  async function* results(): AsyncGenerator<ReportResult> {
+    for (const report of selected) yield { report, data: await catchUserError(readReport(report, reading)) };
+  }
   const names = new Set(selected.map(({ name }) => name));
   const unlinked = new Set([...all.keys()].filter((name) => !names.has(name)));
-  return { reports, unlinked, params, results: () => readReports(selected, read) };
+  return { reports, unlinked, params, results };
 }
 
 function selectReports(reports: ReadonlyMap<string, Report>, names: readonly string[] | undefined): readonly Report[] {
@@ -107,29 +121,28 @@ function selectReports(reports: ReadonlyMap<string, Report>, names: readonly str
   });
 }
 
-async function* readReports(
-  reports: readonly Report[],
-  read: (report: Report) => Promise<ReportResult['data']>,
-): AsyncGenerator<ReportResult> {
-  for (const report of reports) yield { report, data: await read(report) };
+/** What the reports of a rendering have in common. */
+interface Reading {
+  readonly options: ReportReadOptions;
+  readonly queries: Queries;
+  readonly params: SqlParams;
+  /** Of every report, read once. */
+  readonly sources: readonly SourceState[] | TidemarkError;
+  /** Those that are known already, by report. */
+  readonly summaries: ReadonlyMap<string, Row>;
 }
 
 /** Runs the queries of a report. @throws TidemarkError DATA naming the file whose query fails */
-async function readReport(
-  report: Report,
-  options: QueryOptions,
-  params: SqlParams,
-  knownSummary?: Row,
-): Promise<ReportData> {
-  const own = reportParams(report, params);
-  const reading = {
-    sources: readSourceStates(report.sources, options),
-    summary: knownSummary ?? querySummary(report.summary, options, params),
-    tables: allInOrder(report.datasets.map((dataset) => queryDataset(dataset, options, own))),
-  };
-  await Promise.allSettled(Object.values(reading));
-  const [sources, summary, tables] = [await reading.sources, await reading.summary, await reading.tables];
+async function readReport(report: Report, reading: Reading): Promise<ReportData> {
+  const { options, queries, sources: states, summaries } = reading;
+  if (states instanceof TidemarkError) throw states;
+  const params = reportParams(report, reading.params);
+  const [summary, tables] = await allInOrder([
+    summaries.get(report.name) ?? querySummary(queries, report, params),
+    allInOrder(report.datasets.map(({ file, sql }) => queryFile(queries, file, sql, params))),
+  ]);
   const rows = Object.fromEntries(report.datasets.map(({ name }, index) => [name, tables[index] ?? []]));
+  const sources = states.filter(({ source }) => report.sources.includes(source));
   return {
     report: report.name,
     as_of: formatTimestamp(options.asOf),
@@ -158,11 +171,16 @@ function assessState(
   return isOutdated || unknown.some((column) => Number(summary[column]) > 0) ? 'unknown' : 'ok';
 }
 
-async function readSourceStates(sources: readonly string[], options: QueryOptions): Promise<readonly SourceState[]> {
-  const { database, files, asOf, stalenessAt = asOf, thresholds, leftOut } = options;
+/** The states of the sources of these reports, the stale ones first. */
+async function readSourceStates(
+  queries: Queries,
+  reports: readonly Report[],
+  { files, asOf, stalenessAt = asOf, thresholds, leftOut }: ReportReadOptions,
+): Promise<readonly SourceState[]> {
+  const sources = new Set(reports.flatMap((report) => report.sources));
   const file = 'reports/freshness';
-  const rows = await queryFile(database, file, await files.read(file), {
-    sources: JSON.stringify(sources.filter((source) => !leftOut?.sources.has(source))),
+  const rows = await queryFile(queries, file, await files.read(file), {
+    sources: JSON.stringify([...sources].filter((source) => !leftOut?.sources.has(source))),
     as_of: asOf.toISOString(),
     staleness_at: stalenessAt.toISOString(),
     stale_hours: thresholds.staleHours,
@@ -171,24 +189,14 @@ async function readSourceStates(sources: readonly string[], options: QueryOption
   return rows as unknown as SourceState[];
 }
 
-async function querySummary(dataset: Dataset, options: QueryOptions, params: SqlParams): Promise<Row> {
-  const [row, ...more] = await queryDataset(dataset, options, params);
-  if (!row || more.length > 0)
-    throw new TidemarkError('DATA', `queries/${dataset.file}.sql must return exactly one row`);
+async function querySummary(queries: Queries, { summary: { file, sql } }: Report, params: SqlParams): Promise<Row> {
+  const [row, ...more] = await queryFile(queries, file, sql, params);
+  if (!row || more.length > 0) throw new TidemarkError('DATA', `queries/${file}.sql must return exactly one row`);
   return row;
 }
 
-function queryDataset({ file, sql }: Dataset, { database }: QueryOptions, params: SqlParams): Promise<Row[]> {
-  return queryFile(database, file, sql, params);
-}
-
 /** @throws TidemarkError DATA naming the file, which a user may have overridden */
-export async function queryFile(
-  database: Pick<Queries, 'rows'>,
-  file: string,
-  sql: string,
-  params: SqlParams = {},
-): Promise<Row[]> {
+export async function queryFile(database: Queries, file: string, sql: string, params: SqlParams = {}): Promise<Row[]> {
   try {
     return await database.rows(sql, params);
   } catch (error) {
@@ -215,38 +223,23 @@ function queryParams({
   return { as_of: asOf.toISOString(), pricing: JSON.stringify(pricing ?? null), ...thresholdParams(thresholds) };
 }
 
-/** Names of the parameters that the queries of reports use. */
+/** Names of the parameters that the queries of reports use: what is expensive to compute is a parameter only where one is used. */
 function findParams(reports: readonly Report[]): ReadonlySet<string | undefined> {
   const queries = reports.flatMap(({ summary, datasets }) => [summary, ...datasets]);
   return new Set(queries.flatMap(({ sql }) => [...sql.matchAll(/\$(\w+)/gu)].map(([, name]) => name)));
+}
+
+/** The reports whose earlier summary a query reads, as its `-- before:` says; undefined for all. */
+function listBefore(reports: readonly Report[]): readonly string[] | undefined {
+  const queries = reports.flatMap(({ summary, datasets }) => [summary, ...datasets]);
+  const lists = queries.filter(({ sql }) => sql.includes('$summaries_before')).map(({ before }) => before);
+  return lists.every((list) => list !== undefined) ? lists.flat() : undefined;
 }
 
 /** Time of the last run before the present one; undefined where there was none. */
 async function readPreviousRun({ database, files, asOf }: ReportReadOptions): Promise<Date | undefined> {
   const [row] = await database.rows(await files.read('reports/previous_run'), { as_of: asOf.toISOString() });
   return typeof row?.as_of === 'string' ? new Date(row.as_of) : undefined;
-}
-
-/** The parameters of the selected reports. Those that are expensive to compute are included only if a query uses them. */
-async function prepareParams(
-  options: QueryOptions,
-  reports: ReadonlyMap<string, Report>,
-  used: ReadonlySet<string | undefined>,
-  previous: Date | undefined,
-): Promise<{ readonly params: SqlParams; readonly summaries: Summaries | undefined }> {
-  const load = (asOf: Date) => loadSummaries(reports.values(), { ...options, asOf });
-  const [summaries, before] = await allInOrder([
-    used.has('summaries') ? load(options.asOf) : Promise.resolve(undefined),
-    used.has('summaries_before') && previous ? load(previous) : Promise.resolve(undefined),
-  ]);
-  const params = {
-    ...queryParams(options),
-    ...(summaries && { summaries: summaries.json }),
-    ...(used.has('summaries_before') && { summaries_before: before?.json ?? '{}' }),
-    ...(used.has('playbooks') && { playbooks: JSON.stringify((await options.playbooks?.()) ?? []) }),
-    ...(used.has('guide') && { guide: JSON.stringify(await readGuide(options)) }),
-  };
-  return { params, summaries };
 }
 
 /** What each rule's findings say together, and how they are repaired. */
@@ -258,25 +251,30 @@ export async function readGuide({
   return loadGuide(files, (await playbooks?.()) ?? [], thresholds);
 }
 
-/** The summaries of the reports that do not use `$summaries` themselves: as rows, and as the JSON object `$summaries`. */
-interface Summaries {
-  readonly rows: ReadonlyMap<string, Row>;
-  readonly json: string;
+/**
+ * The summaries of the reports that do not use `$summaries` themselves, by name. One that fails is left out: the error is reported when
+ * that report is rendered, and does not affect others.
+ */
+async function loadSummaries(
+  queries: Queries,
+  reports: ReadonlyMap<string, Report>,
+  params: SqlParams,
+  names: readonly string[] = [...reports.keys()],
+): Promise<ReadonlyMap<string, Row>> {
+  const wanted = [...reports.values()].filter(
+    ({ name, summary }) => names.includes(name) && !summary.sql.includes('$summaries'),
+  );
+  const found = await allInOrder(wanted.map((report) => catchUserError(querySummary(queries, report, params))));
+  return new Map(
+    wanted.flatMap(({ name }, index) => {
+      const row = found[index];
+      return row && !(row instanceof TidemarkError) ? [[name, row]] : [];
+    }),
+  );
 }
 
-/** Leaves out a report whose summary fails: the error is reported when that report is rendered, and does not affect others. */
-async function loadSummaries(reports: Iterable<Report>, options: QueryOptions): Promise<Summaries> {
-  const params = queryParams(options);
-  const independent = [...reports].filter(({ summary }) => !summary.sql.includes('$summaries'));
-  const found = await allInOrder(
-    independent.map(({ summary }) => catchUserError(querySummary(summary, options, params))),
-  );
-  const rows = new Map<string, Row>();
-  for (const [index, { name }] of independent.entries()) {
-    const row = found[index];
-    if (row && !(row instanceof TidemarkError)) rows.set(name, row);
-  }
-  return { rows, json: stringify(Object.fromEntries(rows)) ?? '{}' };
+function toJson(summaries: ReadonlyMap<string, Row>): string {
+  return stringify(Object.fromEntries(summaries)) ?? '{}';
 }
 
 /** JSON as text; 64-bit integers keep their precision. */
