@@ -2,14 +2,14 @@
 -- title: What changed
 -- order: 3
 -- empty: Nothing that was pulled has changed.
--- parameters: $started_at
+-- parameters: $started_at. {{changes}}: the rows of the view `changes`
 select
   "table",
   target,
   change,
   count(distinct key) as rows,
   array_to_string(list_sort(list(distinct coalesce(name, key)))[:10], ', ') as names,
-from changes
+from ({{changes}}) as changes
 where changes.at = $started_at::timestamptz
 group by all
 order by rows desc, "table", target, change

@@ -2,7 +2,7 @@ import type { Database } from './database.ts';
 import { sameKey } from './list-columns.ts';
 import { quoteIdent, quoteLiteral, type SqlFiles } from './sql-files.ts';
 import { fillParams } from './sql-params.ts';
-import { type Addition, type Column, historyTable, type Table, withoutComputedFields } from './tables.ts';
+import { type Addition, type Column, historyTable, loadTables, type Table, withoutComputedFields } from './tables.ts';
 
 /** Which versions are compared: of a row `n` with the version `o` before it, and with earlier versions `e` and pulls `p`. */
 type Comparison = Readonly<
@@ -100,6 +100,16 @@ export async function selectChanged(
   const rows = await database.script(fillParams((await Promise.all(queries)).join('\nunion all\n'), times));
   const changed = new Set(rows.map(({ name }) => name));
   return tables.filter(({ name }) => changed.has(name));
+}
+
+/** A query with the rows of `attributed_changes` of the tables that changed after one time and up to another; undefined where none did. */
+export async function renderChangesBetween(
+  read: Read,
+  times: Readonly<Record<'from' | 'to', string>>,
+): Promise<string | undefined> {
+  const tables = await selectPresent(read, [...(await loadTables(read.files)).values()]);
+  const changed = await selectChanged(read, tables, times);
+  return changed.length === 0 ? undefined : renderChanges(read.files, changed);
 }
 
 /** SQL for the action that made the change `c`. */

@@ -2,13 +2,12 @@ import type { Config } from '../../config/config.ts';
 import { DAY_MS } from '../../core/clock.ts';
 import { discoverFiles } from '../../core/paths.ts';
 import { findLeftOut, isAbsent } from '../../extract/sources/index.ts';
-import { renderChanges, selectChanged, selectPresent } from '../../warehouse/changes.ts';
+import { renderChangesBetween } from '../../warehouse/changes.ts';
 import type { Database, SqlParams } from '../../warehouse/database.ts';
 import { defineMissing } from '../../warehouse/deadlines.ts';
 import { renderDefinitions } from '../../warehouse/migrate.ts';
 import { parseHeader, type SqlFiles } from '../../warehouse/sql-files.ts';
 import { fillParams, thresholdParams } from '../../warehouse/sql-params.ts';
-import { loadTables } from '../../warehouse/tables.ts';
 import type { Row } from '../../warehouse/values.ts';
 import { loadGuide, type PlaybookSummary } from '../findings/guide.ts';
 import { queryFile } from '../reports/data.ts';
@@ -116,13 +115,10 @@ export async function readDigestData(options: DigestReadOptions, audience: Audie
 /** What changed in the tables that have versions since the previous digest; nothing in the first one. */
 async function readChanges({ database, files }: DigestReadOptions, params: SqlParams): Promise<readonly Row[]> {
   if (typeof params.since !== 'string') return [];
-  const times = { from: params.since, to: String(params.as_of) };
-  const read = { database, files };
-  const tables = await selectPresent(read, [...(await loadTables(files)).values()]);
-  const changed = await selectChanged(read, tables, times);
-  if (changed.length === 0) return [];
-  const changes = await renderChanges(files, changed);
-  return database.script(fillParams(await files.render('mail/changes', { changes }), params));
+  const changes = await renderChangesBetween({ database, files }, { from: params.since, to: String(params.as_of) });
+  return changes === undefined
+    ? []
+    : database.script(fillParams(await files.render('mail/changes', { changes }), params));
 }
 
 /** Position of a metric whose header names none. */

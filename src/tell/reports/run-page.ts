@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { formatTimestamp } from '../../core/clock.ts';
 import { writeFileAtomic } from '../../core/fs.ts';
 import { discoverFiles } from '../../core/paths.ts';
+import { renderChangesBetween } from '../../warehouse/changes.ts';
 import type { Statements } from '../../warehouse/database.ts';
 import { parseHeader, type SqlFiles } from '../../warehouse/sql-files.ts';
 import type { Row, Value } from '../../warehouse/values.ts';
@@ -10,10 +11,14 @@ import { EMPTY_CELL, formatNumber, formatTime, toHeading, truncate } from './for
 import type { Renderer } from './renderer.ts';
 import { readTemplate } from './templates.ts';
 
-export interface RunPageOptions {
+interface ReadOptions {
   readonly database: Pick<Statements, 'rows'>;
   readonly files: SqlFiles;
   readonly asOf: Date;
+}
+
+export interface RunPageOptions extends ReadOptions {
+  readonly database: Pick<Statements, 'rows' | 'script'>;
   readonly generatedAt: Date;
   readonly out: string;
 }
@@ -26,20 +31,25 @@ export function runPath(runId: string): string {
 /** Writes the page of the last run until `asOf`: a table for each file in `queries/runs/`. */
 export async function writeRunPage(options: RunPageOptions, { html, assets }: Renderer): Promise<void> {
   const { files, generatedAt, out } = options;
-  const run = await readRun(options);
+  const run = await findRun(options);
   if (!run) return;
+  const changes = await renderChangesAt(options, String(run.started_at));
   const context = {
-    ...run,
+    ...(await viewRun(options, run, changes)),
     generated_at: formatTimestamp(generatedAt),
-    title: `Run ${run.id}`,
+    title: `Run ${run.run_id}`,
     root: '../',
     page: { ...assets, current: 'index' },
   };
   const text = html.render('reports/run.hbs', await readTemplate(files.roots, 'run.hbs'), context);
-  await writeFileAtomic(join(out, runPath(run.id)), text);
+  await writeFileAtomic(join(out, runPath(String(run.run_id))), text);
 }
 
-type ReadOptions = Pick<RunPageOptions, 'database' | 'files' | 'asOf'>;
+/** What the run saw, as a query on the tables that changed: to plan one on every table takes a quarter of a second. */
+async function renderChangesAt({ database, files }: RunPageOptions, startedAt: string): Promise<string | undefined> {
+  const from = new Date(Date.parse(startedAt) - 1).toISOString();
+  return renderChangesBetween({ database, files }, { from, to: startedAt });
+}
 
 /** The last run until `asOf`. */
 async function findRun({ database, files, asOf }: ReadOptions): Promise<Row | undefined> {
@@ -55,21 +65,24 @@ export async function findRunLink(options: ReadOptions) {
 /** What the page of that run shows. */
 export async function readRun(options: ReadOptions) {
   const run = await findRun(options);
-  if (!run) return undefined;
+  return run && viewRun(options, run);
+}
+
+async function viewRun(options: ReadOptions, run: Row, changes?: string) {
   return {
     id: String(run.run_id),
     run: Object.fromEntries(Object.entries(run).map(([name, value]) => [name, formatCell(value)])),
     isRunning: run.finished_at === null,
-    sections: await readSections(options, run),
+    sections: await readSections(options, run, changes),
   };
 }
 
-async function readSections({ database, files }: ReadOptions, run: Row): Promise<readonly object[]> {
+async function readSections({ database, files }: ReadOptions, run: Row, changes = 'from changes') {
   const names = [...(await discoverFiles(files.roots, 'queries/runs', '.sql')).keys()].filter((name) => name !== 'run');
   const queries = await Promise.all(
     names.map(async (name) => {
-      const sql = await files.read(`runs/${name}`);
-      return { name, sql, header: parseHeader(sql) };
+      const header = parseHeader(await files.read(`runs/${name}`));
+      return { name, sql: await files.render(`runs/${name}`, { changes }), header };
     }),
   );
   const params = {
