@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import type { WriteText } from '../ask/query/write-text.ts';
+import type { WriteText } from '../ask/query/protocol.ts';
 import type { Context } from '../core/context.ts';
 
 /**

@@ -1,14 +1,9 @@
-import type { QueryRequest, ScreenSize } from '../ask/query/protocol.ts';
+import { queryConfig, type ScreenSize } from '../ask/query/protocol.ts';
 import { QueryProcess } from '../ask/query/query-process.ts';
 import type { SavedQuery } from '../ask/query/saved.ts';
 import type { Config } from '../config/config.ts';
 import type { Context } from '../core/context.ts';
 import { formatTable, writeResult } from './output.ts';
-
-/** What of a configuration goes to the process of a query: no target, and so no secret. */
-export function queryConfig({ data, directory, sql }: Config): QueryRequest['config'] {
-  return { data, directory, sql };
-}
 
 /** Gives `work` a process for queries, and ends it. */
 export async function withQueryProcess<T>(

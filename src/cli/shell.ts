@@ -1,6 +1,6 @@
 import { createInterface, type Interface } from 'node:readline';
 import { completeSql, readNames } from '../ask/query/completion.ts';
-import type { QueryRequest } from '../ask/query/protocol.ts';
+import { type QueryRequest, queryConfig } from '../ask/query/protocol.ts';
 import type { QueryProcess } from '../ask/query/query-process.ts';
 import { findSavedQuery, loadSavedQueries } from '../ask/query/saved.ts';
 import { isTerminated } from '../ask/query/terminated.ts';
@@ -13,7 +13,7 @@ import { overlayRoots } from '../core/paths.ts';
 import { createSqlFiles } from '../warehouse/sql-files.ts';
 import { parseParam } from './definitions/define.ts';
 import { readPublishedMoment } from './moment.ts';
-import { listSavedQueries, queryConfig, selectScreen, withQueryProcess } from './run-query.ts';
+import { listSavedQueries, selectScreen, withQueryProcess } from './run-query.ts';
 import { toCommand } from './shell-aliases.ts';
 import { findHistoryFile, HISTORY_LENGTH, readHistory, writeHistory } from './shell-history.ts';
 import { tables } from './tables.ts';
@@ -160,9 +160,8 @@ class Shell {
       await this.#queries.run(
         {
           ...request,
-          config: queryConfig(this.#config),
+          config: queryConfig(this.#config, this.#timeoutSeconds),
           asOf: this.#asOf,
-          timeoutSeconds: this.#timeoutSeconds,
           format: this.#format,
           screen: selectScreen(this.#context, this.#maxRows),
         },

@@ -3,10 +3,9 @@ import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { formatForFile, KNOWN_EXTENSIONS } from '../ask/query/file-formats.ts';
 import { replaceFile } from '../ask/query/output-file.ts';
-import type { QueryRequest } from '../ask/query/protocol.ts';
+import { type QueryRequest, queryConfig, type WriteText } from '../ask/query/protocol.ts';
 import type { QueryProcess } from '../ask/query/query-process.ts';
 import { findSavedQuery, loadSavedQueries } from '../ask/query/saved.ts';
-import type { WriteText } from '../ask/query/write-text.ts';
 import type { Format } from '../core/choices.ts';
 import type { Context } from '../core/context.ts';
 import { errorMessage, TidemarkError } from '../core/errors.ts';
@@ -16,7 +15,7 @@ import { parseParam } from './definitions/define.ts';
 import { readPublishedMoment } from './moment.ts';
 import { readLocalConfig } from './options.ts';
 import { writeToPager } from './pager.ts';
-import { listSavedQueries, queryConfig, selectScreen, withQueryProcess } from './run-query.ts';
+import { listSavedQueries, selectScreen, withQueryProcess } from './run-query.ts';
 import { runShell } from './shell.ts';
 
 export interface SqlFlags {
@@ -40,12 +39,11 @@ export async function sql(context: Context, words: readonly string[], flags: Sql
   const format = selectFormat(context, flags);
   const saved = flags.saved === undefined ? undefined : findSavedQuery(savedQueries, flags.saved);
   const request: QueryRequest = {
-    config: queryConfig(config),
+    config: queryConfig(config, flags.timeout),
     asOf: flags.asOf === undefined ? undefined : (await readPublishedMoment(context, config, flags.asOf)).at,
     saved: saved?.name,
     query: saved ? saved.sql : await readQuery(context, words, flags.file),
     params: saved ? readParameters(flags, words) : flags.param,
-    timeoutSeconds: flags.timeout,
     format,
   };
   const { output } = flags;

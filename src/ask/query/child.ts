@@ -61,7 +61,7 @@ function toMessage(error: unknown): FromChild {
 }
 
 async function runQuery(request: QueryRequest, signal: AbortSignal): Promise<ResultSummary> {
-  const { config, format, asOf, timeoutSeconds } = request;
+  const { config, format, asOf } = request;
   const hasFile = format === 'parquet' || format === 'xlsx';
   const output = request.output ?? (hasFile ? join(await createTemporaryFolder(), `result.${format}`) : undefined);
   const session = await QuerySession.open({
@@ -69,7 +69,6 @@ async function runQuery(request: QueryRequest, signal: AbortSignal): Promise<Res
     signal,
     ...(asOf && { asOf }),
     ...(output !== undefined && { output }),
-    ...(timeoutSeconds !== undefined && { limits: { timeoutSeconds } }),
   });
   try {
     return await sendResult(session, request, output);

@@ -1,10 +1,13 @@
+import type { Config } from '../../config/config.ts';
 import { errorMessage, TidemarkError } from '../../core/errors.ts';
 import { plural } from '../../core/plural.ts';
-import type { QueryLimits } from './limits.ts';
+
+/** What one query may use. */
+export type QueryLimits = Config['sql'];
 
 /** A query met its limit of time. */
-export function timeoutError({ timeoutSeconds }: Pick<QueryLimits, 'timeoutSeconds'>): TidemarkError {
-  return new TidemarkError('DATA', `the query was stopped after ${plural(timeoutSeconds, 'second')}`, {
+export function timeoutError({ timeout }: Pick<QueryLimits, 'timeout'>): TidemarkError {
+  return new TidemarkError('DATA', `the query was stopped after ${plural(timeout, 'second')}`, {
     hint: 'raise `sql.timeout` in the configuration; `tidemark sql` also takes --timeout SECONDS',
   });
 }
@@ -21,8 +24,8 @@ export function queryError(error: unknown, limits: QueryLimits, temporary: strin
     .replace(/^Failed to \w+ statements?: /u, '')
     .replaceAll(temporary, 'the temporary folder');
   if (/Out of Memory Error|bad.alloc/u.test(message)) {
-    if (!message.includes('max_temp_directory_size')) return memoryError(limits.memory);
-    return limitError(`${limits.temporary} of temporary disk space`, 'temporaryLimit');
+    if (!message.includes('max_temp_directory_size')) return memoryError(limits.memoryLimit);
+    return limitError(`${limits.temporaryLimit} of temporary disk space`, 'temporaryLimit');
   }
   return new TidemarkError('DATA', `the query failed: ${message}`, { cause: error });
 }

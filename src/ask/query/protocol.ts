@@ -12,8 +12,6 @@ export interface QueryRequest {
   readonly saved?: string | undefined;
   readonly params: Readonly<Record<string, string>>;
   readonly asOf?: Date | undefined;
-  /** @default that of the configuration */
-  readonly timeoutSeconds?: number | undefined;
   /** `rows`: the rows of a page, each a JSON list of texts and nulls. */
   readonly format: Format | 'rows';
   /** Ends the result after so many rows; for pages, which show a beginning. */
@@ -60,3 +58,11 @@ export interface ResultSummary {
   /** The file of a result that is one. It belongs to the receiver, which removes its folder. */
   readonly file?: string;
 }
+
+/** What of a configuration goes to the process of a query: no target, and so no secret. @param timeout seconds */
+export function queryConfig({ data, directory, sql }: SessionConfig, timeout = sql.timeout): SessionConfig {
+  return { data, directory, sql: { ...sql, timeout } };
+}
+
+/** Takes a part of the output; resolves when the next may follow. */
+export type WriteText = (text: string) => Promise<void>;

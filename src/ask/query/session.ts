@@ -11,8 +11,7 @@ import { createSqlFiles, quoteIdent, quoteLiteral, type SqlFiles } from '../../w
 import { loadTables, loadViews } from '../../warehouse/tables.ts';
 import { createTemporaryFolder, removeAbandonedFolders } from '../../warehouse/temporary-folder.ts';
 import { listValue, type Row, toRows, toValue, type Value } from '../../warehouse/values.ts';
-import { queryError, stopError, timeoutError } from './errors.ts';
-import type { QueryLimits } from './limits.ts';
+import { type QueryLimits, queryError, stopError, timeoutError } from './errors.ts';
 import { type ResultColumn, textSql } from './sql-text.ts';
 import { asOwn, readStatement, type Statement } from './statement.ts';
 
@@ -27,8 +26,6 @@ export interface QuerySessionOptions {
   readonly signal: AbortSignal;
   /** The one file that a query may write. */
   readonly output?: string;
-  /** @default the limits of the configuration */
-  readonly limits?: Partial<QueryLimits>;
 }
 
 /** Values of `$name`; DuckDB casts the text to what the query compares it with. */
@@ -43,7 +40,6 @@ export class QuerySession {
   readonly #instance: DuckDBInstance;
   readonly #temporary: string;
   readonly #options: QuerySessionOptions;
-  readonly #limits: QueryLimits;
   readonly #files: SqlFiles;
   readonly #timer: NodeJS.Timeout;
   readonly #interrupt = () => this.#connection.interrupt();
@@ -61,12 +57,11 @@ export class QuerySession {
     this.#instance = instance;
     this.#temporary = temporary;
     this.#options = options;
-    this.#limits = resolveLimits(options);
     this.#files = createSqlFiles(overlayRoots(options.config.directory));
     this.#timer = setTimeout(() => {
       this.#isExpired = true;
       connection.interrupt();
-    }, this.#limits.timeoutSeconds * 1000);
+    }, options.config.sql.timeout * 1000);
     options.signal.addEventListener('abort', this.#interrupt, { once: true });
   }
 
@@ -77,7 +72,7 @@ export class QuerySession {
     await removeAbandonedFolders();
     const temporary = await createTemporaryFolder();
     try {
-      const instance = await openInstance(published, createSettings(resolveLimits(options), temporary));
+      const instance = await openInstance(published, createSettings(options.config.sql, temporary));
       const session = new QuerySession(await instance.connect(), instance, temporary, options);
       await session.#prepareConnection();
       return session;
@@ -237,13 +232,13 @@ export class QuerySession {
       return result;
     } catch (error) {
       this.#assertRunning();
-      throw queryError(error, this.#limits, this.#temporary);
+      throw queryError(error, this.#options.config.sql, this.#temporary);
     }
   }
 
   #assertRunning(): void {
     if (this.#options.signal.aborted) throw stopError(this.#options.signal.reason);
-    if (this.#isExpired) throw timeoutError(this.#limits);
+    if (this.#isExpired) throw timeoutError(this.#options.config.sql);
   }
 }
 
@@ -258,17 +253,12 @@ export interface PreparedQuery {
 /** EXPLAIN has fewer rows. */
 const MAX_LITERAL_ROWS = 10_000;
 
-function resolveLimits({ config, limits }: QuerySessionOptions): QueryLimits {
-  const { timeout, memoryLimit, temporaryLimit } = config.sql;
-  return { timeoutSeconds: timeout, memory: memoryLimit, temporary: temporaryLimit, ...limits };
-}
-
 function createSettings(limits: QueryLimits, temporary: string): Readonly<Record<string, string>> {
   return {
     access_mode: 'READ_ONLY',
-    memory_limit: limits.memory,
+    memory_limit: limits.memoryLimit,
     temp_directory: temporary,
-    max_temp_directory_size: limits.temporary,
+    max_temp_directory_size: limits.temporaryLimit,
     autoinstall_known_extensions: 'false',
     autoload_known_extensions: 'false',
     allow_community_extensions: 'false',

@@ -12,50 +12,30 @@ export interface ResultColumn {
 
 /** SQL for the text of a value: times in ISO 8601, lists and structs as JSON; null stays null. */
 export function textSql({ sql, type }: ResultColumn): string {
-  return isNested(type) ? `to_json(${jsonValueSql(sql, type)})::varchar` : scalarTextSql(sql, type);
-}
-
-/** SQL for the JSON value of a column. JSON has no NaN and no infinity: they become null. */
-export function jsonSql({ sql, type }: ResultColumn): string {
-  return jsonValueSql(sql, type);
-}
-
-function scalarTextSql(sql: string, type: DuckDBType): string {
+  if (NESTED.has(type.typeId)) return `to_json(${jsonSql({ sql, type })})::varchar`;
   return isTimestamp(type) ? isoTimeSql(sql) : `${sql}::varchar`;
 }
 
-function jsonValueSql(sql: string, type: DuckDBType): string {
-  if (!needsConversion(type)) return sql;
+/** SQL for the JSON value of a column, the value itself where it has the same. JSON has no NaN and no infinity: they become null. */
+export function jsonSql({ sql, type }: Omit<ResultColumn, 'name'>): string {
   if (isTimestamp(type)) return isoTimeSql(sql);
-  if (isFloat(type)) return `case when isfinite(${sql}) then ${sql} end`;
-  if (type.typeId === DuckDBTypeId.LIST || type.typeId === DuckDBTypeId.ARRAY) {
-    return `list_transform(${sql}, lambda item: ${jsonValueSql('item', type.valueType)})`;
+  if (type.typeId === DuckDBTypeId.DOUBLE || type.typeId === DuckDBTypeId.FLOAT) {
+    return `case when isfinite(${sql}) then ${sql} end`;
   }
-  if (type.typeId === DuckDBTypeId.STRUCT) return structSql(sql, type.entryNames, type.entryTypes);
-  return sql;
-}
-
-function structSql(sql: string, names: readonly string[], types: readonly DuckDBType[]): string {
-  const entries = names.map((name, index) => {
-    const field = `struct_extract(${sql}, ${quoteLiteral(name)})`;
-    return `${quoteIdent(name)} := ${jsonValueSql(field, types[index] as DuckDBType)}`;
-  });
+  if (type.typeId === DuckDBTypeId.LIST || type.typeId === DuckDBTypeId.ARRAY) {
+    const item = jsonSql({ sql: 'item', type: type.valueType });
+    return item === 'item' ? sql : `list_transform(${sql}, lambda item: ${item})`;
+  }
+  if (type.typeId !== DuckDBTypeId.STRUCT || !type.entryNames.every(Boolean)) return sql;
+  const fields = type.entryNames.map((name) => `struct_extract(${sql}, ${quoteLiteral(name)})`);
+  const values = fields.map((field, index) => jsonSql({ sql: field, type: type.entryTypes[index] as DuckDBType }));
+  if (values.every((value, index) => value === fields[index])) return sql;
+  const entries = values.map((value, index) => `${quoteIdent(type.entryNames[index] ?? '')} := ${value}`);
   return `case when ${sql} is not null then struct_pack(${entries.join(', ')}) end`;
-}
-
-/** Whether the type is, or contains, one that JSON would show otherwise. */
-function needsConversion(type: DuckDBType): boolean {
-  if (isTimestamp(type) || isFloat(type)) return true;
-  if (type.typeId === DuckDBTypeId.LIST || type.typeId === DuckDBTypeId.ARRAY) return needsConversion(type.valueType);
-  return type.typeId === DuckDBTypeId.STRUCT && type.entryNames.every(Boolean) && type.entryTypes.some(needsConversion);
 }
 
 function isTimestamp({ typeId }: DuckDBType): boolean {
   return typeId === DuckDBTypeId.TIMESTAMP || typeId === DuckDBTypeId.TIMESTAMP_TZ;
-}
-
-function isFloat({ typeId }: DuckDBType): boolean {
-  return typeId === DuckDBTypeId.DOUBLE || typeId === DuckDBTypeId.FLOAT;
 }
 
 const NESTED: ReadonlySet<number> = new Set([
@@ -65,10 +45,6 @@ const NESTED: ReadonlySet<number> = new Set([
   DuckDBTypeId.MAP,
   DuckDBTypeId.UNION,
 ]);
-
-function isNested({ typeId }: DuckDBType): boolean {
-  return NESTED.has(typeId);
-}
 
 const NUMBERS: ReadonlySet<number> = new Set([
   DuckDBTypeId.TINYINT,

@@ -1,12 +1,12 @@
+import { open, writeFile } from 'node:fs/promises';
 import { createColors } from '../../core/color.ts';
+import { quoteIdent, quoteLiteral } from '../../warehouse/sql-files.ts';
+import { VARCHAR } from '../../warehouse/values.ts';
 import { isTextFormat, TEXT_FORMATS, type TextFormat } from './formats.ts';
-import type { QueryRequest } from './protocol.ts';
-import type { Screen } from './rows.ts';
+import type { QueryRequest, WriteText } from './protocol.ts';
 import type { PreparedQuery, QuerySession } from './session.ts';
 import { textSql } from './sql-text.ts';
-import { writeLines } from './write-lines.ts';
-import { writeTable } from './write-table.ts';
-import { appendText, copyCsv, copyParquet, copyText, type WriteText, writeText } from './write-text.ts';
+import { writeLines, writeTable } from './write-table.ts';
 import { writeXlsx } from './write-xlsx.ts';
 
 /** Characters of a value on a page. */
@@ -14,13 +14,11 @@ const MAX_CELL_LENGTH = 1_000;
 
 /** A JSON list of lists. Its texts are those of CSV: JSON numbers would lose digits. */
 const rowsFormat = (cellSql: (text: string) => string): TextFormat => ({
-  mime: 'application/json',
-  rowSql: (columns: PreparedQuery['columns']) =>
-    `json_array(${columns.map((column) => cellSql(textSql(column))).join(', ')})::varchar`,
+  rowSql: (columns) => `json_array(${columns.map((column) => cellSql(textSql(column))).join(', ')})::varchar`,
+  hasHeader: false,
   begin: () => '[',
   separator: ',',
   end: ']',
-  empty: () => '[]',
 });
 const CUT_ROWS = rowsFormat((text) => `left(${text}, ${MAX_CELL_LENGTH})`);
 /** A page parses what it asks for: a part of a JSON text would be none. */
@@ -30,12 +28,13 @@ const WHOLE_ROWS = rowsFormat((text) => text);
 export async function writeResult(
   session: QuerySession,
   query: PreparedQuery,
-  { format, screen, isOwn }: Pick<QueryRequest, 'format' | 'screen' | 'isOwn'>,
+  { format, screen: given, isOwn }: Pick<QueryRequest, 'format' | 'screen' | 'isOwn'>,
   write: WriteText,
 ): Promise<number> {
   if (format === 'rows') return writeText(session, query, isOwn ? WHOLE_ROWS : CUT_ROWS, write);
   if (isTextFormat(format)) return writeText(session, query, TEXT_FORMATS[format], write);
-  return (format === 'line' ? writeLines : writeTable)(session, query, write, screen && toScreen(screen));
+  const screen = given && { ...given, colors: createColors(given.hasColor) };
+  return (format === 'line' ? writeLines : writeTable)(session, query, write, screen);
 }
 
 /** Writes a result to the session's output file. Returns the number of rows. */
@@ -44,13 +43,63 @@ export async function writeResultFile(
   query: PreparedQuery,
   format: QueryRequest['format'],
 ): Promise<number> {
-  if (format === 'csv') return copyCsv(session, query);
-  if (format === 'parquet') return copyParquet(session, query);
   if (format === 'xlsx') return writeXlsx(session, query);
+  if (format === 'parquet') {
+    const columns = query.columns.map(({ sql, name }) => `${sql} as ${quoteIdent(name)}`);
+    return session.copy(query, columns.join(', '), 'format parquet, compression zstd, use_tmp_file false');
+  }
   if (format !== 'rows' && isTextFormat(format)) return copyText(session, query, TEXT_FORMATS[format]);
-  return appendText(session.output, (write) => writeResult(session, query, { format }, write));
+  const file = await open(session.output, 'a');
+  try {
+    return await writeResult(session, query, { format }, async (text) => void (await file.appendFile(text)));
+  } finally {
+    await file.close();
+  }
 }
 
-function toScreen({ width, maxRows, hasColor }: NonNullable<QueryRequest['screen']>): Screen {
-  return { width, maxRows, colors: createColors(hasColor) };
+/** About 2,000 rows at a time. */
+async function writeText(
+  session: QuerySession,
+  query: PreparedQuery,
+  format: TextFormat,
+  write: WriteText,
+): Promise<number> {
+  const begin = await renderBegin(session, query, format);
+  let count = 0;
+  for await (const chunk of session.chunks(query, `${format.rowSql(query.columns)} as line`)) {
+    const rows = chunk.getColumnValues(0) as readonly string[];
+    await write((count === 0 ? begin : format.separator) + rows.join(format.separator));
+    count += rows.length;
+  }
+  await write(count === 0 ? renderEmpty(begin, format) : format.end);
+  return count;
+}
+
+/**
+ * Writes the same text to the session's output file by DuckDB's own writer, which uses all cores. Without quotes and delimiters its
+ * CSV writer copies each row as it is.
+ */
+async function copyText(session: QuerySession, query: PreparedQuery, format: TextFormat): Promise<number> {
+  const options = ['format csv', 'header false', `quote ''`, `escape ''`, `delimiter e'\\n'`, 'use_tmp_file false'];
+  const begin = await renderBegin(session, query, format);
+  // With a prefix, DuckDB writes the line break between rows; without one, after each.
+  if (begin !== '') {
+    options.push(`prefix ${quoteLiteral(begin)}`, `suffix ${quoteLiteral(format.end)}`);
+    options.push(`new_line ${quoteLiteral(format.separator)}`);
+  }
+  const count = await session.copy(query, `${format.rowSql(query.columns)} as line`, options.join(', '));
+  if (count === 0) await writeFile(session.output, renderEmpty(begin, format));
+  return count;
+}
+
+/** What precedes the rows. The names of the columns are rendered as a row of texts. */
+async function renderBegin(session: QuerySession, { columns }: PreparedQuery, format: TextFormat): Promise<string> {
+  const names = columns.map(({ name }) => ({ name, type: VARCHAR, sql: quoteLiteral(name) }));
+  const header = format.hasHeader ? `${await session.evaluate(format.rowSql(names))}\n` : '';
+  return header + format.begin(columns);
+}
+
+/** Instead of that, where there is no row: a list is closed on its line. */
+function renderEmpty(begin: string, { hasHeader, end }: TextFormat): string {
+  return hasHeader ? begin : begin.trimEnd() + end.trimStart();
 }

@@ -3,7 +3,7 @@ import { escapeXml } from '../../core/escape-xml.ts';
 import { NULL_CELL, readRows, splitRow } from './rows.ts';
 import type { PreparedQuery, QuerySession } from './session.ts';
 import { isNumber } from './sql-text.ts';
-import { ZipFile } from './zip-file.ts';
+import { writeZip } from './zip-file.ts';
 
 /** Excel's limits, the header included, and UTF-16 units of a text (Excel specifications and limits). */
 const MAX_ROWS = 1_048_576;
@@ -26,28 +26,28 @@ const SHEET_END = '</sheetData></worksheet>';
  * @throws TidemarkError DATA if the result is larger than a sheet.
  */
 export async function writeXlsx(session: QuerySession, query: PreparedQuery): Promise<number> {
-  if (query.columns.length > MAX_COLUMNS) throw tooLarge(`${MAX_COLUMNS.toLocaleString('en')} columns`);
-  const file = new ZipFile(session.output);
-  try {
-    await file.add('[Content_Types].xml', XML + CONTENT_TYPES);
-    await file.add('_rels/.rels', XML + relationships('officeDocument', 'xl/workbook.xml'));
-    await file.add('xl/workbook.xml', XML + WORKBOOK);
-    await file.add('xl/_rels/workbook.xml.rels', XML + relationships('worksheet', 'worksheets/sheet1.xml'));
-    await file.begin('xl/worksheets/sheet1.xml');
-    const header = query.columns.map(({ name }) => `${TEXT_BEGIN}${escapeXml(name)}${TEXT_END}`);
-    await file.write(`${XML}${SHEET_BEGIN}<row>${header.join('')}</row>`);
-    const isNumeric = query.columns.map(({ type }) => isNumber(type));
-    let count = 0;
-    for await (const chunk of readRows(session, query, { showsNull: true })) {
-      count += chunk.rowCount;
+  const { columns } = query;
+  if (columns.length > MAX_COLUMNS) throw tooLarge(`${MAX_COLUMNS.toLocaleString('en')} columns`);
+  const isNumeric = columns.map(({ type }) => isNumber(type));
+  let count = 0;
+  async function* writeSheet() {
+    const header = columns.map(({ name }) => `${TEXT_BEGIN}${escapeXml(name)}${TEXT_END}`);
+    yield `${XML}${SHEET_BEGIN}<row>${header.join('')}</row>`;
+    for await (const rows of readRows(session, query, true)) {
+      count += rows.length;
       if (count >= MAX_ROWS) throw tooLarge(`${(MAX_ROWS - 1).toLocaleString('en')} rows below the header`);
-      await file.write(formatRows(chunk.rows(), isNumeric));
+      yield formatRows(rows, isNumeric);
     }
-    await file.write(SHEET_END);
-    return count;
-  } finally {
-    await file.close();
+    yield SHEET_END;
   }
+  await writeZip(session.output, [
+    ['[Content_Types].xml', [XML + CONTENT_TYPES]],
+    ['_rels/.rels', [XML + relationships('officeDocument', 'xl/workbook.xml')]],
+    ['xl/workbook.xml', [XML + WORKBOOK]],
+    ['xl/_rels/workbook.xml.rels', [XML + relationships('worksheet', 'worksheets/sheet1.xml')]],
+    ['xl/worksheets/sheet1.xml', writeSheet()],
+  ]);
+  return count;
 }
 
 function tooLarge(limit: string): TidemarkError {

@@ -2,8 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Context } from '../../core/context.ts';
 import { TidemarkError } from '../../core/errors.ts';
 import type { QueryRequest, ResultSummary } from '../query/protocol.ts';
-import { QueryProcess } from '../query/query-process.ts';
-import type { QueryJob, ResultSink } from '../query/query-task.ts';
+import { type QueryJob, QueryProcess, type ResultSink } from '../query/query-process.ts';
 
 export interface PoolOptions {
   readonly config: QueryRequest['config'];
