@@ -2,8 +2,6 @@ import { type ArgIssue, type Args, defineOperations, queryParam } from './operat
 
 /** Operations of the autoscaler agent, which takes no token. */
 
-const read = { method: 'GET', mutates: false, retryPolicy: 'safe', reversible: true, permission: 'none' } as const;
-
 /** Any other value is JSON in the real product, and not documented: docs/services/autoscaler.md#metrics. */
 function validateFormat({ format }: Args): ArgIssue[] {
   if (format === undefined || format === '' || format === 'prometheus') return [];
@@ -13,7 +11,6 @@ function validateFormat({ format }: Args): ArgIssue[] {
 export const autoscaler = defineOperations('autoscaler', {
   health: {
     read: {
-      ...read,
       path: '/health',
       description: 'reports whether the agent is alive: status 200 or 503',
       responseType: 'health',
@@ -21,12 +18,10 @@ export const autoscaler = defineOperations('autoscaler', {
   },
   metrics: {
     read: {
-      ...read,
       path: '/metrics',
       description: "reads the agent's own metrics",
       params: { format: queryParam('`prometheus` for the text format; JSON by default') },
       validate: validateFormat,
-      responseType: 'object',
     },
   },
 });

@@ -27,7 +27,7 @@ export function buildRequest(operation: Operation, target: Target, parts: Reques
   const path = (parts.useFallbackPath && operation.fallbackPath) || operation.path;
   const spec: RequestDraft = {
     path: fillPath(applyMount(path, target, args.mount), args, target),
-    query: [...buildQuery(operation, args), ...namespaceQuery(operation, args, target)],
+    query: [...buildQuery(operation, args, target), ...namespaceQuery(operation, args, target)],
     headers: {},
     body: parts.body,
   };
@@ -69,12 +69,12 @@ function fillPath(path: string, args: Args, target: Target): string {
   );
 }
 
-function buildQuery({ params, queryEncoder }: Operation, args: Args): QueryPairs {
+function buildQuery({ params, queryEncoder }: Operation, args: Args, { flavor }: Target): QueryPairs {
   const plain = Object.entries(args).flatMap(([name, value]): QueryPairs => {
     if (value === undefined || queryEncoder?.handles(name) || params[name]?.in !== 'query') return [];
     return [[name, [value].flat().map(String).join(',')]];
   });
-  return [...(queryEncoder?.encode(args) ?? []), ...plain];
+  return [...(queryEncoder?.encode(args, flavor) ?? []), ...plain];
 }
 
 /** The target's namespace, for operations with that parameter; only lists accept `*`. */

@@ -1,23 +1,19 @@
 import { z } from 'zod';
-import { defineOperations, pathParam, queryParam, requiredBody } from './operation.ts';
+import { defineOperations, filledText, optionalText, pathParam, queryParam, requiredBody } from './operation.ts';
 import { combinePermissions, prefixPolicy, requirePolicy } from './permission.ts';
 
 /** Operations of the agent-local mesh endpoints. */
 
-const read = { method: 'GET', mutates: false, retryPolicy: 'safe', reversible: true, responseType: 'object' } as const;
-const filled = z.string('is required').min(1, 'must not be empty');
-
 const authorize = z.looseObject({
-  Target: filled,
-  ClientCertURI: filled,
-  ClientCertSerial: filled,
-  Namespace: z.string('must be text').optional(),
+  Target: filledText,
+  ClientCertURI: filledText,
+  ClientCertSerial: filledText,
+  Namespace: optionalText,
 });
 
 export const mesh = defineOperations('mesh', {
   connect: {
     authorize: {
-      ...read,
       method: 'POST',
       path: '/agent/connect/authorize',
       description: 'checks whether a client may connect to a service',
@@ -32,16 +28,13 @@ export const mesh = defineOperations('mesh', {
   },
   'ca-roots': {
     read: {
-      ...read,
       path: '/agent/connect/ca/roots',
       description: 'reads the trusted CA roots',
       itemsPath: 'Roots',
-      permission: 'none',
     },
   },
   'ca-leaf': {
     read: {
-      ...read,
       path: '/agent/connect/ca/leaf/{service}',
       description: 'reads the leaf certificate of a service, with its private key',
       params: { service: pathParam('name of the service'), ns: queryParam('namespace (enterprise only)') },
@@ -68,11 +61,9 @@ export function parseService(text: string): MeshService {
 export const listServices = defineOperations('mesh', {
   catalog: {
     services: {
-      ...read,
       path: '/catalog/services',
       description: 'lists the names of the registered services',
       params: { ns: queryParam('namespace (enterprise only)') },
-      permission: 'none',
       hashicorpPermission: combinePermissions(
         prefixPolicy('node_prefix', 'read'),
         prefixPolicy('service_prefix', 'read'),

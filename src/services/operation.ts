@@ -1,7 +1,7 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { Target, TargetKind } from '../config/config.ts';
 import type { RetryPolicy } from '../http/retry.ts';
-import type { Permission } from './permission.ts';
+import { NO_RIGHTS, type Permission } from './permission.ts';
 
 /** Names and values of a query string, not yet encoded. */
 export type QueryPairs = readonly (readonly [string, string])[];
@@ -78,7 +78,7 @@ export interface Operation {
   /** Encodes parameters that are not sent as `name=value`. */
   readonly queryEncoder?: {
     readonly handles: (param: string) => boolean;
-    readonly encode: (args: Args) => QueryPairs;
+    readonly encode: (args: Args, flavor: Target['flavor']) => QueryPairs;
   };
   /** Adapts the request to the real product (`flavor: hashicorp`). */
   readonly hashicorp?: (draft: RequestDraft, args: Args) => RequestDraft;
@@ -113,57 +113,60 @@ export function defineOperation<const O extends Operation>(declaration: O): O {
   return declaration;
 }
 
+/** What a row of a table is unless it says otherwise: a read of an object that needs no rights. */
+const DEFAULTS = {
+  method: 'GET',
+  mutates: false,
+  retryPolicy: 'safe',
+  reversible: true,
+  responseType: 'object',
+  permission: NO_RIGHTS,
+  params: {},
+} as const;
+
 /** What an operation says beside its place in the table, from which kind, name and documentation follow. */
-type OperationRow = Omit<Operation, 'kind' | 'name' | 'docsUrl' | 'params' | 'permission'> & {
-  readonly params?: OperationParams;
-  /** A function makes it of the path. */
-  readonly permission: Operation['permission'] | ((path: string) => Permission);
-  /** Of the page of the kind in docs/services. @default the name of the resource */
-  readonly section?: string;
-};
+type OperationRow = Omit<Operation, 'kind' | 'name' | 'docsUrl' | keyof typeof DEFAULTS> &
+  Partial<Omit<Pick<Operation, keyof typeof DEFAULTS>, 'permission'>> & {
+    /** A function makes it of the path. */
+    readonly permission?: Permission | ((path: string) => Permission);
+    /** Of the page of the kind in docs/services. @default the name of the resource */
+    readonly section?: string;
+  };
 
 type OperationTable = Readonly<Record<string, Readonly<Record<string, OperationRow>>>>;
 
-/** The operation that a row of a table declares, with its literal types. */
-type DeclaredOperation<K extends TargetKind, N extends string, Row> = Omit<
-  Row,
-  'kind' | 'name' | 'docsUrl' | 'params' | 'permission' | 'section'
-> & {
-  readonly kind: K;
-  readonly name: N;
-  readonly params: Row extends { readonly params: infer P extends OperationParams }
-    ? P
-    : Readonly<Record<never, never>>;
-  readonly permission: Row extends { readonly permission: (path: string) => infer P }
-    ? P
-    : Row extends { readonly permission: infer P }
-      ? P
-      : never;
-  readonly docsUrl: string;
-};
-
+/** The operations that a table declares, with their literal types. */
 type DeclaredOperations<K extends TargetKind, T> = {
   readonly [R in keyof T & string]: {
-    readonly [V in keyof T[R] & string]: DeclaredOperation<K, `${K}.${R}.${V}`, T[R][V]>;
+    readonly [V in keyof T[R] & string]: Omit<typeof DEFAULTS, keyof T[R][V] | 'permission'> &
+      Omit<T[R][V], 'permission' | 'section'> &
+      Pick<Operation, 'docsUrl'> & {
+        readonly kind: K;
+        readonly name: `${K}.${R}.${V}`;
+        readonly permission: Permission;
+      };
   };
 };
 
 /** Declares the operations of a kind, by resource and verb. */
 export function defineOperations<const K extends TargetKind, const T extends OperationTable>(kind: K, table: T) {
-  const declare = (resource: string, verb: string, { section = resource, permission, ...row }: OperationRow) => ({
-    params: {},
+  const declare = (name: string, { section, permission = DEFAULTS.permission, ...row }: OperationRow) => ({
+    ...DEFAULTS,
     ...row,
     kind,
-    name: `${kind}.${resource}.${verb}`,
+    name: `${kind}.${name}`,
     permission: typeof permission === 'function' ? permission(row.path) : permission,
-    docsUrl: `docs/services/${kind}.md#${section}`,
+    docsUrl: `docs/services/${kind}.md#${section ?? name.split('.')[0]}`,
   });
   const declared = Object.entries(table).map(([resource, rows]) => [
     resource,
-    Object.fromEntries(Object.entries(rows).map(([verb, row]) => [verb, declare(resource, verb, row)])),
+    Object.fromEntries(Object.entries(rows).map(([verb, row]) => [verb, declare(`${resource}.${verb}`, row)])),
   ]);
   return Object.fromEntries(declared) as DeclaredOperations<K, T>;
 }
+
+/** What the rows of changes share. Nothing shows how most of them answer. */
+export const WRITE = { mutates: true, retryPolicy: 'if-unprocessed', responseType: 'any' } as const;
 
 /** A JSON body that the operation needs. */
 export function requiredBody<S extends z.ZodType>(schema: S, example: string) {
@@ -178,16 +181,6 @@ export function queryParam<const T extends OperationParam['type'] = 'string'>(de
   return { in: 'query', type: type ?? ('string' as T), required: false, description } as const;
 }
 
-const pageNumber = queryParam('page to read, from 1', 'integer');
-
-/** Parameters of JSON:API pagination. The API documents show no maximum. */
-export const pageParams = {
-  'page[number]': pageNumber,
-  'page[size]': queryParam('rows per page, 20 by default', 'integer'),
-} as const;
-
-/** The same for the explorer, whose default the API documents do not show. */
-export const explorerPageParams = {
-  'page[number]': pageNumber,
-  'page[size]': queryParam('rows per page; the service has a default', 'integer'),
-} as const;
+/** Fields of bodies. */
+export const filledText = z.string('is required').min(1, 'must not be empty');
+export const optionalText = z.string('must be text').optional();

@@ -29,6 +29,7 @@ export interface Permission {
   readonly rights: readonly Right[];
 }
 
+export const NO_RIGHTS: Permission = { text: 'none', rights: [] };
 export const ANY_TOKEN: Permission = { text: 'any token of the organization', rights: [] };
 
 /** Capabilities on the path of an operation, as policies of a secrets server grant them. */

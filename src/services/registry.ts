@@ -2,20 +2,11 @@ import { defineOperations, pathParam, queryParam } from './operation.ts';
 
 /** Operations of a registry of providers and modules. The public one takes no token. */
 
-const read = {
-  method: 'GET',
-  mutates: false,
-  retryPolicy: 'safe',
-  reversible: true,
-  permission: 'none',
-  responseType: 'object',
-} as const;
 const namespace = pathParam('who publishes it');
 
 export const registry = defineOperations('registry', {
   discovery: {
     read: {
-      ...read,
       path: '/.well-known/terraform.json',
       description: 'shows the paths of the services',
       section: 'versions',
@@ -23,7 +14,6 @@ export const registry = defineOperations('registry', {
   },
   providers: {
     versions: {
-      ...read,
       path: '/v1/providers/{namespace}/{name}/versions',
       description: 'lists all versions of a provider',
       params: { namespace, name: pathParam('name of the provider') },
@@ -31,7 +21,6 @@ export const registry = defineOperations('registry', {
       section: 'versions',
     },
     read: {
-      ...read,
       path: '/v2/providers/{namespace}/{name}',
       description: 'reads a provider with its warning; with the dates of up to 500 versions, if they are included',
       params: {
@@ -45,7 +34,6 @@ export const registry = defineOperations('registry', {
   },
   modules: {
     versions: {
-      ...read,
       path: '/v1/modules/{namespace}/{name}/{provider}/versions',
       description: 'lists all versions of a module',
       params: { namespace, name: pathParam('name of the module'), provider: pathParam('provider that it is for') },

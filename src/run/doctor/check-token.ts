@@ -6,6 +6,8 @@ import type { Redactor } from '../../core/redact/redactor.ts';
 import { tokens } from '../../extract/sources/tokens.ts';
 import type { ServiceError } from '../../http/errors.ts';
 import type { ServiceClient } from '../../services/client.ts';
+import type { Operation } from '../../services/operation.ts';
+import { findPermission } from '../../services/permission.ts';
 import { parseRules } from '../../services/scheduler/acl-rules.ts';
 import { describeToken, type TokenInfo, textField, toFields } from '../../services/token/describe-token.ts';
 import type { CheckList } from './checks.ts';
@@ -84,8 +86,8 @@ function isRefused({ kind, token }: Target, { status }: ServiceError): boolean {
 }
 
 /** Whether any of the operations checks the token. */
-function needsToken(operations: readonly { readonly permission: unknown }[] | undefined): boolean {
-  return operations === undefined || operations.some(({ permission }) => permission !== 'none');
+function needsToken(operations: readonly Operation[] | undefined): boolean {
+  return operations === undefined || operations.some((operation) => findPermission(operation).text !== 'none');
 }
 
 /** Whether a response shows that the service knows the token. The platform answers 404 to a good token without the right. */

@@ -177,6 +177,6 @@ function prepare<O extends Operation>(operation: O, target: ServiceClient['targe
   const handled = queryEncoder && Object.keys(given).filter((name) => queryEncoder.handles(name));
   return {
     ...(withoutFunctions(operation) as O),
-    ...(queryEncoder && { encoded: { handled, pairs: queryEncoder.encode(given) } }),
+    ...(queryEncoder && { encoded: { handled, pairs: queryEncoder.encode(given, target.flavor) } }),
   };
 }

@@ -1,17 +1,14 @@
 import { z } from 'zod';
 import type { Target } from '../../config/config.ts';
-import type { ArgIssue, Args, QueryPairs, RequestDraft } from '../operation.ts';
+import type { ArgIssue, Args, RequestDraft } from '../operation.ts';
 import {
-  canonicalField,
-  canonicalOperator,
+  type FlatQuery,
   HASHICORP_VIEWS,
-  isRawFilter,
-  parseFilters,
+  mapSorted,
   toHashicorpField,
   toHashicorpOperator,
-  VIEWS,
-  validateFields,
-  validateFilters,
+  validateSavedQuery,
+  validateView,
 } from './explorer.ts';
 
 /** What a list of pools is sorted by, and what a pool can include: docs/services/platform.md#agent-pools. */
@@ -123,87 +120,20 @@ export const updateViewBody = flatOrJsonApi(flatUpdate);
 interface FlatView {
   readonly name?: string;
   readonly query_type?: string;
-  readonly query?: {
-    readonly type?: string;
-    readonly filter?: readonly {
-      readonly field: string;
-      readonly operator: string;
-      readonly value: readonly string[];
-    }[];
-    readonly fields?: readonly string[];
-    readonly sort?: readonly string[];
-  };
+  readonly query?: FlatQuery & { readonly type?: string };
 }
 
 /** Validates type, filters, fields and sort of a saved view. A JSON:API body has none in this place. */
-export function validateViewBody(_args: Args, body: unknown, { flavor }: Target): ArgIssue[] {
-  const { query_type, query } = (body as { readonly data?: FlatView } | undefined)?.data ?? {};
-  const view = query_type ?? query?.type ?? '';
-  const views: readonly string[] = flavor === 'hashicorp' ? HASHICORP_VIEWS : VIEWS;
-  const typeIssues = [
-    { path: 'body.data.query_type', type: query_type },
-    { path: 'body.data.query.type', type: query?.type },
-  ].flatMap(({ path, type }) =>
-    type === undefined || views.includes(type) ? [] : [{ path, message: `must be one of ${views.join(', ')}` }],
-  );
-  if (query_type !== undefined && query?.type !== undefined && query.type !== query_type) {
-    typeIssues.push({ path: 'body.data.query.type', message: `must equal query_type, ${query_type}` });
-  }
-  const filters = (query?.filter ?? []).flatMap(({ field, operator, value }) =>
-    (value.length === 0 ? [''] : value).map((text) => ({
-      field: canonicalField(field),
-      operator: canonicalOperator(operator),
-      value: text,
-    })),
-  );
+export function validateViewBody(_args: Args, body: unknown, target: Target): ArgIssue[] {
+  const { query_type, query = {} } = (body as { readonly data?: FlatView } | undefined)?.data ?? {};
+  const view = query_type ?? query.type ?? '';
+  const isOther = query_type !== undefined && query.type !== undefined && query.type !== query_type;
   return [
-    ...typeIssues,
-    ...validateFilters(filters, view, 'body.data.query.filter'),
-    ...validateFields(query?.fields ?? [], view, 'body.data.query.fields'),
-    ...validateFields(query?.sort ?? [], view, 'body.data.query.sort'),
+    ...(query_type === undefined ? [] : validateView(query_type, target, 'body.data.query_type')),
+    ...(query.type === undefined ? [] : validateView(query.type, target, 'body.data.query.type')),
+    ...(isOther ? [{ path: 'body.data.query.type', message: `must equal query_type, ${query_type}` }] : []),
+    ...validateSavedQuery(query, view, 'body.data.query'),
   ];
-}
-
-/** How the API documents and HCP Terraform write explorer queries and saved views: docs/services/platform.md#real-product. */
-
-const QUERY_PARAMS: readonly string[] = ['type', 'filter', 'sort', 'fields'];
-
-/** Encodes an explorer query with the names of the API documents. */
-export const explorerQueryEncoder = {
-  handles: (param: string) => QUERY_PARAMS.includes(param) || isRawFilter(param),
-  encode: (args: Args) => buildQueryPairs(args, canonicalField, canonicalOperator),
-};
-
-/** Encodes an explorer query with `*_terraform_version` fields and with operators without spaces. */
-export function toHashicorpQuery(draft: RequestDraft, args: Args): RequestDraft {
-  const replaced = new Set(explorerQueryEncoder.encode(args).map(([name]) => name));
-  const others = draft.query.filter(([name]) => !replaced.has(name));
-  return { ...draft, query: [...buildQueryPairs(args, toHashicorpField, toHashicorpOperator), ...others] };
-}
-
-type Translate = (name: string) => string;
-
-function buildQueryPairs(args: Args, toField: Translate, toOperator: Translate): QueryPairs {
-  const toNames = (value: unknown) =>
-    [value]
-      .flat()
-      .flatMap((text) => String(text).split(','))
-      .map((name) => mapSorted(name, (field) => toField(canonicalField(field))));
-  const filters = parseFilters(args).map(({ field, operator, value }, index): readonly [string, string] => [
-    `filter[${index}][${toField(field)}][${toOperator(operator)}][0]`,
-    value,
-  ]);
-  return [
-    ['type', String(args.type)],
-    ...filters,
-    ...(args.sort === undefined ? [] : [['sort', toNames(args.sort).join(',')] as const]),
-    ...(args.fields === undefined ? [] : [['fields', toNames(args.fields).join(',')] as const]),
-  ];
-}
-
-/** Translates a field name and keeps its prefix `-`, which sorts in descending order. */
-function mapSorted(name: string, translate: Translate): string {
-  return name.startsWith('-') ? `-${translate(name.slice(1))}` : translate(name);
 }
 
 /** Translates the flat body of the API documents to JSON:API. A body that already is JSON:API stays as it is. */

@@ -1,14 +1,14 @@
 import type { Target } from '../../config/config.ts';
 import { closestMatch } from '../../config/suggest.ts';
 import { parseTimestamp } from '../../core/clock.ts';
-import type { ArgIssue, Args } from '../operation.ts';
+import type { ArgIssue, Args, QueryPairs } from '../operation.ts';
 
 /** The explorer views with their fields and operators: docs/services/platform.md#explorer-views. */
 
 type FieldType = 'boolean' | 'number' | 'string' | 'datetime';
 export type ExplorerView = 'workspaces' | 'tf_versions' | 'providers' | 'modules';
 
-export const VIEWS: readonly ExplorerView[] = ['workspaces', 'tf_versions', 'providers', 'modules'];
+const VIEWS: readonly ExplorerView[] = ['workspaces', 'tf_versions', 'providers', 'modules'];
 /** `resources` is a beta view of the real product. Its fields are not checked. */
 export const HASHICORP_VIEWS: readonly string[] = [...VIEWS, 'resources'];
 
@@ -88,47 +88,69 @@ export function canonicalField(name: string): string {
   return CANONICAL_NAMES[snake] ?? snake;
 }
 
-/** The operator of the API documents; the real product spells one `does_not_contain`. */
-export function canonicalOperator(name: string): string {
-  return name === 'does_not_contain' ? 'does not contain' : name;
-}
-
 export function toHashicorpOperator(name: string): string {
   return name.replaceAll(' ', '_');
 }
 
 /** One condition of an explorer query; all must match. Field and operator have the names of the API documents. */
-export interface ExplorerFilter {
+interface ExplorerFilter {
   readonly field: string;
   readonly operator: string;
   readonly value: string;
 }
 
-const RAW_NAME = /^filter\[/u;
-const RAW_FORM = /^filter\[(\d+)\]\[([^\][]+)\]\[([^\][]+)\]\[(\d+)\]$/u;
+function toFilter(field: string, operator: string, value: string): ExplorerFilter {
+  const known = operator === 'does_not_contain' ? 'does not contain' : operator; // the real product's spelling
+  return { field: canonicalField(field), operator: known, value };
+}
 
-/** Whether a parameter is a filter as it is sent: `filter[0][FIELD][OPERATOR][0]`. */
-export function isRawFilter(name: string): boolean {
-  return RAW_NAME.test(name);
+/** A filter as it is sent: `filter[0][FIELD][OPERATOR][0]`. */
+const RAW_FILTER = /^filter\[/u;
+const RAW_FORM = /^filter\[(\d+)\]\[([^\][]+)\]\[([^\][]+)\]\[(\d+)\]$/u;
+const QUERY_PARAMS: readonly string[] = ['type', 'filter', 'sort', 'fields'];
+
+/** Encodes an explorer query as the API documents have it, or with the names of the real product. */
+export const explorerQueryEncoder = {
+  handles: (param: string) => QUERY_PARAMS.includes(param) || RAW_FILTER.test(param),
+  encode: (args: Args, flavor: Target['flavor']): QueryPairs => {
+    const isHashicorp = flavor === 'hashicorp';
+    const toField = isHashicorp ? toHashicorpField : canonicalField;
+    const filters = parseFilters(args).map(({ field, operator, value }, index): readonly [string, string] => [
+      `filter[${index}][${toField(field)}][${isHashicorp ? toHashicorpOperator(operator) : operator}][0]`,
+      value,
+    ]);
+    const names = (['sort', 'fields'] as const).flatMap((param): QueryPairs => {
+      if (args[param] === undefined) return [];
+      const translated = toNames(args[param]).map((name) => mapSorted(name, (field) => toField(canonicalField(field))));
+      return [[param, translated.join(',')]];
+    });
+    return [['type', String(args.type)], ...filters, ...names];
+  },
+};
+
+/** Translates a field name and keeps its prefix `-`, which sorts in descending order. */
+export function mapSorted(name: string, translate: (name: string) => string): string {
+  return name.startsWith('-') ? `-${translate(name.slice(1))}` : translate(name);
 }
 
 /** Validates the view, the filters and the field names of an explorer query: docs/services/platform.md#explorer-filters. */
 export function validateExplorerArgs(args: Args, _body: unknown, target: Target): ArgIssue[] {
   const view = String(args.type ?? '');
-  const views = target.flavor === 'hashicorp' ? HASHICORP_VIEWS : VIEWS;
-  const issues: ArgIssue[] = [];
-  if (args.type !== undefined && !views.includes(view)) {
-    issues.push({ path: 'type', message: `must be one of ${views.join(', ')}` });
-  }
+  const issues = args.type === undefined ? [] : validateView(view, target, 'type');
   const filters = parseFilters(args, issues);
   const sort = toNames(args.sort);
   if (sort.length > 1) issues.push({ path: 'sort', message: 'takes one field name' });
   return [
     ...issues,
-    ...validateFilters(filters, view),
+    ...filters.flatMap((filter) => validateFilter(filter, view, 'filter')),
     ...validateFields(sort, view, 'sort'),
     ...validateFields(toNames(args.fields), view, 'fields'),
   ];
+}
+
+export function validateView(view: string, { flavor }: Target, path: string): ArgIssue[] {
+  const views = flavor === 'hashicorp' ? HASHICORP_VIEWS : VIEWS;
+  return views.includes(view) ? [] : [{ path, message: `must be one of ${views.join(', ')}` }];
 }
 
 function toNames(value: unknown): readonly string[] {
@@ -139,8 +161,8 @@ function toNames(value: unknown): readonly string[] {
  * Parses the filters of an explorer query, in one of two forms: `filter` with `FIELD:OPERATOR:VALUE` texts (the value may
  * contain colons), or raw filters. Appends what is invalid to `issues`.
  */
-export function parseFilters(args: Args, issues: ArgIssue[] = []): ExplorerFilter[] {
-  const raw = Object.entries(args).filter(([name]) => isRawFilter(name));
+function parseFilters(args: Args, issues: ArgIssue[] = []): ExplorerFilter[] {
+  const raw = Object.entries(args).filter(([name]) => RAW_FILTER.test(name));
   const short = args.filter === undefined ? [] : [args.filter].flat().map(String);
   if (raw.length > 0 && short.length > 0) {
     issues.push({ path: 'filter', message: 'is given in two forms: use one' });
@@ -148,109 +170,97 @@ export function parseFilters(args: Args, issues: ArgIssue[] = []): ExplorerFilte
   return [...short.flatMap((text) => parseShortFilter(text, issues)), ...parseRawFilters(raw, issues)];
 }
 
+const EMPTINESS = /^is_(?:not_)?empty$/u;
+
 function parseShortFilter(text: string, issues: ArgIssue[]): ExplorerFilter[] {
-  const match = /^([^:]+):([^:]+)(?::([\s\S]*))?$/u.exec(text);
-  const [, field = '', operator = '', value] = match ?? [];
-  const needsValue = !/^is_(?:not_)?empty$/u.test(operator);
-  if (!match || (needsValue && value === undefined)) {
-    issues.push({ path: 'filter', message: `\`${text}\` is not FIELD:OPERATOR:VALUE` });
-    return [];
+  const [, field, operator = '', value] = /^([^:]+):([^:]+)(?::([\s\S]*))?$/u.exec(text) ?? [];
+  if (field !== undefined && (value !== undefined || EMPTINESS.test(operator))) {
+    return [toFilter(field, operator, value ?? 'true')];
   }
-  return [{ field: canonicalField(field), operator: canonicalOperator(operator), value: value ?? 'true' }];
+  issues.push({ path: 'filter', message: `\`${text}\` is not FIELD:OPERATOR:VALUE` });
+  return [];
 }
 
 function parseRawFilters(raw: readonly (readonly [string, unknown])[], issues: ArgIssue[]): ExplorerFilter[] {
   const parsed = raw.flatMap(([path, value]) => {
-    const match = RAW_FORM.exec(path);
-    if (!match) issues.push({ path, message: 'is not filter[INDEX][FIELD][OPERATOR][0]' });
-    return match ? [{ path, match, value: String(value) }] : [];
+    const [, index, field = '', operator = '', last] = RAW_FORM.exec(path) ?? [];
+    if (index === undefined) issues.push({ path, message: 'is not filter[INDEX][FIELD][OPERATOR][0]' });
+    return index === undefined
+      ? []
+      : [{ path, last, index: Number(index), ...toFilter(field, operator, String(value)) }];
   });
-  const indexes = [...new Set(parsed.map(({ match }) => Number(match[1])))].sort((a, b) => a - b);
+  const indexes = [...new Set(parsed.map(({ index }) => index))].sort((a, b) => a - b);
   if (indexes.some((index, expected) => index !== expected)) {
     issues.push({ path: 'filter', message: `indexes must be 0, 1, 2 …; they are ${indexes.join(', ')}` });
   }
-  const seen = new Set<string>();
-  for (const { path, match } of parsed) {
-    const place = `${match[1]} ${canonicalField(match[2] ?? '')}`;
-    if (seen.has(place)) issues.push({ path, message: 'the index has this field already: use the next index' });
-    seen.add(place);
+  for (const [at, { path, index, field }] of parsed.entries()) {
+    if (parsed.findIndex((other) => other.index === index && other.field === field) < at)
+      issues.push({ path, message: 'the index has this field already: use the next index' });
   }
-  for (const { path, match } of parsed) {
-    if (match[4] !== '0') issues.push({ path, message: 'the last bracket must be 0: it is reserved' });
+  for (const { path, last } of parsed) {
+    if (last !== '0') issues.push({ path, message: 'the last bracket must be 0: it is reserved' });
   }
-  return parsed
-    .sort((a, b) => Number(a.match[1]) - Number(b.match[1]))
-    .map(({ match, value }) => ({
-      field: canonicalField(match[2] ?? ''),
-      operator: canonicalOperator(match[3] ?? ''),
-      value,
-    }));
+  return parsed.sort((a, b) => a.index - b.index);
 }
 
-/** Checks that each operator exists and applies to the type of its field, and that the value has that type. */
-export function validateFilters(filters: readonly ExplorerFilter[], view: string, path = 'filter'): ArgIssue[] {
-  return filters.flatMap(({ field, operator, value }) => {
-    const types = Object.hasOwn(OPERATORS, operator) ? OPERATORS[operator] : undefined;
-    if (!types) {
-      const closest = closestMatch(operator, Object.keys(OPERATORS));
-      const advice = closest ? `did you mean \`${closest}\`?` : `known are ${Object.keys(OPERATORS).join(', ')}`;
-      return [{ path, message: `\`${operator}\` is not an operator; ${advice}` }];
-    }
-    const type = findFieldType(field, view);
-    if (type === undefined) return warnUnknownField(field, view, path);
-    if (types.includes(type)) return validateFilterValue(field, type, operator, value, path);
+/** Values of each type. A time without an offset is UTC: docs/services/platform.md#explorer-filters. */
+const VALUES: Readonly<Record<FieldType, { readonly form: string; readonly accepts: (text: string) => boolean }>> = {
+  string: { form: 'text', accepts: () => true },
+  boolean: { form: 'true or false', accepts: (text) => /^(?:true|false)$/u.test(text) },
+  number: { form: 'a number', accepts: (text) => /^-?\d+(?:\.\d+)?$/u.test(text) },
+  datetime: { form: 'an ISO 8601 date-time', accepts: (text) => parseTimestamp(text) !== undefined },
+};
+
+/** Checks that the operator exists and applies to the type of the field, and that the value has that type. */
+function validateFilter({ field, operator, value }: ExplorerFilter, view: string, path: string): ArgIssue[] {
+  const types = Object.hasOwn(OPERATORS, operator) ? OPERATORS[operator] : undefined;
+  if (!types) {
+    const closest = closestMatch(operator, Object.keys(OPERATORS));
+    const advice = closest ? `did you mean \`${closest}\`?` : `known are ${Object.keys(OPERATORS).join(', ')}`;
+    return [{ path, message: `\`${operator}\` is not an operator; ${advice}` }];
+  }
+  const type = findFields(view)?.get(field);
+  if (type === undefined) return validateFields([field], view, path);
+  if (!types.includes(type)) {
     const usable = Object.keys(OPERATORS).filter((name) => OPERATORS[name]?.includes(type));
     return [{ path, message: `\`${operator}\` does not apply to ${field}, a ${type}; use ${usable.join(', ')}` }];
-  });
+  }
+  if (EMPTINESS.test(operator) || VALUES[type].accepts(value)) return [];
+  return [{ path, message: `\`${value}\` is not a value of ${field}: it must be ${VALUES[type].form}` }];
 }
 
-/** A time without an offset is UTC: docs/services/platform.md#explorer-filters. */
-const IS_VALUE: Readonly<Record<FieldType, (text: string) => boolean>> = {
-  string: () => true,
-  boolean: (text) => /^(?:true|false)$/u.test(text),
-  number: (text) => /^-?\d+(?:\.\d+)?$/u.test(text),
-  datetime: (text) => parseTimestamp(text) !== undefined,
-};
-const VALUE_FORMS: Readonly<Record<FieldType, string>> = {
-  string: 'text',
-  boolean: 'true or false',
-  number: 'a number',
-  datetime: 'an ISO 8601 date-time',
-};
-
-function validateFilterValue(
-  field: string,
-  type: FieldType,
-  operator: string,
-  value: string,
-  path: string,
-): ArgIssue[] {
-  if (/^is_(?:not_)?empty$/u.test(operator) || IS_VALUE[type](value)) return [];
-  return [{ path, message: `\`${value}\` is not a value of ${field}: it must be ${VALUE_FORMS[type]}` }];
-}
-
-/** Checks the names of fields to sort by or to select. */
-export function validateFields(names: readonly string[], view: string, path: string): ArgIssue[] {
+/** Checks the names of fields. An unknown one is only a warning, since services add fields. */
+function validateFields(names: readonly string[], view: string, path: string): ArgIssue[] {
+  const known = findFields(view);
   return names.flatMap((name) => {
     const field = canonicalField(name.replace(/^-/u, ''));
-    return findFieldType(field, view) === undefined ? warnUnknownField(field, view, path) : [];
+    if (!known || known.has(field)) return [];
+    const closest = closestMatch(field, known.keys());
+    const advice = closest ? `; did you mean \`${closest}\`?` : '';
+    return [{ path, message: `\`${field}\` is not a documented field of ${view}${advice}`, isWarning: true }];
   });
 }
 
-/** An unknown field is only a warning, since services add fields. */
-function warnUnknownField(field: string, view: string, path: string): ArgIssue[] {
-  const known = findFields(view);
-  if (!known) return [];
-  const closest = closestMatch(field, Object.keys(known));
-  const advice = closest ? `; did you mean \`${closest}\`?` : '';
-  return [{ path, message: `\`${field}\` is not a documented field of ${view}${advice}`, isWarning: true }];
+function findFields(view: string): ReadonlyMap<string, FieldType> | undefined {
+  const fields = Object.hasOwn(EXPLORER_FIELDS, view) ? EXPLORER_FIELDS[view as ExplorerView] : undefined;
+  return fields && new Map(Object.entries(fields));
 }
 
-function findFieldType(field: string, view: string): FieldType | undefined {
-  const fields = findFields(view);
-  return fields && Object.hasOwn(fields, field) ? fields[field] : undefined;
+/** The query of a saved view as the API documents write it. */
+export interface FlatQuery {
+  readonly filter?: readonly { readonly field: string; readonly operator: string; readonly value: readonly string[] }[];
+  readonly fields?: readonly string[];
+  readonly sort?: readonly string[];
 }
 
-function findFields(view: string): Readonly<Record<string, FieldType>> | undefined {
-  return Object.hasOwn(EXPLORER_FIELDS, view) ? EXPLORER_FIELDS[view as ExplorerView] : undefined;
+/** @param path where the query is in the body */
+export function validateSavedQuery({ filter = [], fields = [], sort = [] }: FlatQuery, view: string, path: string) {
+  const filters = filter.flatMap(({ field, operator, value }) =>
+    (value.length === 0 ? [''] : value).map((text) => toFilter(field, operator, text)),
+  );
+  return [
+    ...filters.flatMap((one) => validateFilter(one, view, `${path}.filter`)),
+    ...validateFields(fields, view, `${path}.fields`),
+    ...validateFields(sort, view, `${path}.sort`),
+  ];
 }

@@ -1,31 +1,36 @@
-import { defineOperations, explorerPageParams, pageParams, pathParam, queryParam, requiredBody } from '../operation.ts';
+import { defineOperations, pathParam, queryParam, requiredBody, WRITE } from '../operation.ts';
 import { organizationAccess } from '../permission.ts';
 import {
   createPoolBody,
   createViewBody,
-  explorerQueryEncoder,
-  toHashicorpQuery,
   toHashicorpView,
   updatePoolBody,
   updateViewBody,
   validatePoolQuery,
   validateViewBody,
 } from './bodies.ts';
-import { validateExplorerArgs } from './explorer.ts';
+import { explorerQueryEncoder, validateExplorerArgs } from './explorer.ts';
 
 /** Operations on agent pools, agents, the explorer and saved views. */
 
-const document = { responseType: 'document' } as const;
-const read = { ...document, method: 'GET', mutates: false, retryPolicy: 'safe', reversible: true } as const;
-const write = { ...document, mutates: true, retryPolicy: 'if-unprocessed', reversible: true } as const;
+const read = { responseType: 'document' } as const;
+const write = { ...WRITE, ...read } as const;
 const create = { ...write, method: 'POST', retryPolicy: 'never' } as const;
 const update = { ...write, method: 'PATCH' } as const;
-const remove = { ...write, method: 'DELETE', reversible: false, responseType: 'any' } as const;
+const remove = { ...WRITE, method: 'DELETE', reversible: false } as const;
 const POOLS = '/organizations/{organization_name}/agent-pools';
 const EXPLORER = '/organizations/{organization_name}/explorer';
 const VIEWS = `${EXPLORER}/views`;
 const poolId = pathParam('ID of the pool (apool-…)');
 const include = queryParam('related resources to include: workspaces');
+const page = queryParam('page to read, from 1', 'integer');
+/** The API documents show no maximum. */
+const pages = { 'page[number]': page, 'page[size]': queryParam('rows per page, 20 by default', 'integer') } as const;
+/** The default of the explorer is not documented. */
+const explorerPages = {
+  'page[number]': page,
+  'page[size]': queryParam('rows per page; the service has a default', 'integer'),
+} as const;
 const managePools = { permission: organizationAccess('manage-agent-pools', 'manage agent pools') } as const;
 const pool = { ...managePools, path: '/agent-pools/{id}' } as const;
 const agent = {
@@ -47,7 +52,6 @@ const explorer = {
   ...read,
   validate: validateExplorerArgs,
   queryEncoder: explorerQueryEncoder,
-  hashicorp: toHashicorpQuery,
   permission: READ_ALL,
 } as const;
 const views = {
@@ -82,7 +86,7 @@ export const platform = defineOperations('platform', {
         sort: queryParam('name or created-at, prefix `-` for descending order'),
         'filter[allowed_workspaces][name]': queryParam('only pools that the named workspace may use'),
         include,
-        ...pageParams,
+        ...pages,
       },
       validate: validatePoolQuery,
       pagination: 'page',
@@ -125,7 +129,7 @@ export const platform = defineOperations('platform', {
       params: {
         agent_pool_id: poolId,
         'filter[last-ping-since]': queryParam('only agents that pinged since then (ISO 8601)', 'timestamp'),
-        ...pageParams,
+        ...pages,
       },
       pagination: 'page',
     },
@@ -137,7 +141,7 @@ export const platform = defineOperations('platform', {
       ...explorer,
       path: EXPLORER,
       description: 'queries an explorer view, as pages of JSON',
-      params: { ...explorerParams, ...explorerPageParams },
+      params: { ...explorerParams, ...explorerPages },
       pagination: 'page',
       section: 'explorer-queries',
     },
@@ -157,7 +161,7 @@ export const platform = defineOperations('platform', {
       description: 'lists the workspaces that the token may read',
       params: {
         include: queryParam('related resources to include, comma-separated: current_run, project'),
-        ...pageParams,
+        ...pages,
       },
       permission: READ_ALL,
       pagination: 'page',
@@ -181,13 +185,13 @@ export const platform = defineOperations('platform', {
       description: 'replaces the name and the query of a saved view',
       body: requiredBody(updateViewBody, viewExample),
     },
-    delete: { ...remove, ...view, ...document, description: 'deletes a saved view, and returns it' },
+    delete: { ...remove, ...view, ...read, description: 'deletes a saved view, and returns it' },
     results: {
       ...read,
       ...view,
       path: `${view.path}/results`,
       description: 'runs a saved view, as pages of JSON',
-      params: { ...view.params, ...explorerPageParams },
+      params: { ...view.params, ...explorerPages },
       pagination: 'page',
     },
     csv: {

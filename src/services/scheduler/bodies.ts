@@ -1,16 +1,14 @@
 import { z } from 'zod';
 import type { Target } from '../../config/config.ts';
-import type { ArgIssue, Args, RequestDraft } from '../operation.ts';
+import { type ArgIssue, type Args, filledText, optionalText, type RequestDraft } from '../operation.ts';
 
 /** Request bodies. Unknown fields are accepted, since services add fields. */
 
-const filled = z.string('is required').min(1, 'must not be empty');
-const text = z.string('must be text').optional();
 const bytes = z.union([z.int().nonnegative(), z.bigint().nonnegative()], 'must be a number of bytes').optional();
 const textMap = z.record(z.string(), z.string(), 'must be a map of text to text').nullish();
 
 const jobAcl = z
-  .looseObject({ Namespace: text, JobID: text, Group: text, Task: text })
+  .looseObject({ Namespace: optionalText, JobID: optionalText, Group: optionalText, Task: optionalText })
   .superRefine(({ Namespace, JobID, Group, Task }, context) => {
     const need = (field: string, message: string) => context.addIssue({ code: 'custom', path: [field], message });
     if (!JobID) need('JobID', 'is required to use JobACL');
@@ -18,7 +16,12 @@ const jobAcl = z
     if (Task && !Group) need('Group', 'is required when Task is set');
   });
 
-export const policyBody = z.looseObject({ Name: filled, Description: text, Rules: filled, JobACL: jobAcl.nullish() });
+export const policyBody = z.looseObject({
+  Name: filledText,
+  Description: optionalText,
+  Rules: filledText,
+  JobACL: jobAcl.nullish(),
+});
 
 /** Services reject a name that differs from the one in the path, or write another policy: docs/services/scheduler.md#acl-policies. */
 export function validatePolicy(args: Args, body: unknown, target: Target): ArgIssue[] {
@@ -34,12 +37,12 @@ export function validatePolicy(args: Args, body: unknown, target: Target): ArgIs
   return problems;
 }
 
-const capability = z.looseObject({ AccessMode: text, AttachmentMode: text });
+const capability = z.looseObject({ AccessMode: optionalText, AttachmentMode: optionalText });
 const volume = z.looseObject({
-  ID: filled,
-  Name: text,
-  Namespace: text,
-  PluginID: text,
+  ID: filledText,
+  Name: optionalText,
+  Namespace: optionalText,
+  PluginID: optionalText,
   RequestedCapabilities: z.array(capability, 'must be a list of {AccessMode, AttachmentMode}').nullish(),
   // A flat map, or in Nomad a map under `Segments`.
   Topologies: z.array(z.record(z.string(), z.unknown()).nullable(), 'must be a list of topologies').nullish(),
@@ -48,20 +51,26 @@ const volume = z.looseObject({
 const volumes = <T extends z.ZodType>(item: T) =>
   z.looseObject({ Volumes: z.array(item, 'is required: a list of volumes').min(1, 'must not be empty') });
 
-export const registerVolumeBody = volumes(volume.extend({ ExternalID: text }));
+export const registerVolumeBody = volumes(volume.extend({ ExternalID: optionalText }));
 export const createVolumeBody = volumes(
   volume.extend({
-    MountOptions: z.looseObject({ FsType: text, MountFlags: z.array(z.string()).nullish() }).nullish(),
+    MountOptions: z.looseObject({ FsType: optionalText, MountFlags: z.array(z.string()).nullish() }).nullish(),
     RequestedCapacityMin: bytes,
     RequestedCapacityMax: bytes,
-    SnapshotID: text,
+    SnapshotID: optionalText,
   }),
 );
 
 export const createSnapshotBody = z.looseObject({
   Snapshots: z
     .array(
-      z.looseObject({ SourceVolumeID: filled, PluginID: text, Name: text, Secrets: textMap, Parameters: textMap }),
+      z.looseObject({
+        SourceVolumeID: filledText,
+        PluginID: optionalText,
+        Name: optionalText,
+        Secrets: textMap,
+        Parameters: textMap,
+      }),
       'is required: a list of snapshots',
     )
     .min(1, 'must not be empty'),

@@ -1,4 +1,4 @@
-import { defineOperations, pathParam, queryParam, requiredBody } from '../operation.ts';
+import { defineOperations, pathParam, queryParam, requiredBody, WRITE } from '../operation.ts';
 import { combinePermissions, management, namespaceCapability, requirePolicy } from '../permission.ts';
 import {
   createSnapshotBody,
@@ -15,14 +15,12 @@ import {
 
 /** Operations on ACL policies, volumes, external volumes and snapshots. */
 
-const read = { method: 'GET', mutates: false, retryPolicy: 'safe', reversible: true, responseType: 'object' } as const;
-const write = { mutates: true, retryPolicy: 'if-unprocessed', reversible: true, responseType: 'any' } as const;
 const WRITE_VOLUME = namespaceCapability('csi-write-volume');
 const LIST_VOLUMES = namespaceCapability('csi-list-volume');
 const READ_PLUGIN = requirePolicy('plugin', 'read');
 /** Nomad's plugins check a right of their own: docs/services/scheduler.md#real-product. */
 const writeVolume = {
-  ...write,
+  ...WRITE,
   permission: WRITE_VOLUME,
   hashicorpPermission: combinePermissions(WRITE_VOLUME, READ_PLUGIN),
 } as const;
@@ -50,7 +48,6 @@ const namespaceOfRight = queryParam("a namespace in which the token may list vol
 export const scheduler = defineOperations('scheduler', {
   policies: {
     list: {
-      ...read,
       path: '/acl/policies',
       description: 'lists the ACL policies, without their rules',
       params: { prefix: queryParam('prefix of the names') },
@@ -60,13 +57,12 @@ export const scheduler = defineOperations('scheduler', {
       pagination: 'token',
     },
     read: {
-      ...read,
       ...policy,
       description: 'reads an ACL policy',
       permission: management(', or a token that has the policy'),
     },
     write: {
-      ...write,
+      ...WRITE,
       ...policy,
       method: 'POST',
       description: 'creates or updates an ACL policy',
@@ -76,11 +72,10 @@ export const scheduler = defineOperations('scheduler', {
       ),
       validate: validatePolicy,
     },
-    delete: { ...write, ...policy, method: 'DELETE', description: 'deletes an ACL policy' },
+    delete: { ...WRITE, ...policy, method: 'DELETE', description: 'deletes an ACL policy' },
   },
   volumes: {
     list: {
-      ...read,
       path: '/volumes',
       description: 'lists volumes; empty without `type=csi`',
       params: {
@@ -95,7 +90,6 @@ export const scheduler = defineOperations('scheduler', {
       pagination: 'token',
     },
     read: {
-      ...read,
       ...volume,
       description: 'reads a volume with its allocations',
       permission: namespaceCapability('csi-read-volume'),
@@ -161,7 +155,6 @@ export const scheduler = defineOperations('scheduler', {
   },
   'external-volumes': {
     list: {
-      ...read,
       path: '/volumes/external',
       description: 'lists the volumes of the storage provider',
       // Without a plugin, the service of the API documents lists the volumes of all plugins.
@@ -175,7 +168,6 @@ export const scheduler = defineOperations('scheduler', {
   },
   snapshots: {
     list: {
-      ...read,
       path: '/volumes/snapshot',
       description: 'lists the snapshots of the storage provider',
       params: {
@@ -222,12 +214,10 @@ export const scheduler = defineOperations('scheduler', {
 export const listPlugins = defineOperations('scheduler', {
   plugins: {
     list: {
-      ...read,
       path: '/plugins',
       description: 'lists the storage plugins',
       params: { type: queryParam('csi') },
       responseType: 'array',
-      permission: 'none',
       hashicorpPermission: requirePolicy('plugin', 'list'),
       section: 'external-volumes',
     },

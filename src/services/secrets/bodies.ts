@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Target } from '../../config/config.ts';
-import type { ArgIssue, Args } from '../operation.ts';
+import { type ArgIssue, type Args, filledText } from '../operation.ts';
 
 /** Request bodies. Unknown fields are accepted, since services add fields. */
 
@@ -14,7 +14,6 @@ const KEY_TYPES = [
   'ecdsa-p521',
 ] as const;
 
-const filled = z.string('is required').min(1, 'must not be empty');
 const whole = z.union([z.int('must be a whole number'), z.bigint()]);
 
 export const createKeyBody = z.looseObject({
@@ -45,8 +44,8 @@ function isPair(value: unknown): boolean {
 }
 
 export const writeProviderBody = z.looseObject({
-  provider: filled,
-  key_collection: filled,
+  provider: filledText,
+  key_collection: filledText,
   credentials: credentials.optional(),
 });
 
@@ -65,7 +64,7 @@ const pem = z.string('must be PEM text').optional();
 
 export const meshConfigBody = z
   .looseObject({
-    address: filled.regex(/^[^/\s]+:\d+$/u, 'must be HOST:PORT'),
+    address: filledText.regex(/^[^/\s]+:\d+$/u, 'must be HOST:PORT'),
     scheme: z.enum(['http', 'https'], 'must be http or https').optional(),
     // With an empty token, Vault bootstraps Consul's ACLs: docs/services/secrets.md#real-product.
     token: z.string('must be text').min(1, 'must not be empty: the server would bootstrap its own ACLs').optional(),

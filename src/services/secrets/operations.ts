@@ -1,4 +1,4 @@
-import { defineOperations, pathParam, requiredBody } from '../operation.ts';
+import { defineOperations, pathParam, requiredBody, WRITE } from '../operation.ts';
 import { capabilities } from '../permission.ts';
 import {
   createKeyBody,
@@ -13,31 +13,16 @@ import {
 
 /** Operations of the key management and mesh engines. Paths begin with the default mount, which `mounts` of the target replaces. */
 
-const read = {
-  method: 'GET',
-  mutates: false,
-  retryPolicy: 'safe',
-  reversible: true,
-  responseType: 'data',
-  permission: capabilities('read'),
-} as const;
+const read = { responseType: 'data', permission: capabilities('read') } as const;
 const list = {
-  ...read,
   method: 'LIST',
   responseType: 'keys',
   itemsPath: 'data.keys',
   permission: capabilities('list'),
 } as const;
-const update = {
-  method: 'POST',
-  mutates: true,
-  retryPolicy: 'if-unprocessed',
-  reversible: true,
-  responseType: 'any',
-  permission: capabilities('update'),
-} as const;
+const update = { ...WRITE, method: 'POST', permission: capabilities('update') } as const;
 const write = { ...update, permission: capabilities('create', 'update') } as const;
-const remove = { ...update, method: 'DELETE', reversible: false, permission: capabilities('delete') } as const;
+const remove = { ...WRITE, method: 'DELETE', reversible: false, permission: capabilities('delete') } as const;
 const meshMount = {
   in: 'mount',
   type: 'string',
