@@ -28,51 +28,45 @@ export interface ApiResults {
   'secrets.kms-keys.read': KeyDistribution;
   'secrets.mesh-roles.list': string;
   'secrets.mesh-roles.read': MeshRole;
-  'secrets.mesh-creds.generate': { readonly token: string };
+  'secrets.mesh-creds.generate': Text<'token'>;
   'autoscaler.health.read': { readonly alive: boolean };
   'autoscaler.metrics.read': AutoscalerMetrics;
   'scheduler.policies.list': AclPolicy;
-  'scheduler.policies.read': AclPolicy & { readonly Rules: string };
+  'scheduler.policies.read': AclPolicy & Text<'Rules'>;
   'scheduler.volumes.list': Volume;
-  'scheduler.volumes.read': Volume & VolumeClaims;
+  'scheduler.volumes.read': Volume & {
+    readonly Allocations?: readonly Fields[] | null;
+    readonly ReadAllocs?: Fields | null;
+    readonly WriteAllocs?: Fields | null;
+  };
   'scheduler.external-volumes.list': ExternalVolume;
   'scheduler.snapshots.list': VolumeSnapshot;
-  'mesh.connect.authorize': { readonly Authorized: boolean; readonly Reason: string };
+  'mesh.connect.authorize': Text<'Reason'> & { readonly Authorized: boolean };
   'mesh.ca-roots.read': CaRoot;
   'mesh.ca-leaf.read': LeafCertificate;
-  'registry.discovery.read': Readonly<Record<string, unknown>>;
+  'registry.discovery.read': Fields;
   'registry.providers.versions': ProviderVersion;
   'registry.providers.read': Provider;
   'registry.modules.versions': ModuleVersions;
 }
 
-/** An integer of up to 64 bits: a bigint beyond 2^53. */
+type Fields = Readonly<Record<string, unknown>>;
+type Text<N extends string> = Readonly<Record<N, string>>;
+/** Of up to 64 bits: a bigint beyond 2^53. */
 export type Integer = number | bigint;
+type Integers<N extends string> = Readonly<Record<N, Integer>>;
+type Numbers<N extends string> = Readonly<Record<N, number>>;
 
-interface Resource<A> {
-  readonly id: string;
-  readonly type: string;
-  readonly attributes: A;
-}
-
-interface Identifier {
-  readonly id: string;
-  readonly type: string;
-}
-
-/** docs/services/platform.md#agent-pools */
-export interface AgentPool
-  extends Resource<{
-    readonly name: string;
-    readonly 'created-at': string;
-    readonly 'organization-scoped'?: boolean;
-    /** In lists only. */
-    readonly 'agent-count'?: number;
-  }> {
+type Identifier = Text<'id' | 'type'>;
+type Resource<A> = Identifier & { readonly attributes: A };
+interface Related {
   readonly relationships?: Readonly<Record<string, { readonly data?: readonly Identifier[] | Identifier | null }>>;
 }
 
-/** docs/services/platform.md#agents */
+/** `agent-count` in lists only. */
+export type AgentPool = Related &
+  Resource<Text<'name' | 'created-at'> & { readonly 'organization-scoped'?: boolean; readonly 'agent-count'?: number }>;
+
 export type Agent = Resource<{
   readonly name: string | null;
   /** `idle`, `busy`, `unknown`, `exited`, `errored`, or another. */
@@ -81,195 +75,92 @@ export type Agent = Resource<{
   readonly 'last-ping-at': string | null;
 }>;
 
-/** A row of a view; the names of its fields have hyphens: docs/services/platform.md#explorer-views */
+/** A row of a view; the names of its fields have hyphens. */
 export type ExplorerRow = Resource<Readonly<Record<string, string | number | boolean | null>>>;
 
-/** docs/services/platform.md#list-of-workspaces; services have more attributes, or fewer. */
-export interface Workspace
-  extends Resource<{
-    readonly name: string;
-    readonly 'created-at'?: string;
-    readonly 'updated-at'?: string;
-    readonly 'terraform-version'?: string | null;
-    readonly 'vcs-repo'?: { readonly identifier?: string } | null;
-    readonly 'tag-names'?: readonly string[];
-  }> {
-  readonly relationships?: Readonly<Record<string, { readonly data?: Identifier | readonly Identifier[] | null }>>;
-}
+/** Services have more attributes, or fewer. */
+export type Workspace = Related &
+  Resource<
+    Text<'name'> &
+      Partial<Text<'created-at' | 'updated-at'>> & {
+        readonly 'terraform-version'?: string | null;
+        readonly 'vcs-repo'?: Partial<Text<'identifier'>> | null;
+        readonly 'tag-names'?: readonly string[];
+      }
+  >;
 
-/** docs/services/platform.md#saved-views */
-export type SavedView = Resource<{
-  readonly name: string;
-  readonly 'created-at'?: string;
-  readonly 'query-type': string;
-  readonly query: Readonly<Record<string, unknown>>;
-}>;
+export type SavedView = Resource<
+  Text<'name' | 'query-type'> & Partial<Text<'created-at'>> & { readonly query: Fields }
+>;
 
-interface KeyVersion {
-  readonly creation_time: string;
-  readonly public_key?: string;
-}
+type KeyVersions = Readonly<Record<string, Text<'creation_time'> & Partial<Text<'public_key'>>>>;
 
-/** docs/services/secrets.md#keys */
-export interface Key {
-  readonly name: string;
-  readonly type: string;
-  readonly deletion_allowed: boolean;
-  readonly min_enabled_version: number;
-  readonly latest_version: number;
-  /** By number of the version; `versions` in the real product. */
-  readonly keys?: Readonly<Record<string, KeyVersion>>;
-  readonly versions?: Readonly<Record<string, KeyVersion>>;
-}
+/** The versions are `keys`, by number; `versions` in the real product. */
+export type Key = Text<'name' | 'type'> &
+  Numbers<'min_enabled_version' | 'latest_version'> & {
+    readonly deletion_allowed: boolean;
+    readonly keys?: KeyVersions;
+    readonly versions?: KeyVersions;
+  };
 
-/** docs/services/secrets.md#kms-providers */
-export interface KmsProvider {
-  readonly name: string;
-  readonly provider: string;
-  readonly key_collection: string;
-}
-
-/** docs/services/secrets.md#key-distributions */
-export interface KeyDistribution {
-  readonly name: string;
-  readonly protection: string;
-  readonly purpose: string | readonly string[];
-  readonly versions: Readonly<Record<string, unknown>>;
-}
-
-/** docs/services/secrets.md#mesh-roles */
-export interface MeshRole {
-  readonly token_type?: string;
-  readonly policy?: string;
-  readonly lease?: string | number;
-}
-
-/** docs/services/autoscaler.md#metrics */
 export interface AutoscalerMetrics {
   readonly Timestamp: string;
   readonly Counters?: readonly AutoscalerSample[] | null;
-  readonly Gauges?: readonly { readonly Name: string; readonly Labels: MetricLabels; readonly Value: number }[] | null;
+  readonly Gauges?: readonly (Metric & Numbers<'Value'>)[] | null;
   readonly Samples?: readonly AutoscalerSample[] | null;
   readonly Points?: readonly unknown[] | null;
 }
+type Metric = Text<'Name'> & { readonly Labels: Readonly<Record<string, string>> | null };
+type AutoscalerSample = Metric & Numbers<'Count' | 'Rate' | 'Sum' | 'Min' | 'Max' | 'Mean' | 'Stddev'>;
 
-type MetricLabels = Readonly<Record<string, string>> | null;
+export type AclPolicy = Text<'Name'> &
+  Integers<'CreateIndex' | 'ModifyIndex'> & {
+    readonly Description?: string;
+    readonly JobACL?: Partial<Text<'Namespace' | 'JobID' | 'Group' | 'Task'>> | null;
+  };
 
-interface AutoscalerSample {
-  readonly Name: string;
-  readonly Labels: MetricLabels;
-  readonly Count: number;
-  readonly Rate: number;
-  readonly Sum: number;
-  readonly Min: number;
-  readonly Max: number;
-  readonly Mean: number;
-  readonly Stddev: number;
-}
+export type Volume = Text<
+  'ID' | 'ExternalID' | 'Namespace' | 'Name' | 'AccessMode' | 'AttachmentMode' | 'PluginID' | 'Provider'
+> &
+  Numbers<'ControllersHealthy' | 'ControllersExpected' | 'NodesHealthy' | 'NodesExpected'> &
+  Integers<'CreateIndex' | 'ModifyIndex'> & { readonly Schedulable: boolean; readonly ControllerRequired: boolean };
 
-/** docs/services/scheduler.md#acl-policies */
-export interface AclPolicy {
-  readonly Name: string;
-  readonly Description?: string;
-  readonly JobACL?: {
-    readonly Namespace?: string;
-    readonly JobID?: string;
-    readonly Group?: string;
-    readonly Task?: string;
-  } | null;
-  readonly CreateIndex: Integer;
-  readonly ModifyIndex: Integer;
-}
+export type KmsProvider = Text<'name' | 'provider' | 'key_collection'>;
 
-/** docs/services/scheduler.md#volumes */
-export interface Volume {
-  readonly ID: string;
-  readonly ExternalID: string;
-  readonly Namespace: string;
-  readonly Name: string;
-  readonly AccessMode: string;
-  readonly AttachmentMode: string;
-  readonly Schedulable: boolean;
-  readonly PluginID: string;
-  readonly Provider: string;
-  readonly ControllerRequired: boolean;
-  readonly ControllersHealthy: number;
-  readonly ControllersExpected: number;
-  readonly NodesHealthy: number;
-  readonly NodesExpected: number;
-  readonly CreateIndex: Integer;
-  readonly ModifyIndex: Integer;
-}
+export type KeyDistribution = Text<'name' | 'protection'> & {
+  readonly purpose: string | readonly string[];
+  readonly versions: Fields;
+};
 
-interface VolumeClaims {
-  readonly Allocations?: readonly Readonly<Record<string, unknown>>[] | null;
-  readonly ReadAllocs?: Readonly<Record<string, unknown>> | null;
-  readonly WriteAllocs?: Readonly<Record<string, unknown>> | null;
-}
+export type MeshRole = Partial<Text<'token_type' | 'policy'>> & { readonly lease?: string | number };
 
-/** docs/services/scheduler.md#external-volumes */
-export interface ExternalVolume {
-  readonly ExternalID: string;
+export type ExternalVolume = Text<'ExternalID' | 'SnapshotID' | 'Status'> & {
   readonly CapacityBytes: Integer;
-  readonly SnapshotID: string;
   readonly PublishedExternalNodeIDs: readonly string[] | null;
   readonly IsAbnormal: boolean;
-  readonly Status: string;
-}
+};
 
-/** docs/services/scheduler.md#snapshots */
-export interface VolumeSnapshot {
-  readonly ID: string;
-  readonly ExternalSourceVolumeID: string;
-  readonly PluginID?: string;
-  readonly SizeBytes: Integer;
-  readonly CreateTime: Integer;
-  readonly IsReady: boolean;
-}
+export type VolumeSnapshot = Text<'ID' | 'ExternalSourceVolumeID'> &
+  Partial<Text<'PluginID'>> &
+  Integers<'SizeBytes' | 'CreateTime'> & { readonly IsReady: boolean };
 
-/** docs/services/mesh.md#ca-roots */
-export interface CaRoot {
-  readonly ID: string;
-  readonly Name: string;
+export type CaRoot = Text<'ID' | 'Name' | 'SigningKeyID' | 'NotBefore' | 'NotAfter' | 'RootCert' | 'PrivateKeyType'> & {
   readonly SerialNumber: Integer;
-  readonly SigningKeyID: string;
-  readonly NotBefore: string;
-  readonly NotAfter: string;
-  readonly RootCert: string;
   readonly Active: boolean;
-  readonly PrivateKeyType: string;
   readonly PrivateKeyBits: number;
-}
+};
 
-/** docs/services/mesh.md#leaf-certificates */
-export interface LeafCertificate {
-  readonly SerialNumber: string;
-  readonly CertPEM: string;
-  readonly PrivateKeyPEM: string;
-  readonly Service: string;
-  readonly ServiceURI: string;
-  readonly ValidAfter: string;
-  readonly ValidBefore: string;
-}
+export type LeafCertificate = Text<
+  'SerialNumber' | 'CertPEM' | 'PrivateKeyPEM' | 'Service' | 'ServiceURI' | 'ValidAfter' | 'ValidBefore'
+>;
 
-/** docs/services/registry.md#versions */
-export interface ProviderVersion {
-  readonly version: string;
-  readonly protocols?: readonly string[];
-}
+export type ProviderVersion = Text<'version'> & { readonly protocols?: readonly string[] };
 
-/** docs/services/registry.md#dates-and-warnings */
-export type Provider = Resource<{
-  readonly namespace: string;
-  readonly name: string;
-  /** Empty where there is none. */
-  readonly warning: string | null;
-}>;
+export type ModuleVersions = {
+  readonly versions: readonly (Text<'version'> & {
+    readonly deprecation?: (Text<'reason'> & Partial<Text<'link'>>) | null;
+  })[];
+};
 
-/** docs/services/registry.md#versions */
-export interface ModuleVersions {
-  readonly versions: readonly {
-    readonly version: string;
-    readonly deprecation?: { readonly reason: string; readonly link?: string } | null;
-  }[];
-}
+/** The warning is empty where there is none. */
+export type Provider = Resource<Text<'namespace' | 'name'> & { readonly warning: string | null }>;
