@@ -61,18 +61,6 @@ const COMBINED = [
   'versions_in_use_at',
   'versions_in_use',
 ] as const;
-const TEMPLATES = [
-  ...SHARED,
-  ...VIEWS,
-  ...COMBINED,
-  ...DEFINITIONS,
-  ...STORED_MACROS,
-  'version_policy',
-  'list_table',
-  'list_value',
-  'list_history',
-  'deadlines',
-] as const;
 
 /**
  * Brings a warehouse to the declared tables: creates tables and columns, and replaces views, macros and comments. Does nothing when the
@@ -88,53 +76,54 @@ export async function migrate(
   policy: readonly PolicyRow[] = [],
 ): Promise<void> {
   const deadlines = await renderDeadlines(files, thresholds);
-  const digest = await computeSchemaDigest(files, tables, JSON.stringify([deadlines, policy]));
+  const calendar = await files.read('warehouse/deadlines');
+  const declared = [...tables.values()];
+  // The text of a table has its comments.
+  const parts = [deadlines, calendar, declared.map(({ ddl }) => ddl), await renderSchema(files, declared, policy)];
+  const digest = createHash('sha256').update(JSON.stringify(parts)).digest('hex');
   await database.run(await files.read('warehouse/schema_digest_table'));
   const [last] = await database.rows(await files.read('warehouse/schema_digest'));
   if (last?.digest === digest) return;
   const current = await currentColumns(database, files);
-  const added = await findAdditions(database, files, tables, current);
+  const added = await findAdditions(database, files, declared, current);
   const known = current.has('additions') ? await readAdditions({ database, files }) : [];
-  const all = withAdditions([...tables.values()], [...known, ...added]);
-  const render = async (toStatements: (table: Table) => Promise<readonly string[]>, some = all) =>
-    (await Promise.all(some.map(toStatements))).flat();
-  const statements = [
-    ...(await render((table) => tableStatements(files, table, current))),
-    ...(await Promise.all(added.map((addition) => renderAddition(files, addition)))),
-    ...(await Promise.all(SHARED.map((name) => files.read(`warehouse/${name}`)))),
-    ...(await render(
-      (table) => viewStatements(files, table),
-      all.filter(({ source }) => source),
-    )),
-    ...(await Promise.all(STORED_MACROS.map((name) => files.render(`warehouse/${name}`, { kind: 'macro' })))),
-    await renderPolicy(files, policy),
-    ...(await Promise.all(COMBINED.map((name) => files.read(`warehouse/${name}`)))),
-    ...(await renderChangesViews(files, all)),
-    ...(await renderDefinitions(files)),
-    ...(await render((table) => commentStatements(files, table))),
-  ];
+  const all = withAdditions(declared, [...known, ...added]);
   const transact = (texts: readonly string[]) =>
     database.transact(texts.map((sql) => `${sql.trim().replace(/;$/u, '')};`));
-  await transact(statements); // about 800: one by one they would take five times as long
+  // About 800: one by one they would take five times as long.
+  await transact([
+    ...(await Promise.all(all.flatMap((table) => addColumns(files, table, current)))),
+    ...(await renderSchema(files, all, policy)),
+    ...(await Promise.all(added.map((addition) => renderAddition(files, addition)))),
+    ...(await Promise.all(all.flatMap((table) => commentStatements(files, table)))),
+  ]);
   await defineDeadlines(database, files, deadlines);
   await transact([
-    await files.read('warehouse/deadlines'),
+    calendar,
     await files.read('warehouse/schema_digest_clear'),
     fillParams(await files.read('warehouse/schema_digest_set'), { digest }),
   ]);
   await database.run('checkpoint'); // a crash must not have to replay altered tables from the log
 }
 
-async function computeSchemaDigest(
+/** Tables, views and macros, in the order of their dependencies. */
+async function renderSchema(
   files: SqlFiles,
-  tables: ReadonlyMap<string, Table>,
-  values: string,
-): Promise<string> {
-  const hash = createHash('sha256').update(values);
-  for (const table of tables.values()) hash.update(table.ddl);
-  for (const name of TEMPLATES) hash.update(await files.read(`warehouse/${name}`));
-  for (const view of await renderChangesViews(files, [...tables.values()])) hash.update(view);
-  return hash.digest('hex');
+  tables: readonly Table[],
+  policy: readonly PolicyRow[],
+): Promise<readonly string[]> {
+  const read = (names: readonly string[]) => Promise.all(names.map((name) => files.read(`warehouse/${name}`)));
+  const sourced = tables.filter(({ source }) => source);
+  return [
+    ...(await Promise.all(tables.map((table) => tableStatements(files, table)))).flat(),
+    ...(await read(SHARED)),
+    ...(await Promise.all(sourced.flatMap((table) => viewStatements(files, table)))),
+    ...(await Promise.all(STORED_MACROS.map((name) => files.render(`warehouse/${name}`, { kind: 'macro' })))),
+    await renderPolicy(files, policy),
+    ...(await read(COMBINED)),
+    ...(await renderChangesViews(files, tables)),
+    ...(await renderDefinitions(files)),
+  ];
 }
 
 type Columns = ReadonlyMap<string, ReadonlySet<string>>;
@@ -153,13 +142,13 @@ async function currentColumns(database: Database, files: SqlFiles): Promise<Colu
 async function findAdditions(
   database: Database,
   files: SqlFiles,
-  tables: ReadonlyMap<string, Table>,
+  tables: readonly Table[],
   current: Columns,
 ): Promise<readonly Addition[]> {
   const [last] = current.has('pulls') ? await database.rows(await files.read('warehouse/last_pull_at')) : [];
   if (typeof last?.as_of !== 'string') return [];
   const after = last.as_of;
-  return [...tables.values()].flatMap((table): Addition[] => {
+  return tables.flatMap((table): Addition[] => {
     const existing = current.get(historyTable(table));
     if (!table.source) return [];
     if (!existing) return [{ table: table.name, column: null, after }];
@@ -176,61 +165,47 @@ function renderAddition(files: SqlFiles, { table, column, after }: Addition): Pr
   });
 }
 
-async function tableStatements(files: SqlFiles, table: Table, current: Columns): Promise<readonly string[]> {
-  const name = historyTable(table);
-  return [
-    ...(await addColumns(files, name, table.columns, current)),
-    table.ddl.replace(`${table.name}_history`, name),
-    ...(table.members ? await memberStatements(files, table, current) : []),
-  ];
+async function tableStatements(files: SqlFiles, table: Table): Promise<readonly string[]> {
+  const ddl = table.ddl.replace(`${table.name}_history`, historyTable(table));
+  return table.members ? [ddl, ...(await listColumnStatements(files, table))] : [ddl];
 }
 
-/** Adds what an existing table has not. */
-function addColumns(
-  files: SqlFiles,
-  to: string,
-  columns: readonly Column[],
-  current: Columns,
-): Promise<readonly string[]> {
-  const existing = current.get(to);
-  const missing = existing ? columns.filter(({ name }) => !existing.has(name)) : [];
-  return Promise.all(
-    missing.map(({ name, type }) =>
+/** Adds what existing tables have not. Columns that were added to the key of a table are added to its members as well. */
+function addColumns(files: SqlFiles, table: Table, current: Columns): readonly Promise<string>[] {
+  const add = (to: string, columns: readonly Column[]) => {
+    const existing = current.get(to);
+    const missing = existing ? columns.filter(({ name }) => !existing.has(name)) : [];
+    return missing.map(({ name, type }) =>
       files.render('warehouse/add_column', { table: quoteIdent(to), column: quoteIdent(name), type }),
-    ),
-  );
-}
-
-/** Key columns that were added to a table are added to its member table as well. */
-async function memberStatements(files: SqlFiles, table: Table, current: Columns): Promise<readonly string[]> {
+    );
+  };
   const keys = table.columns.filter(({ name }) => table.key.includes(name));
-  const added = await addColumns(files, `${table.name}_members`, keys, current);
-  return [...added, ...(await listColumnStatements(files, table))];
+  return [...add(historyTable(table), table.columns), ...(table.members ? add(`${table.name}_members`, keys) : [])];
 }
 
-async function viewStatements(files: SqlFiles, table: Table): Promise<readonly string[]> {
+function viewStatements(files: SqlFiles, table: Table): readonly Promise<string>[] {
   const parts = {
     table: table.name,
     columns: columnList(table),
     qualified: columnList(table, 'h.'),
     source: quoteLiteral(table.source ?? ''),
   };
-  return Promise.all(VIEWS.map((template) => files.render(`warehouse/${template}`, parts)));
+  return VIEWS.map((template) => files.render(`warehouse/${template}`, parts));
 }
 
-async function commentStatements(files: SqlFiles, table: Table): Promise<readonly string[]> {
-  const comment = (kind: 'table' | 'view', name: string, text: string): Promise<string>[] => [
+function commentStatements(files: SqlFiles, table: Table): readonly Promise<string>[] {
+  const comment = (kind: 'table' | 'view', name: string, text: string): readonly Promise<string>[] => [
     files.render('warehouse/comment_on_table', { kind, table: quoteIdent(name), text: quoteLiteral(text) }),
     ...table.columns.map((column) => {
       const parts = { table: quoteIdent(name), column: quoteIdent(column.name), text: quoteLiteral(column.comment) };
       return files.render('warehouse/comment_on_column', parts);
     }),
   ];
-  if (!table.source) return Promise.all(comment('table', table.name, table.grain));
+  if (!table.source) return comment('table', table.name, table.grain);
   const history = `History of ${table.name}: every version of ${table.grain}`;
-  return Promise.all([
+  return [
     ...comment('view', table.name, table.grain),
     ...comment(table.members ? 'view' : 'table', `${table.name}_history`, history),
     ...(table.members ? comment('table', historyTable(table), `Stored form of ${table.name}_history; query that`) : []),
-  ]);
+  ];
 }
