@@ -1,5 +1,19 @@
--- Who approved the plans that are known. $rows: the kept plans as a JSON array
-update plans
-set approved_by = kept.row.approved_by
-from (select unnest(from_json($rows::json, '[{"plan_id": "VARCHAR", "approved_by": "VARCHAR"}]')) as row) as kept
-where kept.row.plan_id = plans.plan_id and kept.row.approved_by is distinct from plans.approved_by;
+-- Adds the plans that are not known, and says who approved the others. $rows: the kept plans as a JSON array
+merge into plans
+using (
+  select unnest(from_json(
+    $rows::json,
+    '[{
+      "plan_id": "VARCHAR",
+      "target": "VARCHAR",
+      "playbook": "VARCHAR",
+      "actions": "BIGINT",
+      "approved_by": "VARCHAR",
+      "expires_at": "TIMESTAMPTZ",
+      "seen_at": "TIMESTAMPTZ"
+    }]'
+  ), recursive := true)
+) as kept
+on kept.plan_id = plans.plan_id
+when matched and kept.approved_by is distinct from plans.approved_by then update set approved_by = kept.approved_by
+when not matched then insert by name;

@@ -9,11 +9,11 @@ import { waitForLock } from '../warehouse/wait-for-lock.ts';
 import { type ApplyResult, applyExitCode, applyPlan } from './apply.ts';
 import { approvePlan } from './approvals.ts';
 import type { Playbook } from './define.ts';
-import { isUnsettled } from './ledger.ts';
+import { findEntry, isUnsettled, type LedgerEntry, takeFinal } from './ledger.ts';
 import { readLedger } from './ledger-table.ts';
 import { createPlan } from './plan.ts';
 import { findingIds, type Plan } from './plan-file.ts';
-import { findUnfinishedPlans, keepPlan } from './plan-store.ts';
+import { keepPlan, planFile, readKeptPlan } from './plan-store.ts';
 import { getPlaybook, isReversible, loadPlaybooks } from './registry.ts';
 import { settleLedger } from './settle-ledger.ts';
 
@@ -102,11 +102,13 @@ export async function planJobPlaybooks(
       const continued: string[] = [];
       if (mode === 'apply') {
         // What a killed run of the job left unfinished comes first.
-        const wanted = { name, approvedBy, now: context.clock.now() };
         const entries = await readLedger(config, warehouse);
-        for (const found of await findUnfinishedPlans(config, entries, wanted)) {
-          plans.push({ ...base, ...found });
-          continued.push(...found.plan.actions.flatMap(findingIds));
+        const begun = entries.filter(({ row }) => row.playbook === name && row.approved_by === approvedBy);
+        for (const id of [...new Set(begun.map(({ row }) => row.plan_id))].sort()) {
+          const plan = await readKeptPlan(config, id);
+          if (!plan || !isUnfinished(plan, entries, approvedBy, context.clock.now())) continue;
+          plans.push({ ...base, plan, file: planFile(config, id) });
+          continued.push(...plan.actions.flatMap(findingIds));
         }
         // What an expired plan left open is read again, so that the new plan does not repeat it.
         const isOpen = entries.some((entry) => isUnsettled(entry) && entry.row.playbook === name);
@@ -122,6 +124,14 @@ export async function planJobPlaybooks(
     if (refused instanceof TidemarkError) plans.push({ ...base, refused });
   }
   return plans;
+}
+
+/** Whether a job approved a plan that is still valid, and an action has no final outcome. */
+function isUnfinished(plan: Plan, entries: readonly LedgerEntry[], approvedBy: string, now: Date): boolean {
+  const { plan_id, actions, approvals, undoes, expires_at } = plan;
+  if (undoes !== undefined || !approvals.some(({ by }) => by === approvedBy)) return false;
+  const isValid = now.getTime() < Date.parse(expires_at);
+  return isValid && actions.some(({ action_id }) => !takeFinal(findEntry(entries, { plan_id, action_id })));
 }
 
 /** Approves and applies the plans with `mode: apply`; reports the others unchanged. The warehouse must be published. */

@@ -13,6 +13,7 @@ import type {
   ReadResults,
 } from './define.ts';
 import { unknown } from './define.ts';
+import { findEntry } from './ledger.ts';
 import type { Ledger } from './ledger-file.ts';
 import { findDoneElsewhere } from './other-plans.ts';
 import type { Action, Plan } from './plan-file.ts';
@@ -37,7 +38,7 @@ export interface Attempt extends ApplyContext {
 
 /** An action, and what reading its subject may use. */
 type Observed = Pick<Attempt, 'plan' | 'remote' | 'config' | 'action' | 'definition'> & {
-  readonly ledger: Pick<Ledger, 'entry' | 'entries'>;
+  readonly ledger: Pick<Ledger, 'entries'>;
 };
 
 /** The evaluated result of a guard. */
@@ -89,7 +90,7 @@ export interface EvidenceSources {
 function evidenceSources({ plan, remote, config, action, ledger }: Observed): EvidenceSources {
   const { target, operation, guard } = action;
   const isApplied = (peer: Action): boolean => {
-    const entry = ledger.entry({ plan_id: plan.plan_id, action_id: peer.action_id });
+    const entry = findEntry(ledger.entries(), { plan_id: plan.plan_id, action_id: peer.action_id });
     if (entry !== undefined && !entry.isOpen && entry.row.satisfied) return true;
     return findDoneElsewhere(peer, plan, ledger.entries()) !== undefined;
   };

@@ -4,7 +4,7 @@ import { DAY_MS } from '../core/clock.ts';
 import type { JsonValue } from './define.ts';
 import { type ActionOutcome, isUnsettled, type LedgerEntry } from './ledger.ts';
 import { type Action, findingIds, type Plan } from './plan-file.ts';
-import { readKeptPlan } from './plan-store.ts';
+import { readKeptAction } from './plan-store.ts';
 
 /** After this time, a pull shows the effect of an action. */
 const BLOCKING_MS = DAY_MS;
@@ -28,10 +28,9 @@ export async function findUnsettledActions(
   );
   return Promise.all(
     recent.map(async ({ row }) => {
-      const plan = await readKeptPlan(config, row.plan_id);
-      const action = plan?.actions.find(({ action_id }) => action_id === row.action_id);
-      if (!action) return { row, findingIds: [row.finding_id], body: undefined };
-      return { row, findingIds: findingIds(action), body: canonicalJson(action.body) };
+      const kept = await readKeptAction(config, row);
+      if (!kept) return { row, findingIds: [row.finding_id], body: undefined };
+      return { row, findingIds: findingIds(kept.action), body: canonicalJson(kept.action.body) };
     }),
   );
 }

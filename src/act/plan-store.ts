@@ -8,9 +8,9 @@ import { ignoreMissing } from '../core/fs.ts';
 import type { Log } from '../core/log.ts';
 import { parseRunStart } from '../landing/store.ts';
 import type { Warehouse } from '../warehouse/session.ts';
-import { findEntry, isUnsettled, type LedgerEntry, takeFinal } from './ledger.ts';
+import { type ActionKey, isUnsettled } from './ledger.ts';
 import { readLedger } from './ledger-table.ts';
-import { type Plan, readPlan, writePlan } from './plan-file.ts';
+import { type Action, type Plan, readPlan, writePlan } from './plan-file.ts';
 
 /** The folder `data/plans/`, which keeps every plan under its ID. */
 
@@ -67,6 +67,16 @@ export async function readKeptPlan(config: DataFolder, planId: string): Promise<
   return ID_PREFIX.test(planId) ? readUsablePlan(planFile(config, planId)) : undefined;
 }
 
+/** An action of a kept plan; undefined where the plan is not kept. */
+export async function readKeptAction(
+  config: DataFolder,
+  { plan_id, action_id }: ActionKey,
+): Promise<{ readonly plan: Plan; readonly action: Action } | undefined> {
+  const plan = await readKeptPlan(config, plan_id);
+  const action = plan?.actions.find((candidate) => candidate.action_id === action_id);
+  return plan && action && { plan, action };
+}
+
 /** The plan of a file; undefined where the file has none that could be applied. */
 async function readUsablePlan(file: string): Promise<Plan | undefined> {
   try {
@@ -105,43 +115,6 @@ export async function listOldPlans(
   }
 }
 
-export interface UnfinishedPlan {
-  readonly plan: Plan;
-  readonly file: string;
-}
-
-interface Wanted {
-  readonly name: string;
-  readonly approvedBy: string;
-  readonly now: Date;
-}
-
-/** Plans that a job approved and began to apply, that are still valid, and that have an action without a final outcome. */
-export async function findUnfinishedPlans(
-  config: Config,
-  entries: readonly LedgerEntry[],
-  wanted: Wanted,
-): Promise<readonly UnfinishedPlan[]> {
-  const begun = entries.filter(({ row }) => row.playbook === wanted.name && row.approved_by === wanted.approvedBy);
-  const ids = [...new Set(begun.map(({ row }) => row.plan_id))].sort();
-  const plans: UnfinishedPlan[] = [];
-  for (const id of ids) {
-    const plan = await readKeptPlan(config, id);
-    if (plan && isUnfinished(plan, entries, wanted)) plans.push({ plan, file: planFile(config, id) });
-  }
-  return plans;
-}
-
-function isUnfinished(
-  { plan_id, actions, approvals, undoes, expires_at }: Plan,
-  entries: readonly LedgerEntry[],
-  { approvedBy, now }: Wanted,
-): boolean {
-  if (undoes !== undefined || !approvals.some(({ by }) => by === approvedBy)) return false;
-  if (now.getTime() >= Date.parse(expires_at)) return false;
-  return actions.some(({ action_id }) => !takeFinal(findEntry(entries, { plan_id, action_id })));
-}
-
 /** Copies the plans that can still be applied to the table `plans`. Called in every run. */
 export async function syncPlans(
   { database, files }: Pick<Warehouse, 'database' | 'files'>,
@@ -151,17 +124,16 @@ export async function syncPlans(
   const oldest = asOf.getTime() - config.planHours * HOUR_MS;
   const ids = (await listPlanIds(config)).filter((id) => (parseRunStart(id.slice('p-'.length)) ?? 0) >= oldest);
   const plans = await Promise.all(ids.map((id) => readKeptPlan(config, id)));
-  const rows = JSON.stringify(plans.flatMap((plan) => (plan ? [toRow(plan, asOf)] : [])));
-  await database.run(await files.read('remediation/update_plans'), { rows });
-  await database.run(await files.read('remediation/insert_plans'), { rows });
-}
-
-function toRow({ plan_id, playbook, actions, approvals, expires_at }: Plan, asOf: Date): object {
-  return {
-    ...{ plan_id, playbook, expires_at },
-    target: [...new Set(actions.map((action) => action.target))].sort().join(', '),
-    actions: actions.length,
-    approved_by: approvals.map(({ by }) => by).join(', ') || null,
-    seen_at: asOf.toISOString(),
-  };
+  const rows = plans.flatMap((plan) => {
+    if (!plan) return [];
+    const { plan_id, playbook, actions, approvals, expires_at } = plan;
+    return {
+      ...{ plan_id, playbook, expires_at },
+      target: [...new Set(actions.map((action) => action.target))].sort().join(', '),
+      actions: actions.length,
+      approved_by: approvals.map(({ by }) => by).join(', ') || null,
+      seen_at: asOf.toISOString(),
+    };
+  });
+  await database.run(await files.read('remediation/update_plans'), { rows: JSON.stringify(rows) });
 }

@@ -11,7 +11,7 @@ import { isUnsettled, type LedgerEntry } from './ledger.ts';
 import { assertAfterLedger, Ledger } from './ledger-file.ts';
 import { copyLedger, trySyncLedger } from './ledger-table.ts';
 import type { ApplyContext } from './observe-action.ts';
-import { readKeptPlan } from './plan-store.ts';
+import { readKeptAction } from './plan-store.ts';
 import { assertSameInstallations } from './plan-targets.ts';
 import { readSeenLedger } from './published-reads.ts';
 import { RemoteServices } from './remote.ts';
@@ -70,21 +70,20 @@ async function settleEntry(
   { config, context, playbooks }: SettleLedgerOptions,
 ): Promise<SettledAction> {
   const { row } = entry;
-  const plan = await readKeptPlan(config, row.plan_id);
-  const action = plan?.actions.find(({ action_id }) => action_id === row.action_id);
-  const definition = plan && action && findDefinition(plan, action, playbooks);
+  const kept = await readKeptAction(config, row);
+  const definition = kept && findDefinition(kept.plan, kept.action, playbooks);
   const unread = (reason: string): SettledAction => {
     return { ...row, status: 'unconfirmed', reason, satisfied: false, finished_at: null, isSettled: false };
   };
-  if (!plan || !action || !definition) {
+  if (!definition) {
     return unread(`plan ${row.plan_id} is not in ${join(config.data, 'plans')} as it was applied: check the subject`);
   }
   try {
-    await assertSameInstallations(plan, config, context);
+    await assertSameInstallations(kept.plan, config, context);
   } catch (error) {
     if (!(error instanceof TidemarkError)) throw error;
     return unread(formatError(error));
   }
-  const result = await settleOnly({ ...deps, plan, action, definition }, entry);
+  const result = await settleOnly({ ...deps, ...kept, definition }, entry);
   return { ...result, isSettled: result.status !== 'unconfirmed' };
 }

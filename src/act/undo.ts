@@ -3,7 +3,7 @@ import type { WorkContext } from '../core/context.ts';
 import { formatError, TidemarkError } from '../core/errors.ts';
 import { buildAction, type NewAction, resolveDefinitions } from './action-call.ts';
 import type { ActionDefinition, Playbook } from './define.ts';
-import { type ActionKey, type ActionOutcome, findEntry, isUnsettled, type LedgerEntry, takeFinal } from './ledger.ts';
+import { type ActionOutcome, findEntry, isUnsettled, type LedgerEntry, takeFinal } from './ledger.ts';
 import { assertAfterLedger } from './ledger-file.ts';
 import { readLedger } from './ledger-table.ts';
 import { observeAction } from './observe-action.ts';
@@ -110,9 +110,8 @@ async function planUndo(
   const findings = findingIds(action).map((findingId) => ({ finding_id: findingId, subject_name, title, since }));
   const restoring = { action: undo.action, inputs, summary: undo.summary(applied) };
   const built = buildAction(restoring, findings, target, { isUndo: true });
-  const ledger = { entry: (key: ActionKey) => findEntry(entries, key), entries: () => entries };
+  const observed = { plan, remote, config, ledger: { entries: () => entries }, definition: undo.action };
   try {
-    const observed = { plan, remote, config, ledger, definition: undo.action };
     const { precondition } = await observeAction({ ...observed, action: { action_id: action.action_id, ...built } });
     return precondition.state === 'ready' ? built : `${summary}: ${precondition.reason}`;
   } catch (error) {
