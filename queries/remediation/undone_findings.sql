@@ -1,12 +1,33 @@
--- grain: one row per finding of an undo that is to be accepted: it is new or open, and was not accepted since. $ids, $undone_at
-select finding_id
-from findings
-where
-  list_contains($ids::varchar[], finding_id)
-  and state in ('new', 'open')
-  and finding_id not in (
-    select finding_id
-    from finding_events
-    where reason = 'accepted' and changed_at >= $undone_at::timestamptz
+-- grain: one row per undo with findings that are to be accepted: they are new or open, and were not accepted since. $now
+with
+  undone as (
+    select
+      plan_id,
+      action_id,
+      started_at,
+      finished_at,
+      approved_by as owner,
+      try_cast(entry -> 'accepts' ->> 'until' as timestamptz) as until,
+      unnest((entry -> 'accepts' -> 'finding_ids')::varchar[]) as finding_id,
+    from actions
+    where (entry ->> 'satisfied')::boolean and finished_at is not null
+  ),
+  wanted as (
+    select undone.*
+    from undone
+    join findings on findings.finding_id = undone.finding_id and findings.state in ('new', 'open')
+    where
+      undone.until > $now::timestamptz
+      and not exists (
+        from finding_events
+        where
+          finding_events.finding_id = undone.finding_id
+          and finding_events.reason = 'accepted'
+          and finding_events.changed_at >= undone.finished_at
+      )
+    qualify row_number() over (partition by undone.finding_id order by undone.started_at, undone.plan_id, undone.action_id) = 1
   )
-order by finding_id;
+select plan_id, owner, until, list(finding_id order by finding_id) as ids
+from wanted
+group by plan_id, owner, until
+order by plan_id, until;

@@ -4,14 +4,18 @@ import { canonicalJson } from '../core/canonical-json.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { withRequiredSize } from '../services/paged-list.ts';
 import { validateRequest } from '../services/validate-request.ts';
-import type { ActionDefinition, ParameterSources, PlannedAction, Playbook } from './define.ts';
+import type { ActionDefinition, ParameterSources, PlannedAction, Playbook, PlaybookFinding } from './define.ts';
 import type { Action, Plan } from './plan-file.ts';
 import { getOperation, isReversibleAction } from './registry.ts';
-import type { PlanCandidate } from './select-findings.ts';
 
 /** What an action of a plan sends and reads: it follows from the inputs in its guard, and is derived again when the plan is applied. */
 
 export type NewAction = Omit<Action, 'action_id'>;
+
+/** A finding that a plan may act on. */
+export interface PlanCandidate extends PlaybookFinding {
+  readonly since: string;
+}
 
 /** The arguments come from the warehouse: the user cannot act on warnings about them. */
 const NO_LOG = { info: () => {}, warn: () => {}, error: () => {} };

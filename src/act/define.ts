@@ -223,19 +223,15 @@ interface SingleAction<D> extends DeclaredInfo<D> {
   summary(finding: PlaybookFinding<D>): string;
 }
 
-/** Any number of actions per finding. They form a chain: where one is not applied, those after it wait. */
-interface PerFinding<D> extends DeclaredInfo<D> {
+interface SeveralActions<D, Given> extends DeclaredInfo<D> {
   readonly actions: readonly ActionDefinition[];
-  readonly perTarget?: undefined;
-  plan(finding: PlaybookFinding<D>, context: PlanContext): Planned | Promise<Planned>;
+  plan(given: Given, context: PlanContext): Planned | Promise<Planned>;
 }
 
+/** Any number of actions per finding. They form a chain: where one is not applied, those after it wait. */
+type PerFinding<D> = SeveralActions<D, PlaybookFinding<D>> & { readonly perTarget?: undefined };
 /** All findings of a target lead to one list of actions. */
-interface PerTarget<D> extends DeclaredInfo<D> {
-  readonly actions: readonly ActionDefinition[];
-  readonly perTarget: true;
-  plan(findings: readonly PlaybookFinding<D>[], context: PlanContext): Planned | Promise<Planned>;
-}
+type PerTarget<D> = SeveralActions<D, readonly PlaybookFinding<D>[]> & { readonly perTarget: true };
 
 export function definePlaybook<D extends Inputs>(declaration: SingleAction<D>): Playbook;
 export function definePlaybook<D extends Inputs>(declaration: PerTarget<D>): Playbook;

@@ -9,7 +9,7 @@ import { acceptFindings } from '../tell/findings/evaluate.ts';
 import { acquireLock, type Lock } from '../warehouse/lock.ts';
 import { warehouseFiles } from '../warehouse/publish.ts';
 import { assertReadable, type Warehouse, withPublished, withWarehouse } from '../warehouse/session.ts';
-import { type LedgerEntry, ledgerFile, ledgerLine, toEvent, toLedgerRow } from './ledger.ts';
+import { type ActionOutcome, type LedgerEntry, ledgerFile, ledgerLine, toEvent, toLedgerRow } from './ledger.ts';
 import type { LedgerHead, LedgerScan, SeenLedger } from './ledger-chain.ts';
 import { findUnreadable, NOTHING_SEEN, scanLedger, toLedgerText, unseenEvents } from './ledger-chain.ts';
 import { assertSound, formatProblem, inspectLedger, type LedgerInspection, readSound } from './ledger-file.ts';
@@ -52,25 +52,16 @@ export async function syncLedger(warehouse: Warehouse, { data }: Config, now: Da
   await ensureWarehouseId(warehouse);
   const { scan } = await readSound(data, await readSeenLedger(warehouse));
   await keepLedger(warehouse, scan, now);
-  await acceptUndone(warehouse, [...scan.entries.values()], now);
-}
-
-/** Accepts the findings of each undo once: an acceptance that has ended since, because they got worse, stays ended. */
-async function acceptUndone(
-  { database, files }: LedgerWarehouse,
-  entries: readonly LedgerEntry[],
-  now: Date,
-): Promise<void> {
-  for (const { isOpen, row } of entries) {
-    if (isOpen || !row.satisfied || !row.accepts || Date.parse(row.accepts.until) <= now.getTime()) continue;
-    const { finding_ids, until } = row.accepts;
-    const params = { ids: finding_ids, undone_at: row.finished_at };
-    const rows = await database.rows(await files.read('remediation/undone_findings'), params);
-    const ids = rows.map(({ finding_id }) => String(finding_id));
-    const acceptance = { ids, reason: `undone by plan ${row.plan_id}`, owner: row.approved_by, until: new Date(until) };
-    if (ids.length > 0) await acceptFindings(database, files, acceptance, now);
+  // The findings of each undo are accepted once: an acceptance that has ended since, because they got worse, stays ended.
+  const { database, files } = warehouse;
+  const undone = await database.rows(await files.read('remediation/undone_findings'), { now: now.toISOString() });
+  for (const { ids, plan_id, owner, until } of undone as unknown as Undone[]) {
+    const acceptance = { ids, reason: `undone by plan ${plan_id}`, owner, until: new Date(until) };
+    await acceptFindings(database, files, acceptance, now);
   }
 }
+
+type Undone = Pick<ActionOutcome, 'plan_id'> & Record<'owner' | 'until', string> & { readonly ids: readonly string[] };
 
 /** Replaces the table `actions`. `replaced`: the end of the ledger that this one takes the place of. */
 export async function keepLedger(

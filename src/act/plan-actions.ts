@@ -4,11 +4,18 @@ import type { PlanLimits } from '../core/choices.ts';
 import type { WorkContext } from '../core/context.ts';
 import { formatError, TidemarkError } from '../core/errors.ts';
 import { ServiceError } from '../http/errors.ts';
-import { buildAction, type NewAction } from './action-call.ts';
+import { buildAction, type NewAction, type PlanCandidate } from './action-call.ts';
 import type { PlanContext, Playbook } from './define.ts';
 import type { Plan } from './plan-file.ts';
 import type { RemoteServices } from './remote.ts';
-import type { FindingSelection, PlanCandidate } from './select-findings.ts';
+
+export interface FindingSelection {
+  /** The worst first. */
+  readonly candidates: readonly PlanCandidate[];
+  readonly skipped: Plan['skipped'];
+  /** Findings that may be acted on, and that were not chosen. */
+  readonly remaining: number;
+}
 
 /** What planning works with. */
 export interface PlanDeps {
@@ -28,11 +35,8 @@ interface PlannedRow {
   readonly affectedRows: readonly string[];
 }
 
-export interface PlannedActions {
+interface PlannedActions extends Omit<FindingSelection, 'candidates'> {
   readonly rows: readonly PlannedRow[];
-  readonly skipped: Plan['skipped'];
-  /** Findings that may be acted on, and that were not chosen. */
-  readonly remaining: number;
 }
 
 /** Plans the worst findings first, until there are actions for `limit` of them. */

@@ -34,10 +34,20 @@ function configured({ name, kind, url, organization, namespace, mounts }: Target
  */
 export async function assertSameInstallations(plan: Plan, config: Config, context: WorkContext): Promise<void> {
   const targets = assertNamesTargets(plan);
-  for (const target of targets) assertConfigured(plan, target, config);
+  for (const { identity: _, ...then } of targets) {
+    const target = config.targets.find(({ name }) => name === then.name);
+    if (!target) {
+      throw new TidemarkError('UNSAFE', `target ${then.name} of plan ${plan.plan_id} is not configured`, {
+        hint: 'configure it, or plan again',
+      });
+    }
+    assertSameFields(plan, then.name, then, configured(target));
+  }
   const remote = new RemoteServices(config, context, context.signal);
   try {
-    for (const target of targets) await assertIdentity(plan, target, remote);
+    for (const { name, identity } of targets) {
+      if (identity !== null) assertSameFields(plan, name, identity, (await remote.identify(name)) ?? {});
+    }
   } finally {
     await remote.close();
   }
@@ -59,35 +69,21 @@ export async function assertSameWarehouse({ plan_id, warehouse_id }: Plan, confi
   });
 }
 
-function assertConfigured({ plan_id }: Plan, planned: PlanTarget, { targets }: Pick<Config, 'targets'>): void {
-  const target = targets.find(({ name }) => name === planned.name);
-  if (!target) {
-    throw new TidemarkError('UNSAFE', `target ${planned.name} of plan ${plan_id} is not configured`, {
-      hint: 'configure it, or plan again',
-    });
-  }
-  const now = configured(target);
-  const { identity: _, ...then } = planned;
-  for (const [field, value] of Object.entries(then)) {
-    const present = now[field as keyof typeof now];
-    if (canonicalJson(value) !== canonicalJson(present)) throw differs(plan_id, planned, field, value, present);
-  }
-}
-
-async function assertIdentity({ plan_id }: Plan, planned: PlanTarget, remote: Identifier): Promise<void> {
-  if (planned.identity === null) return;
-  const present = await remote.identify(planned.name);
-  for (const [field, value] of Object.entries(planned.identity)) {
-    if (present?.[field] !== value) throw differs(plan_id, planned, field, value, present?.[field] ?? null);
-  }
-}
-
-function differs(planId: string, { name }: PlanTarget, field: string, then: unknown, now: unknown): TidemarkError {
+function assertSameFields(
+  { plan_id }: Plan,
+  name: string,
+  then: Readonly<Record<string, unknown>>,
+  now: Readonly<Record<string, unknown>>,
+): void {
   const shown = (value: unknown) =>
     value === null ? 'not known' : stripControls(typeof value === 'string' ? value : JSON.stringify(value));
-  return new TidemarkError(
-    'UNSAFE',
-    `plan ${planId} was made for another installation of target ${name}: its ${field} was ${shown(then)} and is ${shown(now)}`,
-    { hint: 'check the configuration, or plan again' },
-  );
+  for (const [field, value] of Object.entries(then)) {
+    const present = now[field] ?? null;
+    if (canonicalJson(value) === canonicalJson(present)) continue;
+    throw new TidemarkError(
+      'UNSAFE',
+      `plan ${plan_id} was made for another installation of target ${name}: its ${field} was ${shown(value)} and is ${shown(present)}`,
+      { hint: 'check the configuration, or plan again' },
+    );
+  }
 }

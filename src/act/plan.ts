@@ -4,19 +4,27 @@ import { accountName } from '../core/account.ts';
 import type { PlanLimits } from '../core/choices.ts';
 import { HOUR_MS } from '../core/clock.ts';
 import type { WorkContext } from '../core/context.ts';
+import { TidemarkError } from '../core/errors.ts';
 import { loadRules } from '../tell/findings/rules.ts';
 import { type Warehouse, withPublished } from '../warehouse/session.ts';
-import type { NewAction } from './action-call.ts';
+import type { NewAction, PlanCandidate } from './action-call.ts';
 import type { Playbook } from './define.ts';
 import { assertAfterLedger } from './ledger-file.ts';
 import { readLedger } from './ledger-table.ts';
 import { explainUnsettled, findUnsettledActions } from './other-plans.ts';
-import { countAffected, explainLimits, planActions } from './plan-actions.ts';
+import { countAffected, explainLimits, type FindingSelection, planActions } from './plan-actions.ts';
 import { type Plan, planDigest } from './plan-file.ts';
 import { describeTargets } from './plan-targets.ts';
 import { ensureWarehouseId, identifyPublished } from './published-reads.ts';
 import { RemoteServices } from './remote.ts';
-import { type FindingChoice, selectFindings } from './select-findings.ts';
+
+/** Which of a rule's findings to plan: those of these IDs and of these subjects, or all, and not more than so many. */
+interface FindingChoice {
+  readonly findings: readonly string[];
+  /** Names or IDs. */
+  readonly subjects: readonly string[];
+  readonly limit?: number;
+}
 
 export interface PlanOptions {
   readonly config: Config;
@@ -53,19 +61,12 @@ export async function createPlan(options: PlanOptions): Promise<NewPlan> {
 async function planFrom(
   warehouse: Pick<Warehouse, 'database' | 'files'>,
   warehouseId: string,
-  { config, context, playbook, limits, choice, targets, excluded = new Map(), job }: PlanOptions,
+  options: PlanOptions,
 ): Promise<NewPlan> {
   const { database, files } = warehouse;
+  const { config, context, playbook, limits, choice, job } = options;
   const now = context.clock.now();
-  const selection = await selectFindings(warehouse, {
-    rule: playbook.rule,
-    sources: (await loadRules(files)).get(playbook.rule)?.sources ?? [],
-    targets: targets ?? config.targets.map(({ name }) => name),
-    choice,
-    excluded: await excludeUnsettled(warehouse, config, now, excluded),
-    now,
-    staleHours: config.thresholds.staleHours,
-  });
+  const selection = await selectFindings(warehouse, options, now);
   const remote = new RemoteServices(config, context, context.signal);
   try {
     const { rows, skipped, remaining } = await planActions(playbook, selection, {
@@ -145,16 +146,56 @@ export async function buildPlan(
   return { ...stored, digest: planDigest(stored), approvals: [] };
 }
 
-/** Findings that are skipped, with those of an action whose outcome is not known yet: the action may not be repeated. */
-async function excludeUnsettled(
-  warehouse: Pick<Warehouse, 'database' | 'files'>,
-  config: Config,
+type Candidate = PlanCandidate & { readonly reason: string | null };
+
+/**
+ * Splits the chosen findings of a rule into those that may be acted on and those that may not, with the reason.
+ * @throws TidemarkError USAGE for a choice that is none of them.
+ */
+async function selectFindings(
+  { database, files }: Pick<Warehouse, 'database' | 'files'>,
+  { config, playbook: { rule }, choice, targets, excluded }: PlanOptions,
   now: Date,
-  excluded: ReadonlyMap<string, string>,
-): Promise<ReadonlyMap<string, string>> {
-  const unsettled = await findUnsettledActions(config, await readLedger(config, warehouse), now);
-  const reasons = unsettled.flatMap((action) => {
-    return action.findingIds.map((id): [string, string] => [id, explainUnsettled(action)]);
-  });
-  return new Map([...excluded, ...reasons]);
+): Promise<FindingSelection> {
+  // The action of a finding may not be repeated while its outcome is not known.
+  const unsettled = await findUnsettledActions(config, await readLedger(config, { database, files }), now);
+  const reasons = new Map(excluded);
+  for (const action of unsettled) for (const id of action.findingIds) reasons.set(id, explainUnsettled(action));
+  const params = {
+    rule,
+    sources: (await loadRules(files)).get(rule)?.sources ?? [],
+    targets: targets ?? config.targets.map(({ name }) => name),
+    now: now.toISOString(),
+    stale_hours: config.thresholds.staleHours,
+  };
+  const rows = (await database.rows(await files.read('remediation/findings'), params)) as unknown as Candidate[];
+  const chosen = selectChosen(rows, rule, choice);
+  const isUsable = ({ reason }: Candidate) => reason === null;
+  const usable = chosen.filter(isUsable);
+  const skip = ({ finding_id, reason }: Candidate) => ({ finding_id, reason: reason ?? reasons.get(finding_id) ?? '' });
+  return {
+    candidates: usable.filter(({ finding_id }) => !reasons.has(finding_id)),
+    skipped: [...chosen.filter((row) => !isUsable(row)), ...usable.filter((row) => reasons.has(row.finding_id))].map(
+      skip,
+    ),
+    remaining: rows.filter(isUsable).length - usable.length,
+  };
+}
+
+function selectChosen(rows: readonly Candidate[], rule: string, choice: FindingChoice | undefined) {
+  const { findings = [], subjects = [] } = choice ?? {};
+  const isFinding = (row: Candidate, ids: readonly string[]) => ids.includes(row.finding_id);
+  const isSubject = ({ subject_id, subject_name }: Candidate, names: readonly string[]) =>
+    names.includes(subject_id) || (subject_name !== null && names.includes(subject_name));
+  const missing = [
+    ...findings.filter((id) => !rows.some((row) => isFinding(row, [id]))).map((id) => `--finding ${id}`),
+    ...subjects.filter((name) => !rows.some((row) => isSubject(row, [name]))).map((name) => `--subject ${name}`),
+  ];
+  if (missing.length > 0) {
+    throw new TidemarkError('USAGE', `${missing.join(', ')}: no open finding of rule ${rule}`, {
+      hint: `list them with \`tidemark findings --rule ${rule}\``,
+    });
+  }
+  if (findings.length + subjects.length === 0) return rows;
+  return rows.filter((row) => isFinding(row, findings) || isSubject(row, subjects));
 }

@@ -28,14 +28,12 @@ export interface SettleLedgerOptions {
   readonly warehouse?: Warehouse;
 }
 
-/** The ledger's row of an action after its subject was read again. */
-export type SettledAction = ActionResult & { readonly isSettled: boolean };
-
 /**
  * Reads the subject of every open or unconfirmed action again, and records the result. It changes nothing on the services.
+ * @returns the actions; those that could not be settled are unconfirmed
  * @throws TidemarkError LOCKED while a plan is applied.
  */
-export async function settleLedger(options: SettleLedgerOptions): Promise<readonly SettledAction[]> {
+export async function settleLedger(options: SettleLedgerOptions): Promise<readonly ActionResult[]> {
   const { config, context } = options;
   await assertAfterLedger(config.data, context.clock);
   const now = context.clock.now();
@@ -44,7 +42,7 @@ export async function settleLedger(options: SettleLedgerOptions): Promise<readon
   let ledger: Ledger | undefined;
   try {
     ledger = await Ledger.open(config.data, lock, await withPublished(config, readSeenLedger));
-    const results: SettledAction[] = [];
+    const results: ActionResult[] = [];
     for (const entry of ledger.entries()) {
       const { plan_id, playbook } = entry.row;
       const isWanted = (options.planId ?? plan_id) === plan_id && (options.playbook ?? playbook) === playbook;
@@ -68,12 +66,12 @@ async function settleEntry(
   entry: LedgerEntry,
   deps: Omit<ApplyContext, 'plan'>,
   { config, context, playbooks }: SettleLedgerOptions,
-): Promise<SettledAction> {
+): Promise<ActionResult> {
   const { row } = entry;
   const kept = await readKeptAction(config, row);
   const definition = kept && findDefinition(kept.plan, kept.action, playbooks);
-  const unread = (reason: string): SettledAction => {
-    return { ...row, status: 'unconfirmed', reason, satisfied: false, finished_at: null, isSettled: false };
+  const unread = (reason: string): ActionResult => {
+    return { ...row, status: 'unconfirmed', reason, satisfied: false, finished_at: null };
   };
   if (!definition) {
     return unread(`plan ${row.plan_id} is not in ${join(config.data, 'plans')} as it was applied: check the subject`);
@@ -84,6 +82,5 @@ async function settleEntry(
     if (!(error instanceof TidemarkError)) throw error;
     return unread(formatError(error));
   }
-  const result = await settleOnly({ ...deps, ...kept, definition }, entry);
-  return { ...result, isSettled: result.status !== 'unconfirmed' };
+  return settleOnly({ ...deps, ...kept, definition }, entry);
 }

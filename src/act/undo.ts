@@ -6,7 +6,7 @@ import type { ActionDefinition, Playbook } from './define.ts';
 import { type ActionOutcome, findEntry, isUnsettled, type LedgerEntry, takeFinal } from './ledger.ts';
 import { assertAfterLedger } from './ledger-file.ts';
 import { readLedger } from './ledger-table.ts';
-import { observeAction } from './observe-action.ts';
+import { type ApplyContext, observeAction } from './observe-action.ts';
 import { explainUnsettled } from './other-plans.ts';
 import { buildPlan } from './plan.ts';
 import { type Action, findingIds, type Plan } from './plan-file.ts';
@@ -84,20 +84,18 @@ function assertUndoable({ plan_id, playbook: name, undoes }: Plan, playbooks: re
   });
 }
 
-interface UndoDeps {
-  readonly config: Config;
-  readonly context: WorkContext;
-  readonly plan: Plan;
-  readonly remote: RemoteServices;
-  readonly entries: readonly LedgerEntry[];
-}
-
 /** The restoring action, or why there is none. */
 async function planUndo(
   action: Action,
   { schema, undo }: ActionDefinition,
   { before, after }: Pick<ActionOutcome, 'before' | 'after'>,
-  { config, context, plan, remote, entries }: UndoDeps,
+  {
+    config,
+    context,
+    plan,
+    remote,
+    entries,
+  }: Pick<ApplyContext, 'config' | 'context' | 'plan' | 'remote'> & { readonly entries: readonly LedgerEntry[] },
 ): Promise<NewAction | string> {
   const { summary, subject_name, why: title, since } = action;
   const target = config.targets.find(({ name }) => name === action.target);

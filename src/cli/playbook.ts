@@ -208,7 +208,7 @@ export async function ledger(context: Context, { plan: planId, settle, restore, 
   if (accept) context.log.info(`the ledger is accepted: ${plural(await acceptLedger(config, context), 'action')}`);
   if (settle) {
     const settled = await settleLedger({ config, context, playbooks, planId });
-    if (settled.some(({ isSettled }) => !isSettled)) context.exit(EXIT.incomplete);
+    if (settled.some(({ status }) => status === 'unconfirmed')) context.exit(EXIT.incomplete);
   }
   const rows = (await readLedger(config))
     .map(toLedgerRow)
