@@ -38,8 +38,3 @@ export async function* readContent(path: string): AsyncGenerator<Buffer> {
     content.destroy();
   }
 }
-
-/** Encodes content piece by piece, as a step of a pipeline. */
-export async function* encodeContent(file: string, pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  for await (const piece of pieces) if (piece.length > 0) yield await encodeBlock(file, piece);
-}

@@ -4,7 +4,7 @@ import type { Config, Target } from '../config/config.ts';
 import { DAY_MS } from '../core/clock.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { version } from '../core/paths.ts';
-import { digestItem, LandedObjects, type ObjectTag } from '../landing/objects.ts';
+import { digestItem, type LandedObjects, type ObjectTag, openLandedObjects } from '../landing/objects.ts';
 import { findManifest, landingDirectory, type Manifest, type ReadState, targetFingerprint } from '../landing/store.ts';
 import type { LandingWriter } from '../landing/writer.ts';
 import type { Conditions } from '../services/client.ts';
@@ -164,7 +164,7 @@ export class ObjectReuse {
       return undefined;
     }
     const directory = landingDirectory(this.#run.config, manifest.run_id, manifest.target);
-    return { objects: await LandedObjects.open(directory, file), reads };
+    return { objects: await openLandedObjects(directory, file), reads };
   }
 
   /** The landing of the last pull, if that was loaded. */

@@ -1,13 +1,8 @@
 import { createHash, type Hash } from 'node:crypto';
-import { createWriteStream, existsSync } from 'node:fs';
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { pipeline } from 'node:stream/promises';
-import { parse } from 'csv-parse';
-import { stringify } from 'csv-stringify';
 import { makeFolder, PRIVATE_FILE, writeWhole } from '../core/fs.ts';
-import { BLOCK_BYTES, encodeBlock, encodeContent, readContent } from '../core/gzip.ts';
-import { createSecretScanner, createTextMasker, type Redactor } from '../core/redact/redactor.ts';
+import { BLOCK_BYTES, encodeBlock } from '../core/gzip.ts';
 import type { LandingFile } from './store.ts';
 
 /** A position that a file can be rolled back to. */
@@ -164,86 +159,4 @@ export class LineWriter {
     await makeFolder(this.#directory);
     return open(join(this.#directory, `${this.#file}.part`), 'w+', PRIVATE_FILE);
   }
-}
-
-/** Size and digest of a file after its content was replaced. */
-type ScrubResult = Required<Pick<LandingFile, 'bytes' | 'sha256'>>;
-
-/**
- * Masks known secrets in a file, in place.
- * @returns undefined when the file contains none; it is then left as it is
- */
-export async function maskFile(path: string, redactor: Redactor): Promise<ScrubResult | undefined> {
-  if (!(await containsSecret(path, redactor))) return undefined;
-  const content = createContentDigest();
-  await replaceContent(path, content.observe(maskPieces(path, redactor)));
-  return content.result();
-}
-
-/** Replaces a file when its new content, which is read from it, is complete. */
-async function replaceContent(path: string, pieces: AsyncIterable<Buffer>): Promise<void> {
-  await pipeline(encodeContent(path, pieces), createWriteStream(`${path}.new`, { mode: PRIVATE_FILE }));
-  await rename(`${path}.new`, path);
-}
-
-async function containsSecret(path: string, redactor: Redactor): Promise<boolean> {
-  const scanner = createSecretScanner(redactor);
-  for await (const chunk of readContent(path)) {
-    scanner.push(chunk);
-    if (scanner.matched()) return true;
-  }
-  return false;
-}
-
-/** The masked content in pieces. */
-async function* maskPieces(path: string, redactor: Redactor): AsyncGenerator<Buffer> {
-  const masker = createTextMasker(redactor);
-  const decoder = new TextDecoder();
-  for await (const chunk of readContent(path)) yield Buffer.from(masker.push(decoder.decode(chunk, { stream: true })));
-  yield Buffer.from(masker.push(decoder.decode()) + masker.end());
-}
-
-/**
- * Rewrites a CSV file without some of its columns, in place.
- * @param columns names of the header, in order
- * @throws the parser's error when the file is not CSV; it is then left as it is
- */
-export async function dropColumns(
-  path: string,
-  columns: readonly string[],
-  isDropped: (name: string) => boolean,
-): Promise<ScrubResult & { readonly columns: readonly string[] }> {
-  const content = createContentDigest();
-  await pipeline(
-    readContent(path),
-    parse({ bom: true, relax_column_count: true }), // a record with another number of fields is kept: the load rejects it
-    async function* (records: AsyncIterable<readonly string[]>) {
-      for await (const record of records) yield record.filter((_, index) => !isDropped(columns[index] ?? ''));
-    },
-    stringify(),
-    async (text: AsyncIterable<Buffer>) => replaceContent(path, content.observe(text)),
-  );
-  return { ...content.result(), columns: columns.filter((name) => !isDropped(name)) };
-}
-
-function createContentDigest() {
-  const hash = createHash('sha256');
-  let bytes = 0;
-  return {
-    async *observe(chunks: AsyncIterable<Buffer>) {
-      for await (const chunk of chunks) {
-        hash.update(chunk);
-        bytes += chunk.length;
-        yield chunk;
-      }
-    },
-    result: (): ScrubResult => ({ bytes, sha256: hash.digest('hex') }),
-  };
-}
-
-/** Renames a rejected file, so that a later attempt cannot be mistaken for it. */
-export async function keepRejected(path: string, redactor: Redactor): Promise<void> {
-  if (!existsSync(path)) return;
-  await maskFile(path, redactor);
-  await rename(path, `${path.replace(/\.part$/u, '')}.rejected`);
 }

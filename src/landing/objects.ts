@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
-import { type FileHandle, open, rm } from 'node:fs/promises';
+import { open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { canonicalJson } from '../core/canonical-json.ts';
@@ -36,63 +36,47 @@ export function digestItem(item: unknown): string {
 
 const BLOCK_BYTES = 1024 * 1024;
 
-interface Range {
-  readonly start: number;
-  readonly length: number;
-}
-
 interface LandedObject {
   readonly tag: ObjectTag;
-  readonly lines: readonly Range[];
+  /** Where its lines are, in bytes. */
+  readonly lines: readonly { readonly start: number; readonly length: number }[];
 }
 
 /** The objects of an earlier landing. Only their tags and positions are in memory. */
-export class LandedObjects {
-  readonly #file: FileHandle;
-  readonly #objects: ReadonlyMap<string, LandedObject>;
-  readonly #remove: () => Promise<void>;
+export type LandedObjects = Awaited<ReturnType<typeof openLandedObjects>>;
 
-  private constructor(file: FileHandle, objects: ReadonlyMap<string, LandedObject>, remove: () => Promise<void>) {
-    this.#file = file;
-    this.#objects = objects;
-    this.#remove = remove;
-  }
-
-  /**
-   * Opens a file of a landing, whose content is in a file beside it until `close`.
-   * @throws TidemarkError DATA if the file is missing, or was changed
-   */
-  static async open(directory: string, landed: LandingFile): Promise<LandedObjects> {
-    const path = join(directory, landed.file);
-    const content = `${path}.content`;
-    const remove = () => rm(content, { force: true });
-    try {
-      await pipeline(readContent(path), createWriteStream(content, { mode: PRIVATE_FILE }));
-      const objects = await readObjects(content, landed);
-      return new LandedObjects(await open(content), objects, remove);
-    } catch (error) {
-      await remove();
-      throw explainRead(landed.file, error);
-    }
-  }
-
-  find(object: Pick<ObjectTag, 'list' | 'key'>): ObjectTag | undefined {
-    return this.#objects.get(objectName(object))?.tag;
-  }
-
-  /** The lines of an object, each with its line break. */
-  async lines(object: Pick<ObjectTag, 'list' | 'key'>): Promise<readonly string[]> {
-    const lines: string[] = [];
-    for (const { start, length } of this.#objects.get(objectName(object))?.lines ?? []) {
-      const { buffer } = await this.#file.read(Buffer.alloc(length), 0, length, start);
-      lines.push(`${buffer.toString('utf8')}\n`);
-    }
-    return lines;
-  }
-
-  async close(): Promise<void> {
-    await this.#file.close();
-    await this.#remove();
+/**
+ * Opens a file of a landing, whose content is in a file beside it until `close`.
+ * @throws TidemarkError DATA if the file is missing, or was changed
+ */
+export async function openLandedObjects(directory: string, landed: LandingFile) {
+  const path = join(directory, landed.file);
+  const content = `${path}.content`;
+  const remove = () => rm(content, { force: true });
+  try {
+    await pipeline(readContent(path), createWriteStream(content, { mode: PRIVATE_FILE }));
+    const objects = await readObjects(content, landed);
+    const file = await open(content);
+    const find = (object: Pick<ObjectTag, 'list' | 'key'>) => objects.get(objectName(object));
+    return {
+      find: (object: Pick<ObjectTag, 'list' | 'key'>): ObjectTag | undefined => find(object)?.tag,
+      /** The lines of an object, each with its line break. */
+      lines: async (object: Pick<ObjectTag, 'list' | 'key'>): Promise<readonly string[]> => {
+        const lines: string[] = [];
+        for (const { start, length } of find(object)?.lines ?? []) {
+          const { buffer } = await file.read(Buffer.alloc(length), 0, length, start);
+          lines.push(`${buffer.toString('utf8')}\n`);
+        }
+        return lines;
+      },
+      close: async (): Promise<void> => {
+        await file.close();
+        await remove();
+      },
+    };
+  } catch (error) {
+    await remove();
+    throw explainRead(landed.file, error);
   }
 }
 
@@ -100,12 +84,25 @@ export class LandedObjects {
 async function readObjects(path: string, { file, sha256 }: LandingFile): Promise<ReadonlyMap<string, LandedObject>> {
   const objects = new Map<string, LandedObject>();
   const hash = createHash('sha256');
-  for await (const { line, ...range } of readLines(path, (chunk) => hash.update(chunk))) {
+  const add = (line: string, start: number, length: number): void => {
     const tag = readTag(line);
-    if (tag === undefined) continue;
+    if (tag === undefined) return;
     const name = objectName(tag);
     const known = objects.get(name) ?? { tag, lines: [] };
-    objects.set(name, { tag, lines: [...known.lines, range] });
+    objects.set(name, { tag, lines: [...known.lines, { start, length }] });
+  };
+  let start = 0;
+  let rest: Buffer = Buffer.alloc(0);
+  for await (const chunk of createReadStream(path, { highWaterMark: BLOCK_BYTES }) as AsyncIterable<Buffer>) {
+    hash.update(chunk);
+    const bytes = Buffer.concat([rest, chunk]);
+    let from = 0;
+    for (let end = bytes.indexOf(10); end >= 0; end = bytes.indexOf(10, from)) {
+      add(bytes.toString('utf8', from, end), start + from, end - from);
+      from = end + 1;
+    }
+    start += from;
+    rest = bytes.subarray(from);
   }
   if (hash.digest('hex') !== sha256) throw changedFile(file);
   return objects;
@@ -123,22 +120,5 @@ function readTag(line: string): ObjectTag | undefined {
   } catch (error) {
     if (error instanceof SyntaxError) return undefined;
     throw error;
-  }
-}
-
-/** The lines of a file with their positions in bytes. */
-async function* readLines(path: string, onChunk: (chunk: Buffer) => void): AsyncGenerator<Range & { line: string }> {
-  let start = 0;
-  let rest: Buffer = Buffer.alloc(0);
-  for await (const chunk of createReadStream(path, { highWaterMark: BLOCK_BYTES }) as AsyncIterable<Buffer>) {
-    onChunk(chunk);
-    const bytes = Buffer.concat([rest, chunk]);
-    let from = 0;
-    for (let end = bytes.indexOf(10); end >= 0; end = bytes.indexOf(10, from)) {
-      yield { line: bytes.toString('utf8', from, end), start: start + from, length: end - from };
-      from = end + 1;
-    }
-    start += from;
-    rest = bytes.subarray(from);
   }
 }

@@ -1,46 +1,26 @@
 import { parse, stringify } from 'lossless-json';
 import type { Redactor } from '../core/redact/redactor.ts';
 import { mayContainSecret, stripSecretFields } from '../core/redact/secret-fields.ts';
-import type { LineWriter } from './line-writer.ts';
-
-/** Rows that wait to be written to a landing. Only a few of them are in memory, the others in a file beside it. */
-export interface CollectedRows {
-  /** @param origins the texts that the cells are parts of: where they have nothing to mask, no cell is searched */
-  add(rows: Iterable<readonly Cell[]>, origins: readonly string[]): Promise<void>;
-  /** Removes the rows so far. */
-  clear(): Promise<void>;
-  /** Writes the rows. It is the last call but `discard`. */
-  write(): Promise<void>;
-  /** Removes the file. */
-  discard(): Promise<void>;
-}
 
 /** A text, a number, or the text of JSON. An empty text is null. */
 export type Cell = string | number | { readonly json: string };
 
-/**
- * @param lines where the rows wait
- * @param write moves them to the landing
- */
-export function collectRows(lines: LineWriter, redactor: Redactor, write: () => Promise<void>): CollectedRows {
-  return {
-    add: async (rows, origins) => {
-      const mask = origins.every((text) => isPlain(text, redactor)) ? undefined : redactor;
-      for (const piece of joinLines(rows, mask)) await lines.write(piece);
-    },
-    clear: () => lines.rollback(),
-    write,
-    discard: () => lines.discard(),
-  };
-}
-
 /** Characters that are written by one call: a page has a hundred rows, and one response may have all. */
 const PIECE_LENGTH = 64 * 1024;
 
-function* joinLines(rows: Iterable<readonly Cell[]>, mask: Redactor | undefined): Generator<string> {
+/**
+ * Lines of CSV, several in a piece.
+ * @param origins the texts that the cells are parts of: where they have nothing to mask, no cell is searched
+ */
+export function* formatRows(
+  rows: Iterable<readonly Cell[]>,
+  origins: readonly string[],
+  redactor: Redactor,
+): Generator<string> {
+  const mask = origins.every((text) => isPlain(text, redactor)) ? undefined : redactor;
   let piece = '';
   for (const cells of rows) {
-    piece += formatRow(cells, mask);
+    piece += `${cells.map((cell) => quoteCell(formatCell(cell, mask))).join(',')}\n`;
     if (piece.length < PIECE_LENGTH) continue;
     yield piece;
     piece = '';
@@ -53,11 +33,7 @@ function isPlain(text: string, redactor: Redactor): boolean {
   return isClean(text) && !hasLineBreak(text) && redactor.text(text) === text;
 }
 
-/** @param redactor undefined if the cells are parts of a plain text */
-function formatRow(cells: readonly Cell[], redactor: Redactor | undefined): string {
-  return `${cells.map((cell) => quoteCell(formatCell(cell, redactor))).join(',')}\n`;
-}
-
+/** @param redactor undefined if the cell is a part of a plain text */
 function formatCell(cell: Cell, redactor: Redactor | undefined): string {
   if (redactor === undefined) return typeof cell === 'object' ? cell.json : String(cell);
   return redactor.text(typeof cell === 'object' ? toOneLine(stripSecrets(cell.json)) : String(cell));

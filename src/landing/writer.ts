@@ -4,9 +4,10 @@ import type { Target } from '../config/config.ts';
 import { makeFolder } from '../core/fs.ts';
 import type { Redactor } from '../core/redact/redactor.ts';
 import { isSecretField } from '../core/redact/secret-fields.ts';
-import { dropColumns, keepRejected, type LineCheckpoint, LineWriter, maskFile } from './line-writer.ts';
+import { type LineCheckpoint, LineWriter } from './line-writer.ts';
 import { type ObjectTag, TAG_FIELD } from './objects.ts';
-import { type CollectedRows, collectRows, stripSecrets, toOneLine } from './rows.ts';
+import { type Cell, formatRows, stripSecrets, toOneLine } from './rows.ts';
+import { dropColumns, keepRejected, maskFile } from './scrub.ts';
 import {
   type LandingFile,
   type Manifest,
@@ -29,15 +30,35 @@ interface LandingOptions {
   readonly onExpectedRows?: (rows: number) => void;
 }
 
-/** A state that a landing can be rolled back to. */
-interface LandingCheckpoint {
-  readonly json: LineCheckpoint;
-  readonly csv: LineCheckpoint;
+/** What the manifest will say, beside the lines. */
+interface State {
   readonly expectedRows: number | undefined;
-  readonly notes: number;
-  readonly unknownParts: number;
-  readonly allocated: number;
-  readonly registered: number;
+  readonly notes: readonly string[];
+  readonly unknownParts: readonly UnknownPart[];
+  /** Names of files that were allocated, complete or not. */
+  readonly allocated: readonly string[];
+  readonly registered: readonly LandingFile[];
+}
+
+const EMPTY: State = { expectedRows: undefined, notes: [], unknownParts: [], allocated: [], registered: [] };
+
+/** A state that a landing can be rolled back to; without lines it is the beginning. */
+interface LandingCheckpoint {
+  readonly json?: LineCheckpoint;
+  readonly csv?: LineCheckpoint;
+  readonly state: State;
+}
+
+/** Rows that wait to be written to a landing. Only a few of them are in memory, the others in a file beside it. */
+interface CollectedRows {
+  /** @param origins as for `formatRows` */
+  add(rows: Iterable<readonly Cell[]>, origins: readonly string[]): Promise<void>;
+  /** Removes the rows so far. */
+  clear(): Promise<void>;
+  /** Writes the rows. It is the last call but `discard`. */
+  write(): Promise<void>;
+  /** Removes the file. */
+  discard(): Promise<void>;
 }
 
 /**
@@ -48,15 +69,9 @@ export class LandingWriter {
   readonly #options: LandingOptions;
   readonly #json: LineWriter;
   readonly #csv: LineWriter;
-  readonly #start: Promise<LandingCheckpoint>;
   #csvColumns: readonly string[] = [];
-  #expectedRows: number | undefined;
-  readonly #notes: string[] = [];
-  readonly #unknownParts: UnknownPart[] = [];
+  #state = EMPTY;
   #reads: ReadState | undefined;
-  /** Names of files that were allocated, complete or not. */
-  readonly #allocated: string[] = [];
-  readonly #registered: LandingFile[] = [];
   #collections = 0;
 
   constructor(options: LandingOptions) {
@@ -64,7 +79,6 @@ export class LandingWriter {
     this.#options = options;
     this.#json = new LineWriter(directory, `${source}.ndjson.gz`);
     this.#csv = new LineWriter(directory, `${source}.csv.gz`, () => `${this.#csvColumns.join(',')}\n`);
-    this.#start = this.checkpoint();
   }
 
   /** Writes one line: `fields`, and under `body` the JSON text of a response with its numbers as they came. */
@@ -97,11 +111,17 @@ export class LandingWriter {
   collectRows(columns: readonly string[]): CollectedRows {
     const { directory, source, redactor } = this.#options;
     const lines = new LineWriter(directory, `${source}.rows-${++this.#collections}`);
-    const write = () => {
-      this.#csvColumns = columns;
-      return this.#csv.append(lines);
+    return {
+      add: async (rows, origins) => {
+        for (const piece of formatRows(rows, origins, redactor)) await lines.write(piece);
+      },
+      clear: () => lines.rollback(),
+      write: () => {
+        this.#csvColumns = columns;
+        return this.#csv.append(lines);
+      },
+      discard: () => lines.discard(),
     };
-    return collectRows(lines, redactor, write);
   }
 
   /** Reserves a file that the caller writes, compressed. @returns its path; `register` then adds it to the landing */
@@ -109,7 +129,7 @@ export class LandingWriter {
     const { directory, source } = this.#options;
     await makeFolder(directory);
     const file = `${source}.${extension}.gz`;
-    this.#allocated.push(file);
+    this.#update({ allocated: [...this.#state.allocated, file] });
     return join(directory, file);
   }
 
@@ -117,52 +137,48 @@ export class LandingWriter {
     const { directory, redactor } = this.#options;
     const path = join(directory, file.file);
     const withoutColumns = file.columns?.some(isSecretField) && (await dropColumns(path, file.columns, isSecretField));
-    this.#registered.push({ ...file, ...withoutColumns, ...(containsSecret && (await maskFile(path, redactor))) });
+    const masked = containsSecret && (await maskFile(path, redactor));
+    this.#update({ registered: [...this.#state.registered, { ...file, ...withoutColumns, ...masked }] });
   }
 
   /** Adds to the number of rows that the service reports. */
   expectRows(rows: number): void {
-    this.#expectedRows = (this.#expectedRows ?? 0) + rows;
+    this.#update({ expectedRows: (this.#state.expectedRows ?? 0) + rows });
     this.#options.onExpectedRows?.(rows);
   }
 
   /** Adds a sentence to the note of the pull: something a reader of the rows should know. */
   addNote(text: string): void {
-    this.#notes.push(this.#options.redactor.text(text));
+    this.#update({ notes: [...this.#state.notes, this.#options.redactor.text(text)] });
   }
 
   /** Records that a part of the rows could not be listed: the pull is then partial. */
   addUnknown(part: UnknownPart): void {
-    this.#unknownParts.push({ ...part, reason: this.#options.redactor.text(part.reason) });
+    const reason = this.#options.redactor.text(part.reason);
+    this.#update({ unknownParts: [...this.#state.unknownParts, { ...part, reason }] });
+  }
+
+  #update(change: Partial<State>): void {
+    this.#state = { ...this.#state, ...change };
   }
 
   async checkpoint(): Promise<LandingCheckpoint> {
-    return {
-      json: await this.#json.checkpoint(),
-      csv: await this.#csv.checkpoint(),
-      expectedRows: this.#expectedRows,
-      notes: this.#notes.length,
-      unknownParts: this.#unknownParts.length,
-      allocated: this.#allocated.length,
-      registered: this.#registered.length,
-    };
+    return { json: await this.#json.checkpoint(), csv: await this.#csv.checkpoint(), state: this.#state };
   }
 
   /** Removes everything written after a checkpoint. @default everything */
-  async rollback(to?: LandingCheckpoint): Promise<void> {
-    const state = to ?? (await this.#start);
-    await this.#json.rollback(state.json);
-    await this.#csv.rollback(state.csv);
-    this.#expectedRows = state.expectedRows;
-    this.#notes.splice(state.notes);
-    this.#unknownParts.splice(state.unknownParts);
-    this.#registered.splice(state.registered);
-    for (const file of this.#allocated.splice(state.allocated)) await this.#remove(file);
+  async rollback({ json, csv, state }: LandingCheckpoint = { state: EMPTY }): Promise<void> {
+    await this.#json.rollback(json);
+    await this.#csv.rollback(csv);
+    const later = this.#state.allocated.slice(state.allocated.length);
+    this.#state = state;
+    for (const file of later) await this.#remove(file);
   }
 
   /** Closes the files and writes the manifest. */
   async commit(): Promise<Manifest> {
     const { directory, source, target, runId, asOf } = this.#options;
+    const { registered, expectedRows = null, notes, unknownParts } = this.#state;
     const json = await this.#json.commit();
     const csv = await this.#csv.commit();
     const manifest: Manifest = {
@@ -172,13 +188,13 @@ export class LandingWriter {
       run_id: runId,
       as_of: asOf,
       files: [
-        ...this.#registered,
+        ...registered,
         ...(json ? [{ ...json, format: 'ndjson' as const }] : []),
         ...(csv ? [{ ...csv, format: 'csv' as const, columns: this.#csvColumns }] : []),
       ],
-      expected_rows: this.#expectedRows ?? null,
-      ...(this.#notes.length > 0 && { notes: this.#notes }),
-      ...(this.#unknownParts.length > 0 && { unknown_parts: this.#unknownParts }),
+      expected_rows: expectedRows,
+      ...(notes.length > 0 && { notes }),
+      ...(unknownParts.length > 0 && { unknown_parts: unknownParts }),
       ...(this.#reads && { reads: this.#reads }),
     };
     await writeManifest(directory, manifest);
@@ -209,7 +225,7 @@ export class LandingWriter {
   #files(): ReadonlySet<string> {
     const { source } = this.#options;
     const written = [`${source}.ndjson.gz`, `${source}.csv.gz`].flatMap((name) => [name, `${name}.part`]);
-    return new Set([...this.#allocated, ...written]);
+    return new Set([...this.#state.allocated, ...written]);
   }
 
   #remove(file: string): Promise<void> {

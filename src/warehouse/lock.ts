@@ -42,6 +42,23 @@ const DEFAULT_MAX_PAUSE_MS = 30_000;
 /** How often a lock file may be removed and created again by others while one is acquired. */
 const MAX_ATTEMPTS = 5;
 
+/** A lock that this process acquired. */
+export interface Lock {
+  readonly fence: number;
+  /**
+   * Call it just before each write that only the holder may make.
+   * @throws LockError LOCKED if the lock was lost: its file was removed, or a network file system gave it to another host.
+   */
+  assertHeld(): void;
+  /**
+   * Call it just before each write that depends on what was read before.
+   * @throws LockError as `assertHeld`; INCOMPLETE if the process was paused since it acquired the lock, because what it has read
+   * may be outdated.
+   */
+  assertUnpaused(): void;
+  release(): Promise<void>;
+}
+
 /**
  * Acquires a lock that one process at a time holds. The kernel releases it when its process ends.
  * @throws TidemarkError LOCKED naming the holder, DATA if something else than a file has the name.
@@ -53,7 +70,7 @@ export async function acquireLock(file: string, purpose: string, options: LockOp
     const fd = openLockFile(file);
     try {
       if (!tryLockFile(fd, file)) throw lockedError(file, await waitForOwner(file), now);
-      if (isFile(fd, file)) return await Lock.begin({ file, fd, purpose, since: now, maxPauseMs });
+      if (isFile(fd, file)) return await beginLock(file, fd, { purpose, since: now.toISOString() }, maxPauseMs);
     } catch (error) {
       closeSync(fd);
       throw error;
@@ -63,84 +80,54 @@ export async function acquireLock(file: string, purpose: string, options: LockOp
   throw new TidemarkError('LOCKED', `${file} is removed again and again`, { hint: 'run again' });
 }
 
-interface LockStart {
-  readonly file: string;
-  /** Open and locked. */
-  readonly fd: number;
-  readonly purpose: string;
-  readonly since: Date;
-  readonly maxPauseMs: number;
-}
-
-/** A lock that this process acquired. */
-export class Lock {
-  readonly fence: number;
-  readonly #id: string;
-  readonly #start: LockStart;
-  readonly #pauses = new PauseMonitor();
-  #isReleased = false;
-
-  private constructor(start: LockStart, { fence, id }: LockRecord) {
-    this.#start = start;
-    this.fence = fence;
-    this.#id = id;
-  }
-
-  /** Increments the fencing number. It is on disk before anyone may rely on the lock. */
-  static async begin(start: LockStart): Promise<Lock> {
-    const { file, purpose, since } = start;
-    const owner = { pid, host: hostname(), purpose, since: since.toISOString() };
-    const record = { fence: (readRecord(file)?.fence ?? 0) + 1, id: randomUUID(), owner };
-    await writeRecord(file, record);
-    return new Lock(start, record);
-  }
-
-  /**
-   * Call it just before each write that only the holder may make.
-   * @throws LockError LOCKED if the lock was lost: its file was removed, or a network file system gave it to another host.
-   */
-  assertHeld(): void {
-    const { file, fd, purpose } = this.#start;
-    const lost = (how: string) =>
-      new LockError('LOCKED', `${purpose} lost its lock: ${how}`, {
-        hint: `run it again; leave ${file} alone while a process holds it`,
-      });
-    if (this.#isReleased) throw new Error(`${file} was released`);
-    const record = readRecord(file);
-    if (record?.fence !== this.fence || record.id !== this.#id) {
-      throw lost(record?.owner ? `it was taken by ${describe(record.owner)}` : `${file}.owner was changed`);
-    }
-    if (!isFile(fd, file)) throw lost(`${file} was removed`);
-    if (!isLocked(file)) throw lost('the file system released it');
-  }
-
-  /**
-   * Call it just before each write that depends on what was read before.
-   * @throws LockError as `assertHeld`; INCOMPLETE if the process was paused since it acquired the lock, because what it has read
-   * may be outdated.
-   */
-  assertUnpaused(): void {
-    this.assertHeld();
-    const pausedMs = this.#pauses.longestMs();
-    if (pausedMs <= this.#start.maxPauseMs) return;
+/** Increments the fencing number: it is on disk before anyone may rely on the lock. @param fd open and locked */
+async function beginLock(
+  file: string,
+  fd: number,
+  { purpose, since }: Pick<Owner, 'purpose' | 'since'>,
+  maxPauseMs: number,
+): Promise<Lock> {
+  const owner = { pid, host: hostname(), purpose, since };
+  const own: LockRecord = { fence: (readRecord(file)?.fence ?? 0) + 1, id: randomUUID(), owner };
+  await writeRecord(file, own);
+  const pauses = new PauseMonitor();
+  let isReleased = false;
+  const assertHeld = (): void => {
+    if (isReleased) throw new Error(`${file} was released`);
+    const how = explainLoss(file, fd, own);
+    if (how === undefined) return;
+    const hint = `run it again; leave ${file} alone while a process holds it`;
+    throw new LockError('LOCKED', `${purpose} lost its lock: ${how}`, { hint });
+  };
+  const assertUnpaused = (): void => {
+    assertHeld();
+    const pausedMs = pauses.longestMs();
+    if (pausedMs <= maxPauseMs) return;
     const message = `the process was stopped for ${Math.round(pausedMs / 1000)} s`;
     throw new LockError('INCOMPLETE', message, { hint: 'run it again: it continues where it stopped' });
-  }
-
-  async release(): Promise<void> {
-    if (this.#isReleased) return;
-    this.#pauses.stop();
-    const { file, fd } = this.#start;
+  };
+  const release = async (): Promise<void> => {
+    if (isReleased) return;
+    pauses.stop();
     try {
-      const record = readRecord(file);
-      if (record?.id === this.#id) await writeRecord(file, { ...record, owner: null });
+      if (readRecord(file)?.id === own.id) await writeRecord(file, { ...own, owner: null });
     } catch {
       // the record is for messages only; on a full disk it stays as it is
     } finally {
-      this.#isReleased = true;
+      isReleased = true;
       closeSync(fd);
     }
-  }
+  };
+  return { fence: own.fence, assertHeld, assertUnpaused, release };
+}
+
+/** How a lock was lost; undefined while it is held. */
+function explainLoss(file: string, fd: number, own: LockRecord): string | undefined {
+  const record = readRecord(file);
+  if (record?.fence !== own.fence || record.id !== own.id)
+    return record?.owner ? `it was taken by ${describe(record.owner)}` : `${file}.owner was changed`;
+  if (!isFile(fd, file)) return `${file} was removed`;
+  return isLocked(file) ? undefined : 'the file system released it';
 }
 
 /** The file is empty and never removed: a process that waits for a removed file waits for a lock of its own. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { Redactor } from '../../src/core/redact/redactor.ts';
-import { maskFile } from '../../src/landing/line-writer.ts';
+import { maskFile } from '../../src/landing/scrub.ts';
 import { tempFolder } from '../helpers/temp.ts';
 
 const SECRET = 'a-secret-of-some-length';
