@@ -1,20 +1,22 @@
-import type { DuckDBConnection, DuckDBPreparedStatement, DuckDBType, DuckDBValue } from '@duckdb/node-api';
+import type { DuckDBConnection } from '@duckdb/node-api';
 import { errorMessage, TidemarkError } from '../core/errors.ts';
 import { readSize } from '../core/size.ts';
 import { fillParams, type SqlParams } from './sql-params.ts';
-import { DuckDBInstance, LIST, listValue, type Row, toRows, VARCHAR } from './values.ts';
+import { DuckDBInstance, type Row, toRows } from './values.ts';
 
 export type { SqlParam, SqlParams } from './sql-params.ts';
 
-/** Runs statements on one connection, one after another. Parameters that a statement does not use are ignored. */
+/**
+ * Runs statements on one connection, one after another. Parameters become literals (`fillParams`), since a prepared statement is often planned
+ * twice; those that a statement does not use are ignored.
+ */
 export interface Statements {
   run(sql: string, params?: SqlParams): Promise<void>;
   /** Runs a statement that writes rows, such as `insert` or `create table as`. @returns how many */
   write(sql: string, params?: SqlParams): Promise<number>;
   rows(sql: string, params?: SqlParams): Promise<Row[]>;
   /**
-   * Runs a text of several statements whose parameters are filled in (`fillParams`). Each is planned once, where a prepared statement
-   * is often planned twice, and none waits for this process. @returns the rows of the last one
+   * Runs a text of several statements without parameters, which do not wait for this process. @returns the rows of the last one
    */
   script(text: string): Promise<Row[]>;
   /** Runs statements with filled parameters in a transaction, as one text. */
@@ -86,16 +88,12 @@ export function openInstance(
 
 /** The statements of one connection. */
 function createStatements(connection: DuckDBConnection): Statements {
-  const rows = async (sql: string, params: SqlParams = {}): Promise<Row[]> => {
-    const prepared = await connection.prepare(sql);
-    try {
-      bind(prepared, params);
-      return toRows(await prepared.runAndReadAll());
-    } finally {
-      prepared.destroySync();
-    }
-  };
   const script = async (text: string): Promise<Row[]> => toRows(await connection.runAndReadAll(text));
+  const rows = async (sql: string, params: SqlParams = {}): Promise<Row[]> => script(fillParams(sql, params));
+  const rollback = async (error: unknown): Promise<never> => {
+    await connection.run('rollback').catch(() => undefined);
+    throw error; // the first error is the one to report
+  };
   return {
     connection,
     rows,
@@ -103,17 +101,9 @@ function createStatements(connection: DuckDBConnection): Statements {
     run: async (sql, params) => {
       await rows(sql, params);
     },
-    write: async (sql, params) => {
-      const [written] = await script(fillParams(sql, params ?? {}));
-      return Number(written?.Count);
-    },
+    write: async (sql, params) => Number((await rows(sql, params))[0]?.Count),
     transact: async (statements) => {
-      try {
-        await connection.run(['begin;', ...statements, 'commit;'].join('\n'));
-      } catch (error) {
-        await connection.run('rollback').catch(() => undefined); // the first error is the one to report
-        throw error;
-      }
+      await connection.run(['begin;', ...statements, 'commit;'].join('\n')).catch(rollback);
     },
     transaction: async (work) => {
       await connection.run('begin');
@@ -122,25 +112,10 @@ function createStatements(connection: DuckDBConnection): Statements {
         await connection.run('commit');
         return result;
       } catch (error) {
-        await connection.run('rollback').catch(() => undefined); // the first error is the one to report
-        throw error;
+        return rollback(error);
       }
     },
   };
-}
-
-function bind(prepared: DuckDBPreparedStatement, params: SqlParams): void {
-  const values: Record<string, DuckDBValue> = {};
-  // An empty list has no element type to infer.
-  const types: Record<string, DuckDBType> = {};
-  for (let index = 1; index <= prepared.parameterCount; index++) {
-    const name = prepared.parameterName(index);
-    const value = params[name];
-    if (value === undefined) throw new TidemarkError('DATA', `the query uses $${name}, which has no value`);
-    values[name] = Array.isArray(value) ? listValue(value as string[]) : (value as DuckDBValue);
-    if (Array.isArray(value)) types[name] = LIST(VARCHAR);
-  }
-  if (prepared.parameterCount > 0) prepared.bind(values, types);
 }
 
 export function firstLine(error: unknown): string {

@@ -26,10 +26,7 @@ export const {
   DuckDBTimestampTZValue,
   DuckDBTimestampValue,
   DuckDBTypeId,
-  LIST,
   listValue,
-  StatementType,
-  VARCHAR,
 } = loadDuckdb();
 
 /** A value in templates and JSON output. `bigint` only if a number would lose digits. */
