@@ -103,26 +103,15 @@ export async function compareStage(
   const render = (query: string) => files.render(`warehouse/${query}`, { ...parts, isHeld });
   const rows = await database.script((await Promise.all(queries.map(render))).join('\n'));
   const changes = new Map(rows.map((row) => [String(row.target), row]));
-  const facts = [...read].map(([landed, reading]): [Landed, Facts] => [
-    landed,
-    { ...reading, ...readChanges(changes.get(landed.manifest.target)) },
-  ]);
+  const facts = [...read].map(([landed, reading]): [Landed, Facts] => {
+    const { invalid_key, numbered_key, ...counts } = changes.get(landed.manifest.target) ?? {};
+    const keys = { invalidKey: (invalid_key ?? undefined) as Row, numberedKey: (numbered_key ?? undefined) as Row };
+    return [landed, { ...NO_ROWS, ...(counts as Partial<typeof NO_ROWS>), ...reading, ...keys }];
+  });
   return { table, facts: new Map(facts) };
 }
 
-function readChanges(row: Row = {}) {
-  const count = (name: string) => Number(row[name] ?? 0);
-  return {
-    held: count('held'),
-    unknown: count('unknown'),
-    gone: count('gone'),
-    deleted: count('deleted'),
-    inserted: count('inserted'),
-    changed: count('changed'),
-    invalidKey: (row.invalid_key ?? undefined) as Row | undefined,
-    numberedKey: (row.numbered_key ?? undefined) as Row | undefined,
-  };
-}
+const NO_ROWS = { held: 0, unknown: 0, gone: 0, deleted: 0, inserted: 0, changed: 0 };
 
 /** Creates an empty stage. */
 export async function createStage({ database, files }: Destination, table: Table): Promise<void> {
