@@ -1,11 +1,11 @@
 import { meshMounts } from '../config/config.ts';
 import { TidemarkError } from '../core/errors.ts';
 import type { ActivePull, RunContext } from '../extract/run-context.ts';
-import { landingDirectory, listUnknown, type Manifest } from '../landing/store.ts';
+import { landingDirectory, type Manifest } from '../landing/store.ts';
+import { interruptible } from '../warehouse/database.ts';
 import type { Acceptance } from './judge.ts';
 import { loadLandings } from './load-landings.ts';
-import { formatNotes, isPartial, manifestNotes } from './pull-notes.ts';
-import { describePull, type PullOutcome, recordPullsStatement } from './record-pulls.ts';
+import { describeLoad, type PullOutcome, recordPullsStatement } from './record-pulls.ts';
 import type { Landed } from './stage.ts';
 
 /** A batch is one transaction: its size bounds what a crash costs, and the memory of its stages. */
@@ -48,54 +48,27 @@ export class LoadQueue {
   async #loadNext(): Promise<void> {
     const next = takeBatch(this.#waiting);
     if (next.length === 0) return;
-    try {
-      for (const [{ resolve, reject }, end] of await this.#load(next)) {
-        if (end instanceof TidemarkError) reject(end);
-        else resolve(end);
-      }
-    } catch (error) {
-      for (const { reject } of next) reject(error);
-    }
-  }
-
-  async #load(next: readonly Waiting[]): Promise<ReadonlyMap<Waiting, PullOutcome | TidemarkError>> {
     const { warehouse, config, asOf, signal } = this.#run;
-    const ends = new Map<Waiting, PullOutcome | TidemarkError>();
+    const outcomes = new Map<Waiting, PullOutcome>();
     const record = (accepted: ReadonlyMap<Waiting, Acceptance>) => {
-      const described = [...accepted].map(([landed, { delta, notes }]) => {
-        const { manifest, acceptDrop } = landed;
-        const { outcome, row } = describePull(this.#run, landed.pull, {
-          status: isPartial(manifest, acceptDrop) ? 'partial' : 'complete',
-          delta,
-          extractedAt: manifest.as_of,
-          note: formatNotes([...manifestNotes(manifest, acceptDrop), ...notes]),
-          unknownParts: manifest.unknown_parts && listUnknown(manifest, acceptDrop),
-        });
-        ends.set(landed, outcome);
+      const described = [...accepted].map(([landed, acceptance]) => {
+        const { outcome, row } = describeLoad(this.#run, landed, acceptance);
+        outcomes.set(landed, outcome);
         return row;
       });
       return recordPullsStatement(this.#run, described);
     };
     const { shrinkPercent, memoryLimit } = config;
     const options = { shrinkPercent, memoryLimit, asOf: asOf.toISOString(), signal, record };
-    const verdicts = await interruptible(this.#run, () => loadLandings(warehouse, next, options));
-    for (const [landed, verdict] of verdicts) if (verdict instanceof TidemarkError) ends.set(landed, verdict);
-    return ends;
-  }
-}
-
-/** Interrupts the current statement when the run is aborted; the transaction is then rolled back. */
-async function interruptible<T>({ signal, warehouse }: RunContext, work: () => Promise<T>): Promise<T> {
-  const interrupt = () => warehouse.database.connection.interrupt();
-  signal.throwIfAborted();
-  signal.addEventListener('abort', interrupt, { once: true });
-  try {
-    return await work();
-  } catch (error) {
-    signal.throwIfAborted(); // DuckDB's own error does not say why
-    throw error;
-  } finally {
-    signal.removeEventListener('abort', interrupt);
+    try {
+      const load = () => loadLandings(warehouse, next, options);
+      for (const [landed, verdict] of await interruptible(warehouse.database, signal, load)) {
+        if (verdict instanceof TidemarkError) landed.reject(verdict);
+        else landed.resolve(outcomes.get(landed) as PullOutcome);
+      }
+    } catch (error) {
+      for (const { reject } of next) reject(error);
+    }
   }
 }
 

@@ -1,7 +1,8 @@
 import type { ActivePull, PullStatus, RunContext } from '../extract/run-context.ts';
-import type { UnknownPart } from '../landing/store.ts';
+import { describePart, listUnknown, type Manifest, type UnknownPart } from '../landing/store.ts';
 import { fillParams } from '../warehouse/sql-params.ts';
-import type { Delta } from './judge.ts';
+import type { Acceptance, Delta } from './judge.ts';
+import type { Landed } from './stage.ts';
 
 /** The result of a pull, as in the JSON output. */
 export interface PullOutcome {
@@ -36,17 +37,18 @@ export interface PullResult {
 
 export function toPullOutcome(pull: ActivePull, { status, delta, error, note }: PullResult): PullOutcome {
   const { target, source, metrics, expectedRows } = pull;
+  const { requests, retries, bytes, reused } = metrics;
   return {
     target: target.name,
     source: source.name,
     status,
     rows: delta?.rowsAfter ?? null,
     expected_rows: expectedRows,
-    requests: metrics.requests,
-    retries: metrics.retries,
+    requests,
+    retries,
     throttle_wait_ms: Math.round(metrics.throttleWaitMs),
-    bytes: metrics.bytes,
-    reused: metrics.reused,
+    bytes,
+    reused,
     inserted: delta?.inserted ?? 0,
     changed: delta?.changed ?? 0,
     deleted: delta?.deleted ?? 0,
@@ -66,7 +68,7 @@ export async function recordPull(run: RunContext, pull: ActivePull, result: Pull
 type PullRow = Readonly<Record<string, string | number | readonly UnknownPart[] | null>>;
 
 /** The outcome of a pull, and the row that records it. */
-export function describePull(
+function describePull(
   { runId, asOf, clock }: RunContext,
   pull: ActivePull,
   result: PullResult,
@@ -91,4 +93,40 @@ export function describePull(
 /** The statement that writes rows of `pulls`. */
 export async function recordPullsStatement({ warehouse }: RunContext, rows: readonly PullRow[]): Promise<string> {
   return fillParams(await warehouse.files.read('warehouse/record_pulls'), { pulls: JSON.stringify(rows) });
+}
+
+/** The outcome of a landing that is loaded, and the row that records it. @param notes of the load */
+export function describeLoad(
+  run: RunContext,
+  { pull, manifest, acceptDrop }: { readonly pull: ActivePull } & Pick<Landed, 'manifest' | 'acceptDrop'>,
+  { delta, notes }: Acceptance,
+): ReturnType<typeof describePull> {
+  const missing = listMissing(manifest, acceptDrop).map(describePart);
+  const parts = missing.length === 0 ? [] : [joinNotes(missing, MAX_NAMED_PARTS)];
+  const all = [...parts, ...(manifest.notes ?? []), ...notes];
+  return describePull(run, pull, {
+    status: missing.length === 0 ? 'complete' : 'partial',
+    delta,
+    extractedAt: manifest.as_of,
+    note: all.length === 0 ? null : joinNotes(all, MAX_NOTES),
+    unknownParts: manifest.unknown_parts && listUnknown(manifest, acceptDrop),
+  });
+}
+
+/** Whether a pull lacks a part that its service can list. */
+export function isPartial(manifest: Manifest): boolean {
+  return listMissing(manifest, false).length > 0;
+}
+
+function listMissing(manifest: Manifest, acceptDrop: boolean): readonly UnknownPart[] {
+  return listUnknown(manifest, acceptDrop).filter(({ isUnsupported = false }) => !isUnsupported);
+}
+
+const MAX_NOTES = 5;
+/** Each unknown part is named, and has a line of its own in `unknown_parts` anyway. */
+const MAX_NAMED_PARTS = 200;
+
+function joinNotes(notes: readonly string[], limit: number): string {
+  const others = notes.length > limit ? [`${notes.length - limit} more`] : [];
+  return [...notes.slice(0, limit), ...others].join('; ');
 }

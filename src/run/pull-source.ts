@@ -14,8 +14,8 @@ import { MissingColumnError } from '../extract/sources/explorer/csv-export.ts';
 import { type Manifest, quarantineLanding, verifyLanding } from '../landing/store.ts';
 import { EmptiedTableError, RowDropError } from '../load/judge.ts';
 import type { LoadQueue } from '../load/load-queue.ts';
-import { isPartial } from '../load/pull-notes.ts';
-import { type PullOutcome, recordPull, toPullOutcome } from '../load/record-pulls.ts';
+
+import { isPartial, type PullOutcome, recordPull, toPullOutcome } from '../load/record-pulls.ts';
 import { classifyStorageError } from '../warehouse/integrity.ts';
 
 /** The pulls of one target in a run. One that waits for the others counts as ended for them. */

@@ -3,7 +3,7 @@ import { chmod, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { PRIVATE_FILE, syncFolder, syncPath, writeFileAtomic } from '../core/fs.ts';
 import type { Log } from '../core/log.ts';
-import { type Database, firstLine } from './database.ts';
+import { type Database, firstLine, interruptible } from './database.ts';
 import { classifyStorageError } from './integrity.ts';
 import { quoteIdent, quoteLiteral, type SqlFiles } from './sql-files.ts';
 
@@ -52,7 +52,7 @@ export async function writeCompactCopy(
 ): Promise<boolean> {
   try {
     if (signal.aborted || !(await isDue(file, now, minBytes))) return false;
-    await copyDatabase(database, files, compactPath(file), signal);
+    await interruptible(database, signal, () => copyDatabase(database, files, compactPath(file)));
     return true;
   } catch (error) {
     await removeCompactCopy(file);
@@ -74,29 +74,25 @@ async function isDue(file: string, now: Date, minBytes: number): Promise<boolean
   return size > last.bytes * MAX_GROWTH && now.getTime() - last.atMs >= MIN_AGE_MS;
 }
 
-async function copyDatabase(database: Database, files: SqlFiles, copy: string, signal: AbortSignal): Promise<void> {
-  const interrupt = () => database.connection.interrupt();
-  signal.addEventListener('abort', interrupt, { once: true });
+async function copyDatabase(database: Database, files: SqlFiles, copy: string): Promise<void> {
+  const detach = await files.read('warehouse/detach_compact');
+  await rm(copy, { force: true });
   try {
-    await rm(copy, { force: true });
     await database.run(await files.render('warehouse/attach_compact', { file: quoteLiteral(copy) }));
     await database.script(await files.render('warehouse/copy_compact', { copy: 'compact' }));
-    await assertSameRows(database, files, signal);
+    await assertSameRows(database, files);
   } catch (error) {
     // It fails as well where it was not attached, or a full disk ended DuckDB: the first error is the one to report.
-    await database.run(await files.read('warehouse/detach_compact')).catch(() => undefined);
+    await database.run(detach).catch(() => undefined);
     throw error;
-  } finally {
-    signal.removeEventListener('abort', interrupt);
   }
-  await database.run(await files.read('warehouse/detach_compact'));
+  await database.run(detach);
 }
 
-async function assertSameRows(database: Database, files: SqlFiles, signal: AbortSignal): Promise<void> {
+async function assertSameRows(database: Database, files: SqlFiles): Promise<void> {
   const tables = (await database.rows(await files.read('warehouse/stored_tables'))).map(({ name }) => String(name));
   // Each name is there twice, of the table and of its copy.
   for (const name of new Set(tables)) {
-    signal.throwIfAborted();
     const [row] = await database.rows(await files.render('warehouse/compare_compact', { table: quoteIdent(name) }));
     if (row?.is_same !== true) throw new Error(`the copy of ${name} has other rows`);
   }

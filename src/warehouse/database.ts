@@ -118,6 +118,28 @@ function createStatements(connection: DuckDBConnection): Statements {
   };
 }
 
+/**
+ * Interrupts the current statement of `work` when the signal aborts; a transaction is then rolled back.
+ * @throws the reason of the signal: DuckDB's own error does not say why
+ */
+export async function interruptible<T>(
+  { connection }: Pick<Statements, 'connection'>,
+  signal: AbortSignal,
+  work: () => Promise<T>,
+): Promise<T> {
+  const interrupt = () => connection.interrupt();
+  signal.throwIfAborted();
+  signal.addEventListener('abort', interrupt, { once: true });
+  try {
+    return await work();
+  } catch (error) {
+    signal.throwIfAborted();
+    throw error;
+  } finally {
+    signal.removeEventListener('abort', interrupt);
+  }
+}
+
 export function firstLine(error: unknown): string {
   return errorMessage(error).split('\n', 1)[0] ?? '';
 }
