@@ -1,4 +1,3 @@
-import type { createLogUpdate } from 'log-update';
 import type { Context } from '../core/context.ts';
 import type { Log } from '../core/log.ts';
 import { plural } from '../core/plural.ts';
@@ -32,11 +31,6 @@ export interface TerminalOptions {
   readonly now?: () => number;
 }
 
-export async function createTerminalProgress(options: TerminalOptions): Promise<Progress> {
-  const library = await import('log-update');
-  return new TerminalProgress(options, library.createLogUpdate(options.terminal, { showCursor: true }));
-}
-
 interface DisplayedPull {
   readonly name: string;
   readonly metrics: RequestMetrics;
@@ -50,71 +44,66 @@ const SPARE_ROWS = 4;
  * One line per pull in progress, redrawn in place; the line of a pull that ends stays above. Log lines go above the display, and stdout
  * may be a file: that is why a task runner such as listr2 does not fit.
  */
-class TerminalProgress implements Progress {
-  readonly log: Log;
-  readonly #terminal: NodeJS.WriteStream;
-  readonly #outcomes: OutcomeLog;
-  readonly #now: () => number;
-  readonly #draw: ReturnType<typeof createLogUpdate>;
-  readonly #timer: NodeJS.Timeout;
-  readonly #pulls = new Set<DisplayedPull>();
-
-  constructor(
-    { terminal, log, intervalMs = 120, now = () => performance.now() }: TerminalOptions,
-    draw: ReturnType<typeof createLogUpdate>,
-  ) {
-    this.#terminal = terminal;
-    this.#outcomes = new OutcomeLog(log);
-    this.#now = now;
-    this.#draw = draw;
-    this.#timer = setInterval(() => this.#redraw(), intervalMs);
-    this.#timer.unref();
-    this.log = {
-      info: (line) => this.#above(() => log.info(line)),
-      warn: (line) => this.#above(() => log.warn(line)),
-      error: (line) => this.#above(() => log.error(line)),
-    };
-  }
-
-  start(target: string, source: string, metrics: RequestMetrics): (outcome: PullOutcome) => void {
-    const pull = { name: `${target}: ${source}`, metrics, startedMs: this.#now() };
-    this.#pulls.add(pull);
-    const done = this.#outcomes.start(target);
-    return (outcome) => {
-      this.#pulls.delete(pull);
-      this.#above(() => done(outcome));
-    };
-  }
-
-  end(): void {
-    clearInterval(this.#timer);
-    this.#draw.clear();
-    this.#outcomes.flush();
-  }
-
-  #redraw(): void {
-    if (this.#pulls.size === 0) return;
-    const { rows = 24, columns = 80 } = this.#terminal;
-    const shown = [...this.#pulls].slice(0, Math.max(1, rows - SPARE_ROWS));
-    const lines = shown.map((pull) => clip(formatProgress(pull, this.#now()), columns));
-    const hidden = this.#pulls.size - shown.length;
-    this.#draw([...lines, ...(hidden > 0 ? [`  and ${hidden} more`] : [])].join('\n'));
-  }
-
-  #above(write: () => void): void {
-    this.#draw.clear();
+export async function createTerminalProgress({
+  terminal,
+  log,
+  intervalMs = 120,
+  now = () => performance.now(),
+}: TerminalOptions): Promise<Progress> {
+  const { createLogUpdate } = await import('log-update');
+  const draw = createLogUpdate(terminal, { showCursor: true });
+  const outcomes = new OutcomeLog(log);
+  const pulls = new Set<DisplayedPull>();
+  const redraw = (): void => {
+    if (pulls.size === 0) return;
+    const { rows = 24, columns = 80 } = terminal;
+    const shown = [...pulls].slice(0, Math.max(1, rows - SPARE_ROWS));
+    const lines = shown.map((pull) => clip(formatProgress(pull, now()), columns));
+    const hidden = pulls.size - shown.length;
+    draw([...lines, ...(hidden > 0 ? [`  and ${hidden} more`] : [])].join('\n'));
+  };
+  const above = (write: () => void): void => {
+    draw.clear();
     write();
-    this.#redraw();
-  }
+    redraw();
+  };
+  const timer = setInterval(redraw, intervalMs);
+  timer.unref();
+  return {
+    log: {
+      info: (line) => above(() => log.info(line)),
+      warn: (line) => above(() => log.warn(line)),
+      error: (line) => above(() => log.error(line)),
+    },
+    start(target, source, metrics) {
+      const pull = { name: `${target}: ${source}`, metrics, startedMs: now() };
+      pulls.add(pull);
+      const done = outcomes.start(target);
+      return (outcome) => {
+        pulls.delete(pull);
+        above(() => done(outcome));
+      };
+    },
+    end() {
+      clearInterval(timer);
+      draw.clear();
+      outcomes.flush();
+    },
+  };
 }
 
 /** `acme: agents  36 rows, 9 requests, 4.5/s, waited 1.2 s` */
 function formatProgress({ name, metrics, startedMs }: DisplayedPull, nowMs: number): string {
   const { rows, requests, retries, throttleWaitMs } = metrics;
   const seconds = Math.max(0.001, (nowMs - startedMs) / 1000);
-  const waited = throttleWaitMs >= 100 ? `, waited ${(throttleWaitMs / 1000).toFixed(1)} s` : '';
-  const retried = retries > 0 ? `, ${retries} retried` : '';
-  return `  ${name}  ${plural(rows, 'row')}, ${plural(requests, 'request')}, ${(requests / seconds).toFixed(1)}/s${retried}${waited}`;
+  const traffic = formatTraffic(retries, throttleWaitMs, 100);
+  return `  ${name}  ${plural(rows, 'row')}, ${plural(requests, 'request')}, ${(requests / seconds).toFixed(1)}/s${traffic}`;
+}
+
+/** Retries, and waits that are not shorter than `leastMs`. */
+function formatTraffic(retries: number, waitMs: number, leastMs: number): string {
+  const waited = waitMs >= leastMs ? `, waited ${(waitMs / 1000).toFixed(1)} s` : '';
+  return `${retries > 0 ? `, ${retries} retried` : ''}${waited}`;
 }
 
 /** A line that wraps would take two rows, and clearing would leave one of them. */
@@ -128,8 +117,7 @@ function clip(line: string, columns: number): string {
  */
 class OutcomeLog {
   readonly #log: Log;
-  readonly #running = new Map<string, number>();
-  readonly #failures = new Map<string, PullOutcome[]>();
+  readonly #targets = new Map<string, { running: number; failures: PullOutcome[] }>();
   #hasCounts = false;
 
   constructor(log: Log) {
@@ -137,33 +125,29 @@ class OutcomeLog {
   }
 
   /** @returns a function to call with the outcome. */
-  start(target: string): (outcome: PullOutcome) => void {
-    this.#running.set(target, (this.#running.get(target) ?? 0) + 1);
+  start(name: string): (outcome: PullOutcome) => void {
+    const target = this.#targets.get(name) ?? { running: 0, failures: [] };
+    this.#targets.set(name, target);
+    target.running++;
     return (outcome) => {
       this.#hasCounts ||= isLoaded(outcome.status);
-      const running = (this.#running.get(target) ?? 1) - 1;
-      this.#running.set(target, running);
+      target.running--;
       if (outcome.status === 'complete') this.#log.info(formatOutcome(outcome));
-      else if (outcome.status === 'failed') this.#hold(outcome);
+      else if (outcome.status === 'failed') target.failures.push(outcome);
       else this.#log.warn(formatOutcome(outcome));
-      if (running === 0) this.#flushTarget(target);
+      if (target.running === 0) this.#flushTarget(name);
     };
   }
 
   /** Logs the held messages while pulls are running. */
   flush(): void {
-    for (const target of this.#failures.keys()) this.#flushTarget(target);
+    for (const name of this.#targets.keys()) this.#flushTarget(name);
     if (this.#hasCounts) this.#log.info('rows of a source: + new, ~ changed, - gone');
   }
 
-  #hold(outcome: PullOutcome): void {
-    this.#failures.set(outcome.target, [...(this.#failures.get(outcome.target) ?? []), outcome]);
-  }
-
-  #flushTarget(target: string): void {
-    const groups = groupByReason(this.#failures.get(target) ?? []);
-    this.#failures.delete(target);
-    for (const [reason, outcomes] of groups) this.#log.warn(formatFailures(target, reason, outcomes));
+  #flushTarget(name: string): void {
+    const failures = this.#targets.get(name)?.failures.splice(0) ?? [];
+    for (const [reason, outcomes] of groupByReason(failures)) this.#log.warn(formatFailures(name, reason, outcomes));
   }
 }
 
@@ -180,9 +164,7 @@ function splitError(error: string) {
   return { reason: reason.replace(PATH, '$1'), permission: PERMISSION.exec(error)?.[1], path: PATH.exec(reason)?.[2] };
 }
 
-interface Failure {
-  readonly error: string | null;
-}
+type Failure = Pick<PullOutcome, 'error'>;
 
 /** The failures of a target by their reason, without the operation that failed. */
 export function groupByReason<T extends Failure>(failures: readonly T[]): ReadonlyMap<string, readonly T[]> {
@@ -214,9 +196,7 @@ function formatFailures(target: string, reason: string, outcomes: readonly PullO
 /** `acme: workspaces: 240 rows (+3 ~12 -1), 2 requests`, or the error. */
 function formatOutcome(outcome: PullOutcome): string {
   const { target, source, status, rows, inserted, changed, deleted, requests, retries, throttle_wait_ms } = outcome;
-  const retried = retries > 0 ? `, ${retries} retried` : '';
-  const waited = throttle_wait_ms >= 1000 ? `, waited ${(throttle_wait_ms / 1000).toFixed(1)} s` : '';
-  const traffic = `${plural(requests, 'request')}${retried}${waited}`;
+  const traffic = `${plural(requests, 'request')}${formatTraffic(retries, throttle_wait_ms, 1000)}`;
   if (!isLoaded(status)) return `${target}: ${source}: ${status}: ${outcome.error} (${traffic})`;
   const note = outcome.note === null ? '' : `; note: ${outcome.note}`;
   const partial = status === 'partial' ? 'partial: ' : '';
