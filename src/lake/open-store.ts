@@ -57,8 +57,7 @@ async function openS3Store(
       hint: 'write s3://BUCKET/PREFIX, such as s3://estate/lake, or a folder',
     });
   }
-  const { readS3Access } = await import('./s3/address.ts');
-  const { S3Client } = await import('./s3/client.ts');
+  const { createS3Client, readS3Access } = await import('./s3/client.ts');
   const { createS3Store } = await import('./s3/store.ts');
   const { createTransport } = await import('../http/transport.ts');
   const variables = withEnvFile(config.directory, env);
@@ -70,7 +69,7 @@ async function openS3Store(
   return createS3Store({
     name,
     address,
-    client: new S3Client({ name, address, access, transport, timeouts, signal }),
+    client: createS3Client({ name, address, access, transport, timeouts, signal }),
     folder: join(config.data, 'lake-files'),
     close: () => transport.close(),
   });

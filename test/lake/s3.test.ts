@@ -4,7 +4,7 @@ import { mkdir, readdir, readFile, utimes, writeFile } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { LocalCopies } from '../../src/lake/s3/local-copies.ts';
+import { LocalCopies } from '../../src/lake/s3/store.ts';
 import { parseListing } from '../../src/lake/s3/xml.ts';
 import { cli } from '../helpers/cli.ts';
 import { type Handler, startServer } from '../helpers/http-service.ts';

@@ -7,13 +7,76 @@ import { type Dispatcher, request as sendRequest } from 'undici';
 import type { S3Address } from '../../config/lake.ts';
 import { TidemarkError } from '../../core/errors.ts';
 import { hashFile, systemLack } from '../../core/fs.ts';
+import { HEADER_TEXT, isHeaderText } from '../../core/header-text.ts';
+import type { Redactor } from '../../core/redact/redactor.ts';
 import { classifyNetworkError, failure, type HttpFailure, type Result } from '../../http/errors.ts';
 import { createRequestMetrics } from '../../http/request-metrics.ts';
 import { ABORTED, withRetry } from '../../http/retry.ts';
 import type { HttpTimeouts } from '../../http/timeouts.ts';
 import type { Transport } from '../../http/transport.ts';
-import { objectUrl, type S3Access } from './address.ts';
 import { findElement } from './xml.ts';
+
+/** What a request needs besides its object. */
+export interface S3Access {
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  readonly sessionToken: string | undefined;
+  readonly region: string;
+  /** Undefined for AWS. */
+  readonly endpoint: URL | undefined;
+  /** PEM file with the certificates that an endpoint may have. */
+  readonly caFile: string | undefined;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Reads the credentials, the region and the endpoint from the variables that the tools of AWS use.
+ * @param redactor receives the secrets
+ * @throws TidemarkError CONFIG
+ */
+export function readS3Access(env: Environment, redactor: Redactor): S3Access {
+  const sessionToken = env.AWS_SESSION_TOKEN ? requireVariable(env, 'AWS_SESSION_TOKEN') : undefined;
+  const secretAccessKey = requireVariable(env, 'AWS_SECRET_ACCESS_KEY');
+  for (const secret of [secretAccessKey, sessionToken]) if (secret !== undefined) redactor.add(secret);
+  return {
+    accessKeyId: requireVariable(env, 'AWS_ACCESS_KEY_ID'),
+    secretAccessKey,
+    sessionToken,
+    region: env.AWS_REGION || env.AWS_DEFAULT_REGION || 'us-east-1',
+    endpoint: parseEndpoint(env.AWS_ENDPOINT_URL_S3 || env.AWS_ENDPOINT_URL || undefined),
+    caFile: env.AWS_CA_BUNDLE || undefined,
+  };
+}
+
+function requireVariable(env: Environment, name: string): string {
+  const value = env[name];
+  if (value && isHeaderText(value)) return value;
+  if (value) throw new TidemarkError('CONFIG', `${name} must be ${HEADER_TEXT}`);
+  throw new TidemarkError('CONFIG', `${name} is not set, and the lake is in a bucket`, {
+    hint: 'export AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_REGION, or set them in .env beside the configuration',
+  });
+}
+
+/** The value may have a password, so that no message shows it. */
+function parseEndpoint(value: string | undefined): URL | undefined {
+  if (value === undefined) return undefined;
+  const url = URL.canParse(value) ? new URL(value) : undefined;
+  const isPlain = url && url.username === '' && url.password === '' && url.search === '' && url.hash === '';
+  if (isPlain && /^https?:$/u.test(url.protocol)) return url;
+  throw new TidemarkError('CONFIG', 'AWS_ENDPOINT_URL is not the URL of an object store', {
+    hint: 'give one such as https://minio.example:9000, without user and query',
+  });
+}
+
+/** The URL of an object, or of the bucket for an empty key. */
+export function objectUrl({ region, endpoint }: S3Access, { bucket }: S3Address, key: string): URL {
+  const path = key.split('/').map(encodeURIComponent).join('/');
+  if (endpoint) return new URL(`${endpoint.pathname.replace(/\/+$/u, '')}/${bucket}/${path}`, endpoint);
+  // A certificate of AWS names one label before the region.
+  if (bucket.includes('.')) return new URL(`https://s3.${region}.amazonaws.com/${bucket}/${path}`);
+  return new URL(`https://${bucket}.s3.${region}.amazonaws.com/${path}`);
+}
 
 /** The body of a request. A request that is repeated opens it again. */
 export interface S3Body {
@@ -61,90 +124,89 @@ const MAX_WAIT_MS = 120_000;
 const EMPTY = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
 
 /** Signs requests to a bucket, sends them, and repeats those whose failure may pass. Every request may be sent twice. */
-export class S3Client {
-  readonly #options: S3ClientOptions;
-
-  constructor(options: S3ClientOptions) {
-    this.#options = options;
-    // Every request in progress listens to it; Node reports more than ten listeners as a leak.
-    setMaxListeners(0, options.signal);
-  }
-
+export interface S3Client {
   /**
    * @param read reads the response to its end
    * @throws MissingObjectError for an object that the store does not have; S3Error with one line
    */
-  async send<T>(request: S3Request, read: (response: S3Response) => Promise<T>): Promise<T> {
-    const { timeouts, signal } = this.#options;
-    const result = await withRetry(() => this.#attempt(request, read), {
-      policy: 'safe',
-      timeouts,
-      maxWaitMs: MAX_WAIT_MS,
-      metrics: createRequestMetrics(),
-      signal,
-      onThrottled() {},
-      onRetry() {},
-    });
-    if (result.ok) return result.value;
-    throw this.#toError(request, result.problem);
-  }
+  send<T>(request: S3Request, read: (response: S3Response) => Promise<T>): Promise<T>;
+}
 
-  async #attempt<T>(request: S3Request, read: (response: S3Response) => Promise<T>): Promise<Result<T>> {
-    const { timeouts, signal } = this.#options;
-    let hasResponse = false;
-    try {
-      const response = await this.#exchange(request);
-      hasResponse = true;
-      const { statusCode, headers } = response;
-      // No object of a lake and no answer of a store is a page: a proxy asks for something, or another service answers.
-      const isPage = String(headers['content-type']).startsWith('text/html');
-      if (Math.floor(statusCode / 100) !== 2 || isPage) {
-        return failure(classifyRefusal(statusCode, await readBounded(response, MAX_ERROR_BYTES)));
-      }
-      return { ok: true, value: await read(response) };
-    } catch (error) {
-      if (signal.aborted) return failure(ABORTED);
-      // A local file that cannot be read or written is no fault of the store.
-      const isLocal = systemLack(error) !== undefined || (error instanceof Error && 'path' in error);
-      if (error instanceof TidemarkError || isLocal) throw error;
-      return failure(classifyNetworkError(error, timeouts, hasResponse));
+export function createS3Client(options: S3ClientOptions): S3Client {
+  const { timeouts, signal } = options;
+  // Every request in progress listens to it; Node reports more than ten listeners as a leak.
+  setMaxListeners(0, signal);
+  const retry = { policy: 'safe', timeouts, maxWaitMs: MAX_WAIT_MS, signal, onThrottled() {}, onRetry() {} } as const;
+  return {
+    async send(request, read) {
+      const metrics = createRequestMetrics();
+      const result = await withRetry(() => attempt(options, request, read), { ...retry, metrics });
+      if (result.ok) return result.value;
+      throw toError(options, request, result.problem);
+    },
+  };
+}
+
+async function attempt<T>(
+  options: S3ClientOptions,
+  request: S3Request,
+  read: (response: S3Response) => Promise<T>,
+): Promise<Result<T>> {
+  const { timeouts, signal } = options;
+  let hasResponse = false;
+  try {
+    const response = await exchange(options, request);
+    hasResponse = true;
+    const { statusCode, headers } = response;
+    // No object of a lake and no answer of a store is a page: a proxy asks for something, or another service answers.
+    const isPage = String(headers['content-type']).startsWith('text/html');
+    if (Math.floor(statusCode / 100) !== 2 || isPage) {
+      return failure(classifyRefusal(statusCode, await readBounded(response, MAX_ERROR_BYTES)));
     }
+    return { ok: true, value: await read(response) };
+  } catch (error) {
+    if (signal.aborted) return failure(ABORTED);
+    // A local file that cannot be read or written is no fault of the store.
+    const isLocal = systemLack(error) !== undefined || (error instanceof Error && 'path' in error);
+    if (error instanceof TidemarkError || isLocal) throw error;
+    return failure(classifyNetworkError(error, timeouts, hasResponse));
   }
+}
 
-  async #exchange({ method, key, query = {}, headers = {}, body }: S3Request): Promise<S3Response> {
-    const { access, address, transport, timeouts, signal } = this.#options;
-    const url = objectUrl(access, address, key);
-    for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
-    const { accessKeyId, secretAccessKey, sessionToken, region } = access;
-    const signed = await new AwsV4Signer({
-      method,
-      url: url.href,
-      headers: { ...headers, 'x-amz-content-sha256': body?.sha256 ?? EMPTY },
-      accessKeyId,
-      secretAccessKey,
-      ...(sessionToken !== undefined && { sessionToken }),
-      service: 's3',
-      region,
-    }).sign();
-    return sendRequest(signed.url, {
-      method,
-      dispatcher: transport.dispatcher,
-      headers: { ...Object.fromEntries(signed.headers), 'content-length': String(body?.bytes ?? 0) },
-      body: body?.open() ?? null,
-      headersTimeout: timeouts.headersMs,
-      bodyTimeout: timeouts.idleMs,
-      signal,
-    });
-  }
+async function exchange(
+  { access, address, transport, timeouts, signal }: S3ClientOptions,
+  { method, key, query = {}, headers = {}, body }: S3Request,
+): Promise<S3Response> {
+  const url = objectUrl(access, address, key);
+  for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
+  const { accessKeyId, secretAccessKey, sessionToken, region } = access;
+  const signed = await new AwsV4Signer({
+    method,
+    url: url.href,
+    headers: { ...headers, 'x-amz-content-sha256': body?.sha256 ?? EMPTY },
+    accessKeyId,
+    secretAccessKey,
+    ...(sessionToken !== undefined && { sessionToken }),
+    service: 's3',
+    region,
+  }).sign();
+  return sendRequest(signed.url, {
+    method,
+    dispatcher: transport.dispatcher,
+    headers: { ...Object.fromEntries(signed.headers), 'content-length': String(body?.bytes ?? 0) },
+    body: body?.open() ?? null,
+    headersTimeout: timeouts.headersMs,
+    bodyTimeout: timeouts.idleMs,
+    signal,
+  });
+}
 
-  #toError({ method, key }: S3Request, problem: HttpFailure): Error {
-    const { name, address } = this.#options;
-    const path = key.startsWith(address.prefix) ? key.slice(address.prefix.length) : key;
-    const what = [problem.status, problem.message].filter((part) => part !== undefined).join(' ');
-    const message = `${name}: ${method} ${path === '' ? 'the list of files' : path}: ${what}`;
-    if (method === 'GET' && key !== '' && problem.message === MISSING) return new MissingObjectError(message);
-    return new S3Error(problem.status, message, problem.hint);
-  }
+function toError({ name, address }: S3ClientOptions, { method, key }: S3Request, problem: HttpFailure): Error {
+  const path = key.startsWith(address.prefix) ? key.slice(address.prefix.length) : key;
+  const what = [problem.status, problem.message].filter((part) => part !== undefined).join(' ');
+  const message = `${name}: ${method} ${path === '' ? 'the list of files' : path}: ${what}`;
+  if (method === 'GET' && key !== '' && problem.message === MISSING) return new MissingObjectError(message);
+  return new S3Error(problem.status, message, problem.hint);
 }
 
 /** What a store says of an object that does not exist. A status alone is no such word: whatever is in front of the bucket may send it. */

@@ -1,8 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
+import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import pLimit from 'p-limit';
 import type { S3Address } from '../../config/lake.ts';
 import { TidemarkError } from '../../core/errors.ts';
+import { makeFolder } from '../../core/fs.ts';
 import { type LakeStore, STAGING, type StoredFile } from '../store.ts';
 import {
   createFileBody,
@@ -14,7 +18,6 @@ import {
   S3Error,
   type S3Request,
 } from './client.ts';
-import { LocalCopies } from './local-copies.ts';
 import { type ListingPage, parseListing } from './xml.ts';
 
 export interface S3StoreOptions {
@@ -105,9 +108,7 @@ async function* listPages(
 ): AsyncGenerator<ListingPage, void, undefined> {
   for (let token: string | undefined = ''; token !== undefined; ) {
     const paged = { 'list-type': '2', 'encoding-type': 'url', ...query, ...(token && { 'continuation-token': token }) };
-    const page: ListingPage = parseListing(
-      await client.send({ method: 'GET', key: '', query: paged }, (response) => readAnswer(response)),
-    );
+    const page: ListingPage = parseListing(await client.send({ method: 'GET', key: '', query: paged }, readAnswer));
     yield page;
     token = page.next;
   }
@@ -122,9 +123,7 @@ async function listFiles(
   const files: StoredFile[] = [];
   const query = { prefix: `${prefix}${path}`, ...(after !== undefined && { 'start-after': `${prefix}${after}` }) };
   for await (const { objects } of listPages(client, query)) {
-    for (const { key, bytes, modifiedMs } of objects) {
-      files.push({ path: key.slice(prefix.length), bytes, modifiedMs });
-    }
+    files.push(...objects.map(({ key, ...file }) => ({ path: key.slice(prefix.length), ...file })));
   }
   return files.filter(({ path: file }) => !file.endsWith('/')).sort((a, b) => (a.path < b.path ? -1 : 1));
 }
@@ -135,4 +134,65 @@ async function listFolders(client: S3Client, { prefix }: S3Address): Promise<rea
     names.push(...prefixes.map((folder) => folder.slice(prefix.length, -1)));
   }
   return names.filter((name) => name !== '' && !name.startsWith('_'));
+}
+
+/** Downloads at the same time. */
+const CONCURRENCY = 8;
+/** What a killed process has left is removed when it is as old as this. */
+const LEFTOVER_MS = 24 * 3_600_000;
+
+/** Copies of objects in a folder of this process. Files of a lake that DuckDB reads never change, so that a copy stays valid. */
+export class LocalCopies {
+  readonly #parent: string;
+  readonly #download: (path: string, file: string) => Promise<void>;
+  readonly #copies = new Map<string, Promise<string>>();
+  readonly #limit = pLimit(CONCURRENCY);
+  #folder: Promise<string> | undefined;
+
+  /** @param parent folder of the folders of all processes */
+  constructor(parent: string, download: (path: string, file: string) => Promise<void>) {
+    this.#parent = parent;
+    this.#download = download;
+  }
+
+  /** The copy of an object, which is made once. */
+  locate(path: string): Promise<string> {
+    const download = async () => {
+      const file = await this.scratch();
+      await this.#download(path, file);
+      return file;
+    };
+    const copy = this.#copies.get(path) ?? this.#limit(download);
+    this.#copies.set(path, copy);
+    return copy;
+  }
+
+  /** A path in the folder that nothing has. */
+  async scratch(): Promise<string> {
+    this.#folder ??= createFolder(this.#parent);
+    return join(await this.#folder, `${randomBytes(8).toString('hex')}.parquet`);
+  }
+
+  async release(path: string): Promise<void> {
+    const copy = this.#copies.get(path);
+    this.#copies.delete(path);
+    if (copy) await rm(await copy.catch(() => ''), { force: true });
+  }
+
+  async close(): Promise<void> {
+    await Promise.allSettled(this.#copies.values());
+    this.#copies.clear();
+    if (this.#folder) await rm(await this.#folder, { recursive: true, force: true });
+    this.#folder = undefined;
+  }
+}
+
+async function createFolder(parent: string): Promise<string> {
+  await makeFolder(parent);
+  for (const name of await readdir(parent)) {
+    const folder = join(parent, name);
+    const { mtimeMs } = await stat(folder).catch(() => ({ mtimeMs: Number.POSITIVE_INFINITY }));
+    if (Date.now() - mtimeMs > LEFTOVER_MS) await rm(folder, { recursive: true, force: true });
+  }
+  return mkdtemp(join(parent, 'files-'));
 }

@@ -9,8 +9,7 @@ import { DEFAULT_TIMEOUTS } from '../../../src/http/timeouts.ts';
 import { createTransport } from '../../../src/http/transport.ts';
 import { openLakeViews } from '../../../src/lake/ddl.ts';
 import { publishToLake } from '../../../src/lake/publish.ts';
-import { readS3Access } from '../../../src/lake/s3/address.ts';
-import { createFileBody, discard, S3Client } from '../../../src/lake/s3/client.ts';
+import { createFileBody, createS3Client, discard, readS3Access, type S3Client } from '../../../src/lake/s3/client.ts';
 import { createSqlFiles } from '../../../src/warehouse/sql-files.ts';
 import { cli } from '../../helpers/cli.ts';
 import { type LakeProject, lakeProject } from '../../helpers/lake-project.ts';
@@ -34,7 +33,7 @@ function connect({ bucket, env }: S3Server): S3Client {
   const redactor = new Redactor();
   const transport = createTransport({ concurrency: 2, env, timeouts: DEFAULT_TIMEOUTS, redactor });
   atEnd(transport.close);
-  return new S3Client({
+  return createS3Client({
     name: `s3://${bucket}`,
     address: { bucket, prefix: '' },
     access: readS3Access(env, redactor),
