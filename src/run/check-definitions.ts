@@ -9,8 +9,8 @@ import { removePaths } from '../core/fs.ts';
 import { overlayRoots } from '../core/paths.ts';
 import { findImpossible } from '../tell/findings/check-policy.ts';
 import { checkRules } from '../tell/findings/evaluate.ts';
-import { listReportNames, renderReports } from '../tell/reports/index.ts';
-import { type Database, openDatabase } from '../warehouse/database.ts';
+import { listReportNames, type RenderOptions, renderReports } from '../tell/reports/index.ts';
+import { openDatabase } from '../warehouse/database.ts';
 import { migrate } from '../warehouse/migrate.ts';
 import { createSqlFiles, type SqlFiles } from '../warehouse/sql-files.ts';
 import { loadTables } from '../warehouse/tables.ts';
@@ -45,42 +45,41 @@ interface Changed {
   readonly reports: readonly string[] | null;
 }
 
+const RULE = /^queries.findings.(.+)\.sql$/u;
+const REPORT = /^(?:queries.reports.([^\\/]+).|reports.([^\\/]+?)(?:\.txt)?\.hbs$)/u;
+
 /** A file that is neither a rule nor a part of one report may be used by any of them. */
 async function findChanged({ directory }: Config, files: SqlFiles): Promise<Changed> {
-  const paths = await Promise.all(
-    ['queries', 'reports'].map(async (folder) => {
-      const below = await readdir(join(directory, folder), { recursive: true, withFileTypes: true }).catch(() => []);
-      return below.flatMap((entry) =>
-        entry.isFile() ? [relative(directory, join(entry.parentPath, entry.name))] : [],
-      );
-    }),
-  );
   const known = await listReportNames(files.roots);
-  const owners = paths.flat().map((path) => {
-    const [, rule] = /^queries.findings.(.+)\.sql$/u.exec(path) ?? [];
-    const [, query, page] = /^(?:queries.reports.([^\\/]+).|reports.([^\\/]+?)(?:\.txt)?\.hbs$)/u.exec(path) ?? [];
-    return { rule, report: known.find((name) => name === (query ?? page)) };
-  });
-  if (owners.some(({ rule, report }) => rule === undefined && report === undefined))
-    return { rules: null, reports: null };
-  return {
-    rules: owners.flatMap(({ rule }) => rule ?? []),
-    reports: [...new Set(owners.flatMap(({ report }) => report ?? []))],
-  };
+  const [rules, reports] = [new Set<string>(), new Set<string>()];
+  for (const folder of ['queries', 'reports']) {
+    const entries = await readdir(join(directory, folder), { recursive: true, withFileTypes: true }).catch(() => []);
+    for (const entry of entries.filter((one) => one.isFile())) {
+      const path = relative(directory, join(entry.parentPath, entry.name));
+      const rule = RULE.exec(path)?.[1];
+      const [, query, page] = REPORT.exec(path) ?? [];
+      const report = known.find((name) => name === (query ?? page));
+      if (rule !== undefined) rules.add(rule);
+      else if (report !== undefined) reports.add(report);
+      else return { rules: null, reports: null };
+    }
+  }
+  return { rules: [...rules], reports: [...reports] };
 }
 
 async function checkFiles(config: Config, context: CheckContext): Promise<readonly DefinitionProblem[]> {
   const files = createSqlFiles(overlayRoots(config.directory));
-  const { rules: ruleNames, reports: names } = await findChanged(config, files);
-  if (ruleNames?.length === 0 && names?.length === 0) return [];
+  const changed = await findChanged(config, files);
+  if (changed.rules?.length === 0 && changed.reports?.length === 0) return [];
   const database = await openDatabase(':memory:');
   try {
     await migrate(database, files, await loadTables(files));
-    const options = { database, files, asOf: context.clock.now(), thresholds: config.thresholds };
-    const rules = await checkRules({ ...options, targets: config.targets }, ruleNames);
+    const { thresholds, targets } = config;
+    const state = { database, files, asOf: context.clock.now(), thresholds };
+    const rules = await checkRules({ ...state, targets }, changed.rules);
     return [
       ...rules.map(({ rule, error }) => ({ what: 'rules', problem: `${rule}: ${error}` }) as const),
-      ...(await collect('reports', () => checkReports(config, context, { database, files, names }))),
+      ...(await collect('reports', () => checkReports(config, state, changed.reports))),
     ];
   } finally {
     database.close();
@@ -121,30 +120,22 @@ function checkRoutes({ mail, targets }: Config): readonly DefinitionProblem[] {
 }
 
 async function checkReports(
-  config: Config,
-  { clock }: CheckContext,
-  {
-    database,
-    files,
-    names,
-  }: { readonly database: Database; readonly files: SqlFiles; readonly names: Changed['reports'] },
+  { reportDays }: Config,
+  state: Pick<RenderOptions, 'database' | 'files' | 'asOf' | 'thresholds'>,
+  names: Changed['reports'],
 ): Promise<readonly string[]> {
   if (names?.length === 0) return [];
   const problems: string[] = [];
   const out = await createTemporaryFolder();
-  const now = clock.now();
   try {
     await renderReports({
-      database,
-      files,
-      roots: files.roots,
+      ...state,
+      roots: state.files.roots,
       ...(names && { names }),
-      asOf: now,
-      generatedAt: now,
-      thresholds: config.thresholds,
+      generatedAt: state.asOf,
       out,
       archive: false,
-      reportDays: config.reportDays,
+      reportDays,
       log: { info: () => {}, warn: () => {}, error: () => {} },
       onFailure: (name, error) => problems.push(`${name}: ${formatError(error)}`),
     });

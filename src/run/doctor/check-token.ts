@@ -2,7 +2,6 @@ import type { Target } from '../../config/config.ts';
 import { DAY_MS, formatTimestamp } from '../../core/clock.ts';
 import { formatError } from '../../core/errors.ts';
 import { plural } from '../../core/plural.ts';
-import type { Redactor } from '../../core/redact/redactor.ts';
 import { tokens } from '../../extract/sources/tokens.ts';
 import type { ServiceError } from '../../http/errors.ts';
 import type { ServiceClient } from '../../services/client.ts';
@@ -35,7 +34,7 @@ export function checkToken(
   target: Target,
   answer: TokenAnswer,
   probes: readonly SourceProbe[],
-  { now, redactor, isLacking }: { readonly now: Date; readonly redactor: Redactor; readonly isLacking: boolean },
+  { now, isLacking }: { readonly now: Date; readonly isLacking: boolean },
 ): boolean {
   if (target.kind === 'autoscaler') {
     if (target.token !== undefined) list.warn('token', 'set, but the service takes none');
@@ -47,10 +46,10 @@ export function checkToken(
   }
   if (!isLacking && isBlind(list, target, probes)) return false;
   const checked = probes.filter(({ source }) => needsToken(source.operations));
-  if (answer.error && isRefused(target, answer.error)) return reportRefusal(list, target, answer, checked, redactor);
+  if (answer.error && isRefused(target, answer.error)) return reportRefusal(list, target, answer, checked);
   const accepted = checked.filter(({ availability, error }) => isAccepted(target, availability, error));
   if (accepted.length > 0) {
-    list.ok('token', describeAccepted(target, answer, accepted.length, checked.length, redactor));
+    list.ok('token', describeAccepted(target, answer, accepted.length, checked.length));
     return true;
   }
   if (checked.length === 0 && (!answer.error || target.token === undefined)) {
@@ -62,18 +61,15 @@ export function checkToken(
     list.warn('token', 'not verified: only endpoints that need no right answer');
     return true;
   }
-  return reportRefusal(list, target, answer, checked, redactor);
+  return reportRefusal(list, target, answer, checked);
 }
 
 /** Whether nothing of the organization answers: one cause, which is told once and not for each source. */
 function isBlind(list: CheckList, { kind, organization }: Target, probes: readonly SourceProbe[]): boolean {
   const own = probes.filter(({ source }) => source !== tokens);
   const isHidden = kind === 'platform' && own.length > 0 && own.every(({ error }) => error?.failure === 'not-found');
-  if (isHidden)
-    list.fail(
-      'organization',
-      `the token is not refused, but every source answers 404: check \`organization\` (${organization}), or use a token that may see it`,
-    );
+  const repair = `check \`organization\` (${organization}), or use a token that may see it`;
+  if (isHidden) list.fail('organization', `the token is not refused, but every source answers 404: ${repair}`);
   return isHidden;
 }
 
@@ -96,18 +92,11 @@ function isAccepted(target: Target, availability: SourceProbe['availability'], e
   return target.kind === 'platform' && error?.failure === 'not-found';
 }
 
-function describeAccepted(
-  { token }: Target,
-  answer: TokenAnswer,
-  accepted: number,
-  checked: number,
-  redactor: Redactor,
-): string {
+function describeAccepted({ token }: Target, { error }: TokenAnswer, accepted: number, checked: number): string {
   if (token === undefined) return `none set; ${accepted} of ${checked} sources need none`;
   const where = `accepted by ${accepted} of ${checked} sources`;
-  return answer.error
-    ? `${where}, but it may not be described: ${redactor.text(formatError(answer.error))}`
-    : `${where}; the service does not say who it is or when it ends`;
+  if (error) return `${where}, but it may not be described: ${formatError(error)}`;
+  return `${where}; the service does not say who it is or when it ends`;
 }
 
 function reportRefusal(
@@ -115,15 +104,12 @@ function reportRefusal(
   { token }: Target,
   answer: TokenAnswer,
   checked: readonly SourceProbe[],
-  redactor: Redactor,
 ): boolean {
-  if (token === undefined) {
-    list.fail('token', 'none set, and the service refuses requests without one');
-    return false;
-  }
   const error = answer.error ?? checked[0]?.error;
-  const reason = error === undefined ? '' : `: ${redactor.text(error.serviceMessage || error.failure)}`;
-  list.fail('token', `refused by every endpoint${reason}; it is wrong, unknown or expired, or has no right at all`);
+  const reason = error === undefined ? '' : `: ${error.serviceMessage || error.failure}`;
+  if (token === undefined) list.fail('token', 'none set, and the service refuses requests without one');
+  else
+    list.fail('token', `refused by every endpoint${reason}; it is wrong, unknown or expired, or has no right at all`);
   return false;
 }
 

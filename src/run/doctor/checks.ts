@@ -1,3 +1,5 @@
+import type { Redactor } from '../../core/redact/redactor.ts';
+
 /** The result of one check. */
 export interface Check {
   /** False if something does not work. */
@@ -10,25 +12,31 @@ export interface Check {
   readonly detail: string;
 }
 
-/** Makes the checks of one subject. */
+/** The checks of one subject. Details may repeat what a service says, so that secrets are masked. */
 export class CheckList {
   readonly checks: Check[] = [];
   readonly #about: string;
+  readonly #redactor: Redactor | undefined;
 
-  constructor(about: string) {
+  constructor(about: string, redactor?: Redactor) {
     this.#about = about;
+    this.#redactor = redactor;
   }
 
   ok(check: string, detail: string): void {
-    this.checks.push({ ok: true, about: this.#about, check, detail });
+    this.#add({ ok: true }, check, detail);
   }
 
   warn(check: string, detail: string): void {
-    this.checks.push({ ok: true, warning: true, about: this.#about, check, detail });
+    this.#add({ ok: true, warning: true }, check, detail);
   }
 
   fail(check: string, detail: string): void {
-    this.checks.push({ ok: false, about: this.#about, check, detail });
+    this.#add({ ok: false }, check, detail);
+  }
+
+  #add(result: Pick<Check, 'ok' | 'warning'>, check: string, detail: string): void {
+    this.checks.push({ ...result, about: this.#about, check, detail: this.#redactor?.text(detail) ?? detail });
   }
 }
 

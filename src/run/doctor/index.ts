@@ -46,50 +46,40 @@ export async function diagnose(
   const checks = config.targets.map((target) => checkTarget({ ...context, files }, clients, target, sources));
   const targets = await Promise.all(checks).finally(() => clients.close());
   return [
-    ...checkSecrets(config),
-    ...checkApprovers(config),
+    ...checkConfiguration(config),
     ...targets.flat(),
     ...(await checkWarehouse(config)),
     ...(await checkMail(config)),
   ];
 }
 
-/** Refuses secrets that cannot be masked wherever they appear. */
-function checkSecrets(config: Config): readonly Check[] {
+/** Refuses secrets that cannot be masked wherever they appear, and says who may let what act. */
+function checkConfiguration({ targets, mail, approvers }: Config): readonly Check[] {
   const list = new CheckList('configuration');
-  for (const { name, secret } of listSecrets(config)) {
-    const weakness = secretWeakness(secret);
+  const secrets: readonly (readonly [string, string | undefined])[] = [
+    ...targets.flatMap(
+      ({ name, token, writeToken }) =>
+        [
+          [`token of ${name}`, token],
+          [`writeToken of ${name}`, writeToken],
+        ] as const,
+    ),
+    ['password of mail', mail && parseSmtpUrl(mail.smtp)?.password],
+  ];
+  for (const [name, secret] of secrets) {
+    const weakness = secret ? secretWeakness(secret) : undefined;
     if (weakness === undefined) continue;
-    list.fail(
-      name,
-      `weak: it ${weakness}, so it is masked only as a whole value, and it is sent as it is; use a longer, random one`,
-    );
+    const effect = 'it is masked only as a whole value, and it is sent as it is; use a longer, random one';
+    list.fail(name, `weak: it ${weakness}, so ${effect}`);
   }
-  return list.checks;
-}
-
-/** Says who may let what act. */
-function checkApprovers({ approvers }: Config): readonly Check[] {
-  const list = new CheckList('configuration');
-  if (approvers)
-    list.ok('approvers', `${approvers.approvals} of ${plural(approvers.people.length, 'approver')} must sign a plan`);
+  const people = approvers && plural(approvers.people.length, 'approver');
+  if (approvers) list.ok('approvers', `${approvers.approvals} of ${people} must sign a plan`);
   else
     list.ok(
       'approvers',
       'none: whoever can write the data folder can approve any plan, in any name (docs/approvals.md)',
     );
   return list.checks;
-}
-
-function listSecrets({ targets, mail }: Config) {
-  const password = mail && parseSmtpUrl(mail.smtp)?.password;
-  return [
-    ...targets.flatMap(({ name, token, writeToken }) => [
-      { name: `token of ${name}`, secret: token },
-      { name: `writeToken of ${name}`, secret: writeToken },
-    ]),
-    { name: 'password of mail', secret: password },
-  ].flatMap(({ name, secret }) => (secret ? [{ name, secret }] : []));
 }
 
 async function checkWarehouse(config: Config): Promise<readonly Check[]> {
@@ -145,7 +135,7 @@ async function checkTarget(
   target: Target,
   known: readonly SourceDefinition[],
 ): Promise<readonly Check[]> {
-  const list = new CheckList(target.name);
+  const list = new CheckList(target.name, redactor);
   const client = clients.get(target);
   const sources = known.filter((source) => hasSource(target, source));
   const answer = await askToken(client);
@@ -153,7 +143,7 @@ async function checkTarget(
   const probes = await probeSources(client, sources, { redactor, token });
   const unreachable = findUnreachable(answer, probes);
   if (unreachable) {
-    list.fail('reachable', redactor.text(formatError(unreachable)));
+    list.fail('reachable', formatError(unreachable));
     return list.checks;
   }
   list.ok('reachable', target.url);
@@ -163,17 +153,17 @@ async function checkTarget(
   if (sealed) {
     // A client that has found a server sealed does not ask it again for a while.
     const other = clients.get({ ...target, name: `${target.name} (health)` });
-    list.fail('state', await describeSealed(other, sealed, redactor));
+    list.fail('state', await describeSealed(other, sealed));
     return list.checks;
   }
   const now = clock.now();
   const isLacking = await lacksExplorer(client, probes);
-  const isAccepted = checkToken(list, target, answer, telling, { now, redactor, isLacking });
+  const isAccepted = checkToken(list, target, answer, telling, { now, isLacking });
   await checkWriteToken(list, clients, target, now);
   checkHeaders(list, probes, now);
   if (target.kind === 'platform' && isAccepted) checkExplorer(list, target, isLacking, known);
   if (isAccepted) checkSources(list, target, probes, isLacking);
-  if (isAccepted) await checkListings(list, files, target, permittedSources(probes), token);
+  if (isAccepted) await checkListings(list, files, target, probes, token);
   checkSelection(list, target, known);
   return list.checks;
 }
@@ -232,14 +222,6 @@ function readsExplorer({ needsExplorer, operations = [] }: SourceDefinition): bo
   return needsExplorer === true || operations.includes(platform.explorer.query);
 }
 
-function isReadable(availability: SourceProbe['availability']): boolean {
-  return availability === 'permitted' || availability === 'partial';
-}
-
-function permittedSources(probes: readonly SourceProbe[]): readonly string[] {
-  return probes.filter(({ availability }) => isReadable(availability)).map(({ source }) => source.name);
-}
-
 /** Names the sources that the configuration leaves out. */
 function checkSelection(list: CheckList, target: Target, known: readonly SourceDefinition[]): void {
   const left = known.filter((source) => fitsTarget(source, target) && !isWanted(target, source));
@@ -254,9 +236,11 @@ async function checkListings(
   list: CheckList,
   files: SqlFiles,
   target: Target,
-  sources: readonly string[],
+  probes: readonly SourceProbe[],
   token: TokenInfo | undefined,
 ): Promise<void> {
+  const readable = probes.filter(({ availability }) => availability === 'permitted' || availability === 'partial');
+  const sources = readable.map(({ source }) => source.name);
   const { rules } = await readRules(files);
   for (const { source, why } of await findUnprovenListings(files, target, sources, token)) {
     const unknown = rules.filter(({ proves, asks }) => [...proves, ...asks].includes(source)).map(({ name }) => name);

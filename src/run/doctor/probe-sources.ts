@@ -204,14 +204,14 @@ export function findSealed(answer: TokenAnswer, probes: readonly SourceProbe[]):
 }
 
 /** Why a server answers nobody, and what to do. */
-export async function describeSealed(client: ServiceClient, error: ServiceError, redactor: Redactor): Promise<string> {
+export async function describeSealed(client: ServiceClient, error: ServiceError): Promise<string> {
   const response = await client.call(readHealth).catch(catchServiceError);
   // Nothing where the service has no such endpoint.
   const { initialized, sealed, standby } = response instanceof ServiceError ? {} : toFields(response.json());
   if (initialized === false) return 'not initialized: initialize it (`vault operator init`), then unseal it';
   if (sealed === true) return 'sealed: unseal it (`vault operator unseal`)';
   if (standby === true) return 'a standby that knows no active node: start or unseal the active one';
-  return redactor.text(formatError(error));
+  return formatError(error);
 }
 
 /** The line that removes absent sources from a target. */

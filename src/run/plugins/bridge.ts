@@ -8,10 +8,12 @@ import type { ServiceResponse } from '../../services/response.ts';
 
 type Remote = (...args: readonly unknown[]) => Promise<unknown>;
 type Message =
-  | { readonly kind: 'alive' }
   | { readonly kind: 'call'; readonly id: number; readonly to: number; readonly args: unknown }
   | { readonly kind: 'result'; readonly id: number; readonly value: unknown }
   | { readonly kind: 'error'; readonly id: number; readonly error: WireError };
+
+/** Says that a thread is not busy without an end. */
+export const ALIVE = { kind: 'alive' } as const;
 
 /** Marks of what cannot be copied. */
 const FUNCTION = '\u0000function';
@@ -21,7 +23,7 @@ const RESPONSE = '\u0000response';
 export class Bridge {
   readonly #port: MessagePort | Worker;
   readonly #functions: Remote[] = [];
-  readonly #pending = new Map<number, PromiseWithResolve>();
+  readonly #pending = new Map<number, Pending>();
   readonly #answers = new Set<Promise<void>>();
   #calls = 0;
   #isOpen = true;
@@ -30,8 +32,8 @@ export class Bridge {
   constructor(port: MessagePort | Worker, main: Remote) {
     this.#port = port;
     this.#functions.push(main);
-    port.on('message', (message: Message) => {
-      if (this.#isOpen) this.#receive(message);
+    port.on('message', (message: Message | typeof ALIVE) => {
+      if (this.#isOpen && message.kind !== 'alive') this.#receive(message);
     });
   }
 
@@ -55,20 +57,16 @@ export class Bridge {
   }
 
   #receive(message: Message): void {
-    if (message.kind === 'alive') return;
     if (message.kind === 'call') {
-      this.#take(this.#answer(message.id, message.to, message.args));
+      const answer = this.#answer(message.id, message.to, message.args);
+      this.#answers.add(answer);
+      void answer.finally(() => this.#answers.delete(answer));
       return;
     }
     const waiting = this.#pending.get(message.id);
     this.#pending.delete(message.id);
     if (message.kind === 'result') waiting?.resolve(this.#decode(message.value));
     else waiting?.reject(decodeError(message.error));
-  }
-
-  #take(answer: Promise<void>): void {
-    this.#answers.add(answer);
-    void answer.finally(() => this.#answers.delete(answer));
   }
 
   async #answer(id: number, to: number, args: unknown): Promise<void> {
@@ -96,10 +94,7 @@ export class Bridge {
   }
 }
 
-interface PromiseWithResolve {
-  readonly resolve: (value: unknown) => void;
-  readonly reject: (error: unknown) => void;
-}
+type Pending = Readonly<Record<'resolve' | 'reject', (value: unknown) => void>>;
 
 type WireResponse = Omit<ServiceResponse, 'headers' | 'json'> & { readonly headers: [string, string][] };
 
@@ -139,19 +134,14 @@ interface WireError {
 /** By their fields: a plugin may have the classes of another copy of the package. */
 function encodeError(error: unknown): WireError {
   try {
-    return describeError(error);
+    const message = errorMessage(error);
+    const { name, code, hint, failure, status, serviceMessage, operation, target } = Object(error);
+    if (name === 'TidemarkError') return { message, code, hint };
+    if (name !== 'ServiceError') return { message: `the plugin failed: ${message}` };
+    return { message, service: { failure, status, serviceMessage, operation, target, hint } };
   } catch {
     return { message: 'an error that cannot be read' };
   }
-}
-
-function describeError(error: unknown): WireError {
-  const message = errorMessage(error);
-  const { name, code, hint, failure, status, serviceMessage, operation, target } = Object(error);
-  if (name === 'ServiceError') {
-    return { message, service: { failure, status, serviceMessage, operation, target, hint } };
-  }
-  return name === 'TidemarkError' ? { message, code, hint } : { message: `the plugin failed: ${message}` };
 }
 
 function decodeError({ message, code, hint, service }: WireError): Error {

@@ -8,7 +8,7 @@ import type { ServiceClient } from '../../services/client.ts';
 import { operations } from '../../services/index.ts';
 import type { Args, Operation } from '../../services/operation.ts';
 import type { ResponsePage } from '../../services/response.ts';
-import { Bridge, isPlain } from './bridge.ts';
+import { ALIVE, Bridge, isPlain } from './bridge.ts';
 import type { PluginInfo, RemoteClient, RemoteContext, SourceInfo, Task } from './remote.ts';
 
 /**
@@ -18,7 +18,7 @@ import type { PluginInfo, RemoteClient, RemoteContext, SourceInfo, Task } from '
 
 const ALIVE_MS = 1_000;
 // A thread that computes without an end cannot send it.
-setInterval(() => parentPort?.postMessage({ kind: 'alive' }), ALIVE_MS);
+setInterval(() => parentPort?.postMessage(ALIVE), ALIVE_MS);
 if (parentPort) new Bridge(parentPort, (task) => run(task as Task));
 
 async function run(task: Task): Promise<unknown> {
@@ -99,17 +99,16 @@ function toContext(remote: RemoteContext, source: SourceDefinition): ExtractCont
     ...shared,
     client: toClient(remote.client),
     objects: async (list) => {
-      const reader = await remote.objects(markChangeable(list, source));
+      const { land } = await remote.objects(markChangeable(list, source));
       return {
-        land: (key, { fields, read, check }) =>
-          reader.land(key, {
-            fields,
-            read: async (options) => {
-              const response = await read(options);
-              if (response.status !== 304) check?.(response);
-              return response;
-            },
-          }),
+        land: (key, { fields, read, check }) => {
+          const readChecked: typeof read = async (options) => {
+            const response = await read(options);
+            if (response.status !== 304) check?.(response);
+            return response;
+          };
+          return land(key, { fields, read: readChecked });
+        },
       };
     },
     forEachLimited: (items, work) => forEachLimited(items, work, concurrency),
