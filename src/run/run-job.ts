@@ -15,6 +15,7 @@ import { suggestName } from '../config/suggest.ts';
 import type { JobContext } from '../core/context.ts';
 import { EXIT, type ExitCode, formatError, TidemarkError } from '../core/errors.ts';
 import { overlayRoots } from '../core/paths.ts';
+import { plural } from '../core/plural.ts';
 import { clearInFlight } from '../extract/resume.ts';
 import type { Pull, RunContext } from '../extract/run-context.ts';
 import type { PullOutcome } from '../load/record-pulls.ts';
@@ -73,7 +74,7 @@ export async function runJob(
   definitions: Definitions = BUILT_IN,
   selection: JobSelection = {},
 ): Promise<JobResult> {
-  await validateJob(config, job, definitions);
+  await validateJobs(config, [job], definitions);
   await assertAfterLedger(config.data, context.clock);
   const { log, env, redactor } = context;
   const heartbeat = job.heartbeat === undefined ? undefined : { url: job.heartbeat, log, env, redactor };
@@ -192,7 +193,7 @@ function planNotes(plans: readonly JobPlan[]): readonly string[] {
       return `Playbook ${name}: nothing is applied, because ${exceeded}. The plan waits for a person: tidemark playbook show ${plan.plan_id}`;
     }
     const state = mode === 'plan' ? 'planned, see the attached plan' : 'to be applied';
-    return `Playbook ${name}: ${actions} action${actions === 1 ? '' : 's'} ${state}`;
+    return `Playbook ${name}: ${plural(actions, 'action')} ${state}`;
   });
 }
 
@@ -231,32 +232,28 @@ function selectJobPulls(
   return selectPulls(config, { ...selection, ...(pull !== 'all' && { sources: pull }) }, sources);
 }
 
-/** Validates several jobs. @throws TidemarkError CONFIG with the issues of all of them */
+/**
+ * Checks the names in jobs, and whether their mail can be sent, before a run starts.
+ * @throws TidemarkError CONFIG with one line per issue: `jobs/NAME.yaml: field: what, what to do`.
+ */
 export async function validateJobs(
   config: Config,
   jobs: readonly Job[],
   definitions: Definitions = BUILT_IN,
 ): Promise<void> {
-  const issues: string[] = [];
-  for (const job of jobs) issues.push(...(await catchConfigError(() => validateJob(config, job, definitions))));
-  if (issues.length > 0) throw new TidemarkError('CONFIG', [...new Set(issues)].join('\n'));
-}
-
-/**
- * Checks the names in a job, and whether its mail can be sent, before the run starts.
- * @throws TidemarkError CONFIG with one line per issue: `jobs/NAME.yaml: field: what, what to do`.
- */
-async function validateJob(config: Config, job: Job, definitions: Definitions = BUILT_IN): Promise<void> {
-  const pull = Array.isArray(job.pull) ? job.pull : [];
-  const known = definitions.sources.map(({ name }) => name);
+  const sources = definitions.sources.map(({ name }) => name);
   const reports = await listReportNames(overlayRoots(config.directory));
-  const issues = [
-    ...findUnknownNames(job.name, 'pull', 'source', pull, known),
-    ...findUnknownNames(job.name, 'reports', 'report', job.reports, reports),
-    ...(await catchConfigError(async () => job.mail && resolveMailSettings(config))),
-    ...(await catchConfigError(() => validateJobPlaybooks(config, job, definitions.playbooks))),
-  ];
-  if (issues.length > 0) throw new TidemarkError('CONFIG', issues.join('\n'));
+  const issues: string[] = [];
+  for (const job of jobs) {
+    const pull = Array.isArray(job.pull) ? job.pull : [];
+    issues.push(
+      ...findUnknownNames(job.name, 'pull', 'source', pull, sources),
+      ...findUnknownNames(job.name, 'reports', 'report', job.reports, reports),
+      ...(await catchConfigError(async () => job.mail && resolveMailSettings(config))),
+      ...(await catchConfigError(() => validateJobPlaybooks(config, job, definitions.playbooks))),
+    );
+  }
+  if (issues.length > 0) throw new TidemarkError('CONFIG', [...new Set(issues)].join('\n'));
 }
 
 function findUnknownNames(
