@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Dirent } from 'node:fs';
-import { link, lstat, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { link, lstat, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { TidemarkError } from '../core/errors.ts';
 import { ignoreMissing, syncFolder, syncPath } from '../core/fs.ts';
@@ -74,35 +74,32 @@ export function createDirectoryStore(root: string): LakeStore {
   const stage = async <T>(content: string, place: (file: string) => Promise<T>): Promise<T> => {
     const file = await scratch();
     try {
-      await writeSynced(file, content);
+      // Without the content in it, a file must not get its name: readers take an empty log file for a commit without data.
+      await writeFile(file, content, { flag: 'wx', flush: true });
       return await place(file);
     } finally {
       await rm(file, { force: true });
     }
   };
-  const linkNew = async (from: string, path: string): Promise<boolean> => {
+  /** Gives a file its name with `place`. */
+  const move = async <T>(path: string, place: (to: string) => Promise<T>): Promise<T> => {
     const to = await find(path);
     await mkdir(dirname(to), { recursive: true });
-    const isCreated = await link(from, to).then(() => true, refuseExisting(root));
+    const result = await place(to);
     await syncFolder(dirname(to));
-    return isCreated;
-  };
-  const replace = async (from: string, path: string): Promise<void> => {
-    const to = await find(path);
-    await mkdir(dirname(to), { recursive: true });
-    await rename(from, to);
-    await syncFolder(dirname(to));
+    return result;
   };
   return {
     name: root,
     locate: find,
     async release() {},
     async close() {},
-    createIfAbsent: (path, content) => stage(content, (file) => linkNew(file, path)),
-    put: (path, content) => stage(content, (file) => replace(file, path)),
+    createIfAbsent: (path, content) =>
+      stage(content, (file) => move(path, (to) => link(file, to).then(() => true, refuseExisting(root)))),
+    put: (path, content) => stage(content, (file) => move(path, (to) => rename(file, to))),
     async putFile(path, file) {
       await syncPath(file);
-      await replace(file, path);
+      await move(path, (to) => rename(file, to));
     },
     scratch,
     list: async (folder, after = '') => listFiles(root, await find(folder), after),
@@ -110,17 +107,6 @@ export function createDirectoryStore(root: string): LakeStore {
     read: async (path) => readFile(await find(path), 'utf8'),
     remove: async (path) => rm(await find(path), { force: true }),
   };
-}
-
-/** Without the content in it, a file must not get its name: readers take an empty log file for a commit without data. */
-async function writeSynced(file: string, content: string): Promise<void> {
-  const handle = await open(file, 'wx');
-  try {
-    await handle.writeFile(content);
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
 }
 
 const NO_HARD_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EXDEV']);
@@ -152,30 +138,26 @@ function linkError(path: string): TidemarkError {
 }
 
 async function listFolders(root: string): Promise<readonly string[]> {
-  const entries = (await readdir(root, { withFileTypes: true }).catch(ignoreMissing)) ?? [];
-  assertNoLinks(entries);
+  const entries = await readEntries(root);
   return entries.filter((entry) => entry.isDirectory() && !entry.name.startsWith('_')).map(({ name }) => name);
 }
 
-function assertNoLinks(entries: readonly Dirent[]): void {
+async function readEntries(folder: string, recursive = false): Promise<readonly Dirent[]> {
+  const entries = (await readdir(folder, { recursive, withFileTypes: true }).catch(ignoreMissing)) ?? [];
   const link = entries.find((entry) => entry.isSymbolicLink());
   if (link) throw linkError(join(link.parentPath, link.name));
+  return entries;
 }
 
 async function listFiles(root: string, folder: string, after: string): Promise<readonly StoredFile[]> {
-  const entries = (await readdir(folder, { recursive: true, withFileTypes: true }).catch(ignoreMissing)) ?? [];
-  assertNoLinks(entries);
-  const paths = entries
+  const paths = (await readEntries(folder, true))
     .filter((entry) => entry.isFile())
     .map((entry) => relative(root, join(entry.parentPath, entry.name)).replaceAll('\\', '/'))
     .filter((path) => path > after)
     .sort();
-  const found = await Promise.all(paths.map((path) => statFile(root, path)));
-  return found.flat();
-}
-
-/** A file that is gone since it was listed is not listed. */
-async function statFile(root: string, path: string): Promise<readonly StoredFile[]> {
-  const found = await stat(join(root, path)).catch(ignoreMissing);
-  return found ? [{ path, bytes: found.size, modifiedMs: found.mtimeMs }] : [];
+  const found = paths.map(async (path) => {
+    const file = await stat(join(root, path)).catch(ignoreMissing); // it may be gone since it was listed
+    return file ? [{ path, bytes: file.size, modifiedMs: file.mtimeMs }] : [];
+  });
+  return (await Promise.all(found)).flat();
 }

@@ -1,9 +1,15 @@
 import { readFile } from 'node:fs/promises';
-import { TidemarkError } from '../../core/errors.ts';
+import type { WorkContext } from '../../core/context.ts';
+import { errorMessage, TidemarkError } from '../../core/errors.ts';
 import { findFile } from '../../core/paths.ts';
 import type { RunContext } from '../../extract/run-context.ts';
+import { classifyNetworkError, isNetworkError } from '../../http/errors.ts';
+import { sameOriginRedirect } from '../../http/redirects.ts';
+import { createRequestMetrics } from '../../http/request-metrics.ts';
+import { readText } from '../../http/response-body.ts';
+import { DEFAULT_TIMEOUTS, Deadline } from '../../http/timeouts.ts';
+import { createTransport, type Transport } from '../../http/transport.ts';
 import type { Warehouse } from '../../warehouse/session.ts';
-import { askFacts } from './ask.ts';
 import { type Fact, parseFacts } from './document.ts';
 
 /** In the package, and where a user has a file of this name beside the configuration, that one. */
@@ -18,8 +24,16 @@ export async function refreshLifecycle(run: RunContext, isOffline = false): Prom
   await recordFacts(warehouse, await readPackaged(warehouse), 'packaged', asOf);
   const { url } = config.lifecycle ?? {};
   if (url === undefined || isOffline) return [];
-  const { facts, problems } = await askFacts(url, await listProducts(warehouse), run);
+  const { database, files } = warehouse;
+  const products = await database.rows(await files.read('warehouse/lifecycle_products'));
+  const answers = await askFacts(
+    url,
+    products.map(({ product }) => String(product)),
+    run,
+  );
+  const facts = answers.flatMap((answer) => answer.facts);
   await recordFacts(warehouse, facts, new URL(url).origin, asOf);
+  const problems = answers.flatMap(({ problem }) => problem ?? []);
   for (const problem of problems) log.warn(`${problem}; the last facts are kept`);
   return problems;
 }
@@ -42,7 +56,86 @@ async function readPackaged({ files }: Pick<Warehouse, 'files'>): Promise<readon
   return parseFacts(await readFile(path, 'utf8'), PACKAGED, new Date('9999-12-31')); // of the package, whatever a clock says
 }
 
-async function listProducts({ database, files }: Pick<Warehouse, 'database' | 'files'>): Promise<readonly string[]> {
-  const rows = await database.rows(await files.read('warehouse/lifecycle_products'));
-  return rows.map(({ product }) => String(product));
+/** From the first request to the last answer: the facts are no reason to delay a night. */
+const TIMEOUT_MS = 30_000;
+/** The longest answer that is known has 50 KB. */
+const MAX_BYTES = 4 * 1024 * 1024;
+const CONCURRENCY = 2;
+const MAX_REDIRECTS = 3;
+
+/** Stands in `lifecycle.url` for the name of each product. */
+const PLACEHOLDER = '{product}';
+/** What is asked for at an address without a path, as endoflife.date has it. */
+const API_PATH = `/api/v1/products/${PLACEHOLDER}`;
+
+interface AskedFacts {
+  readonly facts: readonly Fact[];
+  /** What was not answered. */
+  readonly problem?: string;
+}
+
+/** Asks at `lifecycle.url`, once for each product if the address has a place for its name. A request that fails costs only its own facts. */
+async function askFacts(
+  url: string,
+  products: readonly string[],
+  context: WorkContext,
+): Promise<readonly AskedFacts[]> {
+  const { env, redactor } = context;
+  const timeouts = { ...DEFAULT_TIMEOUTS, ...context.timeouts };
+  const transport = createTransport({ env, redactor, concurrency: CONCURRENCY, timeouts });
+  const { origin, pathname } = new URL(url);
+  const template = pathname === '/' ? `${origin}${API_PATH}` : url;
+  const asked = template.includes(PLACEHOLDER) ? products : [undefined];
+  try {
+    return await Promise.all(
+      asked.map((product) =>
+        ask(new URL(template.replaceAll(PLACEHOLDER, product ?? '')), product, transport, context),
+      ),
+    );
+  } finally {
+    await transport.close();
+  }
+}
+
+/** @param product undefined where one document has all products */
+async function ask(
+  url: URL,
+  product: string | undefined,
+  transport: Transport,
+  context: WorkContext,
+): Promise<AskedFacts> {
+  const { headersMs, idleMs, slowMs } = { ...DEFAULT_TIMEOUTS, ...context.timeouts };
+  const deadline = new Deadline(context.signal, { wholeMs: TIMEOUT_MS, headersMs, idleMs, slowMs });
+  deadline.start();
+  try {
+    const facts = parseFacts(await request(url, transport, deadline), 'the answer', context.clock.now());
+    const other = product === undefined ? undefined : facts.find((fact) => fact.product !== product);
+    if (other) throw new Error(`the answer is about ${other.product}`);
+    return { facts };
+  } catch (error) {
+    const reason = deadline.exceeded?.message ?? formatReason(error);
+    return { facts: [], problem: `lifecycle facts of ${product ?? 'all products'} from ${url.host}: ${reason}` };
+  } finally {
+    deadline.dispose();
+  }
+}
+
+async function request(url: URL, transport: Transport, deadline: Deadline, hops = 0): Promise<string> {
+  const { signal } = deadline;
+  const headers = { 'user-agent': 'tidemark', accept: 'application/json' };
+  const response = await transport.fetch(url, { signal, headers });
+  deadline.touch();
+  if (response.ok) {
+    const touch = (bytes: number) => deadline.touch(bytes);
+    return readText(response, { metrics: createRequestMetrics(), signal, maxBytes: MAX_BYTES, touch });
+  }
+  await response.body?.cancel();
+  const next = sameOriginRedirect(url, 'GET', response);
+  if (next && hops < MAX_REDIRECTS) return request(next, transport, deadline, hops + 1);
+  throw new Error(`status ${response.status}`);
+}
+
+/** The message of fetch is always "fetch failed"; its cause has the reason. */
+function formatReason(error: unknown): string {
+  return isNetworkError(error) ? classifyNetworkError(error, DEFAULT_TIMEOUTS, false).message : errorMessage(error);
 }
