@@ -8,10 +8,10 @@ import { stripControls } from '../core/log.ts';
 import { loadGuide } from '../tell/findings/guide.ts';
 import { currentUntil, toJsonText } from '../tell/reports/index.ts';
 import { createProductLinker } from '../tell/reports/links.ts';
-import { createRenderer, type Renderer } from '../tell/reports/renderer.ts';
+import { createRenderer } from '../tell/reports/renderer.ts';
 import { readSubjects } from '../tell/reports/subject-data.ts';
 import { renderSubject } from '../tell/reports/subject-pages.ts';
-import { type SubjectView, toSubjectView } from '../tell/reports/subject-view.ts';
+import { toSubjectView } from '../tell/reports/subject-view.ts';
 import {
   findSubjects,
   loadSubjectKinds,
@@ -20,7 +20,6 @@ import {
   type SubjectQuery,
   selectSubjects,
 } from '../tell/reports/subjects.ts';
-import { readTemplate } from '../tell/reports/templates.ts';
 import { withPublished } from '../warehouse/session.ts';
 import { readAsOf } from './moment.ts';
 import { assertTargets, readLocalConfig } from './options.ts';
@@ -43,21 +42,16 @@ export async function show(context: Context, subject: string, flags: ShowFlags):
     const view = toSubjectView(data, { linker: createProductLinker(config.targets), selection: only, guide });
     if (context.json) return context.stdout(toJsonText({ ...view, as_of: formatTimestamp(asOf), row: data.present }));
     const renderer = await createRenderer(files.roots);
-    if (flags.html === undefined) return context.stdout(await renderText(view, options, renderer));
+    if (flags.html === undefined) {
+      const shown = { subject: view, as_of: formatTimestamp(asOf) };
+      return context.stdout(await renderer.page('subject.txt.hbs', { current: 'subjects' }, shown));
+    }
     const file = resolve(context.cwd, flags.html);
     const root = `${encodeURI(relative(dirname(file), config.output)) || '.'}/`;
-    const template = await readTemplate(files.roots, 'subject.hbs');
-    await writeFileAtomic(
-      file,
-      renderSubject(view, template, { asOf, root, currentUntil: currentUntil({ ...config, asOf }) }, renderer),
-    );
+    const page = await renderSubject(view, { asOf, root, currentUntil: currentUntil({ ...config, asOf }) }, renderer);
+    await writeFileAtomic(file, page);
     context.stdout(`${file}\n`);
   });
-}
-
-async function renderText(subject: SubjectView, { files, asOf }: SubjectOptions, { text }: Renderer): Promise<string> {
-  const context = { subject, as_of: formatTimestamp(asOf) };
-  return text.render('reports/subject.txt.hbs', await readTemplate(files.roots, 'subject.txt.hbs'), context);
 }
 
 async function readSubject(config: Config, options: SubjectOptions, subject: string, target: string | undefined) {

@@ -63,7 +63,7 @@ type RegisterHelper = (name: string, work: Handlebars.HelperDelegate) => void;
 function registerFormatHelpers(helper: RegisterHelper): void {
   helper('number', (value: Value) => formatValue(value, 'number'));
   helper('time', (value: Value) => formatValue(value, 'time'));
-  helper('age', (ms: number) => formatAge(Number(ms)));
+  helper('duration', (ms: number) => formatAge(Number(ms)));
   helper('bytes', (value: Value) => formatValue(value, 'bytes'));
   helper('line', (value: Value) => toTextCell(formatValue(value, 'text')));
   helper('prose', (text: string) => new Handlebars.SafeString(markCode(text)));

@@ -15,6 +15,7 @@ import {
   toUtcDate,
   writeReportFiles,
 } from './archive.ts';
+import { allInOrder } from './connections.ts';
 import {
   openReportReader,
   type ReportData,
@@ -25,12 +26,11 @@ import {
 } from './data.ts';
 import type { Report } from './definitions.ts';
 import { formatTime, truncate } from './format.ts';
-import { createProductLinker, type ProductLinker } from './links.ts';
+import { createProductLinker } from './links.ts';
 import { createRenderer, type PageLink, type PageOptions, type Renderer, renderReport } from './renderer.ts';
 import { findRunLink, listRuns, writeRunPage } from './run-page.ts';
 import { writeSubjectPages } from './subject-pages.ts';
 import { createSubjectLinker, type SubjectSelection, selectSubjects } from './subjects.ts';
-import { readTemplate } from './templates.ts';
 
 export type { PlaybookSummary } from '../findings/guide.ts';
 
@@ -68,27 +68,36 @@ export interface RenderedReport {
  * @throws TidemarkError USAGE for an unknown report; without `onFailure`, DATA naming the query or template that fails
  */
 export async function renderReports(options: RenderOptions): Promise<readonly RenderedReport[]> {
-  const { out, asOf, generatedAt } = options;
-  const [reader, subjects] = await openTogether(options);
+  const { out, asOf, targets = [], subjectPages = DEFAULT_SUBJECT_PAGES } = options;
+  // Subjects are read on a connection of their own: one processor reads while the other renders. Without them, there are no links.
+  const [reader, selection] = await allInOrder([
+    openReportReader(options),
+    reportFailure(options, 'subjects', selectSubjects(options, { limit: subjectPages })),
+  ]);
   const renderer = await createRenderer(options.roots, listLinked(reader));
-  // Pages of subjects are made of rows of another connection: one processor reads while the other renders.
-  const writing = [writeReports(options, reader, renderer, subjects), subjects?.write(renderer)] as const;
-  await Promise.allSettled(writing);
-  const [rendered] = [await writing[0], await writing[1]];
+  const linkProduct = createProductLinker(targets);
+  const links = selection && { linkProduct, linkSubject: createSubjectLinker(selection, linkProduct) };
+  const writeSubjects = async (found: SubjectSelection) => {
+    const guide = await readGuide(options);
+    const pages = { ...options, linker: linkProduct, guide, currentUntil: currentUntil(options) };
+    await writeSubjectPages(pages, found, renderer);
+  };
+  const [rendered] = await allInOrder([
+    writeReports(options, reader, renderer, links),
+    selection && reportFailure(options, 'subjects', writeSubjects(selection)),
+  ]);
   if (options.archive ?? true) {
-    await reportFailure(options, writeRunPage(options, renderer), 'run');
-    await archiveFiles(
-      out,
-      toUtcDate(asOf),
-      rendered.flatMap(({ files }) => files),
-    );
-    await removePaths(await listOldReports(out, generatedAt, options.reportDays));
+    await reportFailure(options, 'run', writeRunPage(options, renderer));
+    const files = rendered.flatMap((report) => report.files);
+    await archiveFiles(out, toUtcDate(asOf), files);
+    await removePaths(await listOldReports(out, options.generatedAt, options.reportDays));
   }
-  const data = new Map(rendered.map((report) => [report.name, report.data]));
-  await writeIndex({ ...options, rendered: data }, reader.reports, renderer);
+  await writeIndex(options, new Map(rendered.map(({ name, data }) => [name, data])), reader.reports, renderer);
   options.log.info(`${plural(rendered.length, 'report')} written to ${out}`);
   return rendered;
 }
+
+const DEFAULT_SUBJECT_PAGES = 1000;
 
 /** The reports that pages link to: those that are written with them. */
 function listLinked({ reports, unlinked }: ReportReader): readonly PageLink[] {
@@ -100,45 +109,12 @@ export function currentUntil({ asOf, thresholds }: Pick<RenderOptions, 'asOf' | 
   return new Date(asOf.getTime() + thresholds.staleHours * HOUR_MS);
 }
 
-/** Both read the warehouse, each on connections of its own. When one fails, the other ends first: the caller may close the warehouse. */
-async function openTogether(options: RenderOptions) {
-  const opening = [openReportReader(options), openSubjects(options)] as const;
-  await Promise.allSettled(opening);
-  return [await opening[0], await opening[1]] as const;
-}
-
-const DEFAULT_SUBJECT_PAGES = 1000;
-
-/** The subjects with pages, or undefined if they cannot be read; then the reports do not link to them. */
-async function openSubjects(options: RenderOptions) {
-  const { targets = [], subjectPages = DEFAULT_SUBJECT_PAGES } = options;
-  const linker = createProductLinker(targets);
-  const selection = await reportFailure(options, selectSubjects(options, { limit: subjectPages }));
-  return (
-    selection && {
-      linkProduct: linker,
-      linkSubject: createSubjectLinker(selection, linker),
-      write: (renderer: Renderer) => reportFailure(options, writeWithGuide(options, linker, selection, renderer)),
-    }
-  );
-}
-
-async function writeWithGuide(
-  options: RenderOptions,
-  linker: ProductLinker,
-  selection: SubjectSelection,
-  renderer: Renderer,
-): Promise<void> {
-  const guide = await readGuide(options);
-  await writeSubjectPages({ ...options, linker, guide, currentUntil: currentUntil(options) }, selection, renderer);
-}
-
-/** A failure is reported as that of a report with this name. */
+/** The result, or undefined where a query or template fails: that is reported as a failure of a report with this name. */
 async function reportFailure<T>(
   { onFailure }: RenderOptions,
+  name: string,
   work: Promise<T>,
-  name = 'subjects',
-): Promise<T | undefined> {
+): Promise<Awaited<T> | undefined> {
   try {
     return await work;
   } catch (error) {
@@ -148,110 +124,82 @@ async function reportFailure<T>(
   }
 }
 
-type PageLinks = Required<Pick<PageOptions, 'linkSubject' | 'linkProduct'>>;
-
 async function writeReports(
   options: RenderOptions,
-  reader: ReportReader,
+  { results, params, unlinked }: ReportReader,
   renderer: Renderer,
-  links: PageLinks | undefined,
+  links: Partial<Pick<PageOptions, 'linkSubject' | 'linkProduct'>> = {},
 ): Promise<readonly RenderedReport[]> {
-  const rendered: RenderedReport[] = [];
-  const run = (options.archive ?? true) ? await findRunLink(options) : undefined;
-  for await (const result of reader.results()) {
-    try {
-      rendered.push(await writeReport({ ...options, ...links, run }, result, reader, renderer));
-    } catch (error) {
-      if (!options.onFailure || !(error instanceof TidemarkError)) throw error;
-      options.onFailure(result.report.name, error);
-    }
-  }
-  return rendered;
-}
-
-async function writeReport(
-  options: RenderOptions & Partial<PageLinks> & Pick<PageOptions, 'run'>,
-  { report, data }: ReportResult,
-  { params, unlinked }: ReportReader,
-  renderer: Renderer,
-): Promise<RenderedReport> {
-  if (data instanceof TidemarkError) throw data;
-  const { name, title } = report;
-  const page = {
+  const page: PageOptions = {
+    ...links,
     params,
     unlinked,
     stalenessAt: options.stalenessAt ?? options.asOf,
     leftOut: options.leftOut,
-    linkSubject: options.linkSubject,
-    linkProduct: options.linkProduct,
     currentUntil: currentUntil(options),
-    run: options.run,
+    run: (options.archive ?? true) ? await findRunLink(options) : undefined,
   };
-  const files = renderReport(report, data, page, renderer);
-  await writeReportFiles(options.out, name, files);
-  return { name, title, files: [...files.keys()], data };
+  const rendered: RenderedReport[] = [];
+  const write = async ({ report, data }: ReportResult) => {
+    if (data instanceof TidemarkError) throw data;
+    const { name, title } = report;
+    const files = renderReport(report, data, page, renderer);
+    await writeReportFiles(options.out, name, files);
+    rendered.push({ name, title, files: [...files.keys()], data });
+  };
+  for await (const result of results()) await reportFailure(options, result.report.name, write(result));
+  return rendered;
 }
 
-export interface IndexOptions extends RenderOptions {
-  /** Data of the reports that this run rendered, by name. Data of other reports is read from their JSON files. */
-  readonly rendered: ReadonlyMap<string, ReportData>;
-}
-
-/** Writes `out/index.html` and the index of the day in the archive: the reports with their headlines, and the runs. */
+/**
+ * Writes `out/index.html` and the index of the day in the archive: the reports with their headlines, and the runs.
+ * @param rendered data of the reports that this run rendered, by name; that of others is read from their JSON files
+ */
 async function writeIndex(
-  options: IndexOptions,
+  options: RenderOptions,
+  rendered: ReadonlyMap<string, ReportData>,
   reports: ReadonlyMap<string, Report>,
   renderer: Renderer,
 ): Promise<void> {
   const { out, asOf } = options;
-  const source = await readTemplate(options.files.roots, 'index.hbs');
+  const date = toUtcDate(asOf);
   const dates = await listArchivedDates(out);
   const [runs, targets] = [await listRuns(options, dates), await readTargets(options)];
   const isPast = options.archive === false;
-  const writePage = async (folder: string, archived: boolean) => {
-    const context = {
-      title: archived ? `Reports of ${toUtcDate(asOf)}` : isPast ? 'Reports of an earlier time' : 'Reports',
-      as_of: formatTimestamp(asOf),
-      root: '',
-      generated_at: formatTimestamp(options.generatedAt),
-      reports: await listEntries(folder, reports, options.rendered),
-      archived,
-      dates: archived ? [] : dates,
-      runs: archived ? [] : runs,
-      targets,
-      page: {
-        ...renderer.assets,
-        current: 'index',
-        run: null,
-        current_until: formatTimestamp(currentUntil(options)),
-        stale: [],
-        never: [],
-        sources: [],
-        unlinked: new Set<string>(),
+  const render = async (folder: string, archived: boolean) =>
+    renderer.page(
+      'index.hbs',
+      { current: 'index', currentUntil: currentUntil(options) },
+      {
+        title: archived ? `Reports of ${date}` : isPast ? 'Reports of an earlier time' : 'Reports',
+        as_of: formatTimestamp(asOf),
+        root: '',
+        generated_at: formatTimestamp(options.generatedAt),
+        reports: await listEntries(folder, reports, rendered),
+        dates: archived ? [] : dates,
+        runs: archived ? [] : runs,
+        targets,
       },
-    };
-    const html = renderer.html.render('reports/index.hbs', source, context);
-    await writeFileAtomic(
-      join(folder, 'index.html'),
-      archived ? linkLatestSubjects(html).replace('href="index.html"', 'href="../../index.html"') : html,
     );
-  };
-  await writePage(out, false);
-  if (!isPast && dates.includes(toUtcDate(asOf))) await writePage(join(out, 'archive', toUtcDate(asOf)), true);
+  await writeFileAtomic(join(out, 'index.html'), await render(out, false));
+  if (isPast || !dates.includes(date)) return;
+  const folder = join(out, 'archive', date);
+  const page = linkLatestSubjects(await render(folder, true)).replace('href="index.html"', 'href="../../index.html"');
+  await writeFileAtomic(join(folder, 'index.html'), page);
 }
 
 /** The reports in the folder, each with the headline of its summary, or its description where there is none. */
 async function listEntries(
   folder: string,
   reports: ReadonlyMap<string, Report>,
-  rendered: ReadonlyMap<string, ReportSummary>,
+  rendered: ReadonlyMap<string, ReportData>,
 ) {
   const present = existsSync(folder) ? new Set(await readdir(folder)) : new Set<string>();
   const shown = [...reports.values()].filter(({ name }) => present.has(`${name}.html`) && present.has(`${name}.json`));
   return Promise.all(
     shown.map(async ({ name, title, about }) => {
       const { as_of, summary, sources, state } =
-        rendered.get(name) ?? (await readSummary(join(folder, `${name}.json`)));
+        rendered.get(name) ?? (JSON.parse(await readFile(join(folder, `${name}.json`), 'utf8')) as ReportData);
       return {
         name,
         title,
@@ -265,15 +213,8 @@ async function listEntries(
   );
 }
 
-/** What the index shows of a report's data. */
-type ReportSummary = Pick<ReportData, 'as_of' | 'summary' | 'sources' | 'state'>;
-
-async function readSummary(path: string): Promise<ReportSummary> {
-  return JSON.parse(await readFile(path, 'utf8')) as ReportSummary;
-}
-
 /** The freshness of each target, as the index shows it. */
-async function readTargets({ database, files, asOf, stalenessAt = asOf, thresholds }: IndexOptions) {
+async function readTargets({ database, files, asOf, stalenessAt = asOf, thresholds }: RenderOptions) {
   const rows = await database.rows(await files.read('reports/targets'), {
     as_of: asOf.toISOString(),
     staleness_at: stalenessAt.toISOString(),

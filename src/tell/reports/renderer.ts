@@ -19,6 +19,16 @@ export interface Renderer {
   readonly html: TemplateEngine;
   readonly text: TemplateEngine;
   readonly assets: PageAssets;
+  /** Renders `reports/FILE` of what is no report. */
+  page(file: string, page: PageState, context: object): Promise<string>;
+}
+
+/** What the head of a page says of it. */
+interface PageState {
+  /** The entry of the navigation that it is. */
+  readonly current: string;
+  /** Until when it is current, if no later run replaces it; without, it does not say. */
+  readonly currentUntil?: Date;
 }
 
 /** @param reports those that the pages link to */
@@ -28,7 +38,23 @@ export async function createRenderer(roots: readonly string[], reports: readonly
     createTemplateEngine(roots, 'text'),
     loadAssets(roots, reports),
   ]);
-  return { html, text, assets };
+  const sources = new Map<string, Promise<string>>();
+  return {
+    html,
+    text,
+    assets,
+    async page(file, { current, currentUntil }, context) {
+      const source = sources.get(file) ?? readTemplate(roots, file);
+      sources.set(file, source);
+      const page = { ...assets, current, run: null, current_until: formatMoment(currentUntil) };
+      const engine = file.endsWith('.txt.hbs') ? text : html;
+      return engine.render(`reports/${file}`, await source, { ...context, page });
+    },
+  };
+}
+
+function formatMoment(time: Date | undefined): string | null {
+  return time ? formatTimestamp(time) : null;
 }
 
 /** The files of a report: name → content. */
@@ -106,7 +132,7 @@ function buildContext(
       ...freshness,
       current: report.name,
       run: run ?? null,
-      current_until: currentUntil ? formatTimestamp(currentUntil) : null,
+      current_until: formatMoment(currentUntil),
       empty: listEmpty(Object.values(tables), freshness.never),
       unlinked,
       leftOut,

@@ -9,7 +9,6 @@ import { parseHeader, type SqlFiles } from '../../warehouse/sql-files.ts';
 import type { Row, Value } from '../../warehouse/values.ts';
 import { EMPTY_CELL, formatNumber, formatTime, toHeading, truncate } from './format.ts';
 import type { Renderer } from './renderer.ts';
-import { readTemplate } from './templates.ts';
 
 interface ReadOptions {
   readonly database: Pick<Statements, 'rows'>;
@@ -29,20 +28,17 @@ export function runPath(runId: string): string {
 }
 
 /** Writes the page of the last run until `asOf`: a table for each file in `queries/runs/`. */
-export async function writeRunPage(options: RunPageOptions, { html, assets }: Renderer): Promise<void> {
-  const { files, generatedAt, out } = options;
+export async function writeRunPage(options: RunPageOptions, renderer: Renderer): Promise<void> {
   const run = await findRun(options);
   if (!run) return;
-  const changes = await renderChangesAt(options, String(run.started_at));
   const context = {
-    ...(await viewRun(options, run, changes)),
-    generated_at: formatTimestamp(generatedAt),
+    ...(await viewRun(options, run, await renderChangesAt(options, String(run.started_at)))),
+    generated_at: formatTimestamp(options.generatedAt),
     title: `Run ${run.run_id}`,
     root: '../',
-    page: { ...assets, current: 'index' },
   };
-  const text = html.render('reports/run.hbs', await readTemplate(files.roots, 'run.hbs'), context);
-  await writeFileAtomic(join(out, runPath(String(run.run_id))), text);
+  const text = await renderer.page('run.hbs', { current: 'index' }, context);
+  await writeFileAtomic(join(options.out, runPath(String(run.run_id))), text);
 }
 
 /** What the run saw, as a query on the tables that changed: to plan one on every table takes a quarter of a second. */
