@@ -2,7 +2,7 @@ import type { Target, Thresholds } from '../../config/config.ts';
 import { TidemarkError } from '../../core/errors.ts';
 import { type Database, openDatabase, type SqlParams } from '../../warehouse/database.ts';
 import type { SqlFiles } from '../../warehouse/sql-files.ts';
-import { fillParams } from '../../warehouse/sql-params.ts';
+import { fillParams, thresholdParams } from '../../warehouse/sql-params.ts';
 import { loadTables, type Table } from '../../warehouse/tables.ts';
 import { createCandidates } from '../reports/subjects.ts';
 import { type InvalidRule, type Rule, readRules } from './rules.ts';
@@ -173,10 +173,8 @@ export function ruleParams({
   thresholds,
   targets,
 }: Pick<EvaluateOptions, 'asOf' | 'thresholds' | 'targets'>): SqlParams {
-  const snake = (name: string) => name.replaceAll(/[A-Z]/gu, (letter) => `_${letter.toLowerCase()}`);
-  const names = targets?.map(({ name }) => name);
-  const named = Object.entries(thresholds).map(([name, value]) => [snake(name), value]);
-  return { ...Object.fromEntries(named), as_of: asOf.toISOString(), targets: names ?? null };
+  const names = targets?.map(({ name }) => name) ?? null;
+  return { ...thresholdParams(thresholds), as_of: asOf.toISOString(), targets: names };
 }
 
 /** What the configuration says of a target, for the proofs and for rules. */

@@ -178,8 +178,6 @@ function drawXTick(label: string, x: number, height: number): string {
 const DAY_STEPS = [1, 2, 3, 7, 14, 28] as const;
 const MONTH_STEPS = [1, 2, 3, 6, 12] as const;
 const MONTH_NAMES = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'] as const;
-const MONTH = new Intl.DateTimeFormat('en-US', { month: 'short', timeZone: 'UTC' });
-const MONTH_AND_YEAR = new Intl.DateTimeFormat('en-US', { month: 'short', year: 'numeric', timeZone: 'UTC' });
 const MAX_DAYS = 120;
 
 /** `14 Nov`, many times faster than Intl.DateTimeFormat: a chart of a year has hundreds. */
@@ -226,7 +224,7 @@ export function timeTicks(times: readonly Date[], maxTicks: number): readonly Ti
   const fitting = months.find((ticks) => ticks.length <= Math.max(2, Math.floor(maxTicks * 0.8))) ?? [];
   return fitting.map((at, index) => {
     const showsYear = index === 0 || at.getUTCMonth() === 0;
-    return { at, label: (showsYear ? MONTH_AND_YEAR : MONTH).format(at) };
+    return { at, label: `${MONTH_NAMES[at.getUTCMonth()]}${showsYear ? ` ${at.getUTCFullYear()}` : ''}` };
   });
 }
 

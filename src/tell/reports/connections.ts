@@ -22,8 +22,21 @@ export async function shareConnections(
   times: readonly string[],
 ): Promise<Queries> {
   const free = [...(await database.siblings(CONNECTIONS))];
-  const begin = await beginStatements(files, times);
-  await allInOrder(free.map((connection) => prepareStates(connection, begin)));
+  const macros = await makeMacros(files);
+  const literals = times.map((time) => `timestamptz ${quoteLiteral(time)}`);
+  const states = await Promise.all(literals.map((time) => files.render('warehouse/kept_state', { time })));
+  const begin = [
+    macros,
+    await files.render('warehouse/forget_kept_states', {}),
+    await files.render('warehouse/keep_states', { states: states.join('\nunion all\n') }),
+  ].join('\n');
+  const hideMacro = await files.render('warehouse/read_kept_states', { times: literals.join(', ') });
+  const prepare = async (connection: Statements) => {
+    const [created] = await connection.script(begin);
+    // Without any state there is no row whose time could be wrong: the macro of the warehouse stays.
+    if (Number(created?.Count) > 0) await connection.script(hideMacro);
+  };
+  await allInOrder(free.map(prepare));
   const limit = pLimit(free.length);
   const withStates = (text: string) =>
     limit(async () => {
@@ -38,7 +51,7 @@ export async function shareConnections(
   const withoutStates = (text: string): Promise<Row[]> =>
     alone(async () => {
       const connection = (await database.siblings(CONNECTIONS + 1)).at(-1) as Statements;
-      await connection.script(await makeMacros(files));
+      await connection.script(macros);
       await defineMissing(connection, files);
       return connection.script(text);
     });
@@ -48,32 +61,6 @@ export async function shareConnections(
       return withStates(text).catch(() => withoutStates(text)); // it may ask for a time that is not prepared
     },
   };
-}
-
-/** What prepares a connection. */
-interface BeginStatements {
-  readonly states: string;
-  readonly hideMacro: string;
-}
-
-async function beginStatements(files: SqlFiles, times: readonly string[]): Promise<BeginStatements> {
-  const literals = times.map((time) => `timestamptz ${quoteLiteral(time)}`);
-  const states = await Promise.all(literals.map((time) => files.render('warehouse/kept_state', { time })));
-  const parts = { states: states.join('\nunion all\n') };
-  return {
-    states: [
-      await makeMacros(files),
-      await files.render('warehouse/forget_kept_states', {}),
-      await files.render('warehouse/keep_states', parts),
-    ].join('\n'),
-    hideMacro: await files.render('warehouse/read_kept_states', { times: literals.join(', ') }),
-  };
-}
-
-/** Without any state there is no row whose time could be wrong: the macro of the warehouse stays. */
-async function prepareStates(connection: Statements, { states, hideMacro }: BeginStatements): Promise<void> {
-  const [created] = await connection.script(states);
-  if (Number(created?.Count) > 0) await connection.script(hideMacro);
 }
 
 /** The published warehouse is read-only, and an earlier version may have written it: what the queries call exists in these connections. */

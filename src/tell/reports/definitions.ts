@@ -64,8 +64,6 @@ export interface Report {
 }
 
 const DEFAULT_LIMIT = 5000;
-/** Queries below `queries/reports/` that read the findings of a report. */
-const LEAD = 'lead';
 const LAST = 1000;
 
 /** Names in the context of templates and in `NAME.json` that a dataset may not have. */
@@ -117,13 +115,12 @@ async function loadReport(
   templates: ReadonlyMap<string, string>,
   folder = `reports/${name}`,
 ): Promise<Report> {
-  const found = await discoverFiles(files.roots, `queries/${folder}`, '.sql');
-  const read = (dataset: string) => loadDataset(dataset, `${folder}/${dataset}`, files);
-  const summary = await read('summary');
+  const summary = await loadDataset('summary', `${folder}/summary`, files);
   const header = parseHeader(summary.sql);
-  const own = await Promise.all([...found.keys()].filter((dataset) => dataset !== 'summary').map(read));
   const calendar = templates.get(`${name}.ics`);
-  const others = header.rules === undefined ? own : [...own, ...(await loadLead(files))];
+  // Every report with rules has the datasets about findings.
+  const folders = header.rules === undefined ? [folder] : [folder, 'reports/lead'];
+  const others = (await Promise.all(folders.map((place) => loadDatasets(place, files)))).flat();
   return {
     name,
     title: summary.title,
@@ -142,10 +139,11 @@ async function loadReport(
   };
 }
 
-/** The datasets about findings that every report with `-- rules:` has. */
-async function loadLead(files: SqlFiles): Promise<readonly Dataset[]> {
-  const found = await discoverFiles(files.roots, `queries/reports/${LEAD}`, '.sql');
-  return Promise.all([...found.keys()].map((dataset) => loadDataset(dataset, `reports/${LEAD}/${dataset}`, files)));
+/** The queries of a folder but for the summary. */
+async function loadDatasets(folder: string, files: SqlFiles): Promise<readonly Dataset[]> {
+  const found = [...(await discoverFiles(files.roots, `queries/${folder}`, '.sql')).keys()];
+  const names = found.filter((name) => name !== 'summary');
+  return Promise.all(names.map((name) => loadDataset(name, `${folder}/${name}`, files)));
 }
 
 async function loadDataset(name: string, file: string, files: SqlFiles): Promise<Dataset> {

@@ -194,41 +194,19 @@ function sha256(text: string): string {
   return `sha256-${createHash('sha256').update(text).digest('base64')}`;
 }
 
-export interface SourceView {
-  readonly target: string;
-  readonly source: string;
-  readonly status: string;
-  readonly as_of: string;
-  readonly age: string;
-  readonly error: string;
-  readonly stale: boolean;
-  readonly complete: boolean;
-}
-
 /** What a page shows of its sources: all of them, the stale ones, and those that were never pulled from any target. */
-export interface Freshness {
-  readonly sources: readonly SourceView[];
-  readonly stale: readonly SourceView[];
-  readonly never: readonly string[];
-  readonly staleSources: boolean;
-}
-
-function summarizeFreshness(states: readonly SourceState[], stalenessAt: Date): Freshness {
-  const sources = states.map((state) => toSourceView(state, stalenessAt));
+function summarizeFreshness(states: readonly SourceState[], stalenessAt: Date) {
+  const sources = states.map(({ target, source, status, as_of, error, stale }) => ({
+    target: target ?? EMPTY_CELL,
+    source,
+    status,
+    as_of: as_of === null ? EMPTY_CELL : formatTime(as_of),
+    age: as_of === null ? EMPTY_CELL : formatAge(stalenessAt.getTime() - Date.parse(as_of)),
+    error: truncate(error ?? ''),
+    stale,
+    complete: as_of !== null,
+  }));
   const stale = sources.filter((source) => source.stale);
   const never = states.filter(({ status }) => status === 'never').map(({ source }) => source);
   return { sources, stale, never, staleSources: stale.length > 0 };
-}
-
-function toSourceView(state: SourceState, stalenessAt: Date): SourceView {
-  return {
-    target: state.target ?? EMPTY_CELL,
-    source: state.source,
-    status: state.status,
-    as_of: state.as_of === null ? EMPTY_CELL : formatTime(state.as_of),
-    age: state.as_of === null ? EMPTY_CELL : formatAge(stalenessAt.getTime() - Date.parse(state.as_of)),
-    error: truncate(state.error ?? ''),
-    stale: state.stale,
-    complete: state.as_of !== null,
-  };
 }
