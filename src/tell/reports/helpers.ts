@@ -5,10 +5,9 @@ import type { Row, Value } from '../../warehouse/values.ts';
 import { escapeCalendarText } from './calendar.ts';
 import { drawChart, MAX_NARROW_TIMES, seriesClass } from './charts.ts';
 import { formatAge, formatNumber, formatTime, formatValue, toHeading, truncate, type ValueKind } from './format.ts';
-import { drawRows } from './grid.ts';
 import { drawNights, listNights, nightClass } from './nights.ts';
 import { buildSeries, type Series, splitAtGaps } from './series.ts';
-import type { TableView } from './table-view.ts';
+import type { CellView, TableView } from './table-view.ts';
 
 type Engine = typeof Handlebars;
 export type TemplateFormat = 'html' | 'text';
@@ -36,7 +35,7 @@ export function registerHelpers(handlebars: Engine, format: TemplateFormat): voi
   registerFormatHelpers(helper);
   helper('trusted', (value: Value) => value); // what `{{{trusted …}}}` says is checked in templates.ts
   helper('text_table', formatTextTable);
-  helper('grid_rows', ({ rows }: TableView) => new Handlebars.SafeString(drawRows(rows)));
+  helper('grid_rows', ({ rows }: TableView) => new Handlebars.SafeString(rows.map(drawRow).join('\n')));
   helper('query', (table: TableView, options: HelperOptions) => partial('sql', table, options));
   helper('table', (table: TableView, options: HelperOptions) =>
     table.absent
@@ -57,6 +56,8 @@ export function registerHelpers(handlebars: Engine, format: TemplateFormat): voi
     table.absent ? '' : section('chart', buildChart(table, options, format), options),
   );
 }
+
+const drawRow = (cells: readonly CellView[]) => `<tr>${cells.map(({ html }) => html).join('')}</tr>`;
 
 type RegisterHelper = (name: string, work: Handlebars.HelperDelegate) => void;
 

@@ -3,6 +3,7 @@ import { quoteLiteral } from '../../warehouse/sql-files.ts';
 import type { Row, Value } from '../../warehouse/values.ts';
 import type { Dataset } from './definitions.ts';
 import { EMPTY_CELL, formatValue, inferKind, toHeading, type ValueKind } from './format.ts';
+import { escapeMarkup } from './markup.ts';
 import { describeParts, drawStrip, measureParts, type StripKind, toParts } from './strip.ts';
 import type { NamedSubject, SubjectLinker } from './subjects.ts';
 
@@ -15,18 +16,8 @@ export interface ColumnView {
 
 export interface CellView {
   readonly text: string;
-  readonly kind: ValueKind;
-  readonly numeric: boolean;
-  /** Sort key in the browser where the text would sort wrongly; otherwise null. */
-  readonly sort: string | null;
-  /** `#dataset` with the rows behind a number, or the page of a report; otherwise null. */
-  readonly href: string | null;
-  /** Filter that limits the linked table to the rows of this number; otherwise null. */
-  readonly filter: string | null;
-  /** A picture of the value as SVG; null where the text is all. */
-  readonly picture: string | null;
-  /** What the cell shows when it is opened; null where the text is all. */
-  readonly items: readonly string[] | null;
+  /** The cell of the page, as an element: cells are most of a page, so they are not a template. */
+  readonly html: string;
 }
 
 /** A dataset as a page shows it. */
@@ -175,17 +166,39 @@ function toPlans(
 
 function toCells(row: Row, plans: readonly ColumnPlan[], options: ViewOptions): readonly CellView[] {
   return plans.map((plan) => {
-    const { name, kind, numeric, details, strip } = plan;
+    const { name, kind, numeric, strip } = plan;
     const value = row[name] ?? null;
     const parts = strip && toParts(value);
     const text = parts ? describeParts(parts) || EMPTY_CELL : formatValue(value, kind);
-    const picture = parts && strip ? drawStrip(parts, strip.kind, strip.longest) : null;
-    const sort = sortKey(value, text, numeric);
-    const items = details === undefined ? null : toItems(row[details]);
-    const href = toHref(row, value, plan, options);
-    const filter = href?.startsWith('#') ? toFilter(row, plans) : null;
-    return { text, kind, numeric, sort, href, filter, items, picture };
+    const style = numeric ? ' class="n"' : kind === 'time' ? ' class="t"' : '';
+    // The text sorts as the value does, but for formatted numbers. The browser takes the text of NULL for an unknown value.
+    const isSortedAsText = !numeric || value === null || String(value) === text;
+    const sort = isSortedAsText ? '' : ` data-v="${escapeMarkup(String(value))}"`;
+    const picture = parts && strip ? drawStrip(parts, strip.kind, strip.longest) : '';
+    return { text, html: `<td${style}${sort}>${picture || drawContent(row, text, plan, plans, options)}</td>` };
   });
+}
+
+function drawContent(
+  row: Row,
+  text: string,
+  plan: ColumnPlan,
+  plans: readonly ColumnPlan[],
+  options: ViewOptions,
+): string {
+  const href = toHref(row, row[plan.name] ?? null, plan, options);
+  if (href !== null) {
+    const filter = href.startsWith('#') ? ` data-filter="${escapeMarkup(toFilter(row, plans))}"` : '';
+    return `<a href="${escapeMarkup(href)}"${filter}>${isolate(text)}</a>`;
+  }
+  const list = plan.details === undefined ? null : row[plan.details];
+  if (Array.isArray(list) && list.length > 0) {
+    const items = list.map((item) => `<li>${isolate(formatValue(item, 'text'))}</li>`).join('');
+    return `<details><summary>${isolate(text)}</summary><ul>${items}</ul></details>`;
+  }
+  if (plan.kind === 'tag' && text !== EMPTY_CELL)
+    return `<span class="tag" data-value="${escapeMarkup(text)}">${escapeMarkup(text)}</span>`;
+  return isolate(text);
 }
 
 function toHref(
@@ -212,17 +225,21 @@ function toSubject(row: Row, value: Value, { type, id }: Dataset['subjects'][str
   };
 }
 
-/** The text of the row's first column that names it. */
-function toFilter(row: Row, columns: readonly ColumnView[]): string | null {
+/** The text of the row's first column that names it: it limits the linked table to the rows of a number. */
+function toFilter(row: Row, columns: readonly ColumnView[]): string {
   const first = columns.find(({ kind, name }) => kind === 'text' && name !== 'target') ?? columns[0];
-  return first ? formatValue(row[first.name] ?? null, first.kind) : null;
+  return first ? formatValue(row[first.name] ?? null, first.kind) : '';
 }
 
-function toItems(list: Value | undefined): readonly string[] | null {
-  return Array.isArray(list) && list.length > 0 ? list.map((item) => formatValue(item, 'text')) : null;
-}
+/** `registry.terraform.io/hashicorp/aws` */
+const ADDRESS = /^[\w.:-]+(?:\/[\w.:-]+){2,}$/u;
+const PLAIN = /^[\w ./:@+()[\],;*#%—…−-]*$/;
 
-/** Null where the text sorts as the value does. The browser takes the text of NULL for an unknown value. */
-function sortKey(value: Value, text: string, numeric: boolean): string | null {
-  return numeric && value !== null && String(value) !== text ? String(value) : null;
+/**
+ * Text that may run from right to left does not affect its surroundings. Most text is plain and needs neither this nor escapes. An address
+ * breaks between its names.
+ */
+function isolate(text: string): string {
+  if (PLAIN.test(text)) return ADDRESS.test(text) ? text.replaceAll('/', '/<wbr>') : text;
+  return /^[\x20-\x7e—…−×]*$/u.test(text) ? escapeMarkup(text) : `<bdi>${escapeMarkup(text)}</bdi>`;
 }
