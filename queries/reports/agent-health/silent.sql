@@ -4,7 +4,7 @@
 -- empty: No agent is silent.
 -- labels: agent_name=Agent; pool_name=Pool; status=Status; last_ping_at=Last ping; silent_hours=Silent (hours); ip_address=Address; silent_when_pulled=Silent at the pull
 -- subjects: pool_name=agent pool:pool_id; agent_name=agent:agent_id
--- hidden: pool_id
+-- hidden: agent_id, pool_id
 select
   agents.target,
   coalesce(agents.name, agents.agent_id) as agent_name,

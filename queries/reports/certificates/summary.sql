@@ -68,18 +68,32 @@ with
       case when comparable.yes then (select count(*) from leaf_certificates_before($as_of)) end as leaves_before,
       not comparable.yes as baseline,
       (select count(*) from unknown_parts_at($as_of) where not is_unsupported and source in ('ca_roots', 'leaf_certificates')) as unknown_parts,
+      (
+        select count(*)
+        from finding_states_at($as_of, null) as states
+        join findings using (finding_id)
+        where states.is_open and findings.rule = 'leaf-from-old-root'
+      ) as of_old_roots,
+      roots_expiring + roots_expired + intermediates_expiring + leaves_expiring + leaves_expired as ending,
     from root_counts, intermediate_counts, leaf_counts, comparable
   )
 select
-  *,
-  format(
-    '{} of {} active roots, {} of {} intermediates and {} of {} leaf certificates expire soon or have expired',
-    roots_expiring + roots_expired,
-    roots - inactive_roots,
-    intermediates_expiring,
-    intermediates,
-    leaves_expiring + leaves_expired,
-    leaves
-  )
+  * exclude (ending),
+  case
+    when ending = 0 then format(
+      'None of {} active {}, {} {} and {} leaf {} is known to expire soon',
+      roots - inactive_roots, if(roots - inactive_roots = 1, 'root', 'roots'),
+      intermediates, if(intermediates = 1, 'intermediate', 'intermediates'),
+      leaves, if(leaves = 1, 'certificate', 'certificates')
+    )
+    else concat_ws(
+      ', ',
+      if(roots_expiring + roots_expired > 0, format('{} of {} active roots', roots_expiring + roots_expired, roots - inactive_roots), null),
+      if(intermediates_expiring > 0, format('{} of {} intermediates', intermediates_expiring, intermediates), null),
+      if(leaves_expiring + leaves_expired > 0, format('{} of {} leaf certificates', leaves_expiring + leaves_expired, leaves), null)
+    )
+    || if(ending = 1, ' expires soon or has expired', ' expire soon or have expired')
+  end
+  || case of_old_roots when 0 then '' when 1 then '; 1 service keeps a certificate of an old root' else format('; {} services keep a certificate of an old root', of_old_roots) end
   || case unknown_parts when 0 then '' when 1 then ', 1 part is not known' else format(', {} parts are not known', unknown_parts) end as headline,
 from counted;

@@ -1,5 +1,6 @@
 -- grain: one row per day with a complete pull, over the last year
 -- title: Per night
+-- hidden: workspaces, checks_failed
 -- labels: still=Still failing; newly_failing=New; returned=Returned; resolved=Resolved; deleted=Deleted; checks_failed=Failed checks
 -- Sums up changes: each version of a workspace counts from its valid_from until its valid_to. Each number but `still` is a change of that day.
 with

@@ -3,7 +3,7 @@
 -- sources: key_distributions, keys
 -- about: The oldest rotation first. "Enabled" counts the versions that providers may still use.
 -- empty: No key is known.
--- labels: name=Key; type=Type; age=Since rotation; versions_enabled=Enabled; latest_version=Latest version; held_by=Providers; deletion_allowed=Deletion allowed
+-- labels: name=Key; type=Type; age=Since rotation; versions_enabled=Enabled; latest_version=Latest; held_by=Providers; deletion_allowed=May be deleted
 -- strips: age=bar
 -- legend: bad=overdue; good=in time; limit=the limit
 -- subjects: name=key

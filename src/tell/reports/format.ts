@@ -81,9 +81,9 @@ export function truncate(text: string, maxLength = MAX_TEXT_LENGTH): string {
   return clean.length > maxLength ? `${clean.slice(0, maxLength).replace(/[\ud800-\udbff]$/u, '')}…` : clean;
 }
 
-/** `newly_failing` → `Newly failing` */
+/** `newly_failing` → `Newly failing`, `agent_id` → `Agent ID` */
 export function toHeading(name: string): string {
-  const words = name.replaceAll(/[_-]+/gu, ' ').trim();
+  const words = name.replaceAll(/[_-]+/gu, ' ').trim().replace(/\bid$/u, 'ID');
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
