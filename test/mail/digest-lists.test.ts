@@ -95,6 +95,17 @@ describe('the lists of a digest', () => {
     expect(text).toContain('findings.csv'); // the line does not name every finding
   });
 
+  test('say with a verb what several resolved findings were', async () => {
+    const warehouse = await createMailWarehouse();
+    const ids = ['a', 'b', 'c', 'd', 'e', 'f'];
+    await warehouse.pull(FIRST, { workspaces: ids.map((id) => drifting(id)) });
+    await warehouse.evaluate(FIRST);
+    await warehouse.pull(SECOND, { workspaces: ids.map((id) => workspace(id)) });
+    await warehouse.evaluate(SECOND);
+    const { text } = await warehouse.digest(SECOND);
+    expect(text).toMatch(/^\[resolved\] 6 workspaces drift \(a, b, c, …\)$/mu);
+  });
+
   test('have one line for several findings of a subject that no other shares', async () => {
     const warehouse = await quietRun();
     await warehouse.pull(SECOND, { workspaces: [drifting('a', { checks_failed: 1 })] });

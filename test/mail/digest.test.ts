@@ -156,6 +156,24 @@ describe('a digest', () => {
     expect((await warehouse.digest(THIRD)).text).toContain('silent agents: 1 (no change)');
   });
 
+  test('counts the certificates that the report counts: one far from its end is not among them', async () => {
+    const mesh = { name: 'mesh', kind: 'mesh', url: 'https://mesh.example', token: 'tok-en' };
+    const warehouse = await createMailWarehouse(mailConfig(await tempFolder(), { targets: [mesh] }));
+    const root = (id: string, not_after: string) => ({ root_id: id, name: id, active: true, not_after });
+    const pull = async (at: string, ends: string) => {
+      const ca_roots = [root('later', '2027-01-20T00:00:00Z'), root('soon', ends)];
+      await warehouse.pull(at, { ca_roots, leaf_certificates: [], authority_certificates: [] }, 'mesh');
+      await warehouse.evaluate(at);
+    };
+    await pull(FIRST, '2027-01-20T00:00:00Z');
+    expect((await warehouse.digest(FIRST)).text).toMatch(/^certificates expiring soon or expired: 0$/mu);
+    await pull(SECOND, '2026-12-01T00:00:00Z');
+    expect((await warehouse.digest(SECOND)).text).toMatch(/^certificates expiring soon or expired: 1 \(\+1\)$/mu);
+    const { summary } = await warehouse.data('certificates', SECOND, []);
+    expect(summary).toMatchObject({ roots_expiring: 1, roots_expired: 0 });
+    expect(summary.headline).toBe('1 of 2 active roots expires soon or has expired');
+  });
+
   test('shows no change for a run without a complete pull', async () => {
     expect((await failedRun()).message.text).toContain('workspaces drifting: 3 (no change)');
   });

@@ -4,18 +4,21 @@ import { inspectPage, launchBrowser, noBrowser } from '../../helpers/browser.ts'
 import { createMailWarehouse } from '../../helpers/mail-warehouse.ts';
 import { workspace } from '../../helpers/report-warehouse.ts';
 
-const [FIRST, SECOND] = ['2026-11-18T02:15:00Z', '2026-11-19T02:15:00Z'] as const;
+const [FIRST, SECOND, THIRD] = ['2026-11-18T02:15:00Z', '2026-11-19T02:15:00Z', '2026-11-20T02:15:00Z'] as const;
 const LONG = 'payments-api-production-eu-central-1-with-a-name-that-does-not-end';
 
 async function composeDigest(): Promise<string> {
   const warehouse = await createMailWarehouse();
   const drifting = (id: string) => workspace(id, { drifted: true, resources_drifted: 3 });
+  // In the end, findings are new, returned, resolved and deleted: the longest change of a number.
   await warehouse.pull(FIRST, { workspaces: [drifting('a'), drifting('b'), workspace(LONG)] });
   await warehouse.evaluate(FIRST);
-  await warehouse.pull(SECOND, { workspaces: [drifting('a'), workspace('b'), drifting(LONG)] });
+  await warehouse.pull(SECOND, { workspaces: [drifting('a'), workspace('b'), drifting('c'), drifting('gone')] });
   await warehouse.evaluate(SECOND);
+  await warehouse.pull(THIRD, { workspaces: [drifting('a'), drifting('b'), workspace('c'), drifting(LONG)] });
+  await warehouse.evaluate(THIRD);
   await warehouse.database.run(`update findings set severity = 'critical' where subject_name = 'a'`);
-  return (await warehouse.digest(SECOND)).html;
+  return (await warehouse.digest(THIRD)).html;
 }
 
 describe.skipIf(noBrowser !== undefined)('the digest in a browser', () => {
