@@ -2,5 +2,5 @@
 import { writeFileSync } from 'node:fs';
 import { formatManPage } from '../dist/man-page.js';
 
-const page = formatManPage(new Date().toISOString().slice(0, 10));
+const page = await formatManPage(new Date().toISOString().slice(0, 10));
 writeFileSync(new URL('../dist/tidemark.1', import.meta.url), page);

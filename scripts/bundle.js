@@ -2,7 +2,7 @@
 // and compile some hundred files took a sixth of the time of a short command. Usage: node scripts/bundle.js [DIST]
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { rolldown } from 'rolldown';
 
 const root = resolve(import.meta.dirname, '..');
@@ -36,13 +36,29 @@ function nameDependency(id) {
   return `dependencies/${name.replace('@', '').replace(/[\\/]/u, '-')}`;
 }
 
+/** Of each command, src/cli/index.ts loads the export `define`: a copy of the file without what the command runs. */
+const splitDefinitions = {
+  name: 'split-definitions',
+  resolveId(source, importer = '', { kind }) {
+    const isCommand = kind === 'dynamic-import' && importer === join(root, 'src', 'cli', 'index.ts');
+    return isCommand ? `${join(dirname(importer), source)}?definition` : undefined;
+  },
+  load(id) {
+    const [file, part] = id.split('?');
+    if (part === 'definition') return `export { define } from './${basename(file)}?copy';`;
+    return part === 'copy' ? { code: readFileSync(file, 'utf8'), moduleType: 'ts' } : undefined;
+  },
+};
+/** What nothing uses of src/ is left out. */
+const treeshake = { moduleSideEffects: [{ test: /[\\/]src[\\/]/u, sideEffects: false }] };
+
 function bundleProgram() {
   const useBundledDuckdb = {
     name: 'bundled-duckdb',
     renderChunk: (code) => code.replace(`(import.meta.url)("${REQUIRED}")`, `(import.meta.url)("./${REQUIRED_FILE}")`),
   };
   return bundle(
-    { input: ENTRIES, plugins: [useBundledDuckdb] },
+    { input: ENTRIES, plugins: [splitDefinitions, useBundledDuckdb], treeshake },
     {
       format: 'esm',
       chunkFileNames: '[name].js',

@@ -77,14 +77,13 @@ const COMPLETION_WORD = '__complete';
 async function dispatch(session: Session): Promise<ExitCode> {
   const [first, ...words] = session.argv;
   if (first === COMPLETION_WORD) {
-    const { completeWords } = await import('./cli/completion.ts');
+    const { completeWords } = await import('./cli/complete-words.ts');
     session.stdout(await completeWords(words, session.cwd));
     return EXIT.done;
   }
   let exit: ExitCode = EXIT.done;
-  const program: Command = addCommands(createProgram(session), () =>
-    createContext(program, session, (code) => (exit = code)),
-  );
+  const program = createProgram(session);
+  await addCommands(program, session.argv, () => createContext(program, session, (code) => (exit = code)));
   await parseCommand(program, session);
   return exit;
 }

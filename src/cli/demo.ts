@@ -9,9 +9,24 @@ import type { Context } from '../core/context.ts';
 import { EXIT, TidemarkError } from '../core/errors.ts';
 import { PACKAGE_ROOT } from '../core/paths.ts';
 import { jobExitCode, runJob } from '../run/run-job.ts';
+import { type DefineCommand, positiveNumber } from './define.ts';
 import { DemoProgress } from './demo-progress.ts';
 import { startDemoServices } from './demo-services.ts';
 import { type FaultHook, loadSandbox, type RunningSandbox } from './load-sandbox.ts';
+
+/** The end of the story from before its incident: what a reader wants to see, in 15 s. */
+const DEFAULT_RUNS = 10;
+
+export const define: DefineCommand = (command, context) =>
+  command
+    .description('run the nightly job on a generated estate several times, into ./demo')
+    .option('--runs <n>', 'number of nightly runs', positiveNumber, DEFAULT_RUNS)
+    .option('--workspaces <n>', 'number of workspaces in the estate', positiveNumber)
+    .action(async (flags: DemoFlags) => (await import('./demo.ts')).demo(context(), flags))
+    .examples(
+      ['tidemark demo', 'play the last ten nights of an estate into ./demo'],
+      ['tidemark demo --runs 3 --workspaces 50', 'play three nights of a small estate'],
+    );
 
 /** Begins the configuration of a demo; a folder without it was not made by one. */
 const MARK = '# Made by `tidemark demo`';
@@ -22,14 +37,12 @@ const FIRST_NIGHT = 'the first night: what is wrong is a baseline, not news';
 
 export interface DemoFlags {
   readonly runs: number;
-  readonly nights?: number;
   readonly workspaces?: number;
 }
 
 /** Plays some nights of a generated estate, the last of which is the latest night before now. */
-export async function demo(context: Context, { nights, workspaces, ...options }: DemoFlags): Promise<void> {
+export async function demo(context: Context, { runs, workspaces }: DemoFlags): Promise<void> {
   const { lastDay } = await loadSandbox();
-  const runs = nights ?? options.runs;
   const folder = resolve(context.cwd, 'demo');
   await removeEarlierDemo(folder);
   await mkdir(folder, { recursive: true });

@@ -1,5 +1,6 @@
 import { unknownName } from '../config/suggest.ts';
 import type { DiffFormat } from '../core/choices.ts';
+import { DIFF_FORMATS } from '../core/choices.ts';
 import { formatTimestamp } from '../core/clock.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, TidemarkError } from '../core/errors.ts';
@@ -18,10 +19,38 @@ import { fillParams, type SqlParams } from '../warehouse/sql-params.ts';
 import { loadTables, type Table } from '../warehouse/tables.ts';
 import { openWithOwnFolder } from '../warehouse/temporary-folder.ts';
 import type { Row } from '../warehouse/values.ts';
+import { type DefineCommand, MOMENT } from './define.ts';
 import { formatMarkdown } from './diff-markdown.ts';
 import { type Counts, type Difference, formatStat, formatText } from './diff-text.ts';
 import { readMoment } from './moment.ts';
 import { readLocalConfig } from './options.ts';
+
+export const define: DefineCommand = (command, context) =>
+  command
+    .description('show what changed between two moments, by table and subject; by default between the last two pulls')
+    .argument('[from]', `${MOMENT}; by default the complete pull before TO`)
+    .argument('[to]', 'as FROM; by default the last complete pull')
+    .option('--table <name>', 'only this table')
+    .option('--target <name>', 'only this target')
+    .option('--project <text>', 'only the workspaces of this project, by name or ID')
+    .option('--subject <name>', 'only what has this name or ID')
+    .option('--stat', 'print numbers only')
+    .option('--exit-code', 'exit 5 if there are differences, 1 if that is unknown')
+    .choice('--format <format>', 'output format', DIFF_FORMATS)
+    // `-7d` is a moment.
+    .allowUnknownOption()
+    .action(async (from: string | undefined, to: string | undefined, flags: DiffFlags) =>
+      (await import('./diff.ts')).diff(context(), { from, to, ...flags }),
+    )
+    .examples(
+      ['tidemark diff', 'show what changed in the last night'],
+      ['tidemark diff -7d --stat', 'count what changed in a week'],
+      [
+        'tidemark diff 2026-11-01 yesterday --project payments --format markdown',
+        'write the changes of a project for a ticket',
+      ],
+      ['tidemark diff --table acl_policies --exit-code', 'fail a pipeline if a policy changed'],
+    );
 
 export interface DiffFlags {
   readonly from?: string | undefined;

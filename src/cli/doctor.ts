@@ -7,8 +7,18 @@ import { type Check, listNextSteps } from '../run/doctor/checks.ts';
 import { diagnose } from '../run/doctor/index.ts';
 import { loadDefinitions } from '../run/plugins/index.ts';
 import { warehouseFiles } from '../warehouse/publish.ts';
+import type { DefineCommand } from './define.ts';
 import { readConfig } from './options.ts';
 import { formatNextSteps, formatTable, writeResult } from './output.ts';
+
+export const define: DefineCommand = (command, context) =>
+  command
+    .description('check each target (reachable, token, permissions, rate limit, clock), the warehouse and mail')
+    .action(async () => (await import('./doctor.ts')).doctor(context()))
+    .examples(
+      ['tidemark doctor', 'check everything that a run needs'],
+      [`tidemark doctor --json | jq '.[] | select(.ok | not)'`, 'print only what failed'],
+    );
 
 export async function doctor(context: Context): Promise<void> {
   const config = readConfig(context);

@@ -9,7 +9,7 @@ import { withPublished } from '../warehouse/session.ts';
 import type { Row, Value } from '../warehouse/values.ts';
 import { readLocalConfig } from './options.ts';
 import { formatTime } from './output.ts';
-import { listPlaybooks } from './playbook-summaries.ts';
+import { listPlaybooks } from './playbooks.ts';
 
 /** What is known of one finding. */
 interface Explained {

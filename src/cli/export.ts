@@ -1,9 +1,19 @@
 import { resolve } from 'node:path';
+import { Option } from 'commander';
 import type { Context } from '../core/context.ts';
 import { plural } from '../core/plural.ts';
 import { exportWarehouse } from '../warehouse/export.ts';
+import type { DefineCommand } from './define.ts';
 import { readLocalConfig } from './options.ts';
 import { writeResult } from './output.ts';
+
+export const define: DefineCommand = (command, context) =>
+  command
+    .description('export the warehouse with its history as Parquet: DIR/TABLE/data.parquet and DIR/manifest.json')
+    .addOption(new Option('--format <format>', 'file format').choices(['parquet']).default('parquet'))
+    .requiredOption('--out <dir>', 'folder; existing table folders in it are replaced')
+    .action(async (flags: ExportFlags) => (await import('./export.ts')).runExport(context(), flags))
+    .examples(['tidemark export --out lake', 'write one Parquet file for each table into ./lake']);
 
 export interface ExportFlags {
   readonly format: string;

@@ -1,6 +1,7 @@
 import type { Config } from '../config/config.ts';
 import { unknownName } from '../config/suggest.ts';
 import type { FindingState, Severity } from '../core/choices.ts';
+import { FINDING_STATES, SEVERITIES } from '../core/choices.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, TidemarkError } from '../core/errors.ts';
 import { plural } from '../core/plural.ts';
@@ -13,8 +14,48 @@ import type { Database } from '../warehouse/database.ts';
 import { withPublished, withWarehouse } from '../warehouse/session.ts';
 import type { SqlFiles } from '../warehouse/sql-files.ts';
 import type { Row } from '../warehouse/values.ts';
+import type { DefineCommand } from './define.ts';
 import { parseTimestampOption, readLocalConfig } from './options.ts';
 import { formatTable, formatTime, type TableStyle, writeResult } from './output.ts';
+
+export const define: DefineCommand = (findings, context) => {
+  findings
+    .description('list findings that are not resolved, worst first')
+    .choice('--state <state>', 'only findings in this state', FINDING_STATES)
+    .option('--rule <name>', 'only findings of this rule')
+    .option('--target <name>', 'only findings of this target')
+    .choice('--severity <severity>', 'only findings of at least this severity', SEVERITIES)
+    .choice(
+      '--fail-on <severity>',
+      'exit 5 if a finding of at least this severity is new or open, 1 if that is unknown',
+      SEVERITIES,
+    )
+    .action(async (flags: FindingsFlags) => (await import('./findings.ts')).list(context(), flags))
+    .examples(
+      ['tidemark findings --severity critical', 'list the critical findings'],
+      ['tidemark findings --state new --fail-on warning', 'fail a pipeline if something new needs a look'],
+    );
+  findings
+    .command('accept')
+    .description('accept findings until a date, or until they get worse')
+    .argument('<id...>', 'finding IDs')
+    .requiredOption('--reason <text>', 'why')
+    .requiredOption('--owner <name>', 'who is responsible')
+    .requiredOption('--until <timestamp>', 'when the acceptance ends; a date means 00:00 UTC of that day')
+    .action(async (ids: readonly string[], flags: AcceptFlags) =>
+      (await import('./findings.ts')).accept(context(), ids, flags),
+    )
+    .examples([
+      'tidemark findings accept ID --reason "retired in May" --owner platform --until 2027-05-31',
+      'accept one finding until a date',
+    ]);
+  findings
+    .command('explain')
+    .description('explain a finding: its rule in words, what it saw, since when, and what ends it')
+    .argument('<id>', 'finding ID, or its beginning')
+    .action(async (id: string) => (await import('./explain.ts')).explain(context(), id))
+    .examples(['tidemark findings explain f-58c603162f0e', 'explain one finding']);
+};
 
 export interface FindingsFlags {
   readonly state?: FindingState;

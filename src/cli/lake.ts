@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Engine } from '../core/choices.ts';
+import { ENGINES } from '../core/choices.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, TidemarkError } from '../core/errors.ts';
 import { overlayRoots } from '../core/paths.ts';
@@ -22,8 +23,50 @@ import type { LakeStore } from '../lake/store.ts';
 import { changesTable } from '../lake/table.ts';
 import { createSqlFiles } from '../warehouse/sql-files.ts';
 import { createTemporaryFolder, openWithOwnFolder } from '../warehouse/temporary-folder.ts';
+import { type DefineCommand, positiveNumber, wholeNumber } from './define.ts';
 import { readLocalConfig } from './options.ts';
 import { writeResult } from './output.ts';
+
+export const define: DefineCommand = (lake, context) => {
+  const define = (name: string, about: string) =>
+    lake
+      .command(name)
+      .description(about)
+      .option('--lake <place>', 'folder or s3://BUCKET/PREFIX of the lake; by default `lake` of the configuration');
+  const run = ['--run <name>', 'run that a shard is a part of (TIDEMARK_RUN); by default the date in UTC'] as const;
+  define('publish', 'append what the published warehouse has and the lake does not')
+    .option(...run)
+    .action(async (flags: PublishFlags) => (await import('./lake.ts')).publish(context(), flags))
+    .examples(['tidemark lake publish', 'publish to the folder that the configuration names']);
+  define('close', 'make what all shards of a run have published visible, in one commit')
+    .requiredOption('--shards <n>', 'number of shards', positiveNumber)
+    .option(...run)
+    .option('--wait <seconds>', 'wait so long for shards that have not published', wholeNumber, 0)
+    .option('--accept-shrink', 'also close shards whose targets lost more rows than `shrinkPercent`')
+    .action(async (flags: CloseFlags) => (await import('./lake.ts')).close(context(), flags))
+    .examples(['tidemark lake close --shards 16 --wait 7200', 'close the run of today; exit 1 if a shard is missing']);
+  define('verify', 'compare every file of the lake with its size, checksum and number of rows')
+    .action(async (flags: LakeFlags) => (await import('./lake.ts')).verify(context(), flags))
+    .examples(['tidemark lake verify', 'exit 4 if a file is missing or damaged']);
+  define('restore', 'make the warehouse out of the lake, where there is none yet')
+    .action(async (flags: LakeFlags) => (await import('./lake.ts')).restore(context(), flags))
+    .examples(['tidemark lake restore', 'make data/warehouse.duckdb with every table of the last publish']);
+  define('ddl', 'print the statements that create the tables and views of an engine')
+    .choice('--engine <engine>', 'engine', ENGINES, 'required')
+    .option('--location <url>', 'where the engine finds the lake; by default its folder or bucket')
+    .option('--schema <name>', 'what is internal is in the schema NAME_internal', 'tidemark')
+    .action(async (flags: DdlFlags) => (await import('./lake.ts')).ddl(context(), flags))
+    .examples(['tidemark lake ddl --engine spark --location s3a://lake/tidemark', 'print the statements for Spark']);
+  define('vacuum', 'remove the files that no commit names, such as those of a killed publish')
+    .option('--older-than <hours>', 'age in hours; younger files may belong to a publish in progress', wholeNumber, 24)
+    .option('--dry-run', 'list the files only')
+    .action(async (flags: VacuumFlags) => (await import('./lake.ts')).vacuum(context(), flags))
+    .examples(['tidemark lake vacuum --dry-run', 'list what would be removed']);
+  lake.examples(
+    ['tidemark lake publish --lake /srv/lake', 'publish what has changed since the last publish'],
+    ['tidemark lake ddl --engine clickhouse --lake /srv/lake', 'print the tables and views for ClickHouse'],
+  );
+};
 
 export interface LakeFlags {
   readonly lake?: string;

@@ -5,8 +5,21 @@ import { readNamedFile } from '../core/regular-file.ts';
 import { parseFacts } from '../run/lifecycle/document.ts';
 import { recordFacts } from '../run/lifecycle/index.ts';
 import { withWarehouse } from '../warehouse/session.ts';
+import type { DefineCommand } from './define.ts';
 import { readLocalConfig } from './options.ts';
 import { writeResult } from './output.ts';
+
+export const define: DefineCommand = (lifecycle, context) =>
+  lifecycle
+    .examples(['tidemark lifecycle import products.json', 'take facts in the form of those in the package'])
+    .command('import')
+    .description('take the facts of a document into the warehouse')
+    .argument('<file>', 'document as queries/lifecycle/products.json, or as endoflife.date answers for a product')
+    .action(async (file: string) => (await import('./lifecycle.ts')).importFacts(context(), file))
+    .examples([
+      'tidemark lifecycle import vault.json',
+      'take the answer of https://endoflife.date/api/v1/products/vault',
+    ]);
 
 const MAX_KIBIBYTES = 4096;
 

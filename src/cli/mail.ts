@@ -4,7 +4,6 @@ import { type Job, loadJob } from '../config/job.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, TidemarkError } from '../core/errors.ts';
 import { writeFileAtomic } from '../core/fs.ts';
-import { plural } from '../core/plural.ts';
 import { type ComposeOptions, type ComposeResult, composeMessages } from '../tell/mail/compose.ts';
 import { fileNamePart, listAttached, type Message, writeEml } from '../tell/mail/message.ts';
 import { getStatuses, type OutboxStore, writeOutbox } from '../tell/mail/outbox.ts';
@@ -12,9 +11,27 @@ import { explicitRecipients, PREVIEW_RECIPIENT } from '../tell/mail/recipients.t
 import { type Delivery, sendFromOutbox, sendPending } from '../tell/mail/send.ts';
 import { resolveMailSettings, resolvePreviewSettings } from '../tell/mail/transport.ts';
 import { openPublished, withPublished, withWarehouse } from '../warehouse/session.ts';
+import { collect, type DefineCommand } from './define.ts';
 import { readConfig } from './options.ts';
-import { writeResult } from './output.ts';
-import { listPlaybooks } from './playbook-summaries.ts';
+import { formatSent, writeResult } from './output.ts';
+import { listPlaybooks } from './playbooks.ts';
+
+export const define: DefineCommand = (command, context) =>
+  command
+    .description("send the digest of a job's last run, or preview it")
+    .argument('[job]', 'name of a file in jobs/; optional with --pending')
+    .option('--to <address>', 'send the complete digest to this address instead; repeatable', collect, [])
+    .option('--dry-run', 'print the digest and send nothing; needs no mail server')
+    .option('--html <file>', 'with --dry-run, write its page to this file')
+    .option('--pending', 'send the pending messages of the outbox')
+    .action(async (job: string | undefined, flags: MailFlags) =>
+      (await import('./mail.ts')).mail(context(), job, flags),
+    )
+    .examples(
+      ['tidemark mail nightly --dry-run --html digest.html', 'preview the digest of the last nightly run'],
+      ['tidemark mail nightly --to me@acme.example', 'send the complete digest to one address'],
+      ['tidemark mail --pending', 'send what the mail server did not accept yet'],
+    );
 
 export interface MailFlags {
   readonly to: readonly string[];
@@ -146,10 +163,4 @@ function reportDeliveries(context: Context, deliveries: readonly Delivery[]): vo
   const waiting = deliveries.filter(({ status }) => status !== 'sent');
   writeResult(context, deliveries, () => `${formatSent(deliveries)}\n`);
   if (waiting.length > 0) context.exit(EXIT.incomplete);
-}
-
-/** `2 of 3 digests sent` */
-export function formatSent(deliveries: readonly Delivery[]): string {
-  const sent = deliveries.filter(({ status }) => status === 'sent').length;
-  return `${sent} of ${plural(deliveries.length, 'digest')} sent`;
 }

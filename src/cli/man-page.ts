@@ -1,7 +1,7 @@
-import type { Argument, Command, Option } from 'commander';
+import type { Argument, Option } from 'commander';
 import { EXIT } from '../core/errors.ts';
 import { version } from '../core/paths.ts';
-import { listExamples } from './definitions/define.ts';
+import type { DocumentedCommand } from './define.ts';
 import { defineProgram } from './index.ts';
 
 const EXIT_STATUS: Readonly<Record<keyof typeof EXIT, string>> = {
@@ -33,8 +33,8 @@ const ENVIRONMENT: readonly (readonly [string, string])[] = [
  * The manual page of the command line in the language of roff, from the help of its commands.
  * @param date of the page, as YYYY-MM-DD
  */
-export function formatManPage(date: string): string {
-  const program = defineProgram();
+export async function formatManPage(date: string): Promise<string> {
+  const program = await defineProgram();
   return [
     `.TH TIDEMARK 1 "${date}" ${quote(`tidemark ${version}`)} "User Commands"`,
     '.SH NAME',
@@ -59,7 +59,7 @@ export function formatManPage(date: string): string {
 }
 
 /** A command with its options and examples, and its subcommands after it. */
-function formatCommand(command: Command, path: string): readonly string[] {
+function formatCommand(command: DocumentedCommand, path: string): readonly string[] {
   const help = command.createHelp();
   const usage = [path, ...command.registeredArguments.map(formatUsage)].join(' ');
   return [
@@ -90,8 +90,8 @@ function formatOption(option: Option): string {
   return formatItem(option.flags, option.description);
 }
 
-function formatExamples(command: Command): readonly string[] {
-  const lines = listExamples(command).flatMap(({ line, does }) => [toRoff(`# ${does}`), toRoff(line)]);
+function formatExamples(command: DocumentedCommand): readonly string[] {
+  const lines = command.listExamples().flatMap(([line, does]) => [toRoff(`# ${does}`), toRoff(line)]);
   return lines.length === 0 ? [] : ['.PP', 'Examples:', '.PP', '.EX', ...lines, '.EE'];
 }
 

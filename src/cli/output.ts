@@ -1,7 +1,10 @@
 import type { Colors } from '../core/color.ts';
 import type { Context } from '../core/context.ts';
 import { stripControls } from '../core/log.ts';
+import { plural } from '../core/plural.ts';
 import { lineWidth, measureColumns, tableLines } from '../core/text-table.ts';
+import type { RunResult } from '../run/run.ts';
+import type { Delivery } from '../tell/mail/send.ts';
 
 /** Writes a result to stdout: the value with `--json`, otherwise the text. */
 export function writeResult({ json, stdout }: Context, value: unknown, text: () => string): void {
@@ -83,4 +86,16 @@ function formatCell(value: unknown): string {
 /** Every line of a JSON text two spaces further in. */
 export function indent(json: string): string {
   return json.replaceAll(/^/gmu, '  ');
+}
+
+/** One line: run, status, and how many sources are complete. */
+export function formatRunSummary({ run_id, status, pulls }: Pick<RunResult, 'run_id' | 'status' | 'pulls'>): string {
+  const complete = pulls.filter((pull) => pull.status === 'complete').length;
+  return `run ${run_id}: ${status}, ${complete} of ${pulls.length} sources complete\n`;
+}
+
+/** `2 of 3 digests sent` */
+export function formatSent(deliveries: readonly Delivery[]): string {
+  const sent = deliveries.filter(({ status }) => status === 'sent').length;
+  return `${sent} of ${plural(deliveries.length, 'digest')} sent`;
 }

@@ -1,7 +1,6 @@
 import type { ApplyResult } from '../act/apply.ts';
 import type { Playbook } from '../act/define.ts';
 import { type LedgerEntry, type LedgerRow, toLedgerRow } from '../act/ledger.ts';
-import type { LedgerHead, LedgerProblem } from '../act/ledger-chain.ts';
 import type { Plan } from '../act/plan-file.ts';
 import { isReversible } from '../act/registry.ts';
 import { stripControls } from '../core/log.ts';
@@ -180,37 +179,4 @@ function countStatuses(rows: ApplyResult['rows']): readonly string[] {
   return [...new Set(rows.map(({ status }) => status))].map(
     (status) => `${rows.filter((row) => row.status === status).length} ${status}`,
   );
-}
-
-export function formatLedger(rows: readonly LedgerRow[], style: TableStyle): string {
-  if (rows.length === 0) return 'the ledger is empty\n';
-  const lines = rows.map((row) => [
-    formatTime(row.started_at),
-    row.status,
-    row.operation,
-    row.target,
-    Object.entries(row.params as Readonly<Record<string, unknown>>)
-      .map(([name, value]) => `${name}=${value}`)
-      .join(' '),
-    row.approved_by,
-    row.plan_id,
-    row.reason,
-  ]);
-  const labels = ['at', 'status', 'operation', 'target', 'parameters', 'approved by', 'plan', 'reason'];
-  return formatTable(labels, lines, { ...style, statusColumns: ['status'], wholeColumns: ['plan'] });
-}
-
-interface Verified {
-  readonly ledger: string;
-  readonly lines: number;
-  readonly seen: LedgerHead | null;
-  readonly problems: readonly LedgerProblem[];
-}
-
-export function formatVerified({ ledger, lines, seen, problems }: Verified, style: TableStyle): string {
-  const known =
-    seen === null ? 'the warehouse has seen none of it' : `the warehouse has seen ${plural(seen.lines, 'line')}`;
-  if (problems.length === 0) return `${ledger} is sound: ${plural(lines, 'line')}; ${known}\n`;
-  const rows = problems.map(({ line, problem }) => [line === null ? '' : String(line), problem]);
-  return `${formatTable(['line', 'problem'], rows, style)}${ledger} is refused: ${known}\n`;
 }

@@ -1,35 +1,117 @@
 import { resolve } from 'node:path';
 import { applyExitCode, applyPlan, findFinishedResult } from '../act/apply.ts';
 import { approvalStatement, approvePlan, assertApprovable, isPlanner } from '../act/approvals.ts';
-import type { Playbook } from '../act/define.ts';
-import { ledgerFile, toLedgerRow } from '../act/ledger.ts';
 import { assertAfterLedger } from '../act/ledger-file.ts';
-import { acceptLedger, readLedger, restoreLedger, verifyLedger } from '../act/ledger-table.ts';
+import { readLedger } from '../act/ledger-table.ts';
 import { createPlan } from '../act/plan.ts';
 import { type Plan, readPlan, writePlan } from '../act/plan-file.ts';
 import { findPlanFile, keepPlan, setPlanAside } from '../act/plan-store.ts';
-import { getPlaybook, loadPlaybooks } from '../act/registry.ts';
-import { settleLedger } from '../act/settle-ledger.ts';
+import { getPlaybook } from '../act/registry.ts';
 import { createUndoPlan } from '../act/undo.ts';
 import type { Config } from '../config/config.ts';
-import { DEFAULT_LIMITS } from '../core/choices.ts';
+import { DEFAULT_ACCEPT_DAYS, DEFAULT_LIMITS, DEFAULT_MAX_FAILURES } from '../core/choices.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, TidemarkError } from '../core/errors.ts';
 import { plural } from '../core/plural.ts';
-import { loadDefinitions } from '../run/plugins/index.ts';
-import { assertTargets, readConfig, readLocalConfig } from './options.ts';
+import { collect, type DefineCommand, days, percentage, positiveNumber } from './define.ts';
+import { assertTargets, readConfig } from './options.ts';
 import { formatTime, writeResult } from './output.ts';
-import {
-  formatApplyResult,
-  formatFinished,
-  formatLedger,
-  formatPlan,
-  formatPlaybooks,
-  formatVerified,
-  toPlaybookRow,
-} from './playbook-output.ts';
+import type { LedgerFlags } from './playbook-ledger.ts';
+import { formatApplyResult, formatFinished, formatPlan, formatPlaybooks, toPlaybookRow } from './playbook-output.ts';
 import { formatActions } from './playbook-show.ts';
+import { readPlaybooks } from './playbooks.ts';
 import { obtainSignature } from './sign-approval.ts';
+
+const HELP = `
+PLAN is the ID that \`plan\` prints, the beginning of it, or a file.
+\`undo PLAN\` makes a new plan that restores what PLAN changed.
+A file STOP in the data folder stops an apply before its next action.
+docs/playbooks.md describes how to write a playbook.
+`;
+
+export const define: DefineCommand = (playbook, context) => {
+  const load = () => import('./playbook.ts');
+  const loadLedger = () => import('./playbook-ledger.ts');
+  const define = (name: string, about: string) => playbook.command(name).description(about);
+  const defineForPlan = (name: string, about: string) =>
+    define(name, about).argument('<plan>', 'ID, beginning of an ID, or file');
+  define('list', 'list the playbooks with their rules and operations')
+    .action(async () => (await load()).list(context()))
+    .examples(['tidemark playbook list', 'list the playbooks']);
+  define('plan', 'create a plan; only reads')
+    .argument('<name>', 'playbook')
+    .option('-o, --output <file>', 'write the plan to this file as well')
+    .option('--max-actions <n>', 'refuse a plan with more actions', positiveNumber, DEFAULT_LIMITS.maxActions)
+    .option(
+      '--max-percent <p>',
+      `refuse a plan that affects more of a target's rows in the table (default: ${DEFAULT_LIMITS.maxPercent}, or ${DEFAULT_LIMITS.minRows} rows if that is more)`,
+      percentage,
+    )
+    .option('--target <name>', 'only this target; repeatable', collect, [])
+    .option('--finding <id>', 'only this finding; repeatable', collect, [])
+    .option('--subject <name>', 'only findings of this subject; repeatable', collect, [])
+    .option('--limit <n>', 'only so many findings: the most severe first, then by weight and name', positiveNumber)
+    .action(async (name: string, flags: PlanFlags) => (await load()).plan(context(), name, flags))
+    .examples(
+      ['tidemark playbook plan reap-dead-agents', 'plan what the findings call for'],
+      ['tidemark playbook plan reap-dead-agents --limit 1', 'plan for the worst finding alone'],
+      ['tidemark playbook plan reap-dead-agents --target acme --max-actions 100', 'plan more actions, in one target'],
+    );
+  defineForPlan('show', 'show the actions of a plan, with their outcomes')
+    .action(async (reference: string) => (await load()).show(context(), reference))
+    .examples(['tidemark playbook show PLAN', 'show what a plan does, or did']);
+  defineForPlan('approve', 'approve the actions of a plan')
+    .requiredOption('--by <name>', 'who approves')
+    .option('--irreversible', 'include actions that cannot be undone')
+    .option('--key <file>', 'sign with this SSH key, or with the agent where it is a public key; needs ssh-keygen')
+    .option('--print', 'print what to sign with `ssh-keygen -Y sign -n tidemark-plan`, and approve nothing')
+    .option('--signature <file>', 'the signature of what --print prints')
+    .action(async (reference: string, flags: ApproveFlags) => (await load()).approve(context(), reference, flags))
+    .examples(
+      ['tidemark playbook approve PLAN --by "A. Reviewer"', 'approve exactly these actions while the plan is valid'],
+      [
+        'tidemark playbook approve PLAN --by alice --key ~/.ssh/id_ed25519',
+        'the same, where `approvers:` are configured',
+      ],
+    );
+  const failures = 'stop after this many failed or unconfirmed actions';
+  defineForPlan('apply', 'apply an approved plan; run it again to resume')
+    .option('--max-failures <n>', failures, positiveNumber, DEFAULT_MAX_FAILURES)
+    .action(async (reference: string, flags: ApplyFlags) => (await load()).apply(context(), reference, flags))
+    .examples(['tidemark playbook apply PLAN', 'apply a plan, or continue an interrupted apply']);
+  defineForPlan('undo', 'create a plan that restores what a plan applied; only reads')
+    .option('-o, --output <file>', 'write the new plan to this file as well')
+    .option(
+      '--accept-days <n>',
+      'accept the findings for so long once they are undone; 0 to let the next job apply the same again',
+      days,
+      DEFAULT_ACCEPT_DAYS,
+    )
+    .action(async (reference: string, flags: UndoFlags) => (await load()).undo(context(), reference, flags))
+    .examples(['tidemark playbook undo PLAN', 'plan the way back']);
+  define('ledger', 'list every started action with its outcome')
+    .option('--plan <id>', 'only actions of this plan')
+    .option('--settle', 'first read unconfirmed actions again and record what became of them')
+    .option('--restore', 'write a ledger that is missing or refused from the table actions')
+    .option('--accept', 'take a ledger that is refused as it is')
+    .action(async (flags: LedgerFlags) => (await loadLedger()).ledger(context(), flags))
+    .examples(
+      ['tidemark playbook ledger', 'list all actions'],
+      ['tidemark playbook ledger --plan PLAN --settle', 'find out what became of unconfirmed actions'],
+    )
+    .command('verify')
+    .description('say whether the ledger was changed, and where')
+    .action(async () => (await loadLedger()).verify(context()))
+    .examples(['tidemark playbook ledger verify', 'exits with 4 if the ledger was changed']);
+  playbook
+    .addHelpText('after', HELP)
+    .examples(
+      ['tidemark playbook plan scope-unused-pools', 'create a plan'],
+      ['tidemark playbook show PLAN', 'review it'],
+      ['tidemark playbook approve PLAN --by NAME', 'approve it'],
+      ['tidemark playbook apply PLAN', 'apply it'],
+    );
+};
 
 export interface PlanFlags {
   readonly output?: string;
@@ -50,13 +132,13 @@ export interface ApproveFlags {
 }
 
 export async function list(context: Context): Promise<void> {
-  const { playbooks } = await preparePlaybooks(context);
+  const { playbooks } = await readPlaybooks(context);
   writeResult(context, playbooks.map(toPlaybookRow), () => formatPlaybooks(playbooks, context));
 }
 
 export async function plan(context: Context, name: string, options: PlanFlags): Promise<void> {
   await withOutput(context, options.output, async () => {
-    const { config, playbooks } = await preparePlaybooks(context);
+    const { config, playbooks } = await readPlaybooks(context);
     const targets = assertTargets(config, options.target);
     const { maxActions, maxPercent, finding: findings, subject: subjects, limit } = options;
     const isChosen = findings.length + subjects.length > 0 || limit !== undefined;
@@ -125,6 +207,10 @@ function listApproval({ approvers }: Config, plan: Plan): string {
   return ` --by ${by}${plan.actions.some(({ irreversible }) => irreversible) ? ' --irreversible' : ''}`;
 }
 
+export interface ApplyFlags {
+  readonly maxFailures: number;
+}
+
 export interface UndoFlags {
   readonly output?: string;
   readonly acceptDays: number;
@@ -132,7 +218,7 @@ export interface UndoFlags {
 
 export async function undo(context: Context, reference: string, { output, acceptDays }: UndoFlags): Promise<void> {
   await withOutput(context, output, async () => {
-    const { config, playbooks } = await preparePlaybooks(context);
+    const { config, playbooks } = await readPlaybooks(context);
     const undone = await readPlan(await findPlanFile(config, context.cwd, reference));
     const created = await createUndoPlan(undone, { config, context, playbooks, acceptDays });
     await writeNewPlan(config, context, created, output);
@@ -141,7 +227,7 @@ export async function undo(context: Context, reference: string, { output, accept
 }
 
 export async function show(context: Context, reference: string): Promise<void> {
-  const { config, playbooks } = await preparePlaybooks(context);
+  const { config, playbooks } = await readPlaybooks(context);
   const shown = await readPlan(await findPlanFile(config, context.cwd, reference));
   const entries = await readLedger(config);
   const details = () => formatActions(shown, playbooks, config, context);
@@ -171,8 +257,8 @@ export async function approve(context: Context, reference: string, flags: Approv
   context.log.info(`apply it with \`tidemark playbook apply ${plan_id}\``);
 }
 
-export async function apply(context: Context, reference: string, maxFailures: number): Promise<void> {
-  const { config, playbooks } = await preparePlaybooks(context);
+export async function apply(context: Context, reference: string, { maxFailures }: ApplyFlags): Promise<void> {
+  const { config, playbooks } = await readPlaybooks(context);
   const approved = await readPlan(await findPlanFile(config, context.cwd, reference));
   const finished = await findFinishedResult(approved, config);
   if (finished) {
@@ -183,44 +269,4 @@ export async function apply(context: Context, reference: string, maxFailures: nu
   writeResult(context, applied, () => formatApplyResult(applied, approved, context));
   if (applied.stopped) context.log.warn(`stopped: ${applied.stopped.reason}`);
   context.exit(applyExitCode(applied, approved));
-}
-
-export interface LedgerFlags {
-  readonly plan?: string;
-  readonly settle?: boolean;
-  readonly restore?: boolean;
-  readonly accept?: boolean;
-}
-
-/** The configuration and all playbooks, which are validated before any is used. */
-async function preparePlaybooks(
-  context: Context,
-): Promise<{ readonly config: Config; readonly playbooks: readonly Playbook[] }> {
-  const config = readConfig(context);
-  const { playbooks } = await loadDefinitions(config);
-  return { config, playbooks: await loadPlaybooks(config, playbooks) };
-}
-
-export async function ledger(context: Context, { plan: planId, settle, restore, accept }: LedgerFlags) {
-  if (restore && accept) throw new TidemarkError('USAGE', '--restore and --accept cannot be used together');
-  const { config, playbooks } = await preparePlaybooks(context);
-  if (restore) context.log.info(`the ledger is restored: ${plural(await restoreLedger(config, context), 'action')}`);
-  if (accept) context.log.info(`the ledger is accepted: ${plural(await acceptLedger(config, context), 'action')}`);
-  if (settle) {
-    const settled = await settleLedger({ config, context, playbooks, planId });
-    if (settled.some(({ status }) => status === 'unconfirmed')) context.exit(EXIT.incomplete);
-  }
-  const rows = (await readLedger(config))
-    .map(toLedgerRow)
-    .filter(({ plan_id }) => planId === undefined || plan_id === planId);
-  writeResult(context, rows, () => formatLedger(rows, context));
-}
-
-/** Says what is wrong with the ledger, and where. It reads only, also while a plan is applied. */
-export async function verify(context: Context): Promise<void> {
-  const config = readLocalConfig(context);
-  const { scan, seen, problems } = await verifyLedger(config);
-  const result = { ledger: ledgerFile(config.data), ...scan.head, seen: seen.head ?? null, problems };
-  writeResult(context, result, () => formatVerified(result, context));
-  if (problems.length > 0) context.exit(EXIT.data);
 }

@@ -1,6 +1,7 @@
-import { Command, Option } from 'commander';
+import { Option } from 'commander';
 import type { Colors } from '../core/color.ts';
 import { version } from '../core/paths.ts';
+import { DocumentedCommand } from './define.ts';
 
 export interface ProgramOutput {
   readonly stdout: (text: string) => void;
@@ -19,8 +20,8 @@ export interface GlobalOptions {
 }
 
 /** The command line with its global options and the style of its help, without commands. */
-export function createProgram({ stdout, stderr, colors }: ProgramOutput): Command {
-  return new Command('tidemark')
+export function createProgram({ stdout, stderr, colors }: ProgramOutput): DocumentedCommand {
+  return new DocumentedCommand('tidemark')
     .description(
       'Nightly history of an infrastructure-as-code estate: pull, compare, report, and apply approved changes.',
     )

@@ -1,8 +1,17 @@
 import type { Context } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { listPrunable, prune as removeOld } from '../run/retention/index.ts';
+import type { DefineCommand } from './define.ts';
 import { readLocalConfig } from './options.ts';
 import { formatTable, writeResult } from './output.ts';
+
+export const define: DefineCommand = (command, context) =>
+  command
+    .description('show what is older than `landingDays`, `planDays`, `reportDays` and `historyDays`, or remove it')
+    .option('--dry-run', 'only show what goes (the default)')
+    .option('--yes', 'remove it')
+    .action(async (flags: PruneFlags) => (await import('./prune.ts')).prune(context(), flags))
+    .examples(['tidemark prune', 'show what the next run removes'], ['tidemark prune --yes', 'remove it now']);
 
 export interface PruneFlags {
   readonly dryRun?: boolean;

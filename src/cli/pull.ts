@@ -7,11 +7,30 @@ import type { SourceDefinition } from '../extract/sources/source.ts';
 import { readLanding } from '../landing/store.ts';
 import { loadDefinitions } from '../run/plugins/index.ts';
 import { assertPulls, pullExitCode, runPulls, selectPulls } from '../run/pull.ts';
-import type { RunResult } from '../run/run.ts';
 import { createSqlFiles } from '../warehouse/sql-files.ts';
 import { loadTables } from '../warehouse/tables.ts';
+import { collect, type DefineCommand } from './define.ts';
 import { assertTargets, readConfig } from './options.ts';
-import { writeResult } from './output.ts';
+import { formatRunSummary, writeResult } from './output.ts';
+
+export const define: DefineCommand = (command, context) =>
+  command
+    .option('--target <name>', 'only this target; repeatable', collect, [])
+    .option('--source <name>', 'only this source, or the source of this table; repeatable', collect, [])
+    .option('--from <run>', 'load the landing of this run again, without the network')
+    .option('--fresh', 'extract everything again, including what an interrupted pull landed')
+    .option(
+      '--accept-shrink <source>',
+      'pull this source and accept the loss of many of its rows; repeatable',
+      collect,
+      [],
+    )
+    .action(async (flags: PullFlags) => (await import('./pull.ts')).pull(context(), flags))
+    .examples(
+      ['tidemark pull', 'pull every source of every target'],
+      ['tidemark pull --target acme --source workspaces --source agents', 'pull two sources of one target'],
+      ['tidemark pull --accept-shrink agents', 'confirm that most agents are gone'],
+    );
 
 export interface PullFlags {
   readonly target: readonly string[];
@@ -52,12 +71,6 @@ async function selectLanded(config: Config, run: string, pulls: readonly Pull[])
   const { manifests, planned } = await readLanding(config, run);
   const keys = new Set([...manifests.keys(), ...(planned ?? [])]);
   return pulls.filter(({ target, source }) => keys.has(`${target.name}/${source.name}`));
-}
-
-/** One line: run, status, and how many sources are complete. */
-export function formatRunSummary({ run_id, status, pulls }: Pick<RunResult, 'run_id' | 'status' | 'pulls'>): string {
-  const complete = pulls.filter((pull) => pull.status === 'complete').length;
-  return `run ${run_id}: ${status}, ${complete} of ${pulls.length} sources complete\n`;
 }
 
 /** Source names; the name of a table selects the source that fills it. @throws TidemarkError USAGE naming the closest match. */

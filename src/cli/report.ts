@@ -6,15 +6,29 @@ import { EXIT, formatError, type TidemarkError } from '../core/errors.ts';
 import { findLeftOut } from '../extract/sources/index.ts';
 import { type ReportReadOptions, renderReports, toJsonText } from '../tell/reports/index.ts';
 import { withPublished } from '../warehouse/session.ts';
+import { type DefineCommand, MOMENT } from './define.ts';
 import { readAsOf } from './moment.ts';
 import { readLocalConfig } from './options.ts';
-import { listPlaybooks } from './playbook-summaries.ts';
+import { listPlaybooks } from './playbooks.ts';
+import type { ReportFlags } from './report-fleet.ts';
 
-export interface ReportFlags {
-  readonly asOf?: string;
-  readonly lake?: string;
-  readonly out?: string;
-}
+export const define: DefineCommand = (command, context) =>
+  command
+    .argument('[name...]', 'reports; all by default')
+    .option('--as-of <moment>', `time of the data: ${MOMENT}; the last pull by default`)
+    .option('--lake <place>', 'lake that `report fleet` reads; by default `lake` of the configuration')
+    .option('--out <dir>', 'output folder; `output` of the configuration by default')
+    .action(async (names: readonly string[], flags: ReportFlags) =>
+      names.includes('fleet')
+        ? (await import('./report-fleet.ts')).reportFleet(context(), names, flags)
+        : (await import('./report.ts')).report(context(), names, flags),
+    )
+    .examples(
+      ['tidemark report', 'render all reports'],
+      ['tidemark report drift agent-health --out site', 'render two reports into a folder'],
+      ['tidemark report drift --as-of 2026-11-01', 'render a report of an earlier day'],
+      ['tidemark report fleet --lake s3://estate/lake', 'render the report of a whole lake'],
+    );
 
 export async function report(context: Context, names: readonly string[], flags: ReportFlags): Promise<void> {
   const config = readLocalConfig(context);

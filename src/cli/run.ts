@@ -2,10 +2,19 @@ import { loadJob } from '../config/job.ts';
 import type { Context } from '../core/context.ts';
 import { loadJobDefinitions } from '../run/plugins/index.ts';
 import { type JobResult, jobExitCode, runJob } from '../run/run-job.ts';
-import { formatSent } from './mail.ts';
+import { collect, type DefineCommand } from './define.ts';
 import { assertTargets, readConfig } from './options.ts';
-import { writeResult } from './output.ts';
-import { formatRunSummary } from './pull.ts';
+import { formatRunSummary, formatSent, writeResult } from './output.ts';
+
+export const define: DefineCommand = (command, context) =>
+  command
+    .argument('<job>', 'name of a file in jobs/')
+    .option('--target <name>', 'pull only this target; repeatable', collect, [])
+    .action(async (name: string, flags: RunFlags) => (await import('./run.ts')).run(context(), name, flags))
+    .examples(
+      ['tidemark run nightly', 'run the nightly job'],
+      ['tidemark run nightly --target acme', 'pull one target only'],
+    );
 
 export interface RunFlags {
   readonly target: readonly string[];

@@ -2,7 +2,32 @@ import { once } from 'node:events';
 import { DAY_MS } from '../core/clock.ts';
 import type { Context } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
+import { type DefineCommand, port, wholeNumber } from './define.ts';
 import { type Flavor, loadSandbox } from './load-sandbox.ts';
+
+export const define: DefineCommand = (command, context) =>
+  command
+    .description('serve the six services on the loopback interface until stopped, and print a configuration for them')
+    .option('--workspaces <n>', 'number of workspaces in the estate', wholeNumber)
+    .option('--seed <n>', 'seed of the estate; `hostile` for names that careless programs fail on', parseSeed)
+    .option('--rate <n>', 'requests per second that each service allows', wholeNumber)
+    .option('--latency <ms>', 'delay of every response', wholeNumber)
+    .option('--port <n>', 'first of six ports', port)
+    .option('--days <n>', 'simulated days that have passed', wholeNumber, 0)
+    .option('--no-explorer', 'a platform without the explorer: only the list of its workspaces')
+    .option('--flavor <flavor>', 'spec, or hashicorp for the behaviour of the real products')
+    .action(async (flags: SandboxFlags) => (await import('./sandbox.ts')).serve(context(), flags))
+    .examples(
+      ['tidemark sandbox > tidemark.yaml', 'serve an estate, with its configuration in a file'],
+      [
+        'tidemark sandbox --flavor hashicorp --latency 50 --rate 30',
+        'behave like the real products, slow and with a rate limit',
+      ],
+    );
+
+function parseSeed(text: string): number | 'hostile' {
+  return text === 'hostile' ? text : wholeNumber(text);
+}
 
 export interface SandboxFlags {
   readonly workspaces?: number;
@@ -13,13 +38,12 @@ export interface SandboxFlags {
   readonly flavor?: Flavor;
   readonly explorer: boolean;
   readonly days: number;
-  readonly nights?: number;
 }
 
 /** Serves the six services until stopped. */
-export async function serve(context: Context, { nights, days, latency, ...options }: SandboxFlags): Promise<void> {
+export async function serve(context: Context, { days, latency, ...options }: SandboxFlags): Promise<void> {
   const clock = () => context.clock.now();
-  const start = new Date(clock().getTime() - (nights ?? days) * DAY_MS);
+  const start = new Date(clock().getTime() - days * DAY_MS);
   const latencyMs = latency !== undefined && { latencyMs: latency };
   const { startSandbox } = await loadSandbox();
   const sandbox = await startSandbox({ ...options, ...latencyMs, start, clock }).catch(rethrowPort);

@@ -7,8 +7,21 @@ import { jobExitCode, runJob, validateJobs } from '../run/run-job.ts';
 import { nextRuns } from '../run/schedule/cron-schedule.ts';
 import type { ScheduledJob } from '../run/schedule/scheduler.ts';
 import { runDaemon } from '../run/schedule/serve.ts';
+import type { DefineCommand } from './define.ts';
 import { readConfig } from './options.ts';
 import { formatTime, writeResult } from './output.ts';
+
+export const define: DefineCommand = (command, context) =>
+  command
+    .description('run every job at its scheduled time, until stopped')
+    .option('--list', 'print the next run of each job and exit')
+    .action(async (flags: { readonly list?: boolean }) =>
+      (await import('./schedule.ts')).schedule(context(), flags.list ?? false),
+    )
+    .examples(
+      ['tidemark schedule', 'run jobs until stopped'],
+      ['tidemark schedule --list', 'print when each job runs next'],
+    );
 
 export async function schedule(context: Context, listOnly: boolean): Promise<void> {
   const config = readConfig(context);

@@ -11,12 +11,11 @@ import type { Context } from '../core/context.ts';
 import { errorMessage, TidemarkError } from '../core/errors.ts';
 import { overlayRoots } from '../core/paths.ts';
 import { createSqlFiles } from '../warehouse/sql-files.ts';
-import { parseParam } from './definitions/define.ts';
+import { parseParam } from './define.ts';
 import { readPublishedMoment } from './moment.ts';
 import { listSavedQueries, selectScreen, withQueryProcess } from './run-query.ts';
 import { toCommand } from './shell-aliases.ts';
 import { findHistoryFile, HISTORY_LENGTH, readHistory, writeHistory } from './shell-history.ts';
-import { tables } from './tables.ts';
 
 /** What the shell starts with; its commands change it. */
 export interface ShellSettings {
@@ -182,8 +181,8 @@ class Shell {
     await command.run(this, words);
   }
 
-  showTables(name?: string): Promise<void> {
-    return tables({ ...this.#context, json: false }, name);
+  async showTables(name?: string): Promise<void> {
+    return (await import('./tables.ts')).tables({ ...this.#context, json: false }, name);
   }
 
   setMode(format: string | undefined): void {

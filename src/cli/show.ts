@@ -21,9 +21,23 @@ import {
   selectSubjects,
 } from '../tell/reports/subjects.ts';
 import { withPublished } from '../warehouse/session.ts';
+import { type DefineCommand, MOMENT } from './define.ts';
 import { readAsOf } from './moment.ts';
 import { assertTargets, readLocalConfig } from './options.ts';
-import { listPlaybooks } from './playbook-summaries.ts';
+import { listPlaybooks } from './playbooks.ts';
+
+export const define: DefineCommand = (command, context) =>
+  command
+    .argument('<subject>', 'name or ID, its unique beginning or part, or KIND/NAME such as agent-pool/eu')
+    .option('--target <name>', 'target of the subject')
+    .option('--as-of <moment>', `time of the data: ${MOMENT}; the last pull by default`)
+    .option('--html <file>', 'write the page to a file instead')
+    .action(async (subject: string, flags: ShowFlags) => (await import('./show.ts')).show(context(), subject, flags))
+    .examples(
+      ['tidemark show payments-prod', 'show a subject by its name'],
+      ['tidemark show volume/default/db --as-of 2026-11-01', 'show a volume as it was on a day'],
+      ['tidemark show key/ledger --html ledger.html', 'write the page of a key'],
+    );
 
 export interface ShowFlags {
   readonly target?: string;

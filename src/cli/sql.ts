@@ -6,17 +6,43 @@ import { replaceFile } from '../ask/query/output-file.ts';
 import { type QueryRequest, queryConfig, type WriteText } from '../ask/query/protocol.ts';
 import type { QueryProcess } from '../ask/query/query-process.ts';
 import { findSavedQuery, loadSavedQueries } from '../ask/query/saved.ts';
-import type { Format } from '../core/choices.ts';
+import { FORMATS, type Format } from '../core/choices.ts';
 import type { Context } from '../core/context.ts';
 import { errorMessage, TidemarkError } from '../core/errors.ts';
 import { overlayRoots } from '../core/paths.ts';
 import { plural } from '../core/plural.ts';
-import { parseParam } from './definitions/define.ts';
+import { type DefineCommand, MOMENT, parseParam, positiveNumber, wholeNumber } from './define.ts';
 import { readPublishedMoment } from './moment.ts';
 import { readLocalConfig } from './options.ts';
 import { writeToPager } from './pager.ts';
 import { listSavedQueries, selectScreen, withQueryProcess } from './run-query.ts';
 import { runShell } from './shell.ts';
+
+export const define: DefineCommand = (command, context) =>
+  command
+    .description('run read-only SQL on the published warehouse; without QUERY or FILE, reads stdin')
+    .argument('[words...]', 'one SELECT statement in quotes; with --saved, NAME=VALUE of its parameters')
+    .option('-f, --file <file>', 'read the query from a file; - for stdin')
+    .option('--saved <name>', 'run a saved query')
+    .option('--list', 'list the saved queries')
+    .option('--param <name=value>', 'value of $name in the query; repeatable', parseParam, {})
+    .option('--as-of <moment>', `show every table as of ${MOMENT}`)
+    .choice('--format <format>', 'output format', FORMATS)
+    .option('-o, --output <file>', 'write the result to a file; its extension is the format')
+    .option('--max-rows <n>', 'rows of a table: of more, the first and last; 0 for all (40 on a terminal)', wholeNumber)
+    .option('--timeout <seconds>', 'stop the query after this time (`sql.timeout`)', positiveNumber)
+    .action(async (words: readonly string[], flags: SqlFlags) =>
+      (await import('./sql.ts')).sql(context(), words, flags),
+    )
+    .examples(
+      ['tidemark sql "from workspaces where drifted"', 'list the drifted workspaces'],
+      ['tidemark sql --saved idle-workspaces days=180', 'run a saved query with a parameter'],
+      ['tidemark sql --as-of 2026-11-01 "select count(*) from agents"', 'ask for the state of an earlier day'],
+      [
+        `tidemark sql --param pool=blue 'from agents where pool_id = $pool' --format csv -o agents.csv`,
+        'write the result of a query with a parameter to a file',
+      ],
+    );
 
 export interface SqlFlags {
   readonly file?: string;

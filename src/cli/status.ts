@@ -6,8 +6,17 @@ import { formatReason, groupByReason } from '../run/progress.ts';
 import { nextRuns } from '../run/schedule/cron-schedule.ts';
 import { defineMissing } from '../warehouse/deadlines.ts';
 import { withPublished } from '../warehouse/session.ts';
+import type { DefineCommand } from './define.ts';
 import { readLocalConfig } from './options.ts';
 import { formatTable, formatTime, writeResult } from './output.ts';
+
+export const define: DefineCommand = (command, context) =>
+  command
+    .action(async () => (await import('./status.ts')).status(context()))
+    .examples(
+      ['tidemark status', 'show the state of the warehouse'],
+      [`tidemark status --json | jq '.sources[] | select(.stale)'`, 'print the stale sources'],
+    );
 
 export async function status(context: Context): Promise<void> {
   const config = readLocalConfig(context);

@@ -6,7 +6,17 @@ import type { Context } from '../core/context.ts';
 import { overlayRoots, PACKAGE_ROOT } from '../core/paths.ts';
 import { createSqlFiles } from '../warehouse/sql-files.ts';
 import { loadTables, loadViews, type Table } from '../warehouse/tables.ts';
+import type { DefineCommand } from './define.ts';
 import { formatTable, type TableStyle, writeResult } from './output.ts';
+
+export const define: DefineCommand = (command, context) =>
+  command
+    .argument('[name]', 'one table')
+    .action(async (name?: string) => (await import('./tables.ts')).tables(context(), name))
+    .examples(
+      ['tidemark tables', 'list all tables'],
+      ['tidemark tables workspaces', 'describe every column of a table'],
+    );
 
 export async function tables(context: Context, name: string | undefined): Promise<void> {
   const files = createSqlFiles(queryRoots(context));

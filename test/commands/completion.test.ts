@@ -49,9 +49,7 @@ describe('names', () => {
   test('commands and subcommands', async () => {
     expect(await complete('')).toEqual(expect.arrayContaining(['pull', 'playbook', 'completion', 'help']));
     expect(await complete('p')).toEqual(
-      defineProgram()
-        .commands.map((command) => command.name())
-        .filter((name) => name.startsWith('p')),
+      (await defineProgram()).commands.map((command) => command.name()).filter((name) => name.startsWith('p')),
     );
     expect(await complete('playbook', 'a')).toEqual(['approve', 'apply']);
     expect(await complete('help', 'pu')).toEqual(['pull']);
@@ -59,7 +57,7 @@ describe('names', () => {
   });
 
   test('options, global ones too', async () => {
-    const program = defineProgram();
+    const program = await defineProgram();
     const pull = program.commands.find((command) => command.name() === 'pull')!;
     const shown = [...pull.options, ...program.options].filter(({ hidden }) => !hidden).map(({ long }) => long);
     expect([...(await complete('pull', '--'))].sort()).toEqual([...shown, '--help'].sort());
@@ -153,7 +151,7 @@ const FREE_METAVARS =
   /<(?:file|dir|place|url|n|number|p|ms|seconds|timestamp|moment|number\/count|address|text|name=value|flavor)>$/u;
 
 test('every value is completed, or is known to be free', async () => {
-  const program = defineProgram();
+  const program = await defineProgram();
   const open: string[] = [];
   const visit = async (command: Command, path: readonly string[]): Promise<void> => {
     for (const option of command.options) {

@@ -1,21 +1,20 @@
-import type { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
-import { listExamples } from '../../src/cli/definitions/define.ts';
+import type { DocumentedCommand } from '../../src/cli/define.ts';
 import { defineProgram } from '../../src/cli/index.ts';
 import { PACKAGE_ROOT, version } from '../../src/core/paths.ts';
 import { cli } from '../helpers/cli.ts';
 
 const run = (...words: string[]) => cli(words, { cwd: PACKAGE_ROOT });
 
-const program = defineProgram();
+const program = await defineProgram();
 
 /** A command with the words that select it. */
 interface Selected {
   readonly words: readonly string[];
-  readonly command: Command;
+  readonly command: DocumentedCommand;
 }
 
-function listCommands(parent: Command, path: readonly string[]): readonly Selected[] {
+function listCommands(parent: DocumentedCommand, path: readonly string[]): readonly Selected[] {
   return parent.commands.flatMap((command) => {
     const words = [...path, command.name()];
     return [{ words, command }, ...listCommands(command, words)];
@@ -29,8 +28,8 @@ describe.each(all.map(({ words, command }) => [words.join(' '), words, command] 
   (_name, words, command) => {
     test('its help has examples and the global options', async () => {
       const { stdout } = await run(...words, '-h');
-      for (const { line } of listExamples(command)) expect(stdout).toContain(`\n  ${line}\n`);
-      expect(listExamples(command)).not.toEqual([]);
+      for (const [line] of command.listExamples()) expect(stdout).toContain(`\n  ${line}\n`);
+      expect(command.listExamples()).not.toEqual([]);
       for (const option of ['--config <file>', '--json', '--quiet', '--no-color', '--now <timestamp>']) {
         expect(stdout).toContain(`  ${option}`);
       }
@@ -39,7 +38,7 @@ describe.each(all.map(({ words, command }) => [words.join(' '), words, command] 
     });
 
     test('its examples name commands and options that exist', () => {
-      for (const { line } of listExamples(command)) {
+      for (const [line] of command.listExamples()) {
         const [, called = ''] = /^(?:[A-Z_]+=\S+ |source <\()?tidemark ([^|>)]*)/u.exec(line) ?? [];
         const given = called.split(' ');
         const selected = all.findLast((each) => each.words.every((word, index) => given[index] === word));

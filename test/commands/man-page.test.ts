@@ -1,17 +1,16 @@
 import { spawnSync } from 'node:child_process';
-import type { Command } from 'commander';
 import { expect, test } from 'vitest';
-import { listExamples } from '../../src/cli/definitions/define.ts';
+import type { DocumentedCommand } from '../../src/cli/define.ts';
 import { defineProgram } from '../../src/cli/index.ts';
 import { formatManPage } from '../../src/cli/man-page.ts';
 import { EXIT } from '../../src/core/errors.ts';
 
-const program = defineProgram();
-const page = formatManPage('2026-11-20');
+const program = await defineProgram();
+const page = await formatManPage('2026-11-20');
 /** The page as it is read: without the escapes of roff. */
 const text = page.replaceAll('\\-', '-').replaceAll('\\e', '\\').replaceAll('\\(dq', '"').replaceAll('\\&', '');
 
-function listCommands(parent: Command, path: string): readonly (readonly [string, Command])[] {
+function listCommands(parent: DocumentedCommand, path: string): readonly (readonly [string, DocumentedCommand])[] {
   return parent.commands.flatMap((command) => {
     const name = `${path} ${command.name()}`;
     return [[name, command] as const, ...listCommands(command, name)];
@@ -27,7 +26,7 @@ test.each(listCommands(program, 'tidemark'))(
       if (long !== '--help') expect(section).toContain(`.TP\n.B "${flags}"\n`);
     }
     for (const argument of command.registeredArguments) expect(section).toContain(`.TP\n.B "${argument.name()}"\n`);
-    for (const { line } of listExamples(command)) expect(section).toContain(`\n${line.replaceAll('…', '...')}\n`);
+    for (const [line] of command.listExamples()) expect(section).toContain(`\n${line.replaceAll('…', '...')}\n`);
   },
 );
 

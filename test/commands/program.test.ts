@@ -7,7 +7,7 @@ import { cli } from '../helpers/cli.ts';
 import { tempFolder } from '../helpers/temp.ts';
 
 const cwd = await tempFolder(afterAll);
-const { commands } = defineProgram();
+const { commands } = await defineProgram();
 const run = (...words: string[]) => cli(words, { cwd });
 
 describe('help', () => {

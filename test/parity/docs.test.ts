@@ -37,12 +37,10 @@ test('README.md is short, begins with what a fresh checkout does, and its map na
 });
 
 describe('docs/commands.md', () => {
-  test('lists the commands', () => {
+  test('lists the commands', async () => {
     const listed = firstCells('| Command | Does |').flatMap((cell) => /^`tidemark ([\w-]+)/u.exec(cell)?.[1] ?? []);
     expect([...new Set(listed)].sort()).toEqual(
-      defineProgram()
-        .commands.map((command) => command.name())
-        .sort(),
+      (await defineProgram()).commands.map((command) => command.name()).sort(),
     );
   });
 

@@ -119,12 +119,12 @@ describe('an output format', () => {
   test.each(FORMATS)('%s is tested', (name) => expect(formats).toMatch(new RegExp(`\\b${name}\\b`, 'u')));
 });
 
-describe('a command', () => {
+describe('a command', async () => {
   const tests = readdirSync(join(PACKAGE_ROOT, 'test'), { recursive: true, encoding: 'utf8' })
     .filter((path) => path.endsWith('.ts'))
     .map((path) => read(join('test', path)))
     .join('\n');
-  test.each(defineProgram().commands.map((command) => command.name()))('%s is run by a test', (name) => {
+  test.each((await defineProgram()).commands.map((command) => command.name()))('%s is run by a test', (name) => {
     expect(tests).toMatch(new RegExp(`\\[\\s*'${name}'`, 'u'));
   });
 });

@@ -123,7 +123,7 @@ test('docs/warehouse.md names only tables and views that there are', async () =>
 });
 
 describe('the command lines', async () => {
-  const program = defineProgram();
+  const program = await defineProgram();
   const optionsOf = (command: Command) => command.options.flatMap(({ long, short }) => [long, short]);
 
   /** The command that the words name, and the options that may follow it. */

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { QueryProcess } from '../../src/ask/query/query-process.ts';
 import { loadSavedQueries } from '../../src/ask/query/saved.ts';
-import { parseParam } from '../../src/cli/definitions/define.ts';
+import { parseParam } from '../../src/cli/define.ts';
 import { loadConfig } from '../../src/config/config.ts';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import { Redactor } from '../../src/core/redact/redactor.ts';

@@ -136,7 +136,7 @@ describe.skipIf(noClone !== undefined)('the first hour', () => {
     const { version } = JSON.parse(await readFile(join(newcomer.clone, 'package.json'), 'utf8'));
     expect(await succeed('tidemark --version')).toBe(`${version}\n`);
     const help = await succeed('tidemark --help');
-    for (const command of defineProgram().commands) expect(help).toContain(`\n  ${command.name()} `);
+    for (const command of (await defineProgram()).commands) expect(help).toContain(`\n  ${command.name()} `);
     const page = await readFile(join(newcomer.prefix, 'share', 'man', 'man1', 'tidemark.1'), 'utf8');
     expect(page).toContain(`"tidemark ${version}"`);
     const complete = 'COMP_WORDS=(tidemark stat); COMP_CWORD=1; _tidemark; echo "$COMPREPLY"; complete -p tidemark';

@@ -1,32 +1,39 @@
-import { type Command, InvalidArgumentError } from 'commander';
-import type { Context } from '../../core/context.ts';
-import { TidemarkError } from '../../core/errors.ts';
+import { Command, InvalidArgumentError, Option } from 'commander';
+import type { Context } from '../core/context.ts';
+import { TidemarkError } from '../core/errors.ts';
 
 /**
- * Adds a command to the program: its arguments, options and help. Only the action loads the code that the command runs, so that
- * help and completion are fast. `context` may be called once the command line is parsed.
+ * Gives a command its arguments, options and help. Its action imports its own file: the bundle has the definition without what the
+ * command runs, so that help and completion are fast. `context` may be called once the command line is parsed.
  */
-export type DefineCommand = (program: Command, context: () => Context) => Command;
+export type DefineCommand = (command: DocumentedCommand, context: () => Context) => void;
 
-export interface Example {
-  /** A command line, without a prompt. */
-  readonly line: string;
-  /** What it does, in the imperative. */
-  readonly does: string;
-}
+/** A command line, without a prompt, and what it does, in the imperative. */
+export type Example = readonly [line: string, does: string];
 
-const examples = new WeakMap<Command, readonly Example[]>();
+/** A command with examples, which its help and the man page show. */
+export class DocumentedCommand extends Command {
+  declare readonly commands: readonly DocumentedCommand[];
+  #examples: readonly Example[] = [];
 
-/** Gives the command examples, which its help and the man page show. Each is a command line and what it does. */
-export function addExamples(command: Command, ...pairs: readonly (readonly [line: string, does: string])[]): Command {
-  const added = pairs.map(([line, does]) => ({ line, does }));
-  examples.set(command, added);
-  const text = added.map(({ line, does }) => `  # ${does}\n  ${line}\n`).join('\n');
-  return command.addHelpText('after', () => `\n${command.createHelp().styleTitle('Examples:')}\n${text}`);
-}
+  override createCommand(name?: string): DocumentedCommand {
+    return new DocumentedCommand(name);
+  }
 
-export function listExamples(command: Command): readonly Example[] {
-  return examples.get(command) ?? [];
+  /** An option with one of some values. @param required that it must be given */
+  choice(flags: string, about: string, values: readonly string[], required?: 'required'): this {
+    return this.addOption(new Option(flags, about).choices([...values]).makeOptionMandatory(required !== undefined));
+  }
+
+  examples(...added: readonly Example[]): this {
+    this.#examples = added;
+    const text = added.map(([line, does]) => `  # ${does}\n  ${line}\n`).join('\n');
+    return this.addHelpText('after', () => `\n${this.createHelp().styleTitle('Examples:')}\n${text}`);
+  }
+
+  listExamples(): readonly Example[] {
+    return this.#examples;
+  }
 }
 
 /** What an option or argument that names a moment takes (`resolveMoment`). */

@@ -1,0 +1,74 @@
+import { type LedgerRow, ledgerFile, toLedgerRow } from '../act/ledger.ts';
+import type { LedgerHead, LedgerProblem } from '../act/ledger-chain.ts';
+import { acceptLedger, readLedger, restoreLedger, verifyLedger } from '../act/ledger-table.ts';
+import { settleLedger } from '../act/settle-ledger.ts';
+import type { Context } from '../core/context.ts';
+import { EXIT, TidemarkError } from '../core/errors.ts';
+import { plural } from '../core/plural.ts';
+import { readLocalConfig } from './options.ts';
+import { formatTable, formatTime, type TableStyle, writeResult } from './output.ts';
+import { readPlaybooks } from './playbooks.ts';
+
+export interface LedgerFlags {
+  readonly plan?: string;
+  readonly settle?: boolean;
+  readonly restore?: boolean;
+  readonly accept?: boolean;
+}
+
+export async function ledger(context: Context, { plan: planId, settle, restore, accept }: LedgerFlags) {
+  if (restore && accept) throw new TidemarkError('USAGE', '--restore and --accept cannot be used together');
+  const { config, playbooks } = await readPlaybooks(context);
+  if (restore) context.log.info(`the ledger is restored: ${plural(await restoreLedger(config, context), 'action')}`);
+  if (accept) context.log.info(`the ledger is accepted: ${plural(await acceptLedger(config, context), 'action')}`);
+  if (settle) {
+    const settled = await settleLedger({ config, context, playbooks, planId });
+    if (settled.some(({ status }) => status === 'unconfirmed')) context.exit(EXIT.incomplete);
+  }
+  const rows = (await readLedger(config))
+    .map(toLedgerRow)
+    .filter(({ plan_id }) => planId === undefined || plan_id === planId);
+  writeResult(context, rows, () => formatLedger(rows, context));
+}
+
+/** Says what is wrong with the ledger, and where. It reads only, also while a plan is applied. */
+export async function verify(context: Context): Promise<void> {
+  const config = readLocalConfig(context);
+  const { scan, seen, problems } = await verifyLedger(config);
+  const result = { ledger: ledgerFile(config.data), ...scan.head, seen: seen.head ?? null, problems };
+  writeResult(context, result, () => formatVerified(result, context));
+  if (problems.length > 0) context.exit(EXIT.data);
+}
+
+function formatLedger(rows: readonly LedgerRow[], style: TableStyle): string {
+  if (rows.length === 0) return 'the ledger is empty\n';
+  const lines = rows.map((row) => [
+    formatTime(row.started_at),
+    row.status,
+    row.operation,
+    row.target,
+    Object.entries(row.params as Readonly<Record<string, unknown>>)
+      .map(([name, value]) => `${name}=${value}`)
+      .join(' '),
+    row.approved_by,
+    row.plan_id,
+    row.reason,
+  ]);
+  const labels = ['at', 'status', 'operation', 'target', 'parameters', 'approved by', 'plan', 'reason'];
+  return formatTable(labels, lines, { ...style, statusColumns: ['status'], wholeColumns: ['plan'] });
+}
+
+interface Verified {
+  readonly ledger: string;
+  readonly lines: number;
+  readonly seen: LedgerHead | null;
+  readonly problems: readonly LedgerProblem[];
+}
+
+function formatVerified({ ledger, lines, seen, problems }: Verified, style: TableStyle): string {
+  const known =
+    seen === null ? 'the warehouse has seen none of it' : `the warehouse has seen ${plural(seen.lines, 'line')}`;
+  if (problems.length === 0) return `${ledger} is sound: ${plural(lines, 'line')}; ${known}\n`;
+  const rows = problems.map(({ line, problem }) => [line === null ? '' : String(line), problem]);
+  return `${formatTable(['line', 'problem'], rows, style)}${ledger} is refused: ${known}\n`;
+}
