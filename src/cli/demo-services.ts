@@ -39,20 +39,23 @@ const CALLING = new Set(['pull', 'run', 'schedule', 'doctor', 'playbook', 'api',
 /** Starts the services of a demo on ports that are free, and keeps what is needed to start them again. */
 export async function startDemoServices(
   folder: string,
-  options: StartOptions & { start: Date },
+  { start, workspaces, faultHook }: Pick<StartOptions, 'workspaces' | 'faultHook'> & { readonly start: Date },
 ): Promise<RunningSandbox> {
-  const { startSandbox } = await loadSandbox();
   for (let port = chooseFirstPort(folder), tries = 1; ; port += PORTS, tries++) {
+    const state: DemoState = { start: start.toISOString(), port, ...(workspaces !== undefined && { workspaces }) };
     try {
-      const sandbox = await startSandbox({ ...options, flavor: FLAVOR, port, rate: REQUESTS_PER_SECOND });
-      const { start, workspaces } = options;
-      const state: DemoState = { start: start.toISOString(), port, ...(workspaces !== undefined && { workspaces }) };
+      const sandbox = await startServices(state, { ...(faultHook && { faultHook }) });
       await writeFile(join(folder, STATE_FILE), `${JSON.stringify(state)}\n`);
       return sandbox;
     } catch (error) {
       if (!isPortTaken(error) || tries === MAX_TRIES) throw error;
     }
   }
+}
+
+async function startServices({ start, ...state }: DemoState, options: StartOptions): Promise<RunningSandbox> {
+  const { startSandbox } = await loadSandbox();
+  return startSandbox({ ...state, ...options, start: new Date(start), flavor: FLAVOR, rate: REQUESTS_PER_SECOND });
 }
 
 /** Each folder has ports of its own: a command must not reach the services of another demo, which may run at the same time. */
@@ -74,22 +77,11 @@ export async function resumeDemo(context: Context, command: string): Promise<(()
 
 /** Undefined where another command of the same demo serves them now. */
 async function resumeServices(folder: string, clock: () => Date): Promise<RunningSandbox | undefined> {
-  const { start, port, workspaces } = JSON.parse(await readFile(join(folder, STATE_FILE), 'utf8')) as DemoState;
-  const { startSandbox } = await loadSandbox();
+  const state = JSON.parse(await readFile(join(folder, STATE_FILE), 'utf8')) as DemoState;
   const file = join(folder, CHANGES_FILE);
   const onChange = (change: SandboxChange) => appendFileSync(file, `${JSON.stringify(change)}\n`);
-  const size = workspaces !== undefined && { workspaces };
   try {
-    const options = {
-      flavor: FLAVOR,
-      start: new Date(start),
-      port,
-      rate: REQUESTS_PER_SECOND,
-      clock,
-      onChange,
-      ...size,
-    };
-    const sandbox = await startSandbox(options);
+    const sandbox = await startServices(state, { clock, onChange });
     for (const change of await readChanges(file)) sandbox.repeat(change);
     sandbox.advanceTo(clock());
     return sandbox;

@@ -5,14 +5,16 @@ import { type Config, loadConfig } from '../config/config.ts';
 import { type Job, loadJob } from '../config/job.ts';
 import { POLICY_FILE } from '../config/policy.ts';
 import { DAY_MS, frozenClock } from '../core/clock.ts';
+import { type Colors, createColors } from '../core/color.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, TidemarkError } from '../core/errors.ts';
 import { PACKAGE_ROOT } from '../core/paths.ts';
-import { jobExitCode, runJob } from '../run/run-job.ts';
+import { plural } from '../core/plural.ts';
+import { type JobResult, jobExitCode, runJob } from '../run/run-job.ts';
 import { type DefineCommand, positiveNumber } from './define.ts';
-import { DemoProgress } from './demo-progress.ts';
 import { startDemoServices } from './demo-services.ts';
 import { type FaultHook, loadSandbox, type RunningSandbox } from './load-sandbox.ts';
+import { writeResult } from './output.ts';
 
 /** The end of the story from before its incident: what a reader wants to see, in 15 s. */
 const DEFAULT_RUNS = 10;
@@ -48,9 +50,11 @@ export async function demo(context: Context, { runs, workspaces }: DemoFlags): P
   await mkdir(folder, { recursive: true });
   const end = latestNight(context.clock.now());
   const start = new Date(end.getTime() - lastDay(runs) * DAY_MS);
-  const incident = new Incident();
+  const incident = { isOn: false };
+  const faultHook: FaultHook = ({ path }, { error, kind }) =>
+    incident.isOn && kind === 'platform' && path.includes('/explorer') ? error(503, 'Service Unavailable') : undefined;
   const size = workspaces !== undefined && { workspaces };
-  const sandbox = await startDemoServices(folder, { start, faultHook: incident.hook, ...size });
+  const sandbox = await startDemoServices(folder, { start, faultHook, ...size });
   try {
     const file = join(folder, 'tidemark.yaml');
     await mkdir(join(folder, 'policy'));
@@ -60,11 +64,7 @@ export async function demo(context: Context, { runs, workspaces }: DemoFlags): P
     const job = await loadJob(config, context.env, 'nightly');
     await playNights(context, { config, job, sandbox, incident, runs, end });
     if (context.signal.aborted) return;
-    context.stdout(
-      context.json
-        ? `${JSON.stringify(demoPaths(folder), null, 2)}\n`
-        : formatNextSteps(context, folder, { end, runs }),
-    );
+    writeResult(context, demoPaths(folder), () => formatNextSteps(context, folder, { end, runs }));
   } finally {
     await sandbox.close();
   }
@@ -80,7 +80,8 @@ interface Play {
   readonly config: Config;
   readonly job: Job;
   readonly sandbox: RunningSandbox;
-  readonly incident: Incident;
+  /** Whether the platform's explorer is down. */
+  readonly incident: { isOn: boolean };
   readonly runs: number;
   /** The last night. */
   readonly end: Date;
@@ -88,32 +89,65 @@ interface Play {
 
 async function playNights(context: Context, { config, job, sandbox, incident, runs, end }: Play): Promise<void> {
   const { describeDay, isIncident } = await loadSandbox();
-  const progress = new DemoProgress(context, runs);
+  const { terminal, log } = context;
+  const colors = createColors(terminal !== undefined && context.colors.isColorSupported);
   // A service that is down is asked again at once: the demo does not show waiting.
   const timeouts = { ...context.timeouts, backoffMs: 1, maxBackoffMs: 1 };
-  const quiet = { info: () => {}, warn: () => {}, error: (line: string) => progress.error(line) };
+  const error = (line: string) => {
+    terminal?.write(CLEAR_LINE);
+    log.error(line);
+  };
+  const quiet = { info: () => {}, warn: () => {}, error };
   for (let night = 1; night <= runs && !context.signal.aborted; night++) {
     sandbox.advanceTo(new Date(end.getTime() - (runs - night) * DAY_MS));
-    const isDown = isIncident(sandbox.day) && night > 1;
-    incident.isOn = isDown;
+    incident.isOn = isIncident(sandbox.day) && night > 1;
     // The reports of the last night show what changed in those before it.
     const reports = night === runs ? job.reports : [];
-    progress.begin(night, sandbox.now);
+    const stop = spin(terminal, colors, `night ${night} of ${runs}, ${formatDay(sandbox.now)}`);
     const nightContext = { ...context, log: quiet, terminal: undefined, timeouts, clock: frozenClock(sandbox.now) };
-    const result = await runJob(config, nightContext, { ...job, reports }).finally(() => progress.stop());
-    progress.report(night, night === 1 ? FIRST_NIGHT : describeDay(sandbox.day), result);
-    if (jobExitCode(result) !== EXIT.done && !isDown) context.exit(EXIT.incomplete);
+    const result = await runJob(config, nightContext, { ...job, reports }).finally(stop);
+    log.info(formatNight(colors, night, night === 1 ? FIRST_NIGHT : describeDay(sandbox.day), result));
+    if (jobExitCode(result) !== EXIT.done && !incident.isOn) context.exit(EXIT.incomplete);
   }
 }
 
-/** The platform's explorer while it is down. */
-class Incident {
-  isOn = false;
+const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
+const FRAME_MS = 80;
+const CLEAR_LINE = '\r\u001B[2K';
 
-  readonly hook: FaultHook = ({ path }, { error, kind }) => {
-    if (!this.isOn || kind !== 'platform' || !path.includes('/explorer')) return undefined;
-    return error(503, 'Service Unavailable');
+/** Shows on a terminal that something runs. Returns what ends it. */
+function spin(terminal: Context['terminal'], { cyan }: Colors, text: string): () => void {
+  if (!terminal) return () => {};
+  let frame = 0;
+  const draw = () => terminal.write(`${CLEAR_LINE}${cyan(FRAMES[frame++ % FRAMES.length] ?? '')} ${text}`);
+  draw();
+  const timer = setInterval(draw, FRAME_MS).unref();
+  return () => {
+    clearInterval(timer);
+    terminal.write(CLEAR_LINE);
   };
+}
+
+function formatNight({ yellow, bold, dim }: Colors, night: number, story: string, result: JobResult): string {
+  const stale = result.pulls.filter(({ status }) => status !== 'complete').length;
+  const day = formatDay(new Date(result.as_of));
+  const told = stale > 0 ? yellow(story) : story;
+  return `${bold(`night ${String(night).padStart(2)}`)}  ${day}  ${told}  ${dim(formatNumbers(result, stale))}`;
+}
+
+/** `Tue 17 Nov`, in UTC. */
+function formatDay(date: Date): string {
+  const parts = { weekday: 'short', day: '2-digit', month: 'short', timeZone: 'UTC' } as const;
+  return date.toLocaleDateString('en-GB', parts).replace(',', '');
+}
+
+function formatNumbers({ findings, pulls }: JobResult, stale: number): string {
+  const { baseline = 0, found = 0, reopened = 0, resolved = 0, deleted = 0, unassessed = 0 } = findings ?? {};
+  if (baseline > 0 && found === 0) return `${plural(baseline, 'finding')} in ${plural(pulls.length, 'source')}`;
+  const change = `findings: +${found + reopened} −${resolved + deleted}`;
+  return stale === 0
+    ? change
+    : `${change}; stale: ${plural(stale, 'source')}, unassessed: ${plural(unassessed, 'finding')}`;
 }
 
 /** Removes the folder of an earlier demo, and no other. */

@@ -1,14 +1,13 @@
 import type { Context } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { stripControls } from '../core/log.ts';
-import { printJson } from '../http/json.ts';
 import { explainFinding, type Guide, loadGuide, nameThresholds } from '../tell/findings/guide.ts';
 import { type Rule, readRules } from '../tell/findings/rules.ts';
 import { createProductLinker } from '../tell/reports/links.ts';
 import { withPublished } from '../warehouse/session.ts';
 import type { Row, Value } from '../warehouse/values.ts';
 import { readLocalConfig } from './options.ts';
-import { formatTime } from './output.ts';
+import { formatTime, writeResult } from './output.ts';
 import { listPlaybooks } from './playbooks.ts';
 
 /** What is known of one finding. */
@@ -35,7 +34,7 @@ export async function explain(context: Context, id: string): Promise<void> {
       guide: guides.find((guide) => guide.rule === finding.rule) ?? null,
       product: createProductLinker(config.targets)(toSubject(finding)) ?? null,
     };
-    context.stdout(context.json ? `${printJson(explanation)}\n` : stripControls(formatExplanation(explanation)));
+    writeResult(context, explanation, () => stripControls(formatExplanation(explanation)));
   });
 }
 

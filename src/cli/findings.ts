@@ -5,14 +5,11 @@ import { FINDING_STATES, SEVERITIES } from '../core/choices.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, TidemarkError } from '../core/errors.ts';
 import { plural } from '../core/plural.ts';
-import { printJson } from '../http/json.ts';
 import { loadDefinitions } from '../run/plugins/index.ts';
 import { type Acceptance, acceptFindings, assertOpen } from '../tell/findings/evaluate.ts';
 import { type Guide, loadGuide, tellMany } from '../tell/findings/guide.ts';
 import { atOrAbove, loadRules, type Rule } from '../tell/findings/rules.ts';
-import type { Database } from '../warehouse/database.ts';
-import { withPublished, withWarehouse } from '../warehouse/session.ts';
-import type { SqlFiles } from '../warehouse/sql-files.ts';
+import { type Warehouse, withPublished, withWarehouse } from '../warehouse/session.ts';
 import type { Row } from '../warehouse/values.ts';
 import type { DefineCommand } from './define.ts';
 import { parseTimestampOption, readLocalConfig } from './options.ts';
@@ -66,9 +63,7 @@ export interface FindingsFlags {
 }
 
 /** An open warehouse, and the targets and rules that the filters select. */
-interface FindingsView {
-  readonly database: Database;
-  readonly files: SqlFiles;
+interface FindingsView extends Pick<Warehouse, 'database' | 'files'> {
   readonly config: Config;
   readonly now: string;
   readonly targets: readonly string[];
@@ -78,22 +73,17 @@ interface FindingsView {
 export async function list(context: Context, options: FindingsFlags): Promise<void> {
   const config = readLocalConfig(context);
   await withPublished(config, async ({ database, files }) => {
-    const rules = await loadRules(files);
-    const targets = select(
-      'target',
-      config.targets.map(({ name }) => name),
-      options.target,
-    );
-    const ruleNames = select('rule', [...rules.keys()], options.rule);
+    const known = await loadRules(files);
+    const all = config.targets.map(({ name }) => name);
+    const targets = select('target', all, options.target);
+    const rules = select('rule', [...known.keys()], options.rule).flatMap((name) => known.get(name) ?? []);
     const now = context.clock.now().toISOString();
-    const selected = ruleNames.flatMap((name) => rules.get(name) ?? []);
-    const view: FindingsView = { database, files, config, now, targets, rules: selected };
+    const view: FindingsView = { database, files, config, now, targets, rules };
     const findings = await listFindings(view, options);
-    const { stdout, json } = context;
     const times = await database.rows(await files.read('warehouse/evaluation_times'), { targets });
     const isEvaluated = times.some(({ evaluated_at }) => evaluated_at !== null);
-    const guide = json ? [] : await loadGuide(files, [], config.thresholds);
-    stdout(json ? formatFindingsJson(findings) : formatFindings(findings, guide, isEvaluated, context));
+    const guide = context.json ? [] : await loadGuide(files, [], config.thresholds);
+    writeResult(context, findings, () => formatFindings(findings, guide, isEvaluated, context));
     warnNotEvaluated(context, times);
     await warnUnassessed(context, view, options);
     if (options.failOn) await gate(context, view, options.failOn, options);
@@ -228,10 +218,6 @@ export interface ListedFinding {
   readonly group_size: number;
 }
 
-function formatFindingsJson(findings: readonly ListedFinding[]): string {
-  return `${printJson(findings)}\n`;
-}
-
 /** A line for each cause, in the order of the rows, followed by the totals. */
 function formatFindings(
   findings: readonly ListedFinding[],
@@ -254,24 +240,20 @@ function formatFindings(
   ].join('\n');
 }
 
+type Group = readonly [ListedFinding, ...ListedFinding[]];
+
 /** Rows of the same cause follow each other. */
-function groupByCause(findings: readonly ListedFinding[]): readonly (readonly [ListedFinding, ...ListedFinding[]])[] {
-  const groups: [ListedFinding, ...ListedFinding[]][] = [];
-  for (const finding of findings) {
-    const last = groups.at(-1);
-    if (last && hasSameCause(last[0], finding)) last.push(finding);
-    else groups.push([finding]);
+function groupByCause(findings: readonly ListedFinding[]): readonly Group[] {
+  const groups: Group[] = [];
+  for (let start = 0; start < findings.length; start += Number(findings[start]?.group_size)) {
+    groups.push(findings.slice(start, start + Number(findings[start]?.group_size)) as [ListedFinding]);
   }
   return groups;
 }
 
-function hasSameCause(a: ListedFinding, b: ListedFinding): boolean {
-  return a.group_key !== null && a.group_key === b.group_key && a.rule === b.rule && a.target === b.target;
-}
-
 const MAX_NAMES = 3;
 
-function toCells(group: readonly [ListedFinding, ...ListedFinding[]], guide: readonly Guide[]): readonly string[] {
+function toCells(group: Group, guide: readonly Guide[]): readonly string[] {
   const [first, ...others] = group;
   const since = group.map(({ opened_at }) => opened_at).sort()[0] ?? '';
   const what = others.length === 0 ? first.title : formatGroupTitle(group, guide);
@@ -280,7 +262,7 @@ function toCells(group: readonly [ListedFinding, ...ListedFinding[]], guide: rea
 }
 
 /** `3 volumes of plugin ce9400 have had no snapshot for 7 days (label-printer-spool, …)` */
-function formatGroupTitle(group: readonly [ListedFinding, ...ListedFinding[]], guide: readonly Guide[]): string {
+function formatGroupTitle(group: Group, guide: readonly Guide[]): string {
   const named = group.slice(0, MAX_NAMES).map(({ subject_name, subject_id }) => subject_name ?? subject_id);
   const more = group.length > MAX_NAMES ? ', …' : '';
   const [{ group_key, rule, subject_type }] = group;
@@ -289,11 +271,11 @@ function formatGroupTitle(group: readonly [ListedFinding, ...ListedFinding[]], g
 }
 
 /** `open`, `accepted until 2027-03-31`, `new 2, open 38`; a `?` marks a state that could not be assessed again. */
-function formatStates(group: readonly ListedFinding[]): string {
-  const counts = new Map<string, number>();
-  for (const finding of group) counts.set(formatState(finding), (counts.get(formatState(finding)) ?? 0) + 1);
-  if (counts.size === 1) return [...counts.keys()].join();
-  return [...counts].map(([state, count]) => `${state} ${count}`).join(', ');
+function formatStates(group: Group): string {
+  const states = group.map(formatState);
+  const distinct = [...new Set(states)];
+  if (distinct.length === 1) return distinct.join();
+  return distinct.map((state) => `${state} ${states.filter((other) => other === state).length}`).join(', ');
 }
 
 function formatState({ state, accepted_until, unassessed_since }: ListedFinding): string {

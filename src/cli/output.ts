@@ -3,12 +3,13 @@ import type { Context } from '../core/context.ts';
 import { stripControls } from '../core/log.ts';
 import { plural } from '../core/plural.ts';
 import { lineWidth, measureColumns, tableLines } from '../core/text-table.ts';
+import { printJson } from '../http/json.ts';
 import type { RunResult } from '../run/run.ts';
 import type { Delivery } from '../tell/mail/send.ts';
 
 /** Writes a result to stdout: the value with `--json`, otherwise the text. */
 export function writeResult({ json, stdout }: Context, value: unknown, text: () => string): void {
-  stdout(json ? `${JSON.stringify(value, null, 2)}\n` : text());
+  stdout(json ? `${printJson(value)}\n` : text());
 }
 
 /** How stdout shows a table. */
