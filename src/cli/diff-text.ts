@@ -39,44 +39,63 @@ export type Counts = Readonly<Record<'table' | 'target', string> & Record<'chang
 const KINDS = ['new', 'gone', 'back', 'renamed', 'moved', 'changed'] as const;
 type Kind = (typeof KINDS)[number];
 
-/** What changed in one row of a table. */
-export interface SubjectChange {
-  readonly table: Table;
-  readonly rows: readonly [ChangeRow, ...ChangeRow[]];
-}
-
 /** Lines of one value. */
 const MAX_LINES = 80;
 
-export async function* groupSubjects({ rows, tables }: Difference): AsyncGenerator<SubjectChange> {
+/** What is told of one row of a table: a title for each way in which it changed, and the lines of each column. */
+export interface Told {
+  readonly table: string;
+  readonly target: string;
+  /** Whether the one before was of the same table and target. */
+  readonly isSame: boolean;
+  readonly titles: readonly Title[];
+  readonly values: readonly (readonly DiffLine[])[];
+}
+
+interface Title extends Pick<DiffLine, 'sign'> {
+  readonly change: string;
+  readonly subject: string;
+  /** May be empty. */
+  readonly remark: string;
+}
+
+/** The rows of one subject follow each other. */
+export async function* tellSubjects({ rows, tables }: Difference): AsyncGenerator<Told> {
   const byName = new Map(tables.map((table) => [table.name, table]));
-  const toSubject = (group: [ChangeRow, ...ChangeRow[]]) => ({
-    table: byName.get(group[0].table) as Table,
-    rows: group,
-  });
-  let group: [ChangeRow, ...ChangeRow[]] | undefined;
+  let last: ChangeRow | undefined;
+  const tell = (group: readonly ChangeRow[]): Told => {
+    const [first] = group as [ChangeRow];
+    const isSame = last?.table === first.table && last.target === first.target;
+    last = first;
+    const columns = group.filter(({ column }) => column !== null);
+    const titles = group.filter(({ column }) => column === null).map(describeWhole);
+    return {
+      table: first.table,
+      target: first.target,
+      isSame,
+      titles: [...titles, ...describeColumns(columns)],
+      values: columns.map((row) => diffColumn(row, byName.get(row.table) as Table)),
+    };
+  };
+  let group: ChangeRow[] = [];
   for await (const row of rows) {
-    const [first] = group ?? [];
-    const isSame = first?.table === row.table && first.target === row.target && first.key === row.key;
-    if (group && isSame) group.push(row);
-    else {
-      if (group) yield toSubject(group);
-      group = [row];
+    const [first = row] = group;
+    if (first.table !== row.table || first.target !== row.target || first.key !== row.key) {
+      yield tell(group);
+      group = [];
     }
+    group.push(row);
   }
-  if (group) yield toSubject(group);
+  if (group.length > 0) yield tell(group);
 }
 
 /** As `terraform plan` shows a plan. */
 export async function* formatText(difference: Difference, colors: Colors): AsyncGenerator<string> {
-  let heading = '';
   yield `${describeTimes(difference)}\n`;
-  for await (const subject of groupSubjects(difference)) {
-    const [{ table, target }] = subject.rows;
-    const next = `${clean(table)}, ${clean(target)}`;
-    if (next !== heading) yield `\n${colors.bold(next)}\n`;
-    heading = next;
-    yield formatSubject(subject, colors);
+  for await (const { table, target, isSame, titles, values } of tellSubjects(difference)) {
+    if (!isSame) yield `\n${colors.bold(`${clean(table)}, ${clean(target)}`)}\n`;
+    for (const { sign, subject, remark } of titles) yield `  ${paintLine({ sign, text: subject + remark }, colors)}\n`;
+    for (const line of values.flat()) yield `      ${paintLine(line, colors)}\n`;
   }
   yield `\n${formatTotals(difference)}\n`;
   for (const gap of describeGaps(difference)) yield `${colors.yellow(`? ${gap}`)}\n`;
@@ -93,45 +112,32 @@ export function describeGaps({ gaps }: Difference): readonly string[] {
 
 const SIGNS: Readonly<Record<string, '+' | '-' | '~'>> = { new: '+', back: '+', gone: '-' };
 
-function formatSubject(subject: SubjectChange, colors: Colors): string {
-  const whole = subject.rows.filter(({ column }) => column === null);
-  const columns = subject.rows.filter(({ column }) => column !== null);
-  const titles = whole.map((row) => ({
-    sign: SIGNS[row.change] ?? '~',
-    text: `${describeSubject(row)}${describeWhole(row)}${describeActor([row])}`,
-  }));
-  const [changed] = columns;
-  if (changed)
-    titles.push({ sign: '~', text: `${describeSubject(changed)}${describeMove(columns)}${describeActor(columns)}` });
-  const lines = columns.flatMap((row) => diffColumn(row, subject.table));
-  return [
-    ...titles.map((line) => formatLine(line, 2, colors)),
-    ...lines.map((line) => formatLine(line, 6, colors)),
-  ].join('');
+/** That a row is new, gone or back. */
+function describeWhole(row: ChangeRow): Title {
+  const { change, old, new: current } = row;
+  const isOther = change === 'new' && old !== null;
+  const what = isOther ? clean(` is another one: ${current}, after ${old} was gone`) : '';
+  return { change, sign: SIGNS[change] ?? '~', ...toTitle(change === 'back' ? ' is back' : what, [row]) };
 }
 
-/** `payments-prod (ws-123)` */
-export function describeSubject({ name, key }: ChangeRow): string {
-  return clean(name === null || name === key ? key : `${name} (${key})`);
-}
-
-/** What is particular about a row that is new, gone or back. */
-export function describeWhole({ change, old, new: current }: ChangeRow): string {
-  if (change === 'back') return ' is back';
-  return change === 'new' && old !== null ? clean(` is another one: ${current}, after ${old} was gone`) : '';
-}
-
-/** That a row has another name, or is in another place. */
-export function describeMove(rows: readonly ChangeRow[]): string {
+/** That columns of a row changed, it has another name, or is in another place. */
+function describeColumns(rows: readonly ChangeRow[]): readonly Title[] {
+  if (rows.length === 0) return [];
   const renamed = rows.find(({ change }) => change === 'renamed');
   const moved = rows.findLast(({ change }) => change === 'moved');
-  return clean(
-    [renamed && ` was ${renamed.old}`, moved && ` moved from ${moved.old} to ${moved.new}`].filter(Boolean).join(','),
-  );
+  const moves = [renamed && ` was ${renamed.old}`, moved && ` moved from ${moved.old} to ${moved.new}`];
+  return [{ change: 'changed', sign: '~', ...toTitle(clean(moves.filter(Boolean).join(',')), rows) }];
+}
+
+/** `payments-prod (ws-123)`, and what is remarkable about it. */
+function toTitle(what: string, rows: readonly ChangeRow[]): Pick<Title, 'subject' | 'remark'> {
+  const [{ name, key }] = rows as [ChangeRow];
+  const subject = clean(name === null || name === key ? key : `${name} (${key})`);
+  return { subject, remark: `${what}${describeActor(rows)}` };
 }
 
 /** Which plans made changes; nothing for those of others. */
-export function describeActor(rows: readonly ChangeRow[]): string {
+function describeActor(rows: readonly ChangeRow[]): string {
   const plans = new Set(rows.flatMap(({ action }) => action?.plan_id ?? []));
   if (plans.size === 0) return '';
   const isPart = rows.some(({ action }) => action === null);
@@ -139,7 +145,7 @@ export function describeActor(rows: readonly ChangeRow[]): string {
 }
 
 /** The lines that show the change of a column. */
-export function diffColumn({ column, old, new: current }: ChangeRow, table: Table): readonly DiffLine[] {
+function diffColumn({ column, old, new: current }: ChangeRow, table: Table): readonly DiffLine[] {
   const name = column ?? '';
   const type = name === table.members ? 'list' : (table.columns.find((each) => each.name === name)?.type ?? '');
   const value = (text: string | null): unknown => {
@@ -164,10 +170,6 @@ function decode(text: string): string {
 function bounded(lines: readonly DiffLine[]): readonly DiffLine[] {
   if (lines.length <= MAX_LINES) return lines;
   return [...lines.slice(0, MAX_LINES), { sign: ' ', text: `… ${lines.length - MAX_LINES} more lines` }];
-}
-
-function formatLine(line: DiffLine, indent: number, colors: Colors): string {
-  return `${' '.repeat(indent)}${paintLine(line, colors)}\n`;
 }
 
 export function paintLine({ sign, text }: DiffLine, colors: Colors): string {

@@ -14,11 +14,11 @@ import { createSqlFiles } from '../warehouse/sql-files.ts';
 import { parseParam } from './define.ts';
 import { readPublishedMoment } from './moment.ts';
 import { listSavedQueries, selectScreen, withQueryProcess } from './run-query.ts';
-import { toCommand } from './shell-aliases.ts';
 import { findHistoryFile, HISTORY_LENGTH, readHistory, writeHistory } from './shell-history.ts';
 
 /** What the shell starts with; its commands change it. */
 export interface ShellSettings {
+  readonly asOf?: string;
   readonly format?: Format;
   readonly maxRows?: number;
   readonly timeout?: number;
@@ -57,6 +57,7 @@ async function readLines(
   context.signal.addEventListener('abort', () => lines.close(), { once: true });
   lines.on('SIGINT', () => shell.interrupt());
   context.stdout('Type .help for help. A statement ends with a semicolon.\n');
+  if (settings.asOf !== undefined) await shell.setTime(settings.asOf);
   let history: readonly string[] | undefined;
   lines.on('history', (entries: readonly string[]) => {
     history = entries;
@@ -75,7 +76,7 @@ async function readLines(
 function complete(line: string, names: Parameters<typeof completeSql>[1]): [string[], string] {
   if (line.startsWith('.')) {
     const [command = '', ...rest] = line.split(/\s+/u);
-    if (rest.length === 0) return [Object.keys(COMMANDS).filter((name) => name.startsWith(command)), command];
+    if (rest.length === 0) return [[...COMMANDS.keys()].filter((name) => name.startsWith(command)), command];
     const word = rest.at(-1) ?? '';
     const values = command === '.mode' ? FORMATS : [...names.tables.keys()];
     return [values.filter((value) => value.startsWith(word)), word];
@@ -90,29 +91,19 @@ class Shell {
   readonly #config: Config;
   readonly #lines: Interface;
   readonly #queries: QueryProcess;
-  #format: Format;
-  #maxRows: number | undefined;
-  readonly #timeoutSeconds: number | undefined;
+  #settings: ShellSettings;
   #asOf: Date | undefined;
   #isTimed = false;
   /** Lines of a statement that has not ended. */
   #pending: string[] = [];
   #running: LinkedSignal | undefined;
 
-  constructor(
-    context: Context,
-    config: Config,
-    { format, maxRows, timeout }: ShellSettings,
-    lines: Interface,
-    queries: QueryProcess,
-  ) {
+  constructor(context: Context, config: Config, settings: ShellSettings, lines: Interface, queries: QueryProcess) {
     this.#context = context;
     this.#config = config;
+    this.#settings = settings;
     this.#lines = lines;
     this.#queries = queries;
-    this.#format = format ?? 'table';
-    this.#maxRows = maxRows;
-    this.#timeoutSeconds = timeout;
   }
 
   /** Ctrl-C stops a query that runs, and the second kills its process; otherwise it discards what was typed. */
@@ -159,10 +150,10 @@ class Shell {
       await this.#queries.run(
         {
           ...request,
-          config: queryConfig(this.#config, this.#timeoutSeconds),
+          config: queryConfig(this.#config, this.#settings.timeout),
           asOf: this.#asOf,
-          format: this.#format,
-          screen: selectScreen(this.#context, this.#maxRows),
+          format: this.#settings.format ?? 'table',
+          screen: selectScreen(this.#context, this.#settings.maxRows),
         },
         { text: this.#context.print },
         running.signal,
@@ -176,9 +167,9 @@ class Shell {
 
   async #runCommand(line: string): Promise<void> {
     const [name = '', ...words] = line.split(/\s+/u);
-    const command = COMMANDS[name];
+    const command = COMMANDS.get(name);
     if (!command) throw new TidemarkError('USAGE', `unknown command ${name}`, { hint: 'see .help' });
-    await command.run(this, words);
+    await command(this, words);
   }
 
   async showTables(name?: string): Promise<void> {
@@ -188,7 +179,7 @@ class Shell {
   setMode(format: string | undefined): void {
     const found = FORMATS.find((known) => known === format && known !== 'parquet' && known !== 'xlsx');
     if (!found) throw new TidemarkError('USAGE', '.mode is table, line, csv, json, ndjson or markdown');
-    this.#format = found;
+    this.#settings = { ...this.#settings, format: found };
   }
 
   async setTime(text: string): Promise<void> {
@@ -203,30 +194,27 @@ class Shell {
   }
 
   setMaxRows(text: string | undefined): void {
-    if (text === undefined || !/^\d+$/u.test(text))
+    if (text === undefined || !/^\d+$/u.test(text)) {
       throw new TidemarkError('USAGE', '.max_rows is a number; 0 for all');
-    this.#maxRows = Number(text);
+    }
+    this.#settings = { ...this.#settings, maxRows: Number(text) };
   }
 
-  async runSaved(words: readonly string[]): Promise<void> {
+  async runSaved([name, ...params]: readonly string[]): Promise<void> {
     const queries = await loadSavedQueries(overlayRoots(this.#config.directory));
-    const [name, ...params] = words;
-    if (name === undefined) {
-      listSavedQueries({ ...this.#context, json: false }, queries);
-      return;
-    }
-    const saved = findSavedQuery(queries, name);
-    await this.#runQuery({
-      query: saved.sql,
-      saved: saved.name,
-      params: params.reduce((values, word) => parseParam(word, values), {}),
-    });
+    if (name === undefined) return listSavedQueries({ ...this.#context, json: false }, queries);
+    const { sql: query, name: saved } = findSavedQuery(queries, name);
+    await this.#runQuery({ query, saved, params: params.reduce((values, word) => parseParam(word, values), {}) });
+  }
+
+  leave(): void {
+    this.isDone = true;
   }
 
   showHelp(): void {
-    const list = Object.values(COMMANDS).map(({ usage, does }) => `  ${usage.padEnd(24)}${does}`);
+    const list = HELP.map(([usage, does]) => `  ${usage.padEnd(24)}${does}\n`).join('');
     this.#say(
-      `${list.join('\n')}\nCtrl-C stops a query, Ctrl-D leaves the shell, Tab completes names. \\d, exit and quit work as elsewhere.`,
+      `${list}Ctrl-C stops a query, Ctrl-D leaves the shell, Tab completes names. \\d, exit and quit work as elsewhere.`,
     );
   }
 
@@ -246,50 +234,44 @@ class Shell {
   }
 }
 
-interface ShellCommand {
-  readonly usage: string;
-  readonly does: string;
-  readonly run: (shell: Shell, words: readonly string[]) => void | Promise<void>;
-}
+type RunCommand = (shell: Shell, words: readonly string[]) => void | Promise<void>;
 
-const COMMANDS: Readonly<Record<string, ShellCommand>> = {
-  '.tables': { usage: '.tables', does: 'list the tables', run: (shell) => shell.showTables() },
-  '.schema': {
-    usage: '.schema TABLE',
-    does: 'list the columns of a table with their meaning',
-    run: (shell, [table]) => shell.showTables(table),
-  },
-  '.mode': {
-    usage: '.mode FORMAT',
-    does: 'table, line, csv, json, ndjson or markdown',
-    run: (shell, [mode]) => shell.setMode(mode),
-  },
-  '.max_rows': {
-    usage: '.max_rows N',
-    does: 'rows that a table shows; 0 for all',
-    run: (shell, [rows]) => shell.setMaxRows(rows),
-  },
-  '.as_of': {
-    usage: '.as_of MOMENT|now',
-    does: 'show every table as of a moment, such as yesterday',
-    run: (shell, words) => shell.setTime(words.join(' ')),
-  },
-  '.timer': {
-    usage: '.timer on|off',
-    does: 'print the time of each query',
-    run: (shell, [state]) => shell.setTimer(state),
-  },
-  '.saved': {
-    usage: '.saved [NAME P=VALUE…]',
-    does: 'list the saved queries, or run one',
-    run: (shell, words) => shell.runSaved(words),
-  },
-  '.help': { usage: '.help', does: 'show this help', run: (shell) => shell.showHelp() },
-  '.quit': {
-    usage: '.quit',
-    does: 'leave the shell',
-    run: (shell) => {
-      shell.isDone = true;
-    },
-  },
+const HELP: readonly (readonly [usage: string, does: string, run: RunCommand])[] = [
+  ['.tables', 'list the tables', (shell) => shell.showTables()],
+  ['.schema TABLE', 'list the columns of a table with their meaning', (shell, [table]) => shell.showTables(table)],
+  ['.mode FORMAT', 'table, line, csv, json, ndjson or markdown', (shell, [mode]) => shell.setMode(mode)],
+  ['.max_rows N', 'rows that a table shows; 0 for all', (shell, [rows]) => shell.setMaxRows(rows)],
+  [
+    '.as_of MOMENT|now',
+    'show every table as of a moment, such as yesterday',
+    (shell, words) => shell.setTime(words.join(' ')),
+  ],
+  ['.timer on|off', 'print the time of each query', (shell, [state]) => shell.setTimer(state)],
+  ['.saved [NAME P=VALUE…]', 'list the saved queries, or run one', (shell, words) => shell.runSaved(words)],
+  ['.help', 'show this help', (shell) => shell.showHelp()],
+  ['.quit', 'leave the shell', (shell) => shell.leave()],
+];
+
+const COMMANDS: ReadonlyMap<string, RunCommand> = new Map(
+  HELP.map(([usage, , run]) => [usage.split(' ', 1)[0] ?? '', run]),
+);
+
+/** What people of other shells type. */
+const ALIASES: Readonly<Record<string, string>> = {
+  '\\d': '.schema',
+  '\\dt': '.tables',
+  '\\q': '.quit',
+  '\\?': '.help',
+  exit: '.quit',
+  quit: '.quit',
+  help: '.help',
 };
+
+/** The command of a line, unless it begins a statement. */
+export function toCommand(line: string): string | undefined {
+  if (line.startsWith('.')) return line;
+  const [word = '', ...rest] = line.replace(/;$/u, '').split(/\s+/u);
+  const name = ALIASES[word.toLowerCase()];
+  if (name === undefined) return word.startsWith('\\') ? word : undefined;
+  return name === '.schema' && rest.length === 0 ? '.tables' : [name, ...rest].join(' ');
+}

@@ -2,7 +2,7 @@ import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { toCommand } from '../../src/cli/shell-aliases.ts';
+import { toCommand } from '../../src/cli/shell.ts';
 import { makeFolder } from '../../src/core/fs.ts';
 import { displayWidth } from '../../src/core/text-table.ts';
 import { type CliOptions, cli } from '../helpers/cli.ts';
