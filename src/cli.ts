@@ -6,40 +6,31 @@ import { addCommands } from './cli/index.ts';
 import { createProgram, type GlobalOptions } from './cli/program.ts';
 import { frozenClock, parseTimestamp, systemClock } from './core/clock.ts';
 import { type Colors, createColors, isColorEnabled } from './core/color.ts';
-import type { Context, HttpTimeouts } from './core/context.ts';
+import type { Context } from './core/context.ts';
 import { EXIT, type ExitCode, errorMessage, TidemarkError } from './core/errors.ts';
 import { fileSystemError, systemLack } from './core/fs.ts';
 import { createLog } from './core/log.ts';
 import { PACKAGE_ROOT } from './core/paths.ts';
 import { Redactor } from './core/redact/redactor.ts';
 
+type Given =
+  | 'cwd'
+  | 'env'
+  | 'stdout'
+  | 'stderr'
+  | 'readStdin'
+  | 'stdinIsTerminal'
+  | 'stdoutIsTerminal'
+  | 'terminal'
+  | 'signal'
+  | 'timeouts';
+type Optional = 'program' | 'readLine' | 'console' | 'screen' | 'redactor';
+
 /** What a command takes from its process; tests pass their own. */
-export interface CliIo {
+export interface CliIo extends Pick<Context, Given>, Partial<Pick<Context, Optional>> {
   readonly argv: readonly string[];
-  /** @default 'tidemark' */
-  readonly program?: string;
-  readonly cwd: string;
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly stdout: (text: string) => void;
   /** Resolves when stdout takes more. @default at once */
   readonly drain?: () => Promise<void>;
-  readonly stderr: (text: string) => void;
-  readonly readStdin: () => Promise<string>;
-  /** One typed line. @default the first line of `readStdin` */
-  readonly readLine?: () => Promise<string>;
-  readonly stdinIsTerminal: boolean;
-  readonly stdoutIsTerminal: boolean;
-  /** stderr, where it is a terminal. */
-  readonly terminal: NodeJS.WriteStream | undefined;
-  /** Where stdin and stdout are terminals. */
-  readonly console?: Context['console'];
-  /** The size of stdout, where it is a terminal. */
-  readonly screen?: { readonly columns: number; readonly rows: number };
-  readonly signal: AbortSignal;
-  /** @default DEFAULT_TIMEOUTS */
-  readonly timeouts?: Partial<HttpTimeouts>;
-  /** @default one that knows no secret yet */
-  readonly redactor?: Redactor;
 }
 
 /** What `dispatch` derives from the process once, before the command line is parsed. */
@@ -115,31 +106,29 @@ function quoteWord(word: string): string {
 }
 
 function createContext(program: Command, session: Session, exit: (code: ExitCode) => void): Context {
-  const options = program.opts<GlobalOptions>();
-  const now = options.now === undefined ? undefined : parseTimestamp(options.now);
-  if (options.now !== undefined && !now) {
-    throw new TidemarkError('USAGE', `--now ${options.now} is not a timestamp`, {
+  const { quiet = false, json = false, wide, now: time, config, shard } = program.opts<GlobalOptions>();
+  const now = time === undefined ? undefined : parseTimestamp(time);
+  if (time !== undefined && !now) {
+    throw new TidemarkError('USAGE', `--now ${time} is not a timestamp`, {
       hint: 'give one such as 2026-11-20T02:15:00Z',
     });
   }
-  const quiet = options.quiet ?? false;
-  const { readStdin, readLine, stderr, redactor, stderrColors } = session;
+  const { screen, readStdin, stderr, redactor, stderrColors } = session;
   return {
+    readLine: async () => (await readStdin()).split('\n', 1)[0] ?? '',
+    console: undefined,
     ...session,
-    program: session.program,
-    readLine: readLine ?? (async () => (await readStdin()).split('\n', 1)[0] ?? ''),
     print: async (text) => {
       session.stdout(text);
       await session.drain?.();
     },
-    screen: session.screen && (options.wide ? { ...UNBOUNDED, rows: session.screen.rows } : session.screen),
-    console: session.console,
+    screen: screen && wide ? { columns: Number.POSITIVE_INFINITY, rows: screen.rows } : screen,
     exit,
     quiet,
-    json: options.json ?? false,
+    json,
     terminal: quiet ? undefined : session.terminal,
-    configFile: options.config,
-    shard: options.shard ?? session.env.TIDEMARK_SHARD,
+    configFile: config,
+    shard: shard ?? session.env.TIDEMARK_SHARD,
     clock: now ? frozenClock(now) : systemClock,
     log: createLog({ write: stderr, redactor, quiet, colors: stderrColors }),
   };
@@ -156,22 +145,17 @@ function reportError(
     return error.exit;
   }
   const lack = systemLack(error);
-  if (lack !== undefined) {
-    stderr(`${colors.red('error:')} ${lack}\n`);
-    return EXIT.incomplete;
-  }
   const unusable = fileSystemError(error);
-  if (unusable && !unusable.path.startsWith(PACKAGE_ROOT)) {
-    stderr(`${colors.red('error:')} ${unusable.path} cannot be used: ${unusable.reason}\n`);
-    return EXIT.usage;
+  const isOwn = unusable?.path.startsWith(PACKAGE_ROOT) ?? false;
+  const problem = lack ?? (unusable && !isOwn ? `${unusable.path} cannot be used: ${unusable.reason}` : undefined);
+  if (problem !== undefined) {
+    stderr(`${colors.red('error:')} ${problem}\n`);
+    return lack === undefined ? EXIT.usage : EXIT.incomplete;
   }
   const detail = error instanceof Error ? (error.stack ?? error.message) : errorMessage(error);
   stderr(`${colors.red('internal error:')} ${detail}\n`);
   return EXIT.bug;
 }
-
-/** The width of a screen with `--wide`. */
-const UNBOUNDED = { columns: Number.POSITIVE_INFINITY };
 
 /** The terminal at stdout. One whose size is not known has 0 columns and rows. */
 const SCREEN = {

@@ -1,7 +1,8 @@
 import { resolve } from 'node:path';
-import type { Argument, Command, Option } from 'commander';
+import type { Command, Option } from 'commander';
 import { type Candidate, type CompletedNames, listNames, type NameKind } from './completion-names.ts';
 import { defineProgram } from './index.ts';
+import type { GlobalOptions } from './program.ts';
 
 /** What completes the value of an option or an argument. Everything else is free text or a file, which the shell completes. */
 const NAMES: Readonly<Record<string, NameKind>> = {
@@ -27,16 +28,14 @@ const NAMES: Readonly<Record<string, NameKind>> = {
 
 /** The words before the cursor, as commands and options. */
 interface ParsedWords {
-  readonly command: Command;
-  /** The words that select the command. */
-  readonly path: readonly string[];
+  command: Command;
   /** Number of arguments of the command so far. */
-  readonly operands: number;
+  operands: number;
   /** The option whose value is next. */
-  readonly pending: Option | undefined;
+  pending: Option | undefined;
   /** After `--`, nothing is an option. */
-  readonly isAfterOptions: boolean;
-  readonly configFile: string;
+  isAfterOptions: boolean;
+  configFile: string;
 }
 
 /**
@@ -45,7 +44,12 @@ interface ParsedWords {
  */
 export async function completeWords(words: readonly string[], cwd: string): Promise<string> {
   try {
-    const candidates = await findCandidates(joinAssignments(words), cwd);
+    const joined = joinAssignments(words);
+    const parsed = parseWords(await defineProgram(joined), joined.slice(0, -1));
+    const candidates = await findCandidates(parsed, joined.at(-1) ?? '', {
+      cwd,
+      configFile: resolve(cwd, parsed.configFile),
+    });
     return candidates.map(({ value, description }) => `${value}\t${description}\n`).join('');
   } catch {
     return '';
@@ -64,64 +68,63 @@ function joinAssignments(words: readonly string[]): readonly string[] {
   return joined;
 }
 
-async function findCandidates(words: readonly string[], cwd: string): Promise<readonly Candidate[]> {
-  const current = words.at(-1) ?? '';
-  const parsed = await parseWords(words.slice(0, -1));
-  const names: CompletedNames = { cwd, configFile: resolve(cwd, parsed.configFile) };
-  const assignment = /^(?<option>--[a-z-]+=)(?<value>.*)$/u.exec(current)?.groups;
-  if (assignment && !parsed.pending) {
-    const { option = '', value = '' } = assignment;
-    const found = await listOptionValues(findOption(parsed.command, option.slice(0, -1)), names);
-    return startingWith(found, value).map((each) => ({ ...each, value: `${option}${each.value}` }));
-  }
-  return startingWith(await listCandidates(parsed, current, names), current);
+function parseWords(program: Command, words: readonly string[]): ParsedWords {
+  const { config } = program.opts<GlobalOptions>();
+  const parsed: ParsedWords = {
+    command: program,
+    operands: 0,
+    pending: undefined,
+    isAfterOptions: false,
+    configFile: config,
+  };
+  for (const word of words) readWord(parsed, word);
+  return parsed;
 }
 
-async function listCandidates(
+function readWord(parsed: ParsedWords, word: string): void {
+  const { command, operands, pending } = parsed;
+  if (pending) {
+    if (pending.long === '--config') parsed.configFile = word;
+    parsed.pending = undefined;
+  } else if (parsed.isAfterOptions || !word.startsWith('-')) {
+    const next = operands === 0 ? command.commands.find((each) => each.name() === word) : undefined;
+    if (next) parsed.command = next;
+    else if (command.parent !== null || word !== 'help') parsed.operands++;
+  } else if (word === '--') parsed.isAfterOptions = true;
+  else {
+    const [, name = '', value] = /^([^=]*)(?:=(.*))?$/su.exec(word) ?? [];
+    const option = findOption(command, name);
+    if (value === undefined) parsed.pending = option?.required || option?.optional ? option : undefined;
+    else if (name === '--config') parsed.configFile = value;
+  }
+}
+
+async function findCandidates(
   parsed: ParsedWords,
   current: string,
   names: CompletedNames,
 ): Promise<readonly Candidate[]> {
-  const { command, path, operands, pending, isAfterOptions } = parsed;
-  if (pending) return listOptionValues(pending, names);
-  if (current.startsWith('-') && !isAfterOptions) return listOptions(command);
-  const subcommands = operands === 0 ? listSubcommands(command) : [];
-  const argument =
-    command.registeredArguments[operands] ?? command.registeredArguments.findLast((last) => last.variadic);
-  const values = argument === undefined ? [] : await listArgumentValues(path, argument, names);
-  return [...subcommands, ...values];
+  const { command, operands, pending, isAfterOptions } = parsed;
+  const [, name, value = ''] = /^(--[a-z-]+)=(.*)$/u.exec(current) ?? [];
+  if (name !== undefined && !pending) {
+    const found = await listValues(findOption(command, name), name, names);
+    return startingWith(found, value).map((each) => ({ ...each, value: `${name}=${each.value}` }));
+  }
+  if (pending) return startingWith(await listValues(pending, pending.long ?? '', names), current);
+  if (current.startsWith('-') && !isAfterOptions) return startingWith(listOptions(command), current);
+  const { registeredArguments: all } = command;
+  const argument = all[operands] ?? all.findLast(({ variadic }) => variadic);
+  const values = await listValues(argument, `${namePath(command)}<${argument?.name()}>`, names);
+  return startingWith([...(operands === 0 ? listSubcommands(command) : []), ...values], current);
+}
+
+/** `playbook plan `, as the keys of `NAMES` begin. */
+function namePath(command: Command): string {
+  return command.parent ? `${namePath(command.parent)}${command.name()} ` : '';
 }
 
 function startingWith(candidates: readonly Candidate[], prefix: string): readonly Candidate[] {
   return candidates.filter(({ value }) => value.startsWith(prefix));
-}
-
-async function parseWords(words: readonly string[]): Promise<ParsedWords> {
-  const command = await defineProgram(words);
-  const begin: ParsedWords = {
-    command,
-    path: [],
-    operands: 0,
-    pending: undefined,
-    isAfterOptions: false,
-    configFile: command.opts().config,
-  };
-  return words.reduce(readWord, begin);
-}
-
-function readWord(parsed: ParsedWords, word: string): ParsedWords {
-  const { command, path, operands, pending, isAfterOptions } = parsed;
-  if (pending) return { ...parsed, pending: undefined, ...(pending.long === '--config' && { configFile: word }) };
-  if (isAfterOptions || !word.startsWith('-')) {
-    if (command.parent === null && path.length === 0 && word === 'help') return parsed;
-    const next = operands === 0 ? command.commands.find((each) => each.name() === word) : undefined;
-    return next ? { ...parsed, command: next, path: [...path, word] } : { ...parsed, operands: operands + 1 };
-  }
-  if (word === '--') return { ...parsed, isAfterOptions: true };
-  const [, name = '', value] = /^([^=]*)(?:=(.*))?$/su.exec(word) ?? [];
-  const option = findOption(command, name);
-  if (value !== undefined) return name === '--config' ? { ...parsed, configFile: value } : parsed;
-  return option?.required || option?.optional ? { ...parsed, pending: option } : parsed;
 }
 
 function listSubcommands(command: Command): readonly Candidate[] {
@@ -146,18 +149,13 @@ function findOption(command: Command, name: string): Option | undefined {
   return listKnownOptions(command).find(({ long, short }) => long === name || short === name);
 }
 
-async function listOptionValues(option: Option | undefined, names: CompletedNames): Promise<readonly Candidate[]> {
-  if (option?.argChoices) return option.argChoices.map((value) => ({ value, description: '' }));
-  const kind = NAMES[option?.long ?? ''];
-  return kind === undefined ? [] : listNames(kind, names);
-}
-
-async function listArgumentValues(
-  path: readonly string[],
-  argument: Argument,
+/** The values of an option or an argument, which has `name` among `NAMES`. */
+async function listValues(
+  taken: { readonly argChoices?: readonly string[] | undefined } | undefined,
+  name: string,
   names: CompletedNames,
 ): Promise<readonly Candidate[]> {
-  if (argument.argChoices) return argument.argChoices.map((value) => ({ value, description: '' }));
-  const kind = NAMES[`${path.join(' ')} <${argument.name()}>`];
+  if (taken?.argChoices) return taken.argChoices.map((value) => ({ value, description: '' }));
+  const kind = NAMES[name];
   return kind === undefined ? [] : listNames(kind, names);
 }

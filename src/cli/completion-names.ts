@@ -15,17 +15,9 @@ export interface CompletedNames {
   readonly configFile: string;
 }
 
-export type NameKind =
-  | 'jobs'
-  | 'operations'
-  | 'plans'
-  | 'playbooks'
-  | 'queries'
-  | 'reports'
-  | 'rules'
-  | 'sources'
-  | 'tables'
-  | 'targets';
+export type NameKind = keyof typeof LISTS;
+
+type ListNames = (roots: readonly string[], names: CompletedNames) => Promise<readonly Candidate[]>;
 
 /** All names of a kind that a shell can take as one word. They are read from files, since loading the code takes too long. */
 export async function listNames(kind: NameKind, names: CompletedNames): Promise<readonly Candidate[]> {
@@ -34,9 +26,7 @@ export async function listNames(kind: NameKind, names: CompletedNames): Promise<
   return candidates.filter(({ value }) => /^\w[\w.@/-]*$/u.test(value));
 }
 
-const LISTS: Readonly<
-  Record<NameKind, (roots: readonly string[], names: CompletedNames) => Promise<readonly Candidate[]>>
-> = {
+const LISTS = {
   jobs: (roots) => listFiles(roots, 'jobs', '.yaml'),
   operations: listOperations,
   plans: listPlans,
@@ -47,7 +37,7 @@ const LISTS: Readonly<
   sources: listSources,
   tables: (roots) => listFiles(roots, 'queries/tables', '.sql'),
   targets: listTargets,
-};
+} satisfies Readonly<Record<string, ListNames>>;
 
 async function listFiles(roots: readonly string[], folder: string, extension: string): Promise<readonly Candidate[]> {
   return [...(await discoverFiles(roots, folder, extension)).keys()].map(toCandidate);
