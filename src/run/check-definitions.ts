@@ -99,7 +99,7 @@ async function collect(
 }
 
 async function checkJobs(config: Config, { env }: CheckContext): Promise<readonly string[]> {
-  const jobs = [...(await loadJobs(config, env)).values()].filter(({ schedule }) => schedule !== undefined);
+  const jobs = [...(await loadJobs(config, env)).values()];
   await validateJobs(config, jobs, await loadJobDefinitions(config, jobs));
   return [];
 }
