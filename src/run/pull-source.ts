@@ -11,6 +11,7 @@ import {
 } from '../extract/extract.ts';
 import { type ActivePull, isLoaded, type RunContext } from '../extract/run-context.ts';
 import { MissingColumnError } from '../extract/sources/explorer/csv-export.ts';
+import { ServiceError } from '../http/errors.ts';
 import { type Manifest, quarantineLanding, verifyLanding } from '../landing/store.ts';
 import { EmptiedTableError, RowDropError } from '../load/judge.ts';
 import type { LoadQueue } from '../load/load-queue.ts';
@@ -107,7 +108,9 @@ async function extractWithRetry(run: RunContext, pull: ActivePull, options: Pull
       if (run.signal.aborted || classifyStorageError(error)) throw error;
       // that another strategy failed as well does not make the missing column unimportant
       if (strategies.length === 0) throw withRejectedHint(missing ?? error, run, pull);
-      run.log.info(`${target.name}: ${source.name}: ${formatError(error)}; retrying`);
+      // What is wrong with an address is said once for a target, at its end.
+      if (!(error instanceof ServiceError && error.failure === 'not-found'))
+        run.log.info(`${target.name}: ${source.name}: ${formatError(error)}; retrying`);
       metrics.retries++;
       reuse = undefined;
       once = createOnce(); // a shared result may be what was wrong

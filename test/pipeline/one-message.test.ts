@@ -57,3 +57,13 @@ test('a source that was pulled after now is of the future, not of negative minut
   expect(stdout).toMatch(/autoscaler_health +complete .*in the future/u);
   expect(stdout).not.toMatch(/-\d+ (?:min|h|d)/u);
 });
+
+test('a wrong organization is one line for its target', async () => {
+  const place = await testProject({ workspaces: 5 });
+  await place.configure((config) => {
+    config.targets = [{ ...findTarget(config, 'acme'), organization: 'acm' }];
+  });
+  const { stderr } = await place.tidemark(['pull', '--source', 'workspaces', '--source', 'modules']);
+  expect(stderr.match(/404/gu)).toHaveLength(1);
+  expect(stderr).toMatch(/^warning: acme: 2 sources failed: 404 not-found: the organization, name or id .*acm.*$/mu);
+});
