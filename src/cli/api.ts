@@ -18,7 +18,7 @@ import { formatOperationHelp, toOperationRow } from '../services/operation-docs.
 import { findItems, isList, type ResponsePage, type ServiceResponse } from '../services/response.ts';
 import { uncheckOperation, validateRequest } from '../services/validate-request.ts';
 import type { DefineCommand } from './define.ts';
-import { readConfig } from './options.ts';
+import { getTarget, readConfig } from './options.ts';
 import { indent } from './output.ts';
 
 export const define: DefineCommand = (command, context) => {
@@ -81,13 +81,7 @@ export async function api(
   const body = await readBody(options.body, context);
   validateRequest(operation, target, args, body, context.log);
   if (operation.mutates) await confirm(context, operation, target, args, options.yes ?? false);
-  await call(context, config, target, {
-    operation,
-    args,
-    body,
-    all: options.all ?? false,
-    create: options.create ?? false,
-  });
+  await call(context, config, target, { ...options, operation, args, body });
 }
 
 /** @throws TidemarkError USAGE for an option that does not apply to the operation */
@@ -106,18 +100,18 @@ function checkOptions(operation: Operation, { all, create, unchecked }: ApiFlags
 }
 
 interface ApiCall {
+  readonly all?: boolean;
+  readonly create?: boolean;
   readonly operation: Operation;
   readonly args: Args;
   readonly body: unknown;
-  readonly all: boolean;
-  readonly create: boolean;
 }
 
 async function call(
   context: Context,
   config: Config,
   target: Target,
-  { operation, args, body, all, create }: ApiCall,
+  { operation, args, body, all, create = false }: ApiCall,
 ): Promise<void> {
   const clients = new ServiceClients(config, context, context.signal);
   const client = clients.get(target);
@@ -146,24 +140,18 @@ function findOperation(name: string): Operation {
   throw unknownName('operation', name, operations.keys(), 'see `tidemark api --list`');
 }
 
-function findTarget({ targets }: Config, { name: operation, kind }: Operation, requested: string | undefined): Target {
-  const ofKind = targets.filter((target) => target.kind === kind).map(({ name }) => name);
-  const wanted = requested ?? (ofKind.length === 1 ? ofKind[0] : undefined);
-  if (wanted === undefined) {
-    const hint = ofKind.length === 0 ? `add one of kind ${kind} to \`targets\`` : `choose one: ${ofKind.join(', ')}`;
-    const message =
-      ofKind.length === 0
-        ? 'no target of this kind is configured'
-        : '--target is required: several targets of this kind are configured';
-    throw new TidemarkError('USAGE', `${operation}: ${message}`, { hint });
+function findTarget(config: Config, { name: operation, kind }: Operation, requested: string | undefined): Target {
+  if (requested !== undefined) return getTarget(config, requested);
+  const [first, ...others] = config.targets.filter((target) => target.kind === kind);
+  if (first && others.length === 0) return first;
+  if (!first) {
+    throw new TidemarkError('USAGE', `${operation}: no target of this kind is configured`, {
+      hint: `add one of kind ${kind} to \`targets\``,
+    });
   }
-  const target = targets.find(({ name }) => name === wanted);
-  if (target) return target;
-  throw unknownName(
-    'target',
-    wanted,
-    targets.map(({ name }) => name),
-  );
+  throw new TidemarkError('USAGE', `${operation}: --target is required: several targets of this kind are configured`, {
+    hint: `choose one: ${[first, ...others].map(({ name }) => name).join(', ')}`,
+  });
 }
 
 /** @throws TidemarkError UNSAFE unless the change is requested with `--yes` or confirmed on the terminal. */

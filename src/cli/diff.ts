@@ -1,6 +1,5 @@
 import { unknownName } from '../config/suggest.ts';
-import type { DiffFormat } from '../core/choices.ts';
-import { DIFF_FORMATS } from '../core/choices.ts';
+import { DIFF_FORMATS, type DiffFormat } from '../core/choices.ts';
 import { formatTimestamp } from '../core/clock.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, TidemarkError } from '../core/errors.ts';
@@ -22,8 +21,7 @@ import type { Row } from '../warehouse/values.ts';
 import { type DefineCommand, MOMENT } from './define.ts';
 import { formatMarkdown } from './diff-markdown.ts';
 import { type Counts, type Difference, formatStat, formatText } from './diff-text.ts';
-import { readMoment } from './moment.ts';
-import { readLocalConfig } from './options.ts';
+import { assertTargets, readLocalConfig, readMoment } from './options.ts';
 
 export const define: DefineCommand = (command, context) =>
   command
@@ -72,8 +70,7 @@ interface Published {
 /** Prints the net difference of two moments, and what is not known of it. */
 export async function diff(context: Context, flags: DiffFlags): Promise<void> {
   const config = readLocalConfig(context);
-  const names = config.targets.map(({ name }) => name);
-  if (flags.target !== undefined && !names.includes(flags.target)) throw unknownName('target', flags.target, names);
+  if (flags.target !== undefined) assertTargets(config, [flags.target]);
   const { counts, gaps } = await withPublished(
     config,
     async (published) => {

@@ -12,7 +12,7 @@ import { atOrAbove, loadRules, type Rule } from '../tell/findings/rules.ts';
 import { type Warehouse, withPublished, withWarehouse } from '../warehouse/session.ts';
 import type { Row } from '../warehouse/values.ts';
 import type { DefineCommand } from './define.ts';
-import { parseTimestampOption, readLocalConfig } from './options.ts';
+import { assertTargets, parseTimestampOption, readLocalConfig } from './options.ts';
 import { formatTable, formatTime, type TableStyle, writeResult } from './output.ts';
 
 export const define: DefineCommand = (findings, context) => {
@@ -73,10 +73,9 @@ interface FindingsView extends Pick<Warehouse, 'database' | 'files'> {
 export async function list(context: Context, options: FindingsFlags): Promise<void> {
   const config = readLocalConfig(context);
   await withPublished(config, async ({ database, files }) => {
-    const known = await loadRules(files);
     const all = config.targets.map(({ name }) => name);
-    const targets = select('target', all, options.target);
-    const rules = select('rule', [...known.keys()], options.rule).flatMap((name) => known.get(name) ?? []);
+    const targets = options.target === undefined ? all : assertTargets(config, [options.target]);
+    const rules = selectRules(await loadRules(files), options.rule);
     const now = context.clock.now().toISOString();
     const view: FindingsView = { database, files, config, now, targets, rules };
     const findings = await listFindings(view, options);
@@ -90,11 +89,12 @@ export async function list(context: Context, options: FindingsFlags): Promise<vo
   });
 }
 
-/** All known names, or the requested one. @throws TidemarkError USAGE naming the closest match. */
-function select(what: string, known: readonly string[], name: string | undefined): readonly string[] {
-  if (name === undefined) return known;
-  if (known.includes(name)) return [name];
-  throw unknownName(what, name, known);
+/** @throws TidemarkError USAGE naming the closest match. */
+function selectRules(known: ReadonlyMap<string, Rule>, name: string | undefined): readonly Rule[] {
+  if (name === undefined) return [...known.values()];
+  const rule = known.get(name);
+  if (rule) return [rule];
+  throw unknownName('rule', name, known.keys());
 }
 
 async function listFindings(

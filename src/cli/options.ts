@@ -1,10 +1,13 @@
 import { resolve } from 'node:path';
-import { type Config, type LoadOptions, loadConfig } from '../config/config.ts';
+import { type Config, type LoadOptions, loadConfig, type Target } from '../config/config.ts';
+import { readTimeZone } from '../config/job.ts';
 import { parseShard } from '../config/shard.ts';
 import { unknownName } from '../config/suggest.ts';
 import { parseTimestamp } from '../core/clock.ts';
 import type { Context } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
+import { type Moment, resolveMoment } from '../warehouse/moment.ts';
+import type { Warehouse } from '../warehouse/session.ts';
 
 /** The configuration that `--config` names, or the part of it that `--shard` names. */
 export function readConfig({ cwd, configFile, env, redactor, shard }: Context, options: LoadOptions = {}): Config {
@@ -28,10 +31,54 @@ export function parseTimestampOption(option: string, text: string): Date {
   });
 }
 
+/** @throws TidemarkError USAGE naming the closest match. */
+export function getTarget({ targets }: Config, name: string): Target {
+  const target = targets.find((each) => each.name === name);
+  if (target) return target;
+  throw unknownName(
+    'target',
+    name,
+    targets.map((each) => each.name),
+  );
+}
+
 /** The names, if all are configured targets. @throws TidemarkError USAGE naming the closest match. */
-export function assertTargets({ targets }: Config, names: readonly string[]): readonly string[] {
-  const known = targets.map(({ name }) => name);
-  const unknown = names.find((name) => !known.includes(name));
-  if (unknown !== undefined) throw unknownName('target', unknown, known);
-  return names;
+export function assertTargets(config: Config, names: readonly string[]): readonly string[] {
+  return names.map((name) => getTarget(config, name).name);
+}
+
+type OpenWarehouse = Pick<Warehouse, 'database' | 'files'>;
+
+/** The moment that an option or argument names (`resolveMoment`), in an open warehouse. */
+export async function readMoment(
+  { clock, env }: Pick<Context, 'clock' | 'env'>,
+  config: Config,
+  { database, files }: OpenWarehouse,
+  text: string,
+): Promise<Moment> {
+  const timeZone = await readTimeZone(config, env);
+  return resolveMoment(text, { rows: database.rows, files, now: clock.now(), timeZone });
+}
+
+/** The same in the published warehouse, which a query then opens in a process of its own. */
+export async function readPublishedMoment(
+  context: Pick<Context, 'clock' | 'env'>,
+  config: Config,
+  text: string,
+): Promise<Moment> {
+  // Loads the database, which `sql` and the shell need here alone.
+  const { withPublished } = await import('../warehouse/session.ts');
+  return withPublished(config, (published) => readMoment(context, config, published, text));
+}
+
+/** The time of what is shown: of the moment that an option names, otherwise of the latest pull. */
+export async function readAsOf(
+  context: Pick<Context, 'clock' | 'env'>,
+  config: Config,
+  published: OpenWarehouse,
+  text: string | undefined,
+): Promise<Date> {
+  if (text !== undefined) return (await readMoment(context, config, published, text)).at;
+  const [latest] = await published.database.rows(await published.files.read('warehouse/latest_as_of'));
+  return typeof latest?.latest === 'string' ? new Date(latest.latest) : context.clock.now();
 }

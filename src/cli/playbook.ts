@@ -17,8 +17,14 @@ import { collect, type DefineCommand, days, percentage, positiveNumber } from '.
 import { assertTargets, readConfig } from './options.ts';
 import { formatTime, writeResult } from './output.ts';
 import type { LedgerFlags } from './playbook-ledger.ts';
-import { formatApplyResult, formatFinished, formatPlan, formatPlaybooks, toPlaybookRow } from './playbook-output.ts';
-import { formatActions } from './playbook-show.ts';
+import {
+  formatActions,
+  formatApplyResult,
+  formatFinished,
+  formatPlan,
+  formatPlaybooks,
+  toPlaybookRow,
+} from './playbook-output.ts';
 import { readPlaybooks } from './playbooks.ts';
 import { obtainSignature } from './sign-approval.ts';
 

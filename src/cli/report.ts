@@ -7,8 +7,7 @@ import { findLeftOut } from '../extract/sources/index.ts';
 import { type ReportReadOptions, renderReports, toJsonText } from '../tell/reports/index.ts';
 import { withPublished } from '../warehouse/session.ts';
 import { type DefineCommand, MOMENT } from './define.ts';
-import { readAsOf } from './moment.ts';
-import { readLocalConfig } from './options.ts';
+import { readAsOf, readLocalConfig } from './options.ts';
 import { listPlaybooks } from './playbooks.ts';
 import type { ReportFlags } from './report-fleet.ts';
 

@@ -12,7 +12,7 @@ import { errorMessage, TidemarkError } from '../core/errors.ts';
 import { overlayRoots } from '../core/paths.ts';
 import { createSqlFiles } from '../warehouse/sql-files.ts';
 import { parseParam } from './define.ts';
-import { readPublishedMoment } from './moment.ts';
+import { readPublishedMoment } from './options.ts';
 import { listSavedQueries, selectScreen, withQueryProcess } from './run-query.ts';
 import { findHistoryFile, HISTORY_LENGTH, readHistory, writeHistory } from './shell-history.ts';
 

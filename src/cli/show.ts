@@ -22,8 +22,7 @@ import {
 } from '../tell/reports/subjects.ts';
 import { withPublished } from '../warehouse/session.ts';
 import { type DefineCommand, MOMENT } from './define.ts';
-import { readAsOf } from './moment.ts';
-import { assertTargets, readLocalConfig } from './options.ts';
+import { assertTargets, readAsOf, readLocalConfig } from './options.ts';
 import { listPlaybooks } from './playbooks.ts';
 
 export const define: DefineCommand = (command, context) =>

@@ -1,6 +1,8 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
+import { delimiter, dirname, join, resolve } from 'node:path';
 import { formatForFile, KNOWN_EXTENSIONS } from '../ask/query/file-formats.ts';
 import { replaceFile } from '../ask/query/output-file.ts';
 import { type QueryRequest, queryConfig, type WriteText } from '../ask/query/protocol.ts';
@@ -12,9 +14,7 @@ import { errorMessage, TidemarkError } from '../core/errors.ts';
 import { overlayRoots } from '../core/paths.ts';
 import { plural } from '../core/plural.ts';
 import { type DefineCommand, MOMENT, parseParam, positiveNumber, wholeNumber } from './define.ts';
-import { readPublishedMoment } from './moment.ts';
-import { readLocalConfig } from './options.ts';
-import { writeToPager } from './pager.ts';
+import { readLocalConfig, readPublishedMoment } from './options.ts';
 import { listSavedQueries, selectScreen, withQueryProcess } from './run-query.ts';
 import { runShell } from './shell.ts';
 
@@ -151,4 +151,47 @@ async function readQueryText(context: Context, words: readonly string[], file: s
   return readFile(resolve(context.cwd, file), 'utf8').catch((error: unknown) => {
     throw new TidemarkError('USAGE', `${file} cannot be read: ${errorMessage(error)}`, { cause: error });
   });
+}
+
+/**
+ * Writes through the user's pager, as `gh` and `git` do: `TIDEMARK_PAGER`, then `PAGER`, then `less`. An empty value or `cat` means
+ * none. `less` ends at once where the text fits the screen.
+ */
+async function writeToPager(context: Context, print: (write: WriteText) => Promise<unknown>): Promise<void> {
+  const command = findPager(context.env);
+  if (command === undefined) {
+    await print(context.print);
+    return;
+  }
+  const pager = spawn(command, {
+    shell: true,
+    stdio: ['pipe', 'inherit', 'inherit'],
+    env: { LESS: 'FRX', ...context.env },
+  });
+  const closed = once(pager, 'close');
+  try {
+    await print((text) => writeToChild(pager, text));
+  } catch (error) {
+    if (!(error instanceof PagerClosed)) throw error;
+  } finally {
+    pager.stdin.end();
+    await closed;
+  }
+}
+
+/** The reader has seen enough. */
+class PagerClosed extends Error {}
+
+async function writeToChild({ stdin }: ChildProcess, text: string): Promise<void> {
+  if (!stdin || stdin.destroyed) throw new PagerClosed();
+  await new Promise<void>((resolve, reject) => {
+    stdin.write(text, (error) => (error ? reject(new PagerClosed()) : resolve()));
+  });
+}
+
+function findPager(env: Context['env']): string | undefined {
+  const chosen = env.TIDEMARK_PAGER ?? env.PAGER;
+  if (chosen !== undefined) return chosen === '' || chosen === 'cat' ? undefined : chosen;
+  if (env.TERM === 'dumb') return undefined;
+  return (env.PATH ?? '').split(delimiter).some((folder) => existsSync(join(folder, 'less'))) ? 'less' : undefined;
 }

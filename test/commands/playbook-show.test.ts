@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Action, Plan } from '../../src/act/plan-file.ts';
 import { builtInPlaybooks } from '../../src/act/playbooks/index.ts';
-import { formatActions } from '../../src/cli/playbook-show.ts';
+import { formatActions } from '../../src/cli/playbook-output.ts';
 import { createTargets } from '../../src/config/config.ts';
 import { createColors } from '../../src/core/color.ts';
 import { Redactor } from '../../src/core/redact/redactor.ts';

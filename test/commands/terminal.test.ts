@@ -106,7 +106,11 @@ describe('tidemark findings explain', () => {
 describe('a typo is found before the night', () => {
   test.each([
     ['jobs/weekly.yaml', 'schedule: "0 3 * * 1"\nreports: [overvew]\n', 'unknown report overvew'],
-    ['jobs/by-hand.yaml', 'reports: [drifft]\n', 'jobs/by-hand.yaml: reports: unknown report drifft; did you mean drift?'],
+    [
+      'jobs/by-hand.yaml',
+      'reports: [drifft]\n',
+      'jobs/by-hand.yaml: reports: unknown report drifft; did you mean drift?',
+    ],
     [
       'queries/findings/mine.sql',
       '-- rule: Mine.\n-- severity: info\n-- sources: workspaces\n-- subject: workspace\nselect nothing from workspaces\n',
