@@ -20,7 +20,7 @@ export interface Execution {
 
 /** How an action ended. `satisfied` is true for one that was applied. */
 type Conclusion = Pick<ActionOutcome, 'status' | 'reason'> &
-  Partial<Pick<ActionOutcome, 'satisfied' | 'before' | 'after' | 'answer'>>;
+  Partial<Pick<ActionOutcome, 'satisfied' | 'after' | 'answer'>>;
 
 /**
  * Reads the subject, and executes the action if the subject is as planned. An action that an earlier apply left open or unconfirmed
@@ -58,14 +58,16 @@ export function failAction(attempt: Attempt, reason: string, previous: LedgerEnt
 }
 
 export function newIntent({ plan, context, action }: Attempt): ActionIntent {
-  const { action_id, operation, target, params, finding_id } = action;
   const now = context.clock.now();
   const acceptedUntil = new Date(now.getTime() + (plan.accept_days ?? 0) * DAY_MS).toISOString();
   return {
     plan_id: plan.plan_id,
-    action_id,
+    action_id: action.action_id,
     playbook: plan.playbook,
-    ...{ operation, target, params, finding_id },
+    operation: action.operation,
+    target: action.target,
+    params: action.params,
+    finding_id: action.finding_id,
     reason: null,
     approved_by: plan.approvals.map(({ by }) => by).join(', '),
     started_at: now.toISOString(),

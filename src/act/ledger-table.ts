@@ -9,7 +9,7 @@ import { acceptFindings } from '../tell/findings/evaluate.ts';
 import { acquireLock, type Lock } from '../warehouse/lock.ts';
 import { warehouseFiles } from '../warehouse/publish.ts';
 import { assertReadable, type Warehouse, withPublished, withWarehouse } from '../warehouse/session.ts';
-import { type ActionOutcome, type LedgerEntry, ledgerFile, ledgerLine, toEvent, toLedgerRow } from './ledger.ts';
+import { type LedgerEntry, ledgerFile, ledgerLine, toEvent, toLedgerRow } from './ledger.ts';
 import type { LedgerHead, LedgerScan, SeenLedger } from './ledger-chain.ts';
 import { findUnreadable, NOTHING_SEEN, scanLedger, toLedgerText, unseenEvents } from './ledger-chain.ts';
 import { assertSound, formatProblem, inspectLedger, type LedgerInspection, readSound } from './ledger-file.ts';
@@ -61,7 +61,13 @@ export async function syncLedger(warehouse: Warehouse, { data }: Config, now: Da
   }
 }
 
-type Undone = Pick<ActionOutcome, 'plan_id'> & Record<'owner' | 'until', string> & { readonly ids: readonly string[] };
+/** The findings of an undo. */
+interface Undone {
+  readonly plan_id: string;
+  readonly ids: readonly string[];
+  readonly owner: string;
+  readonly until: string;
+}
 
 /** Replaces the table `actions`. `replaced`: the end of the ledger that this one takes the place of. */
 export async function keepLedger(

@@ -128,7 +128,9 @@ export async function syncPlans(
     if (!plan) return [];
     const { plan_id, playbook, actions, approvals, expires_at } = plan;
     return {
-      ...{ plan_id, playbook, expires_at },
+      plan_id,
+      playbook,
+      expires_at,
       target: [...new Set(actions.map((action) => action.target))].sort().join(', '),
       actions: actions.length,
       approved_by: approvals.map(({ by }) => by).join(', ') || null,

@@ -12,11 +12,11 @@ import { RemoteServices } from './remote.ts';
 type Identifier = Pick<RemoteServices, 'identify'>;
 
 export async function describeTargets(
-  names: readonly string[],
+  names: ReadonlySet<string>,
   { targets }: Pick<Config, 'targets'>,
   remote: Identifier,
 ): Promise<PlanTarget[]> {
-  const used = targets.filter(({ name }) => names.includes(name));
+  const used = targets.filter(({ name }) => names.has(name));
   return Promise.all(
     used.map(async (target) => ({ ...configured(target), identity: await remote.identify(target.name) })),
   );

@@ -12,7 +12,7 @@ import type { Playbook } from './define.ts';
 import { assertAfterLedger } from './ledger-file.ts';
 import { readLedger } from './ledger-table.ts';
 import { explainUnsettled, findUnsettledActions } from './other-plans.ts';
-import { countAffected, explainLimits, type FindingSelection, planActions } from './plan-actions.ts';
+import { countAffected, explainLimits, type FindingSelection, type PlanDeps, planActions } from './plan-actions.ts';
 import { type Plan, planDigest } from './plan-file.ts';
 import { describeTargets } from './plan-targets.ts';
 import { ensureWarehouseId, identifyPublished } from './published-reads.ts';
@@ -69,24 +69,20 @@ async function planFrom(
   const selection = await selectFindings(warehouse, options, now);
   const remote = new RemoteServices(config, context, context.signal);
   try {
+    const deps = { config, context, remote, now };
     const { rows, skipped, remaining } = await planActions(playbook, selection, {
-      config,
-      context,
-      remote,
+      ...deps,
       query: async (name, params) => database.rows(await files.read(`remediation/${name}`), params),
-      now,
       limit: choice?.limit,
     });
     const totals = await database.rows(await files.render('remediation/row_counts', { table: playbook.table }));
     const [run] = await database.rows(await files.read('remediation/last_run'));
     const actions = rows.map(({ action }) => action);
-    const plan = await buildPlan(playbook, actions, skipped, {
-      config,
-      remote,
-      now,
-      how: job === undefined ? 'tidemark playbook plan' : `job ${job}`,
-      warehouseId,
-      runId: run ? String(run.run_id) : null,
+    const plan = await buildPlan(actions, job === undefined ? 'tidemark playbook plan' : `job ${job}`, deps, {
+      playbook: playbook.name,
+      skipped,
+      run_id: run ? String(run.run_id) : null,
+      warehouse_id: warehouseId,
       selection: choice ? describeChoice(choice, remaining) : null,
     });
     return { plan, exceeded: explainLimits(limits, actions.length, countAffected(playbook.table, rows, totals)) };
@@ -99,45 +95,27 @@ function describeChoice({ findings, subjects, limit }: FindingChoice, remaining:
   return { findings: [...findings], subjects: [...subjects], limit: limit ?? null, remaining };
 }
 
-interface PlanOrigin {
-  readonly config: Pick<Config, 'targets' | 'planHours'>;
-  readonly remote: Pick<RemoteServices, 'identify'>;
-  readonly now: Date;
-  /** The command or job that plans. */
-  readonly how: string;
-  readonly warehouseId: string;
-  readonly runId: string | null;
-  readonly selection?: Plan['selection'];
-  /** The plan that is undone. */
-  readonly undoes?: string;
-  /** How long the findings of an undo are accepted. */
-  readonly acceptDays?: number;
-}
+type PlanFields = Pick<
+  Plan,
+  'playbook' | 'run_id' | 'warehouse_id' | 'undoes' | 'accept_days' | 'selection' | 'skipped'
+>;
 
-/** A plan with its digest, not approved. */
+/** A plan with its digest, not approved. `how`: the command or job that plans. */
 export async function buildPlan(
-  { name }: Pick<Playbook, 'name'>,
   actions: readonly NewAction[],
-  skipped: Plan['skipped'],
-  { config, remote, now, how, selection = null, warehouseId, runId, undoes, acceptDays }: PlanOrigin,
+  how: string,
+  { config, remote, now }: Pick<PlanDeps, 'config' | 'remote' | 'now'>,
+  { playbook, skipped, ...origin }: PlanFields,
 ): Promise<Plan> {
   const width = String(actions.length).length;
   const plan = {
     plan_id: `p-${now.toISOString().replaceAll(/[-:]/gu, '').slice(0, 15)}Z-${randomBytes(4).toString('hex')}`,
-    playbook: name,
+    playbook,
     planned_by: { who: accountName(), how },
     created_at: now.toISOString(),
     expires_at: new Date(now.getTime() + config.planHours * HOUR_MS).toISOString(),
-    run_id: runId,
-    warehouse_id: warehouseId,
-    ...(undoes !== undefined && { undoes }),
-    ...(acceptDays && { accept_days: acceptDays }),
-    selection,
-    targets: await describeTargets(
-      actions.map(({ target }) => target),
-      config,
-      remote,
-    ),
+    ...origin,
+    targets: await describeTargets(new Set(actions.map(({ target }) => target)), config, remote),
     actions: actions.map((action, index) => ({ action_id: `a${String(index + 1).padStart(width, '0')}`, ...action })),
     skipped,
   };

@@ -34,7 +34,7 @@ export async function createUndoPlan(plan: Plan, options: UndoOptions): Promise<
   assertNamesTargets(plan);
   await assertAfterLedger(config.data, context.clock);
   const entries = await readLedger(config);
-  const { plan_id, warehouse_id: warehouseId, run_id: runId } = plan;
+  const { plan_id } = plan;
   // The last action first, because an action may rest on an earlier one.
   const begun = plan.actions.flatMap((action) => {
     const entry = findEntry(entries, { plan_id, action_id: action.action_id });
@@ -64,8 +64,16 @@ export async function createUndoPlan(plan: Plan, options: UndoOptions): Promise<
       const reasons = skipped.slice(0, 3).map(({ reason }) => reason);
       throw new TidemarkError('UNSAFE', `nothing of plan ${plan_id} can be undone: ${reasons.join('; ')}`);
     }
-    const origin = { config, remote, now: context.clock.now(), how: 'tidemark playbook undo', warehouseId, runId };
-    return await buildPlan(playbook, actions, skipped, { ...origin, undoes: plan_id, acceptDays });
+    const deps = { config, remote, now: context.clock.now() };
+    return await buildPlan(actions, 'tidemark playbook undo', deps, {
+      playbook: playbook.name,
+      skipped,
+      run_id: plan.run_id,
+      warehouse_id: plan.warehouse_id,
+      undoes: plan_id,
+      ...(acceptDays && { accept_days: acceptDays }),
+      selection: null,
+    });
   } finally {
     await remote.close();
   }
