@@ -99,23 +99,18 @@ export async function planJobPlaybooks(
     if (context.signal.aborted) break;
     const base = { name, mode, approvedBy, plan: null, file: null, exceeded: null, refused: null };
     const refused = await catchRefusal(context, name, async () => {
-      const continued: string[] = [];
+      const excluded = new Map<string, string>();
       if (mode === 'apply') {
-        // What a killed run of the job left unfinished comes first.
-        const entries = await readLedger(config, warehouse);
-        const begun = entries.filter(({ row }) => row.playbook === name && row.approved_by === approvedBy);
-        for (const id of [...new Set(begun.map(({ row }) => row.plan_id))].sort()) {
-          const plan = await readKeptPlan(config, id);
-          if (!plan || !isUnfinished(plan, entries, approvedBy, context.clock.now())) continue;
-          plans.push({ ...base, plan, file: planFile(config, id) });
-          continued.push(...plan.actions.flatMap(findingIds));
+        const entries = (await readLedger(config, warehouse)).filter(({ row }) => row.playbook === name);
+        for (const plan of await findUnfinished(config, entries, approvedBy, context.clock.now())) {
+          plans.push({ ...base, plan, file: planFile(config, plan.plan_id) });
+          const ids = plan.actions.flatMap(findingIds);
+          for (const id of ids) excluded.set(id, 'an earlier plan of the job is continued for it');
         }
         // What an expired plan left open is read again, so that the new plan does not repeat it.
-        const isOpen = entries.some((entry) => isUnsettled(entry) && entry.row.playbook === name);
         const options = { ...common, playbooks, playbook: name };
-        if (isOpen) await waitForLock(config, context, () => settleLedger(options));
+        if (entries.some(isUnsettled)) await waitForLock(config, context, () => settleLedger(options));
       }
-      const excluded = new Map(continued.map((id) => [id, 'an earlier plan of the job is continued for it']));
       const playbook = getPlaybook(playbooks, name);
       const source = { ...common, playbook, job: job.name, excluded, limits: DEFAULT_LIMITS };
       const { plan, exceeded } = await createPlan(source);
@@ -126,12 +121,22 @@ export async function planJobPlaybooks(
   return plans;
 }
 
-/** Whether a job approved a plan that is still valid, and an action has no final outcome. */
-function isUnfinished(plan: Plan, entries: readonly LedgerEntry[], approvedBy: string, now: Date): boolean {
-  const { plan_id, actions, approvals, undoes, expires_at } = plan;
-  if (undoes !== undefined || !approvals.some(({ by }) => by === approvedBy)) return false;
-  const isValid = now.getTime() < Date.parse(expires_at);
-  return isValid && actions.some(({ action_id }) => !takeFinal(findEntry(entries, { plan_id, action_id })));
+/** What a killed run left: plans that a job approved and began to apply, that are still valid and have an action without a final outcome. */
+async function findUnfinished(
+  config: Config,
+  entries: readonly LedgerEntry[],
+  approvedBy: string,
+  now: Date,
+): Promise<readonly Plan[]> {
+  const begun = entries.filter(({ row }) => row.approved_by === approvedBy).map(({ row }) => row.plan_id);
+  const kept = await Promise.all([...new Set(begun)].sort().map((id) => readKeptPlan(config, id)));
+  return kept
+    .filter((plan) => plan !== undefined)
+    .filter(({ undoes, approvals }) => undoes === undefined && approvals.some(({ by }) => by === approvedBy))
+    .filter(({ expires_at }) => now.getTime() < Date.parse(expires_at))
+    .filter(({ plan_id, actions }) =>
+      actions.some(({ action_id }) => !takeFinal(findEntry(entries, { plan_id, action_id }))),
+    );
 }
 
 /** Approves and applies the plans with `mode: apply`; reports the others unchanged. The warehouse must be published. */
