@@ -26,7 +26,11 @@ with
         when source_state.status not in ('complete', 'partial')
           then format('source {} is stale: the status of its last pull is {}', wanted.source, source_state.status)
         when source_state.as_of < $now::timestamptz - to_seconds($stale_hours::double * 3600)
-          then format('source {} is stale: last pulled at {}', wanted.source, replace(replace(source_state.as_of::varchar, ' ', 'T'), '+00', 'Z'))
+          then format(
+            'source {} is stale: last pulled at {}',
+            wanted.source,
+            replace(replace(source_state.as_of::varchar, ' ', 'T'), '+00', 'Z')
+          )
       end as reason,
       wanted.position,
     from wanted

@@ -25,7 +25,11 @@ with
           and finding_events.reason = 'accepted'
           and finding_events.changed_at >= undone.finished_at
       )
-    qualify row_number() over (partition by undone.finding_id order by undone.started_at, undone.plan_id, undone.action_id) = 1
+    qualify
+      row_number() over (
+        partition by undone.finding_id
+        order by undone.started_at, undone.plan_id, undone.action_id
+      ) = 1
   )
 select plan_id, owner, until, list(finding_id order by finding_id) as ids
 from wanted
