@@ -1,23 +1,13 @@
 import { z } from 'zod';
 import { canonicalJson } from '../../../core/canonical-json.ts';
-import {
-  type ActionDeclaration,
-  type AppliedAction,
-  defineAction,
-  drifted,
-  type JsonValue,
-  type Precondition,
-  type ReadResults,
-  ready,
-  satisfied,
-  type UndoDeclaration,
-} from '../../define.ts';
+import type { ActionDeclaration, AppliedAction, JsonValue, Precondition, UndoDeclaration } from '../../define.ts';
+import { defineAction, drifted, ready, satisfied } from '../../define.ts';
 
 /** A call that sets fields of a subject, without what it sets them to. */
-interface SettingCall<S extends JsonValue, R extends string>
-  extends Pick<ActionDeclaration<unknown, S, R>, 'operation' | 'params' | 'reads'> {
-  readonly observe: (results: ReadResults<R>) => S;
-}
+type SettingCall<S extends JsonValue, R extends string> = Pick<
+  ActionDeclaration<unknown, S, R>,
+  'operation' | 'params' | 'reads' | 'observe'
+>;
 
 interface RestoredFields<I, S extends JsonValue, Fields extends z.ZodRawShape> {
   /** The input that names the subject. */
