@@ -27,6 +27,7 @@ export const {
   DuckDBTimestampValue,
   DuckDBTypeId,
   listValue,
+  VARCHAR,
 } = loadDuckdb();
 
 /** A value in templates and JSON output. `bigint` only if a number would lose digits. */
