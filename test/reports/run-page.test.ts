@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parseElements } from '../helpers/html.ts';
@@ -56,4 +56,14 @@ test('pages of runs older than reportDays are removed', async () => {
   await project.pull(['--source', 'keys', '--now', '2027-06-01T02:15:00Z']);
   await project.tidemark(['report', 'keys', '--now', '2027-06-01T03:00:00Z']);
   expect(existsSync(page)).toBe(false);
+});
+
+test('a table of a user that fails is one error, and the reports and the index are written', async () => {
+  const project = await testProject({ workspaces: 10 });
+  await project.pull(['--source', 'keys']);
+  await mkdir(join(project.folder, 'queries', 'runs'), { recursive: true });
+  await writeFile(join(project.folder, 'queries', 'runs', 'wrong.sql'), '-- title: Wrong\nselect wrong from pulls');
+  const { exit, stderr } = await project.tidemark(['report', 'keys']);
+  expect([exit, stderr]).toEqual([4, expect.stringContaining('queries/runs/wrong.sql: ')]);
+  for (const name of ['keys.html', 'index.html']) expect(existsSync(join(project.folder, 'out', name))).toBe(true);
 });

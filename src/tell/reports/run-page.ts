@@ -4,9 +4,11 @@ import { formatTimestamp } from '../../core/clock.ts';
 import { writeFileAtomic } from '../../core/fs.ts';
 import { discoverFiles } from '../../core/paths.ts';
 import { renderChangesBetween } from '../../warehouse/changes.ts';
-import type { Statements } from '../../warehouse/database.ts';
+import type { SqlParams, Statements } from '../../warehouse/database.ts';
 import { parseHeader, type SqlFiles } from '../../warehouse/sql-files.ts';
+import { fillParams } from '../../warehouse/sql-params.ts';
 import type { Row, Value } from '../../warehouse/values.ts';
+import { queryFile } from './data.ts';
 import { EMPTY_CELL, formatNumber, formatTime, toHeading, truncate } from './format.ts';
 import type { Renderer } from './renderer.ts';
 
@@ -31,8 +33,12 @@ export function runPath(runId: string): string {
 export async function writeRunPage(options: RunPageOptions, renderer: Renderer): Promise<void> {
   const run = await findRun(options);
   if (!run) return;
+  const { database } = options;
+  // planned once, where a prepared statement is planned twice
+  const planned = { rows: (sql: string, params: SqlParams = {}) => database.script(fillParams(sql, params)) };
+  const changes = await renderChangesAt(options, String(run.started_at));
   const context = {
-    ...(await viewRun(options, run, await renderChangesAt(options, String(run.started_at)))),
+    ...(await viewRun({ ...options, database: planned }, run, changes)),
     generated_at: formatTimestamp(options.generatedAt),
     title: `Run ${run.run_id}`,
     root: '../',
@@ -88,7 +94,7 @@ async function readSections({ database, files }: ReadOptions, run: Row, changes 
   };
   const sections: object[] = [];
   for (const { name, sql, header } of queries.sort((a, b) => Number(a.header.order) - Number(b.header.order))) {
-    const rows = await database.rows(sql, params);
+    const rows = await queryFile(database, `runs/${name}`, sql, params);
     const columns = Object.keys(rows[0] ?? {});
     sections.push({
       name,
