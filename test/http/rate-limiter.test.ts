@@ -93,7 +93,7 @@ const platform: RateLimiterOptions = { share: 0.9, requestsPerSecond: undefined,
 const unknown: RateLimiterOptions = {
   share: 0.9,
   requestsPerSecond: undefined,
-  startPerSecond: Number.POSITIVE_INFINITY,
+  startPerSecond: undefined,
 };
 const MINIMUM_SECONDS = 500 / 30;
 
