@@ -193,14 +193,16 @@ export function isNetworkError(error: unknown): boolean {
 
 /** What a network error means. `hasResponse` says that the response headers had arrived. */
 export function classifyNetworkError(error: unknown, timeouts: HttpTimeouts, hasResponse: boolean): HttpFailure {
-  const codes = collectCodes(error);
+  // Their messages are not shown: they may repeat what was sent.
+  const causes = listCauses(error);
+  const codes = causes.flatMap((cause) => ('code' in cause && typeof cause.code === 'string' ? cause.code : []));
   if (codes.includes('UND_ERR_CONNECT_TIMEOUT')) {
     return problem('timeout', `no connection within ${formatSeconds(timeouts.connectMs)}`);
   }
   if (codes.includes('ECONNREFUSED'))
     return problem('unreachable', 'connection refused (ECONNREFUSED)', {
       notProcessed: true,
-      refusedPort: findRefusedPort(error),
+      refusedPort: causes.flatMap((cause) => ('port' in cause && typeof cause.port === 'number' ? cause.port : []))[0],
     });
   const untrusted = codes.find((code) => UNTRUSTED.test(code));
   if (untrusted) {
@@ -209,7 +211,7 @@ export function classifyNetworkError(error: unknown, timeouts: HttpTimeouts, has
       hint: 'set `caFile` (and `clientCert`, `clientKey`) of this target to what the service uses',
     });
   }
-  const proxyStatus = findProxyStatus(error);
+  const proxyStatus = causes.map(readProxyStatus).find((status) => status !== undefined);
   if (proxyStatus !== undefined) {
     return problem('unreachable', `the proxy answered ${proxyStatus}`, {
       retryable: proxyStatus < 500 ? 'no' : 'yes',
@@ -223,7 +225,7 @@ export function classifyNetworkError(error: unknown, timeouts: HttpTimeouts, has
       hint: 'check `url` of this target: no service is known to send such headers',
     });
   }
-  if (isInvalidHttp(error)) {
+  if (causes.some(isInvalidHttp)) {
     return problem('malformed', 'the response is not valid HTTP', {
       retryable: 'few',
       hint: 'check `url` of this target: something else than the service may respond there',
@@ -239,36 +241,22 @@ function problem(failure: HttpFailure['failure'], message: string, details: Part
 }
 
 /** undici's parser fails with errors of several kinds; an invalid status is an assertion. */
-function isInvalidHttp(error: unknown): boolean {
-  for (let inner = error; inner instanceof Error; inner = inner.cause) {
-    if (['HTTPParserError', 'AssertionError'].includes(inner.name) || inner.message === 'bad response') return true;
-  }
-  return false;
+function isInvalidHttp({ name, message }: Error): boolean {
+  return ['HTTPParserError', 'AssertionError'].includes(name) || message === 'bad response';
 }
 
 /** The status with which a proxy refused a tunnel. undici gives it in the error message only. */
-function findProxyStatus(error: unknown): number | undefined {
-  for (let inner = error; inner instanceof Error; inner = inner.cause) {
-    const status = /^Proxy response \((\d{3})\)/u.exec(inner.message)?.[1];
-    if (status !== undefined) return Number(status);
-  }
-  return undefined;
+function readProxyStatus({ message }: Error): number | undefined {
+  const status = /^Proxy response \((\d{3})\)/u.exec(message)?.[1];
+  return status === undefined ? undefined : Number(status);
 }
 
-/** Codes of an error and its causes, outermost first. Their messages are not used: they may repeat what was sent. */
-function collectCodes(error: unknown): string[] {
-  const codes: string[] = [];
-  for (let inner = error; inner instanceof Error && codes.length < 8; inner = inner.cause) {
-    if ('code' in inner && typeof inner.code === 'string') codes.push(inner.code);
+/** An error and its causes, outermost first; of several addresses of a host that were tried, the first. */
+function listCauses(error: unknown): readonly Error[] {
+  const causes: Error[] = [];
+  for (let inner = error; inner instanceof Error && causes.length < 8; ) {
+    causes.push(inner);
+    inner = inner.cause ?? (inner instanceof AggregateError ? inner.errors[0] : undefined);
   }
-  return codes;
-}
-
-/** The port that refused a connection; where several addresses of a host were tried, that of the first. */
-function findRefusedPort(error: unknown): number | undefined {
-  for (let inner = error, depth = 0; inner instanceof Error && depth < 8; depth++) {
-    if ('port' in inner && typeof inner.port === 'number') return inner.port;
-    inner = inner instanceof AggregateError ? inner.errors[0] : inner.cause;
-  }
-  return undefined;
+  return causes;
 }

@@ -5,8 +5,7 @@ import { parse, stringify } from 'lossless-json'; // until Node 22: `JSON.parse`
  * @throws SyntaxError for text that is not JSON, or nests deeper than `maxDepth`.
  */
 export function parseJson(text: string, maxDepth = 200): unknown {
-  const { longestDigits } = scan(text, maxDepth);
-  if (longestDigits < UNSAFE_DIGITS) return JSON.parse(text);
+  if (findLongestDigits(text, maxDepth) < UNSAFE_DIGITS) return JSON.parse(text);
   return parse(text, null, { parseNumber: integerOrNumber, onDuplicateKey: ({ newValue }) => newValue });
 }
 
@@ -30,7 +29,7 @@ const UNSAFE_DIGITS = 16;
  * long numbers need the slow parser.
  * @throws SyntaxError for nesting deeper than `maxDepth`.
  */
-function scan(text: string, maxDepth: number): { readonly longestDigits: number } {
+function findLongestDigits(text: string, maxDepth: number): number {
   let depth = 0;
   let digits = 0;
   let longestDigits = 0;
@@ -48,7 +47,7 @@ function scan(text: string, maxDepth: number): { readonly longestDigits: number 
       if (depth > maxDepth) throw new SyntaxError(`nested deeper than ${maxDepth}`);
     } else if (code === CLOSE_OBJECT || code === CLOSE_LIST) depth--;
   }
-  return { longestDigits: Math.max(longestDigits, digits) };
+  return Math.max(longestDigits, digits);
 }
 
 function endOfString(text: string, start: number): number {
@@ -106,47 +105,9 @@ function forEachSeparator(text: string, found: (at: number, isEnd: boolean) => v
   }
 }
 
-/**
- * Replaces hyphens by underscores in the names of an object's fields; the rest stays as it was sent.
- * @param text an object that `parseJson` accepts
- * @returns undefined if a name has escapes, or two names would be the same
- */
-export function underscoreNames(text: string): string | undefined {
-  const names = new Set<string>();
-  const parts: string[] = [];
-  let copied = 0;
-  let start = text.indexOf('"');
-  let fields = 0;
-  forEachSeparator(text, (at) => {
-    if (start < 0 || start > at) return; // an empty object
-    const end = endOfString(text, start) + 1;
-    const name = underscore(text.slice(start, end));
-    fields++;
-    names.add(name);
-    parts.push(text.slice(copied, start), name);
-    copied = end;
-    start = text.indexOf('"', at);
-  });
-  const isPlain = names.size === fields && ![...names].some((name) => name.includes('\\'));
-  return isPlain ? [...parts, text.slice(copied)].join('') : undefined;
-}
-
-/** The objects of a list have the same names. */
-const MAX_KNOWN = 10_000;
-const underscored = new Map<string, string>();
-
-function underscore(name: string): string {
-  const known = underscored.get(name);
-  if (known !== undefined) return known;
-  const copy = Buffer.from(name).toString(); // a part of a text keeps all of it in memory
-  if (underscored.size >= MAX_KNOWN) underscored.clear(); // names may be values in disguise
-  underscored.set(copy, copy.replaceAll('-', '_'));
-  return copy.replaceAll('-', '_');
-}
-
 /** Like `parseJson`, but every number keeps its text, so that `printJson` prints it unchanged. */
 export function parseLossless(text: string, maxDepth = 200): unknown {
-  scan(text, maxDepth);
+  findLongestDigits(text, maxDepth);
   return parse(text, null, { onDuplicateKey: ({ newValue }) => newValue });
 }
 

@@ -23,13 +23,10 @@ const LESS_THAN_A_SECOND_MS = 1000;
  * seconds from now: docs/services/platform.md#limits, docs/services/secrets.md#real-product).
  */
 export function parseRetryAfter(headers: Headers, nowMs: number): number | undefined {
-  const retryAfter = headers.get('retry-after')?.trim();
-  if (retryAfter) {
-    const ms = parseSeconds(retryAfter, nowMs) ?? parseHttpDate(retryAfter, headers, nowMs);
-    if (ms !== undefined) return ms;
-  }
+  const afterMs = toMs(findNumber(headers, ['retry-after']), nowMs) ?? parseRetryDate(headers, nowMs);
+  if (afterMs !== undefined) return afterMs;
   // A reset is a pause only where nothing remains: other limits than the advertised one throttle as well.
-  return (parseRemaining(headers) ?? 0) < 1 ? parseReset(headers, sentAt(headers, nowMs)) : undefined;
+  return parseRemaining(headers) >= 1 ? undefined : parseReset(headers, sentAt(headers, nowMs));
 }
 
 /**
@@ -48,67 +45,56 @@ export class RateLimitReader {
 
 /** The rate limit that a response advertises; undefined unless limit, remaining and reset are all there. */
 export function parseRateLimit(headers: Headers, nowMs: number): RateLimitInfo | undefined {
-  const draft = headers.get('ratelimit') ?? '';
-  const policy = headers.get('ratelimit-policy') ?? '';
-  const limit =
-    parseNumber(headers.get('x-ratelimit-limit')) ??
-    parseNumber(headers.get('ratelimit-limit')) ??
-    parseMember(draft, 'limit') ??
-    parseMember(policy, 'q');
+  const limit = Number(
+    findNumber(headers, ['x-ratelimit-limit', 'ratelimit-limit', 'ratelimit limit', 'ratelimit-policy q']),
+  );
   const remaining = parseRemaining(headers);
   const resetMs = parseReset(headers, nowMs);
-  if (limit === undefined || remaining === undefined || resetMs === undefined || limit < 1) return undefined;
+  if (!(limit >= 1) || Number.isNaN(remaining) || resetMs === undefined) return undefined;
   return { limit, remaining, resetMs };
 }
 
-function parseRemaining(headers: Headers): number | undefined {
-  const draft = headers.get('ratelimit') ?? '';
-  return (
-    parseNumber(headers.get('x-ratelimit-remaining')) ??
-    parseNumber(headers.get('ratelimit-remaining')) ??
-    parseMember(draft, 'remaining') ??
-    parseMember(draft, 'r')
+/** @returns NaN where nothing says it */
+function parseRemaining(headers: Headers): number {
+  return Number(
+    findNumber(headers, ['x-ratelimit-remaining', 'ratelimit-remaining', 'ratelimit remaining', 'ratelimit r']),
   );
 }
 
 function parseReset(headers: Headers, nowMs: number): number | undefined {
-  const draft = headers.get('ratelimit') ?? '';
-  const reset =
-    headers.get('ratelimit-reset') ??
-    (parseMember(draft, 't') ?? parseMember(draft, 'reset'))?.toString() ??
-    headers.get('x-ratelimit-reset');
-  if (reset?.trim() === '0') return LESS_THAN_A_SECOND_MS;
-  return reset === null ? undefined : parseSeconds(reset, nowMs);
+  const reset = findNumber(headers, ['ratelimit-reset', 'ratelimit t', 'ratelimit reset', 'x-ratelimit-reset']);
+  return reset === '0' ? LESS_THAN_A_SECOND_MS : toMs(reset, nowMs);
 }
 
-function parseSeconds(text: string, nowMs: number): number | undefined {
-  const seconds = parseNumber(text);
-  if (seconds === undefined) return undefined;
-  if (seconds >= EPOCH_MS) return Math.max(0, seconds - nowMs);
-  return seconds >= EPOCH_SECONDS ? Math.max(0, seconds * 1000 - nowMs) : seconds * 1000;
+/** The first number of headers: of a whole header, such as `100, 100;w=60`, or of a member of one, such as `r` of `"default";r=5;t=1`. */
+function findNumber(headers: Headers, places: readonly string[]): string | undefined {
+  for (const place of places) {
+    const [name = '', member] = place.split(' ');
+    const start = member === undefined ? '^\\s*' : `(?:^|[;,\\s])${member}=`;
+    const number = new RegExp(`${start}(\\d+(?:\\.\\d+)?)\\s*(?:$|[,;])`, 'u').exec(headers.get(name) ?? '')?.[1];
+    if (number !== undefined) return number;
+  }
+  return undefined;
+}
+
+/** @param text seconds from now, or a time */
+function toMs(text: string | undefined, nowMs: number): number | undefined {
+  if (text === undefined) return undefined;
+  const seconds = Number(text);
+  if (seconds < EPOCH_SECONDS) return seconds * 1000;
+  return Math.max(0, (seconds < EPOCH_MS ? seconds * 1000 : seconds) - nowMs);
 }
 
 /** A date is compared with the response's own `Date`, so that a wrong clock on either side does not matter. */
-function parseHttpDate(text: string, headers: Headers, nowMs: number): number | undefined {
+function parseRetryDate(headers: Headers, nowMs: number): number | undefined {
+  const date = headers.get('retry-after')?.trim() ?? '';
   // An HTTP date begins with a weekday; Date.parse would read a stray number as a year.
-  const until = /^[a-z]{3}/iu.test(text) ? Date.parse(text) : Number.NaN;
-  if (Number.isNaN(until)) return undefined;
-  return Math.max(0, until - sentAt(headers, nowMs));
+  const until = /^[a-z]{3}/iu.test(date) ? Date.parse(date) : Number.NaN;
+  return Number.isNaN(until) ? undefined : Math.max(0, until - sentAt(headers, nowMs));
 }
 
 /** When a response was sent, by the clock of its service; the local time where it does not say. */
 function sentAt(headers: Headers, nowMs: number): number {
   const sentMs = Date.parse(headers.get('date') ?? '');
   return Number.isNaN(sentMs) ? nowMs : sentMs;
-}
-
-function parseNumber(text: string | null): number | undefined {
-  const match = /^\s*(\d+(?:\.\d+)?)\s*(?:$|[,;])/u.exec(text ?? '');
-  return match ? Number(match[1]) : undefined;
-}
-
-/** `r=5` of `"default";r=5;t=1`, or `limit=10` of the older `limit=10, remaining=5, reset=1`. */
-function parseMember(text: string, name: string): number | undefined {
-  const match = new RegExp(`(?:^|[;,\\s])${name}=(\\d+(?:\\.\\d+)?)`, 'u').exec(text);
-  return match ? Number(match[1]) : undefined;
 }

@@ -1,12 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import {
-  parseJson,
-  parseLossless,
-  printJson,
-  sliceElements,
-  sliceFields,
-  underscoreNames,
-} from '../../src/http/json.ts';
+import { parseJson, parseLossless, printJson, sliceElements, sliceFields } from '../../src/http/json.ts';
 
 describe('JSON that keeps its digits', () => {
   it('gives integers beyond 2^53 as bigint, others as numbers', () => {
@@ -89,28 +82,15 @@ describe('the text of parts of JSON', () => {
       '{}',
     ];
     const usual = '{"id":"first","b-c":0,"d":0}';
-    for (const [index, text] of objects.entries()) {
+    for (const text of objects) {
       // Often enough to be learned again after other shapes.
       for (let times = 0; times < 100; times++) {
         expect([...sliceFields(usual).keys()]).toEqual(['id', 'b-c', 'd']);
-        expect(underscoreNames(usual)).toBe('{"id":"first","b_c":0,"d":0}');
       }
       const parsed = parseLossless(text) as object;
       const fields = [...sliceFields(text)].map(([name, value]) => [name, parseLossless(value)]);
       expect(Object.fromEntries(fields), text).toEqual(parsed);
       expect([...sliceFields(text).values()].every((value) => value === value.trim())).toBe(true);
-      // The tenth has a name twice, which this function leaves to others.
-      const renamed = index === 10 ? undefined : text.replace('"b-c"', '"b_c"');
-      expect(underscoreNames(text)).toBe(renamed);
     }
-  });
-
-  it('has underscores in the names of an object, and nothing else is changed', () => {
-    expect(underscoreNames('{"a-b-c" : {"d-e": "f-g"}, "h":-1.50,"i-j":["k-l"]}')).toBe(
-      '{"a_b_c" : {"d-e": "f-g"}, "h":-1.50,"i_j":["k-l"]}',
-    );
-    expect(underscoreNames('{}')).toBe('{}');
-    for (const text of ['{"a-b": 1, "a_b": 2}', '{"a-b_c": 1, "a_b-c": 2}', '{"a": 1, "a": 2}', '{"a\\u002db": 1}'])
-      expect(underscoreNames(text)).toBeUndefined();
   });
 });

@@ -1,5 +1,5 @@
 import { isRejection, ServiceError } from '../../http/errors.ts';
-import { sliceFields, underscoreNames } from '../../http/json.ts';
+import { sliceFields } from '../../http/json.ts';
 import type { Cell } from '../../landing/rows.ts';
 import { platform } from '../../services/platform/operations.ts';
 import { listThenRead } from './shared/list-and-read.ts';
@@ -82,8 +82,6 @@ function readText(json = 'null'): string {
 /** Names with underscores, and the values as they were sent. If a field has both spellings, the one with underscores is kept. */
 function formatAttributes(json: string): string {
   if (!json.startsWith('{')) return 'null';
-  const plain = underscoreNames(json);
-  if (plain !== undefined) return plain;
   const fields = sliceFields(json);
   const renamed = new Map<string, string>();
   for (const [name, value] of fields) {
