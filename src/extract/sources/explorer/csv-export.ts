@@ -15,7 +15,7 @@ import {
 } from '../../../services/platform/explorer.ts';
 import { platform } from '../../../services/platform/operations.ts';
 import type { ExtractContext } from '../source.ts';
-import type { FetchPartition } from './partition.ts';
+import { type FetchPartition, fetchTotal } from './partition.ts';
 
 /**
  * Downloads the CSV export of a view (docs/services/platform.md#csv-export) to the landing.
@@ -40,17 +40,6 @@ export function fetchCsv(context: ExtractContext, view: ExplorerView, requiredCo
     await landing.register(file, download);
     return total;
   };
-}
-
-/** The number of rows of a query, if the service reports it. */
-async function fetchTotal(
-  { client }: ExtractContext,
-  view: string,
-  filter: readonly string[],
-): Promise<number | undefined> {
-  const args = { type: view, filter, 'page[size]': 1 };
-  for await (const page of client.pages(platform.explorer.query, args)) return page.total;
-  return undefined;
 }
 
 /** A login page or an error document with status 200 could be read as a CSV without rows. */
@@ -79,13 +68,7 @@ async function readHeader(path: string): Promise<readonly string[]> {
  * was fetched: times have whole seconds, and undocumented fields are a JSON object in the last column, `extra`. DuckDB also reads
  * CSV about seven times as fast as JSON.
  */
-interface RowFormatter {
-  readonly columns: readonly string[];
-  /** Lines of CSV for the items of a page. */
-  format(items: readonly unknown[]): string;
-}
-
-export function createRowFormatter(view: ExplorerView): RowFormatter {
+export function createRowFormatter(view: ExplorerView) {
   const columns = [...documentedColumns(view), ...[PRODUCT_COLUMNS[view] ?? []].flat()];
   const times = new Set(columns.flatMap((name, index) => (EXPLORER_FIELDS[view][name] === 'datetime' ? [index] : [])));
   const indexes = new Map<string, number>();
@@ -114,7 +97,8 @@ export function createRowFormatter(view: ExplorerView): RowFormatter {
     if (extra.length > 0) cells[columns.length] = formatCell(JSON.stringify(Object.fromEntries(extra.sort())));
     return `${cells.join(',')}\n`;
   };
-  return { columns: [...columns, 'extra'], format: (items) => items.map(formatItem).join('') };
+  const format = (items: readonly unknown[]): string => items.map(formatItem).join('');
+  return { columns: [...columns, 'extra'], format };
 }
 
 function readAttributes(item: unknown): Readonly<Record<string, unknown>> {
@@ -163,33 +147,34 @@ function checkHeader(view: ExplorerView, header: readonly string[], target: Targ
 }
 
 /** Collects the attributes of JSON rows. One that no row has, not even as null, is missing. */
-interface AttributeCheck {
-  observe(items: readonly unknown[]): void;
-  /** @throws MissingColumnError when there are rows, and a documented attribute is in none of them */
-  verify(): void;
-}
+export class AttributeCheck {
+  readonly #view: ExplorerView;
+  readonly #missing: Set<string>;
+  readonly #added = new Set<string>();
+  #hasRows = false;
 
-export function createAttributeCheck(view: ExplorerView, target: Target): AttributeCheck {
-  const missing = new Set(documentedColumns(view));
-  const added = new Set<string>();
-  let hasRows = false;
-  return {
-    observe(items) {
-      hasRows ||= items.length > 0;
-      for (const item of items) {
-        if (missing.size === 0) return;
-        for (const name of Object.keys(readAttributes(item))) {
-          if (!missing.delete(canonicalField(name)) && !documentedColumns(view).includes(canonicalField(name))) {
-            added.add(name);
-          }
-        }
+  constructor(view: ExplorerView) {
+    this.#view = view;
+    this.#missing = new Set(documentedColumns(view));
+  }
+
+  observe(items: readonly unknown[]): void {
+    this.#hasRows ||= items.length > 0;
+    for (const item of items) {
+      if (this.#missing.size === 0) return;
+      for (const name of Object.keys(readAttributes(item))) {
+        const known = canonicalField(name);
+        if (!this.#missing.delete(known) && !documentedColumns(this.#view).includes(known)) this.#added.add(name);
       }
-    },
-    verify() {
-      if (!hasRows) return;
-      assertComplete({ view, missing: [...missing], added: [...added], target, where: 'no row has the attribute' });
-    },
-  };
+    }
+  }
+
+  /** @throws MissingColumnError when there are rows, and a documented attribute is in none of them */
+  verify(target: Target): void {
+    if (!this.#hasRows) return;
+    const [view, missing, added] = [this.#view, [...this.#missing], [...this.#added]];
+    assertComplete({ view, missing, added, target, where: 'no row has the attribute' });
+  }
 }
 
 interface Comparison {

@@ -2,6 +2,7 @@ import { TidemarkError } from '../../../core/errors.ts';
 import { plural } from '../../../core/plural.ts';
 import { type FailureKind, ServiceError } from '../../../http/errors.ts';
 import { withRequestOptions } from '../../../services/client.ts';
+import type { OperationArgs } from '../../../services/operation.ts';
 import { platform } from '../../../services/platform/operations.ts';
 import { type ExtractContext, optionalString } from '../source.ts';
 
@@ -32,17 +33,8 @@ const MAX_FAILED_SPLITS = 3;
  * Runs a whole query, or partitions of it when the whole overloads the service. The partitions are disjoint and complete, because
  * their filters negate each other: `contains` and `does not contain` of a character, and `is_empty` for a nullable field. Times
  * cannot be partitioned: `is_before` and `is_after` both exclude the time itself.
- * @throws TidemarkError DATA when the totals of the partitions do not add up to the total of the whole query
  */
-export async function fetchPartitioned(
-  context: ExtractContext,
-  key: PartitionKey,
-  createFetch: (context: ExtractContext) => FetchPartition,
-): Promise<void> {
-  await new PartitionedQuery(context, key, createFetch).run();
-}
-
-class PartitionedQuery {
+export class PartitionedQuery {
   readonly #context: ExtractContext;
   readonly #key: PartitionKey;
   readonly #fetchWhole: FetchPartition;
@@ -57,26 +49,15 @@ class PartitionedQuery {
     this.#fetchPartition = createFetch(this.#context);
   }
 
+  /** @throws TidemarkError DATA when the totals of the partitions do not add up to the total of the whole query */
   async run(): Promise<void> {
-    const { landing } = this.#context;
-    const start = await landing.checkpoint();
-    try {
-      await this.#fetchWhole([], this.#attempts++);
-      return;
-    } catch (error) {
-      if (!isOverload(error)) throw error;
-      this.#failedSplits++;
-      await landing.rollback(start);
-      await this.#runPartitions(error);
-    }
-  }
-
-  async #runPartitions(cause: ServiceError): Promise<void> {
     const { client, log } = this.#context;
     const { view } = this.#key;
-    const reported = await fetchReportedTotal(this.#context, view);
-    log.info(`${client.target.name}: ${view}: ${cause.message}; fetching it in partitions`);
-    const total = await this.#split([], 0, cause, false);
+    let reported: number | undefined;
+    const total = await this.#fetchOrSplit([], 0, async (cause) => {
+      reported = await fetchTotal(this.#context, view, []).catch(ignoreOverload);
+      log.info(`${client.target.name}: ${view}: ${cause.message}; fetching it in partitions`);
+    });
     if (reported === undefined || total === undefined || reported === total) return;
     throw new TidemarkError(
       'DATA',
@@ -84,16 +65,22 @@ class PartitionedQuery {
     );
   }
 
-  async #fetchOrSplit(filters: Filters, depth: number): Promise<number | undefined> {
+  async #fetchOrSplit(
+    filters: Filters,
+    depth: number,
+    onSplit: (cause: ServiceError) => Promise<void> | void = () => {},
+  ): Promise<number | undefined> {
     const { landing } = this.#context;
     const start = await landing.checkpoint();
     try {
-      const total = await this.#fetchPartition(filters, this.#attempts++);
+      const fetch = depth === 0 ? this.#fetchWhole : this.#fetchPartition;
+      const total = await fetch(filters, this.#attempts++);
       this.#failedSplits = 0;
       return total;
     } catch (error) {
       if (!isOverload(error) || depth === MAX_DEPTH || ++this.#failedSplits > MAX_FAILED_SPLITS) throw error;
       await landing.rollback(start);
+      await onSplit(error);
       return this.#split(filters, depth, error, false);
     }
   }
@@ -130,13 +117,13 @@ function withAttempts(context: ExtractContext, maxServerErrorAttempts: number): 
   return { ...context, client: withRequestOptions(context.client, { maxServerErrorAttempts }) };
 }
 
-/** The total of the whole query, which the service may report even if it cannot return the rows. */
-async function fetchReportedTotal({ client }: ExtractContext, view: string): Promise<number | undefined> {
-  try {
-    for await (const page of client.pages(platform.explorer.query, { type: view, 'page[size]': 1 })) return page.total;
-  } catch (error) {
-    if (!isOverload(error)) throw error;
-  }
+/** The number of rows of a query, if the service reports it, which it may even where it cannot return the rows. */
+export async function fetchTotal(context: ExtractContext, view: string, filter: Filters): Promise<number | undefined> {
+  return (await fetchFirstPage(context, { type: view, filter, 'page[size]': 1 }))?.total;
+}
+
+async function fetchFirstPage({ client }: ExtractContext, args: OperationArgs<typeof platform.explorer.query>) {
+  for await (const page of client.pages(platform.explorer.query, args)) return page;
   return undefined;
 }
 
@@ -150,6 +137,10 @@ const OVERLOAD_FAILURES: ReadonlySet<FailureKind> = new Set<FailureKind>([
 
 function isOverload(error: unknown): error is ServiceError {
   return error instanceof ServiceError && OVERLOAD_FAILURES.has(error.failure);
+}
+
+function ignoreOverload(error: unknown): undefined {
+  if (!isOverload(error)) throw error;
 }
 
 /** Letters and digits by their frequency in names, without wildcards. */
@@ -188,28 +179,17 @@ const SAMPLE_SIZE = 100;
 
 /** Some rows, to choose a filter that halves them; none when even one page overloads the service. */
 async function fetchSample(
-  { client }: ExtractContext,
+  context: ExtractContext,
   { view, fields }: PartitionKey,
   filter: Filters,
 ): Promise<readonly Readonly<Record<string, string>>[]> {
   const names = fields.map(({ name }) => name);
   const args = { type: view, filter, fields: names, 'page[size]': SAMPLE_SIZE };
-  try {
-    for await (const { items } of client.pages(platform.explorer.query, args)) {
-      return items.map((item) => readTexts(item, names));
-    }
-  } catch (error) {
-    if (!isOverload(error)) throw error;
-  }
-  return [];
-}
-
-function readTexts(item: unknown, names: readonly string[]): Readonly<Record<string, string>> {
-  const attributes = (item as { attributes?: unknown } | null)?.attributes;
-  return Object.fromEntries(
-    names.flatMap((name) => {
-      const value = optionalString(attributes, name.replaceAll('_', '-')) ?? optionalString(attributes, name);
-      return value === undefined ? [] : [[name, value]];
-    }),
-  );
+  const page = await fetchFirstPage(context, args).catch(ignoreOverload);
+  return (page?.items ?? []).map((item) => {
+    const attributes = (item as { attributes?: unknown } | null)?.attributes;
+    const read = (name: string) =>
+      optionalString(attributes, name.replaceAll('_', '-')) ?? optionalString(attributes, name) ?? '';
+    return Object.fromEntries(names.map((name) => [name, read(name)]));
+  });
 }

@@ -1,58 +1,50 @@
 import type { Target } from '../../../config/config.ts';
+import type { ExplorerView } from '../../../services/platform/explorer.ts';
 import { platform } from '../../../services/platform/operations.ts';
 import { extractPages, PAGE_SIZE } from '../shared/snapshot-pages.ts';
 import type { ExtractContext, SourceDefinition } from '../source.ts';
-import { createAttributeCheck, createRowFormatter, fetchCsv } from './csv-export.ts';
-import { fetchPartitioned, type PartitionKey } from './partition.ts';
+import { AttributeCheck, createRowFormatter, fetchCsv } from './csv-export.ts';
+import { type FetchPartition, PartitionedQuery, type PartitionKey } from './partition.ts';
 import { landPublicModules } from './public-modules.ts';
 import { landWorkspaceList } from './workspace-list.ts';
 
-/** The explorer views, with the column that identifies a row and the fields to partition by. A module may have no version. */
-const VIEWS = {
+const NAME = { name: 'name', nullable: false };
+/** A module may have no version. */
+const VERSION = { name: 'version', nullable: true };
+
+/** The explorer views, with the column that identifies a row and the fields to partition by. */
+const VIEWS: Readonly<Record<ExplorerView, { readonly column: string; readonly fields: PartitionKey['fields'] }>> = {
   workspaces: { column: 'external_id', fields: [{ name: 'workspace_name', nullable: false }] },
   tf_versions: { column: 'version', fields: [{ name: 'version', nullable: false }] },
-  providers: {
-    column: 'name',
-    fields: [
-      { name: 'name', nullable: false },
-      { name: 'version', nullable: true },
-    ],
-  },
-  modules: {
-    column: 'name',
-    fields: [
-      { name: 'name', nullable: false },
-      { name: 'version', nullable: true },
-    ],
-  },
-} as const satisfies Record<string, { column: string; fields: PartitionKey['fields'] }>;
+  providers: { column: 'name', fields: [NAME, VERSION] },
+  modules: { column: 'name', fields: [NAME, VERSION] },
+};
 
 /**
  * An explorer view, by CSV export, or by JSON pages if the export is unusable or the target has `explorer: json`. Either is
  * partitioned if the whole view overloads the service. With `explorer: workspaces`, what the list of workspaces tells of it.
  */
-export function explorerView(view: keyof typeof VIEWS): SourceDefinition {
+export function explorerView(view: ExplorerView): SourceDefinition {
   const { column, fields } = VIEWS[view];
   const key = { view, fields };
   const { columns, format } = createRowFormatter(view);
 
-  const extractMore = (context: ExtractContext) =>
-    view === 'modules' ? landPublicModules(context) : Promise.resolve();
-  const extractCsv = async (context: ExtractContext) => {
-    await fetchPartitioned(context, key, (partition) => fetchCsv(partition, view, column));
-    await extractMore(context);
+  const extractQuery = async (context: ExtractContext, createFetch: (context: ExtractContext) => FetchPartition) => {
+    await new PartitionedQuery(context, key, createFetch).run();
+    if (view === 'modules') await landPublicModules(context);
   };
+  const extractCsv = (context: ExtractContext) =>
+    extractQuery(context, (partition) => fetchCsv(partition, view, column));
   const extractJson = async (context: ExtractContext) => {
-    const attributes = createAttributeCheck(view, context.client.target);
-    await fetchPartitioned(context, key, (partition) => (filter) => {
+    const attributes = new AttributeCheck(view);
+    await extractQuery(context, (partition) => (filter) => {
       const args = { type: view, filter, 'page[size]': PAGE_SIZE };
       return extractPages(partition, platform.explorer.query, args, ({ items }) => {
         attributes.observe(items);
         return partition.landing.writeCsv(columns, format(items));
       });
     });
-    attributes.verify();
-    await extractMore(context);
+    attributes.verify(context.client.target);
   };
   const listed = view === 'workspaces' || view === 'tf_versions' ? view : undefined;
   const isListed = ({ explorer }: Target) => explorer === 'workspaces' && listed !== undefined;
