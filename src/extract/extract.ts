@@ -56,7 +56,7 @@ export async function extract(
   const { metrics, source } = pull;
   const { database, files } = run.warehouse;
   const bounds = readBounds(client.target);
-  const timer = startTimeBound(bounds, source.name, failed);
+  const timer = startTimeBound(source.name, bounds.maxSeconds, 'limits.maxSeconds', failed);
   const reuse = new ObjectReuse(run, pull, landing, tools);
   metrics.reused = 0;
   metrics.replaced = 0;
@@ -187,18 +187,8 @@ function boundClient(client: ServiceClient, bounds: Bounds, source: string, metr
   };
 }
 
-/** Aborts an extraction that takes too long. */
-function startTimeBound({ maxSeconds }: Bounds, source: string, failed: AbortController): NodeJS.Timeout {
-  const what = `${source} takes longer than ${formatSeconds(maxSeconds * 1000)}`;
-  return startTimer(maxSeconds, () => failed.abort(new BoundExceededError(what, 'limits.maxSeconds')));
-}
-
-/** Aborts all pulls of a run that takes too long. */
-export function startRunBound(maxRunTime: number, run: AbortController): NodeJS.Timeout {
-  const what = `the run takes longer than ${formatSeconds(maxRunTime * 1000)}`;
-  return startTimer(maxRunTime, () => run.abort(new BoundExceededError(what, 'maxRunTime')));
-}
-
-function startTimer(seconds: number, onEnd: () => void): NodeJS.Timeout {
-  return setTimeout(onEnd, Math.min(MAX_TIMER_MS, seconds * 1000));
+/** Aborts what takes too long: the extraction of a source, or all pulls of a run. */
+export function startTimeBound(what: string, seconds: number, setting: string, work: AbortController): NodeJS.Timeout {
+  const error = new BoundExceededError(`${what} takes longer than ${formatSeconds(seconds * 1000)}`, setting);
+  return setTimeout(() => work.abort(error), Math.min(MAX_TIMER_MS, seconds * 1000));
 }

@@ -7,7 +7,6 @@ import { version } from '../core/paths.ts';
 import { digestItem, type LandedObjects, type ObjectTag, openLandedObjects } from '../landing/objects.ts';
 import { findManifest, landingDirectory, type Manifest, type ReadState, targetFingerprint } from '../landing/store.ts';
 import type { LandingWriter } from '../landing/writer.ts';
-import type { Conditions } from '../services/client.ts';
 import type { ServiceResponse } from '../services/response.ts';
 import { tablesForSource } from '../warehouse/tables.ts';
 import { type ActivePull, isLoaded, type PullStatus, type RunContext } from './run-context.ts';
@@ -64,7 +63,7 @@ interface Previous {
 
 /**
  * Takes objects from the landing of the last pull where they are proven to be the same. `explainFullRead`, `isIndexLower` and
- * `isProven` decide; docs/decisions.md#shards says why. What is taken is what the service answered, so that the
+ * the digest of the whole list item decide: docs/decisions.md#objects-that-are-proven-unchanged-are-not-read-again. What is taken is what the service answered, so that the
  * new landing is complete, and loads without the network and without an earlier one.
  */
 export class ObjectReuse {
@@ -128,8 +127,9 @@ export class ObjectReuse {
     previous: Previous | undefined,
   ): Promise<void> {
     const known = previous?.objects.find(tag);
-    if (previous && known && isProven(tag, known)) return this.#copy(previous, tag);
-    const response = await read(known ? { conditions: readConditions(known) } : {});
+    const isProven = tag.item !== undefined && tag.item === known?.item;
+    if (previous && isProven) return this.#copy(previous, tag);
+    const response = await read(known ? { conditions: known } : {});
     if (previous && response.status === 304) return this.#copy(previous, tag);
     check?.(response);
     const line = { ...fields, ...derive?.(response) };
@@ -217,11 +217,6 @@ export class ObjectReuse {
   }
 }
 
-/** Whether the list shows the object in exactly the state that was read. */
-function isProven(now: ObjectTag, known: ObjectTag): boolean {
-  return now.item !== undefined && now.item === known.item;
-}
-
 /** Whether a number is lower than before, as after the restoration of a server. */
 function isIndexLower(now: readonly string[] = [], before: readonly string[] = []): boolean {
   const isNumber = (text: string | undefined) => text !== undefined && /^\d{1,20}$/u.test(text);
@@ -240,10 +235,6 @@ function readValidators({ headers }: ServiceResponse): Pick<ObjectTag, 'etag' | 
     return value !== null && value.length <= MAX_VALIDATOR_LENGTH ? value : undefined;
   };
   const [etag, modified] = [read('etag'), read('last-modified')];
-  return { ...(etag && { etag }), ...(modified && { modified }) };
-}
-
-function readConditions({ etag, modified }: ObjectTag): Conditions {
   return { ...(etag && { etag }), ...(modified && { modified }) };
 }
 

@@ -3,7 +3,7 @@ import type { Config } from '../config/config.ts';
 import { linkSignals } from '../core/abort.ts';
 import type { JobContext } from '../core/context.ts';
 import { EXIT, type ExitCode, TidemarkError } from '../core/errors.ts';
-import { createOnce, startRunBound } from '../extract/extract.ts';
+import { createOnce, startTimeBound } from '../extract/extract.ts';
 import { clearInFlight, findResumable } from '../extract/resume.ts';
 import { prepareReuse } from '../extract/reuse.ts';
 import type { Pull, RunContext } from '../extract/run-context.ts';
@@ -102,7 +102,7 @@ export async function pullSources(
   const halt = new AbortController();
   const late = new AbortController();
   const { signal, release } = linkSignals(run.signal, halt.signal, late.signal);
-  const timer = startRunBound(config.maxRunTime, late);
+  const timer = startTimeBound('the run', config.maxRunTime, 'maxRunTime', late);
   const running: RunContext = { ...run, log: progress.log, signal };
   const canReuse = !fresh && !replay && config.fullReadDays > 0 && pulls.some(({ source }) => source.unchanged);
   const reuse = canReuse ? prepareReuse(run) : undefined;

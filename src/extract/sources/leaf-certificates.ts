@@ -17,12 +17,13 @@ export const leafCertificates: SourceDefinition = {
   operations: [listServices, mesh.connect.authorize, mesh['ca-leaf'].read],
   async extract(context) {
     const { client, landing } = context;
-    const { registered, absent, hidden } = await findServices(client);
-    for (const { text } of absent) landing.addNote(`service ${text} is not in the catalog: its leaf is not read`);
-    const unknown = [...hidden];
+    const found = await findServices(client);
+    for (const { text } of select(found, 'absent'))
+      landing.addNote(`service ${text} is not in the catalog: its leaf is not read`);
+    const unknown: UnknownService[] = [...select(found, 'hidden')];
     await listThenRead(context, {
-      items: registered,
-      relist: async () => (await findServices(client)).registered,
+      items: select(found, 'registered'),
+      relist: async () => select(await findServices(client), 'registered'),
       toName: ({ text }) => text,
       part: {
         column: 'service',
@@ -45,8 +46,9 @@ export const leafCertificates: SourceDefinition = {
   },
   /** Asks whether a service may connect to itself: that needs the right of reading its leaf, and mints nothing. */
   async checkAccess(client, onUnknown) {
-    const { registered, hidden } = await findServices(client);
-    for (const { text, reason } of hidden) onUnknown({ column: 'service', value: text, reason });
+    const found = await findServices(client);
+    for (const { text, reason } of select(found, 'hidden')) onUnknown({ column: 'service', value: text, reason });
+    const registered = select(found, 'registered');
     const names = registered.map(({ text }) => text);
     const authorize = (text: string) => {
       const { service, ns } = parseService(text);
@@ -63,13 +65,15 @@ export const leafCertificates: SourceDefinition = {
 /** A service of which it is not known whether it exists, or what its leaf is. */
 type UnknownService = MeshService & { readonly reason: string };
 
-interface Services {
-  readonly registered: readonly MeshService[];
-  /** Certainly not in the catalog. */
-  readonly absent: readonly MeshService[];
-  /** Not in what the token sees of the catalog. */
-  readonly hidden: readonly UnknownService[];
-}
+/** A service of the target in what the token sees of the catalog: `absent` is certain, a `hidden` one may exist. */
+type FoundService = UnknownService & {
+  readonly state: 'registered' | 'absent' | 'hidden';
+  /** Why the catalog of its namespace is not shown. */
+  readonly refusal?: ServiceError;
+};
+
+const select = (found: readonly FoundService[], state: FoundService['state']) =>
+  found.filter((service) => service.state === state);
 
 const withNamespace = (ns: string | undefined) => (ns === undefined ? {} : { ns });
 
@@ -96,35 +100,26 @@ function toPart({ service, ns, reason }: UnknownService): UnknownPart {
 
 const HIDDEN = 'this request does not see the whole catalog';
 
+const REGISTERED = { state: 'registered', reason: '' } as const;
+const ABSENT = { state: 'absent', reason: '' } as const;
+
 /**
  * Which of the target's services the catalog has. The API documents have no catalog: there every service counts as registered.
  * @throws ServiceError if the token does not see the whole catalog, and no service is in what it sees
  */
-async function findServices(client: ServiceClient): Promise<Services> {
+async function findServices(client: ServiceClient): Promise<readonly FoundService[]> {
   const services = client.target.services.map(parseService);
-  if (client.target.flavor !== 'hashicorp') return { registered: services, absent: [], hidden: [] };
+  if (client.target.flavor !== 'hashicorp') return services.map((service) => ({ ...service, ...REGISTERED }));
   const namespaces = [...new Set(services.map(({ ns }) => ns))];
-  const found = await Promise.all(
-    namespaces.map((ns) =>
-      findInNamespace(
-        client,
-        ns,
-        services.filter((service) => service.ns === ns),
-      ),
-    ),
-  );
-  const all = {
-    registered: found.flatMap(({ registered }) => registered),
-    absent: found.flatMap(({ absent }) => absent),
-    hidden: found.flatMap(({ hidden }) => hidden),
-  };
-  const [first] = all.hidden;
-  if (first === undefined || all.registered.length > 0) return all;
+  const inNamespace = (ns: string | undefined) => services.filter((service) => service.ns === ns);
+  const found = (await Promise.all(namespaces.map((ns) => findInNamespace(client, ns, inNamespace(ns))))).flat();
+  const hidden = select(found, 'hidden');
+  if (hidden.length === 0 || select(found, 'registered').length > 0) return found;
   throw (
-    found.find(({ refusal }) => refusal)?.refusal ??
+    hidden.find(({ refusal }) => refusal)?.refusal ??
     new ServiceError({
       failure: 'forbidden',
-      serviceMessage: `it is not shown whether ${all.hidden.map(({ text }) => text).join(', ')} exist: ${HIDDEN}`,
+      serviceMessage: `it is not shown whether ${hidden.map(({ text }) => text).join(', ')} exist: ${HIDDEN}`,
       operation: listServices.name,
       target: client.target.name,
       hint: 'use a token that reads all nodes and services (`tidemark permissions`)',
@@ -132,25 +127,22 @@ async function findServices(client: ServiceClient): Promise<Services> {
   );
 }
 
-/** The same for the services of one namespace. @returns in `refusal`, why its catalog is not shown */
 async function findInNamespace(
   client: ServiceClient,
   ns: string | undefined,
   services: readonly MeshService[],
-): Promise<Services & { readonly refusal?: ServiceError }> {
+): Promise<readonly FoundService[]> {
   try {
     const catalog = await client.call(listServices, withNamespace(ns));
     const known = new Set(Object.keys(catalog.json() as object));
-    const registered = services.filter(({ service }) => known.has(service));
-    const missing = services.filter(({ service }) => !known.has(service));
-    if (isWhole(client, catalog, known)) return { registered, absent: missing, hidden: [] };
     const reason = `it is not shown whether it exists: ${HIDDEN}`;
-    return { registered, absent: [], hidden: missing.map((service) => ({ ...service, reason })) };
+    const missing = isWhole(client, catalog, known) ? ABSENT : ({ state: 'hidden', reason } as const);
+    return services.map((service) => ({ ...service, ...(known.has(service.service) ? REGISTERED : missing) }));
   } catch (error) {
     if (ns === undefined || !(error instanceof ServiceError) || !isRefusal(error, { ns, service: '', text: ns }))
       throw error;
     const reason = describeFailure(error);
-    return { registered: [], absent: [], hidden: services.map((service) => ({ ...service, reason })), refusal: error };
+    return services.map((service) => ({ ...service, state: 'hidden', reason, refusal: error }));
   }
 }
 

@@ -78,7 +78,11 @@ export async function listThenRead<T>(context: ExtractContext, list: ListAndRead
       else throw described;
     });
   });
-  if (part) recordRefused(context, part, new Set(items.map(part.value)).size, refused);
+  if (part) {
+    const { column, value: toValue } = part;
+    const { report = (value, reason) => context.landing.addUnknown({ column, value, reason }) } = part;
+    reportRefused(refused, new Set(items.map(toValue)).size, report);
+  }
   if (missing.length === 0) return;
   const listed = new Set((await relist()).map(toName));
   const unreadable = missing.map(toName).find((name) => listed.has(name));
@@ -89,11 +93,10 @@ export async function listThenRead<T>(context: ExtractContext, list: ListAndRead
 }
 
 /** @throws the first refusal if every part is refused: nothing was read */
-function recordRefused<T>(
-  { landing }: ExtractContext,
-  { column, report = (value, reason) => landing.addUnknown({ column, value, reason }) }: ListPart<T>,
+function reportRefused<T extends string | null>(
+  refused: ReadonlyMap<T, ServiceError>,
   parts: number,
-  refused: ReadonlyMap<string | null, ServiceError>,
+  report: (value: T, reason: string) => void,
 ): void {
   const [first] = refused.values();
   if (first && refused.size === parts) throw first;
@@ -134,9 +137,7 @@ export async function checkParts<T extends string | null>(
       refused.set(part, error);
     });
   }
-  const [first] = refused.values();
-  if (first && refused.size === parts.length) throw first;
-  for (const [value, error] of refused) onUnknown({ column, value, reason: describeFailure(error) });
+  reportRefused(refused, parts.length, (value, reason) => onUnknown({ column, value, reason }));
 }
 
 /** The words of the service, or what happened instead of an answer. */

@@ -20,8 +20,6 @@ export interface SnapshotPage {
   readonly items: readonly unknown[];
   /** Related resources that the service sent with the page. */
   readonly included: readonly unknown[];
-  /** Number of items on earlier pages. */
-  readonly offset: number;
 }
 
 interface PageSink {
@@ -84,7 +82,7 @@ export async function sendPages<O extends Operation>(
 ): Promise<number | undefined> {
   let earlier: ReadonlySet<string> | undefined;
   for (let attempt = 1; ; attempt++) {
-    const { total, inconsistent, unproven } = await readSnapshot(context, operation, args, sink);
+    const { total, inconsistent, unproven } = await readPages(context, operation, args, sink).catch(takeIncomplete);
     if (inconsistent === undefined && (unproven === undefined || isSame(unproven, earlier))) return total;
     const problem = inconsistent ?? (earlier && 'other rows than before, and no total');
     if (attempt === MAX_ATTEMPTS)
@@ -110,21 +108,12 @@ interface Snapshot {
   readonly unproven?: ReadonlySet<string>;
 }
 
-/** Reads the list once. */
-async function readSnapshot<O extends Operation>(
-  context: ExtractContext,
-  operation: O,
-  args: OperationArgs<O>,
-  sink: PageSink,
-): Promise<Snapshot> {
-  try {
-    return await readPages(context, operation, args, sink);
-  } catch (error) {
-    if (error instanceof IncompleteListError) return { inconsistent: error.serviceMessage };
-    throw error;
-  }
+function takeIncomplete(error: unknown): Snapshot {
+  if (error instanceof IncompleteListError) return { inconsistent: error.serviceMessage };
+  throw error;
 }
 
+/** Reads the list once. */
 async function readPages<O extends Operation>(
   { client }: ExtractContext,
   operation: O,
@@ -133,22 +122,24 @@ async function readPages<O extends Operation>(
 ): Promise<Snapshot> {
   const seen = new Set<string>();
   let total: number | undefined;
-  let offset = 0;
   let pages = 0;
   for await (const page of client.pages(operation, args)) {
     if (total !== undefined && page.total !== undefined && page.total !== total) {
       return { inconsistent: `the total changed from ${total} to ${page.total} between pages` };
     }
     total = page.total ?? total;
-    const items = page.items.filter((item, index) => isNew(itemId(item, operation, offset + index + 1), seen));
+    const before = seen.size;
+    const items = page.items.filter((item, index) => {
+      const id = itemId(item, operation, before + index + 1);
+      return !seen.has(id) && seen.add(id);
+    });
     const isUnchanged = items.length === page.items.length;
     const text = isUnchanged ? page.text : (stringify({ data: items }) ?? '');
-    await sink.write({ items, included: readIncluded(page.json()), offset, text });
-    offset += items.length;
+    await sink.write({ items, included: readIncluded(page.json()), text });
     pages++;
   }
   if (total === undefined) return pages > 1 ? { unproven: seen } : {};
-  return offset === total ? { total } : { inconsistent: `${plural(offset, 'row')} received, ${total} reported` };
+  return seen.size === total ? { total } : { inconsistent: `${plural(seen.size, 'row')} received, ${total} reported` };
 }
 
 function readIncluded(document: unknown): readonly unknown[] {
@@ -160,9 +151,4 @@ function itemId(item: unknown, { name }: Operation, row: number): string {
   const id = optionalString(item, 'id');
   if (id === undefined) throw new TidemarkError('DATA', `${name}: row ${row} has no id`);
   return id;
-}
-
-function isNew(id: string, seen: Set<string>): boolean {
-  const sizeBefore = seen.size;
-  return seen.add(id).size > sizeBefore;
 }
