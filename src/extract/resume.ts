@@ -5,6 +5,7 @@ import type { Config } from '../config/config.ts';
 import { HOUR_MS } from '../core/clock.ts';
 import { makeFolder, PRIVATE_FILE } from '../core/fs.ts';
 import type { Log } from '../core/log.ts';
+import { plural } from '../core/plural.ts';
 import {
   landingDirectory,
   listLandings,
@@ -83,8 +84,7 @@ export async function findResumable(options: ResumeOptions): Promise<ReadonlyMap
   }
   const last = recent.at(-1);
   if (last && manifests.size > 0) {
-    const sources = manifests.size === 1 ? '1 source' : `${manifests.size} sources`;
-    log.info(`resuming run ${last.run_id}, which was interrupted: ${sources} had landed`);
+    log.info(`resuming run ${last.run_id}, which was interrupted: ${plural(manifests.size, 'source')} had landed`);
   }
   return manifests;
 }

@@ -14,11 +14,6 @@ export interface AcquireRequest {
   readonly log: Log;
 }
 
-export interface Ticket {
-  readonly ticket: number;
-  readonly waitedMs: number;
-}
-
 /** A pause longer than the configuration allows (`maxWait`). */
 export class MaxWaitExceededError extends Error {
   constructor(waitMs: number) {
@@ -45,7 +40,7 @@ export class TargetLimiter {
   }
 
   /** Waits until a request may be sent. @throws MaxWaitExceededError when that takes longer than `maxWaitMs`. */
-  async acquire(request: AcquireRequest): Promise<Ticket> {
+  async acquire(request: AcquireRequest): Promise<{ readonly ticket: number; readonly waitedMs: number }> {
     const startedMs = performance.now();
     const ticket = await this.#queue(() => this.#nextTicket(request));
     return { ticket, waitedMs: performance.now() - startedMs };
