@@ -9,7 +9,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LIST_ALIAS, withListMethod } from './list-method.ts';
-import { type FaultHook, Router } from './router.ts';
+import { type FaultHook, READS, Router } from './router.ts';
 import type { Flavor, Request, RequestRecord, Response, SandboxChange, Service } from './types.ts';
 
 /** Vault's limit, and more than any request of the API documents needs. */
@@ -141,8 +141,6 @@ export class ServiceServer {
     };
   }
 }
-
-const READS = new Set(['GET', 'HEAD', 'LIST']);
 
 function describeChange({ kind, method, path, query, body }: RequestRecord, { now }: Request): SandboxChange {
   return { kind, method, path, query, body, at: now.toISOString() };

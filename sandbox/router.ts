@@ -1,5 +1,16 @@
 import { HttpError } from './responses.ts';
-import type { Flavor, Kind, Request, Response, Route, Service } from './types.ts';
+import type { Flavor, Kind, Request, Response, Route, RouteTable, Service } from './types.ts';
+
+export const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'LIST']);
+
+/** The routes of a table, whose handlers get this context. */
+export function bindRoutes<C>(context: C, ...tables: readonly RouteTable<C>[]): readonly Route[] {
+  return tables.flatMap(Object.entries<RouteTable<C>[string]>).map(([key, entry]) => {
+    const [method = '', path = ''] = key.split(' ');
+    const { handle, ...options } = typeof entry === 'function' ? { handle: entry } : entry;
+    return { method, path, writes: !READS.has(method), ...options, handle: (request) => handle(request, context) };
+  });
+}
 
 /** Inspects a request before its service does. A response replaces the service's own; undefined lets the request pass. */
 export type FaultHook = (request: Request, service: Service) => Response | undefined;

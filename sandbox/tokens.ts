@@ -1,6 +1,6 @@
 import { DAY_MS } from '../src/core/clock.ts';
 import { createRandom, uuid } from './random.ts';
-import type { Kind, Request, TokenGrant } from './types.ts';
+import type { Kind, Request, Route, TokenGrant } from './types.ts';
 
 export interface Tokens {
   readonly read: string;
@@ -34,6 +34,11 @@ export function readToken(request: Request, ...headerNames: readonly string[]): 
     if (value !== undefined) return value;
   }
   return /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1];
+}
+
+/** Whether a token may call a route. `allows` says it of a token with rules. */
+export function permits({ scope }: TokenRecord, route: Route | undefined, allows: () => boolean): boolean {
+  return scope === 'all' || (scope === 'reads' ? route?.writes !== true : allows());
 }
 
 /** The tokens that one service knows. */

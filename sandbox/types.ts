@@ -97,12 +97,8 @@ export interface Response {
   readonly body?: string | Iterable<string>;
 }
 
-/** One endpoint. A handler may throw an `HttpError`, which becomes the service's own form of an error. */
-export interface Route {
-  readonly method: string;
-  /** Below the base path, e.g. `/keymgmt/key/:name`. */
-  readonly path: string;
-  /** Whether the call changes anything, so that a read-only token is refused. */
+export interface RouteOptions {
+  /** Whether the call changes anything, so that a read-only token is refused. @default by the method */
   readonly writes?: boolean;
   /** Whether the path is at the root of the server instead of below the base path. */
   readonly isAtRoot?: boolean;
@@ -112,13 +108,19 @@ export interface Route {
   readonly right?: string;
   /** Whether the service passes the call on to a storage plugin. */
   readonly asksPlugin?: boolean;
+}
+
+/** One endpoint. A handler may throw an `HttpError`, which becomes the service's own form of an error. */
+export interface Route extends RouteOptions {
+  readonly method: string;
+  /** Below the base path, e.g. `/keymgmt/key/:name`. */
+  readonly path: string;
   readonly handle: (request: Request) => Response;
 }
 
-/** Records of one type and the endpoints that serve them. */
-export interface Resource {
-  readonly routes: readonly Route[];
-}
+/** The endpoints of a service by `METHOD /path`. `context` is what they share: the records, the flavor, the tokens. */
+export type RouteTable<C> = Readonly<Record<string, Handler<C> | (RouteOptions & { readonly handle: Handler<C> })>>;
+type Handler<C> = (request: Request, context: C) => Response;
 
 /** The part of a request that an error refers to: a place in the body or a query parameter. */
 export interface ErrorSource {

@@ -2,104 +2,102 @@ import { createHash } from 'node:crypto';
 import { findText, type HclItem, parseRuleItems } from '../hcl.ts';
 import { createRandom, uuid } from '../random.ts';
 import { HttpError, jsonResponse, textResponse } from '../responses.ts';
-import type { TokenRecord, TokenStore } from '../tokens.ts';
-import type { Flavor, Request, Resource, Response, Route } from '../types.ts';
-import { indexHeaders } from './context.ts';
+import type { TokenRecord } from '../tokens.ts';
+import type { Request, Response, Route, RouteTable } from '../types.ts';
+import { indexHeaders, type MeshContext } from './context.ts';
 
 const SELF = '/acl/token/self';
+/** They need no right, so that a caller without a token may read them. */
+const ANONYMOUS_PATHS: readonly string[] = ['/agent/connect/ca/roots', '/catalog/services'];
 const GLOBAL_MANAGEMENT = { ID: '00000000-0000-0000-0000-000000000001', Name: 'global-management' };
 
 export type MeshRight = 'read' | 'write';
 
 /** Who a token is, and what it may do: docs/services/mesh.md#authentication. */
-export class MeshAccess implements Resource {
-  readonly #tokens: TokenStore;
-  readonly #flavor: Flavor;
-  readonly #anonymousPaths: readonly string[];
+export const accessRoutes: RouteTable<MeshContext> = { [`GET ${SELF}`]: showSelf };
 
-  /** `anonymousPaths` need no right, so that a caller without a token may read them. */
-  constructor(tokens: TokenStore, flavor: Flavor, anonymousPaths: readonly string[]) {
-    this.#tokens = tokens;
-    this.#flavor = flavor;
-    this.#anonymousPaths = anonymousPaths;
+/** `holdsLeaf`: the agent has a certificate of the service, which it then answers to a token it does not know. */
+export function authorize(
+  context: MeshContext,
+  request: Request,
+  route: Route | undefined,
+  holdsLeaf: boolean,
+): Response | undefined {
+  const { state } = context.tokens.identify(request);
+  if (state === 'valid') return undefined;
+  if (state !== 'missing') {
+    if (holdsLeaf && context.flavor === 'hashicorp') return undefined;
+    if (route?.path !== SELF) return textResponse(403, 'ACL not found');
+    const refusal = textResponse(403, 'token does not exist: ACL not found');
+    return { ...refusal, headers: { ...refusal.headers, ...indexHeaders(1, false) } };
   }
+  if (ANONYMOUS_PATHS.includes(route?.path ?? '')) return undefined;
+  return textResponse(403, 'Permission denied: anonymous token lacks permission "service:write"');
+}
 
-  get routes(): readonly Route[] {
-    if (this.#flavor === 'spec') return [];
-    return [{ method: 'GET', path: SELF, handle: (request) => this.#self(this.#tokens.find(request)!) }];
-  }
+/** @throws HttpError 403 when the token of the request lacks the right on the service */
+export function requireService(context: MeshContext, request: Request, service: string, right: MeshRight): void {
+  const { state, token } = context.tokens.identify(request);
+  if (state !== 'valid' || !token || allowsService(context, token, service, right)) return;
+  const who = `token with AccessorID '${token.accessor}'`;
+  throw new HttpError(403, `Permission denied: ${who} lacks permission 'service:${right}' on "${service}"`);
+}
 
-  /** `holdsLeaf`: the agent has a certificate of the service, which it then answers to a token it does not know. */
-  authorize(request: Request, route: Route | undefined, holdsLeaf: boolean): Response | undefined {
-    const { state } = this.#tokens.identify(request);
-    if (state === 'valid') return undefined;
-    if (state !== 'missing') {
-      if (holdsLeaf && this.#flavor === 'hashicorp') return undefined;
-      if (route?.path !== SELF) return textResponse(403, 'ACL not found');
-      const refusal = textResponse(403, 'token does not exist: ACL not found');
-      return { ...refusal, headers: { ...refusal.headers, ...indexHeaders(1, false) } };
-    }
-    if (route && this.#anonymousPaths.includes(route.path)) return undefined;
-    return textResponse(403, 'Permission denied: anonymous token lacks permission "service:write"');
-  }
+/** @throws HttpError 403 when the token of the request may not read the agent */
+export function requireAgent(context: MeshContext, request: Request, node: string): void {
+  const { token } = context.tokens.identify(request);
+  if (token && allows(context, token, 'agent', node, 'read')) return;
+  throw new HttpError(
+    403,
+    `Permission denied: token with AccessorID '${token?.accessor}' lacks permission 'agent:read' on "${node}"`,
+  );
+}
 
-  /** @throws HttpError 403 when the token of the request lacks the right on the service */
-  requireService(request: Request, service: string, right: MeshRight): void {
-    const { state, token } = this.#tokens.identify(request);
-    if (state !== 'valid' || !token || this.#allowsService(token, service, right)) return;
-    const who = `token with AccessorID '${token.accessor}'`;
-    throw new HttpError(403, `Permission denied: ${who} lacks permission 'service:${right}' on "${service}"`);
-  }
+/** Whether a list shows the service to the caller. The catalog needs the right to read its nodes as well. */
+export function seesService(context: MeshContext, request: Request, service: string, node?: string): boolean {
+  const token = context.tokens.find(request);
+  if (token === undefined || !allowsService(context, token, service, 'read')) return false;
+  return node === undefined || allows(context, token, 'node', node, 'read');
+}
 
-  /** @throws HttpError 403 when the token of the request may not read the agent */
-  requireAgent(request: Request, node: string): void {
-    const { token } = this.#tokens.identify(request);
-    if (token && this.#allows(token, 'agent', node, 'read')) return;
-    throw new HttpError(
-      403,
-      `Permission denied: token with AccessorID '${token?.accessor}' lacks permission 'agent:read' on "${node}"`,
-    );
-  }
+/** A list does not tell a caller without a token that it leaves something out. */
+export function tellsFiltered(context: MeshContext, request: Request): boolean {
+  return context.tokens.find(request) !== undefined;
+}
 
-  /** Whether a list shows the service to the caller. The catalog needs the right to read its nodes as well. */
-  seesService(request: Request, service: string, node?: string): boolean {
-    const token = this.#tokens.find(request);
-    if (token === undefined || !this.#allowsService(token, service, 'read')) return false;
-    return node === undefined || this.#allows(token, 'node', node, 'read');
-  }
+function allowsService(context: MeshContext, token: TokenRecord, service: string, right: MeshRight): boolean {
+  return allows(context, token, 'service', service, right);
+}
 
-  /** A list does not tell a caller without a token that it leaves something out. */
-  tellsFiltered(request: Request): boolean {
-    return this.#tokens.find(request) !== undefined;
-  }
+function allows(
+  context: MeshContext,
+  token: TokenRecord,
+  type: 'service' | 'node' | 'agent',
+  name: string,
+  right: MeshRight,
+): boolean {
+  if (token.scope !== 'rules') return true;
+  const items = token.policies.flatMap((policy) => parseRuleItems(context.tokens.policies.get(policy) ?? ''));
+  const policy = closestPolicy(items, type, name);
+  return policy === 'write' || (right === 'read' && policy === 'read');
+}
 
-  #allowsService(token: TokenRecord, service: string, right: MeshRight): boolean {
-    return this.#allows(token, 'service', service, right);
-  }
-
-  #allows(token: TokenRecord, type: 'service' | 'node' | 'agent', name: string, right: MeshRight): boolean {
-    if (token.scope !== 'rules') return true;
-    const items = token.policies.flatMap((policy) => parseRuleItems(this.#tokens.policies.get(policy) ?? ''));
-    const policy = closestPolicy(items, type, name);
-    return policy === 'write' || (right === 'read' && policy === 'read');
-  }
-
-  #self(token: TokenRecord): Response {
-    const policies = token.scope === 'rules' ? token.policies.map(policyLink) : [GLOBAL_MANAGEMENT];
-    const body = {
-      AccessorID: token.accessor,
-      SecretID: token.secret,
-      Description: token.name,
-      Policies: token.scope === 'reads' ? [policyLink('sandbox-read')] : policies,
-      Local: false,
-      ...(token.expiresAt ? { ExpirationTime: token.expiresAt.toISOString() } : {}),
-      CreateTime: token.createdAt.toISOString(),
-      Hash: createHash('sha256').update(token.accessor).digest('base64'),
-      CreateIndex: 6,
-      ModifyIndex: 6,
-    };
-    return jsonResponse(body, indexHeaders(36));
-  }
+function showSelf(request: Request, { tokens }: MeshContext): Response {
+  const token = tokens.find(request)!;
+  const policies = token.scope === 'rules' ? token.policies.map(policyLink) : [GLOBAL_MANAGEMENT];
+  const body = {
+    AccessorID: token.accessor,
+    SecretID: token.secret,
+    Description: token.name,
+    Policies: token.scope === 'reads' ? [policyLink('sandbox-read')] : policies,
+    Local: false,
+    ...(token.expiresAt ? { ExpirationTime: token.expiresAt.toISOString() } : {}),
+    CreateTime: token.createdAt.toISOString(),
+    Hash: createHash('sha256').update(token.accessor).digest('base64'),
+    CreateIndex: 6,
+    ModifyIndex: 6,
+  };
+  return jsonResponse(body, indexHeaders(36));
 }
 
 function policyLink(name: string) {

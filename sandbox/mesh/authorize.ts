@@ -1,20 +1,8 @@
 import { type Random, uuid } from '../random.ts';
 import { HttpError, jsonResponse, parseObject } from '../responses.ts';
-import type { Flavor, Request, Resource, Response, Route } from '../types.ts';
-import type { MeshAccess } from './access.ts';
-import { meshNamespace } from './context.ts';
-
-export interface Intention {
-  readonly id: string;
-  readonly namespace: string;
-  /** `*` means any service. */
-  readonly source: string;
-  readonly destination: string;
-  readonly action: 'allow' | 'deny';
-  /** With layer 7 permissions, which authorize treats as a denial. */
-  readonly hasPermissions: boolean;
-  readonly precedence: number;
-}
+import type { Flavor, Request, Response, RouteTable } from '../types.ts';
+import { requireService } from './access.ts';
+import { type Intention, type MeshContext, meshNamespace } from './context.ts';
 
 interface Connection {
   readonly target: string;
@@ -22,46 +10,34 @@ interface Connection {
 }
 
 /** docs/services/mesh.md#authorize. */
-export class Authorization implements Resource {
-  readonly #flavor: Flavor;
-  readonly #access: MeshAccess;
-  /** Highest precedence first. */
-  readonly intentions: readonly Intention[];
+export const authorizeRoutes: RouteTable<MeshContext> = {
+  'POST /agent/connect/authorize': { writes: false, handle: authorize },
+};
+export const liveAuthorizeRoutes: RouteTable<MeshContext> = {
+  'PUT /agent/connect/authorize': { writes: false, handle: authorize },
+};
 
-  constructor(flavor: Flavor, random: Random, access: MeshAccess) {
-    this.#flavor = flavor;
-    this.#access = access;
-    this.intentions = seedIntentions(random);
-  }
-
-  get routes(): readonly Route[] {
-    const authorize = { path: '/agent/connect/authorize', handle: (request: Request) => this.#authorize(request) };
-    const post = { method: 'POST', ...authorize };
-    return this.#flavor === 'spec' ? [post] : [post, { method: 'PUT', ...authorize }];
-  }
-
-  /** A denial is a 200 like any other response. */
-  #authorize(request: Request): Response {
-    const body = parseObject(request.body, (reason) => new HttpError(400, `Request decode failed: ${reason}`));
-    const { source, target } = parseConnection(body, this.#flavor === 'spec');
-    this.#access.requireService(request, target, 'write');
-    const namespace = meshNamespace(request, body.Namespace);
-    const matched = this.intentions.find(
-      (intention) =>
-        intention.namespace === namespace &&
-        (intention.source === '*' || intention.source === source) &&
-        intention.destination === target,
-    );
-    const headers = this.#flavor === 'hashicorp' ? { 'x-cache': 'HIT', age: '0' } : {};
-    if (!matched) return jsonResponse({ Authorized: false, Reason: 'Default behavior configured by ACLs' }, headers);
-    const layer = matched.hasPermissions ? 'L7' : 'L4';
-    const isAuthorized = matched.action === 'allow' && !matched.hasPermissions;
-    const decision = {
-      Authorized: isAuthorized,
-      Reason: `Matched ${layer} intention: ${formatIntention(matched, this.#flavor)}`,
-    };
-    return jsonResponse(decision, headers);
-  }
+/** A denial is a 200 like any other response. */
+function authorize(request: Request, context: MeshContext): Response {
+  const body = parseObject(request.body, (reason) => new HttpError(400, `Request decode failed: ${reason}`));
+  const { source, target } = parseConnection(body, context.flavor === 'spec');
+  requireService(context, request, target, 'write');
+  const namespace = meshNamespace(request, body.Namespace);
+  const matched = context.intentions.find(
+    (intention) =>
+      intention.namespace === namespace &&
+      (intention.source === '*' || intention.source === source) &&
+      intention.destination === target,
+  );
+  const headers = context.flavor === 'hashicorp' ? { 'x-cache': 'HIT', age: '0' } : {};
+  if (!matched) return jsonResponse({ Authorized: false, Reason: 'Default behavior configured by ACLs' }, headers);
+  const layer = matched.hasPermissions ? 'L7' : 'L4';
+  const isAuthorized = matched.action === 'allow' && !matched.hasPermissions;
+  const decision = {
+    Authorized: isAuthorized,
+    Reason: `Matched ${layer} intention: ${formatIntention(matched, context.flavor)}`,
+  };
+  return jsonResponse(decision, headers);
 }
 
 const SERVICE_URI = /^spiffe:\/\/[^/]+\/ns\/([^/]+)\/dc\/[^/]+\/svc\/([^/]+)$/;
@@ -100,7 +76,7 @@ function formatIntention(intention: Intention, flavor: Flavor): string {
   return `${verb} ${connection} (ID: ${id}, Precedence: ${precedence})`;
 }
 
-function seedIntentions(random: Random): Intention[] {
+export function seedIntentions(random: Random): Intention[] {
   const intentions: readonly Omit<Intention, 'id' | 'namespace'>[] = [
     { source: 'web', destination: 'api', action: 'allow', hasPermissions: false, precedence: 9 },
     { source: 'web', destination: 'billing', action: 'deny', hasPermissions: false, precedence: 9 },

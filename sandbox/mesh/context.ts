@@ -1,6 +1,7 @@
 import type { EcKey } from '../pki.ts';
 import { HttpError } from '../responses.ts';
-import type { Request, Route } from '../types.ts';
+import type { TokenStore } from '../tokens.ts';
+import type { Request, Route, ServiceOptions } from '../types.ts';
 
 /** Who signs certificates. */
 export interface Issuer {
@@ -8,22 +9,61 @@ export interface Issuer {
   readonly key: EcKey;
 }
 
-/** What the resources of one mesh share. */
-export class MeshContext {
+export interface Intention {
+  readonly id: string;
+  readonly namespace: string;
+  /** `*` means any service. */
+  readonly source: string;
+  readonly destination: string;
+  readonly action: 'allow' | 'deny';
+  /** With layer 7 permissions, which authorize treats as a denial. */
+  readonly hasPermissions: boolean;
+  readonly precedence: number;
+}
+
+export interface CaRootRecord {
+  readonly id: string;
+  readonly name: string;
+  readonly serialNumber: bigint;
+  readonly signingKeyId: string;
+  readonly notBefore: Date;
+  readonly notAfter: Date;
+  readonly rootCert: string;
+  readonly privateKeyType: string;
+  readonly privateKeyBits: number;
+  readonly intermediates: readonly string[] | null;
+  active: boolean;
+  readonly createIndex: number;
+  modifyIndex: number;
+}
+
+export interface Leaf {
+  readonly namespace: string;
+  readonly service: string;
+  readonly serialNumber: string;
+  readonly certPem: string;
+  /** Planted: it must appear nowhere. */
+  readonly privateKeyPem: string;
+  readonly validAfter: Date;
+  readonly validBefore: Date;
+  readonly index: number;
+}
+
+/** The records of a mesh, and what its endpoints share. Tests read and damage them. */
+export interface MeshContext extends ServiceOptions {
+  readonly tokens: TokenStore;
   readonly trustDomain: string;
   /** The intermediate of the active root. */
   issuer: Issuer | undefined;
-  #index = 40;
-
-  constructor(trustDomain: string) {
-    this.trustDomain = trustDomain;
-  }
-
-  /** The next modification index. */
-  advanceIndex(by = 1): number {
-    this.#index += by;
-    return this.#index;
-  }
+  readonly roots: CaRootRecord[];
+  /** The certificates that the agent holds, by namespace and service. */
+  readonly leaves: Map<string, Leaf>;
+  /** Highest precedence first. */
+  readonly intentions: readonly Intention[];
+  /** The last modification index. */
+  index: number;
+  /** Number of the last certificate: it only grows. */
+  serial: bigint;
 }
 
 /** The namespace of a request: docs/services/mesh.md#namespaces. The sandbox's tokens belong to no namespace. */

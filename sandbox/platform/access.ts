@@ -1,6 +1,7 @@
 import { createRandom } from '../random.ts';
-import type { TokenRecord, TokenStore } from '../tokens.ts';
-import type { Flavor, Request, Resource, Response, Route } from '../types.ts';
+import { permits, type TokenRecord } from '../tokens.ts';
+import type { Request, Response, Route, RouteTable } from '../types.ts';
+import type { PlatformContext } from './context.ts';
 import { documentResponse, errorDocument, type JsonObject } from './json-api.ts';
 
 /** The organization access of a team that each part of the service needs. */
@@ -10,107 +11,84 @@ const READ_WORKSPACES = 'read-workspaces';
 const VERSIONS = { 'tfp-api-version': '2.6', 'tfp-appname': 'HCP Terraform' };
 
 /** Who a token is, what the organization has, and what a client asks first: docs/services/platform.md#authentication. */
-export class PlatformAccess implements Resource {
-  readonly #organization: string;
-  readonly #tokens: TokenStore;
-  readonly #flavor: Flavor;
+export const accessRoutes: RouteTable<PlatformContext> = {
+  'GET /ping': ping,
+  'GET /.well-known/terraform.json': { isAtRoot: true, isPublic: true, handle: discoveryResponse },
+};
+export const liveAccessRoutes: RouteTable<PlatformContext> = {
+  'GET /account/details': account,
+  'GET /organizations/:organization': showOrganization,
+  'GET /organizations/:organization/entitlement-set': entitlements,
+};
 
-  constructor(organization: string, tokens: TokenStore, flavor: Flavor) {
-    this.#organization = organization;
-    this.#tokens = tokens;
-    this.#flavor = flavor;
-  }
+/** A valid token without the permission gets 404, never 403. */
+export function authorize(context: PlatformContext, request: Request, route: Route | undefined): Response | undefined {
+  const token = context.tokens.find(request);
+  if (!token) return errorDocument(401, '');
+  return permits(token, route, () => allows(token, route)) ? undefined : errorDocument(404, '');
+}
 
-  get routes(): readonly Route[] {
-    const ping: Route = { method: 'GET', path: '/ping', handle: () => this.#ping() };
-    const discovery: Route = {
-      method: 'GET',
-      path: '/.well-known/terraform.json',
-      isAtRoot: true,
-      isPublic: true,
-      handle: () => discoveryResponse(),
-    };
-    if (this.#flavor === 'spec') return [ping, discovery];
-    const organization = '/organizations/:organization';
-    return [
-      ping,
-      discovery,
-      { method: 'GET', path: '/account/details', handle: (request) => this.#account(this.#tokens.find(request)!) },
-      { method: 'GET', path: organization, handle: (request) => this.#show(request) },
-      { method: 'GET', path: `${organization}/entitlement-set`, handle: () => this.#entitlements() },
-    ];
-  }
+function ping(_request: Request, context: PlatformContext): Response {
+  const more = context.flavor === 'hashicorp' ? { 'x-tfe-version': '', 'x-ratelimit-limit': '30' } : {};
+  return { status: 204, headers: { ...VERSIONS, ...more } };
+}
 
-  /** A valid token without the permission gets 404, never 403. */
-  authorize(request: Request, route: Route | undefined): Response | undefined {
-    const token = this.#tokens.find(request);
-    if (!token) return errorDocument(401, '');
-    const isPermitted =
-      token.scope === 'all' || (token.scope === 'reads' ? route?.writes !== true : allows(token, route));
-    return isPermitted ? undefined : errorDocument(404, '');
-  }
+function account(request: Request, context: PlatformContext): Response {
+  const token = context.tokens.find(request)!;
+  const name = token.name.replaceAll(' ', '-') || 'tidemark';
+  const attributes = {
+    username: name,
+    'is-service-account': token.scope === 'rules',
+    'auth-method': 'hcp_sso',
+    'avatar-url': null,
+    password: null,
+    'v2-only': true,
+    permissions: { 'can-create-organizations': false, 'can-change-email': false, 'can-change-username': false },
+  };
+  return documentResponse(200, {
+    data: {
+      id: createRandom(token.accessor).id('user-', 16),
+      type: 'users',
+      attributes,
+      relationships: { 'authentication-tokens': { links: { related: '/api/v2/users/me/authentication-tokens' } } },
+      links: { self: '/api/v2/account/details' },
+    },
+  });
+}
 
-  #ping(): Response {
-    const more = this.#flavor === 'hashicorp' ? { 'x-tfe-version': '', 'x-ratelimit-limit': '30' } : {};
-    return { status: 204, headers: { ...VERSIONS, ...more } };
-  }
-
-  #account(token: TokenRecord): Response {
-    const name = token.name.replaceAll(' ', '-') || 'tidemark';
-    const attributes = {
-      username: name,
-      'is-service-account': token.scope === 'rules',
-      'auth-method': 'hcp_sso',
-      'avatar-url': null,
-      password: null,
-      'v2-only': true,
-      permissions: { 'can-create-organizations': false, 'can-change-email': false, 'can-change-username': false },
-    };
-    return documentResponse(200, {
-      data: {
-        id: createRandom(token.accessor).id('user-', 16),
-        type: 'users',
-        attributes,
-        relationships: { 'authentication-tokens': { links: { related: '/api/v2/users/me/authentication-tokens' } } },
-        links: { self: '/api/v2/account/details' },
-      },
-    });
-  }
-
-  #show(request: Request): Response {
-    const token = this.#tokens.find(request);
-    const isOwner = token?.scope === 'all';
-    const has = (permission: string) => isOwner || token?.scope === 'reads' || token?.permissions.includes(permission);
-    return documentResponse(200, {
-      data: {
-        id: this.#organization,
-        type: 'organizations',
-        attributes: {
-          name: this.#organization,
-          'external-id': createRandom(this.#organization).id('org-', 16),
-          'plan-is-enterprise': false,
-          permissions: {
-            'can-update': isOwner,
-            'can-destroy': isOwner,
-            'can-manage-agent-pools': isOwner || token?.permissions.includes(MANAGE_POOLS),
-            'can-access-via-teams': true,
-            'can-read-explorer': has(READ_WORKSPACES),
-          },
+function showOrganization(request: Request, context: PlatformContext): Response {
+  const token = context.tokens.find(request);
+  const isOwner = token?.scope === 'all';
+  const has = (permission: string) => isOwner || token?.scope === 'reads' || token?.permissions.includes(permission);
+  return documentResponse(200, {
+    data: {
+      id: context.organization,
+      type: 'organizations',
+      attributes: {
+        name: context.organization,
+        'external-id': createRandom(context.organization).id('org-', 16),
+        'plan-is-enterprise': false,
+        permissions: {
+          'can-update': isOwner,
+          'can-destroy': isOwner,
+          'can-manage-agent-pools': isOwner || token?.permissions.includes(MANAGE_POOLS),
+          'can-access-via-teams': true,
+          'can-read-explorer': has(READ_WORKSPACES),
         },
-        relationships: {
-          'entitlement-set': { links: { related: `/api/v2/organizations/${this.#organization}/entitlement-set` } },
-        },
-        links: { self: `/api/v2/organizations/${this.#organization}` },
       },
-    });
-  }
+      relationships: {
+        'entitlement-set': { links: { related: `/api/v2/organizations/${context.organization}/entitlement-set` } },
+      },
+      links: { self: `/api/v2/organizations/${context.organization}` },
+    },
+  });
+}
 
-  #entitlements(): Response {
-    const id = createRandom(this.#organization).id('org-', 16);
-    const attributes = Object.fromEntries(ENTITLEMENTS.map((name) => [name, true]));
-    const self = `/api/v2/entitlement-sets/${id}`;
-    return documentResponse(200, { data: { id, type: 'entitlement-sets', attributes, links: { self } } });
-  }
+function entitlements(_request: Request, context: PlatformContext): Response {
+  const id = createRandom(context.organization).id('org-', 16);
+  const attributes = Object.fromEntries(ENTITLEMENTS.map((name) => [name, true]));
+  const self = `/api/v2/entitlement-sets/${id}`;
+  return documentResponse(200, { data: { id, type: 'entitlement-sets', attributes, links: { self } } });
 }
 
 /** What the plan of the organization includes. */

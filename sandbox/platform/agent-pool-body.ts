@@ -1,26 +1,8 @@
 import { isObject } from '../responses.ts';
 import type { Flavor } from '../types.ts';
+import type { AgentPoolRecord, PlatformContext, Reference } from './context.ts';
 import { invalid, type JsonObject } from './json-api.ts';
 import type { Workspace } from './workspaces.ts';
-
-/** A resource that a relationship names. */
-export interface Reference {
-  readonly id: string;
-  readonly type: string;
-}
-
-export interface AgentPoolRecord {
-  readonly id: string;
-  name: string;
-  readonly createdAt: number;
-  organizationScoped: boolean;
-  /** Ids of the workspaces that run in the pool. */
-  attached: string[];
-  /** Ids of the workspaces that are permitted to. */
-  allowed: string[];
-  /** The other relationships by name, with the flavor of the real products. */
-  related: Readonly<Record<string, readonly Reference[]>>;
-}
 
 /** The relationships of HCP Terraform beside `workspaces` and `allowed-workspaces`, with the type of their resources. */
 export const RELATED: Readonly<Record<string, string>> = {
@@ -40,18 +22,11 @@ const RELATIONSHIPS = '/data/relationships';
 /** The fields of a create or update body that are present. */
 export type PoolFields = Partial<Pick<AgentPoolRecord, 'name' | 'organizationScoped' | 'allowed' | 'related'>>;
 
-export interface PoolBodyContext {
-  readonly flavor: Flavor;
-  readonly organization: string;
-  readonly pools: readonly AgentPoolRecord[];
-  readonly workspaces: readonly Workspace[];
-}
-
 /** The body of create (no `pool` yet) or update. A member that the service would not keep is refused. @throws HttpError 422 */
 export function parsePoolBody(
   data: JsonObject,
   pool: AgentPoolRecord | undefined,
-  context: PoolBodyContext,
+  context: PlatformContext,
 ): PoolFields {
   if (data.type !== 'agent-pools') throw invalid('type must be agent-pools', '/data/type');
   if (data.attributes !== undefined && !isObject(data.attributes)) {
@@ -79,7 +54,7 @@ export function refuseUnknown(object: JsonObject, known: readonly string[], poin
   if (unknown !== undefined) throw invalid(`${unknown} is not a member that is kept`, `${pointer}/${unknown}`);
 }
 
-function parseRelationships({ relationships = {} }: JsonObject, { flavor, organization }: PoolBodyContext): JsonObject {
+function parseRelationships({ relationships = {} }: JsonObject, { flavor, organization }: PlatformContext): JsonObject {
   if (!isObject(relationships)) throw invalid('must be an object', RELATIONSHIPS);
   const extra = flavor === 'hashicorp' ? ['organization', ...Object.keys(RELATED)] : [];
   refuseUnknown(relationships, ['allowed-workspaces', ...extra], RELATIONSHIPS);

@@ -1,7 +1,7 @@
-import { createRandom, type Random } from '../random.ts';
-import type { Flavor, Request, Resource, Response, Route, ServiceOptions } from '../types.ts';
-import { type AgentPoolRecord, type PoolBodyContext, parsePoolBody, RELATED } from './agent-pool-body.ts';
-import type { Agents } from './agents.ts';
+import type { Flavor, Request, Response, RouteTable } from '../types.ts';
+import { parsePoolBody, RELATED } from './agent-pool-body.ts';
+import { countActive, deleteAgents, listAgents } from './agents.ts';
+import type { AgentPoolRecord, PlatformContext } from './context.ts';
 import {
   badParameter,
   documentResponse,
@@ -37,156 +37,132 @@ function findFilter(query: URLSearchParams, type: string): string | null {
 type Verb = 'list' | 'show' | 'create' | 'update';
 
 /** docs/services/platform.md#agent-pools. */
-export class AgentPools implements Resource {
-  readonly records: AgentPoolRecord[] = [];
-  readonly #organization: string;
-  readonly #flavor: Flavor;
-  readonly #random: Random;
-  readonly #workspaces: readonly Workspace[];
-  readonly #agents: Agents;
+export const poolRoutes: RouteTable<PlatformContext> = {
+  'GET /organizations/:organization/agent-pools': listPools,
+  'POST /organizations/:organization/agent-pools': createPool,
+  'GET /agent-pools/:id': showPool,
+  'PATCH /agent-pools/:id': updatePool,
+  'DELETE /agent-pools/:id': deletePool,
+  'GET /agent-pools/:id/agents': (request, context) =>
+    listAgents(context, request, findRecord(context.pools, request).id),
+};
 
-  constructor(
-    organization: string,
-    { seed, flavor }: ServiceOptions,
-    workspaces: readonly Workspace[],
-    agents: Agents,
-  ) {
-    this.#organization = organization;
-    this.#flavor = flavor;
-    this.#random = createRandom(`${seed}/platform/new-pools`);
-    this.#workspaces = workspaces;
-    this.#agents = agents;
-  }
+function listPools(request: Request, context: PlatformContext): Response {
+  const page = parsePage(request);
+  const found = sortPools(request, filterPools(request, context));
+  const pools = slicePage(found, page);
+  const { links, meta } = pageEnvelope(request, page, found.length);
+  return documentResponse(200, {
+    data: pools.map((pool) => poolDocument(context, pool, 'list')),
+    ...includedWorkspaces(context, request, pools),
+    links,
+    meta: { ...meta, 'status-counts': { total: context.pools.length, matching: found.length } },
+  });
+}
 
-  get routes(): readonly Route[] {
-    const all = '/organizations/:organization/agent-pools';
-    const one = '/agent-pools/:id';
-    return [
-      { method: 'GET', path: all, handle: (request) => this.#list(request) },
-      { method: 'POST', path: all, writes: true, handle: (request) => this.#create(request) },
-      { method: 'GET', path: one, handle: (request) => this.#show(request) },
-      { method: 'PATCH', path: one, writes: true, handle: (request) => this.#update(request) },
-      { method: 'DELETE', path: one, writes: true, handle: (request) => this.#delete(request) },
-      {
-        method: 'GET',
-        path: `${one}/agents`,
-        handle: (request) => this.#agents.list(request, findRecord(this.records, request).id),
-      },
-    ];
-  }
+function showPool(request: Request, context: PlatformContext): Response {
+  const pool = findRecord(context.pools, request);
+  return poolResponse(context, 200, pool, 'show', includedWorkspaces(context, request, [pool]));
+}
 
-  #list(request: Request): Response {
-    const page = parsePage(request);
-    const found = sortPools(request, this.#filter(request));
-    const pools = slicePage(found, page);
-    const { links, meta } = pageEnvelope(request, page, found.length);
-    return documentResponse(200, {
-      data: pools.map((pool) => this.#document(pool, 'list')),
-      ...this.#included(request, pools),
-      links,
-      meta: { ...meta, 'status-counts': { total: this.records.length, matching: found.length } },
-    });
-  }
+function createPool(request: Request, context: PlatformContext): Response {
+  const fields = parsePoolBody(parseData(request), undefined, context);
+  const { name = '', organizationScoped = true, allowed = [], related = {} } = fields;
+  const id = context.poolRandom.id('apool-', 16);
+  const pool = { id, name, createdAt: request.now.getTime(), organizationScoped, attached: [], allowed, related };
+  context.pools.push(pool);
+  return poolResponse(context, 201, pool, 'create');
+}
 
-  #show(request: Request): Response {
-    const pool = findRecord(this.records, request);
-    return this.#single(200, pool, 'show', this.#included(request, [pool]));
-  }
+function updatePool(request: Request, context: PlatformContext): Response {
+  const pool = findRecord(context.pools, request);
+  Object.assign(pool, parsePoolBody(parseData(request), pool, context));
+  return poolResponse(context, 200, pool, 'update');
+}
 
-  #create(request: Request): Response {
-    const fields = parsePoolBody(parseData(request), undefined, this.#bodyContext);
-    const { name = '', organizationScoped = true, allowed = [], related = {} } = fields;
-    const id = this.#random.id('apool-', 16);
-    const pool = { id, name, createdAt: request.now.getTime(), organizationScoped, attached: [], allowed, related };
-    this.records.push(pool);
-    return this.#single(201, pool, 'create');
-  }
+function deletePool(request: Request, context: PlatformContext): Response {
+  const pool = findRecord(context.pools, request);
+  if (pool.attached.length > 0) throw invalid('Agent pool is in use by workspaces', '/data');
+  context.pools.splice(context.pools.indexOf(pool), 1);
+  deleteAgents(context, pool.id);
+  return { status: 204 };
+}
 
-  #update(request: Request): Response {
-    const pool = findRecord(this.records, request);
-    Object.assign(pool, parsePoolBody(parseData(request), pool, this.#bodyContext));
-    return this.#single(200, pool, 'update');
-  }
+function filterPools(request: Request, context: PlatformContext): AgentPoolRecord[] {
+  refuseUnknownParameters(request, context.flavor === 'spec' ? PARAMETERS : [...PARAMETERS, ...LIVE_PARAMETERS]);
+  const { query } = request;
+  const q = query.get('q')?.toLowerCase() ?? '';
+  const workspace = findFilter(query, 'workspaces');
+  const project = findFilter(query, 'projects');
+  return context.pools.filter(
+    (pool) =>
+      pool.name.toLowerCase().includes(q) &&
+      (workspace === null || isUsableBy(context, pool, ({ name }) => name === workspace)) &&
+      (project === null || isUsableBy(context, pool, ({ project: { name } }) => name === project)),
+  );
+}
 
-  #delete(request: Request): Response {
-    const pool = findRecord(this.records, request);
-    if (pool.attached.length > 0) throw invalid('Agent pool is in use by workspaces', '/data');
-    this.records.splice(this.records.indexOf(pool), 1);
-    this.#agents.deleteOfPool(pool.id);
-    return { status: 204 };
-  }
+/** Whether any such workspace may use a pool: it is scoped to the organization, or allows the workspace or its project. */
+function isUsableBy(context: PlatformContext, pool: AgentPoolRecord, test: (workspace: Workspace) => boolean): boolean {
+  const projects = new Set((pool.related['allowed-projects'] ?? []).map(({ id }) => id));
+  return context.workspaces
+    .filter(test)
+    .some(({ id, project }) => pool.organizationScoped || pool.allowed.includes(id) || projects.has(project.id));
+}
 
-  get #bodyContext(): PoolBodyContext {
-    const { records: pools } = this;
-    return { flavor: this.#flavor, organization: this.#organization, pools, workspaces: this.#workspaces };
-  }
+function poolResponse(
+  context: PlatformContext,
+  status: number,
+  pool: AgentPoolRecord,
+  verb: Verb,
+  extra: JsonObject = {},
+): Response {
+  return documentResponse(status, { data: poolDocument(context, pool, verb), ...extra });
+}
 
-  #filter(request: Request): AgentPoolRecord[] {
-    refuseUnknownParameters(request, this.#flavor === 'spec' ? PARAMETERS : [...PARAMETERS, ...LIVE_PARAMETERS]);
-    const { query } = request;
-    const q = query.get('q')?.toLowerCase() ?? '';
-    const workspace = findFilter(query, 'workspaces');
-    const project = findFilter(query, 'projects');
-    return this.records.filter(
-      (pool) =>
-        pool.name.toLowerCase().includes(q) &&
-        (workspace === null || this.#isUsableBy(pool, ({ name }) => name === workspace)) &&
-        (project === null || this.#isUsableBy(pool, ({ project: { name } }) => name === project)),
-    );
-  }
+/** The specification shows `agent-count` in lists only, and leaves `organization-scoped` out of an update's response. */
+function poolDocument(context: PlatformContext, pool: AgentPoolRecord, verb: Verb): JsonObject {
+  const isHashicorp = context.flavor === 'hashicorp';
+  const path = `/api/v2/agent-pools/${pool.id}`;
+  return {
+    id: pool.id,
+    type: 'agent-pools',
+    attributes: {
+      name: pool.name,
+      'created-at': formatTime(pool.createdAt),
+      ...(isHashicorp || verb !== 'update' ? { 'organization-scoped': pool.organizationScoped } : {}),
+      ...(isHashicorp || verb === 'list' ? { 'agent-count': countActive(context, pool.id) } : {}),
+    },
+    relationships: {
+      agents: { links: { related: `${path}/agents` } },
+      'authentication-tokens': { links: { related: `${path}/authentication-tokens` } },
+      workspaces: { data: pool.attached.map(workspaceReference) },
+      'allowed-workspaces': { data: pool.allowed.map(workspaceReference) },
+      ...(isHashicorp
+        ? {
+            organization: { data: { id: context.organization, type: 'organizations' } },
+            ...Object.fromEntries(Object.keys(RELATED).map((name) => [name, { data: pool.related[name] ?? [] }])),
+          }
+        : {}),
+    },
+    links: { self: path },
+  };
+}
 
-  /** Whether any such workspace may use a pool: it is scoped to the organization, or allows the workspace or its project. */
-  #isUsableBy(pool: AgentPoolRecord, test: (workspace: Workspace) => boolean): boolean {
-    const projects = new Set((pool.related['allowed-projects'] ?? []).map(({ id }) => id));
-    return this.#workspaces
-      .filter(test)
-      .some(({ id, project }) => pool.organizationScoped || pool.allowed.includes(id) || projects.has(project.id));
+/** The member that `include=workspaces` adds: the attached workspaces, each once. */
+function includedWorkspaces(
+  context: PlatformContext,
+  { query }: Request,
+  pools: readonly AgentPoolRecord[],
+): JsonObject {
+  const names = (query.get('include') ?? '').split(',').filter((name) => name !== '');
+  for (const name of names) {
+    if (INCLUDABLE[context.flavor].includes(name)) continue;
+    throw badParameter(`"${name}" is not a valid include parameter`, 'include');
   }
-
-  #single(status: number, pool: AgentPoolRecord, verb: Verb, extra: JsonObject = {}): Response {
-    return documentResponse(status, { data: this.#document(pool, verb), ...extra });
-  }
-
-  /** The specification shows `agent-count` in lists only, and leaves `organization-scoped` out of an update's response. */
-  #document(pool: AgentPoolRecord, verb: Verb): JsonObject {
-    const isHashicorp = this.#flavor === 'hashicorp';
-    const path = `/api/v2/agent-pools/${pool.id}`;
-    return {
-      id: pool.id,
-      type: 'agent-pools',
-      attributes: {
-        name: pool.name,
-        'created-at': formatTime(pool.createdAt),
-        ...(isHashicorp || verb !== 'update' ? { 'organization-scoped': pool.organizationScoped } : {}),
-        ...(isHashicorp || verb === 'list' ? { 'agent-count': this.#agents.countActive(pool.id) } : {}),
-      },
-      relationships: {
-        agents: { links: { related: `${path}/agents` } },
-        'authentication-tokens': { links: { related: `${path}/authentication-tokens` } },
-        workspaces: { data: pool.attached.map(workspaceReference) },
-        'allowed-workspaces': { data: pool.allowed.map(workspaceReference) },
-        ...(isHashicorp
-          ? {
-              organization: { data: { id: this.#organization, type: 'organizations' } },
-              ...Object.fromEntries(Object.keys(RELATED).map((name) => [name, { data: pool.related[name] ?? [] }])),
-            }
-          : {}),
-      },
-      links: { self: path },
-    };
-  }
-
-  /** The member that `include=workspaces` adds: the attached workspaces, each once. */
-  #included({ query }: Request, pools: readonly AgentPoolRecord[]): JsonObject {
-    const names = (query.get('include') ?? '').split(',').filter((name) => name !== '');
-    for (const name of names) {
-      if (INCLUDABLE[this.#flavor].includes(name)) continue;
-      throw badParameter(`"${name}" is not a valid include parameter`, 'include');
-    }
-    if (!names.includes('workspaces')) return {};
-    const ids = new Set(pools.flatMap(({ attached }) => attached));
-    return { included: this.#workspaces.filter(({ id }) => ids.has(id)).map(workspaceDocument) };
-  }
+  if (!names.includes('workspaces')) return {};
+  const ids = new Set(pools.flatMap(({ attached }) => attached));
+  return { included: context.workspaces.filter(({ id }) => ids.has(id)).map(workspaceDocument) };
 }
 
 function sortPools({ query }: Request, pools: AgentPoolRecord[]): AgentPoolRecord[] {

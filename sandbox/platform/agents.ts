@@ -1,7 +1,7 @@
-import { createRandom, type Random } from '../random.ts';
 import { HttpError, isObject } from '../responses.ts';
-import type { Flavor, Request, Resource, Response, Route, ServiceOptions } from '../types.ts';
-import { type AgentPoolRecord, refuseUnknown } from './agent-pool-body.ts';
+import type { Request, Response, RouteTable } from '../types.ts';
+import { refuseUnknown } from './agent-pool-body.ts';
+import type { AgentRecord, AgentTokenRecord, PlatformContext } from './context.ts';
 import { parseTime } from './explorer-query.ts';
 import {
   badParameter,
@@ -17,84 +17,61 @@ import {
   slicePage,
 } from './json-api.ts';
 
-export type AgentStatus = 'idle' | 'busy' | 'unknown' | 'errored' | 'exited';
+/** docs/services/platform.md#agents. The list of a pool's agents is a route of the pool. */
+export const agentRoutes: RouteTable<PlatformContext> = {
+  'GET /agents/:id': showAgent,
+  'DELETE /agents/:id': deleteAgent,
+};
 
-export interface AgentRecord {
-  readonly id: string;
-  readonly poolId: string;
-  name: string | null;
-  status: AgentStatus;
-  ipAddress: string | null;
-  createdAt: number;
-  lastPingAt: number | null;
+/** One page of a pool's agents. */
+export function listAgents(context: PlatformContext, request: Request, poolId: string): Response {
+  refuseUnknownParameters(request, context.flavor === 'spec' ? [SINCE] : [SINCE, 'sort']);
+  const page = parsePage(request);
+  const isWanted = pingedSince(request);
+  const found = context.agents.filter((agent) => agent.poolId === poolId && isWanted(agent));
+  sortAgents(request, found);
+  const data = slicePage(found, page).map((agent) => agentDocument(context, agent));
+  return documentResponse(200, { data, ...pageEnvelope(request, page, found.length) });
 }
 
-/** docs/services/platform.md#agents. The list of a pool's agents is a route of the pool. */
-export class Agents implements Resource {
-  readonly records: AgentRecord[] = [];
-  readonly #flavor: Flavor;
+/** The agents that `agent-count` of a pool counts: docs/services/platform.md#agent-pools. */
+export function countActive(context: PlatformContext, poolId: string): number {
+  return context.agents.filter(
+    (agent) =>
+      agent.poolId === poolId && (agent.status === 'idle' || agent.status === 'busy' || agent.status === 'unknown'),
+  ).length;
+}
 
-  constructor(flavor: Flavor) {
-    this.#flavor = flavor;
-  }
+export function deleteAgents(context: PlatformContext, poolId: string): void {
+  context.agents.splice(0, context.agents.length, ...context.agents.filter((agent) => agent.poolId !== poolId));
+}
 
-  get routes(): readonly Route[] {
-    return [
-      { method: 'GET', path: '/agents/:id', handle: (request) => this.#show(request) },
-      { method: 'DELETE', path: '/agents/:id', writes: true, handle: (request) => this.#delete(request) },
-    ];
-  }
+function showAgent(request: Request, context: PlatformContext): Response {
+  return documentResponse(200, { data: agentDocument(context, findRecord(context.agents, request)) });
+}
 
-  /** One page of a pool's agents. */
-  list(request: Request, poolId: string): Response {
-    refuseUnknownParameters(request, this.#flavor === 'spec' ? [SINCE] : [SINCE, 'sort']);
-    const page = parsePage(request);
-    const isWanted = pingedSince(request);
-    const found = this.records.filter((agent) => agent.poolId === poolId && isWanted(agent));
-    sortAgents(request, found);
-    const data = slicePage(found, page).map((agent) => this.#document(agent));
-    return documentResponse(200, { data, ...pageEnvelope(request, page, found.length) });
+function deleteAgent(request: Request, context: PlatformContext): Response {
+  const agent = findRecord(context.agents, request);
+  if (agent.status === 'idle' || agent.status === 'busy') {
+    throw new HttpError(412, 'Cannot delete an agent unless its status is unknown, errored or exited');
   }
+  context.agents.splice(context.agents.indexOf(agent), 1);
+  return { status: 204 };
+}
 
-  /** The agents that `agent-count` of a pool counts: docs/services/platform.md#agent-pools. */
-  countActive(poolId: string): number {
-    return this.records.filter(
-      (agent) =>
-        agent.poolId === poolId && (agent.status === 'idle' || agent.status === 'busy' || agent.status === 'unknown'),
-    ).length;
-  }
-
-  deleteOfPool(poolId: string): void {
-    this.records.splice(0, this.records.length, ...this.records.filter((agent) => agent.poolId !== poolId));
-  }
-
-  #show(request: Request): Response {
-    return documentResponse(200, { data: this.#document(findRecord(this.records, request)) });
-  }
-
-  #delete(request: Request): Response {
-    const agent = findRecord(this.records, request);
-    if (agent.status === 'idle' || agent.status === 'busy') {
-      throw new HttpError(412, 'Cannot delete an agent unless its status is unknown, errored or exited');
-    }
-    this.records.splice(this.records.indexOf(agent), 1);
-    return { status: 204 };
-  }
-
-  #document(agent: AgentRecord): JsonObject {
-    return {
-      id: agent.id,
-      type: 'agents',
-      attributes: {
-        name: agent.name,
-        status: agent.status,
-        'ip-address': agent.ipAddress,
-        'last-ping-at': agent.lastPingAt === null ? null : new Date(agent.lastPingAt).toISOString(),
-        ...(this.#flavor === 'hashicorp' ? { 'created-at': new Date(agent.createdAt).toISOString() } : {}),
-      },
-      links: { self: `/api/v2/agents/${agent.id}` },
-    };
-  }
+function agentDocument(context: PlatformContext, agent: AgentRecord): JsonObject {
+  return {
+    id: agent.id,
+    type: 'agents',
+    attributes: {
+      name: agent.name,
+      status: agent.status,
+      'ip-address': agent.ipAddress,
+      'last-ping-at': agent.lastPingAt === null ? null : new Date(agent.lastPingAt).toISOString(),
+      ...(context.flavor === 'hashicorp' ? { 'created-at': new Date(agent.createdAt).toISOString() } : {}),
+    },
+    links: { self: `/api/v2/agents/${agent.id}` },
+  };
 }
 
 const SINCE = 'filter[last-ping-since]';
@@ -116,79 +93,51 @@ function pingedSince({ query }: Request): (agent: AgentRecord) => boolean {
   return ({ lastPingAt }) => lastPingAt !== null && lastPingAt >= since;
 }
 
-interface AgentTokenRecord {
-  readonly id: string;
-  readonly poolId: string;
-  readonly description: string;
-  readonly createdAt: number;
+/** The tokens with which agents register in a pool, with the flavor of the real products. */
+export const agentTokenRoutes: RouteTable<PlatformContext> = {
+  'GET /agent-pools/:id/authentication-tokens': listTokens,
+  'POST /agent-pools/:id/authentication-tokens': createToken,
+  'GET /authentication-tokens/:id': (request, { agentTokens }) =>
+    documentResponse(200, { data: document(findRecord(agentTokens, request)) }),
+  'DELETE /authentication-tokens/:id': deleteToken,
+};
+
+function listTokens({ params }: Request, context: PlatformContext): Response {
+  checkPool(context, params.id!);
+  const found = context.agentTokens.filter(({ poolId }) => poolId === params.id);
+  return documentResponse(200, { data: found.map((token) => document(token)) });
 }
 
-/** The tokens with which agents register in a pool, with the flavor of the real products. */
-export class AgentTokens implements Resource {
-  readonly #isHashicorp: boolean;
-  readonly #records: AgentTokenRecord[] = [];
-  readonly #pools: readonly AgentPoolRecord[];
-  readonly #random: Random;
-
-  constructor({ seed, flavor }: ServiceOptions, pools: readonly AgentPoolRecord[]) {
-    this.#isHashicorp = flavor === 'hashicorp';
-    this.#pools = pools;
-    this.#random = createRandom(`${seed}/platform/agent-tokens`);
+/** Only this response has the token. */
+function createToken(request: Request, context: PlatformContext): Response {
+  checkPool(context, request.params.id!);
+  const { type, attributes } = parseData(request);
+  // The platform accepts both; its own Go client sends the second one.
+  if (type !== 'authentication-tokens' && type !== 'agent-tokens') {
+    throw invalid('type must be authentication-tokens', '/data/type');
   }
+  if (!isObject(attributes)) throw invalid('must be an object', '/data/attributes');
+  refuseUnknown(attributes, ['description'], '/data/attributes');
+  if (typeof attributes.description !== 'string') throw invalid('is required', '/data/attributes/description');
+  const token = {
+    id: context.tokenRandom.id('at-', 16),
+    poolId: request.params.id!,
+    description: attributes.description,
+    createdAt: request.now.getTime(),
+  };
+  context.agentTokens.push(token);
+  return documentResponse(201, {
+    data: document(token, `${context.tokenRandom.id('', 14)}.atlasv1.${context.tokenRandom.id('', 60)}`),
+  });
+}
 
-  get routes(): readonly Route[] {
-    if (!this.#isHashicorp) return [];
-    const ofPool = '/agent-pools/:id/authentication-tokens';
-    const one = '/authentication-tokens/:id';
-    return [
-      { method: 'GET', path: ofPool, handle: (request) => this.#list(request) },
-      { method: 'POST', path: ofPool, writes: true, handle: (request) => this.#create(request) },
-      {
-        method: 'GET',
-        path: one,
-        handle: (request) => documentResponse(200, { data: document(findRecord(this.#records, request)) }),
-      },
-      { method: 'DELETE', path: one, writes: true, handle: (request) => this.#delete(request) },
-    ];
-  }
+function deleteToken(request: Request, context: PlatformContext): Response {
+  context.agentTokens.splice(context.agentTokens.indexOf(findRecord(context.agentTokens, request)), 1);
+  return { status: 204 };
+}
 
-  #list({ params }: Request): Response {
-    this.#checkPool(params.id!);
-    const found = this.#records.filter(({ poolId }) => poolId === params.id);
-    return documentResponse(200, { data: found.map((token) => document(token)) });
-  }
-
-  /** Only this response has the token. */
-  #create(request: Request): Response {
-    this.#checkPool(request.params.id!);
-    const { type, attributes } = parseData(request);
-    // The platform accepts both; its own Go client sends the second one.
-    if (type !== 'authentication-tokens' && type !== 'agent-tokens') {
-      throw invalid('type must be authentication-tokens', '/data/type');
-    }
-    if (!isObject(attributes)) throw invalid('must be an object', '/data/attributes');
-    refuseUnknown(attributes, ['description'], '/data/attributes');
-    if (typeof attributes.description !== 'string') throw invalid('is required', '/data/attributes/description');
-    const token = {
-      id: this.#random.id('at-', 16),
-      poolId: request.params.id!,
-      description: attributes.description,
-      createdAt: request.now.getTime(),
-    };
-    this.#records.push(token);
-    return documentResponse(201, {
-      data: document(token, `${this.#random.id('', 14)}.atlasv1.${this.#random.id('', 60)}`),
-    });
-  }
-
-  #delete(request: Request): Response {
-    this.#records.splice(this.#records.indexOf(findRecord(this.#records, request)), 1);
-    return { status: 204 };
-  }
-
-  #checkPool(id: string): void {
-    if (!this.#pools.some((pool) => pool.id === id)) throw notFound();
-  }
+function checkPool(context: PlatformContext, id: string): void {
+  if (!context.pools.some((pool) => pool.id === id)) throw notFound();
 }
 
 function document({ id, description, createdAt }: AgentTokenRecord, token: string | null = null): JsonObject {

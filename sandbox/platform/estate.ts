@@ -1,7 +1,6 @@
 import { DAY_MS, HOUR_MS } from '../../src/core/clock.ts';
 import type { Random } from '../random.ts';
-import type { AgentStatus } from './agents.ts';
-import type { SavedViewQuery } from './saved-views.ts';
+import type { AgentStatus, SavedViewQuery } from './context.ts';
 import type { Product } from './workspaces.ts';
 
 /** Where a generated workspace belongs. */

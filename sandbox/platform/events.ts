@@ -1,19 +1,24 @@
 import { HOUR_MS } from '../../src/core/clock.ts';
 import type { Random } from '../random.ts';
-import type { AgentPoolRecord } from './agent-pool-body.ts';
+import type { AgentPoolRecord, PlatformContext } from './context.ts';
 import type { PlatformEvent } from './estate.ts';
-import { createPool, createSavedView, type PlatformState } from './seed.ts';
+import { createPool, createSavedView } from './seed.ts';
 import { drift, resolveDrift, upgradeTool } from './workspace-changes.ts';
 import type { Workspace } from './workspaces.ts';
 
 const SECOND_MS = 1000;
 
 /** Applies the events of a day in their order. */
-export function applyEvents(state: PlatformState, events: readonly PlatformEvent[], now: number, random: Random): void {
+export function applyEvents(
+  state: PlatformContext,
+  events: readonly PlatformEvent[],
+  now: number,
+  random: Random,
+): void {
   for (const event of events) applyEvent(state, event, now, random);
 }
 
-function applyEvent(state: PlatformState, event: PlatformEvent, now: number, random: Random): void {
+function applyEvent(state: PlatformContext, event: PlatformEvent, now: number, random: Random): void {
   switch (event.event) {
     case 'agents':
     case 'create-pool':
@@ -35,7 +40,7 @@ type PoolEvent = Extract<PlatformEvent, { event: 'agents' | 'create-pool' | 'del
 type ViewEvent = Extract<PlatformEvent, { event: 'create-view' | 'change-view' | 'delete-view' }>;
 type WorkspaceEvent = Extract<PlatformEvent, { event: 'drift' | 'resolve-drift' | 'upgrade' }>;
 
-function applyPoolEvent(state: PlatformState, event: PoolEvent, now: number, random: Random): void {
+function applyPoolEvent(state: PlatformContext, event: PoolEvent, now: number, random: Random): void {
   if (event.event === 'create-pool') {
     const pool = createPool(event.plan, now, random, state.workspaces);
     state.pools.push({ ...pool, createdAt: now - 6 * HOUR_MS });
@@ -56,7 +61,7 @@ function restrict(pool: AgentPoolRecord): void {
   Object.assign(pool, { organizationScoped: false, allowed: [...pool.attached].sort() });
 }
 
-function applyViewEvent({ views }: PlatformState, event: ViewEvent, now: number, random: Random): void {
+function applyViewEvent({ views }: PlatformContext, event: ViewEvent, now: number, random: Random): void {
   if (event.event === 'create-view') {
     views.push(createSavedView(event.plan, now, random));
     return;
@@ -69,7 +74,7 @@ function applyViewEvent({ views }: PlatformState, event: ViewEvent, now: number,
 }
 
 function applyWorkspaceEvent(
-  { workspaces, newestTool }: PlatformState,
+  { workspaces, newestTool }: PlatformContext,
   event: WorkspaceEvent,
   now: number,
   random: Random,

@@ -1,10 +1,12 @@
-import type { Flavor, Request, Resource, Response, Route } from '../types.ts';
+import type { Flavor, Request, Response, RouteTable } from '../types.ts';
+import type { PlatformContext } from './context.ts';
 import { type ExplorerQuery, type ExplorerResult, parseQuery, runExplorerQuery } from './explorer-query.ts';
-import type { ExplorerField, ExplorerViews, FieldValue, ViewRow } from './explorer-views.ts';
+import { createExplorerViews, type ExplorerField, type FieldValue, type ViewRow } from './explorer-views.ts';
 import { documentResponse, type JsonObject, pageEnvelope, parsePage, slicePage } from './json-api.ts';
 
 /** Results kept for later pages: enough for several readers at once. */
 const MAX_CACHED_RESULTS = 8;
+const RESULTS = new WeakMap<PlatformContext, Map<string, ExplorerResult>>();
 
 /** How a CSV shows null. */
 export type CsvNull = '""' | 'null';
@@ -15,62 +17,57 @@ export type CsvNull = '""' | 'null';
  * them 500 times. Only a query that filters, sorts or groups has its own list: plain pages of workspaces show every
  * change at once.
  */
-export class Explorer implements Resource {
-  readonly views: ExplorerViews;
-  readonly #flavor: Flavor;
-  readonly #cache = new Map<string, ExplorerResult>();
+export const explorerRoutes: RouteTable<PlatformContext> = {
+  'GET /organizations/:organization/explorer': (request, context) =>
+    explorerPage(context, request, parseQuery(request, context.flavor)),
+  'GET /organizations/:organization/explorer/export/csv': (request, context) =>
+    explorerCsv(context, parseQuery(request, context.flavor), '""'),
+};
 
-  constructor(views: ExplorerViews, flavor: Flavor) {
-    this.views = views;
-    this.#flavor = flavor;
-  }
+export function runQuery(context: PlatformContext, query: ExplorerQuery): ExplorerResult {
+  return runExplorerQuery(createExplorerViews(context, context.flavor), query, context.flavor);
+}
 
-  get routes(): readonly Route[] {
-    const path = '/organizations/:organization/explorer';
-    return [
-      { method: 'GET', path, handle: (request) => this.page(request, parseQuery(request, this.#flavor)) },
-      {
-        method: 'GET',
-        path: `${path}/export/csv`,
-        handle: (request) => this.csv(parseQuery(request, this.#flavor), '""'),
-      },
-    ];
-  }
+/** One page of a query's result. */
+export function explorerPage(context: PlatformContext, request: Request, query: ExplorerQuery): Response {
+  const page = parsePage(request);
+  const result = cachedResult(context, request, page.number, query);
+  const envelope = pageEnvelope(request, page, result.rows.length, { 'page-size': page.size });
+  const data = slicePage(result.rows, page).map((row) => rowDocument(result, row, context.flavor));
+  return documentResponse(200, { data, ...envelope });
+}
 
-  run(query: ExplorerQuery): ExplorerResult {
-    return runExplorerQuery(this.views, query, this.#flavor);
-  }
+/** The whole result as CSV, without the columns in `omitted`. */
+export function explorerCsv(
+  context: PlatformContext,
+  query: ExplorerQuery,
+  csvNull: CsvNull,
+  omitted: readonly string[] = [],
+): Response {
+  const result = runQuery(context, query);
+  const columns = result.columns.filter(({ name }) => !omitted.includes(name));
+  return {
+    status: 200,
+    headers: { 'content-type': 'text/csv; charset=utf-8' },
+    body: csvLines({ ...result, columns }, csvNull),
+  };
+}
 
-  /** One page of a query's result. */
-  page(request: Request, query: ExplorerQuery): Response {
-    const page = parsePage(request);
-    const result = this.#cachedResult(request, page.number, query);
-    const envelope = pageEnvelope(request, page, result.rows.length, { 'page-size': page.size });
-    const data = slicePage(result.rows, page).map((row) => rowDocument(result, row, this.#flavor));
-    return documentResponse(200, { data, ...envelope });
-  }
-
-  /** The whole result as CSV, without the columns in `omitted`. */
-  csv(query: ExplorerQuery, csvNull: CsvNull, omitted: readonly string[] = []): Response {
-    const result = this.run(query);
-    const columns = result.columns.filter(({ name }) => !omitted.includes(name));
-    return {
-      status: 200,
-      headers: { 'content-type': 'text/csv; charset=utf-8' },
-      body: csvLines({ ...result, columns }, csvNull),
-    };
-  }
-
-  #cachedResult({ now }: Request, pageNumber: number, query: ExplorerQuery): ExplorerResult {
-    const key = `${now.getTime()} ${JSON.stringify(query)}`;
-    const cached = pageNumber > 1 ? this.#cache.get(key) : undefined;
-    const result = cached ?? this.run(query);
-    this.#cache.delete(key);
-    this.#cache.set(key, result);
-    const [oldest] = this.#cache.keys();
-    if (this.#cache.size > MAX_CACHED_RESULTS && oldest !== undefined) this.#cache.delete(oldest);
-    return result;
-  }
+function cachedResult(
+  context: PlatformContext,
+  { now }: Request,
+  pageNumber: number,
+  query: ExplorerQuery,
+): ExplorerResult {
+  const key = `${now.getTime()} ${JSON.stringify(query)}`;
+  const results = RESULTS.get(context) ?? new Map<string, ExplorerResult>();
+  RESULTS.set(context, results);
+  const result = (pageNumber > 1 && results.get(key)) || runQuery(context, query);
+  results.delete(key);
+  results.set(key, result);
+  const [oldest] = results.keys();
+  if (results.size > MAX_CACHED_RESULTS && oldest !== undefined) results.delete(oldest);
+  return result;
 }
 
 /** One explorer row as a JSON:API resource. */

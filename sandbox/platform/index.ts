@@ -1,20 +1,21 @@
 import { MINUTE_MS } from '../../src/core/clock.ts';
 import { createRandom } from '../random.ts';
+import { bindRoutes } from '../router.ts';
 import { TokenStore } from '../tokens.ts';
-import type { EstateName, Request, Resource, Response, Route, Service, ServiceOptions, TokenGrant } from '../types.ts';
-import { PlatformAccess } from './access.ts';
-import { AgentPools } from './agent-pools.ts';
-import { Agents, AgentTokens } from './agents.ts';
+import type { EstateName, Request, Response, Route, Service, ServiceOptions, TokenGrant } from '../types.ts';
+import { accessRoutes, authorize, liveAccessRoutes } from './access.ts';
+import { poolRoutes } from './agent-pools.ts';
+import { agentRoutes, agentTokenRoutes } from './agents.ts';
 import { COMPANY_PLATFORM } from './company.ts';
+import type { PlatformContext } from './context.ts';
 import type { PlatformEstate } from './estate.ts';
-import { Explorer } from './explorer.ts';
-import { createExplorerViews } from './explorer-views.ts';
+import { explorerRoutes } from './explorer.ts';
 import { HOSTILE_PLATFORM } from './hostile.ts';
 import { errorDocument, notFound } from './json-api.ts';
-import { SavedViews } from './saved-views.ts';
-import { type PlatformState, seedAgentPools, seedSavedViews, WorkspaceSeeder } from './seed.ts';
+import { viewRoutes } from './saved-views.ts';
+import { seedAgentPools, seedSavedViews, WorkspaceSeeder } from './seed.ts';
 import { tickPlatform } from './tick.ts';
-import { WorkspaceList } from './workspace-list.ts';
+import { workspaceRoutes } from './workspace-list.ts';
 import { spreadRunStatuses } from './workspaces.ts';
 
 const ORGANIZATION = 'acme';
@@ -32,69 +33,60 @@ export class PlatformService implements Service {
   readonly kind = 'platform';
   readonly base = '/api/v2';
   readonly error = errorDocument;
-  readonly state: PlatformState;
+  readonly state: PlatformContext;
   readonly routes: readonly Route[];
-  readonly #options: ServiceOptions;
-  readonly #tokens: TokenStore;
-  readonly #access: PlatformAccess;
   readonly #seeder: WorkspaceSeeder;
   readonly #estate: PlatformEstate;
 
   constructor(options: ServiceOptions) {
-    const { seed, scale, flavor, start, explorer: hasExplorer } = options;
+    const { seed, scale, flavor, start } = options;
+    const isHashicorp = flavor === 'hashicorp';
     const estate = ESTATES[options.estate];
     const at = start.getTime();
-    this.#options = options;
-    this.#tokens = new TokenStore('platform', options, []);
-    this.#access = new PlatformAccess(ORGANIZATION, this.#tokens, flavor);
     this.#seeder = new WorkspaceSeeder(seed, estate);
     this.#estate = estate;
     const workspaces = this.#seeder.seedWorkspaces(Math.round(scale * 240), at);
-    if (flavor === 'hashicorp') spreadRunStatuses(workspaces);
-    const explorer = new Explorer(createExplorerViews({ organization: ORGANIZATION, workspaces }, flavor), flavor);
-    const views = new SavedViews(options, explorer);
-    const agents = new Agents(flavor);
-    const pools = new AgentPools(ORGANIZATION, options, workspaces, agents);
-    views.records.push(...seedSavedViews(estate, createRandom(`${seed}/platform/views`), at));
+    if (isHashicorp) spreadRunStatuses(workspaces);
     this.state = {
+      ...options,
+      tokens: new TokenStore('platform', options, []),
       organization: ORGANIZATION,
       newestTool: estate.newestTool,
       projects: [...this.#seeder.projects],
       flapping: workspaces.slice(10, 14).map(({ id }) => id),
       workspaces,
-      pools: pools.records,
-      agents: agents.records,
-      views: views.records,
+      pools: [],
+      agents: [],
+      agentTokens: [],
+      views: seedSavedViews(estate, createRandom(`${seed}/platform/views`), at),
+      poolRandom: createRandom(`${seed}/platform/new-pools`),
+      tokenRandom: createRandom(`${seed}/platform/agent-tokens`),
+      viewRandom: createRandom(`${seed}/platform/new-views`),
     };
-    seedAgentPools(this.state, estate, { random: createRandom(`${seed}/platform/fleet`), at, scale, flavor });
-    const resources: readonly Resource[] = [
-      this.#access,
-      ...(hasExplorer ? [explorer, views] : []),
-      new WorkspaceList(ORGANIZATION, workspaces),
-      pools,
-      agents,
-      new AgentTokens(options, pools.records),
-    ];
-    this.routes = [...resources.flatMap(({ routes }) => routes.map(ofOrganization))];
+    seedAgentPools(this.state, estate, createRandom(`${seed}/platform/fleet`));
+    const tables = [accessRoutes, workspaceRoutes, poolRoutes, agentRoutes];
+    if (isHashicorp) tables.push(liveAccessRoutes, agentTokenRoutes);
+    if (options.explorer) tables.push(explorerRoutes, viewRoutes(flavor));
+    this.routes = bindRoutes(this.state, ...tables).map(ofOrganization);
   }
 
   authenticate(request: Request, route: Route | undefined): Response | undefined {
-    const hasSession = this.#isHashicorp && request.headers.cookie?.includes(SESSION_COOKIE) === true;
-    return hasSession ? errorDocument(401, '') : this.#access.authorize(request, route);
+    const hasSession = this.state.flavor === 'hashicorp' && request.headers.cookie?.includes(SESSION_COOKIE) === true;
+    return hasSession ? errorDocument(401, '') : authorize(this.state, request, route);
   }
 
   createToken(grant: TokenGrant, now: Date): string {
-    return this.#tokens.create(grant, now);
+    return this.state.tokens.create(grant, now);
   }
 
   onResponse(response: Response): Response {
-    if (!this.#isHashicorp) return response;
+    if (this.state.flavor === 'spec') return response;
     return { ...response, headers: { ...response.headers, 'set-cookie': `${SESSION_COOKIE}=none; path=/; HttpOnly` } };
   }
 
   tick(day: number, now: Date): void {
-    const random = createRandom(`${this.#options.seed}/platform/night/${day}`);
     const { state } = this;
+    const random = createRandom(`${state.seed}/platform/night/${day}`);
     tickPlatform({ state, estate: this.#estate, seeder: this.#seeder, random, day, now: now.getTime() });
   }
 
@@ -105,10 +97,6 @@ export class PlatformService implements Service {
       const silentMs = now.getTime() - (agent.lastPingAt ?? 0);
       if (isAlive && silentMs >= MINUTE_MS) agent.lastPingAt = now.getTime() - (silentMs % MINUTE_MS);
     }
-  }
-
-  get #isHashicorp(): boolean {
-    return this.#options.flavor === 'hashicorp';
   }
 }
 

@@ -1,9 +1,10 @@
-import { createRandom, type Random } from '../random.ts';
 import { isObject } from '../responses.ts';
-import type { Flavor, Request, Resource, Response, Route, ServiceOptions } from '../types.ts';
+import type { Flavor, Request, Response, RouteTable } from '../types.ts';
 import { refuseUnknown } from './agent-pool-body.ts';
-import type { Explorer } from './explorer.ts';
+import type { PlatformContext, SavedViewQuery, SavedViewRecord, ViewFilter } from './context.ts';
+import { explorerCsv, explorerPage, runQuery } from './explorer.ts';
 import type { ExplorerQuery } from './explorer-query.ts';
+import { createExplorerViews } from './explorer-views.ts';
 import {
   documentResponse,
   findRecord,
@@ -16,26 +17,6 @@ import {
   slicePage,
 } from './json-api.ts';
 
-interface ViewFilter {
-  readonly field: string;
-  readonly operator: string;
-  readonly value: readonly string[];
-}
-
-export interface SavedViewQuery {
-  readonly filter: readonly ViewFilter[];
-  readonly fields?: readonly string[];
-  readonly sort?: readonly string[];
-}
-
-export interface SavedViewRecord {
-  readonly id: string;
-  name: string;
-  readonly createdAt: number;
-  readonly queryType: string;
-  query: SavedViewQuery;
-}
-
 interface Body {
   readonly name: string;
   readonly queryType: string | undefined;
@@ -43,83 +24,70 @@ interface Body {
 }
 
 /** docs/services/platform.md#saved-views. */
-export class SavedViews implements Resource {
-  readonly records: SavedViewRecord[] = [];
-  readonly #flavor: Flavor;
-  readonly #random: Random;
-  readonly #explorer: Explorer;
+export const viewRoutes = (flavor: Flavor): RouteTable<PlatformContext> => {
+  const all = '/organizations/:organization/explorer/views';
+  const one = `${all}/:id`;
+  // Clients of the real product use another path for the CSV than the specification's.
+  const csv = flavor === 'hashicorp' ? `${one}/export/csv` : `${one}/csv`;
+  return {
+    [`GET ${all}`]: listViews,
+    [`POST ${all}`]: createView,
+    [`GET ${one}`]: (request, context) => viewResponse(context, 200, findRecord(context.views, request)),
+    [`PATCH ${one}`]: updateView,
+    [`DELETE ${one}`]: deleteView,
+    [`GET ${one}/results`]: viewResults,
+    [`GET ${csv}`]: viewCsv,
+  };
+};
 
-  constructor({ seed, flavor }: ServiceOptions, explorer: Explorer) {
-    this.#flavor = flavor;
-    this.#random = createRandom(`${seed}/platform/new-views`);
-    this.#explorer = explorer;
-  }
+/** HCP Terraform's sample list has only `data`; the specification shows the whole envelope. */
+function listViews(request: Request, context: PlatformContext): Response {
+  refuseUnknownParameters(request, []);
+  const documents = (views: readonly SavedViewRecord[]) => views.map((view) => viewDocument(view, context.flavor));
+  if (context.flavor === 'hashicorp') return documentResponse(200, { data: documents(context.views) });
+  const page = parsePage(request);
+  const data = documents(slicePage(context.views, page));
+  return documentResponse(200, { data, ...pageEnvelope(request, page, context.views.length) });
+}
 
-  get routes(): readonly Route[] {
-    const all = '/organizations/:organization/explorer/views';
-    const one = `${all}/:id`;
-    // Clients of the real product use another path for the CSV than the specification's.
-    const csv = this.#flavor === 'hashicorp' ? `${one}/export/csv` : `${one}/csv`;
-    return [
-      { method: 'GET', path: all, handle: (request) => this.#list(request) },
-      { method: 'POST', path: all, writes: true, handle: (request) => this.#create(request) },
-      { method: 'GET', path: one, handle: (request) => this.#single(200, findRecord(this.records, request)) },
-      { method: 'PATCH', path: one, writes: true, handle: (request) => this.#update(request) },
-      { method: 'DELETE', path: one, writes: true, handle: (request) => this.#delete(request) },
-      { method: 'GET', path: `${one}/results`, handle: (request) => this.#results(request) },
-      { method: 'GET', path: csv, handle: (request) => this.#csv(request) },
-    ];
+function createView(request: Request, context: PlatformContext): Response {
+  const { name, queryType, query } = parseBody(parseData(request), 'create', context.flavor);
+  const views = createExplorerViews(context, context.flavor);
+  if (queryType === undefined || !views.has(queryType)) {
+    throw invalid(`query_type must be one of ${[...views.keys()].join(', ')}`, '/data/query_type');
   }
+  const view = { id: context.viewRandom.id('sq-', 16), name, createdAt: request.now.getTime(), queryType, query };
+  runQuery(context, toExplorerQuery(view));
+  context.views.push(view);
+  return viewResponse(context, 201, view);
+}
 
-  /** HCP Terraform's sample list has only `data`; the specification shows the whole envelope. */
-  #list(request: Request): Response {
-    refuseUnknownParameters(request, []);
-    const documents = (views: readonly SavedViewRecord[]) => views.map((view) => viewDocument(view, this.#flavor));
-    if (this.#flavor === 'hashicorp') return documentResponse(200, { data: documents(this.records) });
-    const page = parsePage(request);
-    const data = documents(slicePage(this.records, page));
-    return documentResponse(200, { data, ...pageEnvelope(request, page, this.records.length) });
-  }
+/** Replaces the whole query: what the body omits is lost. */
+function updateView(request: Request, context: PlatformContext): Response {
+  const view = findRecord(context.views, request);
+  const { name, query } = parseBody(parseData(request), 'update', context.flavor);
+  runQuery(context, toExplorerQuery({ ...view, query }));
+  Object.assign(view, { name, query });
+  return viewResponse(context, 200, view);
+}
 
-  #create(request: Request): Response {
-    const { name, queryType, query } = parseBody(parseData(request), 'create', this.#flavor);
-    const { views } = this.#explorer;
-    if (queryType === undefined || !views.has(queryType)) {
-      throw invalid(`query_type must be one of ${[...views.keys()].join(', ')}`, '/data/query_type');
-    }
-    const view = { id: this.#random.id('sq-', 16), name, createdAt: request.now.getTime(), queryType, query };
-    this.#explorer.run(toExplorerQuery(view));
-    this.records.push(view);
-    return this.#single(201, view);
-  }
+function deleteView(request: Request, context: PlatformContext): Response {
+  const view = findRecord(context.views, request);
+  context.views.splice(context.views.indexOf(view), 1);
+  return context.flavor === 'hashicorp' ? { status: 204 } : viewResponse(context, 200, view);
+}
 
-  /** Replaces the whole query: what the body omits is lost. */
-  #update(request: Request): Response {
-    const view = findRecord(this.records, request);
-    const { name, query } = parseBody(parseData(request), 'update', this.#flavor);
-    this.#explorer.run(toExplorerQuery({ ...view, query }));
-    Object.assign(view, { name, query });
-    return this.#single(200, view);
-  }
+function viewResults(request: Request, context: PlatformContext): Response {
+  return explorerPage(context, request, toExplorerQuery(findRecord(context.views, request)));
+}
 
-  #delete(request: Request): Response {
-    const view = findRecord(this.records, request);
-    this.records.splice(this.records.indexOf(view), 1);
-    return this.#flavor === 'hashicorp' ? { status: 204 } : this.#single(200, view);
-  }
+function viewCsv(request: Request, context: PlatformContext): Response {
+  const csvNull = context.flavor === 'hashicorp' ? 'null' : '""';
+  return explorerCsv(context, toExplorerQuery(findRecord(context.views, request)), csvNull, ['current_rum_count']);
+}
 
-  #results(request: Request): Response {
-    return this.#explorer.page(request, toExplorerQuery(findRecord(this.records, request)));
-  }
-
-  #csv(request: Request): Response {
-    const csvNull = this.#flavor === 'hashicorp' ? 'null' : '""';
-    return this.#explorer.csv(toExplorerQuery(findRecord(this.records, request)), csvNull, ['current_rum_count']);
-  }
-
-  #single(status: number, view: SavedViewRecord): Response {
-    return documentResponse(status, { data: viewDocument(view, this.#flavor) });
-  }
+function viewResponse(context: PlatformContext, status: number, view: SavedViewRecord): Response {
+  return documentResponse(status, { data: viewDocument(view, context.flavor) });
 }
 
 export function toExplorerQuery({ queryType, query }: SavedViewRecord): ExplorerQuery {

@@ -1,25 +1,8 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/core/clock.ts';
 import { createRandom, type Random } from '../random.ts';
-import type { Flavor } from '../types.ts';
-import type { AgentPoolRecord } from './agent-pool-body.ts';
-import type { AgentRecord, AgentStatus } from './agents.ts';
+import type { AgentPoolRecord, AgentRecord, AgentStatus, PlatformContext, SavedViewRecord } from './context.ts';
 import type { AgentLife, PlatformEstate, PoolPlan, ViewPlan } from './estate.ts';
-import type { SavedViewRecord } from './saved-views.ts';
 import { type Project, Stacks, type Workspace } from './workspaces.ts';
-
-/** The records of all resources. Tests read and damage them. */
-export interface PlatformState {
-  readonly organization: string;
-  /** The tool version that workspaces are upgraded to: the latest release. */
-  newestTool: string;
-  /** Ids of workspaces that drift and recover every other day. */
-  readonly flapping: string[];
-  readonly projects: Project[];
-  readonly workspaces: Workspace[];
-  readonly pools: AgentPoolRecord[];
-  readonly agents: AgentRecord[];
-  readonly views: SavedViewRecord[];
-}
 
 const SECOND_MS = 1000;
 
@@ -96,11 +79,9 @@ function seedChecks(random: Random): Checks {
 }
 
 /** The pools and agents of day 0; both grow with the square root of the number of workspaces. */
-export function seedAgentPools(
-  state: PlatformState,
-  estate: PlatformEstate,
-  { random, at, scale, flavor }: { random: Random; at: number; scale: number; flavor: Flavor },
-): void {
+export function seedAgentPools(state: PlatformContext, estate: PlatformEstate, random: Random): void {
+  const { scale, start } = state;
+  const at = start.getTime();
   const growth = Math.max(1, Math.sqrt(scale));
   const extra = Array.from({ length: Math.round(4 * (growth - 1)) }, (_, index) => estate.extraPool(index));
   for (const plan of [...estate.pools, ...extra]) {
@@ -112,7 +93,7 @@ export function seedAgentPools(
       state.agents.push(agent);
     }
   }
-  plantSpecialAgents(state.agents, estate, at, flavor);
+  plantSpecialAgents(state, estate);
 }
 
 export function createPool(
@@ -178,15 +159,11 @@ function backdateDeath(agent: AgentRecord, random: Random, { diedDaysAgo }: Agen
 }
 
 /** Only the real product omits pings and addresses; the specification calls both strings. */
-function plantSpecialAgents(
-  agents: readonly AgentRecord[],
-  { deadAgents, plantedAgentNames }: PlatformEstate,
-  at: number,
-  flavor: Flavor,
-): void {
+function plantSpecialAgents({ agents, start, flavor }: PlatformContext, estate: PlatformEstate): void {
+  const { deadAgents, plantedAgentNames } = estate;
   for (const [index, status, silentMs] of deadAgents) {
     const agent = agents[index];
-    if (agent) Object.assign(agent, { status, lastPingAt: at - silentMs });
+    if (agent) Object.assign(agent, { status, lastPingAt: start.getTime() - silentMs });
   }
   for (const [index, name] of plantedAgentNames.entries()) {
     const agent = agents[index * 5 + 2];

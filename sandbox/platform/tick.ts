@@ -1,9 +1,9 @@
 import { HOUR_MS, MINUTE_MS } from '../../src/core/clock.ts';
 import type { Random } from '../random.ts';
-import type { AgentRecord, AgentStatus } from './agents.ts';
+import type { AgentRecord, AgentStatus, PlatformContext } from './context.ts';
 import type { AgentLife, PlatformEstate } from './estate.ts';
 import { applyEvents } from './events.ts';
-import { createAgent, type PlatformState, pingAgeMs, type WorkspaceSeeder } from './seed.ts';
+import { createAgent, pingAgeMs, type WorkspaceSeeder } from './seed.ts';
 import { assess, drift, loseAssessment, resolveDrift, type WorkspaceChange } from './workspace-changes.ts';
 import type { Stacks, Workspace } from './workspaces.ts';
 
@@ -14,7 +14,7 @@ const FORTNIGHT = 14;
 
 /** One day of the platform. */
 export interface PlatformTick {
-  readonly state: PlatformState;
+  readonly state: PlatformContext;
   readonly estate: PlatformEstate;
   readonly seeder: WorkspaceSeeder;
   readonly random: Random;
@@ -59,7 +59,7 @@ function tickWorkspaces({ state, estate, seeder, random, day, now }: PlatformTic
   replaceSome(state, random, now, seeder);
 }
 
-function mutateSome(state: PlatformState, random: Random, now: number, mutations: readonly Mutation[]): void {
+function mutateSome(state: PlatformContext, random: Random, now: number, mutations: readonly Mutation[]): void {
   const changes = Math.max(MIN_CHANGES, Math.round(state.workspaces.length * CHANGED_SHARE));
   for (let count = 0; count < changes; count++) {
     const { appliesTo, apply } = random.weighted(mutations, ({ weight }) => weight);
@@ -81,7 +81,7 @@ function findFromRandom(workspaces: readonly Workspace[], random: Random, test: 
 }
 
 /** Some workspaces drift and fail every other day, for the reports to detect. */
-function flap(state: PlatformState, random: Random, day: number, now: number): void {
+function flap(state: PlatformContext, random: Random, day: number, now: number): void {
   for (const [index, id] of state.flapping.entries()) {
     const workspace = state.workspaces.find((candidate) => candidate.id === id);
     if (!workspace) continue;
@@ -93,7 +93,7 @@ function flap(state: PlatformState, random: Random, day: number, now: number): v
 }
 
 /** Deletes one workspace in five hundred and creates as many, at least one each. Pools no longer refer to the deleted ones. */
-function replaceSome(state: PlatformState, random: Random, now: number, seeder: WorkspaceSeeder): void {
+function replaceSome(state: PlatformContext, random: Random, now: number, seeder: WorkspaceSeeder): void {
   const turnover = Math.max(1, Math.round(state.workspaces.length / 500));
   const deleted = deleteSome(state.workspaces, turnover, random);
   for (let count = 0; count < turnover; count++) {
@@ -205,7 +205,7 @@ function checkedAndNot(test: WorkspaceTest): WorkspaceTest {
 
 /** The mutations of a day. Recoveries weigh more the more there is to recover, so that a year remains level. */
 function listMutations(
-  { workspaces, newestTool }: PlatformState,
+  { workspaces, newestTool }: PlatformContext,
   estate: PlatformEstate,
   stacks: Stacks,
 ): readonly Mutation[] {

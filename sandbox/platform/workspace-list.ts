@@ -1,4 +1,5 @@
-import type { Request, Resource, Response, Route } from '../types.ts';
+import type { Request, Response, RouteTable } from '../types.ts';
+import type { PlatformContext } from './context.ts';
 import {
   documentResponse,
   type JsonObject,
@@ -10,57 +11,45 @@ import {
 import type { Workspace } from './workspaces.ts';
 
 /** `GET /organizations/:organization/workspaces`, with `include=current_run,project`: docs/services/platform.md#list-of-workspaces. */
-export class WorkspaceList implements Resource {
-  readonly #organization: string;
-  readonly #workspaces: readonly Workspace[];
+export const workspaceRoutes: RouteTable<PlatformContext> = {
+  'GET /organizations/:organization/workspaces': listWorkspaces,
+};
 
-  constructor(organization: string, workspaces: readonly Workspace[]) {
-    this.#organization = organization;
-    this.#workspaces = workspaces;
-  }
+function listWorkspaces(request: Request, context: PlatformContext): Response {
+  refuseUnknownParameters(request, ['include']);
+  const page = parsePage(request);
+  const rows = slicePage(context.workspaces, page);
+  const included = (request.query.get('include') ?? '').split(',').flatMap((name) => include(name, rows));
+  return documentResponse(200, {
+    data: rows.map((workspace) => workspaceDocument(context, workspace)),
+    ...(included.length > 0 && { included }),
+    ...pageEnvelope(request, page, context.workspaces.length),
+  });
+}
 
-  get routes(): readonly Route[] {
-    return [
-      { method: 'GET', path: '/organizations/:organization/workspaces', handle: (request) => this.#list(request) },
-    ];
-  }
-
-  #list(request: Request): Response {
-    refuseUnknownParameters(request, ['include']);
-    const page = parsePage(request);
-    const rows = slicePage(this.#workspaces, page);
-    const included = (request.query.get('include') ?? '').split(',').flatMap((name) => include(name, rows));
-    return documentResponse(200, {
-      data: rows.map((workspace) => this.#document(workspace)),
-      ...(included.length > 0 && { included }),
-      ...pageEnvelope(request, page, this.#workspaces.length),
-    });
-  }
-
-  #document(workspace: Workspace): JsonObject {
-    const { id, name, createdAt, updatedAt, toolVersion, repository, rumCount, project, runId } = workspace;
-    return {
-      id,
-      type: 'workspaces',
-      attributes: {
-        name,
-        'created-at': formatTime(createdAt),
-        'updated-at': formatTime(updatedAt),
-        'terraform-version': toolVersion,
-        'execution-mode': 'agent',
-        'resource-count': rumCount ?? 0,
-        'tag-names': repository === null ? [] : [`owner:${repository.slice(5)}`, 'managed'],
-        'vcs-repo': repository === null ? null : { identifier: repository, branch: '' },
-        'vcs-repo-identifier': repository,
-      },
-      relationships: {
-        organization: { data: { id: this.#organization, type: 'organizations' } },
-        project: { data: { id: project.id, type: 'projects' } },
-        'current-run': { data: runId === null ? null : { id: runId, type: 'runs' } },
-      },
-      links: { self: `/api/v2/organizations/${this.#organization}/workspaces/${encodeURIComponent(name)}` },
-    };
-  }
+function workspaceDocument(context: PlatformContext, workspace: Workspace): JsonObject {
+  const { id, name, createdAt, updatedAt, toolVersion, repository, rumCount, project, runId } = workspace;
+  return {
+    id,
+    type: 'workspaces',
+    attributes: {
+      name,
+      'created-at': formatTime(createdAt),
+      'updated-at': formatTime(updatedAt),
+      'terraform-version': toolVersion,
+      'execution-mode': 'agent',
+      'resource-count': rumCount ?? 0,
+      'tag-names': repository === null ? [] : [`owner:${repository.slice(5)}`, 'managed'],
+      'vcs-repo': repository === null ? null : { identifier: repository, branch: '' },
+      'vcs-repo-identifier': repository,
+    },
+    relationships: {
+      organization: { data: { id: context.organization, type: 'organizations' } },
+      project: { data: { id: project.id, type: 'projects' } },
+      'current-run': { data: runId === null ? null : { id: runId, type: 'runs' } },
+    },
+    links: { self: `/api/v2/organizations/${context.organization}/workspaces/${encodeURIComponent(name)}` },
+  };
 }
 
 /** The related resources of a page, each once. */

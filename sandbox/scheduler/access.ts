@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto';
 import { textResponse } from '../responses.ts';
-import type { TokenRecord, TokenStore } from '../tokens.ts';
-import type { Request, Resource, Response, Route } from '../types.ts';
+import { permits, type TokenRecord } from '../tokens.ts';
+import type { Request, Response, Route, RouteTable } from '../types.ts';
 import { Acl, parseRules } from './acl.ts';
 import { requestNamespace, type SchedulerContext } from './context.ts';
-import type { Policy } from './policies.ts';
 
 const VOLUME_LIST = ['csi-list-volume', 'csi-read-volume', 'csi-mount-volume', 'list-jobs'];
 const VOLUME_READ = ['csi-read-volume', 'csi-mount-volume', 'read-job'];
@@ -24,80 +23,64 @@ const RIGHTS: Readonly<Record<string, (acl: Acl, request: Request) => boolean>> 
 };
 
 /** Who a token is, and what it may do: docs/services/scheduler.md#authentication. */
-export class SchedulerAccess implements Resource {
-  readonly #tokens: TokenStore;
-  readonly #context: SchedulerContext;
-  readonly #policies: ReadonlyMap<string, Policy>;
+export const accessRoutes: RouteTable<SchedulerContext> = { [`GET ${SELF}`]: { right: 'any', handle: showSelf } };
 
-  constructor(tokens: TokenStore, context: SchedulerContext, policies: ReadonlyMap<string, Policy>) {
-    this.#tokens = tokens;
-    this.#context = context;
-    this.#policies = policies;
-  }
+export function authorize(context: SchedulerContext, request: Request, route: Route | undefined): Response | undefined {
+  const { state, token } = context.tokens.identify(request);
+  if (state === 'missing') return DENIED;
+  if (state !== 'valid' || !token) return refuse(context, state === 'expired', route);
+  return permits(token, route, () => allows(context, token, request, route)) ? undefined : DENIED;
+}
 
-  get routes(): readonly Route[] {
-    if (this.#context.flavor === 'spec') return [];
-    return [{ method: 'GET', path: SELF, right: 'any', handle: (request) => this.#self(this.#tokens.find(request)!) }];
-  }
+/** A token that is not of type management sees its own policies only. */
+export function seesPolicy(context: SchedulerContext, request: Request, name: string): boolean {
+  const token = context.tokens.find(request);
+  return token !== undefined && (token.scope !== 'rules' || token.policies.includes(name));
+}
 
-  authorize(request: Request, route: Route | undefined): Response | undefined {
-    const { state, token } = this.#tokens.identify(request);
-    if (state === 'missing') return DENIED;
-    if (state !== 'valid' || !token) return this.#refuse(state === 'expired', route);
-    const isPermitted =
-      token.scope === 'all' || (token.scope === 'reads' ? route?.writes !== true : this.#allows(token, request, route));
-    return isPermitted ? undefined : DENIED;
-  }
+/** The rights of the caller; undefined when it may see everything. */
+export function findAcl(context: SchedulerContext, request: Request): Acl | undefined {
+  const token = context.tokens.find(request);
+  return token?.scope === 'rules' ? createAcl(context, token) : undefined;
+}
 
-  /** A token that is not of type management sees its own policies only. */
-  seesPolicy(request: Request, name: string): boolean {
-    const token = this.#tokens.find(request);
-    return token !== undefined && (token.scope !== 'rules' || token.policies.includes(name));
-  }
+function refuse(context: SchedulerContext, isExpired: boolean, route: Route | undefined): Response {
+  if (context.flavor === 'spec' || route?.path === SELF) return DENIED;
+  return textResponse(403, isExpired ? 'ACL token expired' : 'ACL token not found');
+}
 
-  /** The rights of the caller; undefined when it may see everything. */
-  aclFor(request: Request): Acl | undefined {
-    const token = this.#tokens.find(request);
-    return token?.scope === 'rules' ? this.#acl(token) : undefined;
-  }
+function allows(context: SchedulerContext, token: TokenRecord, request: Request, route: Route | undefined): boolean {
+  if (!route) return true;
+  const acl = createAcl(context, token);
+  // Nomad's storage plugins check a right of their own.
+  const needsPlugin = route.asksPlugin === true && context.flavor === 'hashicorp';
+  return RIGHTS[route.right ?? '']?.(acl, request) === true && (!needsPlugin || acl.allowsPlugin(true));
+}
 
-  #refuse(isExpired: boolean, route: Route | undefined): Response {
-    if (this.#context.flavor === 'spec' || route?.path === SELF) return DENIED;
-    return textResponse(403, isExpired ? 'ACL token expired' : 'ACL token not found');
-  }
+function createAcl(context: SchedulerContext, { policies }: TokenRecord): Acl {
+  return new Acl(policies.flatMap((name) => context.policies.get(name)?.rules ?? []).map((rules) => parseRules(rules)));
+}
 
-  #allows(token: TokenRecord, request: Request, route: Route | undefined): boolean {
-    if (!route) return true;
-    const acl = this.#acl(token);
-    // Nomad's storage plugins check a right of their own.
-    const needsPlugin = route.asksPlugin === true && this.#context.flavor === 'hashicorp';
-    return RIGHTS[route.right ?? '']?.(acl, request) === true && (!needsPlugin || acl.allowsPlugin(true));
-  }
-
-  #acl({ policies }: TokenRecord): Acl {
-    return new Acl(policies.flatMap((name) => this.#policies.get(name)?.rules ?? []).map((rules) => parseRules(rules)));
-  }
-
-  #self(token: TokenRecord): Response {
-    const isClient = token.scope === 'rules';
-    const hash = createHash('sha256').update(token.accessor).digest('base64');
-    const lifeMs = token.expiresAt && token.expiresAt.getTime() - token.createdAt.getTime();
-    return this.#context.json({
-      ExpirationTTL: lifeMs === null ? '' : formatHours(lifeMs),
-      AccessorID: token.accessor,
-      SecretID: token.secret,
-      Name: token.name,
-      Type: isClient ? 'client' : 'management',
-      Policies: isClient ? token.policies : null,
-      Roles: null,
-      Global: !isClient,
-      Hash: hash,
-      CreateTime: token.createdAt.toISOString(),
-      ExpirationTime: token.expiresAt?.toISOString() ?? null,
-      CreateIndex: 11,
-      ModifyIndex: 11,
-    });
-  }
+function showSelf(request: Request, context: SchedulerContext): Response {
+  const token = context.tokens.find(request)!;
+  const isClient = token.scope === 'rules';
+  const hash = createHash('sha256').update(token.accessor).digest('base64');
+  const lifeMs = token.expiresAt && token.expiresAt.getTime() - token.createdAt.getTime();
+  return context.json({
+    ExpirationTTL: lifeMs === null ? '' : formatHours(lifeMs),
+    AccessorID: token.accessor,
+    SecretID: token.secret,
+    Name: token.name,
+    Type: isClient ? 'client' : 'management',
+    Policies: isClient ? token.policies : null,
+    Roles: null,
+    Global: !isClient,
+    Hash: hash,
+    CreateTime: token.createdAt.toISOString(),
+    ExpirationTime: token.expiresAt?.toISOString() ?? null,
+    CreateIndex: 11,
+    ModifyIndex: 11,
+  });
 }
 
 /** `24h0m0s`. */

@@ -1,40 +1,6 @@
 import { createRandom, type Random, uuid } from '../random.ts';
 import type { SchedulerContext } from './context.ts';
-
-export type ClaimMode = 'read' | 'write';
-
-export interface Claim {
-  readonly allocationId: string;
-  readonly mode: ClaimMode;
-}
-
-/** The part of a volume that its allocations change. */
-export interface Claimable {
-  readonly id: string;
-  readonly namespace: string;
-  claims: Claim[];
-  modifyIndex: number;
-}
-
-export interface Allocation {
-  readonly id: string;
-  readonly evalId: string;
-  readonly jobId: string;
-  readonly namespace: string;
-  readonly taskGroup: string;
-  readonly name: string;
-  readonly nodeId: string;
-  previousAllocation: string;
-  nextAllocation: string;
-  desiredStatus: string;
-  desiredDescription: string;
-  clientStatus: string;
-  clientDescription: string;
-  readonly createdAt: Date;
-  modifiedAt: Date;
-  readonly createIndex: number;
-  modifyIndex: number;
-}
+import type { Allocation, Claimable, ClaimMode } from './records.ts';
 
 type TerminalStatus = 'complete' | 'failed' | 'lost';
 type TerminalFields = Pick<Allocation, 'desiredStatus' | 'desiredDescription' | 'clientDescription'>;
@@ -55,92 +21,95 @@ const TERMINAL: Readonly<Record<TerminalStatus, TerminalFields>> = {
 };
 
 /** docs/services/scheduler.md#volume-allocations. Allocations have no routes of their own: volumes contain them. */
-export class Allocations {
-  readonly records = new Map<string, Allocation>();
-  readonly #context: SchedulerContext;
 
-  constructor(context: SchedulerContext) {
-    this.#context = context;
-  }
+/** Starts an allocation that claims the volume. */
+export function startAllocation(
+  context: SchedulerContext,
+  random: Random,
+  volume: Claimable,
+  mode: ClaimMode,
+  at: Date,
+): Allocation {
+  const jobId = `${volume.id.replaceAll(/[^a-z0-9-]/g, '') || 'job'}-${mode === 'read' ? 'reader' : 'app'}`;
+  const index = context.nextIndex();
+  const allocation: Allocation = {
+    id: uuid(random),
+    evalId: uuid(random),
+    jobId,
+    namespace: volume.namespace,
+    taskGroup: 'main',
+    name: `${jobId}.main[0]`,
+    nodeId: random.pick(context.nodes),
+    previousAllocation: '',
+    nextAllocation: '',
+    desiredStatus: 'run',
+    desiredDescription: '',
+    clientStatus: 'running',
+    clientDescription: 'Tasks are running',
+    createdAt: at,
+    modifiedAt: new Date(at.getTime() + 31_000),
+    createIndex: index,
+    modifyIndex: index,
+  };
+  context.allocations.set(allocation.id, allocation);
+  volume.claims.push({ allocationId: allocation.id, mode });
+  volume.modifyIndex = index;
+  return allocation;
+}
 
-  /** Starts an allocation that claims the volume. */
-  start(random: Random, volume: Claimable, mode: ClaimMode, at: Date): Allocation {
-    const jobId = `${volume.id.replaceAll(/[^a-z0-9-]/g, '') || 'job'}-${mode === 'read' ? 'reader' : 'app'}`;
-    const index = this.#context.nextIndex();
-    const allocation: Allocation = {
-      id: uuid(random),
-      evalId: uuid(random),
-      jobId,
-      namespace: volume.namespace,
-      taskGroup: 'main',
-      name: `${jobId}.main[0]`,
-      nodeId: random.pick(this.#context.nodes),
-      previousAllocation: '',
-      nextAllocation: '',
-      desiredStatus: 'run',
-      desiredDescription: '',
-      clientStatus: 'running',
-      clientDescription: 'Tasks are running',
-      createdAt: at,
-      modifiedAt: new Date(at.getTime() + 31_000),
-      createIndex: index,
-      modifyIndex: index,
-    };
-    this.records.set(allocation.id, allocation);
-    volume.claims.push({ allocationId: allocation.id, mode });
-    volume.modifyIndex = index;
-    return allocation;
-  }
+export function endAllocation(
+  context: SchedulerContext,
+  allocation: Allocation,
+  status: TerminalStatus,
+  at: Date,
+): void {
+  const modifyIndex = context.nextIndex();
+  Object.assign(allocation, TERMINAL[status], { clientStatus: status, modifiedAt: at, modifyIndex });
+}
 
-  end(allocation: Allocation, status: TerminalStatus, at: Date): void {
-    const modifyIndex = this.#context.nextIndex();
-    Object.assign(allocation, TERMINAL[status], { clientStatus: status, modifiedAt: at, modifyIndex });
-  }
+/** Whether the allocation is known and terminal. */
+export function isTerminal(context: SchedulerContext, id: string): boolean {
+  const status = context.allocations.get(id)?.clientStatus;
+  return status !== undefined && Object.hasOwn(TERMINAL, status);
+}
 
-  /** Whether the allocation is known and terminal. */
-  isTerminal(id: string): boolean {
-    const status = this.records.get(id)?.clientStatus;
-    return status !== undefined && Object.hasOwn(TERMINAL, status);
-  }
+/** Whether the allocation is known and not terminal. */
+export function isRunning(context: SchedulerContext, id: string): boolean {
+  return context.allocations.has(id) && !isTerminal(context, id);
+}
 
-  /** Whether the allocation is known and not terminal. */
-  isRunning(id: string): boolean {
-    return this.records.has(id) && !this.isTerminal(id);
-  }
-
-  /** The allocation object in a volume; with Nomad's flavor its stub. */
-  document(allocation: Allocation) {
-    const { seed, flavor } = this.#context;
-    const random = createRandom(`${seed}/scheduler/allocation/${allocation.id}`);
-    const isHashicorp = flavor === 'hashicorp';
-    const rescheduled = {
-      PrevAllocID: allocation.previousAllocation,
-      PrevNodeID: allocation.nodeId,
-      RescheduleTime: toNanoseconds(allocation.createdAt, random),
-      Delay: '30s',
-    };
-    return {
-      ID: allocation.id,
-      EvalID: allocation.evalId,
-      Name: allocation.name,
-      NodeID: allocation.nodeId,
-      ...(isHashicorp ? liveFields(allocation) : {}),
-      ...(isHashicorp ? {} : { PreviousAllocation: allocation.previousAllocation }),
-      NextAllocation: allocation.nextAllocation,
-      RescheduleTracker: allocation.previousAllocation === '' ? null : { Events: [rescheduled] },
-      JobID: allocation.jobId,
-      TaskGroup: allocation.taskGroup,
-      DesiredStatus: allocation.desiredStatus,
-      DesiredDescription: allocation.desiredDescription,
-      ClientStatus: allocation.clientStatus,
-      ClientDescription: allocation.clientDescription,
-      TaskStates: taskStates(allocation, random, isHashicorp),
-      CreateIndex: allocation.createIndex,
-      ModifyIndex: allocation.modifyIndex,
-      CreateTime: toNanoseconds(allocation.createdAt, random),
-      ModifyTime: toNanoseconds(allocation.modifiedAt, random),
-    };
-  }
+/** The allocation object in a volume; with Nomad's flavor its stub. */
+export function allocationDocument(context: SchedulerContext, allocation: Allocation) {
+  const { seed, flavor } = context;
+  const random = createRandom(`${seed}/scheduler/allocation/${allocation.id}`);
+  const isHashicorp = flavor === 'hashicorp';
+  const rescheduled = {
+    PrevAllocID: allocation.previousAllocation,
+    PrevNodeID: allocation.nodeId,
+    RescheduleTime: toNanoseconds(allocation.createdAt, random),
+    Delay: '30s',
+  };
+  return {
+    ID: allocation.id,
+    EvalID: allocation.evalId,
+    Name: allocation.name,
+    NodeID: allocation.nodeId,
+    ...(isHashicorp ? liveFields(allocation) : {}),
+    ...(isHashicorp ? {} : { PreviousAllocation: allocation.previousAllocation }),
+    NextAllocation: allocation.nextAllocation,
+    RescheduleTracker: allocation.previousAllocation === '' ? null : { Events: [rescheduled] },
+    JobID: allocation.jobId,
+    TaskGroup: allocation.taskGroup,
+    DesiredStatus: allocation.desiredStatus,
+    DesiredDescription: allocation.desiredDescription,
+    ClientStatus: allocation.clientStatus,
+    ClientDescription: allocation.clientDescription,
+    TaskStates: taskStates(allocation, random, isHashicorp),
+    CreateIndex: allocation.createIndex,
+    ModifyIndex: allocation.modifyIndex,
+    CreateTime: toNanoseconds(allocation.createdAt, random),
+    ModifyTime: toNanoseconds(allocation.modifiedAt, random),
+  };
 }
 
 /** The fields that Nomad's stub of an allocation has beyond the specification. */

@@ -1,32 +1,40 @@
 import { parse, parseNumberAndBigInt } from 'lossless-json';
 import { HttpError, jsonResponse, parseObject } from '../responses.ts';
+import { TokenStore } from '../tokens.ts';
 import type { EstateName, Flavor, Request, Response, ServiceOptions } from '../types.ts';
+import type { Allocation, Policy, StoragePlugin, VolumeRecord } from './records.ts';
 
-/** What the resources of one scheduler share. */
+/** The records of a scheduler, and what its endpoints share. Tests read and damage them. */
 export class SchedulerContext {
   readonly seed: number;
   readonly estate: EstateName;
   readonly flavor: Flavor;
+  readonly tokens: TokenStore;
   readonly nodes: readonly string[];
+  readonly policies = new Map<string, Policy>();
+  readonly plugins = new Map<string, StoragePlugin>();
+  /** By `volumeKey`. */
+  readonly volumes = new Map<string, VolumeRecord>();
+  readonly allocations = new Map<string, Allocation>();
+  /** The index of the last deletion. */
+  policiesDeletedAt = 1;
+  volumesDeletedAt = 1;
   /** Whether detaching works with the flavor of the real products, which refuse it: docs/services/scheduler.md. */
   canDetach = false;
-  #index = 100;
+  /** The last Raft index. */
+  index = 100;
 
-  constructor({ seed, estate, flavor }: ServiceOptions, nodes: readonly string[]) {
+  constructor({ seed, estate, flavor, ...options }: ServiceOptions, nodes: readonly string[]) {
     this.seed = seed;
     this.estate = estate;
     this.flavor = flavor;
+    this.tokens = new TokenStore('scheduler', { seed, ...options }, ['x-nomad-token']);
     this.nodes = nodes;
   }
 
-  /** The last Raft index. */
-  get index(): number {
-    return this.#index;
-  }
-
   nextIndex(): number {
-    this.#index += 1;
-    return this.#index;
+    this.index += 1;
+    return this.index;
   }
 
   json(body: unknown, headers: Readonly<Record<string, string>> = {}): Response {
@@ -54,7 +62,7 @@ export class SchedulerContext {
 
   indexHeaders(): Record<string, string> {
     if (this.flavor === 'spec') return {};
-    return { 'x-nomad-index': String(this.#index), 'x-nomad-lastcontact': '0', 'x-nomad-knownleader': 'true' };
+    return { 'x-nomad-index': String(this.index), 'x-nomad-lastcontact': '0', 'x-nomad-knownleader': 'true' };
   }
 }
 

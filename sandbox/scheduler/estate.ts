@@ -1,5 +1,5 @@
 import type { Random } from '../random.ts';
-import type { JobAcl } from './policies.ts';
+import type { JobAcl } from './records.ts';
 
 export const GIB = 1024n ** 3n;
 

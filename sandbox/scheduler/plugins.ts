@@ -2,44 +2,7 @@ import { createRandom, type Random } from '../random.ts';
 import { HttpError } from '../responses.ts';
 import type { EstateName, Flavor, Request } from '../types.ts';
 import type { SchedulerContext } from './context.ts';
-
-export type Capability = 'CREATE_DELETE_VOLUME' | 'LIST_VOLUMES' | 'CREATE_DELETE_SNAPSHOT' | 'LIST_SNAPSHOTS';
-
-/** A volume in the storage provider. */
-export interface ExternalVolumeRecord {
-  readonly id: string;
-  capacityBytes: bigint;
-  snapshotId: string;
-  abnormal: boolean;
-  /** The provider's own words; empty when normal. */
-  status: string;
-}
-
-export interface SnapshotRecord {
-  readonly id: string;
-  /** External ID of its volume, which may no longer exist. */
-  readonly sourceId: string;
-  readonly sizeBytes: bigint;
-  readonly createdAt: Date;
-  ready: boolean;
-  readonly parameters: Readonly<Record<string, string>> | null;
-  /** The name that the caller gave; the same name again is the same snapshot. */
-  readonly name?: string;
-}
-
-/** A storage plugin with the volumes and snapshots of its provider. */
-export interface StoragePlugin {
-  readonly id: string;
-  readonly provider: string;
-  readonly version: string;
-  readonly capabilities: readonly Capability[];
-  /** Whether a snapshot is ready only on the day after it was created. */
-  readonly hasSlowSnapshots: boolean;
-  /** Whether its list of volumes honours `per_page` and names no next page, as the reference driver does. */
-  hidesPages: boolean;
-  externals: Map<string, ExternalVolumeRecord>;
-  snapshots: Map<string, SnapshotRecord>;
-}
+import type { Capability, ExternalVolumeRecord, SnapshotRecord, StoragePlugin } from './records.ts';
 
 export const EBS = 'aws-ebs0';
 export const HEX = 'beefcafe';
@@ -61,71 +24,85 @@ const IDS: Readonly<Record<EstateName, Readonly<Record<Flavor, Readonly<Record<s
 const ALL: readonly Capability[] = ['CREATE_DELETE_VOLUME', 'LIST_VOLUMES', 'CREATE_DELETE_SNAPSHOT', 'LIST_SNAPSHOTS'];
 
 /** Four plugins: an ordinary one, one with a hexadecimal name, one with a hostile name and slow snapshots, one that lists nothing. */
-export class Plugins {
-  readonly records = new Map<string, StoragePlugin>();
-  readonly #context: SchedulerContext;
+export function addPlugins(context: SchedulerContext): void {
+  addPlugin(context, EBS, 'ebs.csi.aws.com', ALL);
+  addPlugin(context, HEX, 'pd.csi.storage.gke.io', ALL);
+  addPlugin(context, CEPH, 'rbd.csi.ceph.com', ALL, true);
+  addPlugin(context, NFS, 'nfs.csi.k8s.io', []);
+}
 
-  constructor(context: SchedulerContext) {
-    this.#context = context;
-    this.#add(EBS, 'ebs.csi.aws.com', ALL);
-    this.#add(HEX, 'pd.csi.storage.gke.io', ALL);
-    this.#add(CEPH, 'rbd.csi.ceph.com', ALL, true);
-    this.#add(NFS, 'nfs.csi.k8s.io', []);
-  }
+/** The ID of one of the four plugins in this flavor. */
+export function flavorId(context: SchedulerContext, name: string): string {
+  const { estate, flavor } = context;
+  return IDS[estate][flavor][name] ?? name;
+}
 
-  /** The ID of one of the four plugins in this flavor. */
-  flavorId(name: string): string {
-    const { estate, flavor } = this.#context;
-    return IDS[estate][flavor][name] ?? name;
-  }
+/** One of the four plugins. */
+export function namedPlugin(context: SchedulerContext, name: string): StoragePlugin | undefined {
+  return context.plugins.get(flavorId(context, name));
+}
 
-  /** One of the four plugins. */
-  named(name: string): StoragePlugin | undefined {
-    return this.records.get(this.flavorId(name));
-  }
+/** The plugins that `plugin_id` selects, which must have the capability. @throws HttpError 400, 500 */
+export function selectPlugins(
+  context: SchedulerContext,
+  { query }: Request,
+  capability: Capability,
+): readonly StoragePlugin[] {
+  const id = query.get('plugin_id') ?? '';
+  const isHashicorp = context.flavor === 'hashicorp';
+  if (id === '') throw isHashicorp ? new HttpError(500, 'no such plugin') : new HttpError(400, 'missing plugin ID');
+  const found = findPlugins(context, id);
+  if (found.length === 0) throw new HttpError(500, isHashicorp ? 'no such plugin' : `no such plugin: ${id}`);
+  return withCapability(found, capability);
+}
 
-  /** The plugins that `plugin_id` selects, which must have the capability. @throws HttpError 400, 500 */
-  select({ query }: Request, capability: Capability): readonly StoragePlugin[] {
-    const id = query.get('plugin_id') ?? '';
-    const isHashicorp = this.#context.flavor === 'hashicorp';
-    if (id === '') throw isHashicorp ? new HttpError(500, 'no such plugin') : new HttpError(400, 'missing plugin ID');
-    const found = this.#find(id);
-    if (found.length === 0) throw new HttpError(500, isHashicorp ? 'no such plugin' : `no such plugin: ${id}`);
-    return withCapability(found, capability);
-  }
+/** As `select`; the specification lists the volumes of all plugins without `plugin_id`. @throws HttpError 400, 500 */
+export function selectPluginsOrAll(
+  context: SchedulerContext,
+  request: Request,
+  capability: Capability,
+): readonly StoragePlugin[] {
+  const isOptional = context.flavor === 'spec' && !request.query.get('plugin_id');
+  return isOptional
+    ? withCapability([...context.plugins.values()], capability)
+    : selectPlugins(context, request, capability);
+}
 
-  /** As `select`; the specification lists the volumes of all plugins without `plugin_id`. @throws HttpError 400, 500 */
-  selectOrAll(request: Request, capability: Capability): readonly StoragePlugin[] {
-    const isOptional = this.#context.flavor === 'spec' && !request.query.get('plugin_id');
-    return isOptional ? withCapability([...this.records.values()], capability) : this.select(request, capability);
-  }
+export function findExternal(
+  context: SchedulerContext,
+  pluginId: string,
+  externalId: string,
+): ExternalVolumeRecord | undefined {
+  return context.plugins.get(pluginId)?.externals.get(externalId);
+}
 
-  findExternal(pluginId: string, externalId: string): ExternalVolumeRecord | undefined {
-    return this.records.get(pluginId)?.externals.get(externalId);
+/** In the specification an ID is a prefix that is decoded to bytes: docs/services/scheduler.md#prefixes. */
+function findPlugins(context: SchedulerContext, id: string): readonly StoragePlugin[] {
+  if (context.flavor !== 'spec') return [context.plugins.get(id) ?? []].flat();
+  if (!/^(?:[0-9a-f]{2})+$/iu.test(id)) {
+    throw new HttpError(400, 'plugin_id must have an even number of hexadecimal characters');
   }
+  return [...context.plugins.values()].filter((plugin) => plugin.id.startsWith(id));
+}
 
-  /** In the specification an ID is a prefix that is decoded to bytes: docs/services/scheduler.md#prefixes. */
-  #find(id: string): readonly StoragePlugin[] {
-    if (this.#context.flavor !== 'spec') return [this.records.get(id) ?? []].flat();
-    if (!/^(?:[0-9a-f]{2})+$/iu.test(id)) {
-      throw new HttpError(400, 'plugin_id must have an even number of hexadecimal characters');
-    }
-    return [...this.records.values()].filter((plugin) => plugin.id.startsWith(id));
-  }
-
-  #add(name: string, provider: string, capabilities: readonly Capability[], hasSlowSnapshots = false): void {
-    const id = this.flavorId(name);
-    this.records.set(id, {
-      id,
-      provider,
-      version: 'v1.34.0',
-      capabilities,
-      hasSlowSnapshots,
-      hidesPages: name === HEX && this.#context.flavor === 'hashicorp',
-      externals: new Map(),
-      snapshots: new Map(),
-    });
-  }
+function addPlugin(
+  context: SchedulerContext,
+  name: string,
+  provider: string,
+  capabilities: readonly Capability[],
+  hasSlowSnapshots = false,
+): void {
+  const id = flavorId(context, name);
+  context.plugins.set(id, {
+    id,
+    provider,
+    version: 'v1.34.0',
+    capabilities,
+    hasSlowSnapshots,
+    hidesPages: name === HEX && context.flavor === 'hashicorp',
+    externals: new Map(),
+    snapshots: new Map(),
+  });
 }
 
 function withCapability(plugins: readonly StoragePlugin[], capability: Capability): readonly StoragePlugin[] {

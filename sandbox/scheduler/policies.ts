@@ -1,24 +1,10 @@
 import { createHash } from 'node:crypto';
 import { HttpError } from '../responses.ts';
-import type { Request, Resource, Response, Route } from '../types.ts';
+import type { Request, Response, RouteTable } from '../types.ts';
+import { seesPolicy } from './access.ts';
 import { parseRules, rulesJson } from './acl.ts';
 import { type Body, checkBlockingQuery, parseBody, type SchedulerContext, stringField } from './context.ts';
-
-export interface JobAcl {
-  readonly Namespace?: string;
-  readonly JobID?: string;
-  readonly Group?: string;
-  readonly Task?: string;
-}
-
-export interface Policy {
-  readonly name: string;
-  description: string;
-  rules: string;
-  jobAcl: JobAcl | null;
-  readonly createIndex: number;
-  modifyIndex: number;
-}
+import type { JobAcl, Policy } from './records.ts';
 
 /** Nomad's limits. */
 const NAME = /^[a-zA-Z0-9-]{1,128}$/;
@@ -28,94 +14,77 @@ const FIELDS = ['Name', 'Description', 'Rules', 'JobACL', 'CreateIndex', 'Modify
 const JOB_ACL_FIELDS = ['Namespace', 'JobID', 'Group', 'Task'] as const;
 
 /** docs/services/scheduler.md#acl-policies. */
-export class Policies implements Resource {
-  readonly records = new Map<string, Policy>();
-  /** Whether the caller may see the policy. */
-  isVisible: (request: Request, name: string) => boolean = () => true;
-  /** The index of the last deletion. */
-  #deletedAt = 1;
-  readonly #context: SchedulerContext;
+export const policyRoutes: RouteTable<SchedulerContext> = {
+  'GET /acl/policies': { right: 'any', handle: listPolicies },
+  'GET /acl/policy/:policy_name': { right: 'any', handle: readPolicy },
+  'POST /acl/policy/:policy_name': writePolicy,
+  'DELETE /acl/policy/:policy_name': deletePolicy,
+};
+export const livePolicyRoutes: RouteTable<SchedulerContext> = { 'PUT /acl/policy/:policy_name': writePolicy };
 
-  constructor(context: SchedulerContext) {
-    this.#context = context;
-  }
+function listPolicies(request: Request, context: SchedulerContext): Response {
+  checkBlockingQuery(request);
+  const prefix = request.query.get('prefix') ?? '';
+  const found = [...context.policies.values()].filter(
+    ({ name }) => name.startsWith(prefix) && seesPolicy(context, request, name),
+  );
+  const sorted = found.sort((a, b) => (a.name < b.name ? -1 : 1));
+  const headers = context.tableHeaders(context.policies.values(), context.policiesDeletedAt);
+  return context.json(
+    sorted.map((policy) => policyObject(context, policy, false)),
+    headers,
+  );
+}
 
-  get routes(): readonly Route[] {
-    const path = '/acl/policy/:policy_name';
-    const write = { path, writes: true, handle: (request: Request) => this.#write(request) };
-    return [
-      { method: 'GET', path: '/acl/policies', right: 'any', handle: (request) => this.#list(request) },
-      { method: 'GET', path, right: 'any', handle: (request) => this.#read(request) },
-      { method: 'POST', ...write },
-      ...(this.#context.flavor === 'hashicorp' ? [{ method: 'PUT', ...write }] : []),
-      { method: 'DELETE', path, writes: true, handle: (request) => this.#delete(request) },
-    ];
-  }
+function readPolicy(request: Request, context: SchedulerContext): Response {
+  checkBlockingQuery(request);
+  const name = request.params.policy_name!;
+  if (!seesPolicy(context, request, name)) throw new HttpError(403, 'Permission denied');
+  const policy = context.policies.get(name);
+  if (!policy) throw new HttpError(404, 'ACL policy not found');
+  return context.json(policyObject(context, policy, true), context.tableHeaders([policy], 1));
+}
 
-  #list(request: Request): Response {
-    checkBlockingQuery(request);
-    const prefix = request.query.get('prefix') ?? '';
-    const found = [...this.records.values()].filter(
-      ({ name }) => name.startsWith(prefix) && this.isVisible(request, name),
-    );
-    const sorted = found.sort((a, b) => (a.name < b.name ? -1 : 1));
-    const headers = this.#context.tableHeaders(this.records.values(), this.#deletedAt);
-    return this.#context.json(
-      sorted.map((policy) => this.#object(policy, false)),
-      headers,
-    );
+function writePolicy(request: Request, context: SchedulerContext): Response {
+  const body = parseBody(request);
+  const unknown = Object.keys(body).find((field) => !FIELDS.includes(field));
+  if (unknown !== undefined) throw new HttpError(400, `unknown field ${unknown}`);
+  const name = request.params.policy_name!;
+  if (stringField(body, 'Name') !== name) throw new HttpError(400, 'ACL policy name does not match request path');
+  const description = stringField(body, 'Description');
+  const rules = stringField(body, 'Rules');
+  const jobAcl = parseJobAcl(body);
+  const fault = findFault({ name, description, rules, jobAcl });
+  if (fault !== undefined) {
+    const isHashicorp = context.flavor === 'hashicorp';
+    const reason = isHashicorp ? `1 error occurred:\n\t* ${fault}\n\n` : fault;
+    throw new HttpError(400, `policy 0 invalid: ${reason}`);
   }
+  const modifyIndex = context.nextIndex();
+  const createIndex = context.policies.get(name)?.createIndex ?? modifyIndex;
+  context.policies.set(name, { name, description, rules, jobAcl, createIndex, modifyIndex });
+  return context.empty();
+}
 
-  #read(request: Request): Response {
-    checkBlockingQuery(request);
-    const name = request.params.policy_name!;
-    if (!this.isVisible(request, name)) throw new HttpError(403, 'Permission denied');
-    const policy = this.records.get(name);
-    if (!policy) throw new HttpError(404, 'ACL policy not found');
-    return this.#context.json(this.#object(policy, true), this.#context.tableHeaders([policy], 1));
-  }
+/** Deleting a policy that does not exist succeeds. */
+function deletePolicy({ params }: Request, context: SchedulerContext): Response {
+  if (context.policies.delete(params.policy_name!)) context.policiesDeletedAt = context.nextIndex();
+  return context.empty();
+}
 
-  #write(request: Request): Response {
-    const body = parseBody(request);
-    const unknown = Object.keys(body).find((field) => !FIELDS.includes(field));
-    if (unknown !== undefined) throw new HttpError(400, `unknown field ${unknown}`);
-    const name = request.params.policy_name!;
-    if (stringField(body, 'Name') !== name) throw new HttpError(400, 'ACL policy name does not match request path');
-    const description = stringField(body, 'Description');
-    const rules = stringField(body, 'Rules');
-    const jobAcl = parseJobAcl(body);
-    const fault = findFault({ name, description, rules, jobAcl });
-    if (fault !== undefined) {
-      const isHashicorp = this.#context.flavor === 'hashicorp';
-      const reason = isHashicorp ? `1 error occurred:\n\t* ${fault}\n\n` : fault;
-      throw new HttpError(400, `policy 0 invalid: ${reason}`);
-    }
-    const modifyIndex = this.#context.nextIndex();
-    const createIndex = this.records.get(name)?.createIndex ?? modifyIndex;
-    this.records.set(name, { name, description, rules, jobAcl, createIndex, modifyIndex });
-    return this.#context.empty();
-  }
-
-  /** Deleting a policy that does not exist succeeds. */
-  #delete({ params }: Request): Response {
-    if (this.records.delete(params.policy_name!)) this.#deletedAt = this.#context.nextIndex();
-    return this.#context.empty();
-  }
-
-  #object(policy: Policy, isFull: boolean) {
-    const isHashicorp = this.#context.flavor === 'hashicorp';
-    const hash = createHash('sha256').update(policy.rules).digest('base64');
-    return {
-      Name: policy.name,
-      Description: policy.description,
-      ...(isFull ? { Rules: policy.rules } : {}),
-      ...(policy.jobAcl && (isFull || isHashicorp) ? { JobACL: policy.jobAcl } : {}),
-      ...(isHashicorp && !policy.jobAcl ? { JobACL: null } : {}),
-      ...(isHashicorp ? { Hash: hash, ...(isFull ? { RulesJSON: tryRulesJson(policy.rules) } : {}) } : {}),
-      CreateIndex: policy.createIndex,
-      ModifyIndex: policy.modifyIndex,
-    };
-  }
+function policyObject(context: SchedulerContext, policy: Policy, isFull: boolean) {
+  const isHashicorp = context.flavor === 'hashicorp';
+  const hash = createHash('sha256').update(policy.rules).digest('base64');
+  return {
+    Name: policy.name,
+    Description: policy.description,
+    ...(isFull ? { Rules: policy.rules } : {}),
+    ...(policy.jobAcl && (isFull || isHashicorp) ? { JobACL: policy.jobAcl } : {}),
+    ...(isHashicorp && !policy.jobAcl ? { JobACL: null } : {}),
+    ...(isHashicorp ? { Hash: hash, ...(isFull ? { RulesJSON: tryRulesJson(policy.rules) } : {}) } : {}),
+    CreateIndex: policy.createIndex,
+    ModifyIndex: policy.modifyIndex,
+  };
 }
 
 function parseJobAcl(body: Body): JobAcl | null {

@@ -1,34 +1,14 @@
 import { DAY_MS, HOUR_MS } from '../../src/core/clock.ts';
 import { daysBefore, type Random, scaleCount, uuid } from '../random.ts';
 import type { EstateName, ServiceOptions } from '../types.ts';
-import type { Allocations, ClaimMode } from './allocations.ts';
+import { endAllocation, startAllocation } from './allocations.ts';
 import { COMPANY_SCHEDULER } from './company.ts';
 import type { SchedulerContext } from './context.ts';
 import { type BackupPlan, GIB, type SchedulerEstate, type VolumePlan, type VolumeUse } from './estate.ts';
 import { HOSTILE_SCHEDULER } from './hostile.ts';
-import {
-  addExternal,
-  addSnapshot,
-  CEPH,
-  EBS,
-  type ExternalVolumeRecord,
-  HEX,
-  NFS,
-  type Plugins,
-  type StoragePlugin,
-} from './plugins.ts';
-import type { Policies, Policy } from './policies.ts';
-import { DEFAULT_DEFINITION, type VolumeRecord, type Volumes } from './volumes.ts';
-
-/** The records of the scheduler, for the generator of its data. */
-export interface SchedulerRecords {
-  readonly context: SchedulerContext;
-  readonly policies: Policies;
-  readonly plugins: Plugins;
-  readonly allocations: Allocations;
-  readonly volumes: Volumes;
-  readonly estate: SchedulerEstate;
-}
+import { addExternal, addPlugins, addSnapshot, CEPH, EBS, flavorId, HEX, NFS, namedPlugin } from './plugins.ts';
+import type { ClaimMode, ExternalVolumeRecord, Policy, StoragePlugin, VolumeRecord } from './records.ts';
+import { DEFAULT_DEFINITION, findSource, setVolume } from './volumes.ts';
 
 export const SCHEDULER_ESTATES: Readonly<Record<EstateName, SchedulerEstate>> = {
   company: COMPANY_SCHEDULER,
@@ -36,29 +16,31 @@ export const SCHEDULER_ESTATES: Readonly<Record<EstateName, SchedulerEstate>> = 
 };
 
 /** About 40 volumes, 120 snapshots and 14 policies at scale 1, over four plugins and three namespaces. */
-export function seedScheduler(records: SchedulerRecords, { scale, start }: ServiceOptions, random: Random): void {
-  for (const policy of planPolicies(records.estate, scale)) records.policies.records.set(policy.name, policy);
-  for (const [slot, plan] of planVolumes(records.estate, scaleCount(42, scale), random).entries()) {
-    seedVolume(records, random, plan, slot, start);
+export function seedScheduler(context: SchedulerContext, { scale, start }: ServiceOptions, random: Random): void {
+  const estate = SCHEDULER_ESTATES[context.estate];
+  addPlugins(context);
+  for (const policy of planPolicies(estate, scale)) context.policies.set(policy.name, policy);
+  for (const [slot, plan] of planVolumes(estate, scaleCount(42, scale), random).entries()) {
+    seedVolume(context, random, plan, slot, start);
   }
-  seedLeftovers(records, random, start);
+  seedLeftovers(context, random, start);
 }
 
-function seedVolume(records: SchedulerRecords, random: Random, plan: VolumePlan, slot: number, start: Date): void {
-  const plugin = records.plugins.named(plan.plugin)!;
-  const capacity = records.estate.capacityBytes(plan, random);
+function seedVolume(context: SchedulerContext, random: Random, plan: VolumePlan, slot: number, start: Date): void {
+  const plugin = namedPlugin(context, plan.plugin)!;
+  const capacity = SCHEDULER_ESTATES[context.estate].capacityBytes(plan, random);
   const external = addExternal(plugin, random, capacity);
-  const volume = createVolume(records, random, plan, external, slot);
+  const volume = createVolume(context, random, plan, external, slot);
   if (plan.exhausted) volume.exhaustedAt = daysBefore(start, 1.5);
   if (plan.abnormal !== undefined) Object.assign(external, { abnormal: true, status: plan.abnormal });
-  records.volumes.set(volume);
-  seedClaims(records.allocations, random, volume, plan.use, start);
+  setVolume(context, volume);
+  seedClaims(context, random, volume, plan.use, start);
   seedSnapshots(plugin, random, volume, plan.backup, start);
   if (plan.missing) plugin.externals.delete(external.id);
 }
 
 function createVolume(
-  { context, plugins, estate }: SchedulerRecords,
+  context: SchedulerContext,
   random: Random,
   plan: VolumePlan,
   { id: externalId, capacityBytes }: ExternalVolumeRecord,
@@ -73,11 +55,16 @@ function createVolume(
     namespace: plan.namespace ?? 'default',
     name: plan.name ?? plan.id,
     externalId,
-    pluginId: plugins.flavorId(plan.plugin),
+    pluginId: flavorId(context, plan.plugin),
     topologies:
       plan.plugin === NFS
         ? []
-        : [{ 'topology.kubernetes.io/zone': `eu-central-1${random.pick(['a', 'b', 'c'])}`, rack: estate.rack }],
+        : [
+            {
+              'topology.kubernetes.io/zone': `eu-central-1${random.pick(['a', 'b', 'c'])}`,
+              rack: SCHEDULER_ESTATES[context.estate].rack,
+            },
+          ],
     capabilities: plan.use === 'readers' ? [shared, writer] : [writer],
     schedulable: plan.unschedulable !== true,
     controllersHealthy: plan.unschedulable ? 0 : controllers,
@@ -95,14 +82,21 @@ function createVolume(
   };
 }
 
-function seedClaims(allocations: Allocations, random: Random, volume: VolumeRecord, use: VolumeUse, start: Date): void {
-  const begin = (mode: ClaimMode) => allocations.start(random, volume, mode, randomTimeBefore(start, 60, random));
+function seedClaims(
+  context: SchedulerContext,
+  random: Random,
+  volume: VolumeRecord,
+  use: VolumeUse,
+  start: Date,
+): void {
+  const begin = (mode: ClaimMode) =>
+    startAllocation(context, random, volume, mode, randomTimeBefore(start, 60, random));
   const endedAt = new Date(start.getTime() - 9 * HOUR_MS);
   if (use === 'app' || use === 'mixed') begin('write');
   if (use === 'readers') for (let reader = random.int(1, 3); reader > 0; reader--) begin('read');
   if (use === 'ended')
-    for (const status of ['lost', 'failed'] as const) allocations.end(begin('write'), status, endedAt);
-  if (use === 'mixed') allocations.end(begin('write'), 'complete', endedAt);
+    for (const status of ['lost', 'failed'] as const) endAllocation(context, begin('write'), status, endedAt);
+  if (use === 'mixed') endAllocation(context, begin('write'), 'complete', endedAt);
   if (use === 'ghost') volume.claims.push({ allocationId: uuid(random), mode: 'read' });
 }
 
@@ -129,17 +123,18 @@ function seedSnapshots(
 }
 
 /** What remains in the storage: unregistered volumes, snapshots older than 90 days, snapshots of deleted volumes. */
-function seedLeftovers({ plugins, volumes, estate }: SchedulerRecords, random: Random, start: Date): void {
-  const ebs = plugins.named(EBS)!;
+function seedLeftovers(context: SchedulerContext, random: Random, start: Date): void {
+  const estate = SCHEDULER_ESTATES[context.estate];
+  const ebs = namedPlugin(context, EBS)!;
   addExternal(ebs, random, 40n * GIB);
-  addExternal(plugins.named(HEX)!, random, 7n * GIB).status = estate.leftoverStatus;
-  addExternal(plugins.named(CEPH)!, random, 120n * GIB);
-  const backedUp = [...volumes.records.values()].filter(({ backupSlot }) => backupSlot !== null);
+  addExternal(namedPlugin(context, HEX)!, random, 7n * GIB).status = estate.leftoverStatus;
+  addExternal(namedPlugin(context, CEPH)!, random, 120n * GIB);
+  const backedUp = [...context.volumes.values()].filter(({ backupSlot }) => backupSlot !== null);
   const agesDays = [87.5, 88.5, 93, 101, 140, 188, 263, 377, 512];
   for (const [index, age] of agesDays.entries()) {
     const volume = backedUp[index * 2]!;
-    const source = volumes.external(volume);
-    const plugin = plugins.records.get(volume.pluginId)!;
+    const source = findSource(context, volume);
+    const plugin = context.plugins.get(volume.pluginId)!;
     if (source) addSnapshot(plugin, random, source, daysBefore(start, age), { tier: 'archive' });
   }
   for (const age of [12, 45, 160]) {

@@ -1,9 +1,12 @@
 import { DAY_MS, HOUR_MS } from '../../src/core/clock.ts';
-import type { Random } from '../random.ts';
-import { GIB } from './estate.ts';
-import { addExternal, addSnapshot, EBS, HEX, type StoragePlugin } from './plugins.ts';
-import { BACKUP_DAYS, type SchedulerRecords } from './seed.ts';
-import type { VolumeRecord } from './volumes.ts';
+import { createRandom, type Random } from '../random.ts';
+import { endAllocation, isRunning, isTerminal, startAllocation } from './allocations.ts';
+import type { SchedulerContext } from './context.ts';
+import { GIB, type SchedulerEstate } from './estate.ts';
+import { addExternal, addSnapshot, EBS, HEX, namedPlugin } from './plugins.ts';
+import type { StoragePlugin, VolumeRecord } from './records.ts';
+import { BACKUP_DAYS, SCHEDULER_ESTATES } from './seed.ts';
+import { deleteVolume, findByExternal, findSource } from './volumes.ts';
 
 const SNAPSHOTS_KEPT = 4;
 /** Backups do not delete snapshots older than this: whoever created them must. */
@@ -12,13 +15,15 @@ const PRUNED_DAYS = 60;
 const REDEPLOYED_SHARE = 0.03;
 
 /** Advances all records to the given day. */
-export function tickScheduler(tick: Tick): void {
-  for (const plugin of tick.plugins.records.values()) completeSnapshots(plugin, tick.now);
-  for (const volume of tick.volumes.records.values()) {
+export function tickScheduler(context: SchedulerContext, day: number, now: Date): void {
+  const random = createRandom(`${context.seed}/scheduler/night/${day}`);
+  const tick = { context, estate: SCHEDULER_ESTATES[context.estate], day, now, random };
+  for (const plugin of context.plugins.values()) completeSnapshots(plugin, now);
+  for (const volume of context.volumes.values()) {
     backUp(tick, volume);
     redeploy(tick, volume);
   }
-  const today = tick.day % 14;
+  const today = day % 14;
   const rules = tick.estate.anonymousRules[today];
   if (rules !== undefined) setAnonymous(tick, rules);
   MUTATIONS[today]?.(tick);
@@ -32,9 +37,9 @@ function completeSnapshots(plugin: StoragePlugin, now: Date): void {
   }
 }
 
-function backUp({ plugins, volumes, day, now, random }: Tick, volume: VolumeRecord): void {
-  const plugin = plugins.records.get(volume.pluginId);
-  const external = volumes.external(volume);
+function backUp({ context, day, now, random }: Tick, volume: VolumeRecord): void {
+  const plugin = context.plugins.get(volume.pluginId);
+  const external = findSource(context, volume);
   if (!plugin || !external || volume.backupSlot === null || (day + volume.backupSlot) % BACKUP_DAYS !== 0) return;
   addSnapshot(plugin, random, external, new Date(now.getTime() - random.int(20, 90) * 60_000));
   pruneSnapshots(plugin, external.id, now);
@@ -49,28 +54,30 @@ function pruneSnapshots(plugin: StoragePlugin, sourceId: string, now: Date): voi
 }
 
 /** Some applications are redeployed: the old allocation completes, and a new one takes over its claim. */
-function redeploy({ allocations, now, random }: Tick, volume: VolumeRecord): void {
+function redeploy({ context, now, random }: Tick, volume: VolumeRecord): void {
   for (const claim of [...volume.claims]) {
-    const old = allocations.records.get(claim.allocationId);
-    if (!old || !allocations.isRunning(old.id) || !random.chance(REDEPLOYED_SHARE)) continue;
+    const old = context.allocations.get(claim.allocationId);
+    if (!old || !isRunning(context, old.id) || !random.chance(REDEPLOYED_SHARE)) continue;
     const at = new Date(now.getTime() - random.int(1, 20) * HOUR_MS);
-    allocations.end(old, 'complete', at);
+    endAllocation(context, old, 'complete', at);
     volume.claims = volume.claims.filter((kept) => kept !== claim);
-    const next = allocations.start(random, volume, claim.mode, at);
+    const next = startAllocation(context, random, volume, claim.mode, at);
     next.previousAllocation = old.id;
   }
 }
 
 /** The servers delete allocations that no longer hold a claim. */
-function collectGarbage({ volumes, allocations }: Tick): void {
+function collectGarbage({ context }: Tick): void {
   const claimed = new Set(
-    [...volumes.records.values()].flatMap(({ claims }) => claims.map(({ allocationId }) => allocationId)),
+    [...context.volumes.values()].flatMap(({ claims }) => claims.map(({ allocationId }) => allocationId)),
   );
-  for (const id of [...allocations.records.keys()]) if (!claimed.has(id)) allocations.records.delete(id);
+  for (const id of [...context.allocations.keys()]) if (!claimed.has(id)) context.allocations.delete(id);
 }
 
 /** One day of the scheduler. */
-interface Tick extends SchedulerRecords {
+interface Tick {
+  readonly context: SchedulerContext;
+  readonly estate: SchedulerEstate;
   readonly day: number;
   readonly now: Date;
   readonly random: Random;
@@ -99,8 +106,8 @@ const MUTATIONS: Readonly<Record<number, (tick: Tick) => void>> = {
   13: (tick) => setBackup(tick, findLastOrdinary(tick), true),
 };
 
-function findVolume({ volumes }: Tick, test: (volume: VolumeRecord) => boolean): VolumeRecord | undefined {
-  return [...volumes.records.values()].find(test);
+function findVolume({ context }: Tick, test: (volume: VolumeRecord) => boolean): VolumeRecord | undefined {
+  return [...context.volumes.values()].find(test);
 }
 
 function findById(tick: Tick, id: string): VolumeRecord | undefined {
@@ -112,26 +119,25 @@ function isOrdinary({ id }: VolumeRecord): boolean {
   return /-data-\d+$/.test(id);
 }
 
-function findLastOrdinary({ volumes }: Tick): VolumeRecord | undefined {
-  return [...volumes.records.values()].filter(isOrdinary).at(-1);
+function findLastOrdinary({ context }: Tick): VolumeRecord | undefined {
+  return [...context.volumes.values()].filter(isOrdinary).at(-1);
 }
 
 /** A node fails: the allocations of one volume are lost, and their claims remain. */
 function loseNode(tick: Tick): void {
-  const { allocations, now } = tick;
-  const running = ({ claims }: VolumeRecord) =>
-    claims.filter(({ allocationId }) => allocations.isRunning(allocationId));
+  const { context, now } = tick;
+  const running = ({ claims }: VolumeRecord) => claims.filter(({ allocationId }) => isRunning(context, allocationId));
   const volume = findVolume(tick, (candidate) => isOrdinary(candidate) && running(candidate).length > 0);
   for (const { allocationId } of volume ? running(volume) : []) {
-    allocations.end(allocations.records.get(allocationId)!, 'lost', now);
+    endAllocation(context, context.allocations.get(allocationId)!, 'lost', now);
   }
 }
 
 function releaseLostClaims(tick: Tick): void {
-  const { allocations, context } = tick;
+  const { context } = tick;
   const volume = findVolume(
     tick,
-    ({ claims }) => claims.length > 0 && claims.every(({ allocationId }) => allocations.isTerminal(allocationId)),
+    ({ claims }) => claims.length > 0 && claims.every(({ allocationId }) => isTerminal(context, allocationId)),
   );
   if (volume) Object.assign(volume, { claims: [], modifyIndex: context.nextIndex() });
 }
@@ -159,48 +165,48 @@ function swapControllers(tick: Tick): void {
 
 /** Somebody deletes a volume in the provider's console. */
 function loseExternal(tick: Tick): void {
-  const { plugins, volumes } = tick;
+  const { context } = tick;
   const volume = findVolume(
     tick,
-    (candidate) => isOrdinary(candidate) && candidate.claims.length === 0 && !!volumes.external(candidate),
+    (candidate) => isOrdinary(candidate) && candidate.claims.length === 0 && !!findSource(context, candidate),
   );
-  if (volume) plugins.records.get(volume.pluginId)?.externals.delete(volume.externalId);
+  if (volume) context.plugins.get(volume.pluginId)?.externals.delete(volume.externalId);
 }
 
 /** Somebody deregisters a missing volume; its snapshots remain without a volume. */
 function deregisterMissing(tick: Tick): void {
-  const { volumes } = tick;
-  const missing = findVolume(tick, (volume) => volume.claims.length === 0 && !volumes.external(volume));
-  if (missing) volumes.delete(missing);
+  const { context } = tick;
+  const missing = findVolume(tick, (volume) => volume.claims.length === 0 && !findSource(context, volume));
+  if (missing) deleteVolume(context, missing);
 }
 
-function addOrphan({ plugins, random }: Tick): void {
-  const plugin = plugins.named(HEX);
+function addOrphan({ context, random }: Tick): void {
+  const plugin = namedPlugin(context, HEX);
   if (plugin) addExternal(plugin, random, BigInt(random.int(1, 90)) * GIB);
 }
 
-function dropOrphan({ plugins, volumes }: Tick): void {
-  const plugin = plugins.named(HEX);
-  const orphan = [...(plugin?.externals.keys() ?? [])].find((id) => volumes.findByExternal(HEX, id).length === 0);
+function dropOrphan({ context }: Tick): void {
+  const plugin = namedPlugin(context, HEX);
+  const orphan = [...(plugin?.externals.keys() ?? [])].find((id) => findByExternal(context, HEX, id).length === 0);
   if (orphan !== undefined) plugin?.externals.delete(orphan);
 }
 
 function markAbnormal(tick: Tick): void {
-  const { volumes, estate } = tick;
-  const volume = findVolume(tick, (candidate) => isOrdinary(candidate) && !!volumes.external(candidate));
-  const external = volume && volumes.external(volume);
+  const { context, estate } = tick;
+  const volume = findVolume(tick, (candidate) => isOrdinary(candidate) && !!findSource(context, candidate));
+  const external = volume && findSource(context, volume);
   if (external) Object.assign(external, { abnormal: true, status: estate.impairedStatus });
 }
 
-function healAbnormal({ plugins }: Tick): void {
-  for (const plugin of plugins.records.values()) {
+function healAbnormal({ context }: Tick): void {
+  for (const plugin of context.plugins.values()) {
     const external = [...plugin.externals.values()].find(({ abnormal }) => abnormal);
     if (external) Object.assign(external, { abnormal: false, status: '' });
   }
 }
 
-function setAnonymous({ policies, context }: Tick, rules: string): void {
-  const policy = policies.records.get('anonymous');
+function setAnonymous({ context }: Tick, rules: string): void {
+  const policy = context.policies.get('anonymous');
   if (policy) Object.assign(policy, { rules, modifyIndex: context.nextIndex() });
 }
 
@@ -211,8 +217,8 @@ function setBackup({ context, day }: Tick, volume: VolumeRecord | undefined, has
   volume.modifyIndex = context.nextIndex();
 }
 
-function dropStaleSnapshots({ plugins }: Tick): void {
-  const snapshots = plugins.named(EBS)?.snapshots;
+function dropStaleSnapshots({ context }: Tick): void {
+  const snapshots = namedPlugin(context, EBS)?.snapshots;
   const oldest = [...(snapshots?.values() ?? [])].sort((a, b) => a.createdAt.getTime() - b.createdAt.getTime());
   for (const { id } of oldest.slice(0, 2)) snapshots?.delete(id);
 }

@@ -1,7 +1,7 @@
 import { HttpError } from '../responses.ts';
 import type { Flavor } from '../types.ts';
 import { type Body, bytesField, mapField, objectsField, stringField } from './context.ts';
-import type { VolumeCapability, VolumeDefinition } from './volumes.ts';
+import type { VolumeCapability, VolumeDefinition } from './records.ts';
 
 /** Every field of a volume in the documents of the two flavors: what is read by the service is no input. */
 const FIELDS = [

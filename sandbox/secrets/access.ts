@@ -1,7 +1,8 @@
 import { findList, parseRuleItems } from '../hcl.ts';
 import { createRandom } from '../random.ts';
-import type { TokenRecord, TokenStore } from '../tokens.ts';
-import type { Flavor, Request, Resource, Response, Route } from '../types.ts';
+import { permits, type TokenRecord } from '../tokens.ts';
+import type { Request, Response, Route, RouteTable } from '../types.ts';
+import type { SecretsContext } from './context.ts';
 import { badRequest, dataResponse, errorResponse, flatDataResponse, listField, parseInput } from './envelope.ts';
 
 interface PathRule {
@@ -26,85 +27,69 @@ const CAPABILITIES: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Who a token is, and what it may do: docs/services/secrets.md#authentication. */
-export class SecretsAccess implements Resource {
-  readonly #tokens: TokenStore;
-  readonly #flavor: Flavor;
+export const accessRoutes: RouteTable<SecretsContext> = {
+  [`GET ${LOOKUP_SELF}`]: lookupSelf,
+  [`POST ${CAPABILITIES_SELF}`]: capabilitiesSelf,
+};
 
-  constructor(tokens: TokenStore, flavor: Flavor) {
-    this.#tokens = tokens;
-    this.#flavor = flavor;
-  }
+export function authorize(request: Request, route: Route | undefined, context: SecretsContext): Response | undefined {
+  const token = context.tokens.find(request);
+  // An unknown token has no policy that could be named, so Vault does not wrap the error.
+  if (!token) return context.flavor === 'spec' ? wrappedDenial() : errorResponse(403, 'permission denied');
+  const isDefault = DEFAULT_PATHS.includes(route?.path ?? '');
+  return isDefault || permits(token, route, () => allows(token, request, route, context)) ? undefined : wrappedDenial();
+}
 
-  get routes(): readonly Route[] {
-    if (this.#flavor === 'spec') return [];
-    return [
-      { method: 'GET', path: LOOKUP_SELF, handle: (request) => this.#lookupSelf(request) },
-      { method: 'POST', path: CAPABILITIES_SELF, handle: (request) => this.#capabilitiesSelf(request) },
-    ];
-  }
+function allows(token: TokenRecord, request: Request, route: Route | undefined, context: SecretsContext): boolean {
+  const wanted = CAPABILITIES[route?.method ?? request.method] ?? ['read'];
+  const granted = findCapabilities(token, toPath(request.path), context);
+  return wanted.some((capability) => granted.includes(capability));
+}
 
-  authorize(request: Request, route: Route | undefined): Response | undefined {
-    const token = this.#tokens.find(request);
-    // An unknown token has no policy that could be named, so Vault does not wrap the error.
-    if (!token) return this.#flavor === 'spec' ? wrappedDenial() : errorResponse(403, 'permission denied');
-    const isPermitted =
-      token.scope === 'all' ||
-      DEFAULT_PATHS.includes(route?.path ?? '') ||
-      (token.scope === 'reads' ? route?.writes !== true : this.#allows(token, request, route));
-    return isPermitted ? undefined : wrappedDenial();
-  }
+/** The capabilities of the closest rule of all policies: an exact path, else the longest pattern. `deny` wins. */
+function findCapabilities(token: TokenRecord, path: string, context: SecretsContext): readonly string[] {
+  if (token.scope === 'all') return ROOT;
+  if (token.scope === 'reads') return ['list', 'read'];
+  const rules = token.policies.flatMap((name) => parsePolicy(context.tokens.policies.get(name) ?? ''));
+  const bare = path.replace(/\/$/, '');
+  const matching = rules.filter((rule) => matches(rule.path, path) || matches(rule.path, bare));
+  const closest = matching.sort((a, b) => weigh(b.path) - weigh(a.path))[0]?.path;
+  const found = matching.filter((rule) => rule.path === closest).flatMap(({ capabilities }) => capabilities);
+  return found.length === 0 || found.includes('deny') ? DENY : [...new Set(found)].sort();
+}
 
-  #allows(token: TokenRecord, request: Request, route: Route | undefined): boolean {
-    const wanted = CAPABILITIES[route?.method ?? request.method] ?? ['read'];
-    const granted = this.#capabilities(token, toPath(request.path));
-    return wanted.some((capability) => granted.includes(capability));
-  }
+function lookupSelf(request: Request, context: SecretsContext): Response {
+  const token = context.tokens.find(request)!;
+  const { createdAt, expiresAt } = token;
+  const lifeSeconds = expiresAt ? seconds(expiresAt.getTime() - createdAt.getTime()) : 0;
+  return dataResponse(request, {
+    accessor: createRandom(token.accessor).id('', 24),
+    creation_time: seconds(createdAt.getTime()),
+    creation_ttl: lifeSeconds,
+    display_name: token.name === '' ? 'token' : `token-${token.name.replaceAll(' ', '-')}`,
+    entity_id: '',
+    expire_time: expiresAt?.toISOString() ?? null,
+    explicit_max_ttl: 0,
+    id: token.secret,
+    issue_time: createdAt.toISOString(),
+    meta: null,
+    num_uses: 0,
+    orphan: true,
+    path: 'auth/token/create',
+    policies: token.scope === 'all' ? ROOT : ['default', ...policyNames(token)],
+    renewable: expiresAt !== null,
+    ttl: expiresAt ? seconds(expiresAt.getTime() - request.now.getTime()) : 0,
+    type: 'service',
+  });
+}
 
-  /** The capabilities of the closest rule of all policies: an exact path, else the longest pattern. `deny` wins. */
-  #capabilities(token: TokenRecord, path: string): readonly string[] {
-    if (token.scope === 'all') return ROOT;
-    if (token.scope === 'reads') return ['list', 'read'];
-    const rules = token.policies.flatMap((name) => parsePolicy(this.#tokens.policies.get(name) ?? ''));
-    const bare = path.replace(/\/$/, '');
-    const matching = rules.filter((rule) => matches(rule.path, path) || matches(rule.path, bare));
-    const closest = matching.sort((a, b) => weigh(b.path) - weigh(a.path))[0]?.path;
-    const found = matching.filter((rule) => rule.path === closest).flatMap(({ capabilities }) => capabilities);
-    return found.length === 0 || found.includes('deny') ? DENY : [...new Set(found)].sort();
-  }
-
-  #lookupSelf(request: Request): Response {
-    const token = this.#tokens.find(request)!;
-    const { createdAt, expiresAt } = token;
-    const lifeSeconds = expiresAt ? seconds(expiresAt.getTime() - createdAt.getTime()) : 0;
-    return dataResponse(request, {
-      accessor: createRandom(token.accessor).id('', 24),
-      creation_time: seconds(createdAt.getTime()),
-      creation_ttl: lifeSeconds,
-      display_name: token.name === '' ? 'token' : `token-${token.name.replaceAll(' ', '-')}`,
-      entity_id: '',
-      expire_time: expiresAt?.toISOString() ?? null,
-      explicit_max_ttl: 0,
-      id: token.secret,
-      issue_time: createdAt.toISOString(),
-      meta: null,
-      num_uses: 0,
-      orphan: true,
-      path: 'auth/token/create',
-      policies: token.scope === 'all' ? ROOT : ['default', ...policyNames(token)],
-      renewable: expiresAt !== null,
-      ttl: expiresAt ? seconds(expiresAt.getTime() - request.now.getTime()) : 0,
-      type: 'service',
-    });
-  }
-
-  #capabilitiesSelf(request: Request): Response {
-    const body = parseInput(request);
-    const paths = [...listField(body, 'paths'), ...listField(body, 'path')];
-    if (paths.length === 0) throw badRequest('paths must be supplied');
-    const token = this.#tokens.find(request)!;
-    const found = Object.fromEntries(paths.map((path) => [path, this.#capabilities(token, path)]));
-    return flatDataResponse(request, { capabilities: this.#capabilities(token, paths[0]!), ...found });
-  }
+function capabilitiesSelf(request: Request, context: SecretsContext): Response {
+  const body = parseInput(request);
+  const paths = [...listField(body, 'paths'), ...listField(body, 'path')];
+  if (paths.length === 0) throw badRequest('paths must be supplied');
+  const token = context.tokens.find(request)!;
+  const found = Object.fromEntries(paths.map((path) => [path, findCapabilities(token, path, context)]));
+  return flatDataResponse(request, { capabilities: findCapabilities(token, paths[0]!, context), ...found });
 }
 
 function policyNames({ scope, policies }: TokenRecord): readonly string[] {

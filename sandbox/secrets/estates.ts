@@ -1,6 +1,5 @@
 import type { Random } from '../random.ts';
-import { KEY_TYPES, type KeyType } from './keys.ts';
-import type { MeshRoleRecord } from './mesh-roles.ts';
+import { KEY_TYPES, type KeyType, type MeshRoleRecord } from './context.ts';
 
 export interface KeyPlan {
   readonly name: string;

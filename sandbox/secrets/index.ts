@@ -1,98 +1,54 @@
-import { createRandom } from '../random.ts';
+import { bindRoutes } from '../router.ts';
 import { TokenStore } from '../tokens.ts';
-import type { Request, Resource, Response, Route, Service, ServiceOptions, TokenGrant } from '../types.ts';
-import { SecretsAccess } from './access.ts';
+import type { Request, Response, Route, Service, ServiceOptions, TokenGrant } from '../types.ts';
+import { accessRoutes, authorize } from './access.ts';
+import type { SecretsContext } from './context.ts';
 import { errorResponse } from './envelope.ts';
-import { KeyLifecycle, type KeyRecord, Keys, type KmsProviderRecord } from './keys.ts';
-import { KmsProviders } from './kms-providers.ts';
-import {
-  type GeneratedToken,
-  type MeshConnection,
-  MeshCredentials,
-  type MeshRoleRecord,
-  MeshRoles,
-} from './mesh-roles.ts';
+import { keyRoutes } from './keys.ts';
+import { providerRoutes } from './kms-providers.ts';
+import { credentialRoutes, roleRoutes } from './mesh-roles.ts';
 import { seedSecrets } from './seed.ts';
-import { type SecretsCondition, SecretsSystem } from './system.ts';
+import { refuse, systemRoutes } from './system.ts';
 import { tickSecrets } from './tick.ts';
-
-/** The records of all resources. Tests read and damage them. */
-export interface SecretsState {
-  readonly keys: Map<string, KeyRecord>;
-  readonly providers: Map<string, KmsProviderRecord>;
-  readonly roles: Map<string, MeshRoleRecord>;
-  readonly access: MeshConnection | undefined;
-  /** Every token that was generated, oldest first. */
-  readonly generated: readonly GeneratedToken[];
-  /** Whether the server answers, is sealed, or is a standby without an active node. */
-  condition: SecretsCondition;
-}
 
 /** The key management engine and the mesh credentials engine of one secrets server. */
 export class SecretsService implements Service {
   readonly kind = 'secrets';
   readonly base = '/v1';
   readonly error = wrappedError;
-  readonly state: SecretsState;
+  readonly state: SecretsContext;
   readonly routes: readonly Route[];
-  readonly #options: ServiceOptions;
-  readonly #tokens: TokenStore;
-  readonly #access: SecretsAccess;
-  readonly #system: SecretsSystem;
-  readonly #lifecycle: KeyLifecycle;
 
   constructor(options: ServiceOptions) {
-    const { seed, flavor } = options;
-    this.#options = options;
-    const isHashicorp = flavor === 'hashicorp';
-    this.#tokens = new TokenStore('secrets', options, [isHashicorp ? 'x-vault-token' : 'x-store-token']);
-    this.#access = new SecretsAccess(this.#tokens, flavor);
-    const system = new SecretsSystem(options);
-    this.#system = system;
-    this.#lifecycle = new KeyLifecycle(seed);
+    const isHashicorp = options.flavor === 'hashicorp';
     const mount = isHashicorp ? 'consul' : 'mesh';
-    const roles = new MeshRoles(mount, flavor);
-    const access = new MeshCredentials(mount, options, roles.records);
-    const { keys, providers } = this.#lifecycle;
     this.state = {
-      keys,
-      providers,
-      roles: roles.records,
-      get access() {
-        return access.connection;
-      },
-      generated: access.generated,
-      get condition() {
-        return system.condition;
-      },
-      set condition(condition) {
-        system.condition = condition;
-      },
+      ...options,
+      tokens: new TokenStore('secrets', options, [isHashicorp ? 'x-vault-token' : 'x-store-token']),
+      mount,
+      keys: new Map(),
+      providers: new Map(),
+      roles: new Map(),
+      access: undefined,
+      generated: [],
+      condition: 'active',
     };
-    seedSecrets(options, this.#lifecycle, roles.records, access);
-    const resources: readonly Resource[] = [
-      this.#access,
-      system,
-      new Keys(this.#lifecycle, flavor),
-      new KmsProviders(this.#lifecycle, flavor),
-      access,
-      roles,
-    ];
-    this.routes = resources.flatMap(({ routes }) => routes.flatMap(withTrailingSlash));
+    seedSecrets(this.state);
+    const tables = [keyRoutes, providerRoutes, credentialRoutes(mount, options.flavor), roleRoutes(mount)];
+    if (isHashicorp) tables.unshift(accessRoutes, systemRoutes);
+    this.routes = bindRoutes(this.state, ...tables).flatMap(withTrailingSlash);
   }
 
   authenticate(request: Request, route: Route | undefined): Response | undefined {
-    return this.#system.refuse(route) ?? this.#access.authorize(request, route);
+    return refuse(route, this.state) ?? authorize(request, route, this.state);
   }
 
   createToken(grant: TokenGrant, now: Date): string {
-    return this.#tokens.create(grant, now);
+    return this.state.tokens.create(grant, now);
   }
 
   tick(day: number, now: Date): void {
-    const random = createRandom(`${this.#options.seed}/secrets/night/${day}`);
-    const { estate } = this.#options;
-    tickSecrets({ estate, lifecycle: this.#lifecycle, roles: this.state.roles, day, now, random });
+    tickSecrets(this.state, day, now);
   }
 }
 

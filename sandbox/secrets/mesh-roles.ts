@@ -1,5 +1,6 @@
 import { createRandom, uuid } from '../random.ts';
-import type { Flavor, Request, Resource, Response, Route, ServiceOptions } from '../types.ts';
+import type { Flavor, Request, Response, RouteTable } from '../types.ts';
+import { type MeshRoleRecord, ROLE_LISTS, type SecretsContext } from './context.ts';
 import {
   badRequest,
   dataResponse,
@@ -13,27 +14,9 @@ import {
   refuseUnknownInput,
 } from './envelope.ts';
 
-/** The fields that replaced `policies` in newer versions, beside `consul_policies`. */
-const LISTS = ['consul_roles', 'service_identities', 'node_identities'] as const;
-type RoleList = (typeof LISTS)[number];
-
 /** The fields of the specification, and those of Vault. */
 const FIELDS = ['policy', 'policies', 'lease', 'token_type', 'local', 'ttl', 'max_ttl'];
-const LIVE_FIELDS = [...FIELDS, ...LISTS, 'consul_policies', 'partition', 'consul_namespace'];
-
-export interface MeshRoleRecord {
-  tokenType: string;
-  /** Base64. */
-  policy?: string;
-  policies: readonly string[];
-  /** The other lists of names by field, with the flavor of the real products. */
-  lists: Readonly<Partial<Record<RoleList, readonly string[]>>>;
-  partition: string;
-  namespace: string;
-  local: boolean;
-  ttlSeconds: number;
-  maxTtlSeconds: number;
-}
+const LIVE_FIELDS = [...FIELDS, ...ROLE_LISTS, 'consul_policies', 'partition', 'consul_namespace'];
 
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 const NO_POLICY =
@@ -51,52 +34,37 @@ const EMPTY_ROLE: MeshRoleRecord = {
 };
 
 /** docs/services/secrets.md#mesh-roles. */
-export class MeshRoles implements Resource {
-  readonly records = new Map<string, MeshRoleRecord>();
-  readonly #mount: string;
-  readonly #flavor: Flavor;
+export const roleRoutes = (mount: string): RouteTable<SecretsContext> => ({
+  [`LIST /${mount}/roles`]: (request, { roles }) => listResponse(request, roles.keys()),
+  [`GET /${mount}/roles/:name`]: readRole,
+  [`POST /${mount}/roles/:name`]: writeRole,
+  [`DELETE /${mount}/roles/:name`]: deleteRole,
+});
 
-  constructor(mount: string, flavor: Flavor) {
-    this.#mount = mount;
-    this.#flavor = flavor;
-  }
+function readRole(request: Request, context: SecretsContext): Response {
+  const role = context.roles.get(request.params.name!);
+  return role ? dataResponse(request, roleData(role, context.flavor)) : NOT_FOUND;
+}
 
-  get routes(): readonly Route[] {
-    const all = `/${this.#mount}/roles`;
-    const one = `${all}/:name`;
-    return [
-      { method: 'LIST', path: all, handle: (request) => listResponse(request, this.records.keys()) },
-      { method: 'GET', path: one, handle: (request) => this.#read(request) },
-      { method: 'POST', path: one, writes: true, handle: (request) => this.#write(request) },
-      { method: 'DELETE', path: one, writes: true, handle: (request) => this.#delete(request) },
-    ];
-  }
+/** With the specification a role keeps what is not sent ("updates its attributes"); Consul's are replaced. */
+function writeRole(request: Request, context: SecretsContext): Response {
+  const body = parseInput(request);
+  const name = request.params.name!;
+  const base = context.flavor === 'spec' ? (context.roles.get(name) ?? EMPTY_ROLE) : EMPTY_ROLE;
+  refuseUnknownInput(body, context.flavor === 'spec' ? FIELDS : LIVE_FIELDS);
+  const role = parseRole(body, base);
+  checkRole(role);
+  context.roles.set(name, role);
+  return NO_CONTENT;
+}
 
-  #read(request: Request): Response {
-    const role = this.records.get(request.params.name!);
-    return role ? dataResponse(request, roleData(role, this.#flavor)) : NOT_FOUND;
-  }
-
-  /** With the specification a role keeps what is not sent ("updates its attributes"); Consul's are replaced. */
-  #write(request: Request): Response {
-    const body = parseInput(request);
-    const name = request.params.name!;
-    const base = this.#flavor === 'spec' ? (this.records.get(name) ?? EMPTY_ROLE) : EMPTY_ROLE;
-    refuseUnknownInput(body, this.#flavor === 'spec' ? FIELDS : LIVE_FIELDS);
-    const role = parseRole(body, base);
-    checkRole(role);
-    this.records.set(name, role);
-    return NO_CONTENT;
-  }
-
-  #delete({ params }: Request): Response {
-    this.records.delete(params.name!);
-    return NO_CONTENT;
-  }
+function deleteRole({ params }: Request, context: SecretsContext): Response {
+  context.roles.delete(params.name!);
+  return NO_CONTENT;
 }
 
 function parseLists(body: Input): MeshRoleRecord['lists'] {
-  const sent = LISTS.map((field) => [field, listField(body, field)] as const);
+  const sent = ROLE_LISTS.map((field) => [field, listField(body, field)] as const);
   return Object.fromEntries(sent.filter(([, names]) => names.length > 0));
 }
 
@@ -170,97 +138,59 @@ function formatDuration(seconds: number): string {
   return minutes > 0 ? `${minutes}m${rest}` : rest;
 }
 
-/** How the engine reaches the mesh. Never returned, except address and scheme. */
-export interface MeshConnection {
-  readonly address: string;
-  readonly scheme: string;
-  readonly token: string;
-  readonly caCert: string;
-  readonly clientCert: string;
-  readonly clientKey: string;
-}
-
-export interface GeneratedToken {
-  readonly role: string;
-  readonly token: string;
-  readonly leaseId: string;
-}
-
 /** The server's default lease, for a role without one: 32 days, as in Vault. */
 const DEFAULT_LEASE_SECONDS = 768 * 3600;
 
 /** Connection settings and credentials: docs/services/secrets.md#mesh-access and #mesh-credentials. */
-export class MeshCredentials implements Resource {
-  connection: MeshConnection | undefined;
-  /** Every token that was generated, oldest first. */
-  readonly generated: GeneratedToken[] = [];
-  readonly #mount: string;
-  readonly #seed: number;
-  readonly #flavor: Flavor;
-  readonly #roles: ReadonlyMap<string, MeshRoleRecord>;
+export const credentialRoutes = (mount: string, flavor: Flavor): RouteTable<SecretsContext> => ({
+  [`POST /${mount}/config/access`]: writeConfig,
+  ...(flavor === 'hashicorp' && { [`GET /${mount}/config/access`]: readConfig }),
+  [`GET /${mount}/creds/:name`]: { writes: true, handle: generate },
+});
 
-  constructor(mount: string, { seed, flavor }: ServiceOptions, roles: ReadonlyMap<string, MeshRoleRecord>) {
-    this.#mount = mount;
-    this.#seed = seed;
-    this.#flavor = flavor;
-    this.#roles = roles;
-  }
+function readConfig(request: Request, context: SecretsContext): Response {
+  if (!context.access) return NOT_FOUND;
+  const { address, scheme } = context.access;
+  return dataResponse(request, { address, scheme });
+}
 
-  get routes(): readonly Route[] {
-    const config = `/${this.#mount}/config/access`;
-    const credentials = `/${this.#mount}/creds/:name`;
-    const read: Route = { method: 'GET', path: config, handle: (request) => this.#readConfig(request) };
-    return [
-      { method: 'POST', path: config, writes: true, handle: (request) => this.#writeConfig(request) },
-      ...(this.#flavor === 'hashicorp' ? [read] : []),
-      { method: 'GET', path: credentials, writes: true, handle: (request) => this.#generate(request) },
-    ];
+function writeConfig(request: Request, context: SecretsContext): Response {
+  const body = parseInput(request);
+  refuseUnknownInput(body, ['address', 'scheme', 'token', 'ca_cert', 'client_cert', 'client_key']);
+  const address = filledField(body, 'address');
+  const token = filledField(body, 'token');
+  const clientCert = filledField(body, 'client_cert');
+  const clientKey = filledField(body, 'client_key');
+  if (address === undefined) throw badRequest('missing required field "address"');
+  if (token === undefined) throw badRequest('missing required field "token"');
+  if ((clientCert === undefined) !== (clientKey === undefined)) {
+    throw badRequest('client_cert and client_key must be set together');
   }
+  context.access = {
+    address,
+    scheme: filledField(body, 'scheme') ?? 'http',
+    token,
+    caCert: filledField(body, 'ca_cert') ?? '',
+    clientCert: clientCert ?? '',
+    clientKey: clientKey ?? '',
+  };
+  return NO_CONTENT;
+}
 
-  #readConfig(request: Request): Response {
-    if (!this.connection) return NOT_FOUND;
-    const { address, scheme } = this.connection;
-    return dataResponse(request, { address, scheme });
-  }
-
-  #writeConfig(request: Request): Response {
-    const body = parseInput(request);
-    refuseUnknownInput(body, ['address', 'scheme', 'token', 'ca_cert', 'client_cert', 'client_key']);
-    const address = filledField(body, 'address');
-    const token = filledField(body, 'token');
-    const clientCert = filledField(body, 'client_cert');
-    const clientKey = filledField(body, 'client_key');
-    if (address === undefined) throw badRequest('missing required field "address"');
-    if (token === undefined) throw badRequest('missing required field "token"');
-    if ((clientCert === undefined) !== (clientKey === undefined)) {
-      throw badRequest('client_cert and client_key must be set together');
-    }
-    this.connection = {
-      address,
-      scheme: filledField(body, 'scheme') ?? 'http',
-      token,
-      caCert: filledField(body, 'ca_cert') ?? '',
-      clientCert: clientCert ?? '',
-      clientKey: clientKey ?? '',
-    };
-    return NO_CONTENT;
-  }
-
-  /** Creates a token: a GET that changes the mesh. */
-  #generate(request: Request): Response {
-    const name = request.params.name!;
-    const role = this.#roles.get(name);
-    if (!role) throw badRequest(`role "${name}" not found`);
-    if (!this.connection) throw badRequest('access credentials for the backend are not configured');
-    const random = createRandom(`${this.#seed}/secrets/creds/${this.generated.length}/${name}`);
-    const token = uuid(random);
-    const lease = {
-      id: `${this.#mount}/creds/${name}/${random.id('', 24)}`,
-      seconds: role.ttlSeconds || DEFAULT_LEASE_SECONDS,
-    };
-    this.generated.push({ role: name, token, leaseId: lease.id });
-    if (this.#flavor === 'spec') return dataResponse(request, { token }, lease);
-    const accessor = uuid(random);
-    return dataResponse(request, { token, accessor, local: role.local, consul_namespace: '', partition: '' }, lease);
-  }
+/** Creates a token: a GET that changes the mesh. */
+function generate(request: Request, context: SecretsContext): Response {
+  const name = request.params.name!;
+  const role = context.roles.get(name);
+  if (!role) throw badRequest(`role "${name}" not found`);
+  if (!context.access) throw badRequest('access credentials for the backend are not configured');
+  const random = createRandom(`${context.seed}/secrets/creds/${context.generated.length}/${name}`);
+  const token = uuid(random);
+  const lease = {
+    id: `${context.mount}/creds/${name}/${random.id('', 24)}`,
+    seconds: role.ttlSeconds || DEFAULT_LEASE_SECONDS,
+  };
+  context.generated.push({ role: name, token, leaseId: lease.id });
+  if (context.flavor === 'spec') return dataResponse(request, { token }, lease);
+  const accessor = uuid(random);
+  return dataResponse(request, { token, accessor, local: role.local, consul_namespace: '', partition: '' }, lease);
 }

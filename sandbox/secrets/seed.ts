@@ -1,5 +1,6 @@
 import { createRandom, daysBefore, type Random, scaleCount } from '../random.ts';
-import type { EstateName, ServiceOptions } from '../types.ts';
+import type { EstateName } from '../types.ts';
+import type { KmsProviderRecord, MeshRoleRecord, SecretsContext } from './context.ts';
 import {
   BACKUP_PROVIDER,
   COMPANY_SECRETS,
@@ -9,22 +10,22 @@ import {
   LIVE_ROLE_PLANS,
   type SecretsEstate,
 } from './estates.ts';
-import { createKey, type KeyLifecycle, type KmsProviderRecord } from './keys.ts';
-import type { MeshCredentials, MeshRoleRecord } from './mesh-roles.ts';
+import { addVersion, createKey, distribute } from './keys.ts';
 
-function addPlannedKey(lifecycle: KeyLifecycle, plan: KeyPlan, start: Date): void {
+function addPlannedKey(context: SecretsContext, plan: KeyPlan): void {
+  const { start } = context;
   const key = createKey(plan.type);
   key.deletionAllowed = plan.deletionAllowed ?? false;
   key.minEnabledVersion = plan.minEnabled ?? 0;
   for (let version = plan.versions - 1; version >= 0; version--) {
-    lifecycle.addVersion(plan.name, key, daysBefore(start, plan.ageDays + version * 61));
+    addVersion(context, plan.name, key, daysBefore(start, plan.ageDays + version * 61));
   }
-  lifecycle.keys.set(plan.name, key);
-  const provider = plan.provider === undefined ? undefined : lifecycle.providers.get(plan.provider);
+  context.keys.set(plan.name, key);
+  const provider = plan.provider === undefined ? undefined : context.providers.get(plan.provider);
   if (!provider) return;
   const purpose = plan.type === 'aes256-gcm96' ? ['encrypt', 'decrypt'] : ['sign', 'verify'];
   const protection = provider.provider === 'gcpckms' ? 'software' : 'hsm';
-  lifecycle.distribute(plan.name, key, provider, daysBefore(start, plan.ageDays), { purpose, protection });
+  distribute(context, plan.name, key, provider, daysBefore(start, plan.ageDays), { purpose, protection });
 }
 
 const ESTATES: Readonly<Record<EstateName, SecretsEstate>> = { company: COMPANY_SECRETS, hostile: HOSTILE_SECRETS };
@@ -43,16 +44,12 @@ function seedRoles(roles: Map<string, MeshRoleRecord>, estate: SecretsEstate, ra
 }
 
 /** About 25 keys, six providers (one empty) and ten roles at scale 1. */
-export function seedSecrets(
-  { seed, estate: estateName, scale, flavor, start }: ServiceOptions,
-  lifecycle: KeyLifecycle,
-  roles: Map<string, MeshRoleRecord>,
-  access: MeshCredentials,
-): void {
+export function seedSecrets(context: SecretsContext): void {
+  const { seed, estate: estateName, scale, flavor, roles, providers } = context;
   const random = createRandom(`${seed}/secrets/estate`);
   const estate = ESTATES[estateName];
-  seedProviders(lifecycle.providers, estate, random);
-  access.connection = {
+  seedProviders(providers, estate, random);
+  context.access = {
     address: 'mesh.internal:8501',
     scheme: 'https',
     token: `planted-mesh-management-token-${random.hex(16)}`,
@@ -63,9 +60,9 @@ export function seedSecrets(
   seedRoles(roles, estate, random, scale);
   if (flavor === 'hashicorp') for (const [name, role] of LIVE_ROLE_PLANS) roles.set(name, { ...role });
   const special = flavor === 'spec' ? [...estate.keys, ...estate.specKeys] : estate.keys;
-  for (const plan of special) addPlannedKey(lifecycle, plan, start);
-  const used = [...lifecycle.providers.keys()].filter((name) => name !== BACKUP_PROVIDER && name !== EMPTY_PROVIDER);
+  for (const plan of special) addPlannedKey(context, plan);
+  const used = [...providers.keys()].filter((name) => name !== BACKUP_PROVIDER && name !== EMPTY_PROVIDER);
   for (let index = 0; index < scaleCount(25, scale) - special.length; index++) {
-    addPlannedKey(lifecycle, estate.ordinaryKey(index, random, used), start);
+    addPlannedKey(context, estate.ordinaryKey(index, random, used));
   }
 }

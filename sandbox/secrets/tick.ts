@@ -1,14 +1,11 @@
 import { DAY_MS } from '../../src/core/clock.ts';
-import type { Random } from '../random.ts';
+import { createRandom, type Random } from '../random.ts';
 import type { EstateName } from '../types.ts';
+import type { KeyRecord, SecretsContext } from './context.ts';
 import { BACKUP_PROVIDER, createRole } from './estates.ts';
-import { createKey, type KeyLifecycle, type KeyRecord } from './keys.ts';
-import type { MeshRoleRecord } from './mesh-roles.ts';
+import { addVersion, createKey, distribute, findHolder } from './keys.ts';
 
-interface Tick {
-  readonly estate: EstateName;
-  readonly lifecycle: KeyLifecycle;
-  readonly roles: Map<string, MeshRoleRecord>;
+interface Tick extends SecretsContext {
   readonly day: number;
   readonly now: Date;
   readonly random: Random;
@@ -49,14 +46,15 @@ const EVENTS: Readonly<Record<EstateName, Events>> = {
 };
 
 /** Advances keys, providers and roles to the given day. */
-export function tickSecrets(tick: Tick): void {
+export function tickSecrets(context: SecretsContext, day: number, now: Date): void {
+  const tick = { ...context, day, now, random: createRandom(`${context.seed}/secrets/night/${day}`) };
   rotateRoutinely(tick);
   EVENTS[tick.estate][tick.day % 14]?.(tick);
 }
 
 /** Teams rotate before 90 days pass, and then disable all but the last three versions. */
 function rotateRoutinely(tick: Tick): void {
-  for (const [name, key] of tick.lifecycle.keys) {
+  for (const [name, key] of tick.keys) {
     const days = ageDays(key, tick.now);
     const isDue = days > 80 && days < 89;
     if (!isDue || key.deletionAllowed || NEGLECTED.includes(name) || !tick.random.chance(0.3)) continue;
@@ -70,35 +68,32 @@ function ageDays(key: KeyRecord, now: Date): number {
   return newest ? (now.getTime() - Date.parse(newest.creationTime)) / DAY_MS : 0;
 }
 
-function rotate({ lifecycle, now }: Tick, name: string): void {
-  const key = lifecycle.keys.get(name);
-  if (key) lifecycle.addVersion(name, key, now);
+function rotate(tick: Tick, name: string): void {
+  const key = tick.keys.get(name);
+  if (key) addVersion(tick, name, key, tick.now);
 }
 
-function addSeasonalKey({ lifecycle, day, now }: Tick): void {
-  const name = `seasonal-${day}`;
-  if (lifecycle.keys.has(name)) return;
+function addSeasonalKey(tick: Tick): void {
+  const name = `seasonal-${tick.day}`;
+  if (tick.keys.has(name)) return;
   const key = createKey('ecdsa-p256');
-  lifecycle.addVersion(name, key, now);
-  lifecycle.keys.set(name, key);
+  addVersion(tick, name, key, tick.now);
+  tick.keys.set(name, key);
 }
 
 /** Retires one more ordinary key: the first that no provider holds. */
-function retireKey({ lifecycle }: Tick): void {
-  const retired = findUndistributed(lifecycle, (key) => !key.deletionAllowed);
+function retireKey(tick: Tick): void {
+  const retired = findUndistributed(tick, (key) => !key.deletionAllowed);
   if (retired) retired[1].deletionAllowed = true;
 }
 
-function deleteRetiredKey({ lifecycle }: Tick): void {
-  const deleted = findUndistributed(lifecycle, (key) => key.deletionAllowed);
-  if (deleted) lifecycle.keys.delete(deleted[0]);
+function deleteRetiredKey(tick: Tick): void {
+  const deleted = findUndistributed(tick, (key) => key.deletionAllowed);
+  if (deleted) tick.keys.delete(deleted[0]);
 }
 
-function findUndistributed(
-  lifecycle: KeyLifecycle,
-  test: (key: KeyRecord) => boolean,
-): [name: string, key: KeyRecord] | undefined {
-  return [...lifecycle.keys].find(([name, key]) => test(key) && !lifecycle.findHolder(name));
+function findUndistributed(tick: Tick, test: (key: KeyRecord) => boolean): [name: string, key: KeyRecord] | undefined {
+  return [...tick.keys].find(([name, key]) => test(key) && !findHolder(tick, name));
 }
 
 function setTokenType({ roles }: Tick, name: string, tokenType: string): void {
@@ -106,20 +101,20 @@ function setTokenType({ roles }: Tick, name: string, tokenType: string): void {
   if (role) role.tokenType = tokenType;
 }
 
-function emptyBackupProvider({ lifecycle }: Tick): void {
-  lifecycle.providers.get(BACKUP_PROVIDER)?.keys.clear();
+function emptyBackupProvider({ providers }: Tick): void {
+  providers.get(BACKUP_PROVIDER)?.keys.clear();
 }
 
-function fillBackupProvider({ lifecycle, now }: Tick): void {
-  const provider = lifecycle.providers.get(BACKUP_PROVIDER);
-  const free = findUndistributed(lifecycle, (key) => !key.deletionAllowed);
+function fillBackupProvider(tick: Tick): void {
+  const provider = tick.providers.get(BACKUP_PROVIDER);
+  const free = findUndistributed(tick, (key) => !key.deletionAllowed);
   if (!provider || provider.keys.size > 0 || !free) return;
-  lifecycle.distribute(free[0], free[1], provider, now, { purpose: ['sign', 'verify'], protection: 'hsm' });
+  distribute(tick, free[0], free[1], provider, tick.now, { purpose: ['sign', 'verify'], protection: 'hsm' });
 }
 
 /** One owner disables old versions; another rotates at last, and leaves four versions enabled. */
 function tidyVersions(tick: Tick): void {
-  const key = tick.lifecycle.keys.get('payments-signing');
+  const key = tick.keys.get('payments-signing');
   if (key) key.minEnabledVersion = key.versions.length - 1;
   rotate(tick, 'audit-log-seal');
 }

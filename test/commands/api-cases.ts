@@ -1,5 +1,5 @@
 import type { RunningSandbox } from '../../sandbox/index.ts';
-import type { SecretsState } from '../../sandbox/secrets/index.ts';
+import type { SecretsContext } from '../../sandbox/secrets/context.ts';
 
 /** What one operation must send, and what must come of it, at a sandbox of its own. */
 export interface Case {
@@ -27,7 +27,7 @@ const ORGANIZATION = '/api/v2/organizations/acme';
 
 const state = {
   platform: (sandbox: RunningSandbox) => sandbox.services.platform.state,
-  secrets: (sandbox: RunningSandbox): SecretsState => sandbox.services.secrets.state,
+  secrets: (sandbox: RunningSandbox): SecretsContext => sandbox.services.secrets.state,
   scheduler: (sandbox: RunningSandbox) => sandbox.services.scheduler.state,
 };
 const poolNamed = (sandbox: RunningSandbox, name: string) =>

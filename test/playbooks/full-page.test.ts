@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { StoragePlugin } from '../../sandbox/scheduler/plugins.ts';
+import type { StoragePlugin } from '../../sandbox/scheduler/records.ts';
 import { listWrites, playbookHarness } from '../helpers/playbook-harness.ts';
 
 /** A driver that honours `per_page` and never names a next page must not make playbooks act on what the first page lacks. */

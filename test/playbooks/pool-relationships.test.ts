@@ -1,5 +1,5 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { AgentPoolRecord } from '../../sandbox/platform/agent-pool-body.ts';
+import type { AgentPoolRecord } from '../../sandbox/platform/context.ts';
 import type { FaultHook } from '../../sandbox/router.ts';
 import { explainOtherUsers, parsePoolUsers } from '../../src/act/playbooks/lib/platform.ts';
 import { listWrites, type PlaybookHarness, playbookHarness } from '../helpers/playbook-harness.ts';

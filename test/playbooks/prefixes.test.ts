@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { StoragePlugin } from '../../sandbox/scheduler/plugins.ts';
+import type { StoragePlugin } from '../../sandbox/scheduler/records.ts';
 import { type PlaybookHarness, playbookHarness } from '../helpers/playbook-harness.ts';
 import { cleanAtEnd } from '../helpers/temp.ts';
 

@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
-import type { AgentRecord } from '../../sandbox/platform/agents.ts';
+import type { AgentRecord } from '../../sandbox/platform/context.ts';
 import type { FaultHook } from '../../sandbox/router.ts';
 import type { ActionResult } from '../../src/act/execute-action.ts';
 import type { Plan } from '../../src/act/plan-file.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { AgentRecord } from '../../sandbox/platform/agents.ts';
+import type { AgentRecord } from '../../sandbox/platform/context.ts';
 import { cli } from '../helpers/cli.ts';
 import { playbookHarness } from '../helpers/playbook-harness.ts';
 import type { TestProject } from '../helpers/test-project.ts';

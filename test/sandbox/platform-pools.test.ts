@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { RunningSandbox } from '../../sandbox/index.ts';
-import type { PlatformState } from '../../sandbox/platform/seed.ts';
+import type { PlatformContext } from '../../sandbox/platform/context.ts';
 import { startTestSandbox } from '../helpers/test-sandbox.ts';
 import { call, json, ORGANIZATION, refusal } from './platform-client.ts';
 
@@ -19,7 +19,7 @@ interface Pools {
 }
 
 let sandbox: RunningSandbox;
-let state: PlatformState;
+let state: PlatformContext;
 
 beforeEach(async () => {
   sandbox = await startTestSandbox();

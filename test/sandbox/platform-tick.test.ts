@@ -1,8 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { AgentPoolRecord } from '../../sandbox/platform/agent-pool-body.ts';
-import type { AgentRecord } from '../../sandbox/platform/agents.ts';
+import type { AgentPoolRecord, AgentRecord, PlatformContext } from '../../sandbox/platform/context.ts';
 import { PlatformService } from '../../sandbox/platform/index.ts';
-import type { PlatformState } from '../../sandbox/platform/seed.ts';
 
 const START = new Date('2026-10-01T02:15:00Z');
 const DAY = 86_400_000;
@@ -10,10 +8,10 @@ const DAYS = 15;
 
 const create = (seed: number, scale = 1) =>
   new PlatformService({ seed, scale, flavor: 'spec', explorer: true, estate: 'hostile', start: START });
-const snapshot = (state: PlatformState): PlatformState => structuredClone(state);
-const text = (state: PlatformState): string => JSON.stringify(state);
+const snapshot = (state: PlatformContext): PlatformContext => structuredClone(state);
+const text = (state: PlatformContext): string => JSON.stringify(state);
 
-function play(seed: number): PlatformState[] {
+function play(seed: number): PlatformContext[] {
   const service = create(seed);
   const days = [snapshot(service.state)];
   for (let day = 1; day < DAYS; day++) {
@@ -23,14 +21,14 @@ function play(seed: number): PlatformState[] {
   return days;
 }
 
-let days: PlatformState[];
+let days: PlatformContext[];
 
 beforeAll(() => {
   days = play(1);
 });
 
 const alive = ({ status }: AgentRecord) => status === 'idle' || status === 'busy';
-const idsOn = <T extends { id: string }>(list: (state: PlatformState) => readonly T[], test: (item: T) => boolean) =>
+const idsOn = <T extends { id: string }>(list: (state: PlatformContext) => readonly T[], test: (item: T) => boolean) =>
   days.map(
     (state) =>
       new Set(
@@ -60,11 +58,11 @@ describe('over fifteen days', () => {
   });
 
   test.each([
-    ['drift', (w: PlatformState['workspaces'][number]) => w.drifted === true],
-    ['assessment lost', (w: PlatformState['workspaces'][number]) => w.drifted === null],
-    ['failing checks', (w: PlatformState['workspaces'][number]) => w.checksFailed > 0],
-    ['errored checks', (w: PlatformState['workspaces'][number]) => w.checksErrored > 0],
-    ['errored runs', (w: PlatformState['workspaces'][number]) => w.runStatus === 'errored'],
+    ['drift', (w: PlatformContext['workspaces'][number]) => w.drifted === true],
+    ['assessment lost', (w: PlatformContext['workspaces'][number]) => w.drifted === null],
+    ['failing checks', (w: PlatformContext['workspaces'][number]) => w.checksFailed > 0],
+    ['errored checks', (w: PlatformContext['workspaces'][number]) => w.checksErrored > 0],
+    ['errored runs', (w: PlatformContext['workspaces'][number]) => w.runStatus === 'errored'],
   ])('%s appears and goes', (_, test) => {
     const { came, went } = moves(idsOn(({ workspaces }) => workspaces, test));
     expect(came).toBeGreaterThan(1);
@@ -72,7 +70,7 @@ describe('over fifteen days', () => {
   });
 
   test('tool versions and provider versions move', () => {
-    const used = (state: PlatformState) => new Set(state.workspaces.map(({ toolVersion }) => toolVersion));
+    const used = (state: PlatformContext) => new Set(state.workspaces.map(({ toolVersion }) => toolVersion));
     expect(used(days[0]!)).not.toContain('1.14.0');
     expect(used(days.at(-1)!)).toContain('1.14.0');
     const cells = days.map((state) => state.workspaces.map(({ stack }) => stack.providersText).join());
@@ -92,7 +90,7 @@ describe('over fifteen days', () => {
   });
 
   test('pools lose all live agents, are empty, and are scoped, for some days only', () => {
-    const livePool = ({ agents }: PlatformState, pool: AgentPoolRecord) =>
+    const livePool = ({ agents }: PlatformContext, pool: AgentPoolRecord) =>
       agents.some((a) => a.poolId === pool.id && alive(a));
     const without = days.map((state) => new Set(state.pools.filter((p) => !livePool(state, p)).map((p) => p.id)));
     const empty = days.map(

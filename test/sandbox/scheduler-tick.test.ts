@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type RunningSandbox, startSandbox } from '../../sandbox/index.ts';
-import type { SchedulerState } from '../../sandbox/scheduler/index.ts';
-import type { StoragePlugin } from '../../sandbox/scheduler/plugins.ts';
-import type { VolumeRecord } from '../../sandbox/scheduler/volumes.ts';
+import type { SchedulerContext } from '../../sandbox/scheduler/context.ts';
+import type { StoragePlugin, VolumeRecord } from '../../sandbox/scheduler/records.ts';
 import { startTestSandbox } from '../helpers/test-sandbox.ts';
 import { collectDays, missingFrom } from './collect-days.ts';
 import { ask, read } from './secrets-client.ts';
@@ -12,7 +11,7 @@ const hasEnded = (status: string | undefined): boolean =>
 
 const DAY_MS = 86_400_000;
 let sandbox: RunningSandbox;
-const state = (): SchedulerState => sandbox.services.scheduler.state;
+const state = (): SchedulerContext => sandbox.services.scheduler.state;
 
 const volumesWhere = (fits: (volume: VolumeRecord, plugin: StoragePlugin) => boolean): Set<string> =>
   new Set(
@@ -95,7 +94,7 @@ test('few volumes, claims and snapshots disappear in a day', () => {
 });
 
 test('about 40 volumes, 120 snapshots, four plugins and three namespaces; more of them at a larger scale', async () => {
-  const count = (scheduler: SchedulerState): number[] => [
+  const count = (scheduler: SchedulerContext): number[] => [
     scheduler.volumes.size,
     [...scheduler.plugins.values()].reduce((sum, { snapshots }) => sum + snapshots.size, 0),
     scheduler.plugins.size,

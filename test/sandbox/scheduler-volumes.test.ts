@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { RunningSandbox } from '../../sandbox/index.ts';
-import type { VolumeRecord } from '../../sandbox/scheduler/volumes.ts';
+import type { VolumeRecord } from '../../sandbox/scheduler/records.ts';
 import { startTestSandbox } from '../helpers/test-sandbox.ts';
 import { type Answer, ask, read, type Sending } from './secrets-client.ts';
 

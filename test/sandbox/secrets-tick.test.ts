@@ -1,13 +1,12 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { RunningSandbox } from '../../sandbox/index.ts';
-import type { SecretsState } from '../../sandbox/secrets/index.ts';
-import type { KeyRecord } from '../../sandbox/secrets/keys.ts';
+import type { KeyRecord, SecretsContext } from '../../sandbox/secrets/context.ts';
 import { startTestSandbox } from '../helpers/test-sandbox.ts';
 import { collectDays, missingFrom } from './collect-days.ts';
 
 const DAY_MS = 86_400_000;
 let sandbox: RunningSandbox;
-const state = (): SecretsState => sandbox.services.secrets.state;
+const state = (): SecretsContext => sandbox.services.secrets.state;
 
 const namesOf = <T>(things: Map<string, T>, fits: (thing: T) => boolean): Set<string> =>
   new Set([...things].filter(([, thing]) => fits(thing)).map(([name]) => name));

@@ -1,5 +1,5 @@
 import { createHash, X509Certificate } from 'node:crypto';
-import type { MeshState } from '../../../sandbox/mesh/index.ts';
+import type { MeshContext } from '../../../sandbox/mesh/context.ts';
 import type { Flavor } from '../../../sandbox/types.ts';
 import { DAY_MS } from '../../../src/core/clock.ts';
 import { digits, type Tables, wholeSeconds } from './values.ts';
@@ -7,7 +7,7 @@ import { digits, type Tables, wholeSeconds } from './values.ts';
 const target = 'consul';
 
 /** Certificates and keys are in the state and in no table. */
-export function meshTables({ roots, leaves, trustDomain }: MeshState, flavor: Flavor, now: Date): Tables {
+export function meshTables({ roots, leaves, trustDomain }: MeshContext, flavor: Flavor, now: Date): Tables {
   return {
     ca_roots: roots.map((root) => ({
       target,
@@ -49,7 +49,7 @@ export function meshTables({ roots, leaves, trustDomain }: MeshState, flavor: Fl
 }
 
 /** Two roots may name one certificate: it counts for the first. */
-function listAuthorities(roots: MeshState['roots']) {
+function listAuthorities(roots: MeshContext['roots']) {
   const byId = [...roots].sort((a, b) => (a.id < b.id ? -1 : 1));
   const all = byId.flatMap((root) => {
     const keyId = root.signingKeyId.replaceAll(':', '');
@@ -89,7 +89,7 @@ function keyOf(pem: string): string {
   return createHash('sha256').update(key.subarray(-65)).digest('hex');
 }
 
-function leafFacts(pem: string, roots: MeshState['roots']) {
+function leafFacts(pem: string, roots: MeshContext['roots']) {
   const { fingerprint, subject, issuer, key_type, key_bits, signature_algorithm, names } = describe(pem);
   const leaf = new X509Certificate(pem);
   const signers = roots.flatMap((root) => [root.rootCert, ...(root.intermediates ?? [])]);

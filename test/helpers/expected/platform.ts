@@ -1,10 +1,14 @@
 import { expect } from 'vitest';
-import { type AgentPoolRecord, RELATED } from '../../../sandbox/platform/agent-pool-body.ts';
-import type { AgentRecord } from '../../../sandbox/platform/agents.ts';
+import { RELATED } from '../../../sandbox/platform/agent-pool-body.ts';
+import type {
+  AgentPoolRecord,
+  AgentRecord,
+  PlatformContext,
+  SavedViewRecord,
+} from '../../../sandbox/platform/context.ts';
 import { type ExplorerResult, runExplorerQuery } from '../../../sandbox/platform/explorer-query.ts';
 import { createExplorerViews } from '../../../sandbox/platform/explorer-views.ts';
-import { type SavedViewRecord, toExplorerQuery } from '../../../sandbox/platform/saved-views.ts';
-import type { PlatformState } from '../../../sandbox/platform/seed.ts';
+import { toExplorerQuery } from '../../../sandbox/platform/saved-views.ts';
 import { sourceAddress, type Workspace } from '../../../sandbox/platform/workspaces.ts';
 import { HttpError } from '../../../sandbox/responses.ts';
 import type { Flavor } from '../../../sandbox/types.ts';
@@ -12,7 +16,7 @@ import { filled, object, type Rows, type Tables, time, wholeSeconds } from './va
 
 const target = 'acme';
 
-export function platformTables(state: PlatformState, flavor: Flavor): Tables {
+export function platformTables(state: PlatformContext, flavor: Flavor): Tables {
   const { workspaces, pools, agents, views } = state;
   return {
     workspaces: workspaces.map((workspace) => workspaceRow(workspace, state.organization, flavor)),
@@ -135,7 +139,7 @@ function viewRow({ id, name, queryType, query, createdAt }: SavedViewRecord, fla
 }
 
 /** The sandbox answers the query; names and forms of what it answers are ours to expect. */
-function ask(state: PlatformState, view: SavedViewRecord, flavor: Flavor): ExplorerResult | HttpError {
+function ask(state: PlatformContext, view: SavedViewRecord, flavor: Flavor): ExplorerResult | HttpError {
   try {
     return runExplorerQuery(createExplorerViews(state, flavor), toExplorerQuery(view), flavor);
   } catch (error) {
@@ -144,7 +148,7 @@ function ask(state: PlatformState, view: SavedViewRecord, flavor: Flavor): Explo
   }
 }
 
-function resultRows(state: PlatformState, view: SavedViewRecord, flavor: Flavor): Rows {
+function resultRows(state: PlatformContext, view: SavedViewRecord, flavor: Flavor): Rows {
   const answer = ask(state, view, flavor);
   if (answer instanceof HttpError) return [];
   const { rows, columns, view: explorer } = answer;
@@ -167,7 +171,7 @@ function resultRows(state: PlatformState, view: SavedViewRecord, flavor: Flavor)
 }
 
 /** Some views ask for a field that is gone: that is an answer about the view. */
-function resultRow(state: PlatformState, view: SavedViewRecord, flavor: Flavor) {
+function resultRow(state: PlatformContext, view: SavedViewRecord, flavor: Flavor) {
   const answer = ask(state, view, flavor);
   const refused = answer instanceof HttpError;
   return {
@@ -203,7 +207,7 @@ function poolRow(pool: AgentPoolRecord, agents: readonly AgentRecord[], flavor: 
   };
 }
 
-function organizationRow({ id }: AgentPoolRecord, { organization }: PlatformState) {
+function organizationRow({ id }: AgentPoolRecord, { organization }: PlatformContext) {
   const related = { relationship: 'organization', related_type: 'organizations', related_id: organization };
   return { target, pool_id: id, ...related, extra: null };
 }

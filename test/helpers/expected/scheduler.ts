@@ -2,17 +2,17 @@ import { createHash } from 'node:crypto';
 import { expect } from 'vitest';
 import { type HclItem, parseRuleItems } from '../../../sandbox/hcl.ts';
 import { createRandom } from '../../../sandbox/random.ts';
-import { type Allocation, toNanoseconds } from '../../../sandbox/scheduler/allocations.ts';
-import type { SchedulerState } from '../../../sandbox/scheduler/index.ts';
-import { providerNodeId, type StoragePlugin } from '../../../sandbox/scheduler/plugins.ts';
-import { type Policy, tryRulesJson } from '../../../sandbox/scheduler/policies.ts';
-import type { VolumeRecord } from '../../../sandbox/scheduler/volumes.ts';
+import { toNanoseconds } from '../../../sandbox/scheduler/allocations.ts';
+import type { SchedulerContext } from '../../../sandbox/scheduler/context.ts';
+import { providerNodeId } from '../../../sandbox/scheduler/plugins.ts';
+import { tryRulesJson } from '../../../sandbox/scheduler/policies.ts';
+import type { Allocation, Policy, StoragePlugin, VolumeRecord } from '../../../sandbox/scheduler/records.ts';
 import type { Flavor } from '../../../sandbox/types.ts';
 import { digits, filled, object, type Rows, type Tables, time } from './values.ts';
 
 const target = 'nomad';
 
-export function schedulerTables(state: SchedulerState, flavor: Flavor): Tables {
+export function schedulerTables(state: SchedulerContext, flavor: Flavor): Tables {
   const volumes = [...state.volumes.values()];
   const named = new Set(volumes.map(({ pluginId }) => pluginId));
   const plugins = [...state.plugins.values()].filter(({ id }) => named.has(id));
@@ -70,7 +70,7 @@ function grantsOf(items: readonly HclItem[]): readonly string[] {
   return [...new Set(found)].filter((grant) => !/ (read|list|deny)$| (read|list)-|-(read|list)-/u.test(grant)).sort();
 }
 
-function volumeRow({ plugins }: SchedulerState, volume: VolumeRecord, flavor: Flavor) {
+function volumeRow({ plugins }: SchedulerContext, volume: VolumeRecord, flavor: Flavor) {
   const live = flavor === 'hashicorp';
   const plugin = plugins.get(volume.pluginId);
   const [capability] = volume.capabilities;
@@ -120,7 +120,7 @@ function exhausted({ exhaustedAt, id }: VolumeRecord, live: boolean): number | b
 /** What only reading a volume shows in Nomad, without what has a column. */
 const NOMAD_FIELDS = { Context: null, RequestedTopologies: null, CloneID: '', SnapshotID: '' };
 
-function claimRows({ allocations }: SchedulerState, volume: VolumeRecord, flavor: Flavor): Rows {
+function claimRows({ allocations }: SchedulerContext, volume: VolumeRecord, flavor: Flavor): Rows {
   return volume.claims.map(({ allocationId, mode }) => {
     const allocation = allocations.get(allocationId);
     return {
@@ -196,7 +196,7 @@ const UNKNOWN_ALLOCATION = {
 
 const ENDED = new Set(['complete', 'failed', 'lost']);
 
-function externalRows({ volumes, allocations }: SchedulerState, plugin: StoragePlugin, flavor: Flavor): Rows {
+function externalRows({ volumes, allocations }: SchedulerContext, plugin: StoragePlugin, flavor: Flavor): Rows {
   return [...plugin.externals.values()].map(({ id, capacityBytes, snapshotId, abnormal, status }) => {
     const claims = [...volumes.values()]
       .filter(({ pluginId, externalId }) => pluginId === plugin.id && externalId === id)

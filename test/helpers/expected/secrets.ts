@@ -1,11 +1,10 @@
-import type { SecretsState } from '../../../sandbox/secrets/index.ts';
-import type { MeshRoleRecord } from '../../../sandbox/secrets/mesh-roles.ts';
+import type { MeshRoleRecord, SecretsContext } from '../../../sandbox/secrets/context.ts';
 import type { Flavor } from '../../../sandbox/types.ts';
 import { filled, type Tables, time } from './values.ts';
 
 const target = 'vault';
 
-export function secretsTables({ keys, providers, roles }: SecretsState, flavor: Flavor): Tables {
+export function secretsTables({ keys, providers, roles }: SecretsContext, flavor: Flavor): Tables {
   const live = flavor === 'hashicorp';
   return {
     keys: [...keys].map(([name, key]) => ({

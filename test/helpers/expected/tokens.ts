@@ -1,5 +1,5 @@
 import type { RunningSandbox } from '../../../sandbox/index.ts';
-import { CONSUL_VERSION } from '../../../sandbox/mesh/index.ts';
+import { CONSUL_VERSION } from '../../../sandbox/mesh/catalog.ts';
 import { ENTITLEMENTS } from '../../../sandbox/platform/access.ts';
 import { createRandom } from '../../../sandbox/random.ts';
 import { NOMAD_VERSION } from '../../../sandbox/scheduler/cluster.ts';

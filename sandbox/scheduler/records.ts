@@ -1,0 +1,129 @@
+/** The records of the scheduler and of its storage plugins. */
+
+export interface JobAcl {
+  readonly Namespace?: string;
+  readonly JobID?: string;
+  readonly Group?: string;
+  readonly Task?: string;
+}
+
+export interface Policy {
+  readonly name: string;
+  description: string;
+  rules: string;
+  jobAcl: JobAcl | null;
+  readonly createIndex: number;
+  modifyIndex: number;
+}
+
+export type Capability = 'CREATE_DELETE_VOLUME' | 'LIST_VOLUMES' | 'CREATE_DELETE_SNAPSHOT' | 'LIST_SNAPSHOTS';
+
+/** A volume in the storage provider. */
+export interface ExternalVolumeRecord {
+  readonly id: string;
+  capacityBytes: bigint;
+  snapshotId: string;
+  abnormal: boolean;
+  /** The provider's own words; empty when normal. */
+  status: string;
+}
+
+export interface SnapshotRecord {
+  readonly id: string;
+  /** External ID of its volume, which may no longer exist. */
+  readonly sourceId: string;
+  readonly sizeBytes: bigint;
+  readonly createdAt: Date;
+  ready: boolean;
+  readonly parameters: Readonly<Record<string, string>> | null;
+  /** The name that the caller gave; the same name again is the same snapshot. */
+  readonly name?: string;
+}
+
+/** A storage plugin with the volumes and snapshots of its provider. */
+export interface StoragePlugin {
+  readonly id: string;
+  readonly provider: string;
+  readonly version: string;
+  readonly capabilities: readonly Capability[];
+  /** Whether a snapshot is ready only on the day after it was created. */
+  readonly hasSlowSnapshots: boolean;
+  /** Whether its list of volumes honours `per_page` and names no next page, as the reference driver does. */
+  hidesPages: boolean;
+  externals: Map<string, ExternalVolumeRecord>;
+  snapshots: Map<string, SnapshotRecord>;
+}
+
+export type ClaimMode = 'read' | 'write';
+
+export interface Claim {
+  readonly allocationId: string;
+  readonly mode: ClaimMode;
+}
+
+/** The part of a volume that its allocations change. */
+export interface Claimable {
+  readonly id: string;
+  readonly namespace: string;
+  claims: Claim[];
+  modifyIndex: number;
+}
+
+export interface Allocation {
+  readonly id: string;
+  readonly evalId: string;
+  readonly jobId: string;
+  readonly namespace: string;
+  readonly taskGroup: string;
+  readonly name: string;
+  readonly nodeId: string;
+  previousAllocation: string;
+  nextAllocation: string;
+  desiredStatus: string;
+  desiredDescription: string;
+  clientStatus: string;
+  clientDescription: string;
+  readonly createdAt: Date;
+  modifiedAt: Date;
+  readonly createIndex: number;
+  modifyIndex: number;
+}
+
+export interface VolumeCapability {
+  readonly AccessMode: string;
+  readonly AttachmentMode: string;
+}
+
+/** What a registration says beside the fields with names of their own; Nomad returns it. */
+export interface VolumeDefinition {
+  readonly capacityMin: bigint;
+  readonly capacityMax: bigint;
+  readonly mountOptions: { readonly FSType: string; readonly MountFlags: readonly string[] } | null;
+  readonly parameters: Readonly<Record<string, string>> | null;
+  readonly context: Readonly<Record<string, string>> | null;
+  readonly requestedTopologies: unknown;
+  readonly cloneId: string;
+  readonly snapshotId: string;
+}
+
+export interface VolumeRecord extends Claimable {
+  readonly name: string;
+  readonly externalId: string;
+  readonly pluginId: string;
+  readonly topologies: readonly Readonly<Record<string, string>>[];
+  readonly capabilities: readonly VolumeCapability[];
+  schedulable: boolean;
+  controllersHealthy: number;
+  controllersExpected: number;
+  nodesHealthy: number;
+  nodesExpected: number;
+  exhaustedAt: Date | null;
+  /** Planted in one volume: a server that leaks. */
+  secrets: Readonly<Record<string, string>> | null;
+  /** The day of a backup round (`BACKUP_DAYS`) on which its snapshot is created; null when it has no backups. */
+  backupSlot: number | null;
+  readonly createIndex: number;
+  /** What the storage provider said when the volume was registered: Nomad does not ask it again. */
+  readonly capacityBytes: bigint;
+  readonly definition: VolumeDefinition;
+}
