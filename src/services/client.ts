@@ -103,7 +103,7 @@ export function createServiceClient(target: Target, options: ServiceClientOption
     maxWaitMs,
     timeouts,
   });
-  const connection: Connection = { target, http, redactor, log, timeouts };
+  const connection = { target, http, redactor, log, timeouts };
 
   const call: ServiceClient['call'] = async (operation, args, requestOptions = {}) => {
     const send = createSender(connection, operation, args, requestOptions);
@@ -124,54 +124,41 @@ export function createServiceClient(target: Target, options: ServiceClientOption
 }
 
 /** What every request of one target needs. */
-interface Connection {
+interface Connection extends Pick<ServiceClientOptions, 'redactor' | 'log'> {
   readonly target: Target;
   readonly http: HttpClient;
-  readonly redactor: Redactor;
-  readonly log: Log;
   readonly timeouts: HttpTimeouts;
 }
 
-/** Validates the arguments, and makes their secrets known to the redactor. */
+/** Validates the arguments, and makes their secrets known to the redactor. `send` sends the request, with the query of a page. */
 function prepareRequest(
-  { target, redactor, log, timeouts }: Connection,
+  { target, http, redactor, log, timeouts }: Connection,
   operation: Operation,
-  given: object | undefined,
-  requestOptions: RequestOptions,
+  given: object = {},
+  { body, metrics = createRequestMetrics(), write = false, conditions = {}, ...others }: RequestOptions = {},
 ) {
-  const args = (given ?? {}) as Args;
-  const { body, metrics = createRequestMetrics(), write = false, conditions, ...sendOptions } = requestOptions;
+  const args = given as Args;
   collectSecrets(operation, args, body, redactor);
   validateRequest(operation, target, args, body, log);
   const permission = describePermission(operation, target, args);
-  const conditional = conditionalHeaders(conditions);
-  const isConditional = Object.keys(conditional).length > 0;
+  const { etag, modified } = conditions;
+  const headers = { ...(etag && { 'If-None-Match': etag }), ...(modified && { 'If-Modified-Since': modified }) };
+  const isConditional = Object.keys(headers).length > 0;
   const context = { operation, args, permission, redactor, maxBytes: timeouts.maxResponseBytes, isConditional };
-  const request = (useFallbackPath: boolean, pageQuery: QueryPairs) => {
-    const built = buildRequest(operation, target, { args, body, write, useFallbackPath, pageQuery });
-    return { ...built, headers: { ...built.headers, ...conditional } };
-  };
-  return { context, request, sendOptions: { signal: undefined, ...sendOptions, metrics } };
+  const send = <T>(read: ResponseReader<T>, attemptMs: number, pageQuery: QueryPairs = []): Promise<T> =>
+    withFallbackPath(operation, target, (useFallbackPath) => {
+      const built = buildRequest(operation, target, { args, body, write, useFallbackPath, pageQuery });
+      const request = { ...built, headers: { ...built.headers, ...headers } };
+      return http.send(request, read, { signal: undefined, ...others, metrics, attemptMs });
+    });
+  return { context, send };
 }
 
-function conditionalHeaders({ etag, modified }: Conditions = {}): Readonly<Record<string, string>> {
-  return { ...(etag && { 'If-None-Match': etag }), ...(modified && { 'If-Modified-Since': modified }) };
-}
-
-/** Validates once; the result sends the request, with the query of a page. */
-function createSender(
-  connection: Connection,
-  operation: Operation,
-  given: object | undefined,
-  requestOptions: RequestOptions,
-) {
-  const { target, http, timeouts } = connection;
-  const { context, request, sendOptions } = prepareRequest(connection, operation, given, requestOptions);
-  const read: ResponseReader<ServiceResponse> = (response, progress) => readResponse(response, progress, context);
-  return (pageQuery: QueryPairs = []): Promise<ServiceResponse> =>
-    withFallbackPath(operation, target, (useFallbackPath) =>
-      http.send(request(useFallbackPath, pageQuery), read, { ...sendOptions, attemptMs: timeouts.responseMs }),
-    );
+/** Validates once; the result sends the request. */
+function createSender(connection: Connection, operation: Operation, given?: object, requestOptions?: RequestOptions) {
+  const { context, send } = prepareRequest(connection, operation, given, requestOptions);
+  return (pageQuery?: QueryPairs): Promise<ServiceResponse> =>
+    send((response, progress) => readResponse(response, progress, context), connection.timeouts.responseMs, pageQuery);
 }
 
 async function* fetchPages(
@@ -196,19 +183,19 @@ async function* fetchPages(
 async function download(
   connection: Connection,
   operation: Operation,
-  args: object | undefined,
+  args: object,
   file: string,
   { validatePreview = () => undefined, ...requestOptions }: DownloadOptions = {},
 ): Promise<DownloadResult> {
-  const { target, http, timeouts, redactor } = connection;
-  const { context, request, sendOptions } = prepareRequest(connection, operation, args, requestOptions);
+  const { timeouts, redactor } = connection;
+  const { context, send } = prepareRequest(connection, operation, args, requestOptions);
   const maxBytes = timeouts.maxDownloadBytes;
-  const read: ResponseReader<DownloadResult> = (response, progress) =>
-    response.ok
-      ? downloadToFile(response, file, { ...progress, maxBytes, validatePreview, redactor })
-      : readErrorResponse(response, progress, context);
-  return withFallbackPath(operation, target, (useFallbackPath) =>
-    http.send(request(useFallbackPath, []), read, { ...sendOptions, attemptMs: timeouts.downloadMs }),
+  return send(
+    (response, progress) =>
+      response.ok
+        ? downloadToFile(response, file, { ...progress, maxBytes, validatePreview, redactor })
+        : readErrorResponse(response, progress, context),
+    timeouts.downloadMs,
   );
 }
 
