@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import type { ReadableStream } from 'node:stream/web';
+import type { RunningSandbox } from '../sandbox/index.ts';
 import { startSandbox } from '../sandbox/index.ts';
-import type { Sandbox } from '../sandbox/types.ts';
 import { run as runCommand } from '../src/cli.ts';
 import { writeConfig } from './estate.ts';
 import { serveMessages } from './processes.ts';
@@ -44,7 +44,7 @@ async function prepare({ folder, workspaces, as }: PrepareRequest): Promise<void
 }
 
 /** Pulls all sources of the platform through a proxy that writes what passes. */
-async function record(sandbox: Sandbox, folder: string, as: PrepareRequest['as']): Promise<void> {
+async function record(sandbox: RunningSandbox, folder: string, as: PrepareRequest['as']): Promise<void> {
   await mkdir(folder, { recursive: true });
   const recorder = new Recorder(sandbox, createWriteStream(join(folder, 'bodies')));
   const server = createServer((request, response) => {
@@ -62,14 +62,14 @@ async function record(sandbox: Sandbox, folder: string, as: PrepareRequest['as']
 }
 
 class Recorder {
-  readonly #sandbox: Sandbox;
+  readonly #sandbox: RunningSandbox;
   readonly #bodies: WriteStream;
   readonly #index: Record<string, Recorded> = {};
   #bytes = 0;
   /** Bodies are written one after another. */
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor(sandbox: Sandbox, bodies: WriteStream) {
+  constructor(sandbox: RunningSandbox, bodies: WriteStream) {
     this.#sandbox = sandbox;
     this.#bodies = bodies;
   }

@@ -1,6 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
+import type { RunningSandbox } from '../sandbox/index.ts';
 import { startSandbox } from '../sandbox/index.ts';
-import type { Sandbox, SandboxOptions } from '../sandbox/types.ts';
+import type { SandboxOptions } from '../sandbox/types.ts';
 import { serveMessages } from './processes.ts';
 
 /** A message to the sandbox, which runs in a separate process so that its work is not measured. */
@@ -17,7 +18,7 @@ export interface Started {
   readonly token: string;
 }
 
-let sandbox: Sandbox | undefined;
+let sandbox: RunningSandbox | undefined;
 
 setFlagsFromString('--max-semi-space-size=64'); // millions of rows are allocated and freed
 

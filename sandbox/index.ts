@@ -14,7 +14,6 @@ import {
   KINDS,
   type Kind,
   type RequestRecord,
-  type Sandbox,
   type SandboxChange,
   type SandboxOptions,
   type Service,
@@ -70,8 +69,9 @@ function byKind<T>(value: (kind: Kind) => T): Readonly<Record<Kind, T>> {
   };
 }
 
-export class RunningSandbox implements Sandbox {
+export class RunningSandbox {
   readonly services: Services;
+  /** By kind: `read` may only read, `write` may do everything. */
   readonly tokens: Readonly<Record<Kind, Tokens>>;
   readonly log: RequestRecord[] = [];
   readonly #options: StartOptions;
@@ -94,6 +94,7 @@ export class RunningSandbox implements Sandbox {
     return byKind((kind) => this.#servers.get(kind)!.url);
   }
 
+  /** Days since the start, from 0. */
   get day(): number {
     return this.#day;
   }
@@ -138,12 +139,14 @@ export class RunningSandbox implements Sandbox {
     }
   }
 
+  /** A token with the given rights, such as `{ rules: { ro: 'namespace "default" { policy = "read" }' } }`. */
   createToken(kind: Kind, grant: TokenGrant): string {
     const secret = (this.services[kind] as Service).createToken?.(grant, this.now);
     if (secret === undefined) throw new Error(`${kind} has no tokens`);
     return secret;
   }
 
+  /** Advances all services by one day. */
   tick(): void {
     this.#day++;
     const now = new Date(this.#start.getTime() + this.#day * DAY_MS);

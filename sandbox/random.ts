@@ -92,6 +92,11 @@ export const HOSTILE_TEXTS: readonly string[] = [
   `very long ${'and on '.repeat(60)}`,
 ];
 
+/** The names in a text. */
+export function words(text: string): readonly string[] {
+  return text.trim().split(/\s+/u);
+}
+
 export function uuid(random: Random): string {
   return [8, 4, 4, 4, 12].map((length) => random.hex(length)).join('-');
 }

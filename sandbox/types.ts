@@ -152,21 +152,3 @@ export interface Service {
   /** The live state; tests compare with it and damage it. */
   readonly state: unknown;
 }
-
-export interface Sandbox {
-  readonly urls: Readonly<Record<Kind, string>>;
-  /** Tokens by kind: `read` may only read, `write` may do everything. */
-  readonly tokens: Readonly<Record<Kind, { readonly read: string; readonly write: string }>>;
-  readonly services: Readonly<Record<Kind, Service>>;
-  readonly log: RequestRecord[];
-  /** Days since the start, from 0. */
-  readonly day: number;
-  readonly now: Date;
-  /** Creates a token of a service with the given rights, e.g. `{ rules: { ro: 'namespace "default" { policy = "read" }' } }`. */
-  createToken(kind: Kind, grant: TokenGrant): string;
-  /** Advances all services by one day (24 h). */
-  tick(): void;
-  /** A complete `tidemark.yaml` for this sandbox. */
-  config(): string;
-  close(): Promise<void>;
-}

@@ -1,4 +1,4 @@
-import { createRandom } from '../random.ts';
+import { createRandom, words } from '../random.ts';
 import { permits, type TokenRecord } from '../tokens.ts';
 import type { Request, Response, Route, RouteTable } from '../types.ts';
 import type { PlatformContext } from './context.ts';
@@ -92,25 +92,11 @@ function entitlements(_request: Request, context: PlatformContext): Response {
 }
 
 /** What the plan of the organization includes. */
-export const ENTITLEMENTS = [
-  'agents',
-  'audit-logging',
-  'cost-estimation',
-  'global-run-tasks',
-  'module-tests-generation',
-  'operations',
-  'policy-enforcement',
-  'private-module-registry',
-  'run-tasks',
-  'self-serve-billing',
-  'sentinel',
-  'sso',
-  'state-storage',
-  'teams',
-  'usage-reporting',
-  'user-limit',
-  'vcs-integrations',
-];
+export const ENTITLEMENTS = words(`
+  agents audit-logging cost-estimation global-run-tasks module-tests-generation operations policy-enforcement
+  private-module-registry run-tasks self-serve-billing sentinel sso state-storage teams usage-reporting
+  user-limit vcs-integrations
+`);
 
 function allows({ permissions }: TokenRecord, route: Route | undefined): boolean {
   const path = route?.path ?? '';

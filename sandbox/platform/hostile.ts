@@ -1,5 +1,6 @@
 import { HOUR_MS } from '../../src/core/clock.ts';
 import type { Random } from '../random.ts';
+import { words } from '../random.ts';
 import {
   DEAD_AGENTS,
   EXPERIMENT,
@@ -92,15 +93,9 @@ const MODULES: readonly Product[] = [
   { name: 'iam "strict", v2', source: 'acme/iam-strict/aws', registry: 'private', versions: ['2.4.0'] },
 ];
 
-const RUN_STATUSES: readonly string[] = [
-  'applied',
-  'applied',
-  'applied',
-  'applied',
-  'planned_and_finished',
-  'errored',
-  'discarded',
-];
+const RUN_STATUSES = words(`
+  applied applied applied applied planned_and_finished errored discarded
+`);
 
 /** Pool names are letters, digits, `-` and `_` only. Each plan serves a rule or a report. */
 const POOL_PLANS: readonly PoolPlan[] = [

@@ -1,34 +1,19 @@
 import { findList, findText, type HclItem, parseRuleItems } from '../hcl.ts';
+import { words } from '../random.ts';
 
 /** What Nomad's short form `policy = "read"` of a namespace stands for. */
-const READ = [
-  'list-jobs',
-  'parse-job',
-  'read-job',
-  'csi-list-volume',
-  'csi-read-volume',
-  'read-job-scaling',
-  'list-scaling-policies',
-  'read-scaling-policy',
-  'host-volume-read',
-];
+const READ = words(`
+  list-jobs parse-job read-job csi-list-volume csi-read-volume read-job-scaling list-scaling-policies
+  read-scaling-policy host-volume-read
+`);
 const SCALE = ['list-scaling-policies', 'read-scaling-policy', 'read-job-scaling', 'scale-job'];
 const WRITE = [
   ...READ,
-  'scale-job',
-  'submit-job',
-  'dispatch-job',
-  'read-logs',
-  'read-fs',
-  'alloc-exec',
-  'alloc-lifecycle',
-  'csi-mount-volume',
-  'csi-write-volume',
-  'submit-recommendation',
-  'host-volume-create',
-  'host-volume-register',
-  'host-volume-delete',
-  'host-volume-write',
+  ...words(`
+  scale-job submit-job dispatch-job read-logs read-fs alloc-exec alloc-lifecycle csi-mount-volume
+  csi-write-volume submit-recommendation host-volume-create host-volume-register host-volume-delete
+  host-volume-write
+`),
 ];
 const EXPANDED: Readonly<Record<string, readonly string[]>> = {
   deny: ['deny'],

@@ -1,4 +1,4 @@
-import { HOSTILE_TEXTS, type Random } from '../random.ts';
+import { HOSTILE_TEXTS, type Random, words } from '../random.ts';
 import {
   ANONYMOUS_READ,
   ANONYMOUS_WRITE,
@@ -38,20 +38,9 @@ const VOLUME_PLANS: readonly VolumePlan[] = [
   { id: `long-${'x'.repeat(200)}`, name: HOSTILE_TEXTS[7]!, plugin: EBS, use: 'idle', backup: 'regular' },
 ];
 
-const APPS = [
-  'kafka',
-  'mysql',
-  'grafana',
-  'redis',
-  'minio',
-  'gitea',
-  'etcd',
-  'loki',
-  'nexus',
-  'mongo',
-  'rabbit',
-  'tempo',
-];
+const APPS = words(`
+  kafka mysql grafana redis minio gitea etcd loki nexus mongo rabbit tempo
+`);
 const USES: readonly VolumeUse[] = ['app', 'app', 'app', 'readers', 'idle'];
 
 function ordinaryVolumePlan(index: number, random: Random): VolumePlan {

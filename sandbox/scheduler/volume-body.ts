@@ -1,52 +1,22 @@
+import { words } from '../random.ts';
 import { HttpError } from '../responses.ts';
 import type { Flavor } from '../types.ts';
 import { type Body, bytesField, mapField, objectsField, stringField } from './context.ts';
 import type { VolumeCapability, VolumeDefinition } from './records.ts';
 
 /** Every field of a volume in the documents of the two flavors: what is read by the service is no input. */
-const FIELDS = [
-  'ID',
-  'Name',
-  'Namespace',
-  'ExternalID',
-  'PluginID',
-  'SnapshotID',
-  'CloneID',
-  'AccessMode',
-  'AttachmentMode',
-  'RequestedCapabilities',
-  'RequestedCapacityMin',
-  'RequestedCapacityMax',
-  'RequestedTopologies',
-  'Topologies',
-  'MountOptions',
-  'Secrets',
-  'Parameters',
-  'Context',
-  'Type',
-];
+const FIELDS = words(`
+  ID Name Namespace ExternalID PluginID SnapshotID CloneID AccessMode AttachmentMode RequestedCapabilities
+  RequestedCapacityMin RequestedCapacityMax RequestedTopologies Topologies MountOptions Secrets Parameters
+  Context Type
+`);
 
 /** What Nomad returns and does not read: its clients send all fields of their structure, empty ones too. */
-const READ_ONLY = [
-  'Allocations',
-  'ReadAllocs',
-  'WriteAllocs',
-  'Schedulable',
-  'Provider',
-  'ProviderVersion',
-  'ControllerRequired',
-  'ControllersHealthy',
-  'ControllersExpected',
-  'NodesHealthy',
-  'NodesExpected',
-  'ResourceExhausted',
-  'Capacity',
-  'CreateIndex',
-  'ModifyIndex',
-  'CreateTime',
-  'ModifyTime',
-  'ExtraKeysHCL',
-];
+const READ_ONLY = words(`
+  Allocations ReadAllocs WriteAllocs Schedulable Provider ProviderVersion ControllerRequired ControllersHealthy
+  ControllersExpected NodesHealthy NodesExpected ResourceExhausted Capacity CreateIndex ModifyIndex CreateTime
+  ModifyTime ExtraKeysHCL
+`);
 
 /** @throws HttpError 400 for a field that would not be kept */
 export function refuseUnknownFields(item: Body, flavor: Flavor): void {

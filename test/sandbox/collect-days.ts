@@ -1,7 +1,7 @@
-import type { Sandbox } from '../../sandbox/types.ts';
+import type { RunningSandbox } from '../../sandbox/index.ts';
 
 /** The result of `find` on day 0 and on each of the following days. */
-export function collectDays(sandbox: Sandbox, days: number, find: () => Set<string>): Set<string>[] {
+export function collectDays(sandbox: RunningSandbox, days: number, find: () => Set<string>): Set<string>[] {
   const found = [find()];
   for (let day = 0; day < days; day++) {
     sandbox.tick();

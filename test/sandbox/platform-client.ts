@@ -1,4 +1,4 @@
-import type { Sandbox } from '../../sandbox/types.ts';
+import type { RunningSandbox } from '../../sandbox/index.ts';
 
 export interface Row {
   readonly id: string;
@@ -21,7 +21,11 @@ export interface Call {
 export const ORGANIZATION = '/organizations/acme';
 
 /** One request to the platform below `/api/v2`, with the write token by default. */
-export function call(sandbox: Sandbox, path: string, { method = 'GET', token, body }: Call = {}): Promise<Response> {
+export function call(
+  sandbox: RunningSandbox,
+  path: string,
+  { method = 'GET', token, body }: Call = {},
+): Promise<Response> {
   return fetch(`${sandbox.urls.platform}/api/v2${path}`, {
     method,
     headers: {
@@ -37,7 +41,7 @@ export async function json<T>(answer: Promise<Response>): Promise<T> {
 }
 
 /** Every row of a query, page by page through `links.next`. */
-export async function allRows(sandbox: Sandbox, query: string): Promise<Row[]> {
+export async function allRows(sandbox: RunningSandbox, query: string): Promise<Row[]> {
   const rows: Row[] = [];
   let next: string | null = `${sandbox.urls.platform}/api/v2${ORGANIZATION}/explorer?${query}&page[size]=100`;
   while (next !== null) {

@@ -1,4 +1,5 @@
-import type { Kind, Sandbox } from '../../sandbox/types.ts';
+import type { RunningSandbox } from '../../sandbox/index.ts';
+import type { Kind } from '../../sandbox/types.ts';
 
 export interface Answer {
   readonly status: number;
@@ -13,7 +14,7 @@ export interface Sending {
 
 /** One request to a service below `/v1`, with its write token unless other headers are given. */
 export async function ask(
-  sandbox: Sandbox,
+  sandbox: RunningSandbox,
   kind: Kind,
   line: string,
   { body, headers }: Sending = {},
@@ -28,13 +29,13 @@ export async function ask(
 }
 
 /** The parsed body of an answer that must be 200. */
-export async function read<T>(sandbox: Sandbox, kind: Kind, line: string): Promise<T> {
+export async function read<T>(sandbox: RunningSandbox, kind: Kind, line: string): Promise<T> {
   const { status, text } = await ask(sandbox, kind, line);
   if (status !== 200) throw new Error(`${line}: ${status} ${text}`);
   return JSON.parse(text) as T;
 }
 
 /** The `data` of a secrets answer. */
-export async function data<T>(sandbox: Sandbox, line: string): Promise<T> {
+export async function data<T>(sandbox: RunningSandbox, line: string): Promise<T> {
   return (await read<{ data: T }>(sandbox, 'secrets', line)).data;
 }
