@@ -8,6 +8,7 @@ import {
   planErroredView,
   planViews,
 } from './estate.ts';
+import { closePool, closeView, driftSome, openPool, openView, repairSome, upgradeStage } from './events.ts';
 import type { Product } from './workspaces.ts';
 
 /** The projects of the company, each with its services. */
@@ -100,24 +101,15 @@ const TEMPORARY_VIEW = 'Errored runs since the incident';
 
 /** What happens besides the upgrade, by day of the fortnight. */
 const STORY: Readonly<Record<number, readonly PlatformEvent[]>> = {
-  2: [
-    { event: 'create-pool', plan: EXPERIMENT },
-    { event: 'resolve-drift', project: 'storefront', count: 2 },
-  ],
-  5: [{ event: 'drift', project: 'data-platform', stage: 'staging', count: 2 }],
+  2: [openPool(EXPERIMENT), repairSome('storefront', 2)],
+  5: [driftSome('data-platform', 'staging', 2)],
   // An incident: resources are changed by hand.
-  8: [
-    { event: 'drift', project: 'network', stage: 'prod', count: 5 },
-    { event: 'drift', project: 'payments', stage: 'prod', count: 3 },
-  ],
-  9: [
-    { event: 'create-view', plan: planErroredView(TEMPORARY_VIEW) },
-    { event: 'delete-pool', pool: EXPERIMENT.name },
-  ],
-  10: [{ event: 'resolve-drift', project: 'payments', count: 3 }],
-  11: [{ event: 'resolve-drift', project: 'network', count: 3 }],
-  12: [{ event: 'delete-view', view: TEMPORARY_VIEW }],
-  13: [{ event: 'drift', project: 'observability', stage: 'prod', count: 1 }],
+  8: [driftSome('network', 'prod', 5), driftSome('payments', 'prod', 3)],
+  9: [openView(planErroredView(TEMPORARY_VIEW)), closePool(EXPERIMENT.name)],
+  10: [repairSome('payments', 3)],
+  11: [repairSome('network', 3)],
+  12: [closeView(TEMPORARY_VIEW)],
+  13: [driftSome('observability', 'prod', 1)],
 };
 
 /** Days from the upgrade of a team's other stages to that of its production. */
@@ -130,7 +122,7 @@ const PRODUCTION_LAG_DAYS = 5;
 function upgradesOn(day: number): readonly PlatformEvent[] {
   const upgrade = (index: number, stages: readonly string[]): PlatformEvent[] => {
     const project = index > 0 ? PROJECTS[index] : undefined;
-    return project === undefined ? [] : stages.map((stage) => ({ event: 'upgrade', project, stage }));
+    return project === undefined ? [] : stages.map((stage) => upgradeStage(project, stage));
   };
   return [...upgrade(day, ['dev', 'staging']), ...upgrade(day - PRODUCTION_LAG_DAYS, ['prod'])];
 }

@@ -1,6 +1,6 @@
 import { DAY_MS, HOUR_MS } from '../../src/core/clock.ts';
 import type { Random } from '../random.ts';
-import type { AgentStatus, SavedViewQuery } from './context.ts';
+import type { AgentStatus, PlatformContext, SavedViewQuery } from './context.ts';
 import type { Product } from './workspaces.ts';
 
 /** Where a generated workspace belongs. */
@@ -34,20 +34,8 @@ export interface AgentLife {
   readonly diedDaysAgo: number;
 }
 
-/** Something that happens on a certain day, besides the random changes. */
-export type PlatformEvent =
-  | { readonly event: 'agents'; readonly pool: string; readonly status: AgentStatus }
-  | { readonly event: 'create-pool'; readonly plan: PoolPlan }
-  | { readonly event: 'delete-pool'; readonly pool: string }
-  /** Only the workspaces that use the pool may use it from now on. */
-  | { readonly event: 'restrict-pool'; readonly pool: string }
-  | { readonly event: 'create-view'; readonly plan: ViewPlan }
-  | { readonly event: 'change-view'; readonly view: string; readonly fields: readonly string[] }
-  | { readonly event: 'delete-view'; readonly view: string }
-  | { readonly event: 'drift'; readonly project: string; readonly stage: string; readonly count: number }
-  | { readonly event: 'resolve-drift'; readonly project: string; readonly count: number }
-  /** The workspaces of a project's stage are upgraded to the newest tool version. */
-  | { readonly event: 'upgrade'; readonly project: string; readonly stage: string };
+/** Something that happens on a certain day, besides the random changes. `now` is in milliseconds since 1970. */
+export type PlatformEvent = (state: PlatformContext, now: number, random: Random) => void;
 
 /** All agents of a pool are silent from one day to another. */
 export interface Outage {

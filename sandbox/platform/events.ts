@@ -1,104 +1,104 @@
 import { HOUR_MS } from '../../src/core/clock.ts';
 import type { Random } from '../random.ts';
-import type { AgentPoolRecord, PlatformContext } from './context.ts';
-import type { PlatformEvent } from './estate.ts';
+import type { AgentPoolRecord, AgentStatus, PlatformContext } from './context.ts';
+import type { PlatformEvent, PoolPlan, ViewPlan } from './estate.ts';
 import { createPool, createSavedView } from './seed.ts';
-import { drift, resolveDrift, upgradeTool } from './workspace-changes.ts';
+import { drift, resolveDrift, upgradeTool, type WorkspaceChange } from './workspace-changes.ts';
 import type { Workspace } from './workspaces.ts';
 
 const SECOND_MS = 1000;
 
-/** Applies the events of a day in their order. */
-export function applyEvents(
-  state: PlatformContext,
-  events: readonly PlatformEvent[],
-  now: number,
-  random: Random,
-): void {
-  for (const event of events) applyEvent(state, event, now, random);
+export function openPool(plan: PoolPlan): PlatformEvent {
+  return ({ pools, workspaces }, now, random) => {
+    pools.push({ ...createPool(plan, now, random, workspaces), createdAt: now - 6 * HOUR_MS });
+  };
 }
 
-function applyEvent(state: PlatformContext, event: PlatformEvent, now: number, random: Random): void {
-  switch (event.event) {
-    case 'agents':
-    case 'create-pool':
-    case 'delete-pool':
-    case 'restrict-pool':
-      applyPoolEvent(state, event, now, random);
-      break;
-    case 'create-view':
-    case 'change-view':
-    case 'delete-view':
-      applyViewEvent(state, event, now, random);
-      break;
-    default:
-      applyWorkspaceEvent(state, event, now, random);
-  }
+export const closePool = (name: string): PlatformEvent =>
+  ofPool(name, ({ pools }, pool) => pools.splice(pools.indexOf(pool), 1));
+
+/** Only the workspaces that use the pool may use it from now on. */
+export const restrictPool = (name: string): PlatformEvent =>
+  ofPool(name, (_, pool) => Object.assign(pool, { organizationScoped: false, allowed: [...pool.attached].sort() }));
+
+/** All agents of a pool have a status. */
+export const setAgents = (name: string, status: AgentStatus): PlatformEvent =>
+  ofPool(name, ({ agents }, pool, now) => {
+    const isAlive = status === 'idle' || status === 'busy';
+    for (const agent of agents.filter(({ poolId }) => poolId === pool.id)) {
+      Object.assign(agent, { status, ...(isAlive && { lastPingAt: now - 9 * SECOND_MS }) });
+    }
+  });
+
+type PoolChange = (state: PlatformContext, pool: AgentPoolRecord, now: number) => void;
+
+function ofPool(name: string, change: PoolChange): PlatformEvent {
+  return (state, now) => {
+    const pool = state.pools.find((candidate) => candidate.name === name);
+    if (pool) change(state, pool, now);
+  };
 }
 
-type PoolEvent = Extract<PlatformEvent, { event: 'agents' | 'create-pool' | 'delete-pool' | 'restrict-pool' }>;
-type ViewEvent = Extract<PlatformEvent, { event: 'create-view' | 'change-view' | 'delete-view' }>;
-type WorkspaceEvent = Extract<PlatformEvent, { event: 'drift' | 'resolve-drift' | 'upgrade' }>;
-
-function applyPoolEvent(state: PlatformContext, event: PoolEvent, now: number, random: Random): void {
-  if (event.event === 'create-pool') {
-    const pool = createPool(event.plan, now, random, state.workspaces);
-    state.pools.push({ ...pool, createdAt: now - 6 * HOUR_MS });
-    return;
-  }
-  const pool = state.pools.find(({ name }) => name === event.pool);
-  if (!pool) return;
-  if (event.event === 'delete-pool') state.pools.splice(state.pools.indexOf(pool), 1);
-  if (event.event === 'restrict-pool') restrict(pool);
-  if (event.event !== 'agents') return;
-  const isAlive = event.status === 'idle' || event.status === 'busy';
-  for (const agent of state.agents.filter(({ poolId }) => poolId === pool.id)) {
-    Object.assign(agent, { status: event.status, ...(isAlive && { lastPingAt: now - 9 * SECOND_MS }) });
-  }
+export function openView(plan: ViewPlan): PlatformEvent {
+  return ({ views }, now, random) => void views.push(createSavedView(plan, now, random));
 }
 
-function restrict(pool: AgentPoolRecord): void {
-  Object.assign(pool, { organizationScoped: false, allowed: [...pool.attached].sort() });
+export function changeView(name: string, fields: readonly string[]): PlatformEvent {
+  return ({ views }) => {
+    const view = views.find((candidate) => candidate.name === name);
+    if (view) view.query = { ...view.query, fields };
+  };
 }
 
-function applyViewEvent({ views }: PlatformContext, event: ViewEvent, now: number, random: Random): void {
-  if (event.event === 'create-view') {
-    views.push(createSavedView(event.plan, now, random));
-    return;
-  }
-  const index = views.findIndex(({ name }) => name === event.view);
-  const view = views[index];
-  if (!view) return;
-  if (event.event === 'change-view') view.query = { ...view.query, fields: [...event.fields] };
-  else views.splice(index, 1);
+export function closeView(name: string): PlatformEvent {
+  return ({ views }) => {
+    const index = views.findIndex((candidate) => candidate.name === name);
+    if (index >= 0) views.splice(index, 1);
+  };
 }
 
-function applyWorkspaceEvent(
-  { workspaces, newestTool }: PlatformContext,
-  event: WorkspaceEvent,
-  now: number,
-  random: Random,
-): void {
-  const inProject = workspaces.filter(({ project }) => project.name === event.project);
-  if (event.event === 'upgrade') {
-    const upgrade = upgradeTool(newestTool);
-    const canUpgrade = ({ name, runId, toolVersion }: Workspace) =>
-      runId !== null && isOnStage(name, event.stage) && toolVersion !== newestTool && toolVersion !== PINNED_VERSION;
-    for (const workspace of inProject.filter(canUpgrade)) upgrade(workspace, random, now);
-    return;
-  }
-  const isDrift = event.event === 'drift';
-  const chosen = inProject.filter(({ name, drifted }) =>
-    isDrift ? drifted === false && isOnStage(name, event.stage) : drifted === true,
-  );
-  for (const workspace of chosen.slice(0, event.count)) {
-    (isDrift ? drift : resolveDrift)(workspace, random, now);
-    workspace.updatedAt = now - random.int(2, 14) * HOUR_MS;
-  }
+/** Workspaces of a project's stage drift. */
+export function driftSome(project: string, stage: string, count: number): PlatformEvent {
+  return changeSome(project, count, drift, ({ name, drifted }) => drifted === false && isOnStage(name, stage));
+}
+
+export function repairSome(project: string, count: number): PlatformEvent {
+  return changeSome(project, count, resolveDrift, ({ drifted }) => drifted === true);
+}
+
+function changeSome(
+  project: string,
+  count: number,
+  change: WorkspaceChange,
+  test: (workspace: Workspace) => boolean,
+): PlatformEvent {
+  return (state, now, random) => {
+    for (const workspace of listWorkspaces(state, project).filter(test).slice(0, count)) {
+      change(workspace, random, now);
+      workspace.updatedAt = now - random.int(2, 14) * HOUR_MS;
+    }
+  };
 }
 
 /** The last version under the old licence: workspaces that have it are not part of an upgrade. */
 const PINNED_VERSION = '1.5.7';
+
+/** The workspaces of a project's stage are upgraded to the newest tool version. */
+export function upgradeStage(project: string, stage: string): PlatformEvent {
+  return (state, now, random: Random) => {
+    const { newestTool } = state;
+    const upgrade = upgradeTool(newestTool);
+    for (const workspace of listWorkspaces(state, project)) {
+      const { name, runId, toolVersion } = workspace;
+      const isOld = runId !== null && toolVersion !== newestTool && toolVersion !== PINNED_VERSION;
+      if (isOld && isOnStage(name, stage)) upgrade(workspace, random, now);
+    }
+  };
+}
+
+function listWorkspaces({ workspaces }: PlatformContext, project: string): readonly Workspace[] {
+  return workspaces.filter((workspace) => workspace.project.name === project);
+}
 
 function isOnStage(name: string, stage: string): boolean {
   return name.split('-').includes(stage);

@@ -11,6 +11,7 @@ import {
   planErroredView,
   planViews,
 } from './estate.ts';
+import { changeView, closePool, closeView, openPool, openView, restrictPool, setAgents } from './events.ts';
 import type { Product } from './workspaces.ts';
 
 const PROJECTS: readonly string[] = [
@@ -136,20 +137,14 @@ const TEMPORARY_VIEW = 'Errored runs this week';
 
 /** On some days, so that every rule about pools and views finds and loses something in two weeks. */
 const EVENTS: Readonly<Record<number, readonly PlatformEvent[]>> = {
-  2: [{ event: 'create-pool', plan: EXPERIMENT }],
-  3: [
-    { event: 'agents', pool: 'gpu-batch', status: 'unknown' },
-    { event: 'create-view', plan: planErroredView(TEMPORARY_VIEW) },
-  ],
-  4: [{ event: 'agents', pool: 'gpu-batch', status: 'errored' }],
-  5: [{ event: 'agents', pool: 'gpu-batch', status: 'errored' }],
-  6: [
-    { event: 'agents', pool: 'gpu-batch', status: 'idle' },
-    { event: 'change-view', view: TEMPORARY_VIEW, fields: ['workspace_name', 'current_run_status'] },
-  ],
-  7: [{ event: 'restrict-pool', pool: 'audit' }],
-  9: [{ event: 'delete-pool', pool: EXPERIMENT.name }],
-  10: [{ event: 'delete-view', view: TEMPORARY_VIEW }],
+  2: [openPool(EXPERIMENT)],
+  3: [setAgents('gpu-batch', 'unknown'), openView(planErroredView(TEMPORARY_VIEW))],
+  4: [setAgents('gpu-batch', 'errored')],
+  5: [setAgents('gpu-batch', 'errored')],
+  6: [setAgents('gpu-batch', 'idle'), changeView(TEMPORARY_VIEW, ['workspace_name', 'current_run_status'])],
+  7: [restrictPool('audit')],
+  9: [closePool(EXPERIMENT.name)],
+  10: [closeView(TEMPORARY_VIEW)],
 };
 
 /** An organization whose names are hostile wherever an administrator could type anything, and where much goes wrong. */
