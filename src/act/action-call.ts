@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Target } from '../config/config.ts';
 import { canonicalJson } from '../core/canonical-json.ts';
 import { TidemarkError } from '../core/errors.ts';
-import { withRequiredSize } from '../services/paged-list.ts';
+import { withRequiredSize } from '../services/pagination.ts';
 import { validateRequest } from '../services/validate-request.ts';
 import type { ActionDefinition, ParameterSources, PlannedAction, Playbook, PlaybookFinding } from './define.ts';
 import type { Action, Plan } from './plan-file.ts';

@@ -8,8 +8,8 @@ import { type FailureKind, ServiceError } from '../http/errors.ts';
 import type { RequestMetrics } from '../http/request-metrics.ts';
 import { landingDirectory, type Manifest } from '../landing/store.ts';
 import { LandingWriter } from '../landing/writer.ts';
+import { BoundExceededError, type Bounds, createPageCounter, readBounds } from '../services/bounds.ts';
 import { type ServiceClient, withRequestOptions } from '../services/client.ts';
-import { BoundExceededError, type Bounds, PageCounter, readBounds } from '../services/paged-list.ts';
 import { classifyStorageError } from '../warehouse/integrity.ts';
 import { quoteIdent } from '../warehouse/sql-files.ts';
 import { historyTable } from '../warehouse/tables.ts';
@@ -167,7 +167,7 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** A client for one source, whose calls fail once the source has taken more than its bounds. */
 function boundClient(client: ServiceClient, bounds: Bounds, source: string, metrics: RequestMetrics): ServiceClient {
-  const counter = new PageCounter(bounds, source);
+  const count = createPageCounter(bounds, source);
   const startBytes = metrics.bytes;
   const countBytes = <T>(result: T): T => {
     if (metrics.bytes - startBytes <= bounds.maxBytes) return result;
@@ -178,7 +178,7 @@ function boundClient(client: ServiceClient, bounds: Bounds, source: string, metr
     call: async (operation, args, options) => countBytes(await client.call(operation, args, options)),
     async *pages(operation, args, options) {
       for await (const page of client.pages(operation, args, options)) {
-        counter.count(page.items.length);
+        count(page.items.length);
         yield countBytes(page);
       }
     },

@@ -11,8 +11,7 @@ import { createTransport } from '../http/transport.ts';
 import { buildRequest, collectSecrets, describePermission } from './build-request.ts';
 import { type BodyPreview, type DownloadResult, downloadToFile } from './download.ts';
 import type { Args, Operation, OperationArgs, QueryPairs } from './operation.ts';
-import { createPagedList, withRequiredSize } from './paged-list.ts';
-import { followPages } from './pagination.ts';
+import { createPagedList, followPages, withRequiredSize } from './pagination.ts';
 import { type ResponsePage, readErrorResponse, readResponse, type ServiceResponse } from './response.ts';
 import { requireSubject, validateRequest } from './validate-request.ts';
 

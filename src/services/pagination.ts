@@ -1,20 +1,86 @@
+import { createHash } from 'node:crypto';
+import type { Target } from '../config/config.ts';
+import { canonicalJson } from '../core/canonical-json.ts';
 import { isObject } from '../core/is-object.ts';
 import type { Log } from '../core/log.ts';
+import { plural } from '../core/plural.ts';
 import { ServiceError } from '../http/errors.ts';
-import type { QueryPairs } from './operation.ts';
-import {
-  digestItems,
-  type FetchPage,
-  incompleteError,
-  malformedError,
-  nextToken,
-  PAGE_NUMBER,
-  PageCounter,
-  type PagedList,
-  type PageSize,
-  readBounds,
-} from './paged-list.ts';
+import { createPageCounter, readBounds } from './bounds.ts';
+import type { Args, Operation, QueryPairs } from './operation.ts';
 import { listItems, type ResponsePage, type ServiceResponse } from './response.ts';
+
+/** Fetches one page. The query replaces arguments of the same name. */
+type FetchPage = (pageQuery: QueryPairs) => Promise<ServiceResponse>;
+
+/** A parameter that sets the number of items per page, and the number in use. */
+interface PageSize {
+  readonly param: 'per_page' | 'page[size]';
+  readonly items: number;
+}
+
+/** A list that is read page by page. */
+interface PagedList {
+  readonly operation: Operation;
+  readonly target: Target;
+  /** Undefined when the service chooses the size. */
+  readonly size: PageSize | undefined;
+  /** Whether reading begins with the first page. */
+  readonly isWhole: boolean;
+}
+
+const PAGE_NUMBER = 'page[number]';
+
+/** Items per page of lists that require a size: docs/services/scheduler.md#pagination. */
+const REQUIRED_SIZE = 100;
+
+/** Rows per page without `page[size]`: docs/services/platform.md#pagination. */
+const DEFAULT_ROWS = 20;
+
+/** Adds a page size where the service requires one. Where it does not, a size could hide items. */
+export function withRequiredSize({ params }: Operation, { flavor }: Target, args: Args): Args {
+  const isRequired = params.per_page?.required === 'spec' && flavor !== 'hashicorp';
+  return isRequired && args.per_page === undefined ? { ...args, per_page: REQUIRED_SIZE } : args;
+}
+
+export function createPagedList(operation: Operation, target: Target, args: Args): PagedList {
+  const param = (['per_page', 'page[size]'] as const).find((name) => operation.params[name] !== undefined);
+  const items = Number(args[param ?? ''] ?? (param === 'page[size]' ? DEFAULT_ROWS : 0));
+  const size = param !== undefined && Number.isInteger(items) && items > 0 ? { param, items } : undefined;
+  return { operation, target, size, isWhole: !args[PAGE_NUMBER] && !args.next_token };
+}
+
+/** The token of the next page, from the body or from the header. */
+function nextToken({ operation }: PagedList, response: ServiceResponse): string | undefined {
+  if (operation.pagination !== 'token') return undefined;
+  const value = response.json();
+  const inBody = isObject(value) ? value.NextToken : undefined;
+  return (typeof inBody === 'string' ? inBody : '') || response.headers.get('x-nomad-nexttoken') || undefined;
+}
+
+/** A digest of the items' ids, or of their content when some have no id. */
+function digestItems(operation: Operation, response: ServiceResponse): string {
+  const items = listItems(operation, response);
+  const ids = items.map((item) => (isObject(item) ? (item.id ?? item.ID) : item));
+  const text = canonicalJson(ids.every((id) => typeof id === 'string') ? ids : items);
+  return createHash('sha256').update(text).digest('base64');
+}
+
+/** The list has another number of rows than the service reports: it may have changed while its pages were read. */
+export class IncompleteListError extends ServiceError {}
+
+function faultOf({ operation, target }: PagedList, serviceMessage: string) {
+  return {
+    failure: 'malformed',
+    operation: operation.name,
+    target: target.name,
+    serviceMessage,
+    hint: 'try again; if the error persists, the service is faulty',
+  } as const;
+}
+
+function malformedError(list: PagedList, serviceMessage: string): ServiceError {
+  return new ServiceError(faultOf(list, serviceMessage));
+}
 
 /** Pages requested ahead of the current one, once the first page reports how many there are. */
 const PREFETCH_PAGES = 3;
@@ -36,24 +102,27 @@ export async function* followPages(list: PagedList, fetchPage: FetchPage, log: L
     seen.add(`${what} ${value}`);
   };
   const fetch = operation.pagination === 'token' ? createTokenPages(list, fetchPage, log) : prefetch(fetchPage);
-  const counter = new PageCounter(readBounds(list.target), `the list of ${operation.name}`);
+  const count = createPageCounter(readBounds(list.target), `the list of ${operation.name}`);
   let received = 0;
   let total: number | undefined;
   for (let pageQuery: QueryPairs | undefined = []; pageQuery !== undefined; ) {
     const response: ServiceResponse = await fetch(pageQuery);
     const items = listItems(operation, response);
-    counter.count(items.length);
+    count(items.length);
     if (items.length > 0 || pageQuery.length > 0) assertNew('page', digestItems(operation, response));
-    yield Object.assign(response, { items, total: readTotal(response) });
+    const reported = readCounter(response, 'total-count');
+    yield Object.assign(response, { items, total: reported });
     received += items.length;
-    total = readTotal(response) ?? total;
+    total = reported ?? total;
     const named = nextQuery(list, response);
     const isProven = operation.pagination !== 'page' || total !== undefined;
     pageQuery = named ?? (isProven ? undefined : await findUnnamedPage(list, pageQuery, response, fetchPage));
     const [name, value] = pageQuery?.[0] ?? [];
     if (name !== undefined && value !== undefined) assertNew(name, value);
   }
-  if (list.isWhole && total !== undefined && received < total) throw incompleteError(list, received, total);
+  if (list.isWhole && total !== undefined && received < total) {
+    throw new IncompleteListError(faultOf(list, `${plural(received, 'row')} received, ${total} reported`));
+  }
 }
 
 /** Requests numbered pages before their turn. Which page is next is still read from each page. */
@@ -70,7 +139,7 @@ function prefetch(fetchPage: FetchPage): FetchPage {
     const [name, value] = pageQuery[0] ?? [];
     if (name !== PAGE_NUMBER) {
       const response = await fetchPage(pageQuery);
-      lastPage = countPages(response);
+      lastPage = readCounter(response, 'total-pages') ?? 0;
       return response;
     }
     const page = Number(value);
@@ -81,20 +150,10 @@ function prefetch(fetchPage: FetchPage): FetchPage {
   };
 }
 
-/** The number of pages according to `meta.pagination`; 0 when it is not reported. */
-function countPages(response: ServiceResponse): number {
-  const pages = readPagination(response.json())?.['total-pages'];
-  return typeof pages === 'number' ? pages : 0;
-}
-
 function nextQuery(list: PagedList, response: ServiceResponse): QueryPairs | undefined {
-  const { pagination } = list.operation;
-  if (pagination === 'page') {
-    const page = nextPageNumber(list, response.json());
-    return page === undefined ? undefined : [[PAGE_NUMBER, String(page)]];
-  }
-  const token = pagination === 'token' ? nextToken(response) : undefined;
-  return token === undefined ? undefined : [['next_token', token]];
+  const isNumbered = list.operation.pagination === 'page';
+  const next = isNumbered ? nextPageNumber(list, response.json()) : nextToken(list, response);
+  return next === undefined ? undefined : [[isNumbered ? PAGE_NUMBER : 'next_token', String(next)]];
 }
 
 function nextPageNumber(list: PagedList, value: unknown): number | undefined {
@@ -130,9 +189,10 @@ function isPageNumber(number: number): boolean {
   return Number.isInteger(number) && number > 0 && number < MAX_PAGE_NUMBER;
 }
 
-function readTotal(response: ServiceResponse): number | undefined {
-  const total = readPagination(response.json())?.['total-count'];
-  return typeof total === 'number' ? total : undefined;
+/** A number of `meta.pagination`; undefined when it is not reported. */
+function readCounter(response: ServiceResponse, name: 'total-pages' | 'total-count'): number | undefined {
+  const value = readPagination(response.json())?.[name];
+  return typeof value === 'number' ? value : undefined;
 }
 
 function readPagination(value: unknown): Readonly<Record<string, unknown>> | undefined {
@@ -182,7 +242,7 @@ function createTokenPages(list: PagedList, fetchPage: FetchPage, log: Log): Fetc
 }
 
 function isUnproven(list: PagedList, response: ServiceResponse, size: PageSize | undefined): size is PageSize {
-  return isFull(list, response, size) && nextToken(response) === undefined;
+  return isFull(list, response, size) && nextToken(list, response) === undefined;
 }
 
 function isFull({ operation }: PagedList, response: ServiceResponse, size: PageSize | undefined): size is PageSize {
@@ -195,7 +255,7 @@ async function assertNamesNextPage(
   items: number,
   fetchSized: (items: number) => Promise<ServiceResponse>,
 ): Promise<void> {
-  if (items > 1 && nextToken(await fetchSized(items - 1)) !== undefined) return;
+  if (items > 1 && nextToken(list, await fetchSized(items - 1)) !== undefined) return;
   const problem = `a page of ${items} items names no next page, and a larger one is refused`;
   throw malformedError(list, `${problem}: there may be more`);
 }
@@ -226,19 +286,10 @@ async function findUnnamedPage(
   const next = await fetchPage(query).catch(undefinedIfRefused);
   if (next === undefined || listItems(operation, next).length === 0) return undefined;
   if (digestItems(operation, next) !== digestItems(operation, response)) return query;
-  await assertSinglePage(list, list.size, response, fetchPage);
-  return undefined;
-}
-
-/** The service ignores page numbers. A larger page then has to have the same rows. */
-async function assertSinglePage(
-  list: PagedList,
-  { param, items }: PageSize,
-  response: ServiceResponse,
-  fetchPage: FetchPage,
-): Promise<void> {
+  // The service ignores page numbers. A larger page then has to have the same rows.
+  const { param, items } = list.size;
   const larger = await fetchPage([[param, String(items * GROWTH)]]).catch(undefinedIfRefused);
-  if (larger && digestItems(list.operation, larger) === digestItems(list.operation, response)) return;
+  if (larger && digestItems(operation, larger) === digestItems(operation, response)) return undefined;
   throw malformedError(list, 'a page names no next page, and page numbers are ignored: there may be more');
 }
 

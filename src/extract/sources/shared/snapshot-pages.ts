@@ -4,7 +4,7 @@ import { isObject } from '../../../core/is-object.ts';
 import { plural } from '../../../core/plural.ts';
 import { sliceElements, sliceFields } from '../../../http/json.ts';
 import type { Operation, OperationArgs } from '../../../services/operation.ts';
-import { IncompleteListError } from '../../../services/paged-list.ts';
+import { IncompleteListError } from '../../../services/pagination.ts';
 import { platform } from '../../../services/platform/operations.ts';
 import { type ExtractContext, optionalString } from '../source.ts';
 
