@@ -52,16 +52,16 @@ export function parseSmtpUrl(text: string): SmtpServer | undefined {
   if ((protocol !== 'smtp:' && protocol !== 'smtps:') || hostname === '') return undefined;
   if (pathname.replace('/', '') !== '' || search !== '' || hash !== '') return undefined;
   return {
-    host: decode(hostname).replace(/^\[|\]$/gu, ''),
+    host: decodeUri(hostname).replace(/^\[|\]$/gu, ''),
     port: Number(port) || PORTS[protocol],
     secure: protocol === 'smtps:',
-    user: decode(username),
-    password: decode(password),
+    user: decodeUri(username),
+    password: decodeUri(password),
   };
 }
 
-/** Returns the text unchanged when it is not encoded: a password may contain a bare `%`. */
-function decode(text: string): string {
+/** A part of a URL; the text itself when it is not encoded: a password may contain a bare `%`. */
+export function decodeUri(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {

@@ -1,11 +1,11 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { parseDocument } from 'yaml';
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Redactor } from '../core/redact/redactor.ts';
 import { isLakeAddress } from './lake.ts';
-import { parseSmtpUrl } from './mail.ts';
+import { decodeUri, parseSmtpUrl } from './mail.ts';
 import { type Environment, interpolate } from './references.ts';
 import type { RawConfig } from './schema.ts';
+import { readPlainYaml } from './yaml.ts';
 
 /** Makes the redactor mask every secret of a project: a service may repeat any of them, whatever the command is. */
 export function registerSecrets(config: RawConfig, directory: string, env: Environment, redactor: Redactor): void {
@@ -24,20 +24,15 @@ export function registerSecrets(config: RawConfig, directory: string, env: Envir
 function readHeartbeats(folder: string, env: Environment): readonly string[] {
   const names = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.yaml')) : [];
   return names.flatMap((name) => {
-    const url = readHeartbeat(join(folder, name), env);
-    return typeof url === 'string' && URL.canParse(url) ? [url] : [];
+    try {
+      const job = readPlainYaml(join(folder, name)) as { heartbeat?: unknown } | null;
+      const context = { env, directory: folder, isOptional: () => false };
+      const url = interpolate(job?.heartbeat, context, () => {});
+      return typeof url === 'string' && URL.canParse(url) ? [url] : [];
+    } catch {
+      return [];
+    }
   });
-}
-
-function readHeartbeat(file: string, env: Environment): unknown {
-  try {
-    const job = parseDocument(readFileSync(file, 'utf8')).toJS({ maxAliasCount: 100 }) as {
-      heartbeat?: unknown;
-    } | null;
-    return interpolate(job?.heartbeat, { env, directory: dirname(file), isOptional: () => false }, () => {});
-  } catch {
-    return undefined; // reported where the job is used
-  }
 }
 
 /** Shorter parts of an address are words, such as `ping`. */
@@ -46,14 +41,6 @@ const MIN_PART_LENGTH = 8;
 /** The path, the query and the user of a heartbeat are secret: they permit to report. */
 export function findUrlSecrets(url: string): readonly string[] {
   const { pathname, searchParams, username, password } = new URL(url);
-  const parts = [...pathname.split('/'), ...searchParams.values(), username, password].map(decodePart);
+  const parts = [...pathname.split('/'), ...searchParams.values(), username, password].map(decodeUri);
   return parts.filter((part) => part.length >= MIN_PART_LENGTH);
-}
-
-function decodePart(part: string): string {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    return part; // a stray percent sign
-  }
 }

@@ -83,45 +83,31 @@ function toHunks(lines: readonly DiffLine[]): readonly DiffLine[] {
 /** The lines of two texts by their longest common subsequence. */
 function diffTexts(before: readonly string[], after: readonly string[]): readonly DiffLine[] {
   if (before.length > MAX_COMPARED_LINES || after.length > MAX_COMPARED_LINES) {
-    return [
-      ...before.map((text) => ({ sign: '-', text }) as const),
-      ...after.map((text) => ({ sign: '+', text }) as const),
-    ];
+    return [...before.map((text) => toLine(text, true)), ...after.map((text) => toLine(text))];
   }
-  const common = commonLengths(before, after);
-  const lines: DiffLine[] = [];
-  let [i, j] = [0, 0];
-  while (i < before.length || j < after.length) {
-    if (i < before.length && j < after.length && before[i] === after[j]) {
-      lines.push({ sign: ' ', text: before[i] ?? '' });
-      i++;
-      j++;
-    } else if (j >= after.length || (i < before.length && lengthAt(common, i + 1, j) >= lengthAt(common, i, j + 1))) {
-      lines.push({ sign: '-', text: before[i++] ?? '' });
-    } else {
-      lines.push({ sign: '+', text: after[j++] ?? '' });
+  const width = after.length + 1;
+  /** At `i * width + j`: the number of common lines of `before` from `i` on and `after` from `j` on. */
+  const common = new Uint16Array((before.length + 1) * width);
+  const commonAt = (i: number, j: number) => common[i * width + j] ?? 0;
+  for (let i = before.length - 1; i >= 0; i--) {
+    for (let j = after.length - 1; j >= 0; j--) {
+      const longest = Math.max(commonAt(i + 1, j), commonAt(i, j + 1));
+      common[i * width + j] = before[i] === after[j] ? commonAt(i + 1, j + 1) + 1 : longest;
     }
+  }
+  const lines: DiffLine[] = [];
+  for (let [i, j] = [0, 0]; i < before.length || j < after.length; ) {
+    const isSame = before[i] === after[j]; // neither is beyond its end: then the other one is not
+    const isRemoved = !isSame && (j >= after.length || (i < before.length && commonAt(i + 1, j) >= commonAt(i, j + 1)));
+    lines.push(isSame ? { sign: ' ', text: before[i] ?? '' } : toLine(isRemoved ? before[i] : after[j], isRemoved));
+    if (isSame || isRemoved) i++;
+    if (!isRemoved) j++;
   }
   return lines;
 }
 
-/** `[i][j]`: the number of common lines of `before` from `i` on and `after` from `j` on. */
-function commonLengths(before: readonly string[], after: readonly string[]): readonly (readonly number[])[] {
-  const lengths = Array.from({ length: before.length + 1 }, () => new Array<number>(after.length + 1).fill(0));
-  for (let i = before.length - 1; i >= 0; i--) {
-    for (let j = after.length - 1; j >= 0; j--) {
-      const row = lengths[i] ?? [];
-      row[j] =
-        before[i] === after[j]
-          ? lengthAt(lengths, i + 1, j + 1) + 1
-          : Math.max(lengthAt(lengths, i + 1, j), lengthAt(lengths, i, j + 1));
-    }
-  }
-  return lengths;
-}
-
-function lengthAt(lengths: readonly (readonly number[])[], i: number, j: number): number {
-  return lengths[i]?.[j] ?? 0;
+function toLine(text = '', isRemoved = false): DiffLine {
+  return { sign: isRemoved ? '-' : '+', text };
 }
 
 function formatField(path: string, value: unknown): string {

@@ -100,17 +100,7 @@ export function ignoreMissing(error: unknown): undefined {
   if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
 }
 
-const PATH_ERRORS = new Set([
-  'ENOENT',
-  'ENOTDIR',
-  'EISDIR',
-  'EEXIST',
-  'EACCES',
-  'EPERM',
-  'EROFS',
-  'ENAMETOOLONG',
-  'ELOOP',
-]);
+const PATH_ERROR = /^(?:ENOENT|ENOTDIR|EISDIR|EEXIST|EACCES|EPERM|EROFS|ENAMETOOLONG|ELOOP)$/u;
 
 /** What the system lacks, by error code. */
 const LACKS: Readonly<Record<string, string>> = {
@@ -140,7 +130,7 @@ export function systemLack(error: unknown): string | undefined {
 export function fileSystemError(error: unknown): { readonly path: string; readonly reason: string } | undefined {
   if (!(error instanceof Error)) return undefined;
   const { code, path: from, dest: path = from } = error as NodeJS.ErrnoException & { readonly dest?: string };
-  if (code === undefined || path === undefined || !PATH_ERRORS.has(code)) return undefined;
+  if (code === undefined || path === undefined || !PATH_ERROR.test(code)) return undefined;
   return { path, reason: error.message.replace(/^\w+: |, \w+ '.*$/gu, '') };
 }
 

@@ -119,19 +119,20 @@ function toResponse(status: number, headers: Headers, text: string): ServiceResp
 /** Fails unless the body has the form of the `responseType`; a login page with status 200 has not. */
 function checkShape(operation: Operation, args: Args, response: ServiceResponse): Result<ServiceResponse> {
   const fail = (actual: string): Result<ServiceResponse> => {
-    const message = `expected ${describeExpected(operation)}, got ${actual}`;
+    const { responseType, itemsPath } = operation;
+    const list = responseType === 'object' && itemsPath !== undefined ? ` with a list in \`${itemsPath}\`` : '';
+    const message = `expected ${SHAPES[responseType].form}${list}, got ${actual}`;
     return failure({ failure: 'malformed', status: response.status, message, retryable: 'few', notProcessed: false });
   };
   const { text } = response;
   if (looksLikeHtml(text)) return fail(extractErrorMessage(text));
   // The response of most writes is not documented, and may be empty.
-  if (operation.mutates && operation.method !== 'GET' && text.trim() === '') return { ok: true, value: response };
-  if (isText(operation, args)) return { ok: true, value: response };
+  const mayBeEmpty = operation.mutates && operation.method !== 'GET' && text.trim() === '';
+  if (mayBeEmpty || isText(operation, args)) return { ok: true, value: response };
   try {
     const value = response.json();
-    if (matchesShape(operation, value) && (!isList(operation) || findItems(operation, value) !== undefined)) {
-      return { ok: true, value: response };
-    }
+    const isComplete = !isList(operation) || findItems(operation, value) !== undefined;
+    if (isComplete && SHAPES[operation.responseType].matches?.(value)) return { ok: true, value: response };
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
   }
@@ -139,34 +140,34 @@ function checkShape(operation: Operation, args: Args, response: ServiceResponse)
 }
 
 function isText({ responseType }: Operation, args: Args): boolean {
-  return ['any', 'csv', 'text', 'health'].includes(responseType) || args.format === 'prometheus';
+  return SHAPES[responseType].matches === undefined || args.format === 'prometheus';
 }
 
-function matchesShape({ responseType }: Operation, value: unknown): boolean {
-  if (responseType === 'array') return Array.isArray(value);
-  if (responseType === 'object') return isObject(value);
-  if (responseType === 'keys') return isObject(value) && isObject(value.data) && Array.isArray(value.data.keys);
-  if (responseType === 'data') return isObject(value) && isObject(value.data);
-  return isObject(value) && typeof value.data === 'object' && value.data !== null;
+interface Shape {
+  readonly form: string;
+  /** Without it, the response is not JSON, or need not be. */
+  readonly matches?: (value: unknown) => boolean;
 }
 
-const EXPECTED: Record<Operation['responseType'], string> = {
-  document: 'a JSON:API document with `data`',
-  data: 'a JSON object with `data`',
-  keys: 'a JSON object with `data.keys`',
-  array: 'a JSON array',
-  object: 'a JSON object',
-  csv: 'CSV',
-  text: 'text',
-  any: 'JSON',
-  health: 'a health status',
+const dataOf = (value: unknown): unknown => (isObject(value) ? value.data : undefined);
+
+const SHAPES: Readonly<Record<Operation['responseType'], Shape>> = {
+  document: {
+    form: 'a JSON:API document with `data`',
+    matches: (value) => typeof dataOf(value) === 'object' && dataOf(value) !== null,
+  },
+  data: { form: 'a JSON object with `data`', matches: (value) => isObject(dataOf(value)) },
+  keys: {
+    form: 'a JSON object with `data.keys`',
+    matches: (value) => Array.isArray((dataOf(value) as { readonly keys?: unknown } | null | undefined)?.keys),
+  },
+  array: { form: 'a JSON array', matches: Array.isArray },
+  object: { form: 'a JSON object', matches: isObject },
+  csv: { form: 'CSV' },
+  text: { form: 'text' },
+  any: { form: 'JSON' },
+  health: { form: 'a health status' },
 };
-
-function describeExpected({ responseType, itemsPath }: Operation): string {
-  return responseType === 'object' && itemsPath !== undefined
-    ? `${EXPECTED.object} with a list in \`${itemsPath}\``
-    : EXPECTED[responseType];
-}
 
 /** Describes a body without its content, which may contain secrets. */
 function summarize({ text, headers }: ServiceResponse): string {
