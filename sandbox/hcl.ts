@@ -19,9 +19,7 @@ const TOKEN = /\s+|#[^\n]*|\/\/[^\n]*|\/\*[\s\S]*?\*\/|("(?:[^"\\\n]|\\.)*")|([A
  * JSON form is accepted, too. @throws Error with the position of what it does not know
  */
 export function parseRuleItems(text: string): HclItem[] {
-  if (text.trimStart().startsWith('{')) return parseJsonRules(text);
-  const parser = new HclParser(tokenize(text));
-  return parser.items(undefined);
+  return text.trimStart().startsWith('{') ? parseJsonRules(text) : parseHcl(tokenize(text));
 }
 
 /** The string that an argument of a block has. */
@@ -54,74 +52,49 @@ function position(text: string, index: number): string {
   return `${lines.length}:${lines.at(-1)!.length + 1}`;
 }
 
-class HclParser {
-  readonly #tokens: readonly string[];
-  #at = 0;
-
-  constructor(tokens: readonly string[]) {
-    this.#tokens = tokens;
-  }
-
-  items(end: string | undefined): HclItem[] {
-    const items: HclItem[] = [];
-    while (this.#peek() !== end) items.push(this.#item());
-    this.#at++;
-    return items;
-  }
-
-  #item(): HclItem {
-    const name = this.#word();
-    if (this.#peek() === '=') {
-      this.#at++;
-      if (this.#peek() === '{') return this.#block(name, []);
-      return { name, labels: [], value: this.#value(), items: [] };
-    }
-    const labels: string[] = [];
-    while (this.#peek() !== '{') labels.push(this.#word());
-    return this.#block(name, labels);
-  }
-
-  #block(name: string, labels: readonly string[]): HclItem {
-    this.#at++;
-    return { name, labels, items: this.items('}') };
-  }
-
-  #value(): HclValue {
-    const token = this.#next();
-    if (token === '[') return this.#list();
+function parseHcl(tokens: readonly string[]): HclItem[] {
+  let at = 0;
+  const next = (): string => {
+    const token = tokens[at++];
+    if (token === undefined) throw new Error('unbalanced block');
+    return token;
+  };
+  const word = (): string => {
+    const token = next();
+    if (token.startsWith('"')) return JSON.parse(token) as string;
+    if (/^[A-Za-z0-9_]/.test(token)) return token;
+    throw new Error(`unexpected ${token}`);
+  };
+  const value = (): HclValue => {
+    const token = next();
+    if (token === '[') return until(']', value, ',');
     if (token.startsWith('"')) return JSON.parse(token) as string;
     if (token === 'true' || token === 'false') return token === 'true';
     const number = Number(token);
     if (Number.isNaN(number)) throw new Error(`unexpected ${token}`);
     return number;
-  }
-
-  #list(): HclValue[] {
-    const values: HclValue[] = [];
-    while (this.#peek() !== ']') {
-      values.push(this.#value());
-      if (this.#peek() === ',') this.#at++;
+  };
+  const until = <T>(end: string | undefined, parse: () => T, separator?: string): T[] => {
+    const found: T[] = [];
+    while (tokens[at] !== end) {
+      found.push(parse());
+      if (separator !== undefined && tokens[at] === separator) at++;
     }
-    this.#at++;
-    return values;
-  }
-
-  #word(): string {
-    const token = this.#next();
-    if (token.startsWith('"')) return JSON.parse(token) as string;
-    if (/^[A-Za-z0-9_]/.test(token)) return token;
-    throw new Error(`unexpected ${token}`);
-  }
-
-  #peek(): string | undefined {
-    return this.#tokens[this.#at];
-  }
-
-  #next(): string {
-    const token = this.#tokens[this.#at++];
-    if (token === undefined) throw new Error('unbalanced block');
-    return token;
-  }
+    at++;
+    return found;
+  };
+  const item = (): HclItem => {
+    const name = word();
+    const labels: string[] = [];
+    if (tokens[at] === '=') {
+      at++;
+      if (tokens[at] !== '{') return { name, labels, value: value(), items: [] };
+    }
+    while (tokens[at] !== '{') labels.push(word());
+    at++;
+    return { name, labels, items: until('}', item) };
+  };
+  return until(undefined, item);
 }
 
 /** `{"namespace": {"prod": {"policy": "read"}}, "node": {"policy": "read"}}`. */

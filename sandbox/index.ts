@@ -59,14 +59,7 @@ export async function startSandbox(options: StartOptions = {}): Promise<RunningS
 }
 
 function byKind<T>(value: (kind: Kind) => T): Readonly<Record<Kind, T>> {
-  return {
-    platform: value('platform'),
-    secrets: value('secrets'),
-    scheduler: value('scheduler'),
-    autoscaler: value('autoscaler'),
-    mesh: value('mesh'),
-    registry: value('registry'),
-  };
+  return Object.fromEntries(KINDS.map((kind) => [kind, value(kind)])) as Record<Kind, T>;
 }
 
 export class RunningSandbox {
@@ -116,18 +109,9 @@ export class RunningSandbox {
   }
 
   async listen(): Promise<void> {
-    const { flavor = 'spec', port = 0, rate, rateHeaders = true, latencyMs = 0, faultHook } = this.#options;
+    const { flavor = 'spec', port = 0, rate, rateHeaders = true, latencyMs = 0, faultHook, onChange } = this.#options;
     const now = () => this.#passTime();
-    const common = {
-      flavor,
-      rate,
-      rateHeaders,
-      latencyMs,
-      faultHook,
-      log: this.log,
-      now,
-      onChange: this.#options.onChange,
-    };
+    const common = { flavor, rate, rateHeaders, latencyMs, faultHook, onChange, log: this.log, now };
     try {
       for (const [index, kind] of KINDS.entries()) {
         const options = { ...common, service: this.services[kind], port: port === 0 ? 0 : port + index };

@@ -1,81 +1,13 @@
 import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 
-/** The method that replaces `LIST` before Node's HTTP parser, which refuses methods that it does not know. */
+/** The method that replaces `LIST`, which has as many letters, before Node's HTTP parser, which refuses what it does not know. */
 export const LIST_ALIAS = 'LINK';
 
 /** Node limits a request's header to 16 KiB; a longer one than this passes unchanged, for the parser to refuse. */
 const MAX_HEADER_BYTES = 65_536;
 
-type Position =
-  | { readonly at: 'header' | 'chunk-size' | 'chunk-end' | 'trailer' }
-  | { readonly at: 'body' | 'chunk'; readonly bytesLeft: number }
-  /** Unparseable: everything from here passes unchanged. */
-  | { readonly at: 'raw' };
-
-interface Step {
-  /** Bytes of the input that this step consumed; 0 asks for more input. */
-  readonly used: number;
-  readonly output: Buffer;
-  readonly next: Position;
-}
-
-const HEADER: Position = { at: 'header' };
 const EMPTY = Buffer.alloc(0);
-
-function positionAfter(header: string): Position {
-  if (/\r\ntransfer-encoding:[^\r\n]*chunked/i.test(header)) return { at: 'chunk-size' };
-  const bytesLeft = Number(/\r\ncontent-length: *(\d+)/i.exec(header)?.[1] ?? 0);
-  return bytesLeft > 0 ? { at: 'body', bytesLeft } : HEADER;
-}
-
-function readHeader(input: Buffer, current: Position): Step {
-  const end = input.indexOf('\r\n\r\n');
-  if (end < 0) {
-    if (input.length > MAX_HEADER_BYTES) return { used: input.length, output: input, next: { at: 'raw' } };
-    return { used: 0, output: EMPTY, next: current };
-  }
-  const header = input.toString('latin1', 0, end + 4);
-  const renamed = header.replace(/^((?:\r\n)*)LIST /, `$1${LIST_ALIAS} `);
-  return { used: end + 4, output: Buffer.from(renamed, 'latin1'), next: positionAfter(header) };
-}
-
-function readCounted(input: Buffer, bytesLeft: number, at: 'body' | 'chunk', then: Position): Step {
-  const used = Math.min(input.length, bytesLeft);
-  const next = used === bytesLeft ? then : { at, bytesLeft: bytesLeft - used };
-  return { used, output: input.subarray(0, used), next };
-}
-
-function readLine(input: Buffer, current: Position, then: (line: string) => Position): Step {
-  const end = input.indexOf('\r\n');
-  if (end < 0) return { used: 0, output: EMPTY, next: current };
-  return { used: end + 2, output: input.subarray(0, end + 2), next: then(input.toString('latin1', 0, end)) };
-}
-
-function parseChunkSize(line: string): Position {
-  const bytesLeft = Number.parseInt(line, 16);
-  if (Number.isNaN(bytesLeft)) return { at: 'raw' };
-  return bytesLeft === 0 ? { at: 'trailer' } : { at: 'chunk', bytesLeft };
-}
-
-function step(input: Buffer, position: Position): Step {
-  switch (position.at) {
-    case 'header':
-      return readHeader(input, position);
-    case 'body':
-      return readCounted(input, position.bytesLeft, 'body', HEADER);
-    case 'chunk-size':
-      return readLine(input, position, parseChunkSize);
-    case 'chunk':
-      return readCounted(input, position.bytesLeft, 'chunk', { at: 'chunk-end' });
-    case 'chunk-end':
-      return readLine(input, position, () => ({ at: 'chunk-size' }));
-    case 'trailer':
-      return readLine(input, position, (line) => (line === '' ? HEADER : position));
-    case 'raw':
-      return { used: input.length, output: input, next: position };
-  }
-}
 
 /**
  * Rewrites the bytes that a client sends on one connection: every request line that begins with `LIST ` leaves as
@@ -83,22 +15,66 @@ function step(input: Buffer, position: Position): Step {
  * that contain such a line are handled correctly.
  */
 export class ListRewriter {
-  #position: Position = HEADER;
+  /** What comes next. `raw`: what cannot be parsed passes unchanged. */
+  #place: 'header' | 'body' | 'chunk-size' | 'chunk' | 'chunk-end' | 'trailer' | 'raw' = 'header';
+  /** Bytes of the body, or of the chunk, that are still to come. */
+  #bytesLeft = 0;
   #pending: Buffer = EMPTY;
 
   /** Takes one packet; returns the bytes that are ready. */
   push(packet: Buffer): Buffer {
-    let input = this.#pending.length > 0 ? Buffer.concat([this.#pending, packet]) : packet;
+    let input = Buffer.concat([this.#pending, packet]);
     const output: Buffer[] = [];
-    while (input.length > 0) {
-      const done = step(input, this.#position);
-      this.#position = done.next;
-      if (done.used === 0) break;
-      output.push(done.output);
-      input = input.subarray(done.used);
+    for (let ready = this.#next(input); ready.length > 0; ready = this.#next(input)) {
+      output.push(ready);
+      input = input.subarray(ready.length);
     }
     this.#pending = input;
     return Buffer.concat(output);
+  }
+
+  /** The next part of the input, rewritten; nothing where more input is needed. */
+  #next(input: Buffer): Buffer {
+    if (this.#place === 'raw') return input;
+    if (this.#place === 'header') return this.#header(input);
+    return this.#place === 'body' || this.#place === 'chunk' ? this.#counted(input) : this.#line(input);
+  }
+
+  #header(input: Buffer): Buffer {
+    const end = input.indexOf('\r\n\r\n') + 4;
+    if (end < 4) {
+      if (input.length <= MAX_HEADER_BYTES) return EMPTY;
+      this.#place = 'raw';
+      return input;
+    }
+    const header = input.toString('latin1', 0, end);
+    this.#bytesLeft = Number(/\r\ncontent-length: *(\d+)/i.exec(header)?.[1] ?? 0);
+    if (/\r\ntransfer-encoding:[^\r\n]*chunked/i.test(header)) this.#place = 'chunk-size';
+    else if (this.#bytesLeft > 0) this.#place = 'body';
+    return Buffer.from(header.replace(/^((?:\r\n)*)LIST /, `$1${LIST_ALIAS} `), 'latin1');
+  }
+
+  #counted(input: Buffer): Buffer {
+    const bytes = input.subarray(0, this.#bytesLeft);
+    this.#bytesLeft -= bytes.length;
+    if (this.#bytesLeft === 0) this.#place = this.#place === 'body' ? 'header' : 'chunk-end';
+    return bytes;
+  }
+
+  #line(input: Buffer): Buffer {
+    const end = input.indexOf('\r\n') + 2;
+    if (end < 2) return EMPTY;
+    const line = input.toString('latin1', 0, end - 2);
+    if (this.#place === 'chunk-end') this.#place = 'chunk-size';
+    else if (this.#place === 'chunk-size') this.#startChunk(Number.parseInt(line, 16));
+    else if (line === '') this.#place = 'header';
+    return input.subarray(0, end);
+  }
+
+  #startChunk(bytes: number): void {
+    this.#bytesLeft = bytes;
+    if (Number.isNaN(bytes)) this.#place = 'raw';
+    else this.#place = bytes === 0 ? 'trailer' : 'chunk';
   }
 }
 
