@@ -3,6 +3,12 @@ import type { Flavor, Kind, Request, Response, Route, RouteTable, Service } from
 
 export const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'LIST']);
 
+/** Adds members that are no part of the state: tests copy, compare and restore the others. */
+export function addHidden<T extends object, H extends object>(state: T, hidden: H): T & H {
+  for (const [name, value] of Object.entries(hidden)) Object.defineProperty(state, name, { value, writable: true });
+  return state as T & H;
+}
+
 /** The routes of a table, whose handlers get this context. */
 export function bindRoutes<C>(context: C, ...tables: readonly RouteTable<C>[]): readonly Route[] {
   return tables.flatMap(Object.entries<RouteTable<C>[string]>).map(([key, entry]) => {

@@ -1,6 +1,6 @@
 import { createRandom, uuid } from '../random.ts';
 import { textResponse } from '../responses.ts';
-import { bindRoutes } from '../router.ts';
+import { addHidden, bindRoutes } from '../router.ts';
 import { TokenStore } from '../tokens.ts';
 import type { Request, Response, Route, Service, ServiceOptions, TokenGrant } from '../types.ts';
 import { accessRoutes, authorize } from './access.ts';
@@ -20,17 +20,17 @@ export class MeshService implements Service {
 
   constructor(options: ServiceOptions) {
     const random = createRandom(`${options.seed}/mesh/estate`);
-    this.state = {
+    const hidden = { tokens: new TokenStore('mesh', options, ['x-consul-token']), issuer: undefined };
+    const records: Omit<MeshContext, keyof typeof hidden> = {
       ...options,
-      tokens: new TokenStore('mesh', options, ['x-consul-token']),
       trustDomain: `${uuid(random)}.consul`,
-      issuer: undefined,
       roots: [],
       leaves: new Map(),
       intentions: seedIntentions(random),
       index: 40,
       serial: 2n ** 60n + 1n,
     };
+    this.state = addHidden(records, hidden);
     seedRoots(this.state, random);
     seedLeaves(this.state);
     const documented = [authorizeRoutes, rootRoutes, leafRoutes];

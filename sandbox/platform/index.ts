@@ -1,6 +1,6 @@
 import { MINUTE_MS } from '../../src/core/clock.ts';
 import { createRandom } from '../random.ts';
-import { bindRoutes } from '../router.ts';
+import { addHidden, bindRoutes } from '../router.ts';
 import { TokenStore } from '../tokens.ts';
 import type { EstateName, Request, Response, Route, Service, ServiceOptions, TokenGrant } from '../types.ts';
 import { accessRoutes, authorize, liveAccessRoutes } from './access.ts';
@@ -47,9 +47,14 @@ export class PlatformService implements Service {
     this.#estate = estate;
     const workspaces = this.#seeder.seedWorkspaces(Math.round(scale * 240), at);
     if (isHashicorp) spreadRunStatuses(workspaces);
-    this.state = {
-      ...options,
+    const hidden = {
       tokens: new TokenStore('platform', options, []),
+      poolRandom: createRandom(`${seed}/platform/new-pools`),
+      tokenRandom: createRandom(`${seed}/platform/agent-tokens`),
+      viewRandom: createRandom(`${seed}/platform/new-views`),
+    };
+    const records: Omit<PlatformContext, keyof typeof hidden> = {
+      ...options,
       organization: ORGANIZATION,
       newestTool: estate.newestTool,
       projects: [...this.#seeder.projects],
@@ -59,10 +64,8 @@ export class PlatformService implements Service {
       agents: [],
       agentTokens: [],
       views: seedSavedViews(estate, createRandom(`${seed}/platform/views`), at),
-      poolRandom: createRandom(`${seed}/platform/new-pools`),
-      tokenRandom: createRandom(`${seed}/platform/agent-tokens`),
-      viewRandom: createRandom(`${seed}/platform/new-views`),
     };
+    this.state = addHidden(records, hidden);
     seedAgentPools(this.state, estate, createRandom(`${seed}/platform/fleet`));
     const tables = [accessRoutes, workspaceRoutes, poolRoutes, agentRoutes];
     if (isHashicorp) tables.push(liveAccessRoutes, agentTokenRoutes);

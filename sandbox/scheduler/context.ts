@@ -9,32 +9,42 @@ export class SchedulerContext {
   readonly seed: number;
   readonly estate: EstateName;
   readonly flavor: Flavor;
-  readonly tokens: TokenStore;
   readonly nodes: readonly string[];
   readonly policies = new Map<string, Policy>();
   readonly plugins = new Map<string, StoragePlugin>();
   /** By `volumeKey`. */
   readonly volumes = new Map<string, VolumeRecord>();
   readonly allocations = new Map<string, Allocation>();
-  /** The index of the last deletion. */
-  policiesDeletedAt = 1;
-  volumesDeletedAt = 1;
   /** Whether detaching works with the flavor of the real products, which refuse it: docs/services/scheduler.md. */
   canDetach = false;
-  /** The last Raft index. */
-  index = 100;
+  /** No part of the state that tests copy, compare and restore. */
+  readonly #tokens: TokenStore;
+  /** The last Raft index. It is part of the state, and has no setter: a restored state does not set it back. */
+  declare index: number;
+  #index = 100;
+  readonly #deletedAt = { policies: 1, volumes: 1 };
 
   constructor({ seed, estate, flavor, ...options }: ServiceOptions, nodes: readonly string[]) {
     this.seed = seed;
     this.estate = estate;
     this.flavor = flavor;
-    this.tokens = new TokenStore('scheduler', { seed, ...options }, ['x-nomad-token']);
+    this.#tokens = new TokenStore('scheduler', { seed, ...options }, ['x-nomad-token']);
     this.nodes = nodes;
+    Object.defineProperty(this, 'index', { enumerable: true, get: () => this.#index });
+  }
+
+  get tokens(): TokenStore {
+    return this.#tokens;
+  }
+
+  /** The index of the last deletion in each table. */
+  get deletedAt(): { policies: number; volumes: number } {
+    return this.#deletedAt;
   }
 
   nextIndex(): number {
-    this.index += 1;
-    return this.index;
+    this.#index += 1;
+    return this.#index;
   }
 
   json(body: unknown, headers: Readonly<Record<string, string>> = {}): Response {

@@ -29,7 +29,7 @@ function listPolicies(request: Request, context: SchedulerContext): Response {
     ({ name }) => name.startsWith(prefix) && seesPolicy(context, request, name),
   );
   const sorted = found.sort((a, b) => (a.name < b.name ? -1 : 1));
-  const headers = context.tableHeaders(context.policies.values(), context.policiesDeletedAt);
+  const headers = context.tableHeaders(context.policies.values(), context.deletedAt.policies);
   return context.json(
     sorted.map((policy) => policyObject(context, policy, false)),
     headers,
@@ -68,7 +68,7 @@ function writePolicy(request: Request, context: SchedulerContext): Response {
 
 /** Deleting a policy that does not exist succeeds. */
 function deletePolicy({ params }: Request, context: SchedulerContext): Response {
-  if (context.policies.delete(params.policy_name!)) context.policiesDeletedAt = context.nextIndex();
+  if (context.policies.delete(params.policy_name!)) context.deletedAt.policies = context.nextIndex();
   return context.empty();
 }
 

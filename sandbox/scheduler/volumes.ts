@@ -53,7 +53,7 @@ export function setVolume(context: SchedulerContext, volume: VolumeRecord): void
 
 export function deleteVolume(context: SchedulerContext, { namespace, id }: VolumeRecord): void {
   context.volumes.delete(volumeKey(namespace, id));
-  context.volumesDeletedAt = context.nextIndex();
+  context.deletedAt.volumes = context.nextIndex();
 }
 
 /** The index of the last change of any volume, which answers about volumes have in Nomad. */
@@ -63,7 +63,7 @@ function volumesJson(
   headers: Readonly<Record<string, string>> = {},
 ): Response {
   return context.json(body, {
-    ...context.tableHeaders(context.volumes.values(), context.volumesDeletedAt),
+    ...context.tableHeaders(context.volumes.values(), context.deletedAt.volumes),
     ...headers,
   });
 }

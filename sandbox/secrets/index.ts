@@ -1,4 +1,4 @@
-import { bindRoutes } from '../router.ts';
+import { addHidden, bindRoutes } from '../router.ts';
 import { TokenStore } from '../tokens.ts';
 import type { Request, Response, Route, Service, ServiceOptions, TokenGrant } from '../types.ts';
 import { accessRoutes, authorize } from './access.ts';
@@ -22,9 +22,9 @@ export class SecretsService implements Service {
   constructor(options: ServiceOptions) {
     const isHashicorp = options.flavor === 'hashicorp';
     const mount = isHashicorp ? 'consul' : 'mesh';
-    this.state = {
+    const tokens = new TokenStore('secrets', options, [isHashicorp ? 'x-vault-token' : 'x-store-token']);
+    const records: Omit<SecretsContext, 'tokens'> = {
       ...options,
-      tokens: new TokenStore('secrets', options, [isHashicorp ? 'x-vault-token' : 'x-store-token']),
       mount,
       keys: new Map(),
       providers: new Map(),
@@ -33,6 +33,7 @@ export class SecretsService implements Service {
       generated: [],
       condition: 'active',
     };
+    this.state = addHidden(records, { tokens });
     seedSecrets(this.state);
     const tables = [keyRoutes, providerRoutes, credentialRoutes(mount, options.flavor), roleRoutes(mount)];
     if (isHashicorp) tables.unshift(accessRoutes, systemRoutes);

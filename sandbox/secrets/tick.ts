@@ -47,7 +47,8 @@ const EVENTS: Readonly<Record<EstateName, Events>> = {
 
 /** Advances keys, providers and roles to the given day. */
 export function tickSecrets(context: SecretsContext, day: number, now: Date): void {
-  const tick = { ...context, day, now, random: createRandom(`${context.seed}/secrets/night/${day}`) };
+  const random = createRandom(`${context.seed}/secrets/night/${day}`);
+  const tick: Tick = Object.assign(Object.create(context) as SecretsContext, { day, now, random });
   rotateRoutinely(tick);
   EVENTS[tick.estate][tick.day % 14]?.(tick);
 }

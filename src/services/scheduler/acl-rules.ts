@@ -26,7 +26,7 @@ const LABELLED = ['namespace', 'node_pool', 'host_volume', 'path'];
 /** Parses rules into one block that holds all others. Undefined where they are not understood: they may then grant anything. */
 export function parseRules(text: string): RuleBlock | undefined {
   try {
-    return toBlock('', null, new RuleParser(tokenize(text)).parse());
+    return toBlock('', null, parseTokens(tokenize(text)));
   } catch (error) {
     if (error instanceof RuleSyntaxError) return undefined;
     throw error;
@@ -103,93 +103,60 @@ function unquote(quoted: string): string {
 /** Rules have four levels. */
 const MAX_DEPTH = 20;
 
-class RuleParser {
-  readonly #tokens: readonly string[];
-  #position = 0;
-  #depth = 0;
+function parseTokens(tokens: readonly string[]): readonly Entry[] {
+  let [at, depth] = [0, 0];
+  /** Takes a punctuation mark, if it is next. */
+  const take = (mark: string): boolean => tokens[at] === mark && at++ >= 0;
+  const expect = (isThere: boolean): void => {
+    if (!isThere) throw new RuleSyntaxError();
+  };
+  /** Text, or a token of a form. */
+  const word = (form: RegExp): string => {
+    const token = tokens[at++] ?? '';
+    if (token.startsWith(QUOTE)) return token.slice(1);
+    expect(form.test(token));
+    return token;
+  };
+  const scalar = () => word(/^(?:true|false|-?\d[\w.+-]*)$/u);
 
-  constructor(tokens: readonly string[]) {
-    this.#tokens = tokens;
-  }
-
-  parse(): readonly Entry[] {
-    const entries = this.#tokens[0] === '{' ? this.#object() : this.#entries();
-    if (this.#position < this.#tokens.length) throw new RuleSyntaxError();
-    return entries;
-  }
-
-  #object(): readonly Entry[] {
-    if (++this.#depth > MAX_DEPTH) throw new RuleSyntaxError();
-    this.#expect('{');
-    const entries = this.#entries();
-    this.#expect('}');
-    this.#depth--;
-    return entries;
-  }
-
-  #entries(): readonly Entry[] {
-    const entries: Entry[] = [];
-    while (this.#position < this.#tokens.length && !this.#isAt('}')) {
-      entries.push(...this.#entry());
-      if (this.#isAt(',')) this.#position++;
+  const entries = (): readonly Entry[] => {
+    const found: Entry[] = [];
+    while (at < tokens.length && tokens[at] !== '}') {
+      found.push(...entry());
+      take(',');
     }
-    return entries;
-  }
-
+    return found;
+  };
+  const block = (key: string): Entry => {
+    expect(take('{') && ++depth <= MAX_DEPTH);
+    const inner = entries();
+    expect(take('}'));
+    depth--;
+    return { key, value: undefined, entries: inner };
+  };
   /** `KEY = VALUE`, or `KEY LABEL { … }`, which is the same as `KEY = { LABEL = { … } }`. */
-  #entry(): readonly Entry[] {
-    const key = this.#word();
-    if (this.#isAt('{')) return [{ key, value: undefined, entries: this.#object() }];
-    if (!this.#isAt('=') && !this.#isAt(':')) {
-      const label = this.#entry();
-      if (label.some(({ value }) => value !== undefined)) throw new RuleSyntaxError();
-      return [{ key, value: undefined, entries: label }];
-    }
-    this.#position++;
-    if (this.#isAt('{')) return [{ key, value: undefined, entries: this.#object() }];
-    return this.#isAt('[') ? this.#list(key) : [{ key, value: this.#scalar(), entries: [] }];
-  }
-
+  const entry = (): readonly Entry[] => {
+    const key = word(/^[A-Za-z_]/u);
+    const isAssigned = take('=') || take(':');
+    if (tokens[at] === '{') return [block(key)];
+    if (isAssigned) return take('[') ? list(key) : [{ key, value: scalar(), entries: [] }];
+    const label = entry();
+    expect(label.every(({ value }) => value === undefined));
+    return [{ key, value: undefined, entries: label }];
+  };
   /** Objects in a list are blocks of the same kind. */
-  #list(key: string): readonly Entry[] {
-    this.#expect('[');
+  const list = (key: string): readonly Entry[] => {
     const value: string[] = [];
     const objects: Entry[] = [];
-    while (!this.#isAt(']')) {
-      if (this.#isAt('{')) objects.push({ key, value: undefined, entries: this.#object() });
-      else value.push(this.#scalar());
-      if (!this.#isAt(']')) this.#expect(',');
+    while (!take(']')) {
+      if (tokens[at] === '{') objects.push(block(key));
+      else value.push(scalar());
+      if (tokens[at] !== ']') expect(take(','));
     }
-    this.#expect(']');
     return objects.length > 0 && value.length === 0 ? objects : [{ key, value, entries: [] }, ...objects];
-  }
+  };
 
-  #scalar(): string {
-    const token = this.#next();
-    if (token.startsWith(QUOTE)) return token.slice(1);
-    if (!/^(?:true|false|-?\d[\w.+-]*)$/u.test(token)) throw new RuleSyntaxError();
-    return token;
-  }
-
-  /** A name or a label. */
-  #word(): string {
-    const token = this.#next();
-    if (token.startsWith(QUOTE)) return token.slice(1);
-    if (!/^[A-Za-z_]/u.test(token)) throw new RuleSyntaxError();
-    return token;
-  }
-
-  #next(): string {
-    const token = this.#tokens[this.#position++];
-    if (token === undefined) throw new RuleSyntaxError();
-    return token;
-  }
-
-  #expect(punctuation: string): void {
-    if (this.#next() !== punctuation) throw new RuleSyntaxError();
-  }
-
-  #isAt(punctuation: string): boolean {
-    return this.#tokens[this.#position] === punctuation;
-  }
+  const root = tokens[0] === '{' ? block('').entries : entries();
+  expect(at === tokens.length);
+  return root;
 }
