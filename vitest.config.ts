@@ -32,7 +32,7 @@ export default defineConfig({
   resolve: {
     alias: [
       {
-        find: './child-file.ts',
+        find: /^(?:\.|\.\.\/query)\/child-file\.ts$/u,
         replacement: fileURLToPath(new URL('test/helpers/query-child-file.ts', import.meta.url)),
       },
       {

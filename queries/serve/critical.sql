@@ -8,6 +8,7 @@ select
   subject_id,
   coalesce(opened_at, first_seen) as since,
   states.change,
+  detail,
 from findings
 join finding_states_at($as_of, (select previous_as_of from previous_run_at($as_of))) as states using (finding_id)
 where states.is_open and states.severity = 'critical'

@@ -1,4 +1,5 @@
 -- grain: one row per target and source that was ever pulled until $as_of, the stale ones first
+-- state: fresh, stale, or unknown if it was never pulled completely
 -- $staleness_at: time at which the age is evaluated; $stale_hours: age from which a source counts as stale
 with
   states as (
@@ -11,6 +12,6 @@ with
       status not in ('complete', 'unsupported') or as_of < $staleness_at::timestamptz - to_seconds($stale_hours::double * 3600) as stale,
     from source_state_at($as_of)
   )
-select *
+select *, case when as_of is null then 'unknown' when stale then 'stale' else 'fresh' end as state
 from states
 order by coalesce(stale, true) desc, target, source

@@ -1,6 +1,6 @@
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { findErrorPosition } from '../../src/ask/serve/query-error.ts';
+import { findErrorPosition } from '../../src/ask/serve/query-pages.ts';
 import { errorMessage } from '../../src/core/errors.ts';
 
 let instance: DuckDBInstance;

@@ -1,10 +1,10 @@
 import { unknownName } from '../../config/suggest.ts';
+import { EMPTY_CELL, formatAge, formatTime, truncate } from '../../tell/reports/format.ts';
 import { quoteIdent, quoteLiteral } from '../../warehouse/sql-files.ts';
 import { loadTables, loadViews, type Table } from '../../warehouse/tables.ts';
-import { readSources, type SourceFreshness } from './freshness.ts';
-import { pageHref, renderPage } from './page.ts';
+import { renderPage } from './page.ts';
 import { type Exchange, NotFoundError, type PageRoute } from './route.ts';
-import { readRows, shownTime } from './rows.ts';
+import { readRows, shownTime, type TextRow, toCount } from './rows.ts';
 
 /** The tables and views that people query, by name. */
 export async function loadCatalogue({ files }: Pick<Exchange, 'files'>): Promise<readonly Table[]> {
@@ -17,80 +17,89 @@ export async function findTable(exchange: Exchange, name: string): Promise<Table
   const tables = await loadCatalogue(exchange);
   const table = tables.find((one) => one.name === name);
   if (table) return table;
-  const { message, hint } = unknownName(
-    'table',
-    name,
-    tables.map((one) => one.name),
-  );
+  const names = tables.map((one) => one.name);
+  const { message, hint } = unknownName('table', name, names);
   throw new NotFoundError(message, hint);
+}
+
+/** The columns that identify a row: the target and the key, or what identifies it in a log or a view; none if only the whole row does. */
+export function rowKey({ source, key, identity }: Table): readonly string[] {
+  return source === undefined ? identity : [...new Set(['target', ...key])];
 }
 
 async function sendTables(exchange: Exchange): Promise<void> {
   const tables = await loadCatalogue(exchange);
-  const [counts, sources] = await Promise.all([readCounts(exchange, tables), readSources(exchange)]);
+  const [counts, sources] = await Promise.all([readCounts(exchange), readSources(exchange)]);
   await renderPage(exchange, 'tables', {
     title: 'Tables',
     about: 'What the warehouse contains. A table that a source fills also has its history.',
     tables: tables.map((table) => ({
       name: table.name,
       grain: table.grain,
-      href: pageHref(exchange, `/tables/${encodeURIComponent(table.name)}`),
       sources: table.sources.join(', '),
-      targets: freshnessByTarget(sources, table),
-      rows: counts.get(table.name)?.rows ?? null,
-      versions: counts.get(table.name)?.versions ?? null,
+      targets: selectSources(sources, table),
+      rows: toCount(counts.get(table.name)?.row_count),
+      versions: toCount(counts.get(table.name)?.versions),
     })),
   });
 }
 
-/** The state of a table's sources, target by target; empty for a log. */
-export function freshnessByTarget(sources: readonly SourceFreshness[], table: Table) {
+/** A table that the published file does not have yet has no entry; nor has a view, which would be computed to be counted. */
+async function readCounts(exchange: Exchange): Promise<ReadonlyMap<string, TextRow>> {
+  const { files } = exchange;
+  const present = new Set((await readRows(exchange, await files.read('serve/relations'))).map(({ name }) => name));
+  const tables = [...(await loadTables(files)).values()].filter(({ name, internal }) => present.has(name) && !internal);
+  const selects = tables.map(async ({ name, source }) => {
+    const history = source && (await files.render('serve/count_versions', { history: quoteIdent(`${name}_history`) }));
+    const versions = history ?? 'null::bigint';
+    return files.render('serve/count', { name: quoteLiteral(name), table: quoteIdent(name), versions });
+  });
+  if (selects.length === 0) return new Map();
+  const query = (await Promise.all(selects)).join('\nunion all\n');
+  const rows = await readRows(exchange, query, { as_of: shownTime(exchange).toISOString() });
+  return new Map(rows.map((row) => [row.name ?? '', row]));
+}
+
+/** What a page shows of the state of one source of one target. */
+export interface SourceFreshness {
+  readonly target: string;
+  readonly source: string;
+  /** `fresh`, `stale` or `unknown`: never pulled completely. */
+  readonly state: string;
+  readonly status: string;
+  readonly asOf: string;
+  readonly age: string;
+  readonly error: string;
+}
+
+/** The states of all sources at the time of the page, the stale ones first. */
+export async function readSources(exchange: Exchange): Promise<readonly SourceFreshness[]> {
+  const at = shownTime(exchange);
+  const rows = await readRows(exchange, await exchange.files.read('serve/sources'), {
+    as_of: at.toISOString(),
+    staleness_at: at.toISOString(),
+    stale_hours: String(exchange.config.thresholds.staleHours),
+  });
+  return rows.map(({ target, source, status, as_of, state, error }) => ({
+    target: target ?? '',
+    source: source ?? '',
+    state: state ?? '',
+    status: status ?? '',
+    asOf: as_of ? formatTime(as_of) : EMPTY_CELL,
+    age: as_of ? formatAge(at.getTime() - Date.parse(as_of)) : '',
+    error: truncate(error ?? ''),
+  }));
+}
+
+/** Target by target; empty for a log. */
+export function selectSources(sources: readonly SourceFreshness[], table: Table): readonly SourceFreshness[] {
   return sources.filter(({ source }) => table.sources.includes(source));
 }
 
-interface Counts {
-  readonly rows: number;
-  /** Null for a log. */
-  readonly versions: number | null;
-}
-
-/** The tables, without views, that the published file has. */
-async function loadPresentTables(exchange: Exchange): Promise<readonly Table[]> {
-  const { files } = exchange;
-  const present = new Set((await readRows(exchange, await files.read('serve/relations'))).map(({ name }) => name));
-  return [...(await loadTables(files)).values()].filter(({ name }) => present.has(name));
-}
-
-/** A table that the published file does not have yet has no entry; nor has a view, which would be computed to be counted. */
-async function readCounts(exchange: Exchange, tables: readonly Table[]): Promise<ReadonlyMap<string, Counts>> {
-  const { files } = exchange;
-  const present = new Set((await loadPresentTables(exchange)).map(({ name }) => name));
-  const counted = tables.filter(({ name }) => present.has(name));
-  const selects = await Promise.all(
-    counted.map(async ({ name, source }) =>
-      files.render('serve/count', {
-        name: quoteLiteral(name),
-        table: quoteIdent(name),
-        versions: source
-          ? await files.render('serve/count_versions', { history: quoteIdent(`${name}_history`) })
-          : 'null::bigint',
-      }),
-    ),
-  );
-  if (selects.length === 0) return new Map();
-  const params = { as_of: shownTime(exchange).toISOString() };
-  const rows = await readRows(exchange, selects.join('\nunion all\n'), params);
-  return new Map(
-    rows.map(({ name, row_count, versions }) => [
-      name ?? '',
-      { rows: Number(row_count), versions: versions == null ? null : Number(versions) },
-    ]),
-  );
-}
-
-/** The columns that identify a row: the target and the key, or what identifies it in a log or a view; none if only the whole row does. */
-export function rowKey({ source, key, identity }: Table): readonly string[] {
-  return source === undefined ? identity : [...new Set(['target', ...key])];
+/** The worst state: what is not known to be fresh is not fresh. */
+export function worstState(sources: readonly Pick<SourceFreshness, 'state'>[]): string {
+  if (sources.length === 0 || sources.some(({ state }) => state === 'unknown')) return 'unknown';
+  return sources.some(({ state }) => state === 'stale') ? 'stale' : 'fresh';
 }
 
 export const catalogueRoute: PageRoute = { pattern: /^\/tables\/?$/u, answer: sendTables };

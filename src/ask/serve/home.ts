@@ -1,14 +1,14 @@
-import { formatAge, formatTime } from '../../tell/reports/format.ts';
+import { loadGuide } from '../../tell/findings/guide.ts';
+import { formatAge } from '../../tell/reports/format.ts';
 import { formatSince } from '../../tell/reports/lead.ts';
-import { renderChanges, selectChanged, selectPresent } from '../../warehouse/changes.ts';
-import { quoteLiteral } from '../../warehouse/sql-files.ts';
+import { createProductLinker } from '../../tell/reports/links.ts';
 import { loadTables } from '../../warehouse/tables.ts';
-import { readSources, type SourceFreshness, worstState } from './freshness.ts';
+import { readSources, type SourceFreshness, worstState } from './catalogue.ts';
+import { readNightChanges } from './nights.ts';
 import { pageHref, readPublishedAt, renderPage } from './page.ts';
 import { findSubjectPage } from './reports.ts';
 import type { Exchange, PageRoute } from './route.ts';
-import { readRows, shownTime, type TextRow } from './rows.ts';
-import { runHref } from './run.ts';
+import { readRows, shownTime, type TextRow, toCount } from './rows.ts';
 
 const MAX_RUNS = 10;
 /** Critical findings that the page names. */
@@ -33,18 +33,9 @@ async function sendHome(exchange: Exchange): Promise<void> {
     headline: describeState(freshness, isPublished, runs[0], at),
     targets,
     stale: sources.filter(({ state }) => state !== 'fresh'),
-    runs: runs.map((run) => viewRun(exchange, run)),
-    links: LINKS.map(({ path, ...link }) => ({ ...link, href: pageHref(exchange, path) })),
+    runs,
   });
 }
-
-const LINKS = [
-  { path: '/reports', label: 'Reports', about: 'What is wrong, who is affected, and what to do.' },
-  { path: '/nights', label: 'Nights', about: 'What changed, night by night, and who changed it.' },
-  { path: '/tables', label: 'Tables', about: 'Every table and column with its meaning, and the history of each row.' },
-  { path: '/saved', label: 'Saved queries', about: 'Questions with a form for their parameters.' },
-  { path: '/sql', label: 'SQL', about: 'Any query, as a table, a chart or a file.' },
-] as const;
 
 /** What is wrong and what changed in the last run, in the numbers of the overview. */
 async function readEstate(exchange: Exchange, at: Date) {
@@ -56,58 +47,50 @@ async function readEstate(exchange: Exchange, at: Date) {
   ]);
   const after = counts.compared_with ?? '';
   const number = (name: string) => Number(counts[name] ?? 0);
+  const lines = await viewFindings(exchange, critical, at);
   return {
     state: counts.state ?? 'unknown',
     isAssessed: counts.assessed === 'true',
     unassessed: number('unassessed'),
-    counts: ['critical', 'warning', 'info'].map((severity) => ({
-      severity,
-      count: number(severity),
-      href: pageHref(exchange, '/tables/findings', openFindings(severity)),
-    })),
-    critical: await Promise.all(critical.map((row) => viewFinding(exchange, row, at))),
+    counts: ['critical', 'warning', 'info'].map((severity) => ({ severity, count: number(severity) })),
+    critical: lines,
     more: number('critical') - critical.length,
-    since: after === '' ? '' : formatTime(after),
+    after,
     appeared: number('appeared') + number('returned') + number('unaccepted'),
     resolved: number('resolved'),
-    eventsHref: pageHref(exchange, '/tables/finding_events', [['changed_at__gte', after]]),
     changed: after === '' ? [] : await readChanged(exchange, after, at),
   };
 }
 
-const openFindings = (severity: string) =>
-  [
-    ['severity__exact', severity],
-    ['state__not', 'resolved'],
-    ['state__not', 'accepted'],
-  ] as const;
-
-async function viewFinding(exchange: Exchange, row: TextRow, at: Date) {
-  const { finding_id, title, rule, target, since, change } = row;
-  const own = pageHref(exchange, '/tables/findings/row', { finding_id: finding_id ?? '' });
-  const href = (await findSubjectPage(exchange, row)) ?? own;
-  return { title, rule, target, since: formatSince(since ?? '', at.getTime()), change: change ?? '', href };
+async function readChanged(exchange: Exchange, from: string, at: Date) {
+  const declared = [...(await loadTables(exchange.files)).values()];
+  const rows = await readNightChanges(exchange, declared, { from, to: at.toISOString() }, 'serve/changed');
+  return rows.map(({ table, first_at, ...counts }) => ({
+    ...{ table, first_at },
+    ...Object.fromEntries(Object.entries(counts).map(([name, count]) => [name, toCount(count)])),
+  }));
 }
 
-/** What changed after the previous run, by table. To plan `changes` for every table takes longer than the rest of the page. */
-async function readChanged(exchange: Exchange, from: string, at: Date) {
-  const { files } = exchange;
-  const database = { script: (sql: string) => readRows(exchange, sql).then((rows) => [...rows]) };
-  const times = { from, to: at.toISOString() };
-  const declared = [...(await loadTables(files)).values()];
-  const changed = await selectChanged({ database, files }, await selectPresent({ database, files }, declared), times);
-  if (changed.length === 0) return [];
-  const changes = await renderChanges(files, changed);
-  const parts = { changes, after: quoteLiteral(times.from), until: quoteLiteral(times.to) };
-  const rows = await readRows(exchange, await files.render('serve/changed', parts));
-  return rows.map(({ table, first_at, ...counts }) => ({
-    name: table,
-    ...counts,
-    href: pageHref(exchange, '/tables/changes', [
-      ['table__exact', table ?? ''],
-      ['at__gte', first_at ?? ''],
-    ]),
-  }));
+/** Each as a line of a report has it: what is wrong, since when, and the next step. */
+async function viewFindings(exchange: Exchange, rows: readonly TextRow[], at: Date) {
+  const { config, files, playbooks } = exchange;
+  const guide = await loadGuide(files, await playbooks(), config.thresholds);
+  const linkProduct = createProductLinker(config.targets);
+  const views = rows.map(async (row) => {
+    const { finding_id, title, rule, target, subject_type, subject_id, since, change, detail } = row;
+    const { repair = '', command = '', about = null } = guide.find((entry) => entry.rule === rule) ?? {};
+    const subject = { target: target ?? '', type: subject_type ?? '', id: subject_id ?? '', name: null };
+    return {
+      ...{ severity: 'critical', title, names: [], otherNames: [], unlisted: 0, repair, command, about },
+      href:
+        (await findSubjectPage(exchange, row)) ??
+        pageHref(exchange, '/tables/findings/row', { finding_id: finding_id ?? '' }),
+      since: `${formatSince(since ?? '', at.getTime())}, in ${target}`,
+      changes: change ?? '',
+      product: linkProduct({ ...subject, fields: JSON.parse(detail ?? '{}') }) ?? null,
+    };
+  });
+  return Promise.all(views);
 }
 
 /** The targets of the configuration and of the warehouse: one that was never pulled is unknown. */
@@ -133,18 +116,6 @@ function describeState(state: string, isPublished: boolean, run: TextRow | undef
   const last = `The last run${job === null ? '' : `, ${job},`} ${finished_at === null ? 'started' : 'ended'} ${formatAge(at.getTime() - Date.parse(time))} ago and is ${status}.`;
   const data = { fresh: 'All data is fresh.', stale: 'Some data is stale.', unknown: 'Some data is unknown.' }[state];
   return `${data} ${last}`;
-}
-
-function viewRun(exchange: Exchange, { run_id, job, status, started_at, finished_at, pulls, complete }: TextRow) {
-  return {
-    run_id,
-    href: runHref(exchange, run_id ?? ''),
-    job: job ?? '',
-    status,
-    started: formatTime(started_at ?? ''),
-    finished: finished_at === null ? '' : formatTime(finished_at ?? ''),
-    pulls: `${complete} of ${pulls}`,
-  };
 }
 
 export const homeRoute: PageRoute = { pattern: /^\/$/u, answer: sendHome };

@@ -1,19 +1,18 @@
 import { parseTimestamp } from '../../core/clock.ts';
 import { TidemarkError } from '../../core/errors.ts';
-import { formatTime } from '../../tell/reports/format.ts';
+import { readRun } from '../../tell/reports/run-page.ts';
 import { loadSubjectKinds } from '../../tell/reports/subjects.ts';
 import { keyText, renderChanges, selectChanged, selectPresent, selectTold } from '../../warehouse/changes.ts';
 import { quoteLiteral } from '../../warehouse/sql-files.ts';
 import { loadTables, type Table } from '../../warehouse/tables.ts';
 import { pageHref, readPublishedAt, renderPage } from './page.ts';
 import { findSubjectPage } from './reports.ts';
-import type { Exchange, PageRoute } from './route.ts';
+import { type Exchange, NotFoundError, type PageRoute } from './route.ts';
 import { readRows, shownTime, type TextRow } from './rows.ts';
-import { runHref } from './run.ts';
 
 const MAX_NIGHTS = 7;
 /** Changed rows of a night that the page names. */
-const MAX_ROWS = 50;
+const MAX_ROWS = 20;
 const MAX_COLUMNS = 6;
 
 /** What the address asks for; empty for all. */
@@ -45,12 +44,9 @@ async function sendNights(exchange: Exchange): Promise<void> {
     who: WHO.map((who) => ({ ...who, isSelected: who.value === filters.by })),
     asOf: url.searchParams.get('as_of') ?? '',
     isNarrowed: FILTERS.some((name) => filters[name] !== ''),
-    nights: await Promise.all(shown.map((run) => viewNight(exchange, run, rows, filters))),
-    newerHref: url.searchParams.has('until') ? pageHref(exchange, url.pathname, filters) : '',
-    olderHref:
-      runs.length > MAX_NIGHTS
-        ? pageHref(exchange, url.pathname, { ...filters, until: shown.at(-1)?.previous ?? '' })
-        : '',
+    nights: await Promise.all(shown.map((run) => viewNight(exchange, run, rows))),
+    isPast: url.searchParams.has('until'),
+    until: runs.length > MAX_NIGHTS ? shown.at(-1)?.previous : '',
   });
 }
 
@@ -74,28 +70,45 @@ async function readNights(exchange: Exchange): Promise<readonly Night[]> {
   return rows.map((row, index) => ({ ...row, previous: rows[index + 1]?.as_of ?? '' }));
 }
 
-/** The changes of these nights. To plan `changes` for every table takes longer than the rest of the page. */
+/** The changes of these nights. */
 async function readChanges(
   exchange: Exchange,
   declared: readonly Table[],
   filters: Filters,
   nights: readonly Night[],
 ): Promise<readonly TextRow[]> {
-  const { files } = exchange;
-  const database = { script: (sql: string) => readRows(exchange, sql).then((rows) => [...rows]) };
   const wanted = declared.filter(({ name }) => filters.table === '' || name === filters.table);
   const times = { from: nights[MAX_NIGHTS]?.as_of ?? '-infinity', to: nights[0]?.as_of ?? '' };
-  const changed = await selectChanged({ database, files }, await selectPresent({ database, files }, wanted), times);
-  if (changed.length === 0) return [];
-  const sql = await files.render('serve/night_changes', {
-    changes: await renderChanges(files, changed),
+  const parts = async (changed: readonly Table[]) => ({
     subjects: await renderSubjects(exchange, changed, times.from),
-    after: quoteLiteral(times.from),
-    until: quoteLiteral(times.to),
     limit: String(MAX_ROWS),
     columns: String(MAX_COLUMNS),
   });
-  return readRows(exchange, sql, { ...filters });
+  return readNightChanges(exchange, wanted, times, 'serve/night_changes', { parts, params: filters });
+}
+
+/** Runs a query over the changes of a time. To plan `changes` for every table takes longer than the rest of the page. */
+export async function readNightChanges(
+  exchange: Exchange,
+  declared: readonly Table[],
+  times: { readonly from: string; readonly to: string },
+  query: string,
+  more: {
+    readonly parts?: (changed: readonly Table[]) => Promise<Readonly<Record<string, string>>>;
+    readonly params?: Readonly<Record<string, string>>;
+  } = {},
+): Promise<readonly TextRow[]> {
+  const { files } = exchange;
+  const database = { script: (sql: string) => readRows(exchange, sql).then((rows) => [...rows]) };
+  const changed = await selectChanged({ database, files }, await selectPresent({ database, files }, declared), times);
+  if (changed.length === 0) return [];
+  const sql = await files.render(query, {
+    changes: await renderChanges(files, changed),
+    after: quoteLiteral(times.from),
+    until: quoteLiteral(times.to),
+    ...(await more.parts?.(changed)),
+  });
+  return readRows(exchange, sql, more.params);
 }
 
 /** The subjects that rows of the tables are. */
@@ -111,26 +124,18 @@ async function renderSubjects({ files }: Exchange, tables: readonly Table[], fro
   return (await Promise.all(queries)).join('\nunion all\n');
 }
 
-async function viewNight(exchange: Exchange, run: Night, rows: readonly TextRow[], { table }: Filters) {
+async function viewNight(exchange: Exchange, run: Night, rows: readonly TextRow[]) {
   const own = rows.filter(({ at }) => at === run.as_of);
   const totals = new Map(own.map((row) => [row.table, Number(row.total)]));
   const total = [...totals.values()].reduce((sum, count) => sum + count, 0);
-  const shown = own.slice(0, MAX_ROWS);
   return {
-    at: run.as_of,
-    label: formatTime(run.as_of ?? ''),
-    runHref: runHref(exchange, run.run_id ?? ''),
-    job: run.job,
+    ...run,
     status: run.status ?? '',
     isFirst: run.previous === '',
     gaps: JSON.parse(run.gaps ?? 'null') ?? [],
     total,
-    rows: await Promise.all(shown.map((row) => viewChange(exchange, row))),
-    more: total - shown.length,
-    moreHref: pageHref(exchange, '/tables/changes', [
-      ['at__exact', run.as_of ?? ''],
-      ...(table ? [['table__exact', table] as const] : []),
-    ]),
+    rows: await Promise.all(own.map((row) => viewChange(exchange, row))),
+    more: total - own.length,
   };
 }
 
@@ -146,17 +151,29 @@ async function viewChange(exchange: Exchange, row: TextRow) {
   const isWhole = first?.column == null;
   const table = row.table ?? '';
   return {
-    change: row.change,
-    tableName: table,
-    target: row.target,
+    ...row,
     name: row.name || row.key,
     href: (await findSubjectPage(exchange, row)) ?? pageHref(exchange, '/nights', { table, subject: row.key ?? '' }),
     earlier: isWhole ? (first?.old ?? '') : '',
     columns: isWhole ? [] : columns,
     more: isWhole ? 0 : Number(row.column_count) - columns.length,
-    planId: row.plan_id ?? '',
-    approvedBy: row.approved_by ?? '',
   };
 }
 
+/** The page of any run that the warehouse has, as the report's page of a run shows it. */
+async function sendRun(exchange: Exchange): Promise<void> {
+  const { files, name, url } = exchange;
+  const [found] = await readRows(exchange, await files.read('serve/run'), { run_id: name }, 1);
+  const database = {
+    rows: async (sql: string, params: Readonly<Record<string, unknown>> = {}) => {
+      const given = Object.entries(params).map(([key, value]) => [key, value === null ? 'infinity' : String(value)]);
+      return [...(await readRows(exchange, sql, Object.fromEntries(given)))];
+    },
+  };
+  const run = found && (await readRun({ database, files, asOf: new Date(found.started_at ?? '') }));
+  if (!run) throw new NotFoundError(url.pathname, 'the home page lists the last runs');
+  await renderPage(exchange, 'run', { title: `Run ${name}`, ...run });
+}
+
 export const nightsRoute: PageRoute = { pattern: /^\/nights\/?$/u, answer: sendNights };
+export const runRoute: PageRoute = { pattern: /^\/runs\/([^/]+)$/u, answer: sendRun };

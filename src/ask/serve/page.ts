@@ -1,11 +1,13 @@
 import { stat } from 'node:fs/promises';
 import { STATUS_CODES } from 'node:http';
+import type { HelperOptions } from 'handlebars';
 import { errorMessage, TidemarkError } from '../../core/errors.ts';
 import { ignoreMissing } from '../../core/fs.ts';
 import { formatTime } from '../../tell/reports/format.ts';
+import { readTemplate } from '../../tell/reports/templates.ts';
 import { warehouseFiles } from '../../warehouse/publish.ts';
 import { RUN } from './cancel.ts';
-import type { Exchange } from './route.ts';
+import { type Exchange, type PageRoute, sendJson } from './route.ts';
 
 /** What the layout (`reports/partials/site.hbs`) shows besides the data of a template. */
 export interface PageData {
@@ -16,15 +18,31 @@ export interface PageData {
 
 /** Sends a page. `template` names a file of `reports/serve/`. */
 export async function renderPage(exchange: Exchange, template: string, data: PageData, status = 200): Promise<void> {
-  const { templates, response } = exchange;
-  const site = await describeSite(exchange);
-  const page = await templates.render(template, { about: '', ...data, site });
-  response.writeHead(status, {
+  const page = await renderTemplate(exchange, template, { about: '', ...data });
+  exchange.response.writeHead(status, {
     'content-type': 'text/html; charset=utf-8',
     'content-length': Buffer.byteLength(page),
     ...(status === 503 && { 'retry-after': '5' }),
   });
-  response.end(page);
+  exchange.response.end(page);
+}
+
+/** Templates write addresses with `{{@root.link PATH NAME PARAMS name=value}}`. @throws Error, which is a fault of the server: the reader cannot do anything about it */
+export async function renderTemplate(exchange: Exchange, template: string, data: object): Promise<string> {
+  const { templates, files } = exchange;
+  const file = `serve/${template}.hbs`;
+  const link = (path: string, ...given: readonly unknown[]) => {
+    const { hash } = given.at(-1) as HelperOptions;
+    const [names, params] = [given.filter((one) => typeof one === 'string'), given.slice(0, -1)];
+    const lists = [...params.filter((one) => typeof one !== 'string'), hash] as readonly AddressParams[];
+    return pageHref(exchange, path + names.map(encodeURIComponent).join(''), lists.flatMap(listParams));
+  };
+  try {
+    const source = await readTemplate(files.roots, file);
+    return templates.render(`reports/${file}`, source, { ...data, link, site: await describeSite(exchange) });
+  } catch (error) {
+    throw new Error(errorMessage(error), { cause: error });
+  }
 }
 
 /** Sends an error as a page. */
@@ -34,22 +52,21 @@ export async function renderError(exchange: Exchange, error: unknown, status: nu
   await renderPage(exchange, 'error', { title: STATUS_CODES[status] ?? 'Error', message, hint }, status);
 }
 
-/** Names and values; a name may be there twice. */
-export type AddressParams = readonly (readonly [name: string, value: string])[];
+/** Names and values; a name may be there twice. In an object, empty values are left out. */
+export type AddressParams = readonly (readonly [name: string, value: string])[] | Readonly<Record<string, string>>;
 
-/** The address of a page with parameters; in an object, empty ones are left out. The page's `as_of` stays. */
-export function pageHref(
-  { url }: Pick<Exchange, 'url'>,
-  path: string,
-  params: Readonly<Record<string, string>> | AddressParams = {},
-): string {
-  const isList = (given: typeof params): given is AddressParams => Array.isArray(given);
-  const entries = isList(params) ? params : Object.entries(params).filter(([, value]) => value !== '');
-  const search = new URLSearchParams();
-  for (const [name, value] of entries) search.append(name, value);
+function listParams(params: AddressParams): readonly (readonly [name: string, value: string])[] {
+  return Array.isArray(params) ? params : Object.entries(params).filter(([, value]) => value !== '');
+}
+
+/** The address of a page, with parameters besides those of `path`. The page's `as_of` stays. */
+export function pageHref({ url }: Pick<Exchange, 'url'>, path: string, params: AddressParams = []): string {
+  const [name = '', fixed] = path.split('?', 2);
+  const search = new URLSearchParams(fixed);
+  for (const [key, value] of listParams(params)) search.append(key, value);
   const asOf = url.searchParams.get('as_of');
   if (asOf) search.set('as_of', asOf);
-  return search.size > 0 ? `${path}?${search}` : path;
+  return search.size > 0 ? `${name}?${search}` : name;
 }
 
 /** When the file that readers see was published, in ISO 8601; empty if there is none. */
@@ -57,6 +74,15 @@ export async function readPublishedAt({ config }: Pick<Exchange, 'config'>): Pro
   const found = await stat(warehouseFiles(config.data).published).catch(ignoreMissing);
   return found?.mtime.toISOString() ?? '';
 }
+
+/** `/state.json`, which open pages ask for: when the data was published, and how many queries run and wait. */
+export const stateRoute: PageRoute = {
+  pattern: /^\/state\.json$/u,
+  async answer(exchange) {
+    const { running, waiting } = exchange.pool.load;
+    sendJson(exchange, { publishedAt: await readPublishedAt(exchange), running, waiting });
+  },
+};
 
 const NAVIGATION = [
   { path: '/', label: 'Home' },
@@ -68,18 +94,16 @@ const NAVIGATION = [
 ] as const;
 
 /** What `reports/partials/site-bar.hbs` shows on every page. */
-export async function describeSite(exchange: Exchange) {
+async function describeSite(exchange: Exchange) {
   const { url, nonce, moment } = exchange;
-  const kept = [...url.searchParams]
-    .filter(([name]) => name !== 'as_of' && name !== RUN)
-    .map(([name, value]) => ({ name, value }));
-  const present = new URLSearchParams(kept.map(({ name, value }): [string, string] => [name, value]));
+  const kept = [...url.searchParams].filter(([name]) => name !== 'as_of' && name !== RUN);
+  const present = new URLSearchParams(kept);
   return {
     nonce,
     // The page of a report has the mark in a bar of its own.
     homeHref: url.pathname.startsWith('/reports/') ? '' : pageHref(exchange, '/'),
     path: url.pathname,
-    kept,
+    kept: kept.map(([name, value]) => ({ name, value })),
     asOf: url.searchParams.get('as_of') ?? '',
     asOfText: moment ? formatTime(moment.at.toISOString()) : '',
     presentHref: present.size > 0 ? `?${present}` : url.pathname,

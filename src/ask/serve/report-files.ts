@@ -3,7 +3,7 @@ import { type FileHandle, lstat, open, realpath } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { listArchivedDates, toUtcDate } from '../../tell/reports/archive.ts';
-import { describeSite } from './page.ts';
+import { renderTemplate } from './page.ts';
 import { type Exchange, NotFoundError, type PageRoute } from './route.ts';
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -90,31 +90,29 @@ interface PageHead {
 const NO_HEAD: PageHead = { content: Buffer.alloc(0), replacedBytes: 0 };
 const MAX_HEAD_BYTES = 256 * 1024;
 const META = /<meta http-equiv="Content-Security-Policy" content="([^"]*)">\n?/u;
-const BODY = '<body>';
+/** The navigation follows the link that skips it. */
+const START = /<body>(?:\s*<a class="skip"[^<]*<\/a>\n?)?/u;
 /** Directives of a report's own policy: sources in quotes, and nothing that could begin another header. */
 const POLICY = /^[\w '+/=;-]+$/u;
 const STRICT = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
 /**
  * A report declares a policy that allows its stylesheet and its script by their hashes. The header has that policy instead, and also
- * allows the stylesheet and the form of the navigation, which is written below `<body>`.
+ * allows the stylesheet and the form of the navigation, which is written at the beginning of `<body>`.
  */
 async function readPageHead(exchange: Exchange, handle: FileHandle): Promise<PageHead> {
   const { buffer, bytesRead } = await handle.read(Buffer.alloc(MAX_HEAD_BYTES), 0, MAX_HEAD_BYTES, 0);
-  const end = buffer.subarray(0, bytesRead).indexOf(BODY);
-  const replacedBytes = end < 0 ? 0 : end + BODY.length;
-  const head = buffer.toString('utf8', 0, replacedBytes);
+  const begin = buffer.toString('utf8', 0, bytesRead);
+  const start = START.exec(begin);
+  const head = start ? begin.slice(0, start.index + start[0].length) : '';
+  const replacedBytes = Buffer.byteLength(head);
   const declared = (META.exec(head)?.[1] ?? '').replaceAll('&#x27;', "'").replaceAll('&#x3D;', '=');
   const policy = (POLICY.test(declared) ? declared : STRICT)
     .replace(/style-src /u, "style-src 'self' ")
     .replace("form-action 'none'", "form-action 'self'");
-  const bar = replacedBytes === 0 ? '' : await renderReportBar(exchange);
+  const bar = replacedBytes === 0 ? '' : await renderTemplate(exchange, 'report-bar', {});
   const content = Buffer.from(`${head.replace(META, '')}${bar}`);
   return { content, replacedBytes, policy: `${policy}; frame-ancestors 'none'` };
-}
-
-async function renderReportBar(exchange: Exchange): Promise<string> {
-  return exchange.templates.render('report-bar', { site: await describeSite(exchange) });
 }
 
 /** The address that a calendar subscribes to. */

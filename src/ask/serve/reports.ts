@@ -2,7 +2,7 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TidemarkError } from '../../core/errors.ts';
 import { listArchivedDates, toUtcDate } from '../../tell/reports/archive.ts';
-import { loadReports, type Report } from '../../tell/reports/definitions.ts';
+import { loadReports } from '../../tell/reports/definitions.ts';
 import { formatTime, truncate } from '../../tell/reports/format.ts';
 import { subjectPath } from '../../tell/reports/subjects.ts';
 import { renderPage } from './page.ts';
@@ -10,17 +10,15 @@ import type { Exchange, PageRoute } from './route.ts';
 import type { TextRow } from './rows.ts';
 
 async function sendReports(exchange: Exchange): Promise<void> {
-  const { config, files } = exchange;
+  const { config, moment } = exchange;
   const dates = await listArchivedDates(config.output);
-  const asOf = exchange.moment && toUtcDate(exchange.moment.run.as_of);
+  const asOf = moment && toUtcDate(moment.run.as_of);
   const date = asOf === undefined ? undefined : dates.find((one) => one <= asOf);
-  const folder = date === undefined ? '' : `archive/${date}/`;
   const isKnown = asOf === undefined || date !== undefined;
-  const reports = isKnown ? await listReports(join(config.output, folder), folder, await loadReports(files)) : [];
   await renderPage(exchange, 'reports', {
     title: 'Reports',
     about: date === undefined ? 'As the last runs wrote them.' : `As the last run of ${date} wrote them.`,
-    reports,
+    reports: isKnown ? await listReports(exchange, date === undefined ? '' : `archive/${date}/`) : [],
     missing: asOf === undefined ? 'No report is written yet.' : `There is no report of ${asOf} or before.`,
     subjects: asOf === undefined && (await isFile(join(config.output, 'subjects.html'))),
     dates,
@@ -39,44 +37,34 @@ export async function findSubjectPage({ config }: Exchange, row: TextRow): Promi
   return (await isFile(join(config.output, path))) ? `/reports/${path}` : undefined;
 }
 
-async function listReports(folder: string, path: string, reports: ReadonlyMap<string, Report>) {
+/** @param path of their folder below that of the reports */
+async function listReports({ config, files }: Exchange, path: string) {
+  const folder = join(config.output, path);
   const present = new Set(await readdir(folder).catch(() => []));
-  const shown = [...reports.values()].filter(({ name }) => present.has(`${name}.html`) && present.has(`${name}.json`));
+  const reports = [...(await loadReports(files)).values()];
+  const shown = reports.filter(({ name }) => present.has(`${name}.html`) && present.has(`${name}.json`));
   return Promise.all(
     shown.map(async ({ name, title, about }) => {
-      const summary = await readSummary(join(folder, `${name}.json`));
-      return {
-        title,
-        headline: summary.headline === '' ? about : summary.headline,
-        state: summary.state,
-        asOf: formatTime(summary.asOf),
-        stale: summary.stale,
-        href: `/reports/${path}${name}`,
-      };
+      const { state, headline, asOf, stale } = await readSummary(join(folder, `${name}.json`));
+      return { title, state, asOf, stale, headline: headline || about, href: `/reports/${path}${name}` };
     }),
   );
 }
 
 /** What the list shows of a report. */
-interface Summary {
-  readonly mtimeMs: number;
-  readonly state: string;
-  readonly headline: string;
-  readonly asOf: string;
-  readonly stale: readonly string[];
-}
+type Summary = ReturnType<typeof parseSummary>;
 
 /** A report's JSON file may be large: it is parsed once for each version. Only a few files are listed. */
-const known = new Map<string, Summary>();
+const known = new Map<string, { readonly mtimeMs: number; readonly summary: Summary }>();
 const MAX_KNOWN = 500;
 
 async function readSummary(path: string): Promise<Summary> {
   const { mtimeMs } = await stat(path);
   const cached = known.get(path);
-  if (cached?.mtimeMs === mtimeMs) return cached;
-  const summary = parseSummary(path, await readFile(path, 'utf8'), mtimeMs);
+  if (cached?.mtimeMs === mtimeMs) return cached.summary;
+  const summary = parseSummary(path, await readFile(path, 'utf8'));
   if (known.size >= MAX_KNOWN) known.clear();
-  known.set(path, summary);
+  known.set(path, { mtimeMs, summary });
   return summary;
 }
 
@@ -87,18 +75,16 @@ interface ReportFile {
   readonly sources?: readonly { readonly target: unknown; readonly source: unknown; readonly stale: unknown }[];
 }
 
-function parseSummary(path: string, json: string, mtimeMs: number): Summary {
+function parseSummary(path: string, json: string) {
+  const text = (value: unknown) => (typeof value === 'string' ? truncate(value) : '');
   try {
     const { as_of, state, summary, sources = [] } = JSON.parse(json) as ReportFile;
-    const text = (value: unknown) => (typeof value === 'string' ? truncate(value) : '');
+    const stale = sources.filter((source) => source.stale === true);
     return {
-      mtimeMs,
       state: text(state),
       headline: text(summary?.headline),
-      asOf: text(as_of),
-      stale: sources
-        .filter(({ stale }) => stale === true)
-        .map(({ target, source }) => truncate(`${target}: ${source}`)),
+      asOf: formatTime(text(as_of)),
+      stale: stale.map(({ target, source }) => truncate(`${target}: ${source}`)),
     };
   } catch (error) {
     throw new TidemarkError('DATA', `${path} is not the data of a report`, { cause: error });

@@ -4,7 +4,7 @@ import { plural } from '../../core/plural.ts';
 import { parseLossless, printJson } from '../../http/json.ts';
 import { escapeMarkup } from '../../tell/reports/markup.ts';
 import type { ColumnInfo } from '../query/protocol.ts';
-import { pageHref, readPublishedAt } from './page.ts';
+import { readPublishedAt } from './page.ts';
 import { chartResult } from './result-chart.ts';
 import { RESULT_FORMATS, type ResultPage } from './results.ts';
 import type { Exchange } from './route.ts';
@@ -25,21 +25,15 @@ export interface ResultAddress {
 export async function viewResult(exchange: Exchange, result: ResultPage, address: ResultAddress, seconds: number) {
   const { page, files, params } = address;
   const isChart = exchange.url.searchParams.get('view') === 'chart';
-  const shown = isChart ? { ...params, view: 'chart' } : params;
   const { svg, legend, notes } = isChart ? chartResult(result) : { svg: '', legend: [], notes: [] };
   return {
     count: describeCount(result, isChart),
     seconds: seconds.toFixed(2),
-    views: [
-      { label: 'Table', href: pageHref(exchange, page, params), current: !isChart },
-      { label: 'Chart', href: pageHref(exchange, page, { ...params, view: 'chart' }), current: isChart },
-    ],
-    downloads: RESULT_FORMATS.map((format) => ({
-      label: format.toUpperCase(),
-      href: pageHref(exchange, `${files}.${format}`, params),
-    })),
-    link: pageHref(exchange, page, shown),
-    frozenLink: await freezeLink(exchange, page, shown),
+    ...{ page, params },
+    view: isChart ? 'chart' : '',
+    downloads: RESULT_FORMATS.map((format) => ({ format, path: `${files}.${format}` })),
+    // A link that shows the same data after the next run too; empty where the page has a time already.
+    frozenAt: exchange.url.searchParams.get('as_of') ? '' : await readPublishedAt(exchange),
     isChart,
     isEmpty: result.rows.length === 0,
     chart: { svg: new Handlebars.SafeString(svg), hasSvg: svg !== '', legend, notes },
@@ -70,13 +64,6 @@ function describeCount({ rows, isCut }: ResultPage, isChart: boolean): string {
   const what = isChart ? 'chart' : 'table';
   const count = formatCount(rows.length);
   return `The result has more than ${count} rows: the ${what} has the first ${count}, and the files have all.`;
-}
-
-/** A link that shows the same data after the next run too; empty where the page has a time already. */
-async function freezeLink(exchange: Exchange, page: string, params: ResultAddress['params']): Promise<string> {
-  if (exchange.url.searchParams.get('as_of')) return '';
-  const publishedAt = await readPublishedAt(exchange);
-  return publishedAt === '' ? '' : pageHref(exchange, page, { ...params, as_of: publishedAt });
 }
 
 function formatCount(count: number): string {

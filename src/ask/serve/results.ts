@@ -4,8 +4,8 @@ import { dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { linkSignals } from '../../core/abort.ts';
 import { TidemarkError } from '../../core/errors.ts';
-import type { ColumnInfo, QueryRequest } from '../query/protocol.ts';
-import { loadSavedQueries } from '../query/saved.ts';
+import { type ColumnInfo, type QueryRequest, queryConfig } from '../query/protocol.ts';
+import { loadSavedQueries, type SavedQuery } from '../query/saved.ts';
 import { RUN } from './cancel.ts';
 import { PAGES } from './pool.ts';
 import { type Exchange, ForbiddenError, NotFoundError, type PageRoute } from './route.ts';
@@ -37,32 +37,39 @@ export function readParams(url: URL): Readonly<Record<string, string>> {
 
 /** A request to a worker, at the time of the address. */
 export function toRequest(
-  { config: { data, directory, sql }, moment }: Pick<Exchange, 'config' | 'moment'>,
+  { config, moment }: Pick<Exchange, 'config' | 'moment'>,
   more: Pick<QueryRequest, 'query' | 'format'> & Partial<QueryRequest>,
 ): QueryRequest {
-  return { config: { data, directory, sql }, params: {}, asOf: moment?.at, ...more };
+  return { config: queryConfig(config), params: {}, asOf: moment?.at, ...more };
+}
+
+/** The saved query that the path names. */
+export async function findSaved({ files, name, url }: Exchange): Promise<SavedQuery> {
+  const saved = (await loadSavedQueries(files.roots)).get(name);
+  if (!saved) throw new NotFoundError(url.pathname, 'the page of the saved queries lists them');
+  return saved;
 }
 
 /** The query that an address means: `sql`, or a saved one, with the parameters that follow. */
 async function readRequest(exchange: Exchange, format: ResultFormat): Promise<QueryRequest> {
-  const { url, name, files } = exchange;
+  const { url, name } = exchange;
   const params = readParams(url);
   if (name !== '') {
-    const saved = (await loadSavedQueries(files.roots)).get(name);
-    if (!saved) throw new NotFoundError(url.pathname, 'the page of the saved queries lists them');
-    return toRequest(exchange, { query: saved.sql, saved: saved.name, params, format });
+    const saved = await findSaved(exchange);
+    return toRequest(exchange, { query: saved.sql, saved: name, params, format });
   }
   const query = url.searchParams.get('sql') ?? '';
   if (query.trim() === '') throw new TidemarkError('USAGE', 'the parameter sql is missing');
   return toRequest(exchange, { query, params, format });
 }
 
-const OPEN_BY_ADDRESS = 'copy the address into a new tab, or open it from a page of this server';
-
 /** Sends a result as it grows. */
 async function sendResult(exchange: Exchange, format: ResultFormat): Promise<void> {
   const { pool, request, response, signal, name, reader } = exchange;
-  if (isLedByOtherSite(request)) throw new ForbiddenError('a page of another site runs no query', OPEN_BY_ADDRESS);
+  if (isLedByOtherSite(request)) {
+    const hint = 'copy the address into a new tab, or open it from a page of this server';
+    throw new ForbiddenError('USAGE', 'a page of another site runs no query', { hint });
+  }
   const queryRequest = await readRequest(exchange, format);
   const begin = (headers: Readonly<Record<string, string | number>>) => {
     const file = `${(name || 'query').replaceAll(/[^\w.-]/gu, '_')}.${format}`;

@@ -3,11 +3,16 @@ import type { Config } from '../../config/config.ts';
 import type { Clock } from '../../core/clock.ts';
 import { TidemarkError } from '../../core/errors.ts';
 import type { PlaybookSummary } from '../../tell/findings/guide.ts';
+import type { TemplateEngine } from '../../tell/reports/templates.ts';
 import type { Moment } from '../../warehouse/moment.ts';
 import type { SqlFiles } from '../../warehouse/sql-files.ts';
-import type { Assets } from './assets.ts';
 import type { WorkerPool } from './pool.ts';
-import type { PageTemplates } from './templates.ts';
+
+export interface Asset {
+  readonly type: string;
+  readonly content: Buffer;
+  readonly etag: string;
+}
 
 /** What all answers of a server share. */
 export interface Site {
@@ -15,8 +20,9 @@ export interface Site {
   readonly pool: WorkerPool;
   readonly clock: Clock;
   readonly files: SqlFiles;
-  readonly templates: PageTemplates;
-  readonly assets: Assets;
+  readonly templates: TemplateEngine;
+  /** Files of `/assets/` by name. */
+  readonly assets: ReadonlyMap<string, Asset>;
   readonly playbooks: () => Promise<readonly PlaybookSummary[]>;
   /** Requests whose query a reader can cancel. */
   readonly cancellable: Map<string, AbortController>;
@@ -56,8 +62,9 @@ export class NotFoundError extends TidemarkError {
 }
 
 /** The request may not have what it asks for. */
-export class ForbiddenError extends TidemarkError {
-  constructor(message: string, hint: string) {
-    super('USAGE', message, { hint });
-  }
+export class ForbiddenError extends TidemarkError {}
+
+export function sendJson({ response }: Exchange, value: unknown): void {
+  response.writeHead(200, { 'content-type': 'application/json; charset=utf-8' });
+  response.end(`${JSON.stringify(value)}\n`);
 }

@@ -1,17 +1,15 @@
+import { assetRoute } from './assets.ts';
 import { cancelRoute } from './cancel.ts';
 import { catalogueRoute } from './catalogue.ts';
 import { homeRoute } from './home.ts';
-import { nightsRoute } from './nights.ts';
+import { nightsRoute, runRoute } from './nights.ts';
+import { stateRoute } from './page.ts';
+import { queryRoutes } from './query-pages.ts';
 import { calendarRoute, reportFileRoute } from './report-files.ts';
 import { reportsRoute } from './reports.ts';
 import { resultRoutes } from './results.ts';
 import type { PageRoute } from './route.ts';
 import { rowRoute } from './row.ts';
-import { runRoute } from './run.ts';
-import { savedRoutes } from './saved-pages.ts';
-import { editorRoutes } from './sql-page.ts';
-import { stateRoute } from './state.ts';
-import { assetRoute } from './static.ts';
 import { tableRoute } from './table-page.ts';
 
 /** Every address that the server answers; the first match wins. */
@@ -26,8 +24,7 @@ export const routes: readonly PageRoute[] = [
   tableRoute,
   rowRoute,
   ...resultRoutes,
-  ...savedRoutes,
-  ...editorRoutes,
+  ...queryRoutes,
   cancelRoute,
   stateRoute,
   assetRoute,

@@ -1,17 +1,17 @@
 import { stripControls } from '../../core/log.ts';
 import { loadGuide } from '../../tell/findings/guide.ts';
 import { EMPTY_CELL, formatTime } from '../../tell/reports/format.ts';
+import { createProductLinker } from '../../tell/reports/links.ts';
 import { toFindingView, toHistoryEntries } from '../../tell/reports/subject-view.ts';
+import { loadSubjectKinds } from '../../tell/reports/subjects.ts';
 import { quoteIdent, quoteLiteral } from '../../warehouse/sql-files.ts';
 import type { Table } from '../../warehouse/tables.ts';
 import type { Row } from '../../warehouse/values.ts';
-import { findTable, freshnessByTarget, rowKey } from './catalogue.ts';
-import { readSources } from './freshness.ts';
-import { pageHref, renderPage } from './page.ts';
+import { findTable, readSources, rowKey, selectSources } from './catalogue.ts';
+import { renderPage } from './page.ts';
 import { findSubjectPage } from './reports.ts';
 import { type Exchange, NotFoundError, type PageRoute } from './route.ts';
 import { readRows, shownTime, type TextRow } from './rows.ts';
-import { tablePath } from './table-page.ts';
 
 /** Times of the timeline that the page shows. */
 const MAX_TIMES = 200;
@@ -21,7 +21,8 @@ async function sendRow(exchange: Exchange): Promise<void> {
   const key = rowKey(table).map((name) => ({ name, value: exchange.url.searchParams.get(name) ?? '' }));
   if (key.length === 0) throw new NotFoundError(`page of a row of ${table.name}`, 'its rows have no key');
   const params = { as_of: shownTime(exchange).toISOString() };
-  const rows = await renderRows(exchange, table, key);
+  const condition = key.map(({ name, value }) => equals(table, name, value)).join(' and ');
+  const rows = await renderRows(exchange, table, condition);
   const [[row], timeline, sources] = await Promise.all([
     readRows(exchange, rows, params, 1),
     table.source === undefined ? [] : readTimeline(exchange, table, rows, params),
@@ -31,22 +32,37 @@ async function sendRow(exchange: Exchange): Promise<void> {
   if (!row)
     throw new NotFoundError(`row of ${table.name} with ${keyText}`, 'the key is the whole one, as the table shows it');
   const entries = toHistoryEntries(timeline, table.columns);
+  const subject = await findSubject(exchange, table, row, condition);
+  const linked = { target: row.target ?? '', type: subject.subject_type ?? '', id: subject.subject_id ?? '' };
+  const fields = table.name === 'findings' ? JSON.parse(row.detail ?? '{}') : row;
+  const url = createProductLinker(exchange.config.targets)({ ...linked, name: subject.subject_name ?? null, fields });
   const goneAt = row.valid_to != null && row.valid_to <= params.as_of ? row.valid_to : '';
   const values = key.map(({ value }) => value).filter(Boolean);
   await renderPage(exchange, 'row', {
     title: stripControls(row[table.changes.name ?? ''] || values.join(' / ')),
     about: `A row of ${table.name}: ${keyText}.`,
-    table: { name: table.name, href: pageHref(exchange, tablePath(table)) },
-    tablesHref: pageHref(exchange, '/tables'),
+    table: table.name,
     finding: table.name === 'findings' ? await viewFinding(exchange, row) : null,
-    subjectHref: (await findSubjectPage(exchange, row)) ?? '',
+    subjectHref: (await findSubjectPage(exchange, { ...row, ...subject })) ?? '',
+    product: url === undefined ? null : { url, host: new URL(url).host },
     hasHistory: table.source !== undefined,
     gone: goneAt === '' ? '' : formatTime(goneAt),
-    stale: freshnessByTarget(sources, table).filter(({ target, state }) => target === row.target && state !== 'fresh'),
+    stale: selectSources(sources, table).filter(({ target, state }) => target === row.target && state !== 'fresh'),
     timeline: entries,
     earlier: Number(timeline[0]?.times ?? 0) - entries.length,
     present: table.columns.map(({ name, comment }) => ({ name, meaning: comment, value: row[name] ?? EMPTY_CELL })),
   });
+}
+
+/** The subject that a row names, or that it is. */
+async function findSubject(exchange: Exchange, table: Table, row: TextRow, condition: string): Promise<TextRow> {
+  if (row.subject_type) return row;
+  const kinds = await loadSubjectKinds(exchange.files);
+  const kind = kinds.find((one) => one.table.name === table.name && one.versions.includes('version.*'));
+  if (!kind) return {};
+  const parts = { subject: quoteLiteral(kind.type), versions: kind.versions, key: condition };
+  const [found = {}] = await readRows(exchange, await exchange.files.render('serve/row_subject', parts), {}, 1);
+  return found;
 }
 
 /** The finding of a row, as the page of its subject has it. */
@@ -57,12 +73,7 @@ async function viewFinding({ config, files, playbooks }: Exchange, row: TextRow)
 }
 
 /** The row as SQL: of a table with a history, its versions, the newest first. An absent value of the key is empty in the address. */
-async function renderRows(
-  { files }: Exchange,
-  table: Table,
-  key: readonly { readonly name: string; readonly value: string }[],
-): Promise<string> {
-  const condition = key.map(({ name, value }) => equals(table, name, value)).join(' and ');
+async function renderRows({ files }: Exchange, table: Table, condition: string): Promise<string> {
   if (table.source === undefined)
     return files.render('serve/log_row', { table: quoteIdent(table.name), key: condition });
   return files.render('serve/row', { history: quoteIdent(`${table.name}_history`), key: condition });

@@ -21,6 +21,11 @@ export async function readRows(
   return rows.map((row) => Object.fromEntries(columns.map(({ name }, index) => [name, row[index] ?? null])));
 }
 
+/** A number that is known, for templates. */
+export function toCount(text: string | null | undefined): number | null {
+  return text == null ? null : Number(text);
+}
+
 /** The time that a page shows: `as_of`, or now. */
 export function shownTime({ moment, clock }: Pick<Exchange, 'moment' | 'clock'>): Date {
   return moment?.at ?? clock.now();

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../../config/config.ts';
 import { readTimeZone } from '../../config/job.ts';
@@ -8,13 +8,13 @@ import type { Context } from '../../core/context.ts';
 import { errorMessage } from '../../core/errors.ts';
 import { overlayRoots } from '../../core/paths.ts';
 import type { PlaybookSummary } from '../../tell/findings/guide.ts';
+import { createTemplateEngine } from '../../tell/reports/templates.ts';
 import { createSqlFiles } from '../../warehouse/sql-files.ts';
+import { queryConfig } from '../query/protocol.ts';
 import { createAnswer } from './answer.ts';
 import { loadAssets } from './assets.ts';
-import { limitConnections } from './connections.ts';
 import { WorkerPool } from './pool.ts';
 import type { AccessRules } from './security.ts';
-import { createPageTemplates } from './templates.ts';
 
 export interface ServeOptions extends AccessRules {
   readonly config: Config;
@@ -22,6 +22,8 @@ export interface ServeOptions extends AccessRules {
   /** 0 selects a free one. */
   readonly port: number;
   readonly workers: number;
+  /** Queries may run for so long when the server ends. @default 3: a command has 4.5 s after a signal */
+  readonly drainSeconds?: number;
   /** What the page of a finding proposes. @default none */
   readonly playbooks?: () => Promise<readonly PlaybookSummary[]>;
 }
@@ -40,7 +42,6 @@ const HEADERS_TIMEOUT_MS = 10_000;
 const CHECK_MS = 1_000;
 /** The SQL of a page is in its address. */
 const MAX_HEADER_BYTES = 64 * 1024;
-/** Queries may run for so long when the server ends; a command has 4.5 s after a signal. */
 const DRAIN_SECONDS = 3;
 const FLUSH_MS = 1_000;
 
@@ -51,10 +52,9 @@ export async function startServer(
 ): Promise<RunningServer> {
   const { config } = options;
   const roots = overlayRoots(config.directory);
-  const [templates, assets] = await Promise.all([createPageTemplates(roots), loadAssets(roots)]);
-  const { data, directory, sql } = config;
+  const [templates, assets] = await Promise.all([createTemplateEngine(roots, 'html'), loadAssets(roots)]);
   const pool = new WorkerPool({
-    config: { data, directory, sql },
+    config: queryConfig(config),
     workers: options.workers,
     maxWaiting: MAX_WAITING,
     env: context.env,
@@ -84,18 +84,41 @@ export async function startServer(
   server.on('error', (error) => context.log.error(`a connection failed: ${errorMessage(error)}`));
   return {
     url: serverUrl(server),
-    close: () => closeServer(server, pool),
+    close: () => closeServer(server, pool, options.drainSeconds ?? DRAIN_SECONDS),
   };
 }
 
 /** Accepts nothing more, lets what runs end, and gives answers that are ready time to reach their readers. */
-async function closeServer(server: Server, pool: WorkerPool): Promise<void> {
+async function closeServer(server: Server, pool: WorkerPool, drainSeconds: number): Promise<void> {
   const closed = new Promise((resolve) => server.close(resolve));
   const idle = setInterval(() => server.closeIdleConnections(), 20);
-  await pool.close(DRAIN_SECONDS);
+  await pool.close(drainSeconds);
   await Promise.race([closed, sleep(FLUSH_MS, undefined, { ref: false })]);
   clearInterval(idle);
   server.closeAllConnections();
+}
+
+/**
+ * Keeps an address from taking every connection. Beyond `maxPerAddress`, its oldest connection that asks nothing is closed, such as one
+ * whose request never ends: a reader who asks is answered, also from the same address.
+ */
+function limitConnections(server: Server, maxPerAddress: number): void {
+  const open = new Map<string, Set<Socket>>();
+  const asking = new WeakSet<Socket>();
+  server.on('request', ({ socket }, response) => {
+    asking.add(socket);
+    response.once('close', () => asking.delete(socket));
+  });
+  server.on('connection', (socket) => {
+    const address = socket.remoteAddress ?? '';
+    const sockets = open.get(address) ?? new Set();
+    open.set(address, sockets.add(socket));
+    socket.once('close', () => {
+      sockets.delete(socket);
+      if (sockets.size === 0 && open.get(address) === sockets) open.delete(address);
+    });
+    if (sockets.size > maxPerAddress) [...sockets].find((one) => !asking.has(one))?.destroy();
+  });
 }
 
 function serverUrl(server: Server): string {

@@ -1,8 +1,7 @@
 import { plural } from '../../core/plural.ts';
 import { quoteIdent, quoteLiteral } from '../../warehouse/sql-files.ts';
 import type { Table } from '../../warehouse/tables.ts';
-import { findTable, freshnessByTarget, rowKey } from './catalogue.ts';
-import { readSources } from './freshness.ts';
+import { findTable, readSources, rowKey, selectSources } from './catalogue.ts';
 import { type AddressParams, pageHref, renderPage } from './page.ts';
 import { viewTable } from './result-view.ts';
 import { readPage, toRequest } from './results.ts';
@@ -44,11 +43,10 @@ async function sendTable(exchange: Exchange): Promise<void> {
   await renderPage(exchange, 'table', {
     title: table.name,
     about: `Each row is ${table.grain.replace(/^one row per /u, 'a ').replace(/^one row, which/u, 'what')}.`,
-    tablesHref: pageHref(exchange, '/tables'),
     isPresent,
     hasHistory: table.source !== undefined,
     isTimeless: exchange.moment !== undefined && !hasPast(exchange, table),
-    targets: freshnessByTarget(sources, table),
+    targets: selectSources(sources, table),
     count,
     columns: table.columns.filter(({ name }) => types.size === 0 || types.has(name)),
     filters: view.address.filters.map((filter) => viewFilter(exchange, view, filter)),
@@ -58,11 +56,8 @@ async function sendTable(exchange: Exchange): Promise<void> {
       ? viewTable(page, (column) => viewSort(exchange, view, column), rowLinker(exchange, table, page))
       : null,
     ...viewPlace(exchange, view, count),
-    sqlHref: pageHref(exchange, '/sql', { sql: `${view.rows}\nlimit 100` }),
-    downloads: ['csv', 'xlsx'].map((format) => ({
-      label: format.toUpperCase(),
-      href: pageHref(exchange, `/query.${format}`, { sql: view.rows }),
-    })),
+    sql: view.rows,
+    limitedSql: `${view.rows}\nlimit 100`,
   });
 }
 
@@ -86,7 +81,7 @@ async function readView(exchange: Exchange): Promise<View> {
   return { table, path: tablePath(table), types, address, rows: `select *\nfrom ${quoteIdent(table.name)}${where}` };
 }
 
-export function tablePath({ name }: Pick<Table, 'name'>): string {
+function tablePath({ name }: Pick<Table, 'name'>): string {
   return `/tables/${encodeURIComponent(name)}`;
 }
 

@@ -1,0 +1,183 @@
+import { randomUUID } from 'node:crypto';
+import { TidemarkError } from '../../core/errors.ts';
+import { quoteIdent } from '../../warehouse/sql-files.ts';
+import { readNames } from '../query/completion.ts';
+import { loadSavedQueries, type Parameter, type SavedQuery } from '../query/saved.ts';
+import { loadCatalogue } from './catalogue.ts';
+import { renderPage } from './page.ts';
+import { BusyError } from './pool.ts';
+import { type ResultAddress, viewResult } from './result-view.ts';
+import { findSaved, readPage, readParams, toRequest } from './results.ts';
+import { type Exchange, type PageRoute, sendJson } from './route.ts';
+import { readRows, type TextRow } from './rows.ts';
+import { isLedByOtherSite, isOwnRequest } from './security.ts';
+
+async function sendList(exchange: Exchange): Promise<void> {
+  await renderPage(exchange, 'saved', {
+    title: 'Saved queries',
+    about: 'Each is a file in queries/saved/, beside the configuration or in the package.',
+    queries: [...(await loadSavedQueries(exchange.files.roots)).values()].map(({ name, title, description }) => ({
+      ...{ title, description, path: savedPath(name) },
+    })),
+  });
+}
+
+function savedPath(name: string): string {
+  return `/saved/${encodeURIComponent(name)}`;
+}
+
+/** The form of a query, and its result as soon as every parameter has a value and no other site led here. */
+async function sendSaved(exchange: Exchange): Promise<void> {
+  const { url, request } = exchange;
+  const query = await findSaved(exchange);
+  const given = readParams(url);
+  const isReady = query.parameters.every(({ name, defaultSql }) => defaultSql || given[name] !== undefined);
+  const path = savedPath(query.name);
+  const [defaults, result] = await Promise.all([
+    readDefaults(exchange, query, given),
+    isReady && !isLedByOtherSite(request) ? runQuery(exchange, query, given, { page: path, files: path }) : null,
+  ]);
+  await renderPage(exchange, 'saved-query', {
+    title: query.title,
+    about: query.description,
+    path,
+    asOf: url.searchParams.get('as_of') ?? '',
+    run: randomUUID(),
+    fields: query.parameters.map((parameter) => toField(parameter, given[parameter.name], defaults)),
+    result,
+    sql: query.sql.trim(),
+  });
+}
+
+/** Runs what a person asks on a page, and views its beginning. */
+async function runQuery(
+  exchange: Exchange,
+  { sql, name }: Pick<SavedQuery, 'sql'> & Partial<SavedQuery>,
+  params: Readonly<Record<string, string>>,
+  address: Omit<ResultAddress, 'params'>,
+) {
+  const began = performance.now();
+  const request = toRequest(exchange, { query: sql, saved: name, params, format: 'rows' });
+  const page = await readPage(exchange, request, { reader: exchange.reader });
+  const shown = name === undefined ? { sql, ...params } : params;
+  return viewResult(exchange, page, { ...address, params: shown }, (performance.now() - began) / 1000);
+}
+
+/** The defaults of the parameters that the address does not give, which DuckDB evaluates. */
+async function readDefaults(
+  exchange: Exchange,
+  { parameters }: SavedQuery,
+  given: Readonly<Record<string, string>>,
+): Promise<TextRow> {
+  const open = parameters.filter(({ name, defaultSql }) => defaultSql !== undefined && given[name] === undefined);
+  if (open.length === 0) return {};
+  const expressions = open.map(({ name, defaultSql }) => `${defaultSql} as ${quoteIdent(name)}`);
+  const [row = {}] = await readRows(exchange, `select ${expressions.join(', ')}`, {}, 1);
+  return row;
+}
+
+const INPUTS: Readonly<Record<Parameter['type'], { readonly type: string; readonly step: string }>> = {
+  text: { type: 'text', step: '' },
+  integer: { type: 'number', step: '1' },
+  number: { type: 'number', step: 'any' },
+  boolean: { type: 'boolean', step: '' },
+  timestamp: { type: 'datetime-local', step: '1' },
+};
+
+function toField({ name, type, defaultSql, description }: Parameter, given: string | undefined, defaults: TextRow) {
+  const value = given ?? defaults[name] ?? '';
+  return {
+    ...{ name, description, ...INPUTS[type] },
+    value: type === 'timestamp' ? value.slice(0, 19) : value,
+    isRequired: defaultSql === undefined,
+  };
+}
+
+/** `/sql?sql=…`: a form for a query, and its result where a page of this server asked. A link from elsewhere only fills the form. */
+async function sendEditor(exchange: Exchange): Promise<void> {
+  const { url, nonce, request } = exchange;
+  const sql = (url.searchParams.get('sql') ?? '').replaceAll('\r\n', '\n');
+  const isAsked = sql.trim() !== '';
+  const isRun = isAsked && isOwnRequest(request);
+  const parameters = listParameters(sql, url);
+  const data = {
+    title: 'SQL',
+    about: 'One SELECT, DESCRIBE, SUMMARIZE or EXPLAIN over the published warehouse, in the dialect of DuckDB.',
+    ...{ sql, nonce, parameters, error: null, result: null, isLinked: isAsked && !isRun },
+    asOf: url.searchParams.get('as_of') ?? '',
+    view: url.searchParams.get('view') ?? '',
+    run: randomUUID(),
+    tables: (await loadCatalogue(exchange)).map(({ name, grain }) => ({
+      ...{ name, grain, sql: `select *\nfrom ${quoteIdent(name)}\nlimit 100` },
+    })),
+    examples: await listExamples(exchange),
+  };
+  if (!isRun) return renderPage(exchange, 'sql', data);
+  const given = parameters.filter(({ value }) => value !== '').map(({ name, value }) => [name, value]);
+  try {
+    const result = await runQuery(exchange, { sql }, Object.fromEntries(given), { page: '/sql', files: '/query' });
+    await renderPage(exchange, 'sql', { ...data, result });
+  } catch (error) {
+    if (exchange.signal.aborted || !(error instanceof TidemarkError) || error.code === 'INTERRUPTED') throw error;
+    const mayPass = error instanceof BusyError || error.code === 'UNREACHABLE';
+    await renderPage(exchange, 'sql', { ...data, error: describeError(error, sql) }, mayPass ? 503 : 400);
+  }
+}
+
+/** The saved queries that run as they are, with their defaults instead of parameters. */
+async function listExamples({ files }: Exchange) {
+  const queries = [...(await loadSavedQueries(files.roots)).values()];
+  const runnable = queries.filter(({ parameters }) => parameters.every(({ defaultSql }) => defaultSql !== undefined));
+  return runnable.map(({ title, description, sql, parameters }) => {
+    const statement = sql.replaceAll(/^--.*\n/gmu, '').trim();
+    const text = parameters.reduce(
+      (rest, { name, defaultSql }) => rest.replaceAll(new RegExp(`\\$${name}\\b`, 'gu'), () => `(${defaultSql})`),
+      statement,
+    );
+    return { title, description, sql: text };
+  });
+}
+
+/** An error of the query is shown beside it, so that it can be corrected. */
+function describeError({ message, hint = '' }: TidemarkError, sql: string) {
+  const [text, excerpt = ''] = message.split(/\n+(?=LINE \d+: )/u);
+  return { message: text, excerpt, hint, position: findErrorPosition(message, sql) ?? null };
+}
+
+/** Where DuckDB found an error in a query; both count from 1. */
+export interface QueryPosition {
+  readonly line: number;
+  readonly column: number;
+}
+
+/** DuckDB's own excerpt: `LINE 2: from workspacez`, below it a caret, and `...` where the line is cut. */
+const EXCERPT = /^LINE (?<line>\d+): (?<start>\.\.\.)?(?<text>.*)\n(?<indent> *)\^/mu;
+
+/** The position that a message of DuckDB shows with its excerpt of the query. */
+export function findErrorPosition(message: string, query: string): QueryPosition | undefined {
+  const { line = '', start = '', text = '', indent = '' } = EXCERPT.exec(message)?.groups ?? {};
+  if (line === '') return undefined;
+  const shown = query.split('\n')[Number(line) - 1];
+  const inExcerpt = indent.length - `LINE ${line}: ${start}`.length;
+  const offset = start === '' ? 0 : (shown?.indexOf(text.replace(/\.\.\.$/u, '')) ?? -1);
+  if (shown === undefined || inExcerpt < 0 || offset < 0) return undefined;
+  return { line: Number(line), column: offset + inExcerpt + 1 };
+}
+
+/** A field for each `$name` of the text. A name in quotes has a field too, which may stay empty. */
+function listParameters(sql: string, url: URL) {
+  const names = [...sql.matchAll(/(?<![\w$])\$(\w+)(?![\w$])/gu)].map(([, name = '']) => name);
+  const given = readParams(url);
+  return [...new Set(names)].map((name) => ({ name, value: given[name] ?? '' }));
+}
+
+export const queryRoutes: readonly PageRoute[] = [
+  { pattern: /^\/saved\/?$/u, answer: sendList },
+  { pattern: /^\/saved\/([^/]+)$/u, answer: sendSaved },
+  { pattern: /^\/sql$/u, answer: sendEditor },
+  {
+    // what the editor completes
+    pattern: /^\/sql\/names\.json$/u,
+    answer: async (exchange) => sendJson(exchange, Object.fromEntries((await readNames(exchange.files)).tables)),
+  },
+];
