@@ -36,12 +36,17 @@ export async function viewResult(exchange: Exchange, result: ResultPage, address
     frozenAt: exchange.url.searchParams.get('as_of') ? '' : await readPublishedAt(exchange),
     isChart,
     isEmpty: result.rows.length === 0,
+    isLong: !isChart && result.rows.length > FIRST_ROWS,
+    shown: result.rows.length,
     chart: { svg: new Handlebars.SafeString(svg), hasSvg: svg !== '', legend, notes },
     columns: result.columns.map(viewColumn),
     rows: new Handlebars.SafeString(isChart ? '' : drawRows(result)),
     total: result.isCut ? `more than ${formatCount(result.rows.length)}` : '',
   };
 }
+
+/** A longer table opens, as those of reports do. */
+const FIRST_ROWS = 15;
 
 function viewColumn({ name, type, isNumber }: ColumnInfo) {
   return { name: stripControls(name), type, isNumber };
@@ -72,36 +77,46 @@ function formatCount(count: number): string {
 
 /** Rows are most of a page, so they are not a template. */
 function drawRows({ columns, rows }: ResultPage, link: CellLinker = () => undefined): string {
+  const labels = columns.map(({ name }) => ` data-label="${escapeMarkup(stripControls(name))}"`);
   const drawRow = (row: ResultPage['rows'][number]) =>
-    columns.map((column, index) => drawCell(column, row[index] ?? null, link(row, index))).join('');
+    columns.map((column, index) => drawCell(column, row[index] ?? null, labels[index], link(row, index))).join('');
   return rows.map((row) => `<tr>${drawRow(row)}</tr>`).join('\n');
 }
 
 /** NULL is a word in another style, so that it differs from an empty text and from the text "NULL". */
-function drawCell({ type, isNumber }: ColumnInfo, value: string | null, href: string | undefined): string {
+function drawCell({ type, isNumber }: ColumnInfo, value: string | null, label = '', href?: string): string {
   const kind = isNumber ? ' class="n"' : isNested(type) || value === null ? '' : ' class="text"';
   const sort = value === null ? ' data-v=""' : '';
-  return `<td${kind}${sort}>${drawLink(href, value === null ? '<i class="null">NULL</i>' : drawValue(type, value))}</td>`;
+  const content = value === null ? '<i class="null">NULL</i>' : drawValue(type, value, href === undefined);
+  return `<td${kind}${label}${sort}>${drawLink(href, content)}</td>`;
 }
 
 function drawLink(href: string | undefined, content: string): string {
   return href === undefined ? content : `<a href="${escapeMarkup(href)}">${content}</a>`;
 }
 
-function drawValue(type: string, value: string): string {
-  return isNested(type) ? drawJson(value) : drawText(value);
+function drawValue(type: string, value: string, mayFold: boolean): string {
+  if (isNested(type)) return drawJson(value);
+  if (!mayFold || value.length <= MAX_TEXT_LENGTH) return drawText(value);
+  return `<details><summary>${drawText(cutText(value, MAX_TEXT_LENGTH / 2))}…</summary>${drawText(value)}</details>`;
 }
 
 function isNested(type: string): boolean {
   return type === 'JSON' || type.endsWith(']') || /^(?:STRUCT|MAP|UNION)\(/u.test(type);
 }
 
-/** Longer JSON is folded. */
+/** Longer text and JSON are folded. */
+const MAX_TEXT_LENGTH = 200;
 const MAX_JSON_LENGTH = 60;
+
+/** Never within a character of two UTF-16 units. */
+function cutText(text: string, length: number): string {
+  return text.slice(0, length).replace(/[\ud800-\udbff]$/u, '');
+}
 
 function drawJson(text: string): string {
   if (text.length <= MAX_JSON_LENGTH) return `<code>${drawText(text)}</code>`;
-  const start = drawText(text.slice(0, MAX_JSON_LENGTH).replace(/[\ud800-\udbff]$/u, ''));
+  const start = drawText(cutText(text, MAX_JSON_LENGTH));
   const whole = escapeMarkup(stripControls(indentJson(text)));
   return `<details><summary><code>${start}…</code></summary><pre>${whole}</pre></details>`;
 }
