@@ -1,4 +1,4 @@
--- grain: one row per changed row and pull, at most {{limit}} of each pull, with {{columns}} of its columns and the number of all of the table and pull; what is rare comes first
+-- grain: one row per changed row and pull, at most {{limit}} of each pull, with {{columns}} of its columns, and the numbers of all of the table and pull and of the pull; what is rare comes first
 -- {{changes}}: rows of `attributed_changes`; {{after}}, {{until}}: constants, so that DuckDB reads only the versions of that time
 -- {{subjects}}: the subjects that have the key of a row; $project, $subject, $target, $by: empty for all
 with
@@ -36,7 +36,7 @@ with
     group by told.at, target, "table", key, change in ('new', 'gone', 'back')
   ),
   counted as (
-    select *, count(*) over (partition by changed.at, "table") as total
+    select *, count(*) over (partition by changed.at, "table") as total, count(*) over (partition by changed.at) as night_total,
     from changed
   ),
   numbered as (

@@ -126,8 +126,7 @@ async function renderSubjects({ files }: Exchange, tables: readonly Table[], fro
 
 async function viewNight(exchange: Exchange, run: Night, rows: readonly TextRow[]) {
   const own = rows.filter(({ at }) => at === run.as_of);
-  const totals = new Map(own.map((row) => [row.table, Number(row.total)]));
-  const total = [...totals.values()].reduce((sum, count) => sum + count, 0);
+  const total = Number(own[0]?.night_total ?? 0);
   return {
     ...run,
     status: run.status ?? '',
@@ -172,7 +171,7 @@ async function sendRun(exchange: Exchange): Promise<void> {
   };
   const run = found && (await readRun({ database, files, asOf: new Date(found.started_at ?? '') }));
   if (!run) throw new NotFoundError(url.pathname, 'the home page lists the last runs');
-  await renderPage(exchange, 'run', { title: `Run ${name}`, ...run });
+  await renderPage(exchange, 'run', { title: `Run of ${run.run.started_at}`, about: name, ...run });
 }
 
 export const nightsRoute: PageRoute = { pattern: /^\/nights\/?$/u, answer: sendNights };

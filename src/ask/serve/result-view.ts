@@ -106,7 +106,7 @@ function isNested(type: string): boolean {
 }
 
 /** Longer text and JSON are folded. */
-const MAX_TEXT_LENGTH = 200;
+const MAX_TEXT_LENGTH = 120;
 const MAX_JSON_LENGTH = 60;
 
 /** Never within a character of two UTF-16 units. */

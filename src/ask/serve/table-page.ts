@@ -44,6 +44,8 @@ async function sendTable(exchange: Exchange): Promise<void> {
     title: table.name,
     about: `Each row is ${table.grain.replace(/^one row per /u, 'a ').replace(/^one row, which/u, 'what')}.`,
     isPresent,
+    // On a phone, a row that has a page shows its first columns.
+    firsts: types.size > 8 && rowKey(table).length > 0,
     hasHistory: table.source !== undefined,
     isTimeless: exchange.moment !== undefined && !hasPast(exchange, table),
     targets: selectSources(sources, table),
@@ -148,13 +150,14 @@ function viewFilter(exchange: Exchange, view: View, filter: Filter) {
   };
 }
 
-function viewForm({ url }: Exchange, { path, address, types }: View) {
+function viewForm({ url }: Exchange, view: View) {
+  const { path, address } = view;
   const asOf = url.searchParams.get('as_of') ?? '';
   const kept: AddressParams = [...writeAddress({ ...address, page: 1 }), ...(asOf ? [['as_of', asOf] as const] : [])];
   return {
     path,
     kept: kept.map(([name, value]) => ({ name, value })),
-    columns: [...types.keys()],
+    columns: orderColumns(view),
     operators: Object.entries(OPERATORS).map(([name, { label }]) => ({ name, label })),
   };
 }
