@@ -1,7 +1,7 @@
 import { stripControls } from '../../core/log.ts';
 import { drawBars } from '../../tell/reports/bar-chart.ts';
 import { drawChart, seriesClass } from '../../tell/reports/charts.ts';
-import type { Series } from '../../tell/reports/series.ts';
+import { buildSeries, type Series } from '../../tell/reports/series.ts';
 import type { ColumnInfo } from '../query/protocol.ts';
 import type { ResultPage } from './results.ts';
 
@@ -41,62 +41,40 @@ function noChart(reason: string): ResultChart {
 }
 
 function chartTimes(times: Column, numbers: readonly Column[], texts: Column | undefined): ResultChart {
-  const known = times.values.flatMap((text, row) => {
-    const at = text === null ? undefined : parseTime(text);
-    return at ? [{ at, row }] : [];
+  const known = times.values.flatMap((time, row) => {
+    const at = time === null ? undefined : parseTime(time);
+    if (!at) return [];
+    const values = numbers.map(({ values: own }, index) => [index, parseNumber(own[row] ?? null)]);
+    return { at: at.toISOString(), text: texts?.values[row] ?? 'NULL', ...Object.fromEntries(values) };
   });
-  const distinct = new Set(known.map(({ at }) => at.getTime()));
+  const distinct = new Set(known.map(({ at }) => at));
   if (distinct.size < 2) return noChart(`A chart over ${times.name} needs at least two times.`);
-  if (distinct.size < known.length && !texts) {
+  const isGrouped = distinct.size < known.length;
+  if (isGrouped && !texts) {
     return noChart(
       `Several rows have the same ${times.name}: group by it, or add a column of texts to name the lines.`,
     );
   }
-  const isGrouped = distinct.size < known.length;
-  const all = isGrouped ? splitByText(texts as Column, numbers[0] as Column, known) : toSeries(numbers, known);
-  const series = all.slice(0, MAX_SERIES);
-  const value = isGrouped ? `${numbers[0]?.name} by ${texts?.name}` : series.map(({ name }) => name).join(', ');
+  const names = numbers.map(({ name }) => name);
+  const built = buildSeries(known, 'at', Object.keys(numbers), isGrouped ? 'text' : undefined);
+  const largest = ({ points }: Series) => Math.max(...points.map(({ value }) => value));
+  const all = isGrouped ? [...built].sort((one, other) => largest(other) - largest(one)) : built;
+  const series = all.slice(0, MAX_SERIES).map(({ name, points }, index) => ({
+    name: toLabel(isGrouped ? name : (names[index] ?? '')),
+    points,
+  }));
+  const value = isGrouped ? `${names[0]} by ${texts?.name}` : series.map(({ name }) => name).join(', ');
+  const what = isGrouped
+    ? `values of ${texts?.name}, those with the largest ${names[0]}`
+    : 'columns of numbers, the first ones';
   return {
     svg: drawChart({ title: `${value} over ${times.name}`, series, joinsGaps: true }),
     legend: series.map(({ name }, index) => ({ name, series: seriesClass(index), kind: 'line' })),
     notes: [
-      ...(isGrouped
-        ? noteLeftOut(all.length, MAX_SERIES, `values of ${texts?.name}, those with the largest ${numbers[0]?.name}`)
-        : noteLeftOut(all.length, MAX_SERIES, 'columns of numbers, the first ones')),
+      ...noteLeftOut(all.length, MAX_SERIES, what),
       ...(known.length < times.values.length ? [`Rows without a time in ${times.name} are left out.`] : []),
     ],
   };
-}
-
-interface TimedRow {
-  readonly at: Date;
-  readonly row: number;
-}
-
-function toSeries(numbers: readonly Column[], rows: readonly TimedRow[]): readonly Series[] {
-  return numbers.map(({ name, values }) => ({ name: toLabel(name), points: toPoints(values, rows) }));
-}
-
-/** One series for each text, those with the largest values first. */
-function splitByText(texts: Column, numbers: Column, rows: readonly TimedRow[]): readonly Series[] {
-  const groups = new Map<string, TimedRow[]>();
-  for (const entry of rows) {
-    const name = texts.values[entry.row] ?? 'NULL';
-    groups.set(name, [...(groups.get(name) ?? []), entry]);
-  }
-  const largest = ({ points }: Series) => Math.max(...points.map(({ value }) => value));
-  return [...groups]
-    .map(([name, members]) => ({ name: toLabel(name), points: toPoints(numbers.values, members) }))
-    .sort((a, b) => largest(b) - largest(a));
-}
-
-function toPoints(values: Column['values'], rows: readonly TimedRow[]): Series['points'] {
-  return rows
-    .flatMap(({ at, row }) => {
-      const value = parseNumber(values[row] ?? null);
-      return value === null ? [] : [{ at, value }];
-    })
-    .sort((a, b) => a.at.getTime() - b.at.getTime());
 }
 
 function chartBars(texts: Column, numbers: readonly Column[]): ResultChart {
