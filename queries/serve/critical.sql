@@ -6,6 +6,7 @@ select
   title,
   subject_type,
   subject_id,
+  subject_name,
   coalesce(opened_at, first_seen) as since,
   states.change,
   detail,

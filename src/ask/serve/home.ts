@@ -1,12 +1,11 @@
 import { loadGuide } from '../../tell/findings/guide.ts';
 import { formatAge } from '../../tell/reports/format.ts';
 import { formatSince } from '../../tell/reports/lead.ts';
-import { createProductLinker } from '../../tell/reports/links.ts';
 import { loadTables } from '../../warehouse/tables.ts';
 import { readSources, type SourceFreshness, worstState } from './catalogue.ts';
 import { readNightChanges } from './nights.ts';
 import { pageHref, readPublishedAt, renderPage } from './page.ts';
-import { findSubjectPage } from './reports.ts';
+import { findProductPage, findSubjectPage } from './reports.ts';
 import type { Exchange, PageRoute } from './route.ts';
 import { readRows, shownTime, type TextRow, toCount } from './rows.ts';
 
@@ -75,11 +74,9 @@ async function readChanged(exchange: Exchange, from: string, at: Date) {
 async function viewFindings(exchange: Exchange, rows: readonly TextRow[], at: Date) {
   const { config, files, playbooks } = exchange;
   const guide = await loadGuide(files, await playbooks(), config.thresholds);
-  const linkProduct = createProductLinker(config.targets);
   const views = rows.map(async (row) => {
-    const { finding_id, title, rule, target, subject_type, subject_id, since, change, detail } = row;
+    const { finding_id, title, rule, target, since, change } = row;
     const { repair = '', command = '', about = null } = guide.find((entry) => entry.rule === rule) ?? {};
-    const subject = { target: target ?? '', type: subject_type ?? '', id: subject_id ?? '', name: null };
     return {
       ...{ severity: 'critical', title, names: [], otherNames: [], unlisted: 0, repair, command, about },
       href:
@@ -87,7 +84,7 @@ async function viewFindings(exchange: Exchange, rows: readonly TextRow[], at: Da
         pageHref(exchange, '/tables/findings/row', { finding_id: finding_id ?? '' }),
       since: `${formatSince(since ?? '', at.getTime())}, in ${target}`,
       changes: change ?? '',
-      product: linkProduct({ ...subject, fields: JSON.parse(detail ?? '{}') }) ?? null,
+      product: findProductPage(exchange, row)?.url ?? null,
     };
   });
   return Promise.all(views);

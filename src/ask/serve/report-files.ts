@@ -33,6 +33,8 @@ async function sendReportFile(exchange: Exchange): Promise<void> {
     const head = extname(name) === '.html' ? await readPageHead(exchange, handle) : NO_HEAD;
     const version = [ino, size, mtime.getTime()].map((number) => number.toString(36)).join('-');
     const etag = `"${version}-${createHash('sha256').update(head.content).digest('base64url').slice(0, 12)}"`;
+    // Also of an answer without content: a browser keeps the headers of the last one.
+    if (head.policy !== undefined) response.setHeader('content-security-policy', head.policy);
     response.setHeader('etag', etag);
     response.setHeader('last-modified', mtime.toUTCString());
     response.setHeader('cache-control', 'no-cache');
@@ -40,7 +42,6 @@ async function sendReportFile(exchange: Exchange): Promise<void> {
       response.writeHead(304).end();
       return;
     }
-    if (head.policy !== undefined) response.setHeader('content-security-policy', head.policy);
     const length = size - head.replacedBytes + head.content.length;
     response.writeHead(200, { 'content-type': TYPES[extname(name)], 'content-length': length });
     if (request.method === 'HEAD' || head.replacedBytes === size) {

@@ -4,7 +4,9 @@ import { TidemarkError } from '../../core/errors.ts';
 import { listArchivedDates, toUtcDate } from '../../tell/reports/archive.ts';
 import { loadReports } from '../../tell/reports/definitions.ts';
 import { formatTime, truncate } from '../../tell/reports/format.ts';
+import { createProductLinker } from '../../tell/reports/links.ts';
 import { subjectPath } from '../../tell/reports/subjects.ts';
+import type { Row } from '../../warehouse/values.ts';
 import { renderPage } from './page.ts';
 import type { Exchange, PageRoute } from './route.ts';
 import type { TextRow } from './rows.ts';
@@ -35,6 +37,15 @@ export async function findSubjectPage({ config }: Exchange, row: TextRow): Promi
   if (!target || !type || !id) return undefined;
   const path = subjectPath({ target, type, id });
   return (await isFile(join(config.output, path))) ? `/reports/${path}` : undefined;
+}
+
+/** The page that the product has for the subject that a row names, with the detail of a finding. */
+export function findProductPage({ config }: Exchange, row: TextRow) {
+  const { target, subject_type: type, subject_id: id, subject_name: name = null, detail } = row;
+  const fields = detail ? (JSON.parse(detail) as Row) : row;
+  const subject = { target: target ?? '', type: type ?? '', id: id ?? '', name, fields };
+  const url = createProductLinker(config.targets)(subject);
+  return url === undefined ? null : { url, host: new URL(url).host };
 }
 
 /** @param path of their folder below that of the reports */

@@ -1,7 +1,6 @@
 import { stripControls } from '../../core/log.ts';
 import { loadGuide } from '../../tell/findings/guide.ts';
 import { EMPTY_CELL, formatTime } from '../../tell/reports/format.ts';
-import { createProductLinker } from '../../tell/reports/links.ts';
 import { toFindingView, toHistoryEntries } from '../../tell/reports/subject-view.ts';
 import { loadSubjectKinds } from '../../tell/reports/subjects.ts';
 import { quoteIdent, quoteLiteral } from '../../warehouse/sql-files.ts';
@@ -9,7 +8,7 @@ import type { Table } from '../../warehouse/tables.ts';
 import type { Row } from '../../warehouse/values.ts';
 import { findTable, readSources, rowKey, selectSources } from './catalogue.ts';
 import { renderPage } from './page.ts';
-import { findSubjectPage } from './reports.ts';
+import { findProductPage, findSubjectPage } from './reports.ts';
 import { type Exchange, NotFoundError, type PageRoute } from './route.ts';
 import { readRows, shownTime, type TextRow } from './rows.ts';
 
@@ -33,9 +32,6 @@ async function sendRow(exchange: Exchange): Promise<void> {
     throw new NotFoundError(`row of ${table.name} with ${keyText}`, 'the key is the whole one, as the table shows it');
   const entries = toHistoryEntries(timeline, table.columns);
   const subject = await findSubject(exchange, table, row, condition);
-  const linked = { target: row.target ?? '', type: subject.subject_type ?? '', id: subject.subject_id ?? '' };
-  const fields = table.name === 'findings' ? JSON.parse(row.detail ?? '{}') : row;
-  const url = createProductLinker(exchange.config.targets)({ ...linked, name: subject.subject_name ?? null, fields });
   const goneAt = row.valid_to != null && row.valid_to <= params.as_of ? row.valid_to : '';
   const values = key.map(({ value }) => value).filter(Boolean);
   await renderPage(exchange, 'row', {
@@ -43,8 +39,8 @@ async function sendRow(exchange: Exchange): Promise<void> {
     about: `A row of ${table.name}: ${keyText}.`,
     table: table.name,
     finding: table.name === 'findings' ? await viewFinding(exchange, row) : null,
-    subjectHref: (await findSubjectPage(exchange, { ...row, ...subject })) ?? '',
-    product: url === undefined ? null : { url, host: new URL(url).host },
+    subjectHref: (await findSubjectPage(exchange, subject)) ?? '',
+    product: findProductPage(exchange, subject),
     hasHistory: table.source !== undefined,
     gone: goneAt === '' ? '' : formatTime(goneAt),
     stale: selectSources(sources, table).filter(({ target, state }) => target === row.target && state !== 'fresh'),
@@ -54,15 +50,15 @@ async function sendRow(exchange: Exchange): Promise<void> {
   });
 }
 
-/** The subject that a row names, or that it is. */
+/** The row with the subject that it names, or that it is. */
 async function findSubject(exchange: Exchange, table: Table, row: TextRow, condition: string): Promise<TextRow> {
   if (row.subject_type) return row;
   const kinds = await loadSubjectKinds(exchange.files);
   const kind = kinds.find((one) => one.table.name === table.name && one.versions.includes('version.*'));
-  if (!kind) return {};
+  if (!kind) return row;
   const parts = { subject: quoteLiteral(kind.type), versions: kind.versions, key: condition };
   const [found = {}] = await readRows(exchange, await exchange.files.render('serve/row_subject', parts), {}, 1);
-  return found;
+  return { ...row, ...found };
 }
 
 /** The finding of a row, as the page of its subject has it. */

@@ -24,13 +24,23 @@ const PAGES = [
   ['saved', 'saved'],
   ['saved-query', 'saved/changes'],
   ['past', 'tables?as_of=today'],
+  ['nights', 'nights'],
+  ['run', 'runs/LAST'],
+  ['report', 'reports/drift.html'],
+  ['subjects', 'reports/subjects.html'],
   ['missing', 'nope'],
 ] as const;
+
+/** Tables that are wider than the screen, and cells that are wider than their column. */
+const FIND_SCROLLING = `[...document.querySelectorAll('.scroll, .scroll td')]
+  .filter((element) => element.scrollWidth > element.clientWidth + 1 && element.clientWidth > 0)
+  .map((element) => element.outerHTML.slice(0, 120))`;
 
 describe.skipIf(noBrowser !== undefined)('the pages of serve, in a browser', () => {
   let folder: string;
   let served: Served;
   let page: Page;
+  let run: string;
   /** Violations of the policy, exceptions, requests elsewhere, answers that are no success. */
   const shared = shareBrowser(
     (address) => address.startsWith(served.url),
@@ -41,10 +51,11 @@ describe.skipIf(noBrowser !== undefined)('the pages of serve, in a browser', () 
   beforeAll(async () => {
     folder = await copyServedProject(atEnd);
     served = await startServe(folder, [], { cleanup: atEnd });
+    run = (await served.get(queryPath('select max(run_id) as id from runs'))).body.split('\n')[1] ?? '';
   });
 
   async function open(path: string) {
-    page = await shared.open(`${served.url}${path}`);
+    page = await shared.open(`${served.url}${path.replace('LAST', run)}`);
   }
 
   it.each(PAGES)(
@@ -52,6 +63,7 @@ describe.skipIf(noBrowser !== undefined)('the pages of serve, in a browser', () 
     async (name, path) => {
       await open(path);
       expect(await inspectPage(page, { pictures: `serve-${name}` })).toEqual([]);
+      expect(await page.evaluate(FIND_SCROLLING)).toEqual([]); // at the width of a phone
       expect(problems).toEqual([]);
     },
   );
@@ -156,9 +168,12 @@ describe.skipIf(noBrowser !== undefined)('the pages of serve, in a browser', () 
   });
 
   it('serves the reports as they look in a file: with their style and their script', async () => {
-    await open('reports/drift.html');
-    expect(await page.evaluate("getComputedStyle(document.querySelector('.headline')).maxWidth")).toBe('none');
-    expect(await page.locator('th button').count()).toBeGreaterThan(0);
-    expect(problems).toEqual([]);
+    for (const visit of ['first', 'second']) {
+      await open('reports/drift.html');
+      expect(await page.evaluate("getComputedStyle(document.querySelector('.bar')).display"), visit).toBe('flex');
+      expect(await page.locator('th button').count(), visit).toBeGreaterThan(0);
+      expect(problems).toEqual([]);
+      await open('reports/overview.html');
+    }
   });
 });

@@ -63,6 +63,25 @@ test('each night names what changed, rare things first, with a link to its run a
   expect(hrefs((await open('/nights?table=workspaces')).body)).toContain(`/reports/${page}`);
 });
 
+test('the number of changes of a night is that of all, also of those that the page does not name', async () => {
+  const crowded = await copyServedProject();
+  await changePublished(crowded, async (database) => {
+    await database.run(
+      `insert into agents_history select one.* replace ('agent-' || i as agent_id, 'added ' || i as name, (select max(as_of) from pulls) as valid_from)
+       from (from agents_history where valid_to is null limit 1) as one, range(30) as n(i)`,
+    );
+    await database.run(
+      `insert into keys_history select one.* replace ('key-' || i as name, (select max(as_of) from pulls) as valid_from)
+       from (from keys_history where valid_to is null limit 1) as one, range(40) as n(i)`,
+    );
+  });
+  const other = await startServe(crowded);
+  const [night] = parseElements((await other.get('/nights', OWN)).body).filter(
+    ({ attributes }) => attributes.id === 'night-0',
+  );
+  expect(Number(/(\d+) changes/u.exec(night?.text ?? '')?.[1])).toBeGreaterThanOrEqual(70);
+});
+
 test('the address filters by table, target, project, subject and who made the change', async () => {
   const rowsOf = async (query: string) =>
     (await open(`/nights?${query}`)).body.match(/<tr><th scope="row"/gu)?.length ?? 0;

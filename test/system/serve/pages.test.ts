@@ -1,6 +1,8 @@
 import { cp, mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { parse, stringify } from 'yaml';
+import { subjectPath } from '../../../src/tell/reports/subjects.ts';
 import { parseElements } from '../../helpers/html.ts';
 import {
   changePublished,
@@ -57,6 +59,7 @@ describe('the home page', () => {
     expect(rows?.n).toBeGreaterThan(0);
     expect(lines).toHaveLength(rows?.n ?? 0);
     expect(lines.map(({ text: line }) => line).join()).toContain(rows?.title);
+    for (const { text: line } of lines) expect(line).toMatch(/Next:.*tidemark/su);
     const overview = JSON.parse(await readFile(join(folder, 'out', 'overview.json'), 'utf8')) as {
       finding_counts: [{ warning: number }];
     };
@@ -209,6 +212,28 @@ describe('the tables', () => {
     );
   });
 
+  test('a row of a finding, and of a subject, links to the page of the subject and to the product', async () => {
+    const place = await copyServedProject();
+    const path = join(place, 'tidemark.yaml');
+    const config = parse(await readFile(path, 'utf8')) as { targets: { name: string; links?: object }[] };
+    for (const target of config.targets) if (target.name === 'acme') target.links = { ui: 'https://app.example.com' };
+    await writeFile(path, stringify(config));
+    const { get } = await startServe(place);
+    const sql = `select finding_id, subject_id, subject_name from findings where subject_type = 'workspace' and state <> 'resolved' and subject_id in (select external_id from workspaces) and subject_id <> '${HOSTILE_ID}' order by finding_id limit 1`;
+    const [row] = JSON.parse((await get(queryPath(sql, 'json'))).body) as Record<string, string>[];
+    const product = new RegExp(`^https://app\\.example\\.com/app/[^/]+/workspaces/${row?.subject_name}$`, 'u');
+    const page = subjectPath({ target: 'acme', type: 'workspace', id: row?.subject_id ?? '' });
+    await writeFile(join(place, 'out', page), '<!doctype html>\n<body>');
+    for (const address of [
+      `/tables/findings/row?finding_id=${row?.finding_id}`,
+      `/tables/workspaces/row?target=acme&external_id=${row?.subject_id}`,
+    ]) {
+      const links = parseElements((await get(address, HTML)).body).flatMap(({ attributes: { href = '' } }) => href);
+      expect(links, address).toContain(`/reports/${page}`);
+      expect(links, address).toContainEqual(expect.stringMatching(product));
+    }
+  });
+
   test('a row that does not exist is not found', async () => {
     const { status, body } = await server.get('/tables/workspaces/row?target=acme&external_id=nobody', HTML);
     expect([status, body.includes('nobody')]).toEqual([404, true]);
@@ -287,6 +312,7 @@ describe('reports', () => {
     const { headers } = await server.get('/reports/overview.html');
     const again = await server.get('/reports/overview.html', { 'if-none-match': headers.etag ?? '' });
     expect([again.status, again.body]).toEqual([304, '']);
+    expect(again.headers['content-security-policy']).toBe(headers['content-security-policy']);
   });
 
   test.each([
