@@ -120,7 +120,8 @@ function matchDefinition(
   if (!definition) return `does not call ${operation}`;
   if (!definition.schema.safeParse(guard.inputs).success) return `has another guard for ${operation}`;
   const call = deriveCall(definition, guard.inputs);
-  if (canonicalJson(call.guard) !== canonicalJson(guard)) return `has another guard for ${operation}`;
+  const inputs = { ...call.guard.inputs, ...guard.inputs }; // a plan of an earlier version may lack one that has a default
+  if (canonicalJson(call.guard) !== canonicalJson({ ...guard, inputs })) return `has another guard for ${operation}`;
   const isSame = canonicalJson([call.params, call.body]) === canonicalJson([params, body]);
   return isSame ? definition : `makes another call of ${operation} from the inputs of ${action_id}`;
 }

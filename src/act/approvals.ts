@@ -56,9 +56,9 @@ function findApprover({ approvers }: Pick<Config, 'approvers'>, plan: Plan, name
 }
 
 /** `who` is the account and the host that the plan was made on, such as `alice@build-1`. */
-export function isPlanner({ name, accounts = [name] }: Approver, { planned_by: { who } }: Plan): boolean {
-  const account = who.replace(/@[^@]*$/u, '').toLowerCase();
-  return accounts.some((own) => own.toLowerCase() === account);
+export function isPlanner({ name, accounts = [name] }: Approver, { planned_by }: Plan): boolean {
+  const account = planned_by?.who.replace(/@[^@]*$/u, '').toLowerCase();
+  return account === undefined || accounts.some((own) => own.toLowerCase() === account);
 }
 
 /** Why the signature of an approval does not count; undefined where it does. */

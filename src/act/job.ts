@@ -121,7 +121,10 @@ export async function planJobPlaybooks(
   return plans;
 }
 
-/** What a killed run left: plans that a job approved and began to apply, that are still valid and have an action without a final outcome. */
+/**
+ * What a killed run left: plans that a job approved and began to apply, that are still valid and have an action without a final outcome.
+ * One of version 0.1 names no installation, and cannot be applied any more.
+ */
 async function findUnfinished(
   config: Config,
   entries: readonly LedgerEntry[],
@@ -133,7 +136,7 @@ async function findUnfinished(
   return kept
     .filter((plan) => plan !== undefined)
     .filter(({ undoes, approvals }) => undoes === undefined && approvals.some(({ by }) => by === approvedBy))
-    .filter(({ expires_at }) => now.getTime() < Date.parse(expires_at))
+    .filter(({ targets, expires_at }) => targets !== null && now.getTime() < Date.parse(expires_at))
     .filter(({ plan_id, actions }) =>
       actions.some(({ action_id }) => !takeFinal(findEntry(entries, { plan_id, action_id }))),
     );

@@ -17,7 +17,7 @@ const NO_LINES: LedgerHead = { lines: 0, digest: sha256('') };
 
 /** What the warehouse has seen of the ledger. */
 export interface SeenLedger {
-  /** Undefined where no ledger was seen. */
+  /** Undefined where no ledger was seen, and in a warehouse of a version that kept no head. */
   readonly head: LedgerHead | undefined;
   /** The end of the ledger that the one with `head` replaces. Until the next run sees which one the file has, both are sound. */
   readonly replaced?: LedgerHead | undefined;
@@ -116,7 +116,7 @@ function parseLine(text: string): Pick<LedgerLine, 'text' | 'event' | 'previous'
 /** Why a ledger cannot be used, the first line first. Up to the line that the warehouse has seen, its digest alone counts. */
 export function findProblems(scan: LedgerScan, seen: SeenLedger): readonly LedgerProblem[] {
   const known = seenHeads(seen).find((head) => continues(scan, head));
-  const links = findBrokenLinks(scan, known);
+  const links = findBrokenLinks(scan, known?.lines);
   return [
     ...findUnreadable(scan),
     ...links,
@@ -141,10 +141,13 @@ export function findUnreadable({ lines }: LedgerScan): readonly LineProblem[] {
   );
 }
 
-function findBrokenLinks({ lines }: LedgerScan, from: LedgerHead = NO_LINES): readonly LineProblem[] {
+/** Lines of a version that did not chain them may come first. They belong to what the first chained line carries the digest of. */
+function findBrokenLinks({ lines }: LedgerScan, knownLines = 0): readonly LineProblem[] {
   const problems: LineProblem[] = [];
-  let expected = from;
-  for (const { text, event, previous, head } of lines.slice(from.lines)) {
+  const firstChained = lines.findIndex(({ event, previous }) => event && previous !== undefined);
+  const start = firstChained < 0 ? lines.length : Math.max(knownLines, firstChained);
+  let expected = lines[start - 1]?.head ?? NO_LINES;
+  for (const { text, event, previous, head } of lines.slice(start)) {
     if (event && previous !== expected.digest) {
       problems.push({ line: head.lines, problem: explainLink(head.lines, previous) });
       if (previous !== undefined) expected = { ...expected, digest: previous }; // to find the next break

@@ -36,12 +36,17 @@ export class Ledger {
     await makeFolder(dirname(file));
     const { isMissing, scan } = await readSound(data, seen);
     const ledger = new Ledger(await open(file, 'a', PRIVATE_FILE), scan, lock);
-    if (isMissing) await syncFolder(dirname(file));
-    if (scan.rest !== '') {
-      ledger.#head = extendHead(ledger.#head, scan.rest);
-      await ledger.#append({ event: 'truncated' }, '\n');
+    try {
+      if (isMissing) await syncFolder(dirname(file));
+      if (scan.rest !== '') {
+        ledger.#head = extendHead(ledger.#head, scan.rest);
+        await ledger.#append({ event: 'truncated' }, '\n');
+      }
+      return ledger;
+    } catch (error) {
+      await ledger.close();
+      throw error;
     }
-    return ledger;
   }
 
   entry(key: ActionKey): LedgerEntry | undefined {

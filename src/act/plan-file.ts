@@ -70,7 +70,8 @@ const planTarget = z.strictObject({
 const planSchema = z.strictObject({
   plan_id: z.string(),
   playbook: z.string(),
-  planned_by: z.strictObject({ who: z.string(), how: z.string() }),
+  /** Null in a plan of version 0.1, which did not record it; so is `targets`. */
+  planned_by: z.strictObject({ who: z.string(), how: z.string() }).nullable(),
   created_at: time,
   expires_at: time,
   run_id: z.string().nullable(),
@@ -80,7 +81,7 @@ const planSchema = z.strictObject({
   /** How long the findings of an undo are accepted, so that no job applies the same again. */
   accept_days: z.number().positive().max(3650).optional(),
   digest: z.string(),
-  /** What the planner chose of the findings; null where all of them were planned. */
+  /** What the planner chose of the findings; null where all of them were planned, and in a plan of version 0.1. */
   selection: z
     .strictObject({
       findings: z.array(z.string()),
@@ -91,11 +92,16 @@ const planSchema = z.strictObject({
     })
     .nullable(),
   /** Those of the actions. */
-  targets: z.array(planTarget),
+  targets: z.array(planTarget).nullable(),
   actions: z.array(action),
   skipped: z.array(z.strictObject({ finding_id: z.string(), reason: z.string() })),
   approvals: z.array(approval),
 });
+
+/** Version 0.1 wrote one approval, which the next one replaced, and neither planner nor targets. */
+function fromLegacy({ approval, ...plan }: Readonly<Record<string, unknown>>): object {
+  return { ...plan, planned_by: null, selection: null, targets: null, approvals: approval === null ? [] : [approval] };
+}
 
 export type Plan = z.infer<typeof planSchema>;
 export type Action = Plan['actions'][number];
@@ -113,7 +119,7 @@ function sha256(value: unknown): string {
 
 /** SHA-256 over everything except the approvals and the digest itself. */
 export function planDigest(plan: Readonly<Record<string, unknown>>): string {
-  const { approvals: _approvals, digest: _digest, ...content } = plan;
+  const { approval: _approval, approvals: _approvals, digest: _digest, ...content } = plan;
   return sha256(content);
 }
 
@@ -135,7 +141,7 @@ export async function readPlan(file: string): Promise<Plan> {
   };
   if (!isObject(content)) return reject('is not a plan');
   if (content.digest !== planDigest(content)) return reject('was changed since it was made: its digest does not match');
-  const plan = planSchema.safeParse(content);
+  const plan = planSchema.safeParse('approvals' in content ? content : fromLegacy(content));
   if (!plan.success) return reject('is not a plan of this version of tidemark', plan.error);
   if (plan.data.approvals.some((given) => given.digest !== approvalDigest(plan.data, given))) {
     return reject('was changed since it was approved');

@@ -53,9 +53,9 @@ export async function assertSameInstallations(plan: Plan, config: Config, contex
   }
 }
 
-/** @throws TidemarkError UNSAFE for a plan with an action on a target that it does not describe. */
+/** @throws TidemarkError UNSAFE for a plan of version 0.1, or with an action on a target that it does not describe. */
 export function assertNamesTargets({ plan_id, targets, actions }: Plan): readonly PlanTarget[] {
-  if (actions.every(({ target }) => targets.some(({ name }) => name === target))) return targets;
+  if (targets && actions.every(({ target }) => targets.some(({ name }) => name === target))) return targets;
   throw new TidemarkError('UNSAFE', `plan ${plan_id} does not say which installation it was made for`, {
     hint: 'it is of an earlier version of tidemark, or was changed: plan again',
   });

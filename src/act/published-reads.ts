@@ -26,20 +26,22 @@ export function readKnownIds(
   { table, column, within }: AbsenceEvidence['known'],
   inputs: Readonly<Record<string, unknown>>,
 ): Promise<readonly string[]> {
-  const parent = within ? String(inputs[within[1]]) : target;
+  // A plan of an earlier version may lack the input.
+  const parent = within && inputs[within[1]];
   return withPublished(config, async ({ database, files }) => {
     const sql = await files.render('remediation/known_ids', {
       table: quoteIdent(table),
       column: quoteIdent(column),
-      within: quoteIdent(within?.[0] ?? 'target'),
+      within: quoteIdent(within && parent !== undefined ? within[0] : 'target'),
     });
-    return (await database.rows(sql, { target, parent })).map(({ id }) => String(id));
+    return (await database.rows(sql, { target, parent: String(parent ?? target) })).map(({ id }) => String(id));
   });
 }
 
 /** What a warehouse has seen of the ledger. */
 export async function readSeenLedger({ database, files }: Published): Promise<SeenLedger> {
-  const [head] = await database.rows(await files.read('remediation/ledger_head'));
+  const [table] = await database.rows(await files.read('remediation/has_ledger_head'));
+  const [head] = table?.present === true ? await database.rows(await files.read('remediation/ledger_head')) : [];
   const rows = await database.rows(await files.read('remediation/seen_actions'));
   return {
     head: head && { lines: Number(head.lines), digest: String(head.digest) },

@@ -5,6 +5,7 @@ import { parse } from 'yaml';
 import { listWrites, type PlaybookHarness, playbookHarness } from '../helpers/playbook-harness.ts';
 import { findTarget } from '../helpers/test-project.ts';
 import { startTestSandbox } from '../helpers/test-sandbox.ts';
+import { toLegacyText } from './test-plans.ts';
 
 /** A plan acts on the installation that it was made for, and on no other one that has the same names. */
 
@@ -112,4 +113,19 @@ describe('behind the same address', () => {
     expect(plan.targets).toMatchObject([{ name: 'nomad', identity: null }]);
     await place.apply();
   });
+});
+
+test('a plan of version 0.1 is shown, and neither approved, applied nor undone', async () => {
+  const { place } = await approvedPlan({ playbook: 'retire-old-key-versions' });
+  await writeFile(place.planFile, toLegacyText(JSON.parse(await readFile(place.planFile, 'utf8'))));
+  const run = async (...words: string[]) => {
+    const { exit, stdout, stderr } = await place.tidemark(['playbook', ...words]);
+    return [exit, stdout + stderr];
+  };
+  expect(await run('show', place.planFile)).toEqual([0, expect.stringContaining('approved by the operator at')]);
+  const refused = [6, expect.stringMatching(/does not say which installation it was made for\n.*plan again/u)];
+  expect(await run('approve', place.planFile, '--by', 'the operator')).toEqual(refused);
+  expect(await run('apply', place.planFile)).toEqual(refused);
+  expect(await run('undo', place.planFile)).toEqual(refused);
+  expect(listWrites(place.sandbox.log)).toEqual([]);
 });

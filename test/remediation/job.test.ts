@@ -15,6 +15,7 @@ import { frozenClock } from '../../src/core/clock.ts';
 import { withWarehouse } from '../../src/warehouse/session.ts';
 import { quietContext } from '../helpers/context.ts';
 import { applyHarness } from './apply-harness.ts';
+import { toLegacyText } from './test-plans.ts';
 
 const harness = applyHarness({ playbook: 'scope-unused-pools', sources: ['agents'] });
 
@@ -67,6 +68,23 @@ test('an apply that was killed is continued by the next run of the job, which pl
   );
   expect(results[0]?.plan?.plan_id).toBe(JSON.parse(intent!).plan_id);
   expect(harness.writes()).toHaveLength(2);
+});
+
+test('what a plan of version 0.1 left open is neither continued nor settled: it names no installation', async () => {
+  const playbooks = [{ name: 'scope-unused-pools', mode: 'apply', approvedBy: 'platform team' }];
+  const [first] = await runJob(playbooks);
+  const file = join(harness.place.folder, 'data', 'ledger.ndjson');
+  const [intent] = (await readFile(file, 'utf8')).split('\n');
+  harness.reset((all) => all);
+  await writeFile(file, `${intent}\n`);
+  const kept = join(harness.place.folder, 'data', 'plans', `${first!.plan!.plan_id}.json`);
+  await writeFile(kept, toLegacyText(JSON.parse(await readFile(kept, 'utf8'))));
+
+  const [result, ...others] = await runJob(playbooks);
+  expect([result?.refused, result?.exit, others]).toEqual([null, 0, []]);
+  expect(result?.plan?.actions.map(({ finding_id }) => finding_id)).toEqual([first!.plan!.actions[1]!.finding_id]);
+  expect((await harness.place.ledger())[0]).toMatchObject({ action_id: 'a1', status: 'unconfirmed' });
+  expect(harness.writes()).toHaveLength(1);
 });
 
 test('an action that an expired plan left open is settled before the job plans again', async () => {

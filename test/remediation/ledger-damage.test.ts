@@ -4,6 +4,9 @@ import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { LedgerEvent } from '../../src/act/ledger.ts';
 import type { LedgerProblem } from '../../src/act/ledger-chain.ts';
 import { toLedgerText } from '../../src/act/ledger-chain.ts';
+import { openDatabase } from '../../src/warehouse/database.ts';
+import { recordFingerprint } from '../../src/warehouse/integrity.ts';
+import { publishFile, warehouseFiles } from '../../src/warehouse/publish.ts';
 import { type PlaybookHarness, playbookHarness } from '../helpers/playbook-harness.ts';
 import { cleanAtEnd } from '../helpers/temp.ts';
 import { keepProject } from '../helpers/test-project.ts';
@@ -54,12 +57,7 @@ const KINDS: readonly [
   ['an empty line', (lines) => insert(lines, 4, ''), 5, 'is damaged'],
   ['other line ends', (lines) => lines.map((line) => `${line}\r\n`).join(''), 2, BROKEN(2)],
   ['a digest removed', (lines) => join_(edit(lines, 4, ',"previous":', ',"next":')), 4, 'carries no digest'],
-  [
-    'every digest removed',
-    (l) => join_(l.map((line) => line.replace(',"previous":', ',"next":'))),
-    1,
-    'carries no digest',
-  ],
+  ['every digest removed', (l) => join_(l.map((line) => line.replace(',"previous":', ',"next":'))), 6, NEWER],
   ['edited, and chained again', (lines) => chain(edit(lines, 2, '"applied"', '"failed"')), 2, 'has a1 of plan'],
   ['a pair removed, and chained again', (lines) => chain([...lines.slice(0, 2), ...lines.slice(4)]), null, SHORTER(4)],
   ['a line without a digest appended', (lines) => insert(lines, 6, '{"event":"truncated"}'), 7, 'carries no digest'],
@@ -189,4 +187,76 @@ test('--now before the last line is refused for whatever writes', async () => {
     if (words[1] !== 'undo') expect(stderr).toContain('which is in the future of');
   }
   expect(await readFile(ledger(), 'utf8')).toBe(text);
+});
+
+describe('a warehouse of 0.1.0 with a ledger that is not chained', () => {
+  const unchained = () => text.replaceAll(/,"previous":"\w+"/gu, '');
+
+  /** As that version leaves it: no head, and a table without the lines. */
+  async function writeOld(...changes: readonly string[]): Promise<void> {
+    const files = warehouseFiles(join(place.folder, 'data'));
+    const database = await openDatabase(files.work);
+    for (const sql of [
+      'drop table ledger_head',
+      'alter table actions drop column entry',
+      'delete from schema_digest',
+      ...changes,
+    ]) {
+      await database.run(sql);
+    }
+    await database.run('checkpoint');
+    database.close();
+    await publishFile(files.work, files.published, 0o400);
+    await recordFingerprint(files.work);
+  }
+
+  test('is used and continued, and the next run sees it', async () => {
+    await writeOld();
+    await writeFile(ledger(), unchained());
+    expect(await verify()).toEqual([]);
+    expect((await place.tidemark(['run', 'playbook'])).exit).toBe(0);
+    expect(await readFile(ledger(), 'utf8')).toBe(unchained());
+    expect(await place.rows('select lines from ledger_head')).toEqual([{ lines: 6 }]);
+    await writeFile(ledger(), unchained().replace('"applied"', '"failed"'));
+    expect(await verify()).toHaveLength(2);
+  });
+
+  test('is refused where the table knows more', async () => {
+    await writeFile(ledger(), unchained());
+    for (const damaged of ['', unchained().replace('"applied"', '"failed"')]) {
+      await writeOld();
+      await writeFile(ledger(), damaged);
+      expect(await verify()).not.toEqual([]);
+      expect((await place.tidemark(['run', 'playbook'])).exit).toBe(4);
+      expect(await place.rows('select count(*) as n from actions')).toEqual([{ n: 3 }]);
+    }
+  });
+
+  test('is restored so that what was unconfirmed is not sent again, and what was as wanted stays satisfied', async () => {
+    await writeOld(
+      "update actions set status = 'unconfirmed', reason = 'x' where action_id = 'a1'",
+      "update actions set status = 'skipped', reason = 'no change needed: y' where action_id = 'a2'",
+      "update actions set status = 'skipped', reason = 'z' where action_id = 'a3'",
+    );
+    await rm(ledger());
+    expect((await place.tidemark(['playbook', 'ledger', '--restore'])).exit).toBe(0);
+    const restored = (await readFile(ledger(), 'utf8')).split('\n').slice(0, -1);
+    const outcomes = restored.map((line) => JSON.parse(line));
+    expect(outcomes.map(({ status, satisfied, answer }) => [status, satisfied, answer])).toEqual([
+      ['unconfirmed', false, 'accepted'],
+      ['skipped', true, undefined],
+      ['skipped', false, undefined],
+    ]);
+  });
+
+  test('is restored from the table, which has no lines yet', async () => {
+    await writeOld();
+    await rm(ledger());
+    expect((await place.tidemark(['playbook', 'ledger', '--restore'])).exit).toBe(0);
+    const restored = (await readFile(ledger(), 'utf8')).split('\n').slice(0, -1);
+    const outcomes = text.split('\n').filter((line) => line.includes('"outcome"'));
+    expect(restored.map((line) => ({ ...JSON.parse(line), previous: '' }))).toEqual(
+      outcomes.map((line) => ({ ...JSON.parse(line), previous: '' })),
+    );
+  });
 });

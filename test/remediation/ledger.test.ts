@@ -110,6 +110,28 @@ test('a folder without a ledger has no actions', async () => {
   expect(await readLedger(await tempFolder())).toEqual([]);
 });
 
+test('a ledger without a chain is read, continued, and covered by the first digest', async () => {
+  const data = await tempFolder();
+  const lines = [
+    { event: 'intent', ...intent('a1') },
+    { event: 'outcome', ...outcome('a1') },
+  ].map((line) => JSON.stringify(line));
+  const unchained = `${lines.join('\n')}\n{"event":"int\n{"event":"truncated"}\n`;
+  await writeFile(ledgerFile(data), unchained);
+  expect((await readLedger(data)).map(({ row }) => row)).toEqual([outcome('a1')]);
+  const ledger = await openLedger(data);
+  await ledger.recordIntent(intent('a2'));
+  await ledger.close();
+  const text = await readFile(ledgerFile(data), 'utf8');
+  expect(text.startsWith(unchained)).toBe(true);
+  expect((await readLedger(data)).map(({ row }) => row.action_id)).toEqual(['a1', 'a2']);
+  await writeFile(ledgerFile(data), text.replace('"applied"', '"failed"'));
+  await expect(readLedger(data)).rejects.toMatchObject({
+    code: 'DATA',
+    message: expect.stringContaining(':5 does not'),
+  });
+});
+
 test('a line is written only while the lock is held, and an action begins only without a pause', async () => {
   const data = await tempFolder();
   const file = join(data, 'apply.lock');

@@ -55,3 +55,14 @@ export function withTestApproval(plan: Plan, by: string): Plan {
   const approval = { by, at: '2026-10-01T03:00:00.000Z', irreversible: true };
   return { ...plan, approvals: [...plan.approvals, { ...approval, digest: approvalDigest(plan, approval) }] };
 }
+
+/** The file of a plan as version 0.1 wrote it, with its only approval. */
+export function toLegacyText(plan: Plan): string {
+  const { planned_by: _planner, targets: _targets, selection: _selection, approvals, digest: _digest, ...rest } = plan;
+  const digest = planDigest(rest);
+  const approval = approvals.map(({ digest: _, ...given }) => ({
+    ...given,
+    digest: approvalDigest({ digest }, given),
+  }))[0];
+  return JSON.stringify({ ...rest, digest, approval: approval ?? null });
+}

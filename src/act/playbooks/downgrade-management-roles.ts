@@ -10,7 +10,8 @@ type Role = Readonly<Record<string, JsonValue>>;
 
 const inputs = z.object({
   role_name: z.string(),
-  mount: z.string(),
+  /** Null in a plan of before there were several: the only mount. */
+  mount: z.string().nullable().default(null),
   /** As read when the plan was made. */
   role: z.record(z.string(), z.json() as z.ZodType<JsonValue>),
 });
@@ -75,10 +76,12 @@ export const downgradeManagementRoles = definePlaybook({
   description: 'change mesh roles to issue client tokens with their own policy instead of management tokens',
   table: 'mesh_roles',
   actions: [downgrade],
-  detail: z.object({ role_name: z.string(), mount: z.string().nullable() }),
-  plan: async ({ detail: { role_name, mount } }, ctx) => {
+  detail: z.object({ role_name: z.string(), mount: z.string().nullable().default(null) }),
+  plan: async ({ detail }, ctx) => {
+    const { role_name } = detail;
     const mounts = meshMounts(ctx.target);
-    if (mount === null || !mounts.includes(mount)) return skip('its mount is not one of the target: pull first');
+    const mount = detail.mount ?? (mounts.length === 1 ? mounts[0] : undefined);
+    if (mount === undefined || !mounts.includes(mount)) return skip('its mount is not one of the target: pull first');
     const role = parseRole(responseBody(await ctx.read(secrets['mesh-roles'].read, { name: role_name, mount })));
     if (role === null) return skip('the role is gone');
     if (grantsEverything(role)) {

@@ -10,7 +10,7 @@ const detail = z.object({
   wanted_min_enabled_version: z.number(),
 });
 /** As read when the plan was made. `min_enabled_version` is null where it was not reported. */
-const inputs = detail.extend({ deletion_allowed: z.boolean(), min_enabled_version: z.number().nullable() });
+const inputs = detail.extend({ deletion_allowed: z.boolean(), min_enabled_version: z.number().nullable().optional() });
 
 const update = {
   operation: 'secrets.keys.update',
@@ -26,7 +26,7 @@ const retire = defineAction(inputs, {
     min_enabled_version: minEnabledVersion,
     deletion_allowed,
   }),
-  change: ({ min_enabled_version, wanted_min_enabled_version, deletion_allowed }) => ({
+  change: ({ min_enabled_version = null, wanted_min_enabled_version, deletion_allowed }) => ({
     before: { min_enabled_version, deletion_allowed },
     after: { min_enabled_version: wanted_min_enabled_version, deletion_allowed },
   }),

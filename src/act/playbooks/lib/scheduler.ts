@@ -67,7 +67,7 @@ export const requestedNamespace = z
  * How the service reads a plugin ID: the real product takes it as it is; in the API documents it is a prefix, which other plugins
  * may begin with as well (docs/services/scheduler.md#prefixes).
  */
-export const pluginMatch = z.enum(['exact', 'prefix']);
+export const pluginMatch = z.enum(['exact', 'prefix']).default('prefix');
 
 export function choosePluginMatch({ flavor }: Target): z.infer<typeof pluginMatch> {
   return flavor === 'hashicorp' ? 'exact' : 'prefix';
