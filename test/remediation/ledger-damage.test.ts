@@ -4,10 +4,8 @@ import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { LedgerEvent } from '../../src/act/ledger.ts';
 import type { LedgerProblem } from '../../src/act/ledger-chain.ts';
 import { toLedgerText } from '../../src/act/ledger-chain.ts';
-import { openDatabase } from '../../src/warehouse/database.ts';
-import { recordFingerprint } from '../../src/warehouse/integrity.ts';
-import { publishFile, warehouseFiles } from '../../src/warehouse/publish.ts';
 import { type PlaybookHarness, playbookHarness } from '../helpers/playbook-harness.ts';
+import { rewriteWarehouse } from '../helpers/rewrite-warehouse.ts';
 import { cleanAtEnd } from '../helpers/temp.ts';
 import { keepProject } from '../helpers/test-project.ts';
 
@@ -193,21 +191,9 @@ describe('a warehouse of 0.1.0 with a ledger that is not chained', () => {
   const unchained = () => text.replaceAll(/,"previous":"\w+"/gu, '');
 
   /** As that version leaves it: no head, and a table without the lines. */
-  async function writeOld(...changes: readonly string[]): Promise<void> {
-    const files = warehouseFiles(join(place.folder, 'data'));
-    const database = await openDatabase(files.work);
-    for (const sql of [
-      'drop table ledger_head',
-      'alter table actions drop column entry',
-      'delete from schema_digest',
-      ...changes,
-    ]) {
-      await database.run(sql);
-    }
-    await database.run('checkpoint');
-    database.close();
-    await publishFile(files.work, files.published, 0o400);
-    await recordFingerprint(files.work);
+  function writeOld(...changes: readonly string[]): Promise<void> {
+    const columns = ['alter table actions drop column entry', 'delete from schema_digest'];
+    return rewriteWarehouse(place, ['drop table ledger_head', ...columns, ...changes]);
   }
 
   test('is used and continued, and the next run sees it', async () => {
@@ -219,6 +205,16 @@ describe('a warehouse of 0.1.0 with a ledger that is not chained', () => {
     expect(await place.rows('select lines from ledger_head')).toEqual([{ lines: 6 }]);
     await writeFile(ledger(), unchained().replace('"applied"', '"failed"'));
     expect(await verify()).toHaveLength(2);
+  });
+
+  test('may have a head without what a removal replaces', async () => {
+    const columns = ['replaced_lines', 'replaced_digest'].map((name) => `alter table ledger_head drop column ${name}`);
+    await rewriteWarehouse(place, [...columns, 'delete from schema_digest']);
+    expect(await verify()).toEqual([]);
+    expect((await place.tidemark(['run', 'playbook'])).exit).toBe(0);
+    expect(await place.rows('select lines, replaced_lines from ledger_head')).toEqual([
+      { lines: 6, replaced_lines: null },
+    ]);
   });
 
   test('is refused where the table knows more', async () => {

@@ -1,4 +1,4 @@
-import { appendFile, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { appendFile, readdir, readFile, readlink, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { type ActionIntent, type LedgerEntry, ledgerFile, toLedgerRow } from '../../src/act/ledger.ts';
@@ -130,6 +130,17 @@ test('a ledger without a chain is read, continued, and covered by the first dige
     code: 'DATA',
     message: expect.stringContaining(':5 does not'),
   });
+});
+
+test.runIf(process.platform === 'linux')('a ledger whose cut line cannot be marked is not left open', async () => {
+  const data = await tempFolder();
+  await writeFile(ledgerFile(data), '{"event":"int');
+  const assertHeld = () => {
+    throw new Error('lost');
+  };
+  await expect(Ledger.open(data, { assertHeld, assertUnpaused: assertHeld })).rejects.toThrow('lost');
+  const open = (await readdir('/proc/self/fd')).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => 'closed'));
+  expect(await Promise.all(open)).not.toContain(ledgerFile(data));
 });
 
 test('a line is written only while the lock is held, and an action begins only without a pause', async () => {
