@@ -9,7 +9,7 @@ import { migrate } from '../../src/warehouse/migrate.ts';
 import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
 import { loadTables } from '../../src/warehouse/tables.ts';
 import { cli } from '../helpers/cli.ts';
-import { PAGES, readPage, tableRows } from '../helpers/documents.ts';
+import { inlineCode, PAGES, readPage, tableRows } from '../helpers/documents.ts';
 
 const COMMANDS = readPage('docs/commands.md');
 const WAREHOUSE = readPage('docs/warehouse.md');
@@ -38,7 +38,9 @@ test('README.md is short, begins with what a fresh checkout does, and its map na
 
 describe('docs/commands.md', () => {
   test('lists the commands', async () => {
-    const listed = firstCells('| Command | Does |').flatMap((cell) => /^`tidemark ([\w-]+)/u.exec(cell)?.[1] ?? []);
+    const listed = tableRows('docs/commands.md', '| | Commands |').flatMap(([, cell = '']) =>
+      inlineCode(cell).flatMap((code) => /^tidemark ([\w-]+)$/u.exec(code)?.[1] ?? []),
+    );
     expect([...new Set(listed)].sort()).toEqual(
       (await defineProgram()).commands.map((command) => command.name()).sort(),
     );
