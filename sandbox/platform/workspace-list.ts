@@ -54,15 +54,17 @@ function workspaceDocument(context: PlatformContext, workspace: Workspace): Json
 
 /** The related resources of a page, each once. */
 function include(name: string, rows: readonly Workspace[]): readonly JsonObject[] {
-  const all = rows.flatMap((row) => (name === 'project' ? [projectOf(row)] : name === 'current_run' ? runOf(row) : []));
+  const all = rows.flatMap((row) =>
+    name === 'project' ? [projectDocument(row)] : name === 'current_run' ? runDocuments(row) : [],
+  );
   return [...new Map(all.map((resource) => [resource.id, resource])).values()];
 }
 
-function projectOf({ project: { id, name } }: Workspace): JsonObject {
+function projectDocument({ project: { id, name } }: Workspace): JsonObject {
   return { id, type: 'projects', attributes: { name } };
 }
 
-function runOf({ runId, runStatus, appliedAt }: Workspace): readonly JsonObject[] {
+function runDocuments({ runId, runStatus, appliedAt }: Workspace): readonly JsonObject[] {
   if (runId === null) return [];
   const timestamps = appliedAt === null ? {} : { 'applied-at': formatTime(appliedAt) };
   return [{ id: runId, type: 'runs', attributes: { status: runStatus, 'status-timestamps': timestamps } }];

@@ -68,7 +68,7 @@ function digestItems(operation: Operation, response: ServiceResponse): string {
 /** The list has another number of rows than the service reports: it may have changed while its pages were read. */
 export class IncompleteListError extends ServiceError {}
 
-function faultOf({ operation, target }: PagedList, serviceMessage: string) {
+function describeFault({ operation, target }: PagedList, serviceMessage: string) {
   return {
     failure: 'malformed',
     operation: operation.name,
@@ -79,7 +79,7 @@ function faultOf({ operation, target }: PagedList, serviceMessage: string) {
 }
 
 function malformedError(list: PagedList, serviceMessage: string): ServiceError {
-  return new ServiceError(faultOf(list, serviceMessage));
+  return new ServiceError(describeFault(list, serviceMessage));
 }
 
 /** Pages requested ahead of the current one, once the first page reports how many there are. */
@@ -121,7 +121,7 @@ export async function* followPages(list: PagedList, fetchPage: FetchPage, log: L
     if (name !== undefined && value !== undefined) assertNew(name, value);
   }
   if (list.isWhole && total !== undefined && received < total) {
-    throw new IncompleteListError(faultOf(list, `${plural(received, 'row')} received, ${total} reported`));
+    throw new IncompleteListError(describeFault(list, `${plural(received, 'row')} received, ${total} reported`));
   }
 }
 

@@ -3,7 +3,7 @@ import { plural } from '../../../core/plural.ts';
 import { NO_POOL_USE } from '../../../services/platform/pool-relationships.ts';
 import type { JsonValue } from '../../define.ts';
 import { listAt, textAt, valueAt } from './json-path.ts';
-import { itemIds, known, listOf, read, readPages } from './reads.ts';
+import { itemIds, known, listItemsById, read, readPages } from './reads.ts';
 
 /** Agents, agent pools and saved views of the platform. */
 
@@ -11,7 +11,7 @@ export const readAgent = read(
   'platform.agents.show',
   { id: 'agent_id' },
   {
-    ...listOf('platform.agents.list', { agent_pool_id: 'pool_id' }),
+    ...listItemsById('platform.agents.list', { agent_pool_id: 'pool_id' }),
     ...known('agent_id', 'agents.agent_id', 'pool_id'),
   },
 );
@@ -19,13 +19,13 @@ export const readAgent = read(
 export const readPool = read(
   'platform.agent-pools.show',
   { id: 'pool_id' },
-  { ...listOf('platform.agent-pools.list'), ...known('pool_id', 'agent_pools.pool_id') },
+  { ...listItemsById('platform.agent-pools.list'), ...known('pool_id', 'agent_pools.pool_id') },
 );
 
 export const readView = read(
   'platform.views.show',
   { view_id: 'view_id' },
-  { ...listOf('platform.views.list'), ...known('view_id', 'saved_views.view_id') },
+  { ...listItemsById('platform.views.list'), ...known('view_id', 'saved_views.view_id') },
 );
 
 /** A list of saved views that lacks one of the name. To create one too many is all that a wrong list could cause. */

@@ -24,11 +24,17 @@ export function itemIds(...path: string[]): AbsenceEvidence['listIds'] {
 }
 
 /** A list of items with an `id`. */
-export function listOf(operation: string, params: ParameterSources = {}): Pick<AbsenceEvidence, 'list' | 'listIds'> {
+export function listItemsById(
+  operation: string,
+  params: ParameterSources = {},
+): Pick<AbsenceEvidence, 'list' | 'listIds'> {
   return { list: { operation, params, allPages: true }, listIds: itemIds('id') };
 }
 
 /** The names in a LIST of the secrets service. */
-export function namesOf(operation: string, params: ParameterSources = {}): Pick<AbsenceEvidence, 'list' | 'listIds'> {
+export function listSecretNames(
+  operation: string,
+  params: ParameterSources = {},
+): Pick<AbsenceEvidence, 'list' | 'listIds'> {
   return { list: { operation, params }, listIds: (body) => (listAt(body, 'data', 'keys') ?? []).map(String) };
 }

@@ -1,26 +1,26 @@
 import type { ReadResult } from '../../define.ts';
 import { booleanAt, numberAt, responseBody } from './json-path.ts';
-import { known, namesOf, read } from './reads.ts';
+import { known, listSecretNames, read } from './reads.ts';
 
 /** Keys, KMS providers and mesh roles of the secrets service. */
 
 export const readKey = read(
   'secrets.keys.read',
   { name: 'key_name' },
-  { ...namesOf('secrets.keys.list'), ...known('key_name', 'keys.name') },
+  { ...listSecretNames('secrets.keys.list'), ...known('key_name', 'keys.name') },
 );
 
 export const readProvider = read(
   'secrets.kms.read',
   { name: 'provider_name' },
-  { ...namesOf('secrets.kms.list'), ...known('provider_name', 'kms_providers.name') },
+  { ...listSecretNames('secrets.kms.list'), ...known('provider_name', 'kms_providers.name') },
 );
 
 export const readDistribution = read(
   'secrets.kms-keys.read',
   { name: 'provider_name', key_name: 'key_name' },
   {
-    ...namesOf('secrets.kms-keys.list', { name: 'provider_name' }),
+    ...listSecretNames('secrets.kms-keys.list', { name: 'provider_name' }),
     ...known('key_name', 'key_distributions.key_name', 'provider_name'),
   },
 );
@@ -28,7 +28,10 @@ export const readDistribution = read(
 export const readRole = read(
   'secrets.mesh-roles.read',
   { name: 'role_name', mount: 'mount' },
-  { ...namesOf('secrets.mesh-roles.list', { mount: 'mount' }), ...known('role_name', 'mesh_roles.name', 'mount') },
+  {
+    ...listSecretNames('secrets.mesh-roles.list', { mount: 'mount' }),
+    ...known('role_name', 'mesh_roles.name', 'mount'),
+  },
 );
 
 /** What playbooks look at of a key; each is null where it is not reported. */
