@@ -110,6 +110,18 @@ describe('formats', () => {
     );
   });
 
+  test('names with quotes stay names: of a column in parquet, of a field in JSON', async () => {
+    const query = `select 1 as "q""x, 2", {'a"b': timestamp '2026-01-01'} as s`;
+    const json = await sql(query, '--format', 'json');
+    expect([json.exit, JSON.parse(json.stdout)]).toEqual([0, [{ 'q"x, 2': 1, s: { 'a"b': '2026-01-01T00:00:00Z' } }]]);
+    expect((await sql(query, '-o', 'quoted.parquet')).exit).toBe(0);
+    const connection = await (await DuckDBInstance.create(':memory:')).connect();
+    const file = join(place.folder, 'quoted.parquet');
+    const reader = await connection.runAndReadAll(`from read_parquet('${file}')`);
+    connection.closeSync();
+    expect(reader.columnNames()).toEqual(['q"x, 2', 's']);
+  });
+
   test('parquet: only into a file', async () => {
     const file = join(place.folder, 'out put.parquet');
     expect((await sql(...ROOT, '--format', 'parquet')).exit).toBe(2);
