@@ -42,7 +42,7 @@ type Kind = (typeof KINDS)[number];
 /** Lines of one value. */
 const MAX_LINES = 80;
 
-/** What is told of one row of a table: a title for each way in which it changed, and the lines of each column. */
+/** The changes of one row: a title for each way in which it changed, and the lines of each column. */
 export interface Told {
   readonly table: string;
   readonly target: string;

@@ -63,7 +63,7 @@ const MAX_BYTES = 4 * 1024 * 1024;
 const CONCURRENCY = 2;
 const MAX_REDIRECTS = 3;
 
-/** Stands in `lifecycle.url` for the name of each product. */
+/** The placeholder in `lifecycle.url` that the name of each product replaces. */
 const PLACEHOLDER = '{product}';
 /** What is asked for at an address without a path, as endoflife.date has it. */
 const API_PATH = `/api/v1/products/${PLACEHOLDER}`;
