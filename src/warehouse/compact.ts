@@ -53,6 +53,7 @@ export async function writeCompactCopy(
   try {
     if (signal.aborted || !(await isDue(file, now, minBytes))) return false;
     await interruptible(database, signal, () => copyDatabase(database, files, compactPath(file)));
+    signal.throwIfAborted(); // the last statement has ended before it was interrupted
     return true;
   } catch (error) {
     await removeCompactCopy(file);

@@ -119,7 +119,7 @@ function createStatements(connection: DuckDBConnection): Statements {
 }
 
 /**
- * Interrupts the current statement of `work` when the signal aborts; a transaction is then rolled back.
+ * Interrupts the statements of `work` when the signal aborts; a transaction is then rolled back.
  * @throws the reason of the signal: DuckDB's own error does not say why
  */
 export async function interruptible<T>(
@@ -127,7 +127,11 @@ export async function interruptible<T>(
   signal: AbortSignal,
   work: () => Promise<T>,
 ): Promise<T> {
-  const interrupt = () => connection.interrupt();
+  let again: NodeJS.Timeout | undefined;
+  const interrupt = () => {
+    connection.interrupt();
+    again = setInterval(() => connection.interrupt(), 1000); // an interrupt between two statements is lost
+  };
   signal.throwIfAborted();
   signal.addEventListener('abort', interrupt, { once: true });
   try {
@@ -137,6 +141,7 @@ export async function interruptible<T>(
     throw error;
   } finally {
     signal.removeEventListener('abort', interrupt);
+    clearInterval(again);
   }
 }
 
