@@ -99,9 +99,11 @@ describe.skipIf(!isInstalled('mvn', '--version', 'DBeaver'))('from Maven', () =>
   }, INSTALL_MS);
 
   test('the JDBC driver reads the published file with the properties for DBeaver', async () => {
-    const program = join(folder, 'Workspaces.java');
-    await writeFile(program, findExample('### DBeaver', 'java'));
-    const { stdout } = await execute('java', ['-cp', join(place, '*'), program], { cwd: folder });
+    const [, section = ''] = DOCUMENT.split('\n### DBeaver\n');
+    const [, property = '', value = ''] = /`([\w.]+)` = `(\w+)`/u.exec(section) ?? [];
+    const [, scheme = ''] = /`(jdbc:duckdb:)/u.exec(section) ?? [];
+    const words = [join(HERE, 'Workspaces.java'), `${scheme}data/warehouse.duckdb`, property, value];
+    const { stdout } = await execute('java', ['-cp', join(place, '*'), ...words], { cwd: folder });
     expect(countWorkspaces(stdout)).toBe(20);
   });
 });

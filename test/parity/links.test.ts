@@ -3,7 +3,7 @@ import { dirname, join, normalize } from 'node:path';
 import { expect, test } from 'vitest';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import { operations } from '../../src/services/index.ts';
-import { headingAnchors, PAGES, readPage } from '../helpers/documents.ts';
+import { headingAnchors, inlineCode, PAGES, readPage } from '../helpers/documents.ts';
 
 const anchors = new Map(PAGES.map((page) => [page, headingAnchors(readPage(page))]));
 
@@ -21,6 +21,15 @@ test.each(PAGES)('%s links to files and sections that exist', (page) => {
     return problemOf(target, anchor) ?? [];
   });
   expect(problems).toEqual([]);
+});
+
+/** A path of the repository without a placeholder, such as NAME, and without a pattern. */
+const PATH = /^(?:src|sandbox|queries|reports|jobs|templates|bench|deploy|lint|scripts|test)\/(?!.*[A-Z]{4})[\w./-]+$/u;
+/** What tests write. */
+const WRITTEN = new Set(['test/screenshots']);
+test.each(PAGES)('%s names only files and folders of the repository that there are', (page) => {
+  const paths = inlineCode(readPage(page)).filter((code) => PATH.test(code) && !WRITTEN.has(code));
+  expect(paths.filter((path) => !existsSync(join(PACKAGE_ROOT, path)))).toEqual([]);
 });
 
 /** Text files below a folder of the repository, by their path in it. */
