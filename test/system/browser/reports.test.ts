@@ -1,7 +1,10 @@
+import { readFileSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { PACKAGE_ROOT } from '../../../src/core/paths.ts';
 import { inspectPage, noBrowser, shareBrowser } from '../../helpers/browser.ts';
 import { compareShownSql } from '../../helpers/shown-sql.ts';
 import { cleanAtEnd } from '../../helpers/temp.ts';
@@ -9,18 +12,8 @@ import { type TestProject, testProject } from '../../helpers/test-project.ts';
 
 const atEnd = cleanAtEnd();
 const RUNS = 5;
-const REPORTS = [
-  'overview',
-  'drift',
-  'check-failure',
-  'version-sprawl',
-  'agent-health',
-  'storage',
-  'keys',
-  'certificates',
-  'deadlines',
-  'cost',
-];
+const REPORTS = (parse(readFileSync(join(PACKAGE_ROOT, 'jobs', 'nightly.yaml'), 'utf8')) as { reports: string[] })
+  .reports;
 const PAGES = ['index', ...REPORTS];
 
 let place: TestProject;
