@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import { hostname, userInfo } from 'node:os';
 import type { Config } from '../config/config.ts';
-import { accountName } from '../core/account.ts';
 import type { PlanLimits } from '../core/choices.ts';
 import { HOUR_MS } from '../core/clock.ts';
 import type { WorkContext } from '../core/context.ts';
@@ -111,7 +111,7 @@ export async function buildPlan(
   const plan = {
     plan_id: `p-${now.toISOString().replaceAll(/[-:]/gu, '').slice(0, 15)}Z-${randomBytes(4).toString('hex')}`,
     playbook,
-    planned_by: { who: accountName(), how },
+    planned_by: { who: `${loginName()}@${hostname()}`, how },
     created_at: now.toISOString(),
     expires_at: new Date(now.getTime() + config.planHours * HOUR_MS).toISOString(),
     ...origin,
@@ -176,4 +176,13 @@ function selectChosen(rows: readonly Candidate[], rule: string, choice: FindingC
   }
   if (findings.length + subjects.length === 0) return rows;
   return rows.filter((row) => isFinding(row, findings) || isSubject(row, subjects));
+}
+
+/** An account without an entry in the system's list, as in a container, has no name. */
+function loginName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return 'unknown';
+  }
 }

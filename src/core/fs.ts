@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { createReadStream, existsSync } from 'node:fs';
-import { type FileHandle, lstat, mkdir, open, rename, rm, stat } from 'node:fs/promises';
+import { type FileHandle, lstat, mkdir, open, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 
@@ -38,13 +38,7 @@ export async function writeFileAtomic(file: string, text: string): Promise<void>
   await makeFolder(dirname(file));
   const temporary = `${file}.${randomBytes(4).toString('hex')}`;
   try {
-    const handle = await open(temporary, 'wx', PRIVATE_FILE);
-    try {
-      await handle.writeFile(text);
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
+    await writeFile(temporary, text, { flag: 'wx', mode: PRIVATE_FILE, flush: true });
     await rename(temporary, file);
   } finally {
     await rm(temporary, { force: true });

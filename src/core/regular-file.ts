@@ -52,14 +52,9 @@ function open(file: string): number {
 
 /** The size that the system reports does not bound what can be read: a file may grow, and one of `/proc` has size 0. */
 function readBounded(handle: number, maxKibibytes: number): string {
-  const chunks: Buffer[] = [];
-  for (let bytes = 0; ; ) {
-    const chunk = Buffer.alloc(65_536);
-    const length = readSync(handle, chunk);
-    if (length === 0) return Buffer.concat(chunks).toString('utf8');
-    bytes += length;
-    if (bytes > maxKibibytes * 1024)
-      throw new UnreadableFileError(`cannot be read: it is larger than ${maxKibibytes} KiB`);
-    chunks.push(chunk.subarray(0, length));
-  }
+  const buffer = Buffer.alloc(maxKibibytes * 1024 + 1);
+  let length = 0;
+  for (let bytes = -1; bytes !== 0; length += bytes) bytes = readSync(handle, buffer, { offset: length });
+  if (length < buffer.length) return buffer.toString('utf8', 0, length);
+  throw new UnreadableFileError(`cannot be read: it is larger than ${maxKibibytes} KiB`);
 }

@@ -1,5 +1,4 @@
 import { TidemarkError } from '../../core/errors.ts';
-import { escapeXml } from '../../core/escape-xml.ts';
 import { NULL_CELL, readRows, splitRow } from './rows.ts';
 import type { PreparedQuery, QuerySession } from './session.ts';
 import { isNumber } from './sql-text.ts';
@@ -94,4 +93,11 @@ function escapeText(text: string): string {
 function cutText(text: string): string {
   if (text.length <= MAX_TEXT) return text;
   return text.slice(0, MAX_TEXT).replace(/[\ud800-\udbff]$/, '');
+}
+
+/** Text as XML 1.0 takes it, without the control characters that it forbids. */
+function escapeXml(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: XML 1.0 forbids them
+  const allowed = text.replaceAll(/[\x00-\x08\x0b\x0c\x0e-\x1f]/gu, '');
+  return allowed.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }

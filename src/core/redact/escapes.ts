@@ -76,47 +76,29 @@ export function* decodings(
   }
 }
 
-/** A decoded text, with the offset of each of its characters in the encoded text. */
-interface Mapped {
-  text: string;
-  readonly starts: number[];
-  readonly ends: number[];
-}
-
 /** Replaces the parts of an encoded text whose decoded form a pattern finds. The rest stays as it is. */
 export function replaceDecoded(text: string, path: DecodingPath, pattern: RegExp, replacement: string): string {
-  const indexes = Array.from({ length: text.length }, (_, index) => index);
-  const mapped = path.reduce(decodeMapped, { text, starts: indexes, ends: indexes.map((index) => index + 1) });
+  let decoded = text;
+  /** Where in `text` each character of `decoded` begins: several begin together where one escape stands for them. */
+  let starts = Array.from({ length: text.length }, (_, index) => index);
+  for (const { escapes, decode } of path) {
+    const parts: (readonly number[])[] = [];
+    const outer = starts;
+    let last = 0;
+    decoded = decoded.replaceAll(escapes, (found, index: number) => {
+      const characters = decode(found);
+      parts.push(outer.slice(last, index), new Array<number>(characters.length).fill(outer[index] ?? 0));
+      last = index + found.length;
+      return characters;
+    });
+    starts = [...parts, outer.slice(last)].flat();
+  }
   let replaced = '';
   let end = 0;
-  for (const { 0: found, index } of mapped.text.matchAll(pattern)) {
-    replaced += text.slice(end, Math.max(end, mapped.starts[index] ?? end)) + replacement;
-    end = mapped.ends[index + found.length - 1] ?? text.length;
+  for (const { 0: found, index } of decoded.matchAll(pattern)) {
+    const last = starts[index + found.length - 1] ?? 0;
+    replaced += text.slice(end, Math.max(end, starts[index] ?? end)) + replacement;
+    end = starts.slice(index + found.length).find((start) => start > last) ?? text.length;
   }
   return replaced + text.slice(end);
-}
-
-function decodeMapped(outer: Mapped, { escapes, decode }: Decoder): Mapped {
-  const inner: Mapped = { text: '', starts: [], ends: [] };
-  let last = 0;
-  for (const { 0: found, index } of outer.text.matchAll(escapes)) {
-    copyPlain(outer, inner, last, index);
-    last = index + found.length;
-    const decoded = decode(found);
-    inner.text += decoded;
-    for (let at = 0; at < decoded.length; at++) {
-      inner.starts.push(outer.starts[index] ?? 0);
-      inner.ends.push(outer.ends[last - 1] ?? 0);
-    }
-  }
-  copyPlain(outer, inner, last, outer.text.length);
-  return inner;
-}
-
-function copyPlain(outer: Mapped, inner: Mapped, from: number, to: number): void {
-  inner.text += outer.text.slice(from, to);
-  for (let at = from; at < to; at++) {
-    inner.starts.push(outer.starts[at] ?? 0);
-    inner.ends.push(outer.ends[at] ?? 0);
-  }
 }

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PACKAGE_ROOT } from '../paths.ts';
 import { decodings, MAX_ESCAPE_LENGTH, mayHaveEscape, replaceDecoded } from './escapes.ts';
-import { createMatcher, type Matcher } from './matcher.ts';
+import { createMatcher } from './matcher.ts';
 
 /** What replaces a secret. */
 const MASK = '***';
@@ -45,7 +45,7 @@ export class Redactor {
 
   text(text: string): string {
     const search = this.#findSearch();
-    const plain = search?.matcher.inText(text) ? text.replaceAll(search.pattern, MASK) : text;
+    const plain = search?.isIn(text) ? text.replaceAll(search.pattern, MASK) : text;
     const masked = search ? maskEscaped(plain, search) : plain;
     return this.#weakPattern ? masked.replaceAll(this.#weakPattern, MASK) : masked;
   }
@@ -53,7 +53,7 @@ export class Redactor {
   /** Whether UTF-8 text contains a secret. */
   matches(bytes: Buffer): boolean {
     const search = this.#findSearch();
-    if (search?.matcher.inBytes(bytes) || [...this.#weak].some((secret) => bytes.includes(secret))) return true;
+    if (search?.isIn(bytes.toString('latin1')) || [...this.#weak].some((secret) => bytes.includes(secret))) return true;
     return search !== undefined && mayHaveEscape(bytes) && findPath(bytes.toString('utf8'), search) !== undefined;
   }
 
@@ -71,20 +71,21 @@ export class Redactor {
 
   #findSearch() {
     if (this.#forms.size > 0) {
-      this.#search ??= { matcher: createMatcher(this.#forms), pattern: createPattern(this.#forms) };
+      this.#search ??= { isIn: createMatcher(this.#forms), pattern: createPattern(this.#forms) };
     }
     return this.#search;
   }
 }
 
 interface Search {
-  readonly matcher: Matcher;
+  /** Whether a text has a form of a secret, no escapes decoded. */
+  readonly isIn: (text: string) => boolean;
   readonly pattern: RegExp;
 }
 
 /** The path to a text with a secret that this text stands for. */
-function findPath(text: string, { matcher }: Search) {
-  for (const { decoded, path } of decodings(text)) if (matcher.inText(decoded)) return path;
+function findPath(text: string, { isIn }: Search) {
+  for (const { decoded, path } of decodings(text)) if (isIn(decoded)) return path;
   return undefined;
 }
 

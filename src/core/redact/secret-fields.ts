@@ -1,36 +1,36 @@
-/** Names of fields, in lower case without separators, whose values are secrets in every response and body. */
-const SECRET_FIELDS = new Set([
+/** Names of fields whose values are secrets in every response and body, in any spelling: `private_key` is `PrivateKey` as well. */
+const SECRET_NAMES = [
   'secrets',
   'secret',
   'credentials',
-  'token',
-  'password',
-  'privatekey',
-  'privatekeypem',
-  'signingkey',
-  'clientkey',
-  'clientsecret',
-  'secretkey',
-  'accesskey',
-  'secretid',
-  'sessiontoken',
-  'serviceaccountfile',
-  'mountflags',
-]);
+  'private_key_pem',
+  'signing_key',
+  'client_key',
+  'client_secret',
+  'access_key',
+  'secret_id',
+  'service_account_file',
+  'mount_flags',
+];
+/** The same where a name ends with one: `api_token`, `AuthToken`, `db-password`. */
+const SECRET_ENDS = ['token', 'password', 'api_key', 'secret_key', 'private_key'];
 
-/** `api_token`, `AuthToken`, `db-password`. */
-const SECRET_SUFFIX = /(?:token|password|apikey|secretkey|privatekey)$/u;
+const toPlain = (name: string) => name.toLowerCase().replaceAll(/[^a-z0-9]/gu, '');
+const PLAIN_NAMES = new Set(SECRET_NAMES.map(toPlain));
+const PLAIN_ENDS = SECRET_ENDS.map(toPlain);
 /** The start of the next page, not a secret: docs/services/scheduler.md#pagination. */
 const NEXT_TOKEN = 'nexttoken';
 
 /** Whether the value of a field is a secret, by the name of the field. */
 export function isSecretField(name: string): boolean {
-  const plain = name.toLowerCase().replaceAll(/[^a-z0-9]/gu, '');
-  return SECRET_FIELDS.has(plain) || (SECRET_SUFFIX.test(plain) && plain !== NEXT_TOKEN);
+  const plain = toPlain(name);
+  return PLAIN_NAMES.has(plain) || (PLAIN_ENDS.some((end) => plain.endsWith(end)) && plain !== NEXT_TOKEN);
 }
 
-const SECRET_FIELD_TEXT =
-  /(?:secrets?|credentials|token|password|api[-_ ]?key|private[-_ ]?key(?:[-_]?pem)?|signing[-_]?key|client[-_]?(?:key|secret)|secret[-_]?(?:key|id)|access[-_]?key|session[-_]?token|service[-_]?account[-_]?file|mount[-_]?flags)"\s*:/iu;
+const SECRET_FIELD_TEXT = new RegExp(
+  `(?:${[...SECRET_NAMES, ...SECRET_ENDS].join('|').replaceAll('_', '[-_ ]?')})"\\s*:`,
+  'iu',
+);
 
 /** A quick test of JSON text for any secret field, so that most responses need not be parsed again. */
 export function mayContainSecret(json: string): boolean {
