@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { SEVERITIES } from '../core/choices.ts';
 import { parseSshKey } from '../core/ssh-signature.ts';
-import type { ValidationIssue } from './yaml.ts';
 
 /** The section `approvers:` of `tidemark.yaml`: who may approve plans with a signature (docs/approvals.md). */
 
@@ -41,33 +40,14 @@ export type Approvers = z.infer<typeof approvers>;
 export type Approver = z.infer<typeof approver>;
 
 /** What the schema cannot express. A section of another shape has its own issues. */
-export function validateApprovers(section: unknown, targets: readonly unknown[]): ValidationIssue[] {
+export function checkApprovers(
+  section: unknown,
+  targets: readonly unknown[],
+  report: (path: readonly (string | number)[], message: string) => void,
+): void {
   const { data } = approvers.safeParse(section);
-  if (!data) return [];
-  const issues: ValidationIssue[] = [];
-  const report = (path: readonly (string | number)[], message: string) =>
-    issues.push({ path: ['approvers', ...path], message });
-  checkPeople(data, report);
-  for (const [index, rule] of data.rules.entries()) {
-    const members = data.people.filter(({ groups }) => groups.includes(rule.group)).length;
-    const needed = rule.approvals ?? data.approvals;
-    if (members < needed) {
-      report(
-        ['rules', index, 'group'],
-        `${rule.group} has ${members} of the ${needed} approvers that the rule asks for`,
-      );
-    }
-    if (rule.target !== undefined && !targets.includes(rule.target)) {
-      report(['rules', index, 'target'], `no target has the name ${rule.target}`);
-    }
-    if (rule.playbook === undefined && rule.severity === undefined && rule.target === undefined) {
-      report(['rules', index], 'needs a playbook, a severity or a target');
-    }
-  }
-  return issues;
-}
-
-function checkPeople({ people, approvals }: Approvers, report: (path: (string | number)[], message: string) => void) {
+  if (!data) return;
+  const { approvals, people, rules } = data;
   for (const [index, { name, key }] of people.entries()) {
     const earlier = people.slice(0, index);
     if (earlier.some((other) => other.name === name)) report(['people', index, 'name'], `${name} is there twice`);
@@ -75,4 +55,16 @@ function checkPeople({ people, approvals }: Approvers, report: (path: (string | 
     if (same) report(['people', index, 'key'], `is the key of ${same.name}: one key must not count as two people`);
   }
   if (people.length < approvals) report(['approvals'], `${approvals} must sign, and ${people.length} are named`);
+  for (const [index, { playbook, severity, target, group, approvals: needed = approvals }] of rules.entries()) {
+    const members = people.filter(({ groups }) => groups.includes(group)).length;
+    if (members < needed) {
+      report(['rules', index, 'group'], `${group} has ${members} of the ${needed} approvers that the rule asks for`);
+    }
+    if (target !== undefined && !targets.includes(target)) {
+      report(['rules', index, 'target'], `no target has the name ${target}`);
+    }
+    if (playbook === undefined && severity === undefined && target === undefined) {
+      report(['rules', index], 'needs a playbook, a severity or a target');
+    }
+  }
 }

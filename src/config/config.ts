@@ -4,7 +4,7 @@ import { TidemarkError } from '../core/errors.ts';
 import type { Redactor } from '../core/redact/redactor.ts';
 import { isLakeAddress } from './lake.ts';
 import { withEnvFile } from './references.ts';
-import { configSchema, type RawConfig, type RawTarget, type TargetKind, validateConfig } from './schema.ts';
+import { configSchema, type RawConfig, type RawTarget, type TargetKind } from './schema.ts';
 import { registerSecrets } from './secrets.ts';
 import { chooseShard, type Shard } from './shard.ts';
 import { readPlainYaml, readYamlFile } from './yaml.ts';
@@ -51,7 +51,7 @@ export function loadConfig(
 ): Config {
   const directory = dirname(resolve(file));
   const variables = withEnvFile(directory, env);
-  const value = readYamlFile(resolve(file), configSchema, variables, validateConfig, (path) =>
+  const value = readYamlFile(resolve(file), configSchema, variables, (path) =>
     needsSecrets ? false : SECRET_FIELDS.has(String(path.at(-1))),
   );
   registerSecrets(value, directory, variables, redactor);
@@ -99,13 +99,10 @@ function readTokenReferences(file: string): ReadonlyMap<string | undefined, stri
  * @throws TidemarkError USAGE with one line per problem
  */
 export function createTargets(documents: readonly unknown[]): readonly Target[] {
-  const issues = validateConfig({ targets: documents });
-  const result = configSchema.safeParse({ targets: documents });
-  const messages = [...issues, ...(result.error?.issues ?? [])].map(
-    ({ path, message }) => `${path.join('.')} ${message}`,
-  );
-  if (!result.success || messages.length > 0) throw new TidemarkError('USAGE', messages.join('\n'));
-  return result.data.targets.map((target) => withDefaults(target, (path) => resolve(path)));
+  const { data, error } = configSchema.safeParse({ targets: documents });
+  const messages = error?.issues.map(({ path, message }) => `${path.join('.')} ${message}`) ?? [];
+  if (!data) throw new TidemarkError('USAGE', messages.join('\n'));
+  return data.targets.map((target) => withDefaults(target, (path) => resolve(path)));
 }
 
 const BASE_PATH: Record<TargetKind, string> = {

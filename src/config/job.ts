@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { TidemarkError } from '../core/errors.ts';
 import { discoverFiles, overlayRoots } from '../core/paths.ts';
 import type { Config } from './config.ts';
-import { withEnvFile } from './references.ts';
+import { type Environment, withEnvFile } from './references.ts';
 import { mailboxes, webUrl } from './schema.ts';
 import { unknownName } from './suggest.ts';
 import { readYamlFile } from './yaml.ts';
@@ -47,47 +47,45 @@ export interface Job extends z.infer<typeof jobSchema> {
   readonly name: string;
 }
 
-/** Every job of the configuration's directory and of the package, by name. @throws TidemarkError CONFIG naming file and field. */
-export async function loadJobs(
-  config: Config,
-  env: Readonly<Record<string, string | undefined>>,
-): Promise<ReadonlyMap<string, Job>> {
-  const paths = await discoverFiles(overlayRoots(config.directory), 'jobs', '.yaml');
+/** The files of the jobs of the configuration's directory and of the package, by name. */
+function findJobs({ directory }: Pick<Config, 'directory'>): Promise<ReadonlyMap<string, string>> {
+  return discoverFiles(overlayRoots(directory), 'jobs', '.yaml');
+}
+
+/** Every job, by name. @throws TidemarkError CONFIG naming file and field. */
+export async function loadJobs(config: Config, env: Environment): Promise<ReadonlyMap<string, Job>> {
   const errors: string[] = [];
-  const jobs = [...paths].flatMap(([name, path]): [string, Job][] => {
+  const jobs = new Map<string, Job>();
+  for (const [name, path] of await findJobs(config)) {
     try {
-      return [[name, { name, ...readYamlFile(path, jobSchema, withEnvFile(config.directory, env)) }]];
+      jobs.set(name, readJob(config, env, name, path));
     } catch (error) {
       if (!(error instanceof TidemarkError)) throw error;
       errors.push(error.message);
-      return [];
     }
-  });
+  }
   if (errors.length > 0) throw new TidemarkError('CONFIG', errors.join('\n'));
-  return new Map(jobs);
+  return jobs;
 }
 
 /** One job. @throws TidemarkError USAGE naming the closest match, or CONFIG. */
-export async function loadJob(
-  config: Config,
-  env: Readonly<Record<string, string | undefined>>,
-  name: string,
-): Promise<Job> {
-  const paths = await discoverFiles(overlayRoots(config.directory), 'jobs', '.yaml');
+export async function loadJob(config: Config, env: Environment, name: string): Promise<Job> {
+  const paths = await findJobs(config);
   const path = paths.get(name);
-  if (path) return { name, ...readYamlFile(path, jobSchema, withEnvFile(config.directory, env)) };
+  if (path) return readJob(config, env, name, path);
   throw unknownName('job', name, paths.keys());
 }
 
+function readJob({ directory }: Config, env: Environment, name: string, path: string): Job {
+  return { name, ...readYamlFile(path, jobSchema, withEnvFile(directory, env)) };
+}
+
 /** The zone in which people mean a day: that of the job `nightly`. Nothing else of its file is read, so its references need not resolve. */
-export async function readTimeZone(
-  { directory }: Pick<Config, 'directory'>,
-  env: Readonly<Record<string, string | undefined>>,
-): Promise<string> {
-  const path = (await discoverFiles(overlayRoots(directory), 'jobs', '.yaml')).get('nightly');
+export async function readTimeZone(config: Pick<Config, 'directory'>, env: Environment): Promise<string> {
+  const path = (await findJobs(config)).get('nightly');
   if (path === undefined) return 'UTC';
   const schema = z.object({ timezone: jobSchema.shape.timezone });
-  return readYamlFile(path, schema, withEnvFile(directory, env), undefined, ([field]) => field !== 'timezone').timezone;
+  return readYamlFile(path, schema, withEnvFile(config.directory, env), ([field]) => field !== 'timezone').timezone;
 }
 
 /** The error in a cron expression of five fields, as the end of a sentence; undefined when it is valid. */
@@ -95,17 +93,10 @@ export function cronError(expression: string): string | undefined {
   if (splitCron(expression).length !== 5) {
     return 'must have five fields: minute, hour, day of month, month, day of week';
   }
-  const { errors } = validateDetailed(expression);
-  if (errors.length === 0) return undefined;
-  return errors.map(formatCronError).join('; ');
+  return validateDetailed(expression).errors.map(formatCronError).join('; ') || undefined;
 }
 
-/** An error of node-cron. */
-interface CronError {
-  readonly field?: string | undefined;
-  readonly value?: unknown;
-  readonly message: string;
-}
+type CronError = ReturnType<typeof validateDetailed>['errors'][number];
 
 /** What a field of a cron expression may contain, by node-cron's name of the field. */
 const CRON_FIELDS: Readonly<Record<string, readonly [name: string, values: string]>> = {

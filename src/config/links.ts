@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { isObject } from '../core/is-object.ts';
 import { suggestName } from './suggest.ts';
-import type { ValidationIssue } from './yaml.ts';
 
 /**
  * URL templates of the pages that the product has for subjects. docs/services/*.md, "Pages of the product", name the source of each default.
@@ -87,13 +86,13 @@ export const links = z.union(
 
 export type Links = z.infer<typeof links>;
 
-/** What the schema cannot express about `links`: its keys and fields depend on the kind of the target. The paths are those below `links`. */
-export function validateLinks(kind: unknown, value: unknown): readonly ValidationIssue[] {
+/** What is wrong with `links` of a target, by its key: keys and fields depend on the kind of the target. */
+export function explainLinks(kind: unknown, value: unknown): readonly (readonly [key: string, error: string])[] {
   const kinds = typeof kind === 'string' && Object.hasOwn(LINK_KINDS, kind) ? LINK_KINDS[kind] : undefined;
   if (!kinds || !isObject(value)) return [];
   return Object.entries(value).flatMap(([key, template]) => {
     const error = linkError(key, template, kinds, String(kind));
-    return error === undefined ? [] : [{ path: [key], message: error }];
+    return error === undefined ? [] : [[key, error] as const];
   });
 }
 

@@ -105,7 +105,7 @@ export function loadPolicy(directory: string): readonly PolicyRow[] {
 
 /** @throws TidemarkError CONFIG naming file, line and field. */
 export function readPolicy(file: string): readonly PolicyRow[] {
-  const { tools = {}, providers = {}, modules = {}, products = {} } = readYamlFile(file, policySchema, undefined);
+  const { tools = {}, providers = {}, modules = {}, products = {} } = readYamlFile(file, policySchema);
   return [
     ...toRows('tool', tools),
     ...toRows('provider', providers),

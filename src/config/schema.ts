@@ -1,11 +1,10 @@
 import { z } from 'zod';
 import { HEADER_TEXT, isHeaderText } from '../core/header-text.ts';
 import { isObject } from '../core/is-object.ts';
-import { approvers, validateApprovers } from './approvers.ts';
+import { approvers, checkApprovers } from './approvers.ts';
 import { isLakeAddress, parseS3Address } from './lake.ts';
-import { links, validateLinks } from './links.ts';
+import { explainLinks, links } from './links.ts';
 import { ADDRESS_ERROR, parseMailAddress, parseSmtpUrl, SMTP_ERROR } from './mail.ts';
-import type { ValidationIssue } from './yaml.ts';
 
 /** The schema of `tidemark.yaml` with its defaults. The descriptions are its reference. */
 
@@ -45,73 +44,81 @@ const meshMounts = z.union(
   'must be a mount, or a list of different mounts',
 );
 
-const target = z.strictObject({
-  name: z
-    .string()
-    .regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/u, 'must be letters, digits, `.`, `_` or `-`, a letter or digit first'),
-  kind: z.enum(TARGET_KINDS, `must be one of ${TARGET_KINDS.join(', ')}`),
-  url: nonEmpty,
-  organization: nonEmpty.optional(),
-  token: headerText.optional(),
-  writeToken: headerText.optional(),
-  managementToken: nonEmpty
-    .optional()
-    .describe('why `token` is a management token although Tidemark only reads with it'),
-  tokenHeader: z
-    .string()
-    .regex(/^[A-Za-z0-9-]+$/u, 'must be a header name')
-    .optional(),
-  mounts: z.strictObject({ keymgmt: mount.optional(), mesh: meshMounts.optional() }).default({}),
-  namespace: headerText.optional(),
-  host: z
-    .string()
-    .regex(/^[a-z0-9.-]+(?::\d+)?$/u, 'must be a host name such as registry.terraform.io')
-    .optional()
-    .describe('host of the source addresses that a registry answers for; that of `url` unless set'),
-  services: z
-    .array(nonEmpty.regex(/^[^/]+(?:\/[^/]+)?$/u, 'must be `service` or `namespace/service`'))
-    .default([])
-    .describe('services of the mesh whose leaf certificates are recorded: `service` or `namespace/service`'),
-  sources: z
-    .array(nonEmpty, 'must be a list of sources')
-    .min(1, 'must name at least one source')
-    .optional()
-    .describe('the only sources that the target has'),
-  without: z.array(nonEmpty, 'must be a list of sources').default([]).describe('sources that the target does not have'),
-  flavor: z.enum(['spec', 'hashicorp'], 'must be `spec` or `hashicorp`').default('spec'),
-  explorer: z
-    .enum(['csv', 'json', 'workspaces'], 'must be `csv`, `json` or `workspaces`')
-    .default('csv')
-    .describe(
-      'how explorer views are pulled; `workspaces` where the service has no explorer: from the list of workspaces',
-    ),
-  missingColumns: z
-    .array(nonEmpty, 'must be a list of columns')
-    .default([])
-    .describe('documented columns of explorer views that the service does not have'),
-  sees: z
-    .union(
-      [z.enum(['all', 'partial']), z.record(nonEmpty, z.enum(['all', 'partial']))],
-      'must be `all`, `partial`, or one of them for each source',
-    )
-    .optional()
-    .describe('whether listings contain everything that the service has, where the service does not tell'),
-  limits: limits.default({ concurrency: 8, share: 0.9 }),
-  credential: nonEmpty
-    .optional()
-    .describe(
-      'targets with the same name of a credential are in the same shard; the reference of the token unless set',
-    ),
-  lag: z
-    .number()
-    .nonnegative()
-    .default(30)
-    .describe('seconds until readings show a change; actions without a clear answer are read over this time'),
-  links: links.optional().describe("URL templates of the product's pages, by type of subject"),
-  caFile: nonEmpty.optional(),
-  clientCert: nonEmpty.optional(),
-  clientKey: nonEmpty.optional(),
-});
+/** Rules of several fields are checked even where a field is wrong: all errors of a file are reported at once. */
+const WHATEVER_SHAPE = { when: () => true };
+
+const target = z
+  .strictObject({
+    name: z
+      .string()
+      .regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/u, 'must be letters, digits, `.`, `_` or `-`, a letter or digit first'),
+    kind: z.enum(TARGET_KINDS, `must be one of ${TARGET_KINDS.join(', ')}`),
+    url: nonEmpty,
+    organization: nonEmpty.optional(),
+    token: headerText.optional(),
+    writeToken: headerText.optional(),
+    managementToken: nonEmpty
+      .optional()
+      .describe('why `token` is a management token although Tidemark only reads with it'),
+    tokenHeader: z
+      .string()
+      .regex(/^[A-Za-z0-9-]+$/u, 'must be a header name')
+      .optional(),
+    mounts: z.strictObject({ keymgmt: mount.optional(), mesh: meshMounts.optional() }).default({}),
+    namespace: headerText.optional(),
+    host: z
+      .string()
+      .regex(/^[a-z0-9.-]+(?::\d+)?$/u, 'must be a host name such as registry.terraform.io')
+      .optional()
+      .describe('host of the source addresses that a registry answers for; that of `url` unless set'),
+    services: z
+      .array(nonEmpty.regex(/^[^/]+(?:\/[^/]+)?$/u, 'must be `service` or `namespace/service`'))
+      .default([])
+      .describe('services of the mesh whose leaf certificates are recorded: `service` or `namespace/service`'),
+    sources: z
+      .array(nonEmpty, 'must be a list of sources')
+      .min(1, 'must name at least one source')
+      .optional()
+      .describe('the only sources that the target has'),
+    without: z
+      .array(nonEmpty, 'must be a list of sources')
+      .default([])
+      .describe('sources that the target does not have'),
+    flavor: z.enum(['spec', 'hashicorp'], 'must be `spec` or `hashicorp`').default('spec'),
+    explorer: z
+      .enum(['csv', 'json', 'workspaces'], 'must be `csv`, `json` or `workspaces`')
+      .default('csv')
+      .describe(
+        'how explorer views are pulled; `workspaces` where the service has no explorer: from the list of workspaces',
+      ),
+    missingColumns: z
+      .array(nonEmpty, 'must be a list of columns')
+      .default([])
+      .describe('documented columns of explorer views that the service does not have'),
+    sees: z
+      .union(
+        [z.enum(['all', 'partial']), z.record(nonEmpty, z.enum(['all', 'partial']))],
+        'must be `all`, `partial`, or one of them for each source',
+      )
+      .optional()
+      .describe('whether listings contain everything that the service has, where the service does not tell'),
+    limits: limits.default({ concurrency: 8, share: 0.9 }),
+    credential: nonEmpty
+      .optional()
+      .describe(
+        'targets with the same name of a credential are in the same shard; the reference of the token unless set',
+      ),
+    lag: z
+      .number()
+      .nonnegative()
+      .default(30)
+      .describe('seconds until readings show a change; actions without a clear answer are read over this time'),
+    links: links.optional().describe("URL templates of the product's pages, by type of subject"),
+    caFile: nonEmpty.optional(),
+    clientCert: nonEmpty.optional(),
+    clientKey: nonEmpty.optional(),
+  })
+  .superRefine(checkTarget, WHATEVER_SHAPE);
 
 const mailbox = z.string().refine((text) => parseMailAddress(text) !== undefined, ADDRESS_ERROR);
 export const mailboxes = z.union([mailbox, z.array(mailbox).min(1)], ADDRESS_ERROR);
@@ -151,119 +158,97 @@ export const thresholds = z.strictObject({
   lifecycleDays: positive.default(120),
 });
 
-export const configSchema = z.strictObject({
-  data: nonEmpty.default('./data'),
-  output: nonEmpty.default('./out'),
-  lake: nonEmpty
-    .refine(
-      (text) => !isLakeAddress(text) || parseS3Address(text) !== undefined,
-      'must be a folder or s3://BUCKET/PREFIX',
-    )
-    .optional()
-    .describe('folder or s3://BUCKET/PREFIX of Delta tables that each run is published to'),
-  targets: z.array(target, 'must be a list of targets').min(1, 'must name at least one target'),
-  mail: mail.optional(),
-  landingDays: positive.default(14),
-  historyDays: z
-    .int()
-    .min(35, 'must be 35 or more: digests compare with the last run of their job')
-    .optional()
-    .describe('days to keep replaced versions of rows and ended actions; all by default'),
-  fullReadDays: z
-    .int()
-    .nonnegative()
-    .default(7)
-    .describe('days until unchanged objects are read again; 0 for every pull'),
-  reportDays: positive.default(90),
-  subjectPages: z.int().nonnegative().default(1000).describe('subjects with a page of their own'),
-  planDays: positive.default(90),
-  planHours: positive.default(24).describe('hours in which a plan must be approved and applied'),
-  approvers: approvers.optional().describe('who may approve plans, with a signature'),
-  groupRead: z.boolean().default(false).describe('the group may read the published warehouse'),
-  shrinkPercent: z.number().gt(0).max(100).default(50),
-  maxWait: positive.default(120).describe('seconds'),
-  maxRunTime: positive.default(43_200).describe('seconds for the pulls of a run'),
-  memoryLimit: size.default('1GB'),
-  sql: z
-    .strictObject({
-      timeout: positive.default(300).describe('seconds that a query may take'),
-      memoryLimit: size.default('1GB').describe('memory of a query'),
-      temporaryLimit: size.default('10GB').describe('temporary disk space of a query'),
-    })
-    .prefault({}),
-  reportsUrl: webUrl.optional(),
-  pricing: z
-    .strictObject({
-      perResourceMonth: positive.describe('price of a resource under management for a month'),
-      currency: nonEmpty.max(10).describe('name of the currency, such as USD'),
-      free: z.int().nonnegative().default(0).describe('resources that cost nothing'),
-    })
-    .optional()
-    .describe('what resources cost; the report `cost` shows no amounts without it'),
-  lifecycle: z
-    .strictObject({
-      url: webUrl
-        .refine((text) => !new URL(text).username, 'must not contain a user or password')
-        .describe('address that answers as endoflife.date does; {product} stands for a name'),
-    })
-    .optional()
-    .describe('where each run asks how long versions are supported; by default it uses what the package carries'),
-  thresholds: thresholds.prefault({}),
-  plugins: z.array(nonEmpty, 'must be a list of files').default([]).describe('modules with sources and playbooks'),
-  schedule: z
-    .strictObject({
-      listen: nonEmpty.optional(),
-      catchUpHours: z.number().nonnegative().default(6),
-      lockWaitMinutes: z.number().nonnegative().default(30).describe('minutes that a job waits for a lock'),
-    })
-    .prefault({}),
-});
+export const configSchema = z
+  .strictObject({
+    data: nonEmpty.default('./data'),
+    output: nonEmpty.default('./out'),
+    lake: nonEmpty
+      .refine(
+        (text) => !isLakeAddress(text) || parseS3Address(text) !== undefined,
+        'must be a folder or s3://BUCKET/PREFIX',
+      )
+      .optional()
+      .describe('folder or s3://BUCKET/PREFIX of Delta tables that each run is published to'),
+    targets: z.array(target, 'must be a list of targets').min(1, 'must name at least one target'),
+    mail: mail.optional(),
+    landingDays: positive.default(14),
+    historyDays: z
+      .int()
+      .min(35, 'must be 35 or more: digests compare with the last run of their job')
+      .optional()
+      .describe('days to keep replaced versions of rows and ended actions; all by default'),
+    fullReadDays: z
+      .int()
+      .nonnegative()
+      .default(7)
+      .describe('days until unchanged objects are read again; 0 for every pull'),
+    reportDays: positive.default(90),
+    subjectPages: z.int().nonnegative().default(1000).describe('subjects with a page of their own'),
+    planDays: positive.default(90),
+    planHours: positive.default(24).describe('hours in which a plan must be approved and applied'),
+    approvers: approvers.optional().describe('who may approve plans, with a signature'),
+    groupRead: z.boolean().default(false).describe('the group may read the published warehouse'),
+    shrinkPercent: z.number().gt(0).max(100).default(50),
+    maxWait: positive.default(120).describe('seconds'),
+    maxRunTime: positive.default(43_200).describe('seconds for the pulls of a run'),
+    memoryLimit: size.default('1GB'),
+    sql: z
+      .strictObject({
+        timeout: positive.default(300).describe('seconds that a query may take'),
+        memoryLimit: size.default('1GB').describe('memory of a query'),
+        temporaryLimit: size.default('10GB').describe('temporary disk space of a query'),
+      })
+      .prefault({}),
+    reportsUrl: webUrl.optional(),
+    pricing: z
+      .strictObject({
+        perResourceMonth: positive.describe('price of a resource under management for a month'),
+        currency: nonEmpty.max(10).describe('name of the currency, such as USD'),
+        free: z.int().nonnegative().default(0).describe('resources that cost nothing'),
+      })
+      .optional()
+      .describe('what resources cost; the report `cost` shows no amounts without it'),
+    lifecycle: z
+      .strictObject({
+        url: webUrl
+          .refine((text) => !new URL(text).username, 'must not contain a user or password')
+          .describe('address that answers as endoflife.date does; {product} stands for a name'),
+      })
+      .optional()
+      .describe('where each run asks how long versions are supported; by default it uses what the package carries'),
+    thresholds: thresholds.prefault({}),
+    plugins: z.array(nonEmpty, 'must be a list of files').default([]).describe('modules with sources and playbooks'),
+    schedule: z
+      .strictObject({
+        listen: nonEmpty.optional(),
+        catchUpHours: z.number().nonnegative().default(6),
+        lockWaitMinutes: z.number().nonnegative().default(30).describe('minutes that a job waits for a lock'),
+      })
+      .prefault({}),
+  })
+  .superRefine(checkDocument, WHATEVER_SHAPE);
 
 export type RawConfig = z.infer<typeof configSchema>;
 export type RawTarget = RawConfig['targets'][number];
 export type Pricing = RawConfig['pricing'];
 export type Thresholds = z.infer<typeof thresholds>;
 
-type UnknownRecord = Readonly<Record<string, unknown>>;
-
-/**
- * Validates what the schema cannot express. All errors of a file are reported at once, so the document may also have a wrong
- * shape here.
- */
-export function validateConfig(document: unknown): readonly ValidationIssue[] {
-  if (!isObject(document)) return [];
-  const targets = Array.isArray(document.targets)
-    ? document.targets.map((target) => (isObject(target) ? target : {}))
-    : [];
-  return [
-    ...targets.flatMap(validateTarget),
-    ...findDuplicateNames(targets),
-    ...validateApprovers(
-      document.approvers,
-      targets.map(({ name }) => name),
-    ),
-  ];
-}
-
 /** In the landing of a run, beside the folders of the targets (`src/extract/resume.ts`). Some file systems ignore case. */
 const MARK = /^unfinished\.json$/iu;
 
-function validateTarget(
-  { name, kind, url, organization, token, clientCert, clientKey, sources, without, links }: UnknownRecord,
-  index: number,
-): ValidationIssue[] {
-  const issues: ValidationIssue[] = [];
-  const report = (field: string, message: string) => issues.push({ path: ['targets', index, field], message });
+function checkTarget(given: unknown, { addIssue }: z.RefinementCtx): void {
+  if (!isObject(given)) return;
+  const { name, kind, url, organization, token, clientCert, clientKey, sources, without } = given;
+  const report = (field: string, message: string, ...below: readonly string[]) =>
+    addIssue({ code: 'custom', path: [field, ...below], message });
   const error = typeof url === 'string' ? urlError(url) : undefined;
   if (typeof name === 'string' && MARK.test(name)) report('name', 'is the name of a file in the landing of each run');
   if (error) report('url', error);
   if (kind === 'platform' && !organization) report('organization', 'is required for kind platform');
   if ((kind === 'platform' || kind === 'secrets') && !token) report('token', `is required for kind ${kind}`);
-  if (sources !== undefined && without !== undefined) report('without', 'cannot be used together with sources');
+  if (sources !== undefined && [without].flat().length > 0) report('without', 'cannot be used together with sources');
   if (Boolean(clientCert) !== Boolean(clientKey)) report('clientCert', 'requires clientKey, and clientKey requires it');
-  for (const { path, message } of validateLinks(kind, links))
-    issues.push({ path: ['targets', index, 'links', ...path], message });
-  return issues;
+  for (const [key, problem] of explainLinks(kind, given.links)) report('links', problem, key);
 }
 
 /** What is wrong with the address of a target. */
@@ -276,13 +261,15 @@ export function urlError(text: string): string | undefined {
   return undefined;
 }
 
-function findDuplicateNames(targets: readonly UnknownRecord[]): ValidationIssue[] {
-  const first = new Map<unknown, number>();
-  return targets.flatMap(({ name }, index) => {
-    const earlier = first.get(name);
-    if (earlier === undefined) first.set(name, index);
-    return earlier === undefined || typeof name !== 'string'
-      ? []
-      : [{ path: ['targets', index, 'name'], message: `\`${name}\` is already the name of targets[${earlier}]` }];
-  });
+function checkDocument(given: unknown, { addIssue }: z.RefinementCtx): void {
+  const { targets, approvers: section } = Object(given) as Readonly<Record<string, unknown>>;
+  const names = (Array.isArray(targets) ? targets : []).map((one: unknown) => (isObject(one) ? one.name : undefined));
+  const report = (path: readonly (string | number)[], message: string) =>
+    addIssue({ code: 'custom', path: [...path], message });
+  for (const [index, name] of names.entries()) {
+    const first = names.indexOf(name);
+    if (first === index || typeof name !== 'string') continue;
+    report(['targets', index, 'name'], `\`${name}\` is already the name of targets[${first}]`);
+  }
+  checkApprovers(section, names, (path, message) => report(['approvers', ...path], message));
 }

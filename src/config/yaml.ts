@@ -1,29 +1,26 @@
 import { readFileSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { type Document, isNode, LineCounter, parseDocument } from 'yaml';
-import type { z } from 'zod';
+import { z } from 'zod';
 import { errorMessage, TidemarkError } from '../core/errors.ts';
-import { listKeys } from './json-schema.ts';
 import { type Environment, interpolate, type Path } from './references.ts';
 import { closestMatch } from './suggest.ts';
 
 /** One error in a file: the field, and what is wrong as the end of a sentence. */
-export interface ValidationIssue {
+interface ValidationIssue {
   readonly path: Path;
   readonly message: string;
 }
 
 /**
- * Reads a YAML file, interpolates it and validates it against a schema. `refine` validates what a schema cannot express; it
- * receives the document whatever its shape.
+ * Reads a YAML file, interpolates it and validates it against a schema.
  * @param env of the references; without it, the file has none
  * @throws TidemarkError CONFIG with one line per issue: `file:line: field: what is wrong`.
  */
 export function readYamlFile<T>(
   file: string,
   schema: z.ZodType<T>,
-  env: Environment | undefined,
-  refine: (document: unknown) => readonly ValidationIssue[] = () => [],
+  env?: Environment,
   isOptional: (path: Path) => boolean = () => false,
 ): T {
   const lines = new LineCounter();
@@ -38,9 +35,8 @@ export function readYamlFile<T>(
   const report = (path: Path, message: string) => issues.push({ path, message });
   const interpolated =
     env === undefined ? plain : interpolate(plain, { env, directory: dirname(file), isOptional }, report);
-  const result = schema.safeParse(interpolated);
-  if (!result.success) issues.push(...result.error.issues.flatMap((issue) => toIssues(issue, schema)));
-  issues.push(...refine(interpolated));
+  const result = schema.safeParse(interpolated, { error: explainUnknownKeys });
+  issues.push(...(result.error?.issues.flatMap(toIssues) ?? []));
   if (result.success && issues.length === 0) return result.data;
   const located = firstIssueOfEachField(issues).map((issue) => ({
     issue,
@@ -89,17 +85,22 @@ function readText(file: string): string {
   }
 }
 
-function toIssues(issue: z.core.$ZodIssue, schema: z.ZodType): ValidationIssue[] {
-  if (issue.code !== 'unrecognized_keys') return [{ path: issue.path, message: issue.message }];
-  return issue.keys.map((key) => ({
-    path: [...issue.path, key],
-    message: unknownKey(key, listKeys(schema, issue.path)),
-  }));
+/** A line for each unknown key of an object. */
+function explainUnknownKeys({ code, keys, inst }: z.core.$ZodRawIssue): string | undefined {
+  if (code !== 'unrecognized_keys' || !(inst instanceof z.ZodObject)) return undefined;
+  const allowed = Object.keys(inst.shape);
+  return (keys as readonly string[])
+    .map((key) => {
+      const closest = closestMatch(key, allowed);
+      return `unknown key${closest ? `; did you mean \`${closest}\`?` : `; known are ${allowed.join(', ')}`}`;
+    })
+    .join('\n');
 }
 
-function unknownKey(key: string, allowed: readonly string[]): string {
-  const closest = closestMatch(key, allowed);
-  return `unknown key${closest ? `; did you mean \`${closest}\`?` : `; known are ${allowed.join(', ')}`}`;
+function toIssues(issue: z.core.$ZodIssue): readonly ValidationIssue[] {
+  const { path, message } = issue;
+  if (issue.code !== 'unrecognized_keys') return [{ path, message }];
+  return message.split('\n').map((line, index) => ({ path: [...path, issue.keys[index] ?? ''], message: line }));
 }
 
 function formatIssue(file: string, line: number, { path, message }: ValidationIssue): string {

@@ -1,13 +1,19 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { z } from 'zod';
 import { jobSchema } from '../../src/config/job.ts';
-import { listKeys, toJsonSchema } from '../../src/config/json-schema.ts';
 import { policySchema } from '../../src/config/policy.ts';
 import { configSchema } from '../../src/config/schema.ts';
+import { readYamlFile } from '../../src/config/yaml.ts';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import { cli } from '../helpers/cli.ts';
 import { tempFolder } from '../helpers/temp.ts';
+
+/** The schema of a file in the language that editors complete and check it by. */
+function toJsonSchema(schema: z.ZodType, title: string) {
+  return { title, ...z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) };
+}
 
 test.each([
   ['tidemark', configSchema],
@@ -43,17 +49,27 @@ test.each([
   ['configuration', configSchema],
   ['job', jobSchema],
   ['policy', policySchema],
-] as const)('keys are suggested at every path of a %s', (_, schema) => {
+] as const)('keys are suggested at every path of a %s', async (_, schema) => {
   const paths = listPaths(toJsonSchema(schema, '') as Node);
   expect(paths.length).toBeGreaterThan(2);
-  for (const [path, keys] of paths)
-    expect(listKeys(schema, path), path.join('.')).toEqual(expect.arrayContaining(keys));
+  const file = join(await tempFolder(), 'file.yaml');
+  for (const [path, keys] of paths) {
+    const nest = (inner: unknown, part: PropertyKey) => (part === 0 ? [inner] : { [part]: inner });
+    await writeFile(file, JSON.stringify(path.reduceRight<unknown>(nest, { '######': 1 })));
+    const named = path.map((part) => (part === 0 ? '[0]' : `.${String(part)}`)).join('');
+    const field = `${named}.######`.slice(1);
+    const line = `file.yaml:1: ${field}: unknown key; known are ${keys.join(', ')}`;
+    expect(() => readYamlFile<unknown>(file, schema), field).toThrow(line);
+  }
 });
 
 test('a wrong key under `sql` is explained by a key of `sql`', async () => {
-  expect(listKeys(configSchema, ['sql'])).toEqual(['timeout', 'memoryLimit', 'temporaryLimit']);
-  expect(listKeys(configSchema, ['targets', 3, 'limits'])).toContain('maxPages');
-  expect(listKeys(jobSchema, ['playbooks', 0])).toEqual(['name', 'mode', 'approvedBy']);
+  const file = join(await tempFolder(), 'file.yaml');
+  await writeFile(file, 'sql: { timeuot: 3, memoryLimits: 1GB }\ntargets: [{ limits: { maxPage: 3 } }]');
+  const keys = { 'sql.timeuot': 'timeout', 'sql.memoryLimits': 'memoryLimit', 'targets[0].limits.maxPage': 'maxPages' };
+  for (const [field, meant] of Object.entries(keys)) {
+    expect(() => readYamlFile(file, configSchema)).toThrow(`${field}: unknown key; did you mean \`${meant}\`?`);
+  }
 });
 
 test('init names the schema in its first line, and the file is there', async () => {
