@@ -33,18 +33,21 @@ export function collectRights(
   playbooks: readonly Playbook[],
 ): readonly TokenRights[] {
   const own = sources.filter((source) => hasSource(target, source));
-  const uses = own.flatMap(({ name, operations: called = [] }) => called.map((operation) => ({ by: name, operation })));
-  const reads = playbooks.flatMap((playbook) => playbookOperations(playbook, 'read'));
-  const writes = playbooks.flatMap((playbook) => playbookOperations(playbook, 'write'));
   const unknown = own.filter(({ operations: called }) => called === undefined).map(({ name }) => name);
-  const common = { target, unknown };
+  const reads: readonly Use[] = [
+    ...own.flatMap(({ name, operations: called = [] }) => called.map((operation) => ({ by: name, operation }))),
+    ...playbooks.flatMap((playbook) =>
+      findUses(playbook, ({ reads: guards }) => Object.values(guards).flatMap(toNames)),
+    ),
+  ];
+  const writes = playbooks.flatMap((playbook) => findUses(playbook, ({ operation }) => [operation]));
   if (target.writeToken === undefined) {
-    return [{ ...common, token: 'token', rights: mergeRights(target, [...uses, ...reads, ...writes]) }];
+    return [{ target, token: 'token', rights: mergeRights(target, [...reads, ...writes]), unknown }];
   }
   const writing = mergeRights(target, writes);
   return [
-    { ...common, token: 'token', rights: mergeRights(target, [...uses, ...reads]) },
-    ...(writing.length === 0 ? [] : [{ ...common, token: 'writeToken' as const, rights: writing, unknown: [] }]),
+    { target, token: 'token', rights: mergeRights(target, reads), unknown },
+    ...(writing.length === 0 ? [] : [{ target, token: 'writeToken' as const, rights: writing, unknown: [] }]),
   ];
 }
 
@@ -53,62 +56,58 @@ interface Use {
   readonly operation: Operation;
 }
 
-function playbookOperations({ name, actions }: Playbook, kind: 'read' | 'write'): readonly Use[] {
-  const names = actions.flatMap(({ operation, reads }) =>
-    kind === 'write' ? [operation] : Object.values(reads).flatMap(guardOperations),
-  );
-  return [...new Set(names)].flatMap((one) => {
-    const operation = operations.get(one);
+function findUses(
+  { name, actions }: Playbook,
+  list: (action: Playbook['actions'][number]) => readonly string[],
+): readonly Use[] {
+  return [...new Set(actions.flatMap(list))].flatMap((called) => {
+    const operation = operations.get(called);
     return operation ? [{ by: name, operation }] : [];
   });
 }
 
-/** A read, and the list that proves that its subject is gone. */
-function guardOperations({ operation, absence }: GuardRead): readonly string[] {
+/** The operations of a read, and of the list that proves that its subject is gone. */
+function toNames({ operation, absence }: GuardRead): readonly string[] {
   return absence?.list ? [operation, absence.list.operation] : [operation];
 }
 
+/** The rights that operations need. What another right includes is left out: that one is then needed for it as well. */
 function mergeRights(target: Target, uses: readonly Use[]): readonly NeededRight[] {
-  const merged = new Map<string, { readonly right: TargetRight; readonly neededBy: Set<string> }>();
+  const merged = new Map<string, NeededRight>();
   for (const { by, operation } of uses.filter((use) => use.operation.kind === target.kind)) {
     for (const right of requiredRights(operation, target)) {
       const key = JSON.stringify(right);
-      const entry = merged.get(key) ?? { right, neededBy: new Set() };
-      entry.neededBy.add(by);
-      merged.set(key, entry);
+      merged.set(key, { right, neededBy: [...(merged.get(key)?.neededBy ?? []), by] });
     }
   }
-  return dropImplied([...merged.values()].map(({ right, neededBy }) => ({ right, neededBy: [...neededBy] })));
-}
-
-/** What another right already includes: Nomad's `csi-mount-volume` reads and lists volumes, `csi-read-volume` lists them. */
-const IMPLIED_BY: Readonly<Record<string, readonly string[]>> = {
-  'csi-list-volume': ['csi-read-volume', 'csi-mount-volume'],
-  'csi-read-volume': ['csi-mount-volume'],
-};
-
-/** Leaves out what another right includes, which is then needed by the same sources as well. */
-function dropImplied(needed: readonly NeededRight[]): readonly NeededRight[] {
+  const needed = [...merged.values()];
   const kept = needed.filter(({ right }) => !needed.some((other) => includes(other.right, right)));
-  return kept.map(({ right, neededBy }) => {
-    const weaker = needed.filter((other) => includes(right, other.right)).flatMap((other) => other.neededBy);
-    return { right, neededBy: [...new Set([...neededBy, ...weaker])] };
+  return kept.map((one) => {
+    const weaker = needed.filter((other) => includes(one.right, other.right));
+    return { right: one.right, neededBy: listUsers([one, ...weaker]) };
   });
 }
 
-/** Whether a right includes another one, and is not the same. */
-function includes(right: TargetRight, other: TargetRight): boolean {
-  if (right.scope === 'namespace' && other.scope === 'namespace') {
-    return (IMPLIED_BY[other.capability] ?? []).includes(right.capability);
-  }
-  const isPolicy = right.scope === 'plugin' || right.scope === 'service';
-  return isPolicy && other.scope === right.scope && isStronger(right.policy, other.policy);
+function listUsers(needed: readonly Pick<NeededRight, 'neededBy'>[]): readonly string[] {
+  return [...new Set(needed.flatMap(({ neededBy }) => neededBy))];
 }
 
 const POLICIES = ['list', 'read', 'write'];
+/** Each includes those before it: who may mount a volume may read it and list it. */
+const STRENGTHS: Partial<Record<Right['scope'], readonly string[]>> = {
+  namespace: ['csi-list-volume', 'csi-read-volume', 'csi-mount-volume'],
+  plugin: POLICIES,
+  service: POLICIES,
+};
 
-function isStronger(policy: string, than: string): boolean {
-  return POLICIES.indexOf(policy) > POLICIES.indexOf(than);
+/** Whether a right includes another one, and is not the same. */
+function includes(right: TargetRight, other: TargetRight): boolean {
+  const order = STRENGTHS[right.scope] ?? [];
+  const [strong = -1, weak = -1] = [right, other].map((one) => {
+    if ('policy' in one) return order.indexOf(one.policy);
+    return 'capability' in one ? order.indexOf(one.capability) : -1;
+  });
+  return right.scope === other.scope && weak >= 0 && strong > weak;
 }
 
 /** The rights of a token in the language of its service, ready to use. */
@@ -123,121 +122,99 @@ export interface PermissionText {
 }
 
 export function formatPermissions(needed: TokenRights): PermissionText {
-  const { target, token, rights } = needed;
+  const { target, token, rights, unknown } = needed;
   const { usage, lines } = FORMATS[target.kind](needed);
-  const notes = [
-    ...ofScope(rights, 'optional').map(
-      ({ right, neededBy }) => `# ${neededBy.join(', ')}, optional: ${right.shows}\n# ${right.rule}`,
+  const text = [
+    ...(lines.length === 0 ? ['# no rights are needed'] : lines),
+    ...rights.flatMap(({ right, neededBy }) =>
+      right.scope === 'optional' ? [`# ${neededBy.join(', ')}, optional: ${right.shows}`, `# ${right.rule}`] : [],
     ),
-    ...ofScope(rights, 'other').map(
-      ({ right, neededBy }) => `# ${neededBy.join(', ')}: add the permission "${right.permission}"`,
+    ...rights.flatMap(({ right, neededBy }) =>
+      right.scope === 'other' ? [`# ${neededBy.join(', ')}: add the permission "${right.permission}"`] : [],
     ),
-    ...needed.unknown.map((name) => `# unknown: the source ${name} does not declare its operations`),
+    ...unknown.map((name) => `# unknown: the source ${name} does not declare its operations`),
   ];
-  const text = [...(lines.length === 0 ? ['# no rights are needed'] : lines), ...notes].join('\n');
-  return { target: target.name, kind: target.kind, token, usage, text: `${text}\n` };
+  return { target: target.name, kind: target.kind, token, usage, text: `${text.join('\n')}\n` };
 }
 
-interface Format {
+interface Policy {
   readonly usage: string;
   readonly lines: readonly string[];
 }
 
-const FORMATS: Readonly<Record<TokenRights['target']['kind'], (needed: TokenRights) => Format>> = {
-  secrets: formatVaultPolicy,
-  scheduler: formatNomadPolicy,
-  mesh: formatConsulRules,
-  platform: formatTeamAccess,
+const FORMATS: Readonly<Record<Target['kind'], (needed: TokenRights) => Policy>> = {
+  secrets: (needed) => ({
+    usage: `vault policy write${needed.target.namespace === undefined ? '' : ` -namespace=${needed.target.namespace}`} ${policyName(needed)} FILE`,
+    lines: grantCapabilities(needed, (right) => (right.scope === 'path' ? `path "${right.path}"` : undefined)),
+  }),
+  scheduler: (needed) => ({
+    usage: `nomad acl policy apply ${policyName(needed)} FILE`,
+    lines: [
+      ...needed.rights.flatMap(({ right, neededBy }) =>
+        right.scope === 'management'
+          ? [`# no policy grants ${neededBy.join(', ')}: use a token of type management, or leave it out`]
+          : [],
+      ),
+      ...grantCapabilities(needed, ({ scope }) =>
+        scope === 'namespace' ? `namespace "${needed.target.namespace ?? 'default'}"` : undefined,
+      ),
+      ...needed.rights.flatMap((one) =>
+        one.right.scope === 'plugin' ? [reason([one]), ...block('plugin', `policy = "${one.right.policy}"`)] : [],
+      ),
+    ],
+  }),
+  mesh: (needed) => ({
+    usage: `consul acl policy create -name ${policyName(needed)} -rules @FILE`,
+    lines: needed.rights.flatMap((one) => grantServices(one, needed.target)),
+  }),
+  platform: ({ rights, target }) => ({
+    usage: `organization access of the team that the token belongs to, in ${target.organization}`,
+    lines: rights.flatMap((one) =>
+      one.right.scope === 'organization'
+        ? [reason([one]), `${one.right.access}  (${ORGANIZATION_ACCESS[one.right.access]})`]
+        : [],
+    ),
+  }),
   autoscaler: () => ({ usage: 'the service takes no token', lines: [] }),
   registry: () => ({ usage: 'a public registry takes no token', lines: [] }),
 };
 
-type Scope = TargetRight['scope'];
-type RightOf<S, R = TargetRight> = R extends TargetRight ? (S extends R['scope'] ? R : never) : never;
-type NeededOf<S extends Scope> = NeededRight & { readonly right: RightOf<S> };
-
-function ofScope<S extends Scope>(rights: readonly NeededRight[], scope: S): readonly NeededOf<S>[] {
-  return rights.filter((needed): needed is NeededOf<S> => needed.right.scope === scope);
-}
-
 function reason(needed: readonly Pick<NeededRight, 'neededBy'>[]): string {
-  return `# ${[...new Set(needed.flatMap(({ neededBy }) => neededBy))].join(', ')}`;
+  return `# ${listUsers(needed).join(', ')}`;
 }
 
 /** A block of HCL. */
-function block(head: string, field: string): readonly string[] {
-  return [`${head} {`, `  ${field}`, '}'];
-}
-
-/** Rules of a namespace, which the enterprise edition has. */
-function nest(head: string, lines: readonly string[]): readonly string[] {
+function block(head: string, ...lines: readonly string[]): readonly string[] {
   return [`${head} {`, ...lines.map((line) => `  ${line}`), '}'];
 }
 
-function formatCapabilities(needed: readonly { readonly right: { readonly capability: string } }[]): string {
-  const names = new Set(needed.map(({ right }) => right.capability));
-  return `capabilities = [${[...names]
-    .sort()
-    .map((name) => `"${name}"`)
-    .join(', ')}]`;
-}
-
 /** A policy for each token: applied under one name, the second would replace the first. */
-function policyName(token: TokenRights['token']): string {
+function policyName({ token }: TokenRights): string {
   return token === 'token' ? 'tidemark' : 'tidemark-write';
 }
 
-function formatVaultPolicy({ rights, target, token }: TokenRights): Format {
-  const needed = ofScope(rights, 'path');
-  const paths = [...new Set(needed.map(({ right }) => right.path))];
-  const lines = paths.flatMap((path) => {
-    const same = needed.filter(({ right }) => right.path === path);
-    return [reason(same), ...block(`path "${path}"`, formatCapabilities(same))];
+/** A block for each head that rights have, with all capabilities of it. */
+function grantCapabilities(
+  { rights }: TokenRights,
+  toHead: (right: TargetRight) => string | undefined,
+): readonly string[] {
+  const heads = new Set(rights.flatMap(({ right }) => toHead(right) ?? []));
+  return [...heads].flatMap((head) => {
+    const same = rights.filter(({ right }) => toHead(right) === head);
+    const names = new Set(same.flatMap(({ right }) => ('capability' in right ? `"${right.capability}"` : [])));
+    return [reason(same), ...block(head, `capabilities = [${[...names].sort().join(', ')}]`)];
   });
-  const namespace = target.namespace === undefined ? '' : ` -namespace=${target.namespace}`;
-  return { usage: `vault policy write${namespace} ${policyName(token)} FILE`, lines };
 }
 
-function formatNomadPolicy({ rights, target, token }: TokenRights): Format {
-  const inNamespace = ofScope(rights, 'namespace');
-  const lines = [
-    ...ofScope(rights, 'management').map(
-      ({ neededBy }) => `# no policy grants ${neededBy.join(', ')}: use a token of type management, or leave it out`,
-    ),
-    ...(inNamespace.length === 0
-      ? []
-      : [
-          reason(inNamespace),
-          ...block(`namespace "${target.namespace ?? 'default'}"`, formatCapabilities(inNamespace)),
-        ]),
-    ...ofScope(rights, 'plugin').flatMap((one) => [
-      reason([one]),
-      ...block('plugin', `policy = "${one.right.policy}"`),
-    ]),
-  ];
-  return { usage: `nomad acl policy apply ${policyName(token)} FILE`, lines };
-}
-
-function formatConsulRules({ rights, target: { services }, token }: TokenRights): Format {
-  const needed = services.length === 0 ? [] : rights;
-  const lines = needed.flatMap(({ right, neededBy }) => {
-    if (right.scope !== 'prefix' && right.scope !== 'service') return [];
-    const lines = (head: string) => block(head, `policy = "${right.policy}"`);
-    const rules = services.map(parseService).map(({ ns, service }) => {
-      const rule = lines(right.scope === 'prefix' ? `${right.kind} ""` : `service ${JSON.stringify(service)}`);
-      return ns === undefined ? rule : nest(`namespace ${JSON.stringify(ns)}`, rule);
-    });
-    return [reason([{ neededBy }]), ...new Set(rules.map((rule) => rule.join('\n')))];
+/** Rules of Consul, for each service of the target; those of a namespace, which the enterprise edition has, are within it. */
+function grantServices({ right, neededBy }: NeededRight, { services }: Target): readonly string[] {
+  if (services.length === 0 || (right.scope !== 'prefix' && right.scope !== 'service')) return [];
+  const rules = services.map(parseService).map(({ ns, service }) => {
+    const head = right.scope === 'prefix' ? `${right.kind} ""` : `service ${JSON.stringify(service)}`;
+    const rule = block(head, `policy = "${right.policy}"`);
+    return ns === undefined ? rule : block(`namespace ${JSON.stringify(ns)}`, ...rule);
   });
-  return { usage: `consul acl policy create -name ${policyName(token)} -rules @FILE`, lines };
-}
-
-function formatTeamAccess({ rights, target }: TokenRights): Format {
-  const lines = ofScope(rights, 'organization').flatMap((one) => [
-    reason([one]),
-    `${one.right.access}  (${ORGANIZATION_ACCESS[one.right.access]})`,
-  ]);
-  return { usage: `organization access of the team that the token belongs to, in ${target.organization}`, lines };
+  return [reason([{ neededBy }]), ...new Set(rules.map((rule) => rule.join('\n')))];
 }
 
 /** A right of a target: that on a path names the path. */
@@ -247,8 +224,7 @@ type TargetRight =
 
 /** The rights that an operation needs. */
 export function requiredRights(operation: Operation, target: Target): readonly TargetRight[] {
-  const paths = () => policyPaths(operation.path, target);
   return findPermission(operation, target.flavor).rights.flatMap((right): readonly TargetRight[] =>
-    right.scope === 'path' ? paths().map((path) => ({ ...right, path })) : [right],
+    right.scope === 'path' ? policyPaths(operation.path, target).map((path) => ({ ...right, path })) : [right],
   );
 }
