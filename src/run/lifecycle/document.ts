@@ -22,43 +22,68 @@ const product = z.string().regex(/^[a-z0-9][a-z0-9.-]{0,59}$/u, 'must be a name 
 const version = z.string().regex(/^[\w.+~-]{1,60}$/u, 'must be a version such as 1.13');
 
 /** The form of `queries/lifecycle/products.json`. */
-const facts = z.object({
-  data_as_of: z.iso.date(),
-  releases: z
-    .array(
-      z.object({
-        product,
-        cycle: version,
-        released_at: day,
-        support_ends: day,
-        ended: z.boolean(),
-        ends_with: version.nullable(),
-        latest: version.nullable(),
-        latest_at: day,
-      }),
-    )
-    .min(1),
-});
-
-/** An answer to `/api/v1/products/NAME` of endoflife.date (https://endoflife.date/docs/api/v1/). */
-const answer = z.object({
-  schema_version: z.string().regex(/^1\./u, 'must be 1.x'),
-  generated_at: z.iso.datetime({ offset: true }),
-  result: z.object({
-    name: product,
+const packaged = z
+  .object({
+    data_as_of: z.iso.date(),
     releases: z
       .array(
         z.object({
-          name: version,
-          releaseDate: day,
-          isEol: z.boolean(),
-          eolFrom: day.optional(),
-          latest: z.object({ name: version, date: day.optional() }).nullable().optional(),
+          product,
+          cycle: version,
+          released_at: day,
+          support_ends: day,
+          ended: z.boolean(),
+          ends_with: version.nullable(),
+          latest: version.nullable(),
+          latest_at: day,
         }),
       )
       .min(1),
-  }),
-});
+  })
+  .transform(({ data_as_of, releases }): readonly Fact[] =>
+    releases.map(({ support_ends, ended, ...release }) => ({
+      ...release,
+      support_ends_at: support_ends,
+      ended: ended && support_ends === null,
+      data_as_of,
+    })),
+  );
+
+/** An answer to `/api/v1/products/NAME` of endoflife.date (https://endoflife.date/docs/api/v1/). */
+const answered = z
+  .object({
+    schema_version: z.string().regex(/^1\./u, 'must be 1.x'),
+    generated_at: z.iso.datetime({ offset: true }),
+    result: z.object({
+      name: product,
+      releases: z
+        .array(
+          z.object({
+            name: version,
+            releaseDate: day,
+            isEol: z.boolean(),
+            eolFrom: day.default(null),
+            latest: z.object({ name: version, date: day.optional() }).nullable().optional(),
+          }),
+        )
+        .min(1),
+    }),
+  })
+  .transform(({ generated_at, result }): readonly Fact[] =>
+    result.releases.map(({ name, releaseDate, isEol, eolFrom, latest }) => ({
+      product: result.name,
+      cycle: name,
+      released_at: releaseDate,
+      support_ends_at: eolFrom,
+      ended: isEol && eolFrom === null,
+      ends_with: null,
+      latest: latest?.name ?? null,
+      latest_at: latest?.date ?? null,
+      data_as_of: new Date(generated_at).toISOString().slice(0, 10),
+    })),
+  );
+
+const HINT = 'give a document as queries/lifecycle/products.json, or as endoflife.date/api/v1/products/NAME answers';
 
 /**
  * The facts of a document in either form.
@@ -68,13 +93,21 @@ const answer = z.object({
 export function parseFacts(text: string, what: string, now: Date): readonly Fact[] {
   const document = parseJson(text, what);
   const isAnswer = typeof document === 'object' && document !== null && 'schema_version' in document;
-  const found = isAnswer ? readAnswer(check(answer, document, what)) : readFacts(check(facts, document, what));
+  const { data: found, error } = (isAnswer ? answered : packaged).safeParse(document);
+  if (!found) {
+    const [issue] = error.issues;
+    const where = issue?.path.join('.') || 'the document';
+    throw new TidemarkError('DATA', `${what}: ${where}: ${issue?.message}`, { hint: HINT });
+  }
   const [first] = found;
   // A clock may be a day ahead of the other one.
   if (first && Date.parse(first.data_as_of) > now.getTime() + DAY_MS) {
     throw new TidemarkError('DATA', `${what}: its facts are of ${first.data_as_of}, which is still to come`);
   }
-  return assertUnique(found, what);
+  const names = found.map(({ product: name, cycle }) => `${name} ${cycle}`);
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined) throw new TidemarkError('DATA', `${what}: ${twice} is there twice`);
+  return found;
 }
 
 function parseJson(text: string, what: string): unknown {
@@ -83,45 +116,4 @@ function parseJson(text: string, what: string): unknown {
   } catch (cause) {
     throw new TidemarkError('DATA', `${what} is not JSON`, { cause, hint: HINT });
   }
-}
-
-const HINT = 'give a document as queries/lifecycle/products.json, or as endoflife.date/api/v1/products/NAME answers';
-
-function check<T>(schema: z.ZodType<T>, document: unknown, what: string): T {
-  const result = schema.safeParse(document);
-  if (result.success) return result.data;
-  const [issue] = result.error.issues;
-  throw new TidemarkError('DATA', `${what}: ${issue?.path.join('.') || 'the document'}: ${issue?.message}`, {
-    hint: HINT,
-  });
-}
-
-function readFacts({ data_as_of, releases }: z.infer<typeof facts>): readonly Fact[] {
-  return releases.map(({ support_ends, ended, ...release }) => ({
-    ...release,
-    support_ends_at: support_ends,
-    ended: ended && support_ends === null,
-    data_as_of,
-  }));
-}
-
-function readAnswer({ generated_at, result }: z.infer<typeof answer>): readonly Fact[] {
-  return result.releases.map(({ name, releaseDate, isEol, eolFrom = null, latest }) => ({
-    product: result.name,
-    cycle: name,
-    released_at: releaseDate,
-    support_ends_at: eolFrom,
-    ended: isEol && eolFrom === null,
-    ends_with: null,
-    latest: latest?.name ?? null,
-    latest_at: latest?.date ?? null,
-    data_as_of: new Date(generated_at).toISOString().slice(0, 10),
-  }));
-}
-
-function assertUnique(found: readonly Fact[], what: string): readonly Fact[] {
-  const names = found.map(({ product: name, cycle }) => `${name} ${cycle}`);
-  const twice = names.find((name, index) => names.indexOf(name) !== index);
-  if (twice !== undefined) throw new TidemarkError('DATA', `${what}: ${twice} is there twice`);
-  return found;
 }

@@ -26,14 +26,11 @@ export async function refreshLifecycle(run: RunContext, isOffline = false): Prom
   if (url === undefined || isOffline) return [];
   const { database, files } = warehouse;
   const products = await database.rows(await files.read('warehouse/lifecycle_products'));
-  const answers = await askFacts(
-    url,
-    products.map(({ product }) => String(product)),
-    run,
-  );
-  const facts = answers.flatMap((answer) => answer.facts);
+  const names = products.map(({ product }) => String(product));
+  const answers = (await askFacts(url, names, run)).flat();
+  const facts = answers.filter((answer) => typeof answer !== 'string');
   await recordFacts(warehouse, facts, new URL(url).origin, asOf);
-  const problems = answers.flatMap(({ problem }) => problem ?? []);
+  const problems = answers.filter((answer) => typeof answer === 'string');
   for (const problem of problems) log.warn(`${problem}; the last facts are kept`);
   return problems;
 }
@@ -58,6 +55,7 @@ async function readPackaged({ files }: Pick<Warehouse, 'files'>): Promise<readon
 
 /** From the first request to the last answer: the facts are no reason to delay a night. */
 const TIMEOUT_MS = 30_000;
+const TIMEOUTS = { wholeMs: TIMEOUT_MS, headersMs: TIMEOUT_MS, idleMs: TIMEOUT_MS, slowMs: TIMEOUT_MS };
 /** The longest answer that is known has 50 KB. */
 const MAX_BYTES = 4 * 1024 * 1024;
 const CONCURRENCY = 2;
@@ -68,18 +66,15 @@ const PLACEHOLDER = '{product}';
 /** What is asked for at an address without a path, as endoflife.date has it. */
 const API_PATH = `/api/v1/products/${PLACEHOLDER}`;
 
-interface AskedFacts {
-  readonly facts: readonly Fact[];
-  /** What was not answered. */
-  readonly problem?: string;
-}
-
-/** Asks at `lifecycle.url`, once for each product if the address has a place for its name. A request that fails costs only its own facts. */
+/**
+ * Asks at `lifecycle.url`, once for each product if the address has a place for its name. A request that fails costs only its own facts.
+ * @returns the facts, or why there are none
+ */
 async function askFacts(
   url: string,
   products: readonly string[],
   context: WorkContext,
-): Promise<readonly AskedFacts[]> {
+): Promise<readonly (readonly Fact[] | string)[]> {
   const { env, redactor } = context;
   const timeouts = { ...DEFAULT_TIMEOUTS, ...context.timeouts };
   const transport = createTransport({ env, redactor, concurrency: CONCURRENCY, timeouts });
@@ -102,36 +97,32 @@ async function ask(
   url: URL,
   product: string | undefined,
   transport: Transport,
-  context: WorkContext,
-): Promise<AskedFacts> {
-  const { headersMs, idleMs, slowMs } = { ...DEFAULT_TIMEOUTS, ...context.timeouts };
-  const deadline = new Deadline(context.signal, { wholeMs: TIMEOUT_MS, headersMs, idleMs, slowMs });
+  { clock, signal: stop }: WorkContext,
+): Promise<readonly Fact[] | string> {
+  const deadline = new Deadline(stop, TIMEOUTS);
   deadline.start();
   try {
-    const facts = parseFacts(await request(url, transport, deadline), 'the answer', context.clock.now());
+    const facts = parseFacts(await request(url, transport, deadline.signal), 'the answer', clock.now());
     const other = product === undefined ? undefined : facts.find((fact) => fact.product !== product);
     if (other) throw new Error(`the answer is about ${other.product}`);
-    return { facts };
+    return facts;
   } catch (error) {
     const reason = deadline.exceeded?.message ?? formatReason(error);
-    return { facts: [], problem: `lifecycle facts of ${product ?? 'all products'} from ${url.host}: ${reason}` };
+    return `lifecycle facts of ${product ?? 'all products'} from ${url.host}: ${reason}`;
   } finally {
     deadline.dispose();
   }
 }
 
-async function request(url: URL, transport: Transport, deadline: Deadline, hops = 0): Promise<string> {
-  const { signal } = deadline;
+async function request(url: URL, transport: Transport, signal: AbortSignal, hops = 0): Promise<string> {
   const headers = { 'user-agent': 'tidemark', accept: 'application/json' };
   const response = await transport.fetch(url, { signal, headers });
-  deadline.touch();
   if (response.ok) {
-    const touch = (bytes: number) => deadline.touch(bytes);
-    return readText(response, { metrics: createRequestMetrics(), signal, maxBytes: MAX_BYTES, touch });
+    return readText(response, { metrics: createRequestMetrics(), signal, maxBytes: MAX_BYTES, touch: () => {} });
   }
   await response.body?.cancel();
   const next = sameOriginRedirect(url, 'GET', response);
-  if (next && hops < MAX_REDIRECTS) return request(next, transport, deadline, hops + 1);
+  if (next && hops < MAX_REDIRECTS) return request(next, transport, signal, hops + 1);
   throw new Error(`status ${response.status}`);
 }
 
