@@ -8,36 +8,24 @@ import type { ExtractContext, SourceDefinition } from '../../extract/sources/sou
 import type { ServiceClient } from '../../services/client.ts';
 import { operations } from '../../services/index.ts';
 import type { Operation, QueryPairs } from '../../services/operation.ts';
-import type { ServiceResponse } from '../../services/response.ts';
 import { Bridge } from './bridge.ts';
 
-/** A source without its functions. */
-export interface SourceInfo extends Pick<SourceDefinition, 'name' | 'kind' | 'flavor' | 'operations' | 'unchanged'> {
-  /** How many; undefined where the source declares none. */
-  readonly fallbacks: number | undefined;
+/** What a thread knows of a source. Calls of its functions are answered in the thread, as long as it runs. */
+export interface ThreadSource extends Pick<SourceDefinition, 'name' | 'kind' | 'flavor' | 'operations' | 'unchanged'> {
+  readonly extract: (context: RemoteContext) => Promise<void>;
+  /** Undefined where the source declares none. */
+  readonly fallbacks: readonly ThreadSource['extract'][] | undefined;
+  readonly checkAccess: (
+    client: RemoteClient,
+    onUnknown: Parameters<SourceDefinition['checkAccess']>[1],
+  ) => ReturnType<SourceDefinition['checkAccess']>;
 }
 
-/** What a thread says of its plugin; undefined stands for what the plugin does not declare. Playbooks are without their functions. */
-export interface PluginInfo {
-  readonly sources: readonly SourceInfo[] | undefined;
+/** A plugin in a thread; undefined stands for what it does not declare. Playbooks are without their functions. */
+export interface ThreadPlugin {
+  readonly sources: readonly ThreadSource[] | undefined;
   readonly playbooks: readonly Playbook[] | undefined;
 }
-
-/** What a thread is asked to do. It loads the plugin first. `source` is the place of a source in the plugin. */
-export type Task =
-  | { readonly kind: 'describe' }
-  | {
-      readonly kind: 'extract';
-      readonly source: number;
-      readonly fallback: number | undefined;
-      readonly context: RemoteContext;
-    }
-  | {
-      readonly kind: 'check';
-      readonly source: number;
-      readonly client: RemoteClient;
-      readonly onUnknown: Parameters<SourceDefinition['checkAccess']>[1];
-    };
 
 /** A client as it crosses: pages are read one by one, and `next` has undefined after the last one. */
 export interface RemoteClient extends Pick<ServiceClient, 'target' | 'call' | 'download'> {
@@ -61,15 +49,15 @@ const MAX_SILENCE_MS = 60_000;
 const threads = pLimit(MAX_THREADS);
 
 /**
- * Runs one task of a plugin in a thread of its own, which ends with it. A fault of the plugin fails the task: an end of the thread, an
+ * Loads a plugin in a thread of its own, which ends with the task. A fault of the plugin fails the task: an end of the thread, an
  * error that nothing catches, too much memory, or silence.
  */
-export function runPlugin(
+export function runPlugin<T>(
   file: string,
-  task: Task,
+  task: (plugin: ThreadPlugin) => Promise<T>,
   signal?: AbortSignal,
   maxSilenceMs = MAX_SILENCE_MS,
-): Promise<unknown> {
+): Promise<T> {
   return threads(async () => {
     signal?.throwIfAborted();
     const { WORKER_FILE } = await import('./worker-file.ts');
@@ -79,8 +67,9 @@ export function runPlugin(
     });
     const bridge = new Bridge(worker, async () => undefined);
     const ended = new Promise<never>((_, reject) => watch(worker, reject, signal, maxSilenceMs));
+    const work = async () => task((await bridge.main()) as ThreadPlugin);
     try {
-      return await Promise.race([bridge.main(task), ended]);
+      return await Promise.race([work(), ended]);
     } finally {
       await worker.terminate();
       await bridge.close(fault('has ended'));
@@ -115,24 +104,24 @@ function fault(what: string): TidemarkError {
 }
 
 /** The sources of a plugin, whose functions run in threads. */
-export function toRemoteSources(file: string, { sources = [] }: PluginInfo): readonly SourceDefinition[] {
-  return sources.map((info, source) => toRemoteSource(file, info, source));
-}
-
-function toRemoteSource(file: string, info: SourceInfo, source: number): SourceDefinition {
-  const { fallbacks, ...rest } = info;
-  const extract = (fallback?: number) => async (context: ExtractContext) => {
-    await runPlugin(file, { kind: 'extract', source, fallback, context: toRemoteContext(context) }, context.signal);
-  };
-  return {
-    ...rest,
-    ...(fallbacks !== undefined && { fallbacks: Array.from({ length: fallbacks }, (_, index) => extract(index)) }),
-    extract: extract(),
-    checkAccess: async (client, onUnknown) => {
-      const task = { kind: 'check', source, client: toRemoteClient(client), onUnknown } as const;
-      return (await runPlugin(file, task)) as ServiceResponse | undefined;
-    },
-  };
+export function toRemoteSources(file: string, { sources = [] }: ThreadPlugin): readonly SourceDefinition[] {
+  return sources.map(({ extract: _, fallbacks, checkAccess: __, ...declared }, index) => {
+    const find = (plugin: ThreadPlugin): ThreadSource => {
+      const source = plugin.sources?.[index];
+      if (source) return source;
+      throw new TidemarkError('DATA', 'the plugin has another number of sources than before');
+    };
+    const extract =
+      (choose: (source: ThreadSource) => ThreadSource['extract'] | undefined) => (context: ExtractContext) =>
+        runPlugin(file, async (plugin) => choose(find(plugin))?.(toRemoteContext(context)), context.signal);
+    return {
+      ...declared,
+      ...(fallbacks && { fallbacks: fallbacks.map((_, place) => extract((source) => source.fallbacks?.[place])) }),
+      extract: extract((source) => source.extract),
+      checkAccess: (client, onUnknown) =>
+        runPlugin(file, (plugin) => find(plugin).checkAccess(toRemoteClient(client), onUnknown)),
+    };
+  });
 }
 
 function toRemoteContext({ signal: _, forEachLimited: __, ...context }: ExtractContext): RemoteContext {
@@ -191,9 +180,9 @@ function toOperation(crossed: Operation & Encoded): Operation {
 }
 
 /** @throws TidemarkError CONFIG that names the field and the file */
-export async function describePlugin(file: string, field: string): Promise<PluginInfo> {
+export async function describePlugin(file: string, field: string): Promise<ThreadPlugin> {
   try {
-    return (await runPlugin(file, { kind: 'describe' })) as PluginInfo;
+    return await runPlugin(file, async (plugin) => plugin);
   } catch (cause) {
     if (!(cause instanceof TidemarkError)) throw cause;
     const what = cause.code === 'CONFIG' ? cause.message : `cannot be loaded: ${cause.message}`;

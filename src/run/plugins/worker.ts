@@ -9,7 +9,7 @@ import { operations } from '../../services/index.ts';
 import type { Args, Operation } from '../../services/operation.ts';
 import type { ResponsePage } from '../../services/response.ts';
 import { ALIVE, Bridge, isPlain } from './bridge.ts';
-import type { PluginInfo, RemoteClient, RemoteContext, SourceInfo, Task } from './remote.ts';
+import type { RemoteClient, RemoteContext, ThreadPlugin, ThreadSource } from './remote.ts';
 
 /**
  * The program of a thread that runs a plugin. What goes wrong in it ends the thread: it has no warehouse, no connection and no file of
@@ -19,17 +19,7 @@ import type { PluginInfo, RemoteClient, RemoteContext, SourceInfo, Task } from '
 const ALIVE_MS = 1_000;
 // A thread that computes without an end cannot send it.
 setInterval(() => parentPort?.postMessage(ALIVE), ALIVE_MS);
-if (parentPort) new Bridge(parentPort, (task) => run(task as Task));
-
-async function run(task: Task): Promise<unknown> {
-  const module = await load(String(workerData));
-  if (task.kind === 'describe') return describe(module.default);
-  const source = (module.default as { readonly sources: readonly SourceDefinition[] }).sources[task.source];
-  if (!source) throw new TidemarkError('DATA', 'the plugin has another number of sources than before');
-  if (task.kind === 'check') return source.checkAccess(toClient(task.client), task.onUnknown);
-  const extract = task.fallback === undefined ? source.extract : source.fallbacks?.[task.fallback];
-  return extract?.(toContext(task.context, source));
-}
+if (parentPort) new Bridge(parentPort, async () => describe((await load(String(workerData))).default));
 
 async function load(file: string): Promise<{ readonly default?: unknown }> {
   try {
@@ -48,7 +38,7 @@ async function load(file: string): Promise<{ readonly default?: unknown }> {
 }
 
 /** @throws TidemarkError CONFIG that ends a sentence about the file */
-function describe(plugin: unknown): PluginInfo {
+function describe(plugin: unknown): ThreadPlugin {
   const { sources, playbooks } = Object(plugin) as Readonly<Record<string, unknown>>;
   const lists = [sources, playbooks].filter((list) => list !== undefined);
   if (lists.length === 0 || !lists.every(Array.isArray)) {
@@ -62,15 +52,23 @@ function describe(plugin: unknown): PluginInfo {
   };
 }
 
-function describeSource(source: unknown, index: number): SourceInfo {
-  const { name, kind, flavor, operations: called, unchanged, fallbacks, ...own } = Object(source) as SourceDefinition;
-  const isSource = kind !== undefined && [own.extract, own.checkAccess].every((one) => typeof one === 'function');
+function describeSource(given: unknown, index: number): ThreadSource {
+  const source = Object(given) as SourceDefinition;
+  const { name, kind, flavor, operations: called, unchanged, fallbacks } = source;
+  const isSource = kind !== undefined && [source.extract, source.checkAccess].every((one) => typeof one === 'function');
   if (typeof name !== 'string' || !isSource) {
     const problem = `sources[${index}] is not a source: it needs name, kind, extract and checkAccess`;
     throw new TidemarkError('CONFIG', problem);
   }
-  const info = { name, kind, ...(flavor && { flavor }), operations: called, unchanged };
-  return { ...(withoutFunctions(info) as SourceInfo), fallbacks: fallbacks?.length };
+  const declared = { name, kind, ...(flavor && { flavor }), operations: called, unchanged };
+  const run = (strategy: SourceDefinition['extract']) => (context: RemoteContext) =>
+    strategy(toContext(context, source));
+  return {
+    ...(withoutFunctions(declared) as ThreadSource),
+    extract: run(source.extract),
+    fallbacks: fallbacks?.map(run),
+    checkAccess: (client, onUnknown) => source.checkAccess(toClient(client), onUnknown),
+  };
 }
 
 function describePlaybook(playbook: unknown, index: number): Playbook {

@@ -125,7 +125,7 @@ test('a source that computes without an end is stopped at its bound of time', as
 test('a thread that computes without a pause is stopped, also without a bound', async () => {
   const file = join(await tempFolder(), 'plugin.mjs');
   await writeFile(file, 'for (;;);');
-  await expect(runPlugin(file, { kind: 'describe' }, undefined, 1_500)).rejects.toThrow('without a pause');
+  await expect(runPlugin(file, async (plugin) => plugin, undefined, 1_500)).rejects.toThrow('without a pause');
 });
 
 test('a signal stops a source that computes without an end', async () => {
