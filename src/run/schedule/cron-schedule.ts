@@ -81,14 +81,19 @@ export function nextRuns(
   jobs: Iterable<{ readonly name: string; readonly schedule?: string | undefined; readonly timezone: string }>,
   now: Date,
 ): readonly NextRun[] {
-  const upcoming = [...jobs].flatMap(({ name, schedule, timezone }) => {
-    const next = schedule === undefined ? undefined : new CronSchedule(schedule, timezone).nextAfter(now);
-    return next ? [{ job: name, timezone, next: next.toISOString() }] : [];
+  const entries = [...jobs].map((job) => {
+    const { schedule, timezone } = job;
+    return { job, next: schedule === undefined ? undefined : new CronSchedule(schedule, timezone).nextAfter(now) };
   });
-  return upcoming.sort(byTime);
+  return listNextRuns(entries);
 }
 
-/** Orders next runs by time, then by job. */
-export function byTime(a: NextRun, b: NextRun): number {
-  return a.next + a.job < b.next + b.job ? -1 : 1;
+/** Jobs that have a next time, by time, then by name. */
+export function listNextRuns(
+  entries: readonly { readonly job: { readonly name: string; readonly timezone: string }; next: Date | undefined }[],
+): readonly NextRun[] {
+  const upcoming = entries.flatMap(({ job: { name, timezone }, next }) =>
+    next ? [{ job: name, timezone, next: next.toISOString() }] : [],
+  );
+  return upcoming.sort((a, b) => (a.next + a.job < b.next + b.job ? -1 : 1));
 }

@@ -3,7 +3,7 @@ import { HOUR_MS } from '../../core/clock.ts';
 import { formatError } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import { plural } from '../../core/plural.ts';
-import { byTime, CronSchedule, type NextRun } from './cron-schedule.ts';
+import { CronSchedule, listNextRuns, type NextRun } from './cron-schedule.ts';
 
 export interface ScheduledJob {
   readonly name: string;
@@ -25,26 +25,21 @@ export interface SchedulerOptions {
   readonly signal: AbortSignal;
 }
 
-export type SkipReason = 'overlap' | 'too late';
-
 /** What happened to a job since this scheduler started. */
 export interface JobCounts {
   readonly job: string;
-  readonly running: boolean;
-  readonly succeeded: number;
-  readonly failed: number;
-  readonly skipped: Readonly<Record<SkipReason, number>>;
+  /** Whether it waits for other jobs, or runs. */
+  running: boolean;
+  succeeded: number;
+  failed: number;
+  readonly skipped: Record<'overlap' | 'too late', number>;
 }
 
 interface Entry {
   readonly job: ScheduledJob;
   readonly times: CronSchedule;
   next: Date | undefined;
-  /** Waiting for other jobs, or running. */
-  isBusy: boolean;
-  succeeded: number;
-  failed: number;
-  readonly skipped: Record<SkipReason, number>;
+  readonly counts: JobCounts;
 }
 
 /** A start that is later than this was missed; a tick or two late is on time. */
@@ -69,7 +64,7 @@ export class Scheduler {
   tick(now: Date): void {
     for (const entry of this.#entries) {
       if (!this.#isDue(entry, now)) continue;
-      entry.isBusy = true;
+      entry.counts.running = true;
       this.#pending = Promise.all([this.#pending, this.#oneAtATime(() => this.#runEntry(entry))]);
     }
   }
@@ -80,19 +75,11 @@ export class Scheduler {
   }
 
   nextRuns(): readonly NextRun[] {
-    return this.#entries
-      .flatMap(({ job, next }) => (next ? [{ job: job.name, timezone: job.timezone, next: next.toISOString() }] : []))
-      .sort(byTime);
+    return listNextRuns(this.#entries);
   }
 
-  counts(): readonly JobCounts[] {
-    return this.#entries.map(({ job, isBusy, succeeded, failed, skipped }) => ({
-      job: job.name,
-      running: isBusy,
-      succeeded,
-      failed,
-      skipped: { ...skipped },
-    }));
+  counts(): readonly Readonly<JobCounts>[] {
+    return this.#entries.map(({ counts }) => counts);
   }
 
   /** Whether this tick starts the job; advances the entry to its next time. */
@@ -109,34 +96,34 @@ export class Scheduler {
     if (lateMs > catchUpHours * HOUR_MS) {
       return this.#skip(entry, due, 'too late', `missed by more than ${plural(catchUpHours, 'hour')}`);
     }
-    if (entry.isBusy) return this.#skip(entry, due, 'overlap', 'the previous run has not finished');
+    if (entry.counts.running) return this.#skip(entry, due, 'overlap', 'the previous run has not finished');
     const missed = passed.length > 1 ? `, one run for ${passed.length} missed starts` : '';
     if (lateMs > LATE_MS) log.info(`${entry.job.name}: catching up the start at ${due.toISOString()}${missed}`);
     return true;
   }
 
-  #skip({ job, skipped }: Entry, due: Date, reason: SkipReason, explanation: string): false {
-    skipped[reason] += 1;
-    this.#options.log.warn(`${job.name}: start at ${due.toISOString()} skipped: ${explanation}`);
+  #skip({ counts }: Entry, due: Date, reason: keyof JobCounts['skipped'], explanation: string): false {
+    counts.skipped[reason] += 1;
+    this.#options.log.warn(`${counts.job}: start at ${due.toISOString()} skipped: ${explanation}`);
     return false;
   }
 
   async #runEntry(entry: Entry): Promise<void> {
     const { log, runJob, signal } = this.#options;
-    const { name } = entry.job;
+    const { counts } = entry;
+    const name = counts.job;
     try {
       if (signal.aborted) return;
       log.info(`${name}: started`);
       const isComplete = await runJob(name);
-      if (isComplete) entry.succeeded += 1;
-      else entry.failed += 1;
+      counts[isComplete ? 'succeeded' : 'failed'] += 1;
       const result = isComplete ? 'complete' : 'incomplete';
       log.info(`${name}: ${result}; next run ${entry.next?.toISOString() ?? 'never'}`);
     } catch (error) {
-      entry.failed += 1;
+      counts.failed += 1;
       log.error(`${name}: ${formatError(error)}`);
     } finally {
-      entry.isBusy = false;
+      counts.running = false;
     }
   }
 }
@@ -147,5 +134,6 @@ function createEntry(job: ScheduledJob, { startedAt, lastStarts, catchUpHours }:
   const earliest = new Date(startedAt.getTime() - 2 * catchUpHours * HOUR_MS);
   const lastStart = lastStarts.get(job.name) ?? startedAt;
   const next = times.nextAfter(lastStart > earliest ? lastStart : earliest);
-  return { job, times, next, isBusy: false, succeeded: 0, failed: 0, skipped: { overlap: 0, 'too late': 0 } };
+  const counts = { job: job.name, running: false, succeeded: 0, failed: 0, skipped: { overlap: 0, 'too late': 0 } };
+  return { job, times, next, counts };
 }

@@ -53,7 +53,8 @@ export async function runDaemon(options: DaemonOptions): Promise<void> {
   for (const { job, next, timezone } of scheduler.nextRuns()) log.info(`${job}: next run ${next} (${timezone})`);
   // Every minute of UTC, which no change of the clock affects; the schedules of the jobs decide what is due. A timer that fires
   // early must not miss its own minute, hence the later of the two times.
-  const ticker = schedule(options.ticks ?? '* * * * *', ({ date }) => tick(latest(date, clock.now())), {
+  const onTick = ({ date }: { readonly date: Date }) => tick(date > clock.now() ? date : clock.now());
+  const ticker = schedule(options.ticks ?? '* * * * *', onTick, {
     timezone: 'UTC',
     name: 'tidemark',
   });
@@ -63,11 +64,11 @@ export async function runDaemon(options: DaemonOptions): Promise<void> {
   await ticker.destroy();
   log.info('stopping: waiting for the active run');
   await scheduler.whenIdle();
-  if (server) await closeServer(server);
-}
-
-function latest(a: Date, b: Date): Date {
-  return a > b ? a : b;
+  if (!server) return;
+  const closed = once(server, 'close');
+  server.close();
+  server.closeAllConnections();
+  await closed;
 }
 
 /** The start of each job's last finished run, from the published warehouse. */
@@ -82,6 +83,7 @@ async function readLastStarts(config: Config): Promise<ReadonlyMap<string, Date>
 /** The ticker has failed if there is no tick for this long. */
 const TICK_TIMEOUT_MS = 5 * MINUTE_MS;
 
+/** Serves the status over HTTP, to GET and HEAD. @throws TidemarkError CONFIG when the address cannot be listened on */
 async function openServer(
   { config, context: { clock, log } }: DaemonOptions,
   scheduler: Scheduler,
@@ -89,24 +91,40 @@ async function openServer(
 ): Promise<Server | undefined> {
   const { listen } = config.schedule;
   if (listen === undefined) return undefined;
+  const { host, port } = parseListenAddress(listen);
   const readMetrics = createWarehouseMetrics(config, log);
-  const isAlive = (): boolean => clock.now().getTime() - tickedAt().getTime() < TICK_TIMEOUT_MS;
   const pages: Pages = {
-    '/healthz': async () => healthPage(scheduler, isAlive()),
+    '/healthz': async () => showHealth(scheduler, clock.now().getTime() - tickedAt().getTime() < TICK_TIMEOUT_MS),
     '/metrics': async () => ({
       status: 200,
       type: 'text/plain; version=0.0.4; charset=utf-8',
       body: toPrometheusText([...(await readMetrics()), ...schedulerMetrics(scheduler)]),
     }),
   };
-  const server = await servePages(pages, parseListenAddress(listen), log);
-  const address = listen.includes(':') ? listen : `127.0.0.1:${listen}`;
-  log.info(`serving /healthz and /metrics at http://${address}`);
+  const server = createServer((request, response) => void answer(request, response, pages, log));
+  server.requestTimeout = 10_000;
+  server.listen(port, host);
+  await once(server, 'listening').catch((cause: NodeJS.ErrnoException) => {
+    throw new TidemarkError('CONFIG', `schedule.listen: cannot listen on ${host}:${port}: ${cause.code}`, { cause });
+  });
+  // A connection that cannot be accepted, such as without a free file descriptor, must not end the scheduler.
+  server.on('error', (error) => log.error(`a connection failed: ${errorMessage(error)}`));
+  log.info(`serving /healthz and /metrics at http://${listen.includes(':') ? listen : `127.0.0.1:${listen}`}`);
   return server;
 }
 
+interface StatusPage {
+  readonly status: number;
+  /** @default plain text */
+  readonly type?: string;
+  readonly body: string;
+}
+
+/** Renders the page of each path. */
+type Pages = Readonly<Record<string, () => Promise<StatusPage>>>;
+
 /** Whether the scheduler works; whether jobs succeed is the subject of the metrics and the heartbeat. */
-function healthPage(scheduler: Scheduler, isAlive: boolean): StatusPage {
+function showHealth(scheduler: Scheduler, isAlive: boolean): StatusPage {
   const body = {
     status: isAlive ? 'ok' : 'dead',
     running: scheduler.counts().flatMap(({ job, running }) => (running ? [job] : [])),
@@ -115,13 +133,28 @@ function healthPage(scheduler: Scheduler, isAlive: boolean): StatusPage {
   return { status: isAlive ? 200 : 503, type: 'application/json', body: `${JSON.stringify(body, null, 2)}\n` };
 }
 
-interface ListenAddress {
-  readonly host: string;
-  readonly port: number;
+async function answer(request: IncomingMessage, response: ServerResponse, pages: Pages, log: Log): Promise<void> {
+  const { status, type = 'text/plain; charset=utf-8', body } = await renderPage(request, pages, log);
+  const headers = { 'content-type': type, 'content-length': Buffer.byteLength(body), 'cache-control': 'no-store' };
+  response.writeHead(status, status === 405 ? { ...headers, allow: 'GET, HEAD' } : headers);
+  response.end(request.method === 'HEAD' ? undefined : body);
+}
+
+async function renderPage({ url = '/', method }: IncomingMessage, pages: Pages, log: Log): Promise<StatusPage> {
+  const [path = ''] = url.split('?', 1);
+  const render = Object.hasOwn(pages, path) ? pages[path] : undefined;
+  if (!render) return { status: 404, body: `not found; the pages are ${Object.keys(pages).join(' and ')}\n` };
+  if (method !== 'GET' && method !== 'HEAD') return { status: 405, body: 'only GET and HEAD are allowed\n' };
+  try {
+    return await render();
+  } catch (error) {
+    log.warn(`${path}: ${formatError(error)}`);
+    return { status: 500, body: 'internal error; see the log\n' };
+  }
 }
 
 /** `127.0.0.1:9464`, `[::1]:9464`, `:9464` (every interface) or `9464` (loopback). @throws TidemarkError CONFIG */
-export function parseListenAddress(text: string): ListenAddress {
+export function parseListenAddress(text: string): { readonly host: string; readonly port: number } {
   const match = /^(?:(?<host>\[[0-9a-f:.]+\]|[^:\s/]*)(?<colon>:))?(?<port>\d{1,5})$/iu.exec(text.trim());
   const port = Number(match?.groups?.port);
   if (!match || port > 65_535) {
@@ -131,58 +164,4 @@ export function parseListenAddress(text: string): ListenAddress {
   }
   if (!match.groups?.colon) return { host: '127.0.0.1', port };
   return { host: match.groups.host?.replace(/^\[|\]$/gu, '') || '::', port };
-}
-
-interface StatusPage {
-  readonly status: number;
-  readonly type: string;
-  readonly body: string;
-}
-
-/** Renders the page of each path. */
-type Pages = Readonly<Record<string, () => Promise<StatusPage>>>;
-
-/** Serves a few pages over HTTP, to GET and HEAD. @throws TidemarkError CONFIG when the address cannot be listened on */
-async function servePages(pages: Pages, { host, port }: ListenAddress, log: Log): Promise<Server> {
-  const server = createServer((request, response) => {
-    void renderPage(request, pages, log).then((page) => send(request, response, page));
-  });
-  server.requestTimeout = 10_000;
-  server.listen(port, host);
-  await once(server, 'listening').catch((cause: NodeJS.ErrnoException) => {
-    throw new TidemarkError('CONFIG', `schedule.listen: cannot listen on ${host}:${port}: ${cause.code}`, { cause });
-  });
-  // A connection that cannot be accepted, such as without a free file descriptor, must not end the scheduler.
-  server.on('error', (error) => log.error(`a connection failed: ${errorMessage(error)}`));
-  return server;
-}
-
-function closeServer(server: Server): Promise<void> {
-  return new Promise((resolve) => {
-    server.close(() => resolve());
-    server.closeAllConnections();
-  });
-}
-
-async function renderPage(request: IncomingMessage, pages: Pages, log: Log): Promise<StatusPage> {
-  const path = (request.url ?? '/').split('?', 1)[0] ?? '/';
-  const render = Object.hasOwn(pages, path) ? pages[path] : undefined;
-  if (!render) return textPage(404, `not found; the pages are ${Object.keys(pages).join(' and ')}\n`);
-  if (request.method !== 'GET' && request.method !== 'HEAD') return textPage(405, 'only GET and HEAD are allowed\n');
-  try {
-    return await render();
-  } catch (error) {
-    log.warn(`${path}: ${formatError(error)}`);
-    return textPage(500, 'internal error; see the log\n');
-  }
-}
-
-function textPage(status: number, body: string): StatusPage {
-  return { status, type: 'text/plain; charset=utf-8', body };
-}
-
-function send(request: IncomingMessage, response: ServerResponse, { status, type, body }: StatusPage): void {
-  const headers = { 'content-type': type, 'content-length': Buffer.byteLength(body), 'cache-control': 'no-store' };
-  response.writeHead(status, status === 405 ? { ...headers, allow: 'GET, HEAD' } : headers);
-  response.end(request.method === 'HEAD' ? undefined : body);
 }
