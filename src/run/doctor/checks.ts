@@ -13,32 +13,14 @@ export interface Check {
 }
 
 /** The checks of one subject. Details may repeat what a service says, so that secrets are masked. */
-export class CheckList {
-  readonly checks: Check[] = [];
-  readonly #about: string;
-  readonly #redactor: Redactor | undefined;
-
-  constructor(about: string, redactor?: Redactor) {
-    this.#about = about;
-    this.#redactor = redactor;
-  }
-
-  ok(check: string, detail: string): void {
-    this.#add({ ok: true }, check, detail);
-  }
-
-  warn(check: string, detail: string): void {
-    this.#add({ ok: true, warning: true }, check, detail);
-  }
-
-  fail(check: string, detail: string): void {
-    this.#add({ ok: false }, check, detail);
-  }
-
-  #add(result: Pick<Check, 'ok' | 'warning'>, check: string, detail: string): void {
-    this.checks.push({ ...result, about: this.#about, check, detail: this.#redactor?.text(detail) ?? detail });
-  }
+export function createCheckList(about: string, redactor?: Redactor) {
+  const checks: Check[] = [];
+  const add = (result: Pick<Check, 'ok' | 'warning'>) => (check: string, detail: string) =>
+    void checks.push({ ...result, about, check, detail: redactor?.text(detail) ?? detail });
+  return { checks, ok: add({ ok: true }), warn: add({ ok: true, warning: true }), fail: add({ ok: false }) };
 }
+
+export type CheckList = ReturnType<typeof createCheckList>;
 
 /** Steps that are printed; those after them show when these are done. */
 const MAX_STEPS = 6;
@@ -76,17 +58,16 @@ function toRepair({ about, check, detail }: Check, program: string): string {
   if (about === 'warehouse') {
     return check === 'space' ? 'free space on the disk of the warehouse' : `repair the warehouse: ${detail}`;
   }
-  if (check === 'clock') return `set the clock of this machine, or of ${about}`;
-  if (check === 'state') return `${about} is ${detail}`;
-  const repair =
-    REPAIRS[check] ?? (() => `give the token the missing rights (${rights}), or list the sources under \`without:\``);
-  return `${about}: ${repair(detail, rights)}`;
+  /** What to do about a check of a target. */
+  const repairs: Readonly<Record<string, string>> = {
+    clock: `set the clock of this machine, or of ${about}`,
+    state: `${about} is ${detail}`,
+    reachable: `${about}: check \`url\` in tidemark.yaml, and the network`,
+    token: `${about}: set a valid token; ${rights} prints the rights that it needs`,
+    organization: `${about}: check \`organization\` in tidemark.yaml`,
+    explorer: `${about}: ${detail.replace(/^.*?: /u, '')}`,
+  };
+  return (
+    repairs[check] ?? `${about}: give the token the missing rights (${rights}), or list the sources under \`without:\``
+  );
 }
-
-/** What to do about a check of a target. */
-const REPAIRS: Readonly<Record<string, (detail: string, rights: string) => string>> = {
-  reachable: () => 'check `url` in tidemark.yaml, and the network',
-  token: (_, rights) => `set a valid token; ${rights} prints the rights that it needs`,
-  organization: () => 'check `organization` in tidemark.yaml',
-  explorer: (detail) => detail.replace(/^.*?: /u, ''),
-};

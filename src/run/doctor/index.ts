@@ -23,7 +23,7 @@ import { warehouseFiles } from '../../warehouse/publish.ts';
 import { assertReadable } from '../../warehouse/session.ts';
 import { createSqlFiles, type SqlFiles } from '../../warehouse/sql-files.ts';
 import { askToken, checkToken, reportToken } from './check-token.ts';
-import { type Check, CheckList } from './checks.ts';
+import { type Check, type CheckList, createCheckList } from './checks.ts';
 import {
   describeSealed,
   findSealed,
@@ -55,15 +55,12 @@ export async function diagnose(
 
 /** Refuses secrets that cannot be masked wherever they appear, and says who may let what act. */
 function checkConfiguration({ targets, mail, approvers }: Config): readonly Check[] {
-  const list = new CheckList('configuration');
+  const list = createCheckList('configuration');
   const secrets: readonly (readonly [string, string | undefined])[] = [
-    ...targets.flatMap(
-      ({ name, token, writeToken }) =>
-        [
-          [`token of ${name}`, token],
-          [`writeToken of ${name}`, writeToken],
-        ] as const,
-    ),
+    ...targets.flatMap(({ name, token, writeToken }) => [
+      [`token of ${name}`, token] as const,
+      [`writeToken of ${name}`, writeToken] as const,
+    ]),
     ['password of mail', mail && parseSmtpUrl(mail.smtp)?.password],
   ];
   for (const [name, secret] of secrets) {
@@ -73,17 +70,13 @@ function checkConfiguration({ targets, mail, approvers }: Config): readonly Chec
     list.fail(name, `weak: it ${weakness}, so ${effect}`);
   }
   const people = approvers && plural(approvers.people.length, 'approver');
-  if (approvers) list.ok('approvers', `${approvers.approvals} of ${people} must sign a plan`);
-  else
-    list.ok(
-      'approvers',
-      'none: whoever can write the data folder can approve any plan, in any name (docs/approvals.md)',
-    );
+  const everyone = 'none: whoever can write the data folder can approve any plan, in any name (docs/approvals.md)';
+  list.ok('approvers', approvers ? `${approvers.approvals} of ${people} must sign a plan` : everyone);
   return list.checks;
 }
 
 async function checkWarehouse(config: Config): Promise<readonly Check[]> {
-  const list = new CheckList('warehouse');
+  const list = createCheckList('warehouse');
   const { published } = warehouseFiles(config.data);
   try {
     await assertReadable(published);
@@ -99,8 +92,7 @@ async function checkWarehouse(config: Config): Promise<readonly Check[]> {
   const { bavail, bsize } = await statfs(config.data);
   const free = bavail * bsize;
   const detail = `${formatMebibytes(free)} free, the file takes ${formatMebibytes(size)}`;
-  if (free > 3 * size) list.ok('space', detail);
-  else list.fail('space', detail);
+  list[free > 3 * size ? 'ok' : 'fail']('space', detail);
   return list.checks;
 }
 
@@ -135,7 +127,7 @@ async function checkTarget(
   target: Target,
   known: readonly SourceDefinition[],
 ): Promise<readonly Check[]> {
-  const list = new CheckList(target.name, redactor);
+  const list = createCheckList(target.name, redactor);
   const client = clients.get(target);
   const sources = known.filter((source) => hasSource(target, source));
   const answer = await askToken(client);
@@ -188,16 +180,13 @@ function checkHeaders(list: CheckList, probes: readonly SourceProbe[], now: Date
   const date = headers.map((all) => Date.parse(all.get('date') ?? '')).find((value) => !Number.isNaN(value));
   if (date === undefined) return;
   const offS = Math.round((now.getTime() - date) / 1000);
-  const detail = formatClockOffset(offS);
-  if (Math.abs(offS) <= MAX_CLOCK_OFFSET_S) list.ok('clock', detail);
-  else list.fail('clock', detail);
+  list[Math.abs(offS) <= MAX_CLOCK_OFFSET_S ? 'ok' : 'fail']('clock', formatClockOffset(offS));
 }
 
 /** @param isLacking another line proposes what to do about the explorer */
 function checkSources(list: CheckList, target: Target, probes: readonly SourceProbe[], isLacking: boolean): void {
   for (const { source, availability, detail } of probes) {
-    if (availability === 'permitted') list.ok(source.name, detail);
-    else list.fail(source.name, detail);
+    list[availability === 'permitted' ? 'ok' : 'fail'](source.name, detail);
   }
   const absent = probes
     .filter(({ availability, source }) => availability === 'absent' && !(isLacking && readsExplorer(source)))
