@@ -80,22 +80,13 @@ export const policySchema = z.strictObject({
     .optional(),
 });
 
-/** A row of the view `version_policy`: an interval of versions, and what is said of them. */
-export interface PolicyRow {
-  readonly kind: 'tool' | 'provider' | 'module' | 'product';
-  readonly name: string;
-  readonly says: 'denied' | 'minimum' | 'recommended';
-  /** As the file has them. */
-  readonly versions: string;
-  readonly at_least?: string | undefined;
-  readonly above?: string | undefined;
-  readonly at_most?: string | undefined;
-  readonly below?: string | undefined;
-  readonly severity: Severity;
-  readonly reason?: string | undefined;
-  readonly link?: string | undefined;
-  readonly ends_at?: string | undefined;
-}
+type Bound = 'at_least' | 'above' | 'at_most' | 'below';
+
+/** A row of the view `version_policy`, which says what the columns are: an interval of versions, and what is said of them. */
+export type PolicyRow = Readonly<
+  Record<'kind' | 'name' | 'says' | 'versions' | 'severity', string> &
+    Partial<Record<Bound | 'reason' | 'link' | 'ends_at', string | undefined>>
+>;
 
 /** The policy of a folder; no rows where it has none. @throws TidemarkError CONFIG naming file, line and field. */
 export function loadPolicy(directory: string): readonly PolicyRow[] {
@@ -105,39 +96,31 @@ export function loadPolicy(directory: string): readonly PolicyRow[] {
 
 /** @throws TidemarkError CONFIG naming file, line and field. */
 export function readPolicy(file: string): readonly PolicyRow[] {
-  const { tools = {}, providers = {}, modules = {}, products = {} } = readYamlFile(file, policySchema);
+  const { tools: tool, providers: provider, modules: module, products: product } = readYamlFile(file, policySchema);
+  return Object.entries({ tool, provider, module, product }).flatMap(([kind, entries = {}]) =>
+    Object.entries(entries).flatMap(([name, said]) => toRows(kind, name, said ?? {})),
+  );
+}
+
+/** The rows of one tool, provider, module or product. */
+function toRows(kind: string, name: string, said: z.infer<typeof entry>): readonly PolicyRow[] {
+  const { minimum, recommended, severity: level = 'warning', reason, link: url, denied: ranges = [] } = said;
+  const lower = (says: string, versions: string | undefined, worst: Severity) =>
+    versions === undefined ? [] : [{ kind, name, says, versions, below: versions, reason, link: url, severity: worst }];
   return [
-    ...toRows('tool', tools),
-    ...toRows('provider', providers),
-    ...toRows('module', modules),
-    ...toRows('product', products),
+    ...lower('minimum', minimum, level),
+    ...lower('recommended', recommended, 'info'),
+    ...ranges.map(({ versions, severity: worst = 'critical', until, ...why }) => ({
+      ...{ kind, name, says: 'denied', versions, ...toBounds(versions), severity: worst, ...why },
+      ends_at: until && parseTimestamp(until)?.toISOString(),
+    })),
   ];
 }
 
-type Entries = Readonly<Record<string, z.infer<typeof entry> | undefined>>;
-
-function toRows(kind: PolicyRow['kind'], entries: Entries): readonly PolicyRow[] {
-  return Object.entries(entries).flatMap(([name, said]) => {
-    const { minimum, recommended, severity: level = 'warning', reason, link: url, denied: ranges = [] } = said ?? {};
-    const lower = (says: PolicyRow['says'], versions: string | undefined, more: Pick<PolicyRow, 'severity'>) =>
-      versions === undefined ? [] : [{ kind, name, says, versions, below: versions, reason, link: url, ...more }];
-    return [
-      ...lower('minimum', minimum, { severity: level }),
-      ...lower('recommended', recommended, { severity: 'info' }),
-      ...ranges.map(({ versions, severity: worst = 'critical', until, ...why }) => ({
-        ...{ kind, name, says: 'denied' as const, versions, ...toBounds(versions), severity: worst, ...why },
-        ends_at: until && parseTimestamp(until)?.toISOString(),
-      })),
-    ];
-  });
-}
-
-const BOUNDS = { '>=': 'at_least', '>': 'above', '<=': 'at_most', '<': 'below' } as const;
+const BOUNDS: Readonly<Record<string, Bound>> = { '>=': 'at_least', '>': 'above', '<=': 'at_most', '<': 'below' };
 
 function toBounds(range: string): Partial<PolicyRow> {
-  const bounds = [...range.matchAll(/([<>]=?)\s*([^\s,]+)/gu)].map(([, operator, bound]) => [
-    BOUNDS[operator as keyof typeof BOUNDS],
-    bound,
-  ]);
-  return bounds.length === 0 ? { at_least: range, at_most: range } : Object.fromEntries(bounds);
+  const bounds = [...range.matchAll(/([<>]=?)\s*([^\s,]+)/gu)];
+  if (bounds.length === 0) return { at_least: range, at_most: range };
+  return Object.fromEntries(bounds.map(([, operator = '', bound]) => [BOUNDS[operator], bound]));
 }

@@ -8,7 +8,6 @@ import { overlayRoots } from '../core/paths.ts';
 import type { RunContext } from '../extract/run-context.ts';
 import { findLeftOut } from '../extract/sources/index.ts';
 import { type ComposeOptions, composeMessages } from '../tell/mail/compose.ts';
-import type { Attachment } from '../tell/mail/message.ts';
 import { listPending, type OutboxStore, writeOutbox } from '../tell/mail/outbox.ts';
 import { type Delivery, sendFromOutbox } from '../tell/mail/send.ts';
 import { renderReports } from '../tell/reports/index.ts';
@@ -87,11 +86,7 @@ export function allDelivered({ deliveries, problem }: MailResult): boolean {
   return problem === null && deliveries.every(({ status }) => status === 'sent');
 }
 
-interface Extras {
-  readonly notes: readonly string[];
-  readonly attachments: readonly Attachment[];
-  readonly playbooks: NonNullable<ComposeOptions['playbooks']>;
-}
+type Extras = Pick<ComposeOptions, 'notes' | 'attachments' | 'playbooks'>;
 
 /** Composes a job's digests and writes them to the outbox. A failure is logged and does not stop the run. */
 export async function composeStage(run: RunContext, job: Job, extras: Extras): Promise<ComposeStageResult> {

@@ -1,19 +1,15 @@
 import { findUrlSecrets } from '../config/secrets.ts';
-import type { Log } from '../core/log.ts';
-import type { Redactor } from '../core/redact/redactor.ts';
+import type { WorkContext } from '../core/context.ts';
 import { DEFAULT_TIMEOUTS } from '../http/timeouts.ts';
 import { createTransport, type Transport } from '../http/transport.ts';
 
 /** A dead-man's switch must not delay the job. */
 const TIMEOUT_MS = 5_000;
 
-export interface HeartbeatOptions {
-  /** http or https; `/start` and `/fail` are appended to its path. */
-  readonly url: string;
-  readonly log: Log;
-  /** Source of the proxy settings. */
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly redactor: Redactor;
+/** Where to report; the proxy settings are in the environment. */
+interface HeartbeatOptions extends Pick<WorkContext, 'log' | 'env' | 'redactor'> {
+  /** http or https; `/start` and `/fail` are appended to its path. Without it, only the work runs. */
+  readonly url: string | undefined;
   /** @default 5000 */
   readonly timeoutMs?: number;
 }
@@ -23,15 +19,18 @@ export interface HeartbeatOptions {
  * throws or `succeeded` is false. A heartbeat that fails is a warning, never a failure of the job.
  */
 export async function withHeartbeat<T>(
-  options: HeartbeatOptions | undefined,
+  { url, log, env, redactor, timeoutMs = TIMEOUT_MS }: HeartbeatOptions,
   succeeded: (result: T) => boolean,
   work: () => Promise<T>,
 ): Promise<T> {
-  if (!options) return work();
-  const { env, redactor } = options;
-  for (const secret of findUrlSecrets(options.url)) redactor.add(secret);
+  if (url === undefined) return work();
+  for (const secret of findUrlSecrets(url)) redactor.add(secret);
   const transport = createTransport({ env, redactor, concurrency: 1, timeouts: DEFAULT_TIMEOUTS });
-  const report = (suffix: string) => ping(options, transport, suffix);
+  const report = async (suffix: string) => {
+    const problem = await ping(url, transport, suffix, timeoutMs);
+    // Anyone who knows the path can report: the log names only the host.
+    if (problem !== undefined) log.warn(`heartbeat at ${new URL(url).host}: ${problem}`);
+  };
   await report('/start');
   try {
     const result = await work();
@@ -45,22 +44,17 @@ export async function withHeartbeat<T>(
   }
 }
 
-async function ping(
-  { url, log, timeoutMs = TIMEOUT_MS }: HeartbeatOptions,
-  { fetch }: Transport,
-  suffix: string,
-): Promise<void> {
+/** @returns why it failed */
+async function ping(url: string, { fetch }: Transport, suffix: string, timeoutMs: number): Promise<string | undefined> {
   const address = new URL(url);
   address.pathname = `${address.pathname.replace(/\/+$/u, '')}${suffix}`;
-  // Anyone who knows the path can report: the log names only the host.
-  const warn = (reason: string) => log.warn(`heartbeat at ${address.host}: ${reason}`);
   const signal = AbortSignal.timeout(timeoutMs);
   try {
     const response = await fetch(address, { signal, headers: { 'user-agent': 'tidemark' } });
     await response.body?.cancel();
-    if (!response.ok) warn(`returned status ${response.status}`);
+    return response.ok ? undefined : `returned status ${response.status}`;
   } catch (error) {
-    warn(signal.aborted ? 'timed out' : formatReason(error));
+    return signal.aborted ? 'timed out' : formatReason(error);
   }
 }
 

@@ -76,10 +76,8 @@ export async function runJob(
 ): Promise<JobResult> {
   await validateJobs(config, [job], definitions);
   await assertAfterLedger(config.data, context.clock);
-  const { log, env, redactor } = context;
-  const heartbeat = job.heartbeat === undefined ? undefined : { url: job.heartbeat, log, env, redactor };
   return withHeartbeat(
-    heartbeat,
+    { ...context, url: job.heartbeat },
     (result) => jobExitCode(result) === EXIT.done,
     () => waitForLock(config, context, () => runStages(config, context, job, definitions, selection)),
   );

@@ -79,7 +79,9 @@ test('an unreachable heartbeat never fails the job', async () => {
 });
 
 test('without a heartbeat only the work runs', async () => {
-  expect(await withHeartbeat(undefined, yes, async () => 'done')).toBe('done');
+  const { asked, options } = await heartbeatServer();
+  expect(await withHeartbeat({ ...options, url: undefined }, yes, async () => 'done')).toBe('done');
+  expect(asked).toEqual([]);
 });
 
 test('the proxy of the services is used', async () => {
