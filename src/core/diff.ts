@@ -85,14 +85,12 @@ function diffTexts(before: readonly string[], after: readonly string[]): readonl
   if (before.length > MAX_COMPARED_LINES || after.length > MAX_COMPARED_LINES) {
     return [...before.map((text) => toLine(text, true)), ...after.map((text) => toLine(text))];
   }
-  const width = after.length + 1;
-  /** At `i * width + j`: the number of common lines of `before` from `i` on and `after` from `j` on. */
-  const common = new Uint16Array((before.length + 1) * width);
-  const commonAt = (i: number, j: number) => common[i * width + j] ?? 0;
-  for (let i = before.length - 1; i >= 0; i--) {
+  /** The number of common lines of `before` from a place on and `after` from another on. */
+  const common = [...before, ''].map(() => new Uint16Array(after.length + 1));
+  const commonAt = (i: number, j: number) => common[i]?.[j] ?? 0;
+  for (const [i, row] of [...common.entries()].reverse().slice(1)) {
     for (let j = after.length - 1; j >= 0; j--) {
-      const longest = Math.max(commonAt(i + 1, j), commonAt(i, j + 1));
-      common[i * width + j] = before[i] === after[j] ? commonAt(i + 1, j + 1) + 1 : longest;
+      row[j] = before[i] === after[j] ? commonAt(i + 1, j + 1) + 1 : Math.max(commonAt(i + 1, j), commonAt(i, j + 1));
     }
   }
   const lines: DiffLine[] = [];

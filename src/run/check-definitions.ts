@@ -31,11 +31,12 @@ type CheckContext = Pick<Context, 'env' | 'clock'>;
  * has files that change them: those of the package alone are known to work. Writes nothing.
  */
 export async function checkDefinitions(config: Config, context: CheckContext): Promise<readonly DefinitionProblem[]> {
+  const files = createSqlFiles(overlayRoots(config.directory));
   return [
     ...(await collect('jobs', () => checkJobs(config, context))),
     ...checkRoutes(config),
-    ...(await collect('policy', () => checkPolicy(config))),
-    ...(await checkFiles(config, context)),
+    ...(await collect('policy', async () => findImpossible(files, loadPolicy(config.directory)))),
+    ...(await checkFiles(config, context, files)),
   ];
 }
 
@@ -67,8 +68,11 @@ async function findChanged({ directory }: Config, files: SqlFiles): Promise<Chan
   return { rules: [...rules], reports: [...reports] };
 }
 
-async function checkFiles(config: Config, context: CheckContext): Promise<readonly DefinitionProblem[]> {
-  const files = createSqlFiles(overlayRoots(config.directory));
+async function checkFiles(
+  config: Config,
+  context: CheckContext,
+  files: SqlFiles,
+): Promise<readonly DefinitionProblem[]> {
   const changed = await findChanged(config, files);
   if (changed.rules?.length === 0 && changed.reports?.length === 0) return [];
   const database = await openDatabase(':memory:');
@@ -102,10 +106,6 @@ async function checkJobs(config: Config, { env }: CheckContext): Promise<readonl
   const jobs = [...(await loadJobs(config, env)).values()];
   await validateJobs(config, jobs, await loadJobDefinitions(config, jobs));
   return [];
-}
-
-async function checkPolicy({ directory }: Config): Promise<readonly string[]> {
-  return findImpossible(createSqlFiles(overlayRoots(directory)), loadPolicy(directory));
 }
 
 /** A route of a target that is not configured gets no mail. */

@@ -198,11 +198,8 @@ async function pullOne(
 }
 
 function findReplay({ manifests }: Landing, pull: Pull): Manifest | TidemarkError {
-  const missing = () =>
-    new TidemarkError('DATA', 'that run did not land this source', {
-      hint: `extract it with \`tidemark pull --target ${pull.target.name} --source ${pull.source.name}\``,
-    });
-  return manifests.get(pullKey(pull)) ?? missing();
+  const hint = `extract it with \`tidemark pull --target ${pull.target.name} --source ${pull.source.name}\``;
+  return manifests.get(pullKey(pull)) ?? new TidemarkError('DATA', 'that run did not land this source', { hint });
 }
 
 /**

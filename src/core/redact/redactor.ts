@@ -27,19 +27,13 @@ export class Redactor {
   add(secret: string): void {
     if (secret.length < MIN_LENGTH || this.#forms.has(secret) || this.#weak.has(secret)) return;
     this.#added.push(secret);
-    if (secretWeakness(secret) !== undefined) this.#addWeak(secret);
-    else this.#addForms(secret);
-  }
-
-  #addWeak(secret: string): void {
-    this.#weak.add(secret);
-    this.#weakPattern = wholeValuePattern(this.#weak);
     this.#maxPatternLength = Math.max(this.#maxPatternLength, secret.length * MAX_ESCAPE_LENGTH);
-  }
-
-  #addForms(secret: string): void {
+    if (secretWeakness(secret) !== undefined) {
+      this.#weak.add(secret);
+      this.#weakPattern = wholeValuePattern(this.#weak);
+      return;
+    }
     for (const form of [secret, ...findLongLines(secret)].flatMap(encodeForms)) this.#forms.add(form);
-    this.#maxPatternLength = Math.max(this.#maxPatternLength, secret.length * MAX_ESCAPE_LENGTH);
     this.#search = undefined;
   }
 
