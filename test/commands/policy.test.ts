@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { openDatabase } from '../../src/warehouse/database.ts';
+import { changePublished } from '../helpers/change-warehouse.ts';
 import { pulledProject, testProject } from '../helpers/test-project.ts';
 
 async function writePolicy(folder: string, text: string): Promise<void> {
@@ -98,9 +98,7 @@ test('policy check exits with 1 where a source could not be read', async () => {
 test('policy check on a warehouse that was written before there were policies', async () => {
   const project = await pulledProject();
   await writePolicy(project.folder, 'products: { vault: { minimum: 1.9.0 } }');
-  const database = await openDatabase(join(project.folder, 'data', 'warehouse.duckdb'));
-  await database.run('drop macro table versions_in_use_at');
-  database.close();
+  await changePublished(project.folder, (database) => database.run('drop macro table versions_in_use_at'));
   expect(await project.tidemark(['policy', 'check'])).toMatchObject({
     exit: 0,
     stdout: expect.stringContaining('can be compared after the next pull'),

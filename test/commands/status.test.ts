@@ -1,6 +1,5 @@
-import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { openDatabase } from '../../src/warehouse/database.ts';
+import { changePublished } from '../helpers/change-warehouse.ts';
 import { cleanAtEnd } from '../helpers/temp.ts';
 import { findTarget, type TestProject, testProject } from '../helpers/test-project.ts';
 
@@ -79,13 +78,13 @@ describe('status', () => {
   test('reads a warehouse that was written before there were such facts, and says that it has none', async () => {
     const older = await testProject({ workspaces: 10, cleanup: atEnd });
     await older.pull(['--source', 'keys']);
-    const database = await openDatabase(join(older.folder, 'data', 'warehouse.duckdb'));
-    for (const name of ['versions_in_use', 'version_support', 'lifecycle']) {
-      await database.run(`drop view ${name}`);
-      await database.run(`drop macro table ${name}_at`);
-    }
-    await database.run('drop table lifecycle_facts');
-    database.close();
+    await changePublished(older.folder, async (database) => {
+      for (const name of ['versions_in_use', 'version_support', 'lifecycle']) {
+        await database.run(`drop view ${name}`);
+        await database.run(`drop macro table ${name}_at`);
+      }
+      await database.run('drop table lifecycle_facts');
+    });
     const { exit, stdout } = await older.tidemark(['status']);
     expect([exit, stdout]).toEqual([0, expect.stringMatching(/^facts about the support of versions: none$/mu)]);
     const report = await older.tidemark(['report', 'overview']);

@@ -12,6 +12,7 @@ import { recordFingerprint } from '../../src/warehouse/integrity.ts';
 import { acquireLock } from '../../src/warehouse/lock.ts';
 import { warehouseFiles } from '../../src/warehouse/publish.ts';
 import { parseHeader } from '../../src/warehouse/sql-files.ts';
+import { copyWarehouse } from './change-warehouse.ts';
 import type { CliRun } from './cli.ts';
 import type { Cleanup } from './temp.ts';
 import {
@@ -139,7 +140,8 @@ async function startFromFirstRun(project: TestProject, flavor?: Flavor): Promise
   const first = warehouseFiles(join(await preparePulled(flavor), 'data')).published;
   const { published, work } = warehouseFiles(join(project.folder, 'data'));
   await mkdir(dirname(work), { recursive: true });
-  for (const file of [published, work]) await copyFile(first, file);
+  await copyFile(first, published);
+  await copyWarehouse(first, work);
   await recordFingerprint(work);
 }
 

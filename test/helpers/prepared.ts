@@ -10,6 +10,7 @@ import { migrate } from '../../src/warehouse/migrate.ts';
 import { warehouseFiles } from '../../src/warehouse/publish.ts';
 import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
 import { loadTables } from '../../src/warehouse/tables.ts';
+import { copyWarehouse } from './change-warehouse.ts';
 
 /** A folder that `create` fills once in a run of the tests, on first use; other workers wait. Tests copy from it, and never change it. */
 export function prepareOnce(name: string, create: (folder: string) => Promise<void>): Promise<string> {
@@ -75,7 +76,7 @@ export async function copyEmptyWarehouse(to: string): Promise<void> {
  * @param from the file to copy; @default one without rows
  */
 export async function openCopy(file: string, from?: string): Promise<Database> {
-  await (from === undefined ? copyEmptyWarehouse(file) : copyFile(from, file));
+  await (from === undefined ? copyEmptyWarehouse(file) : copyWarehouse(from, file));
   const database = await openDatabase(file, { threads: 1 });
   await database.run('pragma disable_checkpoint_on_shutdown');
   return database;

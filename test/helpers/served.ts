@@ -1,12 +1,11 @@
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { copyFile, cp, mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, rm, writeFile } from 'node:fs/promises';
 import { type IncomingHttpHeaders, request } from 'node:http';
 import { join } from 'node:path';
 import { inject, onTestFinished } from 'vitest';
-import { type Database, openDatabase } from '../../src/warehouse/database.ts';
-import { warehouseFiles } from '../../src/warehouse/publish.ts';
 import { buildCommand, type RunningCommand, startCommand } from './built-command.ts';
+import { changePublished } from './change-warehouse.ts';
 import { prepareOnce } from './prepared.ts';
 import { type Cleanup, tempFolder } from './temp.ts';
 import { testProject } from './test-project.ts';
@@ -47,17 +46,6 @@ export async function copyServedProject(cleanup: Cleanup = onTestFinished): Prom
   const folder = await tempFolder(cleanup);
   await cp(prepared, folder, { recursive: true });
   return folder;
-}
-
-/** Replaces the published file of a project by a changed copy, as a run does. */
-export async function changePublished(folder: string, work: (database: Database) => Promise<unknown>): Promise<void> {
-  const { published } = warehouseFiles(join(folder, 'data'));
-  const copy = `${published}.copy`;
-  await copyFile(published, copy);
-  const database = await openDatabase(copy);
-  await work(database);
-  database.close();
-  await rename(copy, published);
 }
 
 export interface Answer {

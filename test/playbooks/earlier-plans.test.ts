@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { planDigest, writePlan } from '../../src/act/plan-file.ts';
+import { rewriteWarehouse } from '../helpers/change-warehouse.ts';
 import { playbookHarness } from '../helpers/playbook-harness.ts';
-import { rewriteWarehouse } from '../helpers/rewrite-warehouse.ts';
 
 /** Plans and findings of earlier builds, which lack what playbooks have learned since. */
 

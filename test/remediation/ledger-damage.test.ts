@@ -4,8 +4,8 @@ import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { LedgerEvent } from '../../src/act/ledger.ts';
 import type { LedgerProblem } from '../../src/act/ledger-chain.ts';
 import { toLedgerText } from '../../src/act/ledger-chain.ts';
+import { rewriteWarehouse } from '../helpers/change-warehouse.ts';
 import { type PlaybookHarness, playbookHarness } from '../helpers/playbook-harness.ts';
-import { rewriteWarehouse } from '../helpers/rewrite-warehouse.ts';
 import { cleanAtEnd } from '../helpers/temp.ts';
 import { keepProject } from '../helpers/test-project.ts';
 

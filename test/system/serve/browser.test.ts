@@ -1,14 +1,8 @@
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { inspectPage, noBrowser, shareBrowser } from '../../helpers/browser.ts';
-import {
-  changePublished,
-  copyServedProject,
-  HOSTILE_ID,
-  queryPath,
-  type Served,
-  startServe,
-} from '../../helpers/served.ts';
+import { changePublished } from '../../helpers/change-warehouse.ts';
+import { copyServedProject, HOSTILE_ID, queryPath, type Served, startServe } from '../../helpers/served.ts';
 import { cleanAtEnd } from '../../helpers/temp.ts';
 
 const atEnd = cleanAtEnd();

@@ -5,16 +5,9 @@ import { beforeAll, expect, test } from 'vitest';
 import { subjectPath } from '../../../src/tell/reports/subjects.ts';
 import { openDatabase } from '../../../src/warehouse/database.ts';
 import { warehouseFiles } from '../../../src/warehouse/publish.ts';
+import { changePublished } from '../../helpers/change-warehouse.ts';
 import { parseElements } from '../../helpers/html.ts';
-import {
-  changePublished,
-  copyServedProject,
-  HOSTILE,
-  HTML,
-  OWN,
-  type Served,
-  startServe,
-} from '../../helpers/served.ts';
+import { copyServedProject, HOSTILE, HTML, OWN, type Served, startServe } from '../../helpers/served.ts';
 import { cleanAtEnd } from '../../helpers/temp.ts';
 
 const atEnd = cleanAtEnd();

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { subjectPath } from '../../../src/tell/reports/subjects.ts';
+import { changePublished } from '../../helpers/change-warehouse.ts';
 import { parseElements } from '../../helpers/html.ts';
 import {
-  changePublished,
   copyServedProject,
   HOSTILE,
   HOSTILE_ID,

@@ -5,9 +5,9 @@ import { openDatabase } from '../../../src/warehouse/database.ts';
 import { warehouseFiles } from '../../../src/warehouse/publish.ts';
 import { createSqlFiles } from '../../../src/warehouse/sql-files.ts';
 import { loadViews } from '../../../src/warehouse/tables.ts';
+import { changePublished } from '../../helpers/change-warehouse.ts';
 import { type PageElement, parseElements } from '../../helpers/html.ts';
 import {
-  changePublished,
   copyServedProject,
   HOSTILE,
   HOSTILE_ID,
