@@ -36,7 +36,7 @@ function signCertificate(options: CertificateOptions): string {
   const content = sequence(
     der(0xa0, integer(2n)),
     integer(serialNumber),
-    issuer.key.signatureAlgorithm,
+    ECDSA_WITH_SHA256,
     commonName(issuer.name),
     sequence(time(notBefore), time(notAfter)),
     commonName(subject),
@@ -44,7 +44,7 @@ function signCertificate(options: CertificateOptions): string {
     der(0xa3, sequence(...listExtensions(options))),
   );
   const signature = bits(issuer.key.sign(content));
-  return toPem('CERTIFICATE', sequence(content, issuer.key.signatureAlgorithm, signature));
+  return toPem('CERTIFICATE', sequence(content, ECDSA_WITH_SHA256, signature));
 }
 
 /** `SubjectKeyIdentifier` of a key: what Consul calls `SigningKeyID`, without the colons. */
@@ -123,14 +123,12 @@ const ECDSA_WITH_SHA256 = sequence(oid('1.2.840.10045.4.3.2'));
  * byte. It protects nothing.
  */
 export class EcKey {
-  readonly curve: CurveName;
   /** The public point, uncompressed. */
   readonly point: Buffer;
   readonly #curve: Curve;
   readonly #scalar: bigint;
 
   constructor(random: Random, curve: CurveName = 'P-256') {
-    this.curve = curve;
     this.#curve = CURVES[curve];
     this.#scalar = randomScalar(random, this.#curve);
     this.point = multiplyGenerator(this.#scalar, this.#curve);
@@ -146,10 +144,6 @@ export class EcKey {
     const { oid: name, bytes } = this.#curve;
     const scalar = octets(bigintBytes(this.#scalar, bytes));
     return toPem('EC PRIVATE KEY', sequence(integer(1n), scalar, der(0xa0, oid(name)), der(0xa1, bits(this.point))));
-  }
-
-  get signatureAlgorithm(): Buffer {
-    return ECDSA_WITH_SHA256;
   }
 
   /** ECDSA with SHA-256. The secret number comes from key and message, so that the signature is always the same. */

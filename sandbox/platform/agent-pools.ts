@@ -6,14 +6,14 @@ import {
   badParameter,
   documentResponse,
   findRecord,
+  formatTime,
   invalid,
   type JsonObject,
-  pageEnvelope,
+  listResponse,
   parseData,
-  parsePage,
   refuseUnknownParameters,
-  slicePage,
 } from './json-api.ts';
+import { workspaceDocument } from './workspace-list.ts';
 import type { Workspace } from './workspaces.ts';
 
 /** The values that `include` accepts. */
@@ -48,15 +48,10 @@ export const poolRoutes: RouteTable<PlatformContext> = {
 };
 
 function listPools(request: Request, context: PlatformContext): Response {
-  const page = parsePage(request);
   const found = sortPools(request, filterPools(request, context));
-  const pools = slicePage(found, page);
-  const { links, meta } = pageEnvelope(request, page, found.length);
-  return documentResponse(200, {
-    data: pools.map((pool) => poolDocument(context, pool, 'list')),
-    ...includedWorkspaces(context, request, pools),
-    links,
-    meta: { ...meta, 'status-counts': { total: context.pools.length, matching: found.length } },
+  return listResponse(request, found, (pool) => poolDocument(context, pool, 'list'), {
+    members: (pools) => includedWorkspaces(context, request, pools),
+    meta: { 'status-counts': { total: context.pools.length, matching: found.length } },
   });
 }
 
@@ -162,7 +157,7 @@ function includedWorkspaces(
   }
   if (!names.includes('workspaces')) return {};
   const ids = new Set(pools.flatMap(({ attached }) => attached));
-  return { included: context.workspaces.filter(({ id }) => ids.has(id)).map(workspaceDocument) };
+  return { included: context.workspaces.filter(({ id }) => ids.has(id)).map((one) => workspaceDocument(context, one)) };
 }
 
 function sortPools({ query }: Request, pools: AgentPoolRecord[]): AgentPoolRecord[] {
@@ -175,24 +170,6 @@ function sortPools({ query }: Request, pools: AgentPoolRecord[]): AgentPoolRecor
   return pools.sort((a, b) => (value(a) === value(b) ? 0 : value(a) < value(b) ? -direction : direction));
 }
 
-function formatTime(ms: number): string {
-  return new Date(ms).toISOString();
-}
-
 function workspaceReference(id: string): JsonObject {
   return { id, type: 'workspaces' };
-}
-
-function workspaceDocument({ id, name, createdAt, updatedAt, toolVersion }: Workspace): JsonObject {
-  return {
-    id,
-    type: 'workspaces',
-    attributes: {
-      name,
-      'created-at': formatTime(createdAt),
-      'updated-at': formatTime(updatedAt),
-      'terraform-version': toolVersion,
-    },
-    links: { self: `/api/v2/organizations/acme/workspaces/${encodeURIComponent(name)}` },
-  };
 }

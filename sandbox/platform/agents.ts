@@ -7,14 +7,13 @@ import {
   badParameter,
   documentResponse,
   findRecord,
+  formatTime,
   invalid,
   type JsonObject,
+  listResponse,
   notFound,
-  pageEnvelope,
   parseData,
-  parsePage,
   refuseUnknownParameters,
-  slicePage,
 } from './json-api.ts';
 
 /** docs/services/platform.md#agents. The list of a pool's agents is a route of the pool. */
@@ -26,20 +25,16 @@ export const agentRoutes: RouteTable<PlatformContext> = {
 /** One page of a pool's agents. */
 export function listAgents(context: PlatformContext, request: Request, poolId: string): Response {
   refuseUnknownParameters(request, context.flavor === 'spec' ? [SINCE] : [SINCE, 'sort']);
-  const page = parsePage(request);
   const isWanted = pingedSince(request);
   const found = context.agents.filter((agent) => agent.poolId === poolId && isWanted(agent));
   sortAgents(request, found);
-  const data = slicePage(found, page).map((agent) => agentDocument(context, agent));
-  return documentResponse(200, { data, ...pageEnvelope(request, page, found.length) });
+  return listResponse(request, found, (agent) => agentDocument(context, agent));
 }
 
 /** The agents that `agent-count` of a pool counts: docs/services/platform.md#agent-pools. */
 export function countActive(context: PlatformContext, poolId: string): number {
-  return context.agents.filter(
-    (agent) =>
-      agent.poolId === poolId && (agent.status === 'idle' || agent.status === 'busy' || agent.status === 'unknown'),
-  ).length;
+  const isActive = ({ status }: AgentRecord) => ['idle', 'busy', 'unknown'].includes(status);
+  return context.agents.filter((agent) => agent.poolId === poolId && isActive(agent)).length;
 }
 
 export function deleteAgents(context: PlatformContext, poolId: string): void {
@@ -67,8 +62,8 @@ function agentDocument(context: PlatformContext, agent: AgentRecord): JsonObject
       name: agent.name,
       status: agent.status,
       'ip-address': agent.ipAddress,
-      'last-ping-at': agent.lastPingAt === null ? null : new Date(agent.lastPingAt).toISOString(),
-      ...(context.flavor === 'hashicorp' ? { 'created-at': new Date(agent.createdAt).toISOString() } : {}),
+      'last-ping-at': agent.lastPingAt === null ? null : formatTime(agent.lastPingAt),
+      ...(context.flavor === 'hashicorp' ? { 'created-at': formatTime(agent.createdAt) } : {}),
     },
     links: { self: `/api/v2/agents/${agent.id}` },
   };
@@ -145,7 +140,7 @@ function document({ id, description, createdAt }: AgentTokenRecord, token: strin
     id,
     type: 'authentication-tokens',
     attributes: {
-      'created-at': new Date(createdAt).toISOString(),
+      'created-at': formatTime(createdAt),
       'last-used-at': null,
       description,
       token,

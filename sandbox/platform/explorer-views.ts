@@ -138,38 +138,42 @@ const RESOURCE_COLUMNS: Columns<Resource> = [
 
 /** The views over the live state. Row types are HCP Terraform's; the specification gives only the first. */
 export function createExplorerViews({ organization, workspaces }: ExplorerSource, flavor: Flavor): ExplorerViews {
-  const isHashicorp = flavor === 'hashicorp';
-  const usage = (rowType: string, fields: ExplorerField<Usage>[], rows: () => Usage[]): ViewDefinition<Usage> => ({
-    rowType,
+  const isLive = flavor === 'hashicorp';
+  const usage = (
+    type: string,
+    prefix: string,
+    fields: readonly ExplorerField<Usage>[],
+    used: (workspace: Workspace) => readonly ProductVersion[],
+  ): ViewDefinition<Usage> => ({
+    rowType: `visibility-${type}-version`,
     fields,
-    rows,
+    rows: () => groupUsage(prefix, workspaces, used),
     rowId: ({ id }) => id,
   });
-  const toolFields = toFields([...USAGE_COLUMNS, ...(isHashicorp ? LIVE_TOOL_COLUMNS : [])]);
-  const productFields = toFields([...PRODUCT_COLUMNS, ...(isHashicorp ? LIVE_PRODUCT_COLUMNS : [])]);
-  const moduleFields = isHashicorp ? productFields : [...productFields, REGISTRY_FILTER];
+  const toolFields = toFields([...USAGE_COLUMNS, ...(isLive ? LIVE_TOOL_COLUMNS : [])]);
+  const productFields = toFields([...PRODUCT_COLUMNS, ...(isLive ? LIVE_PRODUCT_COLUMNS : [])]);
+  const moduleFields = isLive ? productFields : [...productFields, REGISTRY_FILTER];
   const views: (readonly [name: string, view: ViewDefinition<ViewRow>])[] = [
-    ['workspaces', workspaceView(organization, workspaces, isHashicorp)],
-    ['tf_versions', usage('visibility-tf-version', toolFields, () => toolUsage(workspaces))],
-    ['providers', usage('visibility-provider-version', productFields, () => providerUsage(workspaces))],
-    ['modules', usage('visibility-module-version', moduleFields, () => moduleUsage(workspaces))],
+    ['workspaces', workspaceView(organization, workspaces, isLive)],
+    ['tf_versions', usage('tf', 'tfv-', toolFields, toolVersions)],
+    ['providers', usage('provider', 'prov-', productFields, ({ stack }) => productVersions(stack.providers))],
+    ['modules', usage('module', 'mod-', moduleFields, ({ stack }) => productVersions(stack.modules))],
   ];
-  return new Map(isHashicorp ? [...views, ['resources', resourceView(workspaces)]] : views);
+  return new Map(isLive ? [...views, ['resources', resourceView(workspaces)]] : views);
 }
 
 function workspaceView(
   organization: string,
   workspaces: readonly Workspace[],
-  isHashicorp: boolean,
+  isLive: boolean,
 ): ViewDefinition<Workspace> {
-  const fields = toFields(workspaceColumns(organization));
-  const liveFields = fields.map((field) => ({
-    ...field,
-    name: field.name.replace(/_iac_version$/, '_terraform_version'),
-  }));
+  const columns = workspaceColumns(organization);
+  const liveColumns = columns.map(
+    ([name, type, value]) => [name.replace(/_iac_version$/, '_terraform_version'), type, value] as const,
+  );
   return {
     rowType: 'visibility-workspace',
-    fields: isHashicorp ? [...liveFields, ...toFields(LIVE_WORKSPACE_COLUMNS)] : fields,
+    fields: toFields(isLive ? [...liveColumns, ...LIVE_WORKSPACE_COLUMNS] : columns),
     rows: () => workspaces,
     rowId: ({ id }) => id,
   };
@@ -203,19 +207,8 @@ type ProductVersion = Omit<Usage, 'id' | 'workspaceNames'>;
 
 const TOOL = { name: 'terraform', source: '', registry: 'public' } as const;
 
-function toolUsage(workspaces: readonly Workspace[]): Usage[] {
-  return groupUsage('tfv-', workspaces, ({ toolVersion }) =>
-    toolVersion === null ? [] : [{ ...TOOL, version: toolVersion }],
-  );
-}
-
-function providerUsage(workspaces: readonly Workspace[]): Usage[] {
-  return groupUsage('prov-', workspaces, ({ stack }) => productVersions(stack.providers));
-}
-
-function moduleUsage(workspaces: readonly Workspace[]): Usage[] {
-  return groupUsage('mod-', workspaces, ({ stack }) => productVersions(stack.modules));
-}
+const toolVersions = ({ toolVersion }: Workspace): readonly ProductVersion[] =>
+  toolVersion === null ? [] : [{ ...TOOL, version: toolVersion }];
 
 /** Groups workspaces by the product versions they use. Ids depend on these alone, so they are stable from day to day. */
 function groupUsage(

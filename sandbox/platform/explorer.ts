@@ -2,7 +2,7 @@ import type { Flavor, Request, Response, RouteTable } from '../types.ts';
 import type { PlatformContext } from './context.ts';
 import { type ExplorerQuery, type ExplorerResult, parseQuery, runExplorerQuery } from './explorer-query.ts';
 import { createExplorerViews, type ExplorerField, type FieldValue, type ViewRow } from './explorer-views.ts';
-import { documentResponse, type JsonObject, pageEnvelope, parsePage, slicePage } from './json-api.ts';
+import { type JsonObject, listResponse, parsePage } from './json-api.ts';
 
 /** Results kept for later pages: enough for several readers at once. */
 const MAX_CACHED_RESULTS = 8;
@@ -32,9 +32,8 @@ export function runQuery(context: PlatformContext, query: ExplorerQuery): Explor
 export function explorerPage(context: PlatformContext, request: Request, query: ExplorerQuery): Response {
   const page = parsePage(request);
   const result = cachedResult(context, request, page.number, query);
-  const envelope = pageEnvelope(request, page, result.rows.length, { 'page-size': page.size });
-  const data = slicePage(result.rows, page).map((row) => rowDocument(result, row, context.flavor));
-  return documentResponse(200, { data, ...envelope });
+  const toDocument = (row: ViewRow) => rowDocument(result, row, context.flavor);
+  return listResponse(request, result.rows, toDocument, { pagination: { 'page-size': page.size } });
 }
 
 /** The whole result as CSV, without the columns in `omitted`. */

@@ -32,6 +32,36 @@ export function errorDocument(status: number, detail: string, source?: ErrorSour
   return documentResponse(status, { errors: [error] });
 }
 
+/** The members of a list's document beside `data` and its envelope, for the records of the page. */
+interface ListOptions<T> {
+  readonly members?: (records: readonly T[]) => JsonObject;
+  /** Added to `meta` and to `meta.pagination`. */
+  readonly meta?: JsonObject;
+  readonly pagination?: JsonObject;
+}
+
+/** The page of a list that the request names. */
+export function listResponse<T>(
+  request: Request,
+  records: readonly T[],
+  toDocument: (record: T) => JsonObject,
+  { members = () => ({}), meta, pagination }: ListOptions<T> = {},
+): Response {
+  const page = parsePage(request);
+  const rows = records.slice((page.number - 1) * page.size, page.number * page.size);
+  const envelope = pageEnvelope(request, page, records.length, pagination);
+  return documentResponse(200, {
+    data: rows.map(toDocument),
+    ...members(rows),
+    links: envelope.links,
+    meta: { ...envelope.meta, ...meta },
+  });
+}
+
+export function formatTime(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
 export function documentResponse(status: number, document: unknown): Response {
   return { status, headers: { 'content-type': MEDIA_TYPE }, body: JSON.stringify(document) };
 }
@@ -84,7 +114,7 @@ const DEFAULT_PAGE_SIZE = 20;
 /** HCP Terraform's limit; a greater size is cut to it: docs/services/platform.md#pagination. */
 const MAX_PAGE_SIZE = 100;
 
-export interface PageNumber {
+interface PageNumber {
   readonly number: number;
   readonly size: number;
 }
@@ -104,17 +134,7 @@ function positiveInteger({ query }: Request, parameter: string, fallback: number
   throw badParameter(`${parameter} must be a positive whole number`, parameter);
 }
 
-export function slicePage<T>(list: readonly T[], { number, size }: PageNumber): T[] {
-  return list.slice((number - 1) * size, number * size);
-}
-
-/** `links` and `meta` of a list; `extra` is added to `meta.pagination`. */
-export function pageEnvelope(
-  request: Request,
-  page: PageNumber,
-  total: number,
-  extra: JsonObject = {},
-): { links: JsonObject; meta: JsonObject } {
+function pageEnvelope(request: Request, page: PageNumber, total: number, extra: JsonObject = {}) {
   const last = Math.max(1, Math.ceil(total / page.size));
   const prev = page.number > 1 ? page.number - 1 : null;
   const next = page.number < last ? page.number + 1 : null;

@@ -8,13 +8,12 @@ import { createExplorerViews } from './explorer-views.ts';
 import {
   documentResponse,
   findRecord,
+  formatTime,
   invalid,
   type JsonObject,
-  pageEnvelope,
+  listResponse,
   parseData,
-  parsePage,
   refuseUnknownParameters,
-  slicePage,
 } from './json-api.ts';
 
 interface Body {
@@ -43,11 +42,10 @@ export const viewRoutes = (flavor: Flavor): RouteTable<PlatformContext> => {
 /** HCP Terraform's sample list has only `data`; the specification shows the whole envelope. */
 function listViews(request: Request, context: PlatformContext): Response {
   refuseUnknownParameters(request, []);
-  const documents = (views: readonly SavedViewRecord[]) => views.map((view) => viewDocument(view, context.flavor));
-  if (context.flavor === 'hashicorp') return documentResponse(200, { data: documents(context.views) });
-  const page = parsePage(request);
-  const data = documents(slicePage(context.views, page));
-  return documentResponse(200, { data, ...pageEnvelope(request, page, context.views.length) });
+  const toDocument = (view: SavedViewRecord) => viewDocument(view, context.flavor);
+  return context.flavor === 'hashicorp'
+    ? documentResponse(200, { data: context.views.map(toDocument) })
+    : listResponse(request, context.views, toDocument);
 }
 
 function createView(request: Request, context: PlatformContext): Response {
@@ -110,7 +108,7 @@ function viewDocument(view: SavedViewRecord, flavor: Flavor): JsonObject {
     type: 'explorer-saved-queries',
     attributes: {
       name: view.name,
-      'created-at': new Date(view.createdAt).toISOString(),
+      'created-at': formatTime(view.createdAt),
       query: queryDocument(view, flavor),
       'query-type': view.queryType,
     },

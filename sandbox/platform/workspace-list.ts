@@ -1,13 +1,6 @@
 import type { Request, Response, RouteTable } from '../types.ts';
 import type { PlatformContext } from './context.ts';
-import {
-  documentResponse,
-  type JsonObject,
-  pageEnvelope,
-  parsePage,
-  refuseUnknownParameters,
-  slicePage,
-} from './json-api.ts';
+import { formatTime, type JsonObject, listResponse, refuseUnknownParameters } from './json-api.ts';
 import type { Workspace } from './workspaces.ts';
 
 /** `GET /organizations/:organization/workspaces`, with `include=current_run,project`: docs/services/platform.md#list-of-workspaces. */
@@ -17,17 +10,15 @@ export const workspaceRoutes: RouteTable<PlatformContext> = {
 
 function listWorkspaces(request: Request, context: PlatformContext): Response {
   refuseUnknownParameters(request, ['include']);
-  const page = parsePage(request);
-  const rows = slicePage(context.workspaces, page);
-  const included = (request.query.get('include') ?? '').split(',').flatMap((name) => include(name, rows));
-  return documentResponse(200, {
-    data: rows.map((workspace) => workspaceDocument(context, workspace)),
-    ...(included.length > 0 && { included }),
-    ...pageEnvelope(request, page, context.workspaces.length),
-  });
+  const names = (request.query.get('include') ?? '').split(',');
+  const members = (rows: readonly Workspace[]) => {
+    const included = names.flatMap((name) => include(name, rows));
+    return included.length > 0 ? { included } : {};
+  };
+  return listResponse(request, context.workspaces, (workspace) => workspaceDocument(context, workspace), { members });
 }
 
-function workspaceDocument(context: PlatformContext, workspace: Workspace): JsonObject {
+export function workspaceDocument(context: PlatformContext, workspace: Workspace): JsonObject {
   const { id, name, createdAt, updatedAt, toolVersion, repository, rumCount, project, runId } = workspace;
   return {
     id,
@@ -68,8 +59,4 @@ function runDocuments({ runId, runStatus, appliedAt }: Workspace): readonly Json
   if (runId === null) return [];
   const timestamps = appliedAt === null ? {} : { 'applied-at': formatTime(appliedAt) };
   return [{ id: runId, type: 'runs', attributes: { status: runStatus, 'status-timestamps': timestamps } }];
-}
-
-function formatTime(ms: number): string {
-  return new Date(ms).toISOString();
 }

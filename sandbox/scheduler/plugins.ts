@@ -56,7 +56,7 @@ export function selectPlugins(
   return withCapability(found, capability);
 }
 
-/** As `select`; the specification lists the volumes of all plugins without `plugin_id`. @throws HttpError 400, 500 */
+/** As `selectPlugins`; the specification lists the volumes of all plugins without `plugin_id`. @throws HttpError 400, 500 */
 export function selectPluginsOrAll(
   context: SchedulerContext,
   request: Request,
@@ -66,14 +66,6 @@ export function selectPluginsOrAll(
   return isOptional
     ? withCapability([...context.plugins.values()], capability)
     : selectPlugins(context, request, capability);
-}
-
-export function findExternal(
-  context: SchedulerContext,
-  pluginId: string,
-  externalId: string,
-): ExternalVolumeRecord | undefined {
-  return context.plugins.get(pluginId)?.externals.get(externalId);
 }
 
 /** In the specification an ID is a prefix that is decoded to bytes: docs/services/scheduler.md#prefixes. */
@@ -131,15 +123,8 @@ export function addSnapshot(
   name = '',
 ): SnapshotRecord {
   const id = `snap-0${random.hex(16)}`;
-  const snapshot = {
-    id,
-    sourceId: source.id,
-    sizeBytes: source.capacityBytes,
-    createdAt,
-    ready: true,
-    parameters,
-    name,
-  };
+  const { id: sourceId, capacityBytes: sizeBytes } = source;
+  const snapshot = { id, sourceId, sizeBytes, createdAt, ready: true, parameters, name };
   plugin.snapshots.set(id, snapshot);
   return snapshot;
 }

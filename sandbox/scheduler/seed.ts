@@ -6,9 +6,9 @@ import { COMPANY_SCHEDULER } from './company.ts';
 import type { SchedulerContext } from './context.ts';
 import { type BackupPlan, GIB, type SchedulerEstate, type VolumePlan, type VolumeUse } from './estate.ts';
 import { HOSTILE_SCHEDULER } from './hostile.ts';
-import { addExternal, addPlugins, addSnapshot, CEPH, EBS, flavorId, HEX, NFS, namedPlugin } from './plugins.ts';
-import type { ClaimMode, ExternalVolumeRecord, Policy, StoragePlugin, VolumeRecord } from './records.ts';
-import { DEFAULT_DEFINITION, findSource, setVolume } from './volumes.ts';
+import { addExternal, addPlugins, addSnapshot, CEPH, EBS, HEX, NFS, namedPlugin } from './plugins.ts';
+import type { ClaimMode, Policy, StoragePlugin, VolumeRecord } from './records.ts';
+import { findSource, setVolume } from './volumes.ts';
 
 export const SCHEDULER_ESTATES: Readonly<Record<EstateName, SchedulerEstate>> = {
   company: COMPANY_SCHEDULER,
@@ -27,60 +27,36 @@ export function seedScheduler(context: SchedulerContext, { scale, start }: Servi
 }
 
 function seedVolume(context: SchedulerContext, random: Random, plan: VolumePlan, slot: number, start: Date): void {
+  const { capacityBytes, rack } = SCHEDULER_ESTATES[context.estate];
   const plugin = namedPlugin(context, plan.plugin)!;
-  const capacity = SCHEDULER_ESTATES[context.estate].capacityBytes(plan, random);
-  const external = addExternal(plugin, random, capacity);
-  const volume = createVolume(context, random, plan, external, slot);
-  if (plan.exhausted) volume.exhaustedAt = daysBefore(start, 1.5);
+  const external = addExternal(plugin, random, capacityBytes(plan, random));
+  const isLocal = plan.plugin === NFS;
+  const controllers = isLocal ? 0 : 2;
+  const zone = () => `eu-central-1${random.pick(['a', 'b', 'c'])}`;
+  const volume = setVolume(context, {
+    id: plan.id,
+    namespace: plan.namespace ?? 'default',
+    name: plan.name ?? plan.id,
+    externalId: external.id,
+    pluginId: plugin.id,
+    topologies: isLocal ? [] : [{ 'topology.kubernetes.io/zone': zone(), rack }],
+    capabilities: plan.use === 'readers' ? [SHARED, WRITER] : [WRITER],
+    schedulable: plan.unschedulable !== true,
+    controllersHealthy: plan.unschedulable ? 0 : controllers,
+    controllersExpected: controllers,
+    exhaustedAt: plan.exhausted ? daysBefore(start, 1.5) : null,
+    secrets: plan.leaky ? { password: `planted-volume-secret-${random.hex(16)}` } : null,
+    backupSlot: plan.backup === 'regular' ? slot % BACKUP_DAYS : null,
+    capacityBytes: external.capacityBytes,
+  });
   if (plan.abnormal !== undefined) Object.assign(external, { abnormal: true, status: plan.abnormal });
-  setVolume(context, volume);
   seedClaims(context, random, volume, plan.use, start);
   seedSnapshots(plugin, random, volume, plan.backup, start);
   if (plan.missing) plugin.externals.delete(external.id);
 }
 
-function createVolume(
-  context: SchedulerContext,
-  random: Random,
-  plan: VolumePlan,
-  { id: externalId, capacityBytes }: ExternalVolumeRecord,
-  slot: number,
-): VolumeRecord {
-  const writer = { AccessMode: 'single-node-writer', AttachmentMode: 'file-system' };
-  const shared = { AccessMode: 'multi-node-single-writer', AttachmentMode: 'block-device' };
-  const index = context.nextIndex();
-  const controllers = plan.plugin === NFS ? 0 : 2;
-  return {
-    id: plan.id,
-    namespace: plan.namespace ?? 'default',
-    name: plan.name ?? plan.id,
-    externalId,
-    pluginId: flavorId(context, plan.plugin),
-    topologies:
-      plan.plugin === NFS
-        ? []
-        : [
-            {
-              'topology.kubernetes.io/zone': `eu-central-1${random.pick(['a', 'b', 'c'])}`,
-              rack: SCHEDULER_ESTATES[context.estate].rack,
-            },
-          ],
-    capabilities: plan.use === 'readers' ? [shared, writer] : [writer],
-    schedulable: plan.unschedulable !== true,
-    controllersHealthy: plan.unschedulable ? 0 : controllers,
-    controllersExpected: controllers,
-    nodesHealthy: context.nodes.length,
-    nodesExpected: context.nodes.length,
-    exhaustedAt: null,
-    claims: [],
-    secrets: plan.leaky ? { password: `planted-volume-secret-${random.hex(16)}` } : null,
-    backupSlot: plan.backup === 'regular' ? slot % BACKUP_DAYS : null,
-    createIndex: index,
-    modifyIndex: index,
-    capacityBytes,
-    definition: DEFAULT_DEFINITION,
-  };
-}
+const WRITER = { AccessMode: 'single-node-writer', AttachmentMode: 'file-system' };
+const SHARED = { AccessMode: 'multi-node-single-writer', AttachmentMode: 'block-device' };
 
 function seedClaims(
   context: SchedulerContext,

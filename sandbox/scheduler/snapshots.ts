@@ -37,15 +37,25 @@ export const snapshotRoutes = (flavor: Flavor): RouteTable<SchedulerContext> => 
 function listSnapshots(request: Request, context: SchedulerContext): Response {
   checkBlockingQuery(request);
   const plugins = selectPlugins(context, request, 'LIST_SNAPSHOTS');
-  const taken = plugins.flatMap((plugin) =>
-    [...plugin.snapshots.values()].map((snapshot) => ({ ...snapshot, plugin })),
-  );
-  const page = paginate(request, context.flavor, taken);
+  const { items, nextToken } = pageHeld(request, context, plugins, ({ snapshots }) => snapshots);
   return context.pluginList({
-    NextToken: page.nextToken,
-    Snapshots: page.items.map((snapshot) => snapshotObject(context, snapshot.plugin, snapshot)),
+    NextToken: nextToken,
+    Snapshots: items.map((snapshot) => snapshotObject(context, snapshot)),
   });
 }
+
+/** One page of what the storage of the plugins has, each with its plugin. */
+function pageHeld<T extends { readonly id: string }>(
+  request: Request,
+  { flavor }: SchedulerContext,
+  plugins: readonly StoragePlugin[],
+  find: (plugin: StoragePlugin) => ReadonlyMap<string, T>,
+) {
+  const held = plugins.flatMap((plugin) => [...find(plugin).values()].map((one) => ({ ...one, plugin })));
+  return paginate(request, flavor, held);
+}
+
+type Held<T> = T & { readonly plugin: StoragePlugin };
 
 /** Creates the items of `Snapshots` one by one, up to the first invalid one. */
 function createSnapshots(request: Request, context: SchedulerContext): Response {
@@ -110,14 +120,14 @@ function deleteSnapshot(request: Request, context: SchedulerContext): Response {
   return context.empty();
 }
 
-function snapshotObject(context: SchedulerContext, plugin: StoragePlugin, snapshot: SnapshotRecord) {
+function snapshotObject(context: SchedulerContext, snapshot: Held<SnapshotRecord>) {
   return {
     CreateTime: toUnixSeconds(snapshot.createdAt),
     ExternalSourceVolumeID: snapshot.sourceId,
     ID: snapshot.id,
     IsReady: snapshot.ready,
     Parameters: snapshot.parameters,
-    PluginID: plugin.id,
+    PluginID: snapshot.plugin.id,
     SizeBytes: snapshot.sizeBytes,
     ...(context.flavor === 'hashicorp' ? LIVE_FIELDS : {}),
   };
@@ -150,21 +160,20 @@ export const externalRoutes: RouteTable<SchedulerContext> = {
 function listExternals(request: Request, context: SchedulerContext): Response {
   checkBlockingQuery(request);
   const plugins = selectPluginsOrAll(context, request, 'LIST_VOLUMES');
-  const held = plugins.flatMap((plugin) => [...plugin.externals.values()].map((external) => ({ ...external, plugin })));
-  const page = paginate(request, context.flavor, held);
+  const { items, nextToken } = pageHeld(request, context, plugins, ({ externals }) => externals);
   return context.pluginList({
     // One driver honours the size of a page and never names a next one.
-    NextToken: plugins.some(({ hidesPages }) => hidesPages) ? '' : page.nextToken,
-    Volumes: page.items.map((external) => externalObject(context, external.plugin, external)),
+    NextToken: plugins.some(({ hidesPages }) => hidesPages) ? '' : nextToken,
+    Volumes: items.map((external) => externalObject(context, external)),
   });
 }
 
-function externalObject(context: SchedulerContext, plugin: StoragePlugin, external: ExternalVolumeRecord) {
+function externalObject(context: SchedulerContext, external: Held<ExternalVolumeRecord>) {
   return {
     ExternalID: external.id,
     CapacityBytes: external.capacityBytes,
     SnapshotID: external.snapshotId,
-    PublishedExternalNodeIDs: publishedNodes(context, plugin, external),
+    PublishedExternalNodeIDs: publishedNodes(context, external),
     IsAbnormal: external.abnormal,
     Status: external.status,
     ...(context.flavor === 'hashicorp' ? { CloneID: '', VolumeContext: null } : {}),
@@ -172,8 +181,8 @@ function externalObject(context: SchedulerContext, plugin: StoragePlugin, extern
 }
 
 /** The nodes of running allocations that claim the volume. */
-function publishedNodes(context: SchedulerContext, plugin: StoragePlugin, external: ExternalVolumeRecord): string[] {
-  const nodes = findByExternal(context, plugin.id, external.id)
+function publishedNodes(context: SchedulerContext, { plugin, id }: Held<ExternalVolumeRecord>): string[] {
+  const nodes = findByExternal(context, plugin.id, id)
     .flatMap(({ claims }) => claims)
     .filter(({ allocationId }) => isRunning(context, allocationId))
     .map(({ allocationId }) => providerNodeId(context.allocations.get(allocationId)!.nodeId));

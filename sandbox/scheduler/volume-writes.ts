@@ -105,9 +105,7 @@ function save(context: SchedulerContext, request: Request, resolveExternal: Reso
   const saved = items.map((item) => {
     const identity = identify(context, item, request);
     const plugin = validateItem(context, item, identity);
-    const volume = createVolume(context, item, identity, plugin, resolveExternal(item, identity, plugin));
-    setVolume(context, volume);
-    return volume;
+    return saveVolume(context, item, identity, plugin, resolveExternal(item, identity, plugin));
   });
   if (context.flavor === 'spec') return context.empty();
   return context.json({
@@ -173,18 +171,16 @@ function createExternal(
   return addExternal(plugin, random, min === 0n ? max : min, snapshotId).id;
 }
 
-/** A volume as registered: schedulable and unclaimed. Secrets in the item are not stored. */
-function createVolume(
+/** A volume that is registered again keeps its claims. Secrets in the item are not stored. */
+function saveVolume(
   context: SchedulerContext,
   item: Body,
   { id, namespace }: Identity,
   plugin: StoragePlugin,
   externalId: string,
 ): VolumeRecord {
-  const { nodes } = context;
-  const index = context.nextIndex();
   const replaced = context.volumes.get(volumeKey(namespace, id));
-  return {
+  return setVolume(context, {
     id,
     namespace,
     name: stringField(item, 'Name') || id,
@@ -192,21 +188,18 @@ function createVolume(
     pluginId: stringField(item, 'PluginID'),
     topologies: parseTopologies(item),
     capabilities: parseCapabilities(item),
-    schedulable: true,
-    controllersHealthy: 1,
-    controllersExpected: 1,
-    nodesHealthy: nodes.length,
-    nodesExpected: nodes.length,
-    exhaustedAt: null,
-    claims: replaced?.claims ?? [],
-    secrets: replaced?.secrets ?? null,
-    backupSlot: replaced?.backupSlot ?? null,
-    createIndex: replaced?.createIndex ?? index,
-    modifyIndex: index,
     capacityBytes: plugin.externals.get(externalId)?.capacityBytes ?? 0n,
     definition: parseDefinition(item),
-  };
+    ...(replaced && keptFields(replaced)),
+  });
 }
+
+const keptFields = ({ claims, secrets, backupSlot, createIndex }: VolumeRecord) => ({
+  claims,
+  secrets,
+  backupSlot,
+  createIndex,
+});
 
 /** A registered volume must exist in the storage provider. */
 function registeredExternal(item: Body, plugin: StoragePlugin): string {

@@ -3,10 +3,10 @@ import { HttpError } from '../responses.ts';
 import type { Request, Response, RouteTable } from '../types.ts';
 import { allocationDocument, toNanoseconds } from './allocations.ts';
 import { checkBlockingQuery, paginateByKey, requestNamespace, type SchedulerContext } from './context.ts';
-import { findExternal, HEX } from './plugins.ts';
+import { HEX } from './plugins.ts';
 import type { ClaimMode, ExternalVolumeRecord, VolumeDefinition, VolumeRecord } from './records.ts';
 
-export const DEFAULT_DEFINITION: VolumeDefinition = {
+const DEFAULT_DEFINITION: VolumeDefinition = {
   capacityMin: 0n,
   capacityMax: 0n,
   mountOptions: { FSType: 'ext4', MountFlags: ['noatime'] },
@@ -44,11 +44,37 @@ export function findSource(
   context: SchedulerContext,
   { pluginId, externalId }: VolumeRecord,
 ): ExternalVolumeRecord | undefined {
-  return findExternal(context, pluginId, externalId);
+  return context.plugins.get(pluginId)?.externals.get(externalId);
 }
 
-export function setVolume(context: SchedulerContext, volume: VolumeRecord): void {
+/** What a volume has where nothing else is said: it is schedulable, unclaimed and healthy. */
+function usualFields(context: SchedulerContext) {
+  const index = context.nextIndex();
+  const nodes = context.nodes.length;
+  return {
+    schedulable: true,
+    controllersHealthy: 1,
+    controllersExpected: 1,
+    nodesHealthy: nodes,
+    nodesExpected: nodes,
+    exhaustedAt: null,
+    claims: [],
+    secrets: null,
+    backupSlot: null,
+    createIndex: index,
+    modifyIndex: index,
+    definition: DEFAULT_DEFINITION,
+  };
+}
+
+/** Registers a volume, or replaces the one of this name. */
+export function setVolume(
+  context: SchedulerContext,
+  given: Omit<VolumeRecord, keyof ReturnType<typeof usualFields>> & Partial<VolumeRecord>,
+): VolumeRecord {
+  const volume = { ...usualFields(context), ...given };
   context.volumes.set(volumeKey(volume.namespace, volume.id), volume);
+  return volume;
 }
 
 export function deleteVolume(context: SchedulerContext, { namespace, id }: VolumeRecord): void {
@@ -80,18 +106,12 @@ function listVolumes(request: Request, context: SchedulerContext): Response {
   if (type === null || (type === 'host' && isHashicorp)) return volumesJson(context, []);
   if (type !== 'csi') throw new HttpError(404, 'resource not found');
   const found = filterVolumes(request, context);
-  if (!isHashicorp)
-    return volumesJson(
-      context,
-      found.map((volume) => listItem(context, volume)),
-    );
   // Nomad pages in the order of namespace and ID, and the token is the next of them.
-  const page = paginateByKey(request, found, ({ namespace, id }) => `${namespace}.${id}`);
-  return volumesJson(
-    context,
-    page.items.map((volume) => listItem(context, volume)),
-    page.nextToken === '' ? {} : { 'x-nomad-nexttoken': page.nextToken },
-  );
+  const { items, nextToken } = isHashicorp
+    ? paginateByKey(request, found, ({ namespace, id }) => `${namespace}.${id}`)
+    : { items: found, nextToken: '' };
+  const body = items.map((volume) => listItem(context, volume));
+  return volumesJson(context, body, nextToken === '' ? {} : { 'x-nomad-nexttoken': nextToken });
 }
 
 function readVolume(request: Request, context: SchedulerContext): Response {
