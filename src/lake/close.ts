@@ -1,15 +1,70 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Shard } from '../config/shard.ts';
 import { TidemarkError } from '../core/errors.ts';
+import { ignoreMissing } from '../core/fs.ts';
 import { plural } from '../core/plural.ts';
 import { isMassLoss } from '../load/judge.ts';
 import { compactLake } from './compact.ts';
 import type { MetaData } from './delta-log.ts';
+import type { Loss } from './difference.ts';
 import { type Lake, retryConflicts } from './log.ts';
-import { appendToTable, createLakeReader, type LakeReader, type LakeWriter, viewRuns } from './reader.ts';
+import {
+  appendToTable,
+  createLakeReader,
+  type LakeReader,
+  type LakeWriter,
+  type TableAddition,
+  viewRuns,
+} from './reader.ts';
 import { RUNS } from './relations.ts';
-import { readStagedShard, type StagedShard } from './shards.ts';
 import { writeStatement } from './statements.ts';
+import type { LakeStore } from './store.ts';
 import { changesTable } from './table.ts';
+
+/** A shard, and the run that it is a part of. */
+export interface ShardOfRun extends Shard {
+  /** The name of the run, the same for all shards. */
+  readonly run: string;
+}
+
+/** What a shard has published, and readers do not see before its runs are committed. */
+export interface StagedShard {
+  readonly shard: number;
+  readonly shards: number;
+  readonly publish: number;
+  /** Time of the last run of the shard, ISO 8601. */
+  readonly as_of: string;
+  /** Rows of targets that have come to the shard, which its warehouse never had; an earlier version does not say. */
+  readonly losses?: readonly Loss[];
+  /** The changes of `runs`; an earlier version has its state as well. */
+  readonly tables: readonly (Pick<TableAddition, 'table' | 'adds'> & { readonly metaData: MetaData | null })[];
+}
+
+/** The date in UTC. */
+export const defaultRunName = (now: Date): string => now.toISOString().slice(0, 10);
+
+const RUN_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/u;
+
+/** @throws TidemarkError USAGE for a name that is not one of a folder */
+export function assertRunName(run: string): string {
+  if (RUN_NAME.test(run)) return run;
+  throw new TidemarkError('USAGE', `--run ${run} is not the name of a run`, {
+    hint: 'give letters, digits, `.`, `_` and `-`, such as 2026-11-22',
+  });
+}
+
+const stagedPath = ({ run, index, count }: ShardOfRun): string =>
+  `_shards/${assertRunName(run)}/${index}-of-${count}.json`;
+
+/** Records what a shard has published, for `tidemark lake close`. A later publish of the shard for the same run replaces it. */
+export async function writeStagedShard(
+  store: LakeStore,
+  shard: ShardOfRun,
+  content: Omit<StagedShard, 'shard' | 'shards'>,
+): Promise<void> {
+  const staged: StagedShard = { shard: shard.index, shards: shard.count, ...content };
+  await store.put(stagedPath(shard), `${JSON.stringify(staged)}\n`);
+}
 
 /** With a database in memory. */
 export interface CloseOptions extends Lake {
@@ -58,8 +113,8 @@ export async function closeRun(options: CloseOptions): Promise<CloseResult> {
 async function readStaged({ store, run, shards: count }: CloseOptions): Promise<readonly StagedShard[]> {
   const staged: StagedShard[] = [];
   for (let index = 1; index <= count; index++) {
-    const shard = await readStagedShard(store, { run, index, count });
-    if (shard) staged.push(shard);
+    const text = await store.read(stagedPath({ run, index, count })).catch(ignoreMissing);
+    if (text !== undefined) staged.push(JSON.parse(text) as StagedShard);
   }
   return staged;
 }

@@ -133,10 +133,10 @@ export class ConflictError extends Error {
 }
 
 /** Begins again when another program has committed in between. @throws ConflictError after so many attempts in a row */
-export async function retryConflicts<T>(attempts: number, work: (attempt: number) => Promise<T>): Promise<T> {
+export async function retryConflicts<T>(attempts: number, work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await work(attempt);
+      return await work();
     } catch (error) {
       if (!(error instanceof ConflictError) || attempt === attempts) throw error;
     }

@@ -63,14 +63,14 @@ async function openS3Store(
   const variables = withEnvFile(config.directory, env);
   const access = readS3Access(variables, redactor);
   const timeouts = { ...DEFAULT_TIMEOUTS, ...given };
-  const { caFile } = access;
-  const transport = createTransport({ caFile, concurrency: CONNECTIONS, env: variables, timeouts, redactor });
-  const name = `s3://${address.bucket}/${address.prefix}`.replace(/\/$/u, '');
-  return createS3Store({
-    name,
-    address,
-    client: createS3Client({ name, address, access, transport, timeouts, signal }),
-    folder: join(config.data, 'lake-files'),
-    close: () => transport.close(),
+  const transport = createTransport({
+    caFile: access.caFile,
+    concurrency: CONNECTIONS,
+    env: variables,
+    timeouts,
+    redactor,
   });
+  const name = `s3://${address.bucket}/${address.prefix}`.replace(/\/$/u, '');
+  const client = createS3Client({ name, address, access, transport, timeouts, signal });
+  return createS3Store(client, join(config.data, 'lake-files'), () => transport.close());
 }

@@ -8,14 +8,13 @@ import { assertReadable } from '../warehouse/session.ts';
 import { createSqlFiles } from '../warehouse/sql-files.ts';
 import { loadTables } from '../warehouse/tables.ts';
 import { openWithOwnFolder } from '../warehouse/temporary-folder.ts';
+import { defaultRunName, type ShardOfRun, writeStagedShard } from './close.ts';
 import { compactLake, migrateTable } from './compact.ts';
 import { writeRows } from './data-files.ts';
-import type { AddAction, MetaData } from './delta-log.ts';
 import { BEGINNING, fillPending, type Loss, readVisible, type VisiblePublishes } from './difference.ts';
 import { ConflictError, retryConflicts } from './log.ts';
-import { appendToTable, createLakeReader, type LakeReader, type LakeWriter } from './reader.ts';
+import { appendToTable, createLakeReader, type LakeReader, type LakeWriter, type TableAddition } from './reader.ts';
 import { listRelations, type Relation, RUNS } from './relations.ts';
-import { defaultRunName, type ShardOfRun, writeStagedShard } from './shards.ts';
 import { claimPath, writeStatement } from './statements.ts';
 import { createOrRead, type LakeStore } from './store.ts';
 import { changesTable, designTable } from './table.ts';
@@ -151,11 +150,7 @@ async function claimNumber(store: LakeStore, { lastOfAll, writer }: VisiblePubli
 }
 
 /** Rows of a table that a publish has written to files, not yet in the log. */
-interface StagedTable {
-  readonly table: string;
-  readonly adds: readonly AddAction[];
-  /** The new description of the table; undefined if it has it already. */
-  readonly metaData: MetaData | undefined;
+interface StagedTable extends TableAddition {
   /** What `tidemark lake close` judges. */
   readonly losses: readonly Loss[];
 }
@@ -169,10 +164,7 @@ const describeTable = ({ table, adds }: StagedTable): PublishedTable => ({
 
 /** Another publish may describe the table at the same time, as all shards do in their first run: then the relation is written again. */
 async function publishRelation(publishing: Publishing, relation: Relation): Promise<readonly StagedTable[]> {
-  return retryConflicts(ATTEMPTS, async (attempt) => {
-    if (attempt > 1) publishing.reader.remember(changesTable(relation.name));
-    return commitTable(publishing, await stageRelation(publishing, relation));
-  });
+  return retryConflicts(ATTEMPTS, async () => commitTable(publishing, await stageRelation(publishing, relation)));
 }
 
 /** The runs of a shard are left to `tidemark lake close`, which commits those of all shards at once. */

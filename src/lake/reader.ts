@@ -111,11 +111,12 @@ export async function commit(
   conflicts?: Conflicts,
 ): Promise<void> {
   const before = await reader.snapshot(table);
+  reader.remember(table); // what another program has committed is read before the next attempt
   const version = await appendCommit(reader.store, table, before.version, actions, conflicts);
-  const isNext = version === before.version + 1; // others are read again
-  const after = isNext ? replay(before, version, actions) : undefined;
+  if (version !== before.version + 1) return;
+  const after = replay(before, version, actions);
   reader.remember(table, after);
-  if (after) await checkpointIfDue(reader, table, after);
+  await checkpointIfDue(reader, table, after);
 }
 
 /** What a publish adds to a table. */

@@ -124,7 +124,7 @@ const MAX_WAIT_MS = 120_000;
 const EMPTY = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
 
 /** Signs requests to a bucket, sends them, and repeats those whose failure may pass. Every request may be sent twice. */
-export interface S3Client {
+export interface S3Client extends Pick<S3ClientOptions, 'name' | 'address'> {
   /**
    * @param read reads the response to its end
    * @throws MissingObjectError for an object that the store does not have; S3Error with one line
@@ -133,11 +133,13 @@ export interface S3Client {
 }
 
 export function createS3Client(options: S3ClientOptions): S3Client {
-  const { timeouts, signal } = options;
+  const { name, address, timeouts, signal } = options;
   // Every request in progress listens to it; Node reports more than ten listeners as a leak.
   setMaxListeners(0, signal);
   const retry = { policy: 'safe', timeouts, maxWaitMs: MAX_WAIT_MS, signal, onThrottled() {}, onRetry() {} } as const;
   return {
+    name,
+    address,
     async send(request, read) {
       const metrics = createRequestMetrics();
       const result = await withRetry(() => attempt(options, request, read), { ...retry, metrics });
@@ -242,10 +244,6 @@ export async function readBounded({ body }: S3Response, maxBytes: number): Promi
   }
   return Buffer.concat(chunks).toString('utf8');
 }
-
-const MAX_ANSWER_BYTES = 1024 ** 2;
-
-export const readAnswer = (response: S3Response): Promise<string> => readBounded(response, MAX_ANSWER_BYTES);
 
 /** Reads a body to its end, so that its connection serves the next request. */
 export async function discard(response: S3Response): Promise<void> {

@@ -4,7 +4,6 @@ import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import pLimit from 'p-limit';
-import type { S3Address } from '../../config/lake.ts';
 import { TidemarkError } from '../../core/errors.ts';
 import { makeFolder } from '../../core/fs.ts';
 import { type LakeStore, STAGING, type StoredFile } from '../store.ts';
@@ -12,7 +11,6 @@ import {
   createFileBody,
   createTextBody,
   discard,
-  readAnswer,
   readBounded,
   type S3Client,
   S3Error,
@@ -20,25 +18,19 @@ import {
 } from './client.ts';
 import { type ListingPage, parseListing } from './xml.ts';
 
-export interface S3StoreOptions {
-  /** `s3://BUCKET/PREFIX`. */
-  readonly name: string;
-  readonly address: S3Address;
-  readonly client: S3Client;
-  /** Local folder for files that DuckDB reads and writes. */
-  readonly folder: string;
-  /** Closes connections. */
-  readonly close: () => Promise<void>;
-}
-
 /** Of a commit; one has a line for each file that it adds. */
 const MAX_TEXT_BYTES = 256 * 1024 ** 2;
+/** Of a page of a list. */
+const MAX_PAGE_BYTES = 1024 ** 2;
 
 /**
  * A lake in a bucket of an object store that speaks S3 and has conditional puts (`If-None-Match: *`). An object is visible when all of
  * it has arrived.
+ * @param folder local folder for files that DuckDB reads and writes
+ * @param close closes connections
  */
-export function createS3Store({ name, address, client, folder, close }: S3StoreOptions): LakeStore {
+export function createS3Store(client: S3Client, folder: string, close: () => Promise<void>): LakeStore {
+  const { name, address } = client;
   const toKey = (path: string) => `${address.prefix}${path}`;
   const copies = new LocalCopies(folder, (path, file) =>
     client.send({ method: 'GET', key: toKey(path) }, ({ body }) => pipeline(body, createWriteStream(file))),
@@ -47,7 +39,7 @@ export function createS3Store({ name, address, client, folder, close }: S3StoreO
   return {
     name,
     async createIfAbsent(path, content) {
-      isChecked ??= assertConditional(name, client, toKey(`${STAGING}/${randomBytes(8).toString('hex')}`));
+      isChecked ??= assertConditional(client, toKey(`${STAGING}/${randomBytes(8).toString('hex')}`));
       await isChecked;
       return putIfAbsent(client, toKey(path), content);
     },
@@ -55,8 +47,8 @@ export function createS3Store({ name, address, client, folder, close }: S3StoreO
     putFile: async (path, file) =>
       client.send({ method: 'PUT', key: toKey(path), body: await createFileBody(file) }, discard),
     scratch: () => copies.scratch(),
-    list: (path, after) => listFiles(client, address, path === '' ? '' : `${path}/`, after),
-    folders: () => listFolders(client, address),
+    list: (path, after) => listFiles(client, path === '' ? '' : `${path}/`, after),
+    folders: () => listFolders(client),
     read: (path) =>
       client.send({ method: 'GET', key: toKey(path) }, (response) => readBounded(response, MAX_TEXT_BYTES)),
     remove: (path) => client.send({ method: 'DELETE', key: toKey(path) }, discard),
@@ -83,11 +75,11 @@ async function putIfAbsent(client: S3Client, key: string, content: string): Prom
 }
 
 /** A store without conditional puts would let two writers overwrite each other's commits. @throws TidemarkError UNSAFE */
-async function assertConditional(name: string, client: S3Client, key: string): Promise<void> {
+async function assertConditional(client: S3Client, key: string): Promise<void> {
   try {
     const isWritten = await putIfAbsent(client, key, '').catch(refuseUnknownHeader);
     if (isWritten === undefined || (await putIfAbsent(client, key, ''))) {
-      throw new TidemarkError('UNSAFE', `${name}: the object store has no conditional puts (If-None-Match: *)`, {
+      throw new TidemarkError('UNSAFE', `${client.name}: the object store has no conditional puts (If-None-Match: *)`, {
         hint: 'use one that has them, such as AWS S3, MinIO or Ceph: without them two writers can overwrite each other',
       });
     }
@@ -108,18 +100,17 @@ async function* listPages(
 ): AsyncGenerator<ListingPage, void, undefined> {
   for (let token: string | undefined = ''; token !== undefined; ) {
     const paged = { 'list-type': '2', 'encoding-type': 'url', ...query, ...(token && { 'continuation-token': token }) };
-    const page: ListingPage = parseListing(await client.send({ method: 'GET', key: '', query: paged }, readAnswer));
+    const text = await client.send({ method: 'GET', key: '', query: paged }, (answer) =>
+      readBounded(answer, MAX_PAGE_BYTES),
+    );
+    const page: ListingPage = parseListing(text);
     yield page;
     token = page.next;
   }
 }
 
-async function listFiles(
-  client: S3Client,
-  { prefix }: S3Address,
-  path: string,
-  after?: string,
-): Promise<readonly StoredFile[]> {
+async function listFiles(client: S3Client, path: string, after?: string): Promise<readonly StoredFile[]> {
+  const { prefix } = client.address;
   const files: StoredFile[] = [];
   const query = { prefix: `${prefix}${path}`, ...(after !== undefined && { 'start-after': `${prefix}${after}` }) };
   for await (const { objects } of listPages(client, query)) {
@@ -128,7 +119,8 @@ async function listFiles(
   return files.filter(({ path: file }) => !file.endsWith('/')).sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
-async function listFolders(client: S3Client, { prefix }: S3Address): Promise<readonly string[]> {
+async function listFolders(client: S3Client): Promise<readonly string[]> {
+  const { prefix } = client.address;
   const names: string[] = [];
   for await (const { prefixes } of listPages(client, { prefix, delimiter: '/' })) {
     names.push(...prefixes.map((folder) => folder.slice(prefix.length, -1)));
