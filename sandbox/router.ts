@@ -21,10 +21,12 @@ export function bindRoutes<C>(context: C, ...tables: readonly RouteTable<C>[]): 
 /** Inspects a request before its service does. A response replaces the service's own; undefined lets the request pass. */
 export type FaultHook = (request: Request, service: Service) => Response | undefined;
 
-type Lookup =
-  | { readonly route: Route; readonly params: Readonly<Record<string, string>> }
-  /** No route: the methods that the path has, none for an unknown path. */
-  | { readonly allowed: readonly string[] };
+interface Lookup {
+  readonly route?: Route;
+  readonly params: Readonly<Record<string, string>>;
+  /** Without a route: the methods that the path has, none for an unknown path. */
+  readonly allowed: readonly string[];
+}
 
 interface Pattern {
   readonly route: Route;
@@ -83,46 +85,38 @@ export class Router {
   }
 
   route(request: Request, isOverLimit: boolean, faultHook?: FaultHook): Response {
-    try {
-      return this.#route(request, isOverLimit, faultHook);
-    } catch (error) {
-      return this.#errorResponse(error);
-    }
+    return this.#answer(() => this.#route(request, isOverLimit, faultHook));
   }
 
   #route(request: Request, isOverLimit: boolean, faultHook: FaultHook | undefined): Response {
     if (isOverLimit) return this.#error(429, 'rateLimited', request);
     const fault = faultHook?.(request, this.#service);
     if (fault) return fault;
-    const found = this.#lookup(request);
-    const route = 'route' in found ? found.route : undefined;
-    const complete = { ...request, params: 'params' in found ? found.params : {} };
+    const { route, params, allowed } = this.#lookup(request);
+    const complete = { ...request, params };
     const refusal = route?.isPublic ? undefined : this.#service.authenticate(complete, route);
     if (refusal) return this.#service.onResponse?.(refusal) ?? refusal;
     if (route) return this.#handle(route, complete);
-    if (!('allowed' in found) || found.allowed.length === 0) return this.#error(404, 'unknownPath', request);
+    if (allowed.length === 0) return this.#error(404, 'unknownPath', request);
     // HCP Terraform routes by method and path together: a wrong method is an unknown page.
     if (this.#service.kind === 'platform') return this.#error(404, 'wrongMethod', request);
     const response = this.#error(405, 'wrongMethod', request);
-    return { ...response, headers: { ...response.headers, allow: found.allowed.join(', ') } };
+    return { ...response, headers: { ...response.headers, allow: allowed.join(', ') } };
   }
 
   #handle(route: Route, request: Request): Response {
-    const response = this.#respond(route, request);
+    const response = this.#answer(() => route.handle(request));
     return this.#service.onResponse?.(response) ?? response;
   }
 
-  #respond(route: Route, request: Request): Response {
+  /** The response that `respond` makes, or its error in the form of the service. */
+  #answer(respond: () => Response): Response {
     try {
-      return route.handle(request);
+      return respond();
     } catch (error) {
-      return this.#errorResponse(error);
+      if (error instanceof HttpError) return this.#service.error(error.status, error.message, error.source);
+      throw error;
     }
-  }
-
-  #errorResponse(error: unknown): Response {
-    if (error instanceof HttpError) return this.#service.error(error.status, error.message, error.source);
-    throw error;
   }
 
   /** Literal segments win over `:name`, so `/volumes/external` is never a volume called `external`. */
@@ -130,16 +124,16 @@ export class Router {
     const { base } = this.#service;
     const isAtRoot = !request.path.startsWith(`${base}/`);
     const segments = decodeSegments(isAtRoot ? '' : base, request.path, this.#decodesFirst);
-    if (!segments) return { allowed: [] };
+    if (!segments) return { params: {}, allowed: [] };
     const method = effectiveMethod(this.#service, request);
     const allowed: string[] = [];
     for (const { route, parts } of this.#patterns) {
       if ((route.isAtRoot ?? false) !== isAtRoot) continue;
       const params = matchSegments(parts, segments);
-      if (params && route.method === method) return { route, params };
+      if (params && route.method === method) return { route, params, allowed };
       if (params) allowed.push(route.method);
     }
-    return { allowed };
+    return { params: {}, allowed };
   }
 
   #error(status: number, reason: RoutingError, { path }: Request): Response {
