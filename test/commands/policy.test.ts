@@ -61,7 +61,7 @@ test('policy check shows what a change would flag, and what it would no longer',
   );
   expect(stdout).toContain('below the minimum 1.12.0');
 
-  await project.pull();
+  await project.pull(['--source', 'workspaces']);
   expect(await check()).toMatchObject({ exit: 0, added: 0, ended: 0 });
   const [policy] = await project.rows('select name, versions from version_policy');
   expect(policy).toEqual({ name: 'terraform', versions: '1.12.0' });

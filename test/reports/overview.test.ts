@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { renderReports } from '../../src/tell/reports/index.ts';
-import { createMailWarehouse } from '../helpers/mail-warehouse.ts';
+import { createMailWarehouse, type MailWarehouse, prepareMailWarehouse } from '../helpers/mail-warehouse.ts';
 import { createReportWarehouse, recordFinding as finding, workspace } from '../helpers/report-warehouse.ts';
 
 const FIRST = '2026-11-01T02:15:00Z';
@@ -156,18 +156,24 @@ describe('the overview', () => {
 describe('the bars of findings per night', () => {
   const day = (number: number) => `2026-11-0${number}T02:15:00Z`;
 
-  /** Nights with a drifting workspace, of which some fail. */
-  async function nights(...failed: readonly boolean[]) {
-    const warehouse = await createMailWarehouse();
-    for (const [index, isFailed] of failed.entries()) {
-      const rows = [workspace('api', { drifted: true, resources_drifted: 1 })];
-      await warehouse.pull(day(index + 1), { workspaces: isFailed ? 'failed' : rows, modules: [] } as never);
-      await warehouse.evaluate(day(index + 1));
-    }
-    return warehouse;
-  }
+  /** A night with a drifting workspace, which may not have been pulled. */
+  const addNight = async (warehouse: MailWarehouse, number: number, isFailed = false) => {
+    const rows = [workspace('api', { drifted: true, resources_drifted: 1 })];
+    await warehouse.pull(day(number), { workspaces: isFailed ? 'failed' : rows, modules: [] } as never);
+    await warehouse.evaluate(day(number));
+  };
 
-  const bars = async (warehouse: Awaited<ReturnType<typeof nights>>, at: number) => {
+  /** Three nights, of which the last one failed. */
+  const threeNights = async () => {
+    const from = await prepareMailWarehouse('overview-nights', async (warehouse) => {
+      await addNight(warehouse, 1);
+      await addNight(warehouse, 2);
+      await addNight(warehouse, 3, true);
+    });
+    return createMailWarehouse(undefined, from);
+  };
+
+  const bars = async (warehouse: MailWarehouse, at: number) => {
     await renderReports(warehouse.options(day(at), { names: ['overview'] }));
     const out = warehouse.options(day(at), {}).out;
     const { findings_trend } = JSON.parse(await readFile(join(out, 'overview.json'), 'utf8'));
@@ -180,7 +186,9 @@ describe('the bars of findings per night', () => {
   };
 
   it('have a gap in a night in which most findings could not be assessed, also where it is the last one', async () => {
-    const warehouse = await nights(false, false, true, false, true);
+    const warehouse = await threeNights();
+    await addNight(warehouse, 4);
+    await addNight(warehouse, 5, true);
     expect(await bars(warehouse, 5)).toEqual({ warnings: [1, 1, null, 1, null], gaps: ['2026-11-03', '2026-11-05'] });
     expect(await bars(warehouse, 3)).toEqual({ warnings: [1, 1, null], gaps: ['2026-11-03'] });
     await warehouse.database.run('drop table partial_periods'); // as an earlier version has written it
@@ -188,7 +196,7 @@ describe('the bars of findings per night', () => {
   });
 
   it('have none where only some parts could not be assessed', async () => {
-    const warehouse = await nights(false, false, true);
+    const warehouse = await threeNights();
     await warehouse.database.run('insert into partial_periods select target, rule, since from unassessed_rules');
     expect((await bars(warehouse, 3)).warnings).toEqual([1, 1, 1]);
   });
