@@ -144,10 +144,16 @@ export function paginate<T extends { readonly id: string }>(
   const perPage = parsePerPage(request, flavor);
   const token = request.query.get('next_token') ?? '';
   const after = token === '' ? '' : parseToken(token);
-  const rest = [...records].filter(({ id }) => id > after).sort((a, b) => (a.id < b.id ? -1 : 1));
-  const items = perPage === 0 ? rest : rest.slice(0, perPage);
-  const last = items.at(-1);
-  return { items, nextToken: last && items.length < rest.length ? createToken(last.id) : '' };
+  const rest = [...records].filter(({ id }) => id > after);
+  const { items, next } = cut(rest, ({ id }) => id, perPage);
+  return { items, nextToken: next ? createToken(items.at(-1)!.id) : '' };
+}
+
+/** The first records in the order of a key, and the one after them; all for 0. */
+function cut<T>(records: readonly T[], keyOf: (record: T) => string, perPage: number) {
+  const sorted = [...records].sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
+  const items = perPage === 0 ? sorted : sorted.slice(0, perPage);
+  return { items, next: sorted[items.length] };
 }
 
 /**
@@ -157,14 +163,10 @@ export function paginate<T extends { readonly id: string }>(
 export function paginateByKey<T>(request: Request, records: Iterable<T>, keyOf: (record: T) => string): Page<T> {
   const perPage = parsePerPage(request, 'hashicorp');
   const token = parseKeyToken(request.query.get('next_token') ?? '');
-  const keyed = [...records].map((record) => ({ record, key: keyOf(record) })).filter(({ key }) => key >= token);
-  const sorted = keyed.sort((a, b) => (a.key < b.key ? -1 : 1));
-  const items = perPage === 0 ? sorted : sorted.slice(0, perPage);
-  const next = sorted[items.length]?.key ?? '';
-  return {
-    items: items.map(({ record }) => record),
-    nextToken: isAscii(next) ? next : `~${Buffer.from(next).toString('base64')}`,
-  };
+  const rest = [...records].filter((record) => keyOf(record) >= token);
+  const { items, next } = cut(rest, keyOf, perPage);
+  const key = next === undefined ? '' : keyOf(next);
+  return { items, nextToken: isAscii(key) ? key : `~${Buffer.from(key).toString('base64')}` };
 }
 
 /** A header carries ASCII only. */
