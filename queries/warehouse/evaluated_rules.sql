@@ -1,11 +1,14 @@
 -- grain: one row per rule of this evaluation; error: why it could not be evaluated, null if it was
 -- parameters: $rules: a JSON list of them
 create or replace temp table evaluated_rules as
-select
-  unnest(
-    from_json(
-      $rules,
-      '[{"rule": "varchar", "severity": "varchar", "worst": "varchar", "subject": "varchar", "sources": ["varchar"], "elsewhere": ["varchar"], "within_minutes": "bigint", "proves": ["varchar"], "columns": ["varchar"], "error": "varchar"}]'
+select * rename (name as rule, "withinMinutes" as within_minutes), null::varchar as error,
+from (
+  select
+    unnest(
+      from_json(
+        $rules,
+        '[{"name": "varchar", "severity": "varchar", "worst": "varchar", "subject": "varchar", "sources": ["varchar"], "elsewhere": ["varchar"], "withinMinutes": "bigint", "proves": ["varchar"], "columns": ["varchar"]}]'
+      ),
+      recursive := true
     ),
-    recursive := true
-  );
+);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import { operations } from '../../src/services/index.ts';
-import { renderRuleMacros } from '../../src/tell/findings/run-rules.ts';
+import { renderRuleMacros } from '../../src/tell/findings/rules.ts';
 import { selectSubjects } from '../../src/tell/reports/subjects.ts';
 import { type Database, openDatabase } from '../../src/warehouse/database.ts';
 import { migrate } from '../../src/warehouse/migrate.ts';
@@ -74,10 +74,6 @@ async function runWithoutRows(database: Database, sql: string): Promise<void> {
 }
 
 await createTemporaryTables(database);
-// What a second connection finds.
-for (const name of ['evaluation_attach', 'evaluation_candidates']) {
-  await database.run(await files.read(`warehouse/${name}`));
-}
 
 /** The files for which `check` fails, each with its error. */
 async function failingFiles(checked: readonly string[], check: (name: string) => unknown): Promise<readonly string[]> {

@@ -1,14 +1,11 @@
 import type { Thresholds } from '../../config/config.ts';
 import { POLICY_FILE, type PolicyRow } from '../../config/policy.ts';
 import { TidemarkError } from '../../core/errors.ts';
-import { type Database, firstLine, openDatabase, type Statements } from '../../warehouse/database.ts';
+import { type Database, openDatabase, type SqlParams } from '../../warehouse/database.ts';
 import { renderPolicy } from '../../warehouse/migrate.ts';
 import type { SqlFiles } from '../../warehouse/sql-files.ts';
-import { fillParams, type SqlParams } from '../../warehouse/sql-params.ts';
-import type { Row } from '../../warehouse/values.ts';
 import { ruleParams } from './evaluate.ts';
-import { loadRules, type Rule } from './rules.ts';
-import { renderRuleMacros } from './run-rules.ts';
+import { loadRules, renderRuleMacros, runRules } from './rules.ts';
 
 /** A row of a rule that reads the policy. */
 export interface FlaggedVersion {
@@ -43,37 +40,43 @@ export interface PolicyCheckOptions {
 /**
  * Evaluates the rules that read the policy with the published one and with another. Writes nothing.
  * @returns null where the warehouse was written by a version that knew no policy
+ * @throws TidemarkError DATA naming a rule that fails
  */
 export async function comparePolicies(options: PolicyCheckOptions): Promise<PolicyEffect | null> {
   const { database, files, policy, thresholds, targets } = options;
-  const macros = await database.rows(await files.read('query/past_macros'));
+  const query = async (name: string, params?: SqlParams) => database.rows(await files.read(name), params);
+  const macros = await query('query/past_macros');
   if (!macros.some(({ name }) => name === 'versions_in_use_at')) return null;
   const rules = [...(await loadRules(files)).values()].filter(({ sql }) =>
     /\bversions?_(?:in_use|policy|support)/u.test(sql),
   );
-  const [latest] = await database.rows(await files.read('warehouse/latest_as_of'));
+  const [latest] = await query('warehouse/latest_as_of');
   const asOf = new Date(String(latest?.latest ?? 0));
   const params = ruleParams({ asOf, thresholds, targets: targets.map((name) => ({ name })) });
   await database.script((await renderRuleMacros(files)).join('\n'));
   const judge = async () => {
-    for (const name of ['judged_versions', 'judged_support']) {
-      await database.script(fillParams(await files.read(`warehouse/${name}`), params));
+    for (const name of ['judged_versions', 'judged_support', 'candidates']) await query(`warehouse/${name}`, params);
+    for (const [name, error] of await runRules(database, files, rules, params)) {
+      throw new TidemarkError('DATA', `queries/findings/${name}.sql: ${error}`);
     }
   };
   await judge();
-  const before = await evaluate(database, rules, params);
+  await query('policy/flagged_before');
   await database.script(await renderPolicy(files, policy, 'temp '));
   await judge();
-  const after = await evaluate(database, rules, params);
-  const unused = await database.rows(await files.read('policy/unused'), params);
+  const severities = JSON.stringify(Object.fromEntries(rules.map(({ name, severity }) => [name, severity])));
+  const flagged = await query('policy/effect', { severities });
+  const select = (wanted: string) =>
+    flagged.filter(({ effect }) => effect === wanted).map(({ effect: _, ...row }) => row as unknown as FlaggedVersion);
   const sources = [...new Set(rules.flatMap((rule) => rule.sources))];
-  const gaps = await database.rows(await files.read('policy/gaps'), { ...params, sources });
   return {
-    added: without(after.found, before.found),
-    ended: without(before.found, after.found),
-    unknown: without(after.unknown, before.unknown),
-    unused: unused.map(({ kind, name }) => `${kind} ${name}`),
-    gaps: gaps.map(({ target, source, status }) => `${target}: ${source} is ${status}`),
+    added: select('added'),
+    ended: select('ended'),
+    unknown: select('unknown'),
+    unused: (await query('policy/unused', params)).map(({ kind, name }) => `${kind} ${name}`),
+    gaps: (await query('policy/gaps', { ...params, sources })).map(
+      ({ target, source, status }) => `${target}: ${source} is ${status}`,
+    ),
   };
 }
 
@@ -89,34 +92,4 @@ export async function findImpossible(files: SqlFiles, policy: readonly PolicyRow
   } finally {
     database.close();
   }
-}
-
-/** @throws TidemarkError DATA naming the rule that fails */
-async function evaluate(database: Statements, rules: readonly Rule[], params: SqlParams) {
-  const found: FlaggedVersion[] = [];
-  const unknown: FlaggedVersion[] = [];
-  for (const { name, severity, sql } of rules) {
-    const rows = await database.script(fillParams(sql, params)).catch((error: unknown) => {
-      throw new TidemarkError('DATA', `queries/findings/${name}.sql: ${firstLine(error)}`, { cause: error });
-    });
-    for (const row of rows) (row.unknown === true ? unknown : found).push(toFlagged(name, severity, row));
-  }
-  return { found, unknown };
-}
-
-function toFlagged(rule: string, severity: string, row: Row): FlaggedVersion {
-  const { target, subject_id, title } = row;
-  return {
-    rule,
-    target: String(target),
-    severity: String(row.severity ?? severity),
-    subject_id: String(subject_id),
-    title: String(title),
-  };
-}
-
-function without(all: readonly FlaggedVersion[], others: readonly FlaggedVersion[]): readonly FlaggedVersion[] {
-  const key = ({ rule, target, subject_id }: FlaggedVersion) => JSON.stringify([rule, target, subject_id]);
-  const known = new Set(others.map(key));
-  return all.filter((one) => !known.has(key(one)));
 }

@@ -5,8 +5,7 @@ import type { SqlFiles } from '../../warehouse/sql-files.ts';
 import { fillParams, thresholdParams } from '../../warehouse/sql-params.ts';
 import { loadTables, type Table } from '../../warehouse/tables.ts';
 import { createCandidates } from '../reports/subjects.ts';
-import { type InvalidRule, type Rule, readRules } from './rules.ts';
-import { renderRuleMacros, runRules } from './run-rules.ts';
+import { type InvalidRule, type Rule, readRules, renderRuleMacros, runRules } from './rules.ts';
 
 /** A configured target, with what decides how much of its service it sees. */
 export type AssessedTarget = Pick<Target, 'name'> &
@@ -99,20 +98,21 @@ async function fill(files: SqlFiles, name: string, params: SqlParams): Promise<s
 /** Evaluates the rules that can be assessed. An invalid rule is listed as failed; the others still run. */
 async function evaluateRules(options: EvaluateOptions): Promise<readonly InvalidRule[]> {
   const { database, files } = options;
+  const query = async (name: string, params?: SqlParams) =>
+    database.rows(await files.read(`warehouse/${name}`), params);
   const { rules, invalid } = await readRules(files);
-  await database.script(await prepareStatements(options));
-  const errors = await runRules(database, files, await selectAssessable(options, rules), ruleParams(options));
-  for (const { rule, problem } of await database.rows(await files.read('warehouse/invalid_rows'))) {
-    errors.set(String(rule), `returns ${problem}`);
-  }
-  for (const rule of errors.keys()) await database.run(await files.read('warehouse/discard_rule'), { rule });
   const tables = await loadTables(files);
-  const evaluated = rules.map((rule) => {
-    const { name, severity, worst, subject, sources, elsewhere, withinMinutes, proves } = rule;
-    const needs = { sources, elsewhere, within_minutes: withinMinutes, proves, columns: neededColumns(rule, tables) };
-    return { rule: name, severity, worst, subject, ...needs, error: errors.has(name) ? 'the rule failed' : null };
-  });
-  await database.script(await fill(files, 'evaluated_rules', { rules: JSON.stringify(evaluated) }));
+  const needs = rules.map(({ sql, ...rule }) => ({ ...rule, columns: neededColumns({ ...rule, sql }, tables) }));
+  await database.script(await prepareStatements(options));
+  await query('evaluated_rules', { rules: JSON.stringify(needs) });
+  const assessable = new Set((await query('assessable_rules')).map(({ rule }) => rule));
+  const wanted = rules.filter(({ name }) => assessable.has(name));
+  const errors = await runRules(database, files, wanted, ruleParams(options));
+  for (const { rule, problem } of await query('invalid_rows')) errors.set(String(rule), `returns ${problem}`);
+  for (const rule of errors.keys()) {
+    await query('discard_rule', { rule });
+    await query('record_failure', { rule });
+  }
   return [...invalid, ...[...errors].map(([rule, error]) => ({ rule, error }))];
 }
 
@@ -145,28 +145,6 @@ async function prepareStatements({ files, asOf, runId, thresholds, targets }: Ev
   return [...(await renderRuleMacros(files)), ...(await Promise.all(tables))].join('\n');
 }
 
-/**
- * The rules that some target has all sources of, one of them of this run: the others are not assessed (`assessments.sql`), and no finding
- * depends on the rows that they would return.
- */
-async function selectAssessable(
-  { database, files }: EvaluateOptions,
-  rules: readonly Rule[],
-): Promise<readonly Rule[]> {
-  const targets = await database.rows(await files.read('warehouse/complete_sources'));
-  const loaded = targets.map(({ sources, of_run }) => ({
-    all: new Set(sources as readonly string[]),
-    ofRun: new Set(of_run as readonly string[]),
-  }));
-  return rules.filter(
-    ({ sources }) =>
-      sources.length === 0 ||
-      loaded.some(
-        ({ all, ofRun }) => sources.every((name) => all.has(name)) && sources.some((name) => ofRun.has(name)),
-      ),
-  );
-}
-
 /** The parameters of rules: `$as_of`, `$targets` (null for all) and each threshold in snake_case. */
 export function ruleParams({
   asOf,
@@ -196,6 +174,14 @@ export interface KnownToken {
   readonly sees_every_namespace: boolean | null;
 }
 
+/** The statements for a proof without a warehouse, each with the table that it makes. */
+const PROOF_STEPS = {
+  assumed_sources: 'source_state',
+  assumed_token: 'tokens',
+  configured_targets: 'configured_targets',
+  listing_proofs: 'listing_proofs',
+};
+
 /**
  * The sources of a target whose listing proves nothing about what it does not contain, as the rules would decide after a pull now:
  * `queries/warehouse/listing_proofs.sql` in a database of its own.
@@ -207,19 +193,18 @@ export async function findUnprovenListings(
   token: KnownToken | undefined,
 ): Promise<readonly UnprovenListing[]> {
   const database = await openDatabase(':memory:');
-  const run = async (name: string, params: SqlParams) => database.run(await files.read(`warehouse/${name}`), params);
-  const assume = async (name: string, table: string, params: SqlParams) =>
-    database.run(await files.render(`warehouse/${name}`, { name: table }), params);
-  const asOf = new Date(0).toISOString();
+  const params = {
+    target: target.name,
+    sources: [...new Set([...sources, 'tokens'])],
+    token: token === undefined ? null : JSON.stringify(token),
+    targets: JSON.stringify([describeTarget(target)]),
+    as_of: new Date(0).toISOString(),
+    stale_hours: 1,
+  };
   try {
-    const pulled = [...new Set([...sources, 'tokens'])];
-    await assume('assumed_sources', 'source_state', { target: target.name, sources: pulled, as_of: asOf });
-    await assume('assumed_token', 'tokens', {
-      target: target.name,
-      token: token === undefined ? null : JSON.stringify(token),
-    });
-    await run('configured_targets', { targets: JSON.stringify([describeTarget(target)]) });
-    await run('listing_proofs', { as_of: asOf, stale_hours: 1 });
+    for (const [file, name] of Object.entries(PROOF_STEPS)) {
+      await database.run(await files.render(`warehouse/${file}`, { name }), params);
+    }
     const rows = await database.rows(await files.read('warehouse/unproven_listings'));
     return rows.map(({ source, why }) => ({ source: String(source), why: String(why) }));
   } finally {

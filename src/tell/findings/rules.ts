@@ -1,7 +1,10 @@
 import { SEVERITIES, type Severity } from '../../core/choices.ts';
 import { errorMessage, TidemarkError } from '../../core/errors.ts';
 import { discoverFiles } from '../../core/paths.ts';
-import { parseHeader, type SqlFiles } from '../../warehouse/sql-files.ts';
+import { NO_POOL_USE } from '../../services/platform/pool-relationships.ts';
+import { type Database, firstLine, type SqlParams } from '../../warehouse/database.ts';
+import { classifyStorageError } from '../../warehouse/integrity.ts';
+import { parseHeader, quoteLiteral, type SqlFiles } from '../../warehouse/sql-files.ts';
 
 /** A rule as its file in `queries/findings/` declares it; the file's name is the rule's. */
 export interface Rule {
@@ -122,6 +125,37 @@ function parseSeverity(name: string, key: string, text: string): Severity {
 
 function invalidHeader(name: string, key: string, what: string): never {
   throw new TidemarkError('DATA', `queries/findings/${name}.sql: the header line \`-- ${key}: …\` ${what}`);
+}
+
+/** Macros that rules call. */
+const RULE_MACROS = ['semver_key', 'iso_time', 'agent_pool_users', 'workspace_names', 'full_source'] as const;
+
+/** The statements that make the macros for one connection. */
+export function renderRuleMacros(files: SqlFiles): Promise<readonly string[]> {
+  const parts = { kind: 'temp macro', no_use: quoteLiteral(NO_POOL_USE) };
+  return Promise.all(RULE_MACROS.map((name) => files.render(`warehouse/${name}`, parts)));
+}
+
+/**
+ * Evaluates rules into the temporary table `candidates`.
+ * @returns the error messages of the rules that fail, by name
+ * @throws TidemarkError for a failure of the storage
+ */
+export async function runRules(
+  database: Database,
+  files: SqlFiles,
+  rules: readonly Rule[],
+  params: SqlParams,
+): Promise<Map<string, string>> {
+  const errors = new Map<string, string>();
+  for (const { name, sql } of rules) {
+    const query = await files.render('warehouse/evaluate_rule', { rows: sql });
+    await database.run(query, { ...params, rule: name }).catch((error: unknown) => {
+      if (classifyStorageError(error)) throw error;
+      errors.set(name, firstLine(error));
+    });
+  }
+  return errors;
 }
 
 /** This severity and the higher ones. */

@@ -1,3 +1,0 @@
--- What the second connection has found.
-insert into candidates
-from evaluation.candidates;
