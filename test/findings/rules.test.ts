@@ -161,11 +161,9 @@ test.each([
   expect(await warehouse.evaluate(FIRST)).toMatchObject({ failed: [{ rule: 'own', error }], open: 1 });
 });
 
-test('rules are evaluated on two connections: each sees the same tables and macros, and reports its errors', async () => {
+test('each rule sees the same tables and macros, and one that fails does not stop the others', async () => {
   const seen = (title: string) => `${HEAD}select target, external_id as subject_id, ${title} as title from workspaces`;
   const root = await ownRules({
-    'a-place': seen(`(select count(*) from duckdb_tables() where temporary)::varchar`),
-    'b-place': seen(`(select count(*) from duckdb_tables() where temporary)::varchar`),
     'c-broken': seen('nothing'),
     'd-broken': seen('nothing'),
     'e-invalid': seen('null'),
@@ -179,13 +177,8 @@ test('rules are evaluated on two connections: each sees the same tables and macr
     const { failed } = await warehouse.evaluate(FIRST);
     expect(failed.map(({ rule }) => rule)).toEqual(['c-broken', 'd-broken', 'e-invalid']);
   }
-  const databases = 'select count(*) as n from duckdb_databases() where not internal';
-  expect(await warehouse.database.rows(databases)).toEqual([{ n: 1 }]);
   const findings = await warehouse.database.rows('select rule, title from findings order by rule, subject_id');
   const titles = (rule: string) => findings.flatMap((row) => (row.rule === rule ? [String(row.title)] : []));
-  // The second connection has no temporary tables, and gets the second rule.
-  expect(titles('a-place').map((title) => Number(title) > 0)).toEqual([true, true]);
-  expect(titles('b-place')).toEqual(['0', '0']);
   for (const rule of ['f-macro', 'g-proofs', 'h-proofs']) expect(titles(rule)).toHaveLength(2);
 });
 

@@ -7,11 +7,13 @@ import type { Database, SqlParams } from '../../warehouse/database.ts';
 import { defineMissing } from '../../warehouse/deadlines.ts';
 import { renderDefinitions } from '../../warehouse/migrate.ts';
 import { parseHeader, type SqlFiles } from '../../warehouse/sql-files.ts';
-import { fillParams, thresholdParams } from '../../warehouse/sql-params.ts';
+import { thresholdParams } from '../../warehouse/sql-params.ts';
 import type { Row } from '../../warehouse/values.ts';
 import { loadGuide, type PlaybookSummary } from '../findings/guide.ts';
 import { queryFile } from '../reports/data.ts';
+import type { Attachment } from './message.ts';
 import type { Audience } from './recipients.ts';
+import type { MailSettings } from './transport.ts';
 
 /** Lines of a list in a mail; the attached CSV has the rest. */
 export const MAX_LINES = 20;
@@ -19,15 +21,34 @@ const MAX_OLDEST = 8;
 /** Rows of the attached CSV: about 2.5 MB, which every mail server accepts. */
 export const MAX_ATTACHED = 10_000;
 
-export interface DigestReadOptions {
-  /** Receives temporary tables and nothing else, so it may be open read-only. */
+/** What a digest needs to know of its job. */
+export interface MailJob {
+  readonly name: string;
+  readonly reports: readonly string[];
+  readonly mail?: { readonly to: readonly string[]; readonly when: 'always' | 'changed' | 'findings' } | undefined;
+}
+
+export interface ComposeOptions {
+  /** The working copy of the warehouse, or the published one: it receives temporary tables and nothing else. */
   readonly database: Database;
   readonly files: SqlFiles;
-  readonly config: Pick<Config, 'targets' | 'thresholds'>;
-  readonly job: { readonly name: string };
-  /** `asOf` of the run that the digest describes. */
-  readonly run: { readonly asOf: Date };
-  readonly playbooks?: (() => Promise<readonly PlaybookSummary[]>) | undefined;
+  readonly config: Pick<Config, 'targets' | 'thresholds' | 'reportsUrl' | 'mail' | 'subjectPages'>;
+  readonly job: MailJob;
+  readonly run: { readonly runId: string; readonly asOf: Date };
+  readonly composedAt: Date;
+  /** Recipients instead of those of the job and the routes. They get the unfiltered digest, and `when` is ignored. */
+  readonly to?: readonly string[];
+  /** Whether a user requested the digest, so that `when` is ignored. */
+  readonly isRequested?: boolean;
+  /** Further lines and files, such as plans of playbooks. They go with unfiltered digests only. */
+  readonly notes?: readonly string[];
+  readonly attachments?: readonly Attachment[];
+  /** The playbooks, for the next step of each finding. @default none */
+  readonly playbooks?: () => Promise<readonly PlaybookSummary[]>;
+  /** The sender and the routes. @default those of the configuration, which must name a mail server */
+  readonly settings?: Pick<MailSettings, 'sender' | 'routes'>;
+  /** Size of the HTML above which lists are shortened. @default 80000 */
+  readonly maxHtmlBytes?: number;
 }
 
 /** The row of `queries/mail/counts.sql`. */
@@ -62,22 +83,22 @@ export interface Metric {
   readonly label: string;
   /** The report with the rows behind the number. */
   readonly report: string;
+  readonly order: number;
   /** Position among the metrics of the subject. */
   readonly subjectOrder: number;
-  /** How the subject names it, singular and plural; null for a metric that the subject leaves out. */
-  readonly nouns: { readonly one: string; readonly many: string } | null;
-  /** Column of `queries/mail/trend.sql` with the same number per day; null where there is none. */
-  readonly trend: string | null;
+  /** How the subject names it; without, the subject leaves it out. */
+  readonly one: string | undefined;
+  readonly many: string | undefined;
+  /** Column of `queries/mail/trend.sql` with the same number per day; without, there is none. */
+  readonly trend: string | undefined;
   readonly value: number;
   /** The value of the previous digest; null where it is unknown. */
   readonly before: number | null;
-  /** What changed since, in words that are not 0; empty where only the value is compared. */
-  readonly changes: Readonly<Partial<Record<(typeof CHANGES)[number], number>>>;
+  /** What changed since, where it is not 0: `['new', 3]`; empty where only the value is compared. */
+  readonly changes: readonly (readonly [word: string, count: number])[];
 }
 
-const CHANGES = ['new', 'returned', 'resolved', 'deleted'] as const;
-
-export async function readDigestData(options: DigestReadOptions, audience: Audience): Promise<DigestData> {
+export async function readDigestData(options: ComposeOptions, audience: Audience): Promise<DigestData> {
   const { database, files, config, job, run, playbooks } = options;
   const asOf = run.asOf.toISOString();
   const query = async (name: string, params: SqlParams) =>
@@ -113,12 +134,11 @@ export async function readDigestData(options: DigestReadOptions, audience: Audie
 }
 
 /** What changed in the tables that have versions since the previous digest; nothing in the first one. */
-async function readChanges({ database, files }: DigestReadOptions, params: SqlParams): Promise<readonly Row[]> {
+async function readChanges({ database, files }: ComposeOptions, params: SqlParams): Promise<readonly Row[]> {
   if (typeof params.since !== 'string') return [];
   const changes = await renderChangesBetween({ database, files }, { from: params.since, to: String(params.as_of) });
-  return changes === undefined
-    ? []
-    : database.script(fillParams(await files.render('mail/changes', { changes }), params));
+  if (changes === undefined) return [];
+  return queryFile(database, 'mail/changes', await files.render('mail/changes', { changes }), params);
 }
 
 /** Position of a metric whose header names none. */
@@ -126,36 +146,29 @@ const LAST = 99;
 
 /** The metrics of sources that some target has and whose query returns a row, in the order of their headers. */
 async function loadMetrics(
-  { files, config }: DigestReadOptions,
+  { files, config }: ComposeOptions,
   query: (name: string) => Promise<readonly Row[]>,
 ): Promise<readonly Metric[]> {
   const leftOut = findLeftOut(config.targets);
-  const found: { order: number; metric: Metric }[] = [];
+  const metrics: Metric[] = [];
   for (const name of (await discoverFiles(files.roots, 'queries/mail/metrics', '.sql')).keys()) {
     const header = parseHeader(await files.read(`mail/metrics/${name}`));
     if (isAbsent(header.sources?.split(/,\s*/u) ?? [], leftOut)) continue;
-    const [row] = await query(`metrics/${name}`);
-    if (row) found.push({ order: Number(header.order ?? LAST), metric: toMetric(name, header, row) });
+    const { label = name, report = '', order = LAST, subject = order, one, many, trend } = header;
+    for (const { value, before = null, added = null, returned = null, resolved = null, deleted = null } of await query(
+      `metrics/${name}`,
+    )) {
+      metrics.push({
+        ...{ label, report, order: Number(order), subjectOrder: Number(subject), one, many, trend },
+        value: Number(value),
+        before: before === null ? null : Number(before),
+        changes: Object.entries({ new: added, returned, resolved, deleted }).flatMap(([word, count]) =>
+          count ? [[word, Number(count)] as const] : [],
+        ),
+      });
+    }
   }
-  return found.sort((a, b) => a.order - b.order).map(({ metric }) => metric);
-}
-
-function toMetric(
-  name: string,
-  header: Readonly<Record<string, string>>,
-  { value, before, added, ...row }: Row,
-): Metric {
-  const counts: Row = { ...row, new: added ?? null };
-  return {
-    label: header.label ?? name,
-    report: header.report ?? '',
-    subjectOrder: Number(header.subject ?? header.order ?? LAST),
-    nouns: header.one && header.many ? { one: header.one, many: header.many } : null,
-    trend: header.trend ?? null,
-    value: Number(value),
-    before: before === null || before === undefined ? null : Number(before),
-    changes: Object.fromEntries(CHANGES.flatMap((word) => (counts[word] ? [[word, Number(counts[word])]] : []))),
-  };
+  return metrics.sort((a, b) => a.order - b.order);
 }
 
 const MIN_SPARKLINE_DAYS = 14;

@@ -7,19 +7,13 @@ import { formatNumber, formatTime } from '../reports/format.ts';
 import { createProductLinker, type SubjectRef } from '../reports/links.ts';
 import { runPath } from '../reports/run-page.ts';
 import type { SubjectLinker } from '../reports/subjects.ts';
-import { type DigestData, MAX_ATTACHED, type Metric } from './digest-data.ts';
+import { type ComposeOptions, type DigestData, MAX_ATTACHED, type Metric } from './digest-data.ts';
 import { type Audience, formatRoute } from './recipients.ts';
 
-export interface DigestOptions {
-  readonly config: Pick<Config, 'targets' | 'reportsUrl' | 'thresholds'>;
-  readonly job: { readonly name: string; readonly reports: readonly string[] };
-  /** The run whose page is linked. */
-  readonly run: { readonly runId: string; readonly asOf: Date };
-  /** Further lines, such as what a playbook plans. */
-  readonly notes: readonly string[];
-  /** Path of a subject's page below the folder of the reports. */
+/** The options, and the path of a subject's page below the folder of the reports. */
+type DigestOptions = Pick<ComposeOptions, 'config' | 'job' | 'run' | 'notes'> & {
   readonly linkSubject: SubjectLinker | undefined;
-}
+};
 
 /** The context of `reports/digest.hbs` and `reports/digest.txt.hbs`; its texts are clean and short, but not escaped. */
 export type Digest = ReturnType<typeof buildDigest>;
@@ -31,7 +25,7 @@ const LONG_INTERVAL_MS = 48 * HOUR_MS;
 
 /** @param maxLines lines of each list */
 export function buildDigest(options: DigestOptions, audience: Audience, data: DigestData, maxLines: number) {
-  const { config, job, run, notes } = options;
+  const { config, job, run, notes = [] } = options;
   const { reportsUrl } = config;
   const { asOf } = run;
   const link = createLinker(options);
@@ -67,7 +61,7 @@ export function buildDigest(options: DigestOptions, audience: Audience, data: Di
     links: reportsUrl === undefined ? [] : listLinks(options, reportsUrl),
     /** Reports whose pages are attached. */
     pages: reportsUrl === undefined && audience.isUnfiltered ? job.reports : [],
-    notes: notes.map((note) => sanitizeHeader(note, 300)),
+    notes: (audience.isUnfiltered ? notes : []).map((note) => sanitizeHeader(note, 300)),
     /** Name of the attached CSV with every finding; null where the lists name them all. */
     csv: Object.values(lists).every(({ isComplete }) => isComplete) ? null : CSV_NAME,
     /** Rows of that CSV where it is cut; otherwise null. */
@@ -117,18 +111,19 @@ function isEmptyRoute({ isUnfiltered, routes }: Audience, { counts }: DigestData
 }
 
 /** `14 drifting (+3 −1)`: what came, and what went. */
-function formatPhrase({ nouns, value, before, changes }: Metric): readonly string[] {
-  const more = (changes.new ?? 0) + (changes.returned ?? 0);
-  const fewer = (changes.resolved ?? 0) + (changes.deleted ?? 0);
+function formatPhrase({ one, many, value, before, changes }: Metric): readonly string[] {
+  const sum = (...words: readonly string[]) =>
+    changes.reduce((total, [word, count]) => (words.includes(word) ? total + count : total), 0);
+  const [more, fewer] = [sum('new', 'returned'), sum('resolved', 'deleted')];
   const parts = [more > 0 && `+${more}`, fewer > 0 && `−${fewer}`].filter(Boolean).join(' ');
   const change = parts || (before === null || before === value ? '' : formatDifference(value - before));
-  if (!nouns || (value === 0 && !change)) return [];
-  return [`${value} ${value === 1 ? nouns.one : nouns.many}${change ? ` (${change})` : ''}`];
+  if (!one || !many || (value === 0 && !change)) return [];
+  return [`${value} ${value === 1 ? one : many}${change ? ` (${change})` : ''}`];
 }
 
 /** `2 new, 3 resolved`, `+2`, `no change`; empty where the previous value is unknown. */
 function formatChange({ value, before, changes }: Metric): string {
-  const named = Object.entries(changes).map(([word, count]) => `${count} ${word}`);
+  const named = changes.map(([word, count]) => `${count} ${word}`);
   if (named.length > 0 || before === null) return named.join(', ');
   return before === value ? 'no change' : formatDifference(value - before);
 }
@@ -156,7 +151,7 @@ const MIN_BAR_PLACES = 14;
 
 /** A metric per day as a row of table cells, which every mail reader shows. */
 function buildSparkline({ trend: column, label }: Metric, trend: readonly Row[]) {
-  if (column === null || trend.length < 2) return [];
+  if (column === undefined || trend.length < 2) return [];
   const days = trend.map((day) => (day[column] === null ? null : Number(day[column])));
   const values = days.filter((value) => value !== null);
   const gaps = days.length - values.length;

@@ -12,12 +12,6 @@ export interface OutboxStore {
   readonly assertHeld?: () => void;
 }
 
-export interface PendingMessage {
-  readonly message: Message;
-  /** When it was composed, ISO 8601. */
-  readonly createdAt: string;
-}
-
 /**
  * Adds messages to the outbox. One that is in the outbox already stays unchanged; one of an interrupted run that was not sent is
  * replaced by the message to the same recipient.
@@ -27,32 +21,18 @@ export async function writeOutbox({ database, files }: OutboxStore, messages: re
   const replace = await files.read('mail/outbox_replace');
   await database.transaction(async () => {
     for (const message of messages) {
-      await database.run(sql, {
-        message_id: message.messageId,
-        target: message.targets,
-        job: message.job,
-        run_id: message.runId,
-        recipient: message.to.address,
-        subject: message.subject,
-        created_at: message.composedAt,
-        content: JSON.stringify(message),
-      });
-      const { messageId, job, runId } = message;
-      await database.run(replace, { message_id: messageId, job, run_id: runId, recipient: message.to.address });
+      const { messageId, targets, job, runId, to, subject, composedAt } = message;
+      const row = { message_id: messageId, target: targets, job, run_id: runId, recipient: to.address, subject };
+      await database.run(sql, { ...row, created_at: composedAt, content: JSON.stringify(message) });
+      await database.run(replace, row);
     }
   });
 }
 
-/** @param job null for every job */
-export async function listPending(
-  { database, files }: OutboxStore,
-  job: string | null,
-): Promise<readonly PendingMessage[]> {
+/** The messages that wait, the oldest first. @param job null for every job */
+export async function listPending({ database, files }: OutboxStore, job: string | null): Promise<readonly Message[]> {
   const rows = await database.rows(await files.read('mail/outbox_pending'), { job });
-  return rows.map(({ content, created_at }) => ({
-    message: content as unknown as Message,
-    createdAt: String(created_at),
-  }));
+  return rows.map(({ content }) => content as unknown as Message);
 }
 
 /** The status of each of the messages that is in the outbox, by Message-ID. */
@@ -72,12 +52,9 @@ export async function markSending({ database, files }: OutboxStore, messageId: s
 export async function markDelivered(
   { database, files }: OutboxStore,
   messageId: string,
-  result: { readonly status: OutboxStatus; readonly reason: string | null; readonly now: Date },
+  { status, reason }: { readonly status: OutboxStatus; readonly reason: string | null },
+  now: Date,
 ): Promise<void> {
-  await database.run(await files.read('mail/outbox_end'), {
-    message_id: messageId,
-    status: result.status,
-    reason: result.reason,
-    now: result.now.toISOString(),
-  });
+  const params = { message_id: messageId, status, reason, now: now.toISOString() };
+  await database.run(await files.read('mail/outbox_end'), params);
 }

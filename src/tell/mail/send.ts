@@ -5,15 +5,8 @@ import type { Context } from '../../core/context.ts';
 import { errorMessage } from '../../core/errors.ts';
 import { readPem } from '../../http/transport.ts';
 import { withWarehouse } from '../../warehouse/session.ts';
-import { toMailOptions } from './message.ts';
-import {
-  listPending,
-  markDelivered,
-  markSending,
-  type OutboxStatus,
-  type OutboxStore,
-  type PendingMessage,
-} from './outbox.ts';
+import { type Message, toMailOptions } from './message.ts';
+import { listPending, markDelivered, markSending, type OutboxStatus, type OutboxStore } from './outbox.ts';
 import { type MailTimeouts, openTransport, resolveMailSettings } from './transport.ts';
 
 /** The result for one message. */
@@ -49,7 +42,7 @@ export async function sendPending(options: MailSendOptions): Promise<readonly De
 /** Like {@link sendPending}, in a working copy that is open already. */
 export async function sendFromOutbox(store: OutboxStore, options: MailSendOptions): Promise<readonly Delivery[]> {
   const all = await listPending(store, options.job ?? null);
-  const pending = all.filter(({ message }) => options.messageIds?.includes(message.messageId) ?? true);
+  const pending = all.filter(({ messageId }) => options.messageIds?.includes(messageId) ?? true);
   if (pending.length === 0) return [];
   const { server, caFile } = resolveMailSettings(options.config);
   const ca = caFile === undefined ? undefined : readPem(caFile, 'mail.caFile');
@@ -66,17 +59,17 @@ async function sendAll(
   store: OutboxStore,
   options: MailSendOptions,
   transport: Transporter,
-  pending: readonly PendingMessage[],
+  pending: readonly Message[],
 ): Promise<readonly Delivery[]> {
   const { clock, log, signal } = options.context;
   const deliveries: Delivery[] = [];
   let consecutiveFailures = 0;
   for (const next of pending) {
-    const { messageId, to, subject } = next.message;
+    const { messageId, to, subject } = next;
     const result =
       abortResult(signal, consecutiveFailures, deliveries) ?? (await sendOne(store, options, transport, next));
     consecutiveFailures = result.isServerFailure ? consecutiveFailures + 1 : 0;
-    await markDelivered(store, messageId, { ...result, now: clock.now() });
+    await markDelivered(store, messageId, result, clock.now());
     deliveries.push({ recipient: to.address, subject, status: result.status, reason: result.reason });
   }
   for (const delivery of deliveries) logDelivery(log, delivery);
@@ -111,10 +104,10 @@ async function sendOne(
   store: OutboxStore,
   { config, context }: MailSendOptions,
   transport: Transporter,
-  { message, createdAt }: PendingMessage,
+  message: Message,
 ): Promise<SendResult> {
   const now = context.clock.now();
-  if (now.getTime() - Date.parse(createdAt) > MAX_PENDING_DAYS * DAY_MS) {
+  if (now.getTime() - Date.parse(message.composedAt) > MAX_PENDING_DAYS * DAY_MS) {
     return { status: 'refused', reason: `not sent within ${MAX_PENDING_DAYS} days` };
   }
   const { sender } = resolveMailSettings(config);

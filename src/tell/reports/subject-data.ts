@@ -1,31 +1,20 @@
 import { quoteLiteral } from '../../warehouse/sql-files.ts';
 import type { Row } from '../../warehouse/values.ts';
-import { readSubjectRows, type SubjectKind, type SubjectOptions, type SubjectPage, subjectKey } from './subjects.ts';
+import { querySubjects, type SubjectKind, type SubjectOptions, type SubjectPage, subjectKey } from './subjects.ts';
 
-/** Times of the history, gaps and related subjects that a page shows. */
+/** The statements for all kinds, and most rows of each that a page shows; 0 where it has all of them. */
+const SHARED = { page_findings: 0, finding_events: 0, actions: 0, related: 50, gaps: 20 } as const;
+/** Times of the history that a page shows. */
 const MAX_TIMES = 50;
-const MAX_GAPS = 20;
-const MAX_RELATED = 50;
 
-/** The statements for all kinds, with what they are limited to. */
-const SHARED = {
-  findings: { file: 'page_findings', limit: 0 },
-  findingEvents: { file: 'finding_events', limit: 0 },
-  actions: { file: 'actions', limit: 0 },
-  related: { file: 'related', limit: MAX_RELATED },
-  /** Periods without a complete pull of its source. */
-  gaps: { file: 'gaps', limit: MAX_GAPS },
-} as const;
-
+/** The rows of each subject; those of a source by target and source. */
 type RowsByKey = ReadonlyMap<string, readonly Row[]>;
-type Shared = Readonly<Record<keyof typeof SHARED, RowsByKey>>;
 
 /** All that the page of one subject shows, as rows of `queries/subjects/`. */
-export interface SubjectData extends Readonly<Record<keyof typeof SHARED, readonly Row[]>> {
+export interface SubjectData extends Readonly<Record<keyof typeof SHARED | 'timeline', readonly Row[]>> {
   readonly page: SubjectPage;
   /** The last version of its row. */
   readonly present: Row;
-  readonly timeline: readonly Row[];
 }
 
 /** Reads what the selected subjects' pages show, kind by kind: a fixed number of statements, whatever the number of subjects. */
@@ -34,11 +23,10 @@ export async function* readSubjects(
   pages: readonly SubjectPage[],
 ): AsyncGenerator<SubjectData> {
   if (pages.length === 0) return;
-  const { files } = options;
-  const shared: Partial<Record<keyof typeof SHARED, RowsByKey>> = {};
-  for (const [name, { file, limit }] of Object.entries(SHARED)) {
-    const rows = await readSubjectRows(options, file, await files.read(`subjects/${file}`), limit);
-    shared[name as keyof typeof SHARED] = groupRows(rows);
+  const shared = new Map<string, RowsByKey>();
+  for (const [name, limit] of Object.entries(SHARED)) {
+    const sql = await options.files.read(`subjects/${name}`);
+    shared.set(name, groupRows(await querySubjects(options, name, sql, { limit })));
   }
   const kinds = [...new Set(pages.map(({ kind }) => kind))];
   const read = (kind: SubjectKind | undefined) => kind && readKind(options, kind);
@@ -47,7 +35,7 @@ export async function* readSubjects(
     for (const [index, kind] of kinds.entries()) {
       const own = await next;
       next = read(kinds[index + 1]); // while the consumer renders
-      for (const page of pages) if (own && page.kind === kind) yield toSubjectData(page, own, shared as Shared);
+      for (const page of pages) if (own && page.kind === kind) yield toSubjectData(page, own, shared);
     }
   } finally {
     await Promise.allSettled([next]); // a consumer that stops early closes the connection, on which no query may run then
@@ -56,41 +44,37 @@ export async function* readSubjects(
 
 async function readKind(options: SubjectOptions, { slug, type, versions, table }: SubjectKind) {
   const parts = { subject: quoteLiteral(type), versions, source: quoteLiteral(table.source ?? '') };
-  const read = async (file: string) =>
-    groupRows(
-      await readSubjectRows(options, slug, await options.files.render(`subjects/${file}`, parts), MAX_TIMES),
-      type,
-    );
+  const read = async (file: string) => {
+    const sql = await options.files.render(`subjects/${file}`, parts);
+    return groupRows(await querySubjects(options, slug, sql, { limit: MAX_TIMES }), type);
+  };
   return { present: await read('present'), timeline: await read('timeline') };
 }
 
-/** By subject; those of a source by target and source. */
 function groupRows(rows: readonly Row[], type?: string): RowsByKey {
   const groups = new Map<string, Row[]>();
   for (const row of rows) {
     const key = subjectKey(type ?? row.subject_type, row.target, row.subject_id ?? row.source);
-    const group = groups.get(key);
-    if (group) group.push(row);
-    else groups.set(key, [row]);
+    const group = groups.get(key) ?? [];
+    groups.set(key, group);
+    group.push(row);
   }
   return groups;
 }
 
 function toSubjectData(
   page: SubjectPage,
-  { present, timeline }: { readonly present: RowsByKey; readonly timeline: RowsByKey },
-  shared: Shared,
+  own: Awaited<ReturnType<typeof readKind>>,
+  shared: ReadonlyMap<string, RowsByKey>,
 ): SubjectData {
-  const key = subjectKey(page.type, page.target, page.id);
-  const take = (rows: RowsByKey, own = key) => rows.get(own) ?? [];
+  const { type, target, id, kind } = page;
+  const take = (rows: RowsByKey | undefined, name?: string) =>
+    rows?.get(name === 'gaps' ? subjectKey(undefined, target, kind.table.source) : subjectKey(type, target, id)) ?? [];
+  const rows = Object.fromEntries([...shared].map(([name, groups]) => [name, take(groups, name)]));
   return {
+    ...(rows as Record<keyof typeof SHARED, readonly Row[]>),
     page,
-    present: take(present)[0] ?? {},
-    timeline: take(timeline),
-    findings: take(shared.findings),
-    findingEvents: take(shared.findingEvents),
-    actions: take(shared.actions),
-    related: take(shared.related),
-    gaps: take(shared.gaps, subjectKey(undefined, page.target, page.kind.table.source)),
+    present: take(own.present)[0] ?? {},
+    timeline: take(own.timeline),
   };
 }

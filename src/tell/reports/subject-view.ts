@@ -48,7 +48,7 @@ export function toSubjectView(data: SubjectData, options: SubjectViewOptions) {
     product: url === undefined ? null : { url, host: new URL(url).host },
     /** Why the data is older than the page; empty if it is not. */
     stale: stripControls(String(gaps[0]?.stale ?? '')),
-    findings: data.findings.map((row) => toFindingView(row, options.guide)),
+    findings: data.page_findings.map((row) => toFindingView(row, options.guide)),
     timeline: buildTimeline(data),
     /** Times of the history that are not shown. */
     earlier: Number(timeline[0]?.times ?? 0) - shownTimes,
@@ -96,11 +96,17 @@ export function toFindingView(row: Row, guide: readonly Guide[]) {
 }
 
 /** History, findings, actions and gaps, the newest first. */
-function buildTimeline({ page, timeline, findingEvents, actions, gaps }: SubjectData): readonly TimelineEntry[] {
+function buildTimeline({
+  page,
+  timeline,
+  finding_events: events,
+  actions,
+  gaps,
+}: SubjectData): readonly TimelineEntry[] {
   const oldest = String(timeline.at(-1)?.happened_at ?? '');
   const entries = [
     ...toHistoryEntries(timeline, page.kind.table.columns),
-    ...findingEvents.filter(({ happened_at }) => String(happened_at) >= oldest).map(toEntry),
+    ...events.filter(({ happened_at }) => String(happened_at) >= oldest).map(toEntry),
     ...actions.map(toEntry),
     ...gaps.filter(({ ended_at }) => ended_at === null || (oldest && String(ended_at) > oldest)).map(toEntry),
   ];

@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto';
-import { TidemarkError } from '../../core/errors.ts';
 import { discoverFiles } from '../../core/paths.ts';
-import { type Database, firstLine, type SqlParams } from '../../warehouse/database.ts';
+import type { Database, SqlParams } from '../../warehouse/database.ts';
 import { parseHeader, quoteLiteral, type SqlFiles } from '../../warehouse/sql-files.ts';
-import { fillParams } from '../../warehouse/sql-params.ts';
 import { loadTables, type Table } from '../../warehouse/tables.ts';
 import type { Row } from '../../warehouse/values.ts';
+import { queryFile } from './data.ts';
 import type { ProductLinker, SubjectRef } from './links.ts';
 
 /** A kind of subject, as its file in `queries/subjects/` declares it. */
@@ -79,10 +78,7 @@ export async function loadSubjectKinds(files: SqlFiles): Promise<readonly Subjec
   return ordered.flatMap(({ slug, sql, header }) => {
     const table = tables.get(header.table ?? '');
     if (!header.subject || !table) return [];
-    const versions = sql
-      .replaceAll(/^\s*--.*$/gmu, '')
-      .replace(/;\s*$/u, '')
-      .trim();
+    const versions = sql.replaceAll(/^\s*--.*$|;\s*$/gmu, '').trim();
     return [{ slug, type: header.subject, title: header.title ?? header.subject, table, versions }];
   });
 }
@@ -115,7 +111,7 @@ export async function selectSubjects(
   const kinds = await loadPresentKinds(options);
   await createCandidates(options);
   const read = async (name: string, params: SqlParams = {}) =>
-    readSubjectRows(options, name, await options.files.read(`subjects/${name}`), limit, params);
+    querySubjects(options, name, await options.files.read(`subjects/${name}`), { limit, ...params });
   let rows: readonly Row[] = [];
   if (limit > 0 || only !== undefined) {
     await read('findings');
@@ -142,13 +138,12 @@ export function subjectKey(type: unknown, target: unknown, id: unknown): string 
 /** Creates `subject_candidates`: one row for each subject that was ever seen, of all kinds. */
 export async function createCandidates(options: SubjectOptions): Promise<void> {
   const { files } = options;
-  const parts = (await loadPresentKinds(options)).map(({ type, versions }) => ({
-    subject: quoteLiteral(type),
-    versions,
-  }));
-  const candidates = await Promise.all(parts.map((part) => files.render('subjects/candidates', part)));
+  const kinds = await loadPresentKinds(options);
+  const candidates = await Promise.all(
+    kinds.map(({ type, versions }) => files.render('subjects/candidates', { subject: quoteLiteral(type), versions })),
+  );
   const sql = await files.render('subjects/begin', { candidates: candidates.join('\nunion all\n') });
-  await readSubjectRows(options, '*', sql);
+  await querySubjects(options, '*', sql);
 }
 
 export interface SubjectQuery {
@@ -170,7 +165,7 @@ export async function findSubjects(options: SubjectOptions, query: SubjectQuery)
   const kinds = await loadPresentKinds(options);
   await createCandidates(options);
   const sql = await files.read('subjects/find');
-  const rows = await readSubjectRows(options, 'find', sql, 0, { type: null, target: null, ...query });
+  const rows = await querySubjects(options, 'find', sql, { type: null, target: null, ...query });
   const slugs = new Map<unknown, string>(kinds.map(({ type, slug }) => [type, slug]));
   return rows.map((row) => ({ ...row, slug: slugs.get(row.type) ?? '' }) as unknown as SubjectMatch);
 }
@@ -179,19 +174,13 @@ export async function findSubjects(options: SubjectOptions, query: SubjectQuery)
 export type NamedSubject = SubjectRef & { readonly name: string };
 
 /** Runs a statement of `queries/subjects/`, which a user may override. @throws TidemarkError DATA naming the file */
-export async function readSubjectRows(
+export function querySubjects(
   { database, asOf }: SubjectOptions,
   file: string,
   sql: string,
-  limit = 0,
   params: SqlParams = {},
 ): Promise<readonly Row[]> {
-  try {
-    // planned once, where a prepared statement is planned twice
-    return await database.script(fillParams(sql, { as_of: asOf.toISOString(), limit, ...params }));
-  } catch (error) {
-    throw new TidemarkError('DATA', `queries/subjects/${file}.sql: ${firstLine(error)}`, { cause: error });
-  }
+  return queryFile(database, `subjects/${file}`, sql, { as_of: asOf.toISOString(), ...params });
 }
 
 /** The address of a subject: its page, below the folder of the reports, or that of the product; undefined if it has neither. */
