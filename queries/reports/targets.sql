@@ -13,8 +13,9 @@ select
   count(*) as sources,
   count(*) filter (not stale) as fresh,
   min(as_of) as oldest_as_of,
-  list(source order by source) filter (stale) as stale_sources,
-  any_value(error order by tried_at desc, source) filter (stale) as error,
+  fresh <> sources as stale,
+  coalesce(string_agg(source, ', ' order by source) filter (stale), '') as stale_sources,
+  coalesce(any_value(error order by tried_at desc, source) filter (stale), '') as error,
 from states
 group by target
 order by (fresh = sources), target;

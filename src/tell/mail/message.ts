@@ -95,22 +95,17 @@ function withoutRelativeLinks(html: string): string {
   return html.replaceAll(RELATIVE_LINK, '$1');
 }
 
-/** The message with the exact bytes that are sent. */
-async function renderEml(message: Message, from: MailAddress, output: string): Promise<Buffer> {
-  const transport = createTransport({ streamTransport: true, buffer: true, newline: 'windows' });
-  const { message: raw } = await transport.sendMail(await toMailOptions(message, from, output));
-  return raw as Buffer;
-}
-
 /** The text with the characters that are safe in a file name. */
 export function fileNamePart(text: string): string {
   return text.replaceAll(/[^\w.@+-]/gu, '_');
 }
 
-/** Writes `mail/JOB.RECIPIENT.eml` below the output folder. @returns its path */
+/** Writes `mail/JOB.RECIPIENT.eml` below the output folder, with the exact bytes that are sent. @returns its path */
 export async function writeEml(message: Message, from: MailAddress, output: string): Promise<string> {
+  const transport = createTransport({ streamTransport: true, buffer: true, newline: 'windows' });
+  const { message: bytes } = await transport.sendMail(await toMailOptions(message, from, output));
   const path = join(output, 'mail', `${fileNamePart(message.job)}.${fileNamePart(message.to.address)}.eml`);
   await makeFolder(dirname(path));
-  await writeFile(path, await renderEml(message, from, output), { mode: PRIVATE_FILE });
+  await writeFile(path, bytes as Buffer, { mode: PRIVATE_FILE });
   return path;
 }

@@ -50,30 +50,22 @@ export function explicitRecipients(job: string, to: readonly string[]): Audience
 /** The audience of a preview for which neither the job nor the user names a recipient. */
 export const PREVIEW_RECIPIENT = 'preview@localhost';
 
-interface RoutedAddress {
-  readonly to: MailAddress;
-  readonly routes: MailRoute[];
-}
-
+/** The recipients of routes, those with the same routes together. */
 function routedAudiences(mail: MailConfig, excluded: ReadonlySet<string>): readonly Audience[] {
-  const audiences = new Map<string, { to: MailAddress[]; routes: readonly MailRoute[] }>();
+  const audiences = new Map<string, Audience & { to: MailAddress[] }>();
   for (const [mailbox, { to, routes }] of routesByAddress(mail)) {
     if (excluded.has(mailbox)) continue;
     const key = JSON.stringify(routes);
-    const audience = audiences.get(key) ?? { to: [], routes };
+    const reason = `mail.routes in tidemark.yaml assigns you ${routes.map(formatRoute).join('; ')}.`;
+    const audience = audiences.get(key) ?? { to: [], routes, isUnfiltered: false, reason };
     audience.to.push(to);
     audiences.set(key, audience);
   }
-  return [...audiences.values()].map(({ to, routes }) => ({
-    to,
-    routes,
-    isUnfiltered: false,
-    reason: `mail.routes in tidemark.yaml assigns you ${routes.map(formatRoute).join('; ')}.`,
-  }));
+  return [...audiences.values()];
 }
 
-function routesByAddress(mail: MailConfig): ReadonlyMap<string, RoutedAddress> {
-  const addresses = new Map<string, RoutedAddress>();
+function routesByAddress(mail: MailConfig) {
+  const addresses = new Map<string, { readonly to: MailAddress; readonly routes: MailRoute[] }>();
   for (const [index, { to, targets, projects }] of mail.routes.entries()) {
     for (const text of [to].flat()) {
       const address = readAddress(text, `tidemark.yaml: mail.routes[${index}].to`);

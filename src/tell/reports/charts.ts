@@ -1,8 +1,8 @@
 import { scaleLinear, scaleUtc } from 'd3-scale';
-import { area, line, stack } from 'd3-shape';
+import { area, line } from 'd3-shape';
 import { utcDay, utcMonth } from 'd3-time';
-import { escapeMarkup, roundPixels } from './markup.ts';
-import { alignToDays, allPoints, type Point, type Series, sortedTimes, splitAtGaps, takeNewest } from './series.ts';
+import { drawLabel, drawRule, drawVariant, element, escapeMarkup, roundPixels, tooltip } from './markup.ts';
+import { alignToDays, type Point, type Series, sortedTimes, splitAtGaps, takeNewest } from './series.ts';
 
 export interface ChartSpec {
   /** The accessible name of the chart. */
@@ -16,23 +16,14 @@ export interface ChartSpec {
   readonly height?: number | undefined;
 }
 
-/** Pixels at which a variant of a chart is shown without scaling, so that its text is readable. */
-interface Size {
-  readonly name: 'wide' | 'narrow';
-  readonly width: number;
-  readonly height: number;
-  readonly maxTicks: number;
-  /** Most times that the variant shows, the newest ones. */
-  readonly maxTimes: number;
-}
-
 /** Days that a phone shows: each is wide enough to be seen. */
 export const MAX_NARROW_TIMES = 60;
 
-const SIZES: readonly Size[] = [
+/** Pixels of each variant, and the most times that it shows, the newest ones. */
+const SIZES = [
   { name: 'wide', width: 800, height: 240, maxTicks: 9, maxTimes: 400 },
   { name: 'narrow', width: 360, height: 220, maxTicks: 5, maxTimes: MAX_NARROW_TIMES },
-];
+] as const;
 const MARGIN = { top: 12, right: 24, bottom: 26 };
 const DIGIT_PIXELS = 8;
 const MAX_Y_TICKS = 5;
@@ -41,138 +32,117 @@ const MAX_DOT_TIMES = 40;
 /** A chart as `<svg>` elements: one for wide and one for narrow screens, of which the stylesheet shows one. */
 export function drawChart(spec: ChartSpec): string {
   const { series } = spec;
-  const times = sortedTimes(series);
-  const aligned = spec.joinsGaps ? series : alignToDays(series, times);
-  return SIZES.map((size) => {
-    const sized = spec.height === undefined ? size : { ...size, height: spec.height };
-    return drawVariant(spec, takeNewest(aligned, size.maxTimes), sized);
-  }).join('\n');
+  const aligned = spec.joinsGaps ? series : alignToDays(series, sortedTimes(series));
+  return SIZES.map((size) =>
+    drawSize(spec, takeNewest(aligned, size.maxTimes), { ...size, height: spec.height ?? size.height }),
+  ).join('\n');
 }
 
-function drawVariant(spec: ChartSpec, series: readonly Series[], size: Size): string {
-  const { title, kind = 'line' } = spec;
-  const { width, height, name } = size;
+type Size = Omit<(typeof SIZES)[number], 'height'> & { readonly height: number };
+
+function drawSize({ title, kind = 'line', joinsGaps, series: all }: ChartSpec, series: readonly Series[], size: Size) {
+  const { width, height } = size;
   const times = sortedTimes(series);
-  const layers = kind === 'area' ? stackLayers(series, times) : [];
-  const values = kind === 'area' ? layers.flat().map(([, top]) => top) : allPoints(series).map(({ value }) => value);
+  const layers = kind === 'area' ? stackSeries(series, times) : series.map(({ points }) => points);
+  const values = layers.flat().map(({ value }) => value);
   const isWhole = values.every(Number.isInteger);
-  const top = Math.max(isWhole ? 1 : 0, ...values);
-  const y = scaleLinear([Math.min(0, ...values), top], [height - MARGIN.bottom, MARGIN.top]).nice(MAX_Y_TICKS - 1);
+  const bottom = height - MARGIN.bottom;
+  const y = scaleLinear([Math.min(0, ...values), Math.max(isWhole ? 1 : 0, ...values)], [bottom, MARGIN.top]).nice(
+    MAX_Y_TICKS - 1,
+  );
   const yTicks = y.ticks(MAX_Y_TICKS - 1).filter((tick) => !isWhole || Number.isInteger(tick));
   const left = 16 + DIGIT_PIXELS * Math.max(...yTicks.map((tick) => formatCount(tick).length));
   const x = scaleUtc([times[0] ?? new Date(0), times.at(-1) ?? new Date(0)], [left, width - MARGIN.right]);
-  const runs = spec.joinsGaps ? [times] : splitAtGaps(times);
-  const frame = { x, times, top: MARGIN.top, bottom: height - MARGIN.bottom };
-  const marks = kind === 'area' ? drawAreas(layers, runs, times, x, y) : drawLines(series, runs, x, y);
-  const head = `<svg class="${name}" xmlns="http://www.w3.org/2000/svg" role="img" viewBox="0 0 ${width} ${height}">`;
-  const parts = [
-    `<title>${escapeMarkup(title)}</title>`,
-    `<desc>${escapeMarkup(describeSeries(spec.series))}</desc>`,
-    ...yTicks.map((tick) => drawYTick(tick, y(tick), left, width)),
-    ...timeTicks(times, size.maxTicks).map(({ at, label }) => drawXTick(label, x(at), height)),
-    ...drawGaps(runs, frame),
-    ...marks,
-    ...drawTooltips(series, frame),
-  ];
-  return `${head}${parts.join('')}</svg>`;
+  const runs = joinsGaps ? [times] : splitAtGaps(times);
+  const column = (name: string, from: number, to: number, words: string) => {
+    const [start, end] = [roundPixels(from), roundPixels(to)];
+    return element('path', { class: name, d: `M${start},${MARGIN.top}H${end}V${bottom}H${start}Z` }, tooltip(words));
+  };
+  const tooltips = describeTimes(series, times).map((words, index) => {
+    const [before, at, after] = [index - 1, index, index + 1].map((place) => x(times[place] ?? times[index] ?? 0));
+    return column('hit', ((before ?? 0) + (at ?? 0)) / 2, ((at ?? 0) + (after ?? 0)) / 2, words);
+  });
+  return drawVariant(size, title, [
+    element('desc', {}, escapeMarkup(describeSeries(all))),
+    ...yTicks.flatMap((tick) => [
+      drawRule(tick, `M${left},${roundPixels(y(tick))}H${width - MARGIN.right}`),
+      drawLabel(left - 8, y(tick), 'end', formatCount(tick)),
+    ]),
+    ...timeTicks(times, size.maxTicks).flatMap(({ at, label }) => [
+      element('path', { class: 'axis', d: `M${roundPixels(x(at))},${bottom}v5` }),
+      drawLabel(x(at), height - 6, 'middle', label),
+    ]),
+    ...listGaps(runs).map(([from, to]) =>
+      column('gap', x(from), x(to), `No complete pull between ${formatDay(from)} and ${formatDay(to)}`),
+    ),
+    ...layers.flatMap((points, index) => drawLayer(points, seriesClass(index), kind, runs, x, y)),
+    ...tooltips,
+  ]);
 }
 
 type Scale<T> = (value: T) => number;
-type Band = readonly [bottom: number, top: number];
 
-function drawLines(series: readonly Series[], runs: readonly (readonly Date[])[], x: Scale<Date>, y: Scale<number>) {
-  const toPath = line<Point>(
-    ({ at }) => x(at),
-    ({ value }) => y(value),
-  ).digits(1);
-  const count = runs.reduce((sum, run) => sum + run.length, 0);
-  return series.flatMap(({ points }, index) => {
-    const parts = runs.map((run) => takePoints(points, run));
-    const path = parts.map((part) => (part.length > 1 ? (toPath(part) ?? '') : '')).join('');
-    const dots = parts.flatMap((part) => (count <= MAX_DOT_TIMES || part.length === 1 ? part : []));
-    const drawDot = ({ at, value }: Point) =>
-      `<circle class="dot ${seriesClass(index)}" cx="${roundPixels(x(at))}" cy="${roundPixels(y(value))}" r="2.5"/>`;
-    return [`<path class="line ${seriesClass(index)}" d="${path}"/>`, ...dots.map(drawDot)];
-  });
-}
+/** A value of a stacked series begins where the series below it ends. */
+type LayerPoint = Point & { readonly from?: number };
 
-function takePoints(points: readonly Point[], times: readonly Date[]): readonly Point[] {
-  const [first = new Date(0)] = times;
-  const last = times.at(-1) ?? first;
-  return points.filter(({ at }) => at >= first && at <= last);
-}
-
-function drawAreas(
-  layers: readonly (readonly Band[])[],
+/** A line with its dots, or an area. It ends at each gap. */
+function drawLayer(
+  points: readonly LayerPoint[],
+  series: string,
+  kind: 'line' | 'area',
   runs: readonly (readonly Date[])[],
-  times: readonly Date[],
   x: Scale<Date>,
   y: Scale<number>,
-) {
-  const draw = (layer: readonly Band[], run: readonly Date[]) => {
-    const start = times.indexOf(run[0] ?? new Date(0));
-    const toPath = area<Band>(
-      (_, index) => x(run[index] ?? new Date(0)),
-      ([bottom]) => y(bottom),
-      ([, top]) => y(top),
-    ).digits(1);
-    return toPath(layer.slice(start, start + run.length)) ?? '';
-  };
-  return layers.map(
-    (layer, index) => `<path class="area ${seriesClass(index)}" d="${runs.map((run) => draw(layer, run)).join('')}"/>`,
+): readonly string[] {
+  const parts = runs.map(([first = new Date(0), ...more]) =>
+    points.filter(({ at }) => at >= first && at <= (more.at(-1) ?? first)),
   );
+  const [atX, atY] = [({ at }: Point) => x(at), ({ value }: Point) => y(value)];
+  const toPath =
+    kind === 'area'
+      ? area<LayerPoint>(atX, ({ from = 0 }) => y(from), atY).digits(1)
+      : line<LayerPoint>(atX, atY).digits(1);
+  const path = parts.map((part) => (kind === 'area' || part.length > 1 ? toPath(part) : '')).join('');
+  const count = runs.reduce((sum, run) => sum + run.length, 0);
+  const dots =
+    kind === 'area' ? [] : parts.flatMap((part) => (count <= MAX_DOT_TIMES || part.length === 1 ? part : []));
+  return [
+    element('path', { class: `${kind} ${series}`, d: path }),
+    ...dots.map((dot) => element('circle', { class: `dot ${series}`, cx: atX(dot), cy: atY(dot), r: 2.5 })),
+  ];
 }
 
-interface Frame {
-  readonly x: Scale<Date>;
-  readonly times: readonly Date[];
-  readonly top: number;
-  readonly bottom: number;
+/** The ends of each gap between parts. */
+function listGaps(runs: readonly (readonly Date[])[]): readonly (readonly [from: Date, to: Date])[] {
+  return runs.slice(1).map((run, index) => [runs[index]?.at(-1) ?? new Date(0), run[0] ?? new Date(0)]);
 }
 
-function drawGaps(runs: readonly (readonly Date[])[], { x, top, bottom }: Frame): readonly string[] {
-  return runs.slice(1).map((run, index) => {
-    const [from, to] = [runs[index]?.at(-1) ?? new Date(0), run[0] ?? new Date(0)];
-    const title = `No complete pull between ${formatDay(from)} and ${formatDay(to)}`;
-    const path = `M${roundPixels(x(from))},${top}H${roundPixels(x(to))}V${bottom}H${roundPixels(x(from))}Z`;
-    return `<path class="gap" d="${path}"><title>${title}</title></path>`;
-  });
-}
-
-/** An invisible column for each time, whose title shows the values. */
-function drawTooltips(series: readonly Series[], { x, times, top, bottom }: Frame): readonly string[] {
-  const values = series.map(({ points }) => new Map(points.map(({ at, value }) => [at.getTime(), value])));
-  return times.map((time, index) => {
-    const left = x(times[index - 1] ?? time);
-    const right = x(times[index + 1] ?? time);
-    const [from, to] = [roundPixels((left + x(time)) / 2), roundPixels((right + x(time)) / 2)];
+/** `14 Nov: drifted 3, unknown 1` for each time. */
+function describeTimes(series: readonly Series[], times: readonly Date[]): readonly string[] {
+  const values = series.map(({ points }) => byTime(points));
+  return times.map((time) => {
     const known = series.flatMap(({ name }, place) => {
       const value = values[place]?.get(time.getTime());
       return value === undefined ? [] : [`${name} ${formatCount(value)}`];
     });
-    const title = escapeMarkup(`${formatMoment(time)}: ${known.join(', ')}`);
-    return `<path class="hit" d="M${from},${top}H${to}V${bottom}H${from}Z"><title>${title}</title></path>`;
+    return `${formatMoment(time)}: ${known.join(', ')}`;
   });
 }
 
-/** One band for each series and time; a series without a value at a time counts as 0. */
-function stackLayers(series: readonly Series[], times: readonly Date[]): readonly (readonly Band[])[] {
-  const values = series.map(({ points }) => new Map(points.map(({ at, value }) => [at.getTime(), value])));
-  const layers = stack<Date, number>()
-    .keys(series.keys())
-    .value((time, key) => values[key]?.get(time.getTime()) ?? 0)(times);
-  return layers.map((layer) => layer.map(([bottom, top]) => [bottom, top] as const));
-}
+const byTime = (points: readonly Point[]) => new Map(points.map(({ at, value }) => [at.getTime(), value]));
 
-function drawYTick(tick: number, y: number, left: number, width: number): string {
-  const at = roundPixels(y);
-  const rule = `<path class="${tick === 0 ? 'axis' : 'grid-line'}" d="M${left},${at}H${width - MARGIN.right}"/>`;
-  return `${rule}<text x="${left - 8}" y="${at}" dy=".32em" text-anchor="end">${formatCount(tick)}</text>`;
-}
-
-function drawXTick(label: string, x: number, height: number): string {
-  const tick = `<path class="axis" d="M${roundPixels(x)},${height - MARGIN.bottom}v5"/>`;
-  return `${tick}<text x="${roundPixels(x)}" y="${height - 6}" text-anchor="middle">${label}</text>`;
+/** Each series on top of those before it. A series without a value at a time counts as 0. */
+function stackSeries(series: readonly Series[], times: readonly Date[]): readonly (readonly LayerPoint[])[] {
+  const tops = times.map(() => 0);
+  return series.map(({ points }) => {
+    const values = byTime(points);
+    return times.map((at, index) => {
+      const from = tops[index] ?? 0;
+      const value = from + (values.get(at.getTime()) ?? 0);
+      tops[index] = value;
+      return { at, from, value };
+    });
+  });
 }
 
 const DAY_STEPS = [1, 2, 3, 7, 14, 28] as const;

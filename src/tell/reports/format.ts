@@ -42,14 +42,7 @@ export function formatValue(value: Value, kind: ValueKind): string {
 /** With separators of thousands. An integer above 2^53 is no amount but an identifier, such as a serial number: it has none. */
 export function formatNumber(value: number | bigint): string {
   if (typeof value === 'bigint' && value > Number.MAX_SAFE_INTEGER) return String(value);
-  if (value >= 0 && Number.isSafeInteger(value)) return separateThousands(String(value)); // most numbers, in a sixth of the time
   return NUMBER.format(value).replace('-', '−');
-}
-
-function separateThousands(digits: string): string {
-  const groups: string[] = [];
-  for (let end = digits.length; end > 0; end -= 3) groups.unshift(digits.slice(Math.max(0, end - 3), end));
-  return groups.join(',');
 }
 
 /** `2026-11-20 02:15`. The page states once that times are UTC, which keeps columns narrow. */

@@ -37,24 +37,14 @@ export function registerHelpers(handlebars: Engine, format: TemplateFormat): voi
   helper('text_table', formatTextTable);
   helper('grid_rows', ({ rows }: TableView) => new Handlebars.SafeString(rows.map(drawRow).join('\n')));
   helper('query', (table: TableView, options: HelperOptions) => partial('sql', table, options));
-  helper('table', (table: TableView, options: HelperOptions) =>
-    table.absent
-      ? ''
-      : section(
-          'table',
-          { ...table, textRows: Math.min(MAX_TEXT_ROWS, table.total), page: options.data.root.page },
-          options,
-        ),
-  );
   helper('figure', (value: Value, label: string, options: HelperOptions) =>
     isAbsentFigure(options) ? '' : partial('figure', buildFigure(value, label, options), options),
   );
-  helper('nights', (table: TableView, options: HelperOptions) =>
-    table.absent ? '' : section('nights', buildNights(table, options, format), options),
-  );
-  helper('chart', (table: TableView, options: HelperOptions) =>
-    table.absent ? '' : section('chart', buildChart(table, options, format), options),
-  );
+  for (const [name, build] of Object.entries({ table: buildTable, nights: buildNights, chart: buildChart })) {
+    helper(name, (table: TableView, options: HelperOptions) =>
+      table.absent ? '' : section(name, build(table, options, format), options),
+    );
+  }
 }
 
 const drawRow = (cells: readonly CellView[]) => `<tr>${cells.map(({ html }) => html).join('')}</tr>`;
@@ -62,10 +52,8 @@ const drawRow = (cells: readonly CellView[]) => `<tr>${cells.map(({ html }) => h
 type RegisterHelper = (name: string, work: Handlebars.HelperDelegate) => void;
 
 function registerFormatHelpers(helper: RegisterHelper): void {
-  helper('number', (value: Value) => formatValue(value, 'number'));
-  helper('time', (value: Value) => formatValue(value, 'time'));
+  for (const kind of ['number', 'time', 'bytes'] as const) helper(kind, (value: Value) => formatValue(value, kind));
   helper('duration', (ms: number) => formatAge(Number(ms)));
-  helper('bytes', (value: Value) => formatValue(value, 'bytes'));
   helper('line', (value: Value) => toTextCell(formatValue(value, 'text')));
   helper('prose', (text: string) => new Handlebars.SafeString(markCode(text)));
   helper('ics', (value: Value) => escapeCalendarText(String(value ?? '')));
@@ -109,9 +97,7 @@ function formatTextTable({ columns, rows }: TableView): string {
 /** One line of limited length. */
 function toTextCell(text: string): string {
   const line = text.replaceAll(/\s+/gu, ' ').trim();
-  return line.length > MAX_TEXT_CELL_LENGTH
-    ? `${line.slice(0, MAX_TEXT_CELL_LENGTH - 1).replace(/[\ud800-\udbff]$/u, '')}…`
-    : line;
+  return line.length > MAX_TEXT_CELL_LENGTH ? truncate(line, MAX_TEXT_CELL_LENGTH - 1) : line;
 }
 
 interface RootContext {
@@ -180,6 +166,10 @@ function formatFigureChanges(value: Value, hash: Readonly<Record<string, unknown
   if (change === 0) return ['unchanged'];
   const formatted = formatValue(change, (hash.kind ?? 'number') as ValueKind);
   return [`${change > 0 ? '+' : ''}${formatted} since the previous run`];
+}
+
+function buildTable(table: TableView, { data }: HelperOptions): object {
+  return { ...table, textRows: Math.min(MAX_TEXT_ROWS, table.total), page: data.root.page };
 }
 
 /** `{{nights tables.trend up="still,newly_drifted" down="resolved" title="…"}}`; nothing where no night has anything to show. */

@@ -25,7 +25,7 @@ import {
   readGuide,
 } from './data.ts';
 import type { Report } from './definitions.ts';
-import { formatTime, truncate } from './format.ts';
+import { truncate } from './format.ts';
 import { createProductLinker } from './links.ts';
 import { createRenderer, type PageLink, type PageOptions, type Renderer, renderReport } from './renderer.ts';
 import { findRunLink, listRuns, writeRunPage } from './run-page.ts';
@@ -204,7 +204,7 @@ async function listEntries(
         name,
         title,
         about,
-        as_of: formatTime(as_of),
+        as_of,
         headline: typeof summary.headline === 'string' ? truncate(summary.headline) : about,
         state,
         stale: sources.filter(({ stale }) => stale).map(({ target, source }) => `${target}: ${source}`),
@@ -220,10 +220,5 @@ async function readTargets({ database, files, asOf, stalenessAt = asOf, threshol
     staleness_at: stalenessAt.toISOString(),
     stale_hours: thresholds.staleHours,
   });
-  return rows.map((row) => ({
-    ...row,
-    error: truncate(String(row.error ?? '')),
-    stale: row.fresh !== row.sources,
-    stale_sources: Array.isArray(row.stale_sources) ? row.stale_sources.join(', ') : '',
-  }));
+  return rows.map((row) => ({ ...row, error: truncate(String(row.error)) }));
 }

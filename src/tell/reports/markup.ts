@@ -37,12 +37,13 @@ export function drawVariant(
   return element('svg', { ...attributes, viewBox: `0 0 ${width} ${height}` }, tooltip(title), ...content);
 }
 
-/** A label, and the line across the picture that it names: the axis at 0. */
-export function drawTick(value: number, line: string, label: { x: number; y: number; end: boolean; text: string }) {
-  const rule = element('path', { class: value === 0 ? 'axis' : 'grid-line', d: line });
-  return `${rule}${drawLabel(label.x, label.y, label.end ? 'end' : 'middle', label.text)}`;
+/** A line across the picture at a value. */
+export function drawRule(value: number, path: string): string {
+  return element('path', { class: value === 0 ? 'axis' : 'grid-line', d: path });
 }
 
+/** A label whose middle is at a place, or that ends there. */
 export function drawLabel(x: number, y: number, anchor: 'middle' | 'end', text: string): string {
-  return element('text', { x, y, ...(anchor === 'end' && { dy: '.32em' }), 'text-anchor': anchor }, escapeMarkup(text));
+  const vertical = anchor === 'end' ? { dy: '.32em' } : {};
+  return element('text', { x, y, ...vertical, 'text-anchor': anchor }, escapeMarkup(text));
 }

@@ -3,7 +3,7 @@ import { utcDay } from 'd3-time';
 import type { Row } from '../../warehouse/values.ts';
 import { timeTicks } from './charts.ts';
 import { toHeading } from './format.ts';
-import { escapeMarkup, roundPixels } from './markup.ts';
+import { drawLabel, drawRule, drawVariant, element, roundPixels, tooltip } from './markup.ts';
 
 /** Bars per night: some columns stacked upwards, others downwards. */
 export interface NightsSpec {
@@ -42,7 +42,7 @@ export function listNights({ rows, until, up, down }: Omit<NightsSpec, 'title'>)
 
 export function drawNights(spec: NightsSpec): string {
   const nights = listNights(spec);
-  return SIZES.map((size) => drawVariant(spec, nights.slice(-size.maxNights), size)).join('\n');
+  return SIZES.map((size) => drawSize(spec, nights.slice(-size.maxNights), size)).join('\n');
 }
 
 /** The class of a column, which the stylesheet colors. */
@@ -53,38 +53,29 @@ export function nightClass({ up, down }: Pick<NightsSpec, 'up' | 'down'>, column
 
 const count = (row: Row | undefined, column: string) => Number(row?.[column] ?? 0);
 
-function drawVariant(spec: NightsSpec, nights: readonly Night[], size: (typeof SIZES)[number]): string {
+function drawSize(spec: NightsSpec, nights: readonly Night[], size: (typeof SIZES)[number]): string {
+  const { width, height, maxTicks } = size;
   const sum = (row: Row | undefined, columns: readonly string[]) =>
     columns.reduce((total, name) => total + count(row, name), 0);
   const highest = Math.max(1, ...nights.map(({ row }) => sum(row, spec.up)));
   const lowest = -Math.max(0, ...nights.map(({ row }) => sum(row, spec.down)));
-  const bottom = size.height - MARGIN.bottom;
+  const bottom = height - MARGIN.bottom;
   const y = scaleLinear([lowest, highest], [bottom, MARGIN.top]).nice(TICKS);
-  const step = (size.width - MARGIN.left - MARGIN.right) / nights.length;
+  const step = (width - MARGIN.left - MARGIN.right) / nights.length;
   const middle = (index: number) => MARGIN.left + (index + 0.5) * step;
-  const places = new Map(nights.map(({ day }, index) => [day.getTime(), index]));
-  const ticks = timeTicks(
-    nights.map(({ day }) => day),
-    size.maxTicks,
-  );
-  return [
-    `<svg class="${size.name}" xmlns="http://www.w3.org/2000/svg" role="img" viewBox="0 0 ${size.width} ${size.height}"><title>${escapeMarkup(spec.title)}</title>`,
-    ...y
-      .ticks(TICKS)
-      .filter(Number.isInteger)
-      .map((tick) => drawTick(tick, y(tick), size.width)),
+  const days = nights.map(({ day }) => day);
+  const places = new Map(days.map((day, index) => [day.getTime(), index]));
+  const yTicks = y.ticks(TICKS).filter(Number.isInteger);
+  return drawVariant(size, spec.title, [
+    ...yTicks.flatMap((tick) => [
+      drawRule(tick, `M${MARGIN.left},${roundPixels(y(tick))}H${width - MARGIN.right}`),
+      drawLabel(MARGIN.left - 6, y(tick), 'end', String(Math.abs(tick))),
+    ]),
     ...nights.map((night, index) => drawNight(spec, night, { x: middle(index), step, y, bottom })),
-    ...ticks.map(
-      ({ at, label }) =>
-        `<text x="${roundPixels(middle(places.get(at.getTime()) ?? 0))}" y="${size.height - 6}" text-anchor="middle">${label}</text>`,
+    ...timeTicks(days, maxTicks).map(({ at, label }) =>
+      drawLabel(middle(places.get(at.getTime()) ?? 0), height - 6, 'middle', label),
     ),
-    '</svg>',
-  ].join('');
-}
-
-function drawTick(tick: number, y: number, width: number): string {
-  const rule = `<path class="${tick === 0 ? 'axis' : 'grid-line'}" d="M${MARGIN.left},${roundPixels(y)}H${width - MARGIN.right}"/>`;
-  return `${rule}<text x="${MARGIN.left - 6}" y="${roundPixels(y)}" dy=".32em" text-anchor="end">${Math.abs(tick)}</text>`;
+  ]);
 }
 
 interface Place {
@@ -96,20 +87,20 @@ interface Place {
 
 function drawNight(spec: NightsSpec, { day, row }: Night, { x, step, y, bottom }: Place): string {
   const date = day.toISOString().slice(0, 10);
-  const box = (top: number, height: number, width: number) =>
-    `x="${roundPixels(x - width / 2)}" y="${roundPixels(top)}" width="${roundPixels(width)}" height="${roundPixels(height)}"`;
-  if (!row)
-    return `<rect class="gap" ${box(MARGIN.top, bottom - MARGIN.top, step)}><title>${date}: not assessed</title></rect>`;
+  const box = (top: number, end: number, width: number) => ({ x: x - width / 2, y: top, width, height: end - top });
+  const whole = box(MARGIN.top, bottom, step);
+  if (!row) return element('rect', { class: 'gap', ...whole }, tooltip(`${date}: not assessed`));
   const stack = (columns: readonly string[], sign: 1 | -1) => {
     let from = 0;
     return columns.map((column) => {
       const to = from + sign * count(row, column);
       const [top, end] = [y(Math.max(from, to)), y(Math.min(from, to))];
       from = to;
-      return top === end ? '' : `<rect class="night ${nightClass(spec, column)}" ${box(top, end - top, step * 0.72)}/>`;
+      const name = `night ${nightClass(spec, column)}`;
+      return top === end ? '' : element('rect', { class: name, ...box(top, end, step * 0.72) });
     });
   };
-  const bars = [...stack(spec.up, 1), ...stack(spec.down, -1)];
   const words = [...spec.up, ...spec.down].map((column) => `${count(row, column)} ${toHeading(column).toLowerCase()}`);
-  return `<g>${bars.join('')}<rect class="hit" ${box(MARGIN.top, bottom - MARGIN.top, step)}><title>${escapeMarkup(`${date}: ${words.join(', ')}`)}</title></rect></g>`;
+  const hit = element('rect', { class: 'hit', ...whole }, tooltip(`${date}: ${words.join(', ')}`));
+  return element('g', {}, ...stack(spec.up, 1), ...stack(spec.down, -1), hit);
 }

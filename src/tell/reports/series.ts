@@ -45,13 +45,8 @@ const GAP_FACTOR = 1.5;
 export function splitAtGaps(times: readonly Date[]): readonly (readonly Date[])[] {
   const steps = times.slice(1).map((time, index) => time.getTime() - (times[index]?.getTime() ?? 0));
   const usual = [...steps].sort((a, b) => a - b)[Math.floor(steps.length / 2)] ?? 0;
-  const runs: Date[][] = [];
-  for (const [index, time] of times.entries()) {
-    const isFirst = index === 0 || (steps[index - 1] ?? 0) > usual * GAP_FACTOR;
-    if (isFirst) runs.push([time]);
-    else runs.at(-1)?.push(time);
-  }
-  return runs;
+  const starts = times.flatMap((_, index) => ((steps[index - 1] ?? Infinity) > usual * GAP_FACTOR ? [index] : []));
+  return starts.map((start, index) => times.slice(start, starts[index + 1]));
 }
 
 /** The points of the newest times. */
@@ -73,10 +68,6 @@ export function alignToDays(series: readonly Series[], times: readonly Date[]): 
 }
 
 export function sortedTimes(series: readonly Series[]): readonly Date[] {
-  const times = new Set(allPoints(series).map(({ at }) => at.getTime()));
+  const times = new Set(series.flatMap(({ points }) => points.map(({ at }) => at.getTime())));
   return [...times].sort((a, b) => a - b).map((time) => new Date(time));
-}
-
-export function allPoints(series: readonly Series[]): readonly Point[] {
-  return series.flatMap(({ points }) => points);
 }

@@ -1,6 +1,6 @@
 import type { Value } from '../../warehouse/values.ts';
 import { truncate } from './format.ts';
-import { escapeMarkup, roundPixels } from './markup.ts';
+import { element, escapeMarkup, roundPixels, tooltip } from './markup.ts';
 
 /** What a cell draws: a list of `{kind, value, text}` in the data. */
 export interface StripPart {
@@ -44,38 +44,33 @@ export function measureParts(parts: readonly StripPart[]): number {
 
 export function drawStrip(parts: readonly StripPart[], kind: StripKind, longest: number): string {
   if (parts.length === 0) return '';
-  const size = kind === 'bar' ? [WIDTH, HEIGHT] : squaresSize(parts.length);
-  const shapes = kind === 'bar' ? drawBar(parts, longest) : parts.map(drawSquare);
-  const [width, height] = size;
-  const label = escapeMarkup(describeParts(parts));
-  const words =
-    kind === 'bar'
-      ? `<small>${escapeMarkup(describeParts(parts.filter((part) => part.kind !== 'limit')))}</small>`
-      : '';
-  return `<svg class="strip" role="img" aria-label="${label}" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}">${shapes.join('')}</svg>${words}`;
+  const [width, height, shapes] = kind === 'bar' ? [WIDTH, HEIGHT, drawBar(parts, longest)] : drawSquares(parts);
+  const label = { class: 'strip', role: 'img', 'aria-label': describeParts(parts) };
+  const picture = element('svg', { ...label, viewBox: `0 0 ${width} ${height}`, width, height }, ...shapes);
+  if (kind === 'squares') return picture;
+  return `${picture}${element('small', {}, escapeMarkup(describeParts(parts.filter((part) => part.kind !== 'limit'))))}`;
 }
 
-function squaresSize(count: number): readonly [number, number] {
-  return [Math.min(count, PER_LINE) * STEP, Math.ceil(count / PER_LINE) * STEP];
-}
-
-function drawSquare({ kind, text }: StripPart, index: number): string {
-  const [x, y] = [(index % PER_LINE) * STEP, Math.floor(index / PER_LINE) * STEP + 2];
-  return `<rect class="part ${className(kind)}" x="${x}" y="${y}" width="${SQUARE}" height="${SQUARE}" rx="2"><title>${escapeMarkup(text)}</title></rect>`;
+function drawSquares(parts: readonly StripPart[]): readonly [width: number, height: number, shapes: readonly string[]] {
+  const shapes = parts.map(({ kind, text }, index) => {
+    const place = { x: (index % PER_LINE) * STEP, y: Math.floor(index / PER_LINE) * STEP + 2 };
+    return drawPart(kind, { ...place, width: SQUARE, height: SQUARE, rx: 2 }, text);
+  });
+  return [Math.min(parts.length, PER_LINE) * STEP, Math.ceil(parts.length / PER_LINE) * STEP, shapes];
 }
 
 function drawBar(parts: readonly StripPart[], longest: number): readonly string[] {
   const scale = (value: number) => roundPixels((Math.max(0, value) / (longest || 1)) * (WIDTH - 2));
   let left = 0;
   return parts.map(({ kind, value, text }) => {
-    const title = `<title>${escapeMarkup(text)}</title>`;
-    if (kind === 'limit') return `<path class="limit" d="M${scale(value)},0V${HEIGHT}">${title}</path>`;
-    const width = value > 0 ? Math.max(2, scale(value)) : 0;
-    const rect = `<rect class="part ${className(kind)}" x="${roundPixels(left)}" y="1" width="${width}" height="${HEIGHT - 2}">${title}</rect>`;
+    if (kind === 'limit') return element('path', { class: 'limit', d: `M${scale(value)},0V${HEIGHT}` }, tooltip(text));
+    const [x, width] = [left, value > 0 ? Math.max(2, scale(value)) : 0];
     left += width;
-    return rect;
+    return drawPart(kind, { x, y: 1, width, height: HEIGHT - 2 }, text);
   });
 }
 
 /** Kinds are of queries that a user may write. */
-const className = (kind: string) => `is-${kind.replaceAll(/[^a-z]/gu, '')}`;
+function drawPart(kind: string, box: Readonly<Record<string, number>>, text: string): string {
+  return element('rect', { class: `part is-${kind.replaceAll(/[^a-z]/gu, '')}`, ...box }, tooltip(text));
+}

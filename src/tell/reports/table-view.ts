@@ -66,9 +66,8 @@ export interface ViewOptions {
 }
 
 export function toTableView(dataset: Dataset, rows: readonly Row[], options: ViewOptions): TableView {
-  const columns = toColumns(dataset, rows.slice(0, dataset.limit), options.hasSeveralTargets);
-  const plans = toPlans(columns, dataset, rows);
-  const shown = limitLength(rows.slice(0, dataset.limit).map((row) => toCells(row, plans, options)));
+  const columns = toColumns(dataset, rows, options.hasSeveralTargets);
+  const shown = limitLength(rows.slice(0, dataset.limit).map((row) => toCells(row, columns, options)));
   const cut = rows.length > shown.length;
   return {
     id: dataset.name,
@@ -124,21 +123,7 @@ function toLiteral(value: SqlParams[string]): string {
   );
 }
 
-function toColumns(dataset: Dataset, rows: readonly Row[], hasSeveralTargets: boolean): readonly ColumnView[] {
-  const names = Object.keys(rows[0] ?? {}).filter(
-    (name) => !dataset.hidden.includes(name) && (hasSeveralTargets || name !== 'target'),
-  );
-  return names.map((name) => {
-    const kind = inferKind(
-      name,
-      rows.map((row) => row[name] ?? null),
-    );
-    const label = dataset.labels[name] ?? toHeading(name.replace(/(?<=.)_(?:at|percent)$/u, ''));
-    return { name, label, kind, numeric: kind === 'number' || kind === 'bytes' || kind === 'percent' };
-  });
-}
-
-/** What the cells of a column need, looked up once for all rows. */
+/** A column of the data, with what its cells need, looked up once for all rows. */
 interface ColumnPlan extends ColumnView {
   readonly details: string | undefined;
   readonly page: string | undefined;
@@ -148,20 +133,31 @@ interface ColumnPlan extends ColumnView {
   readonly strip: { readonly kind: StripKind; readonly longest: number } | undefined;
 }
 
-function toPlans(
-  columns: readonly ColumnView[],
-  { details, pages, links, subjects, strips }: Dataset,
-  rows: readonly Row[],
-): readonly ColumnPlan[] {
+function toColumns(dataset: Dataset, rows: readonly Row[], hasSeveralTargets: boolean): readonly ColumnPlan[] {
+  const { hidden, labels, details, pages, links, subjects, strips } = dataset;
+  const shown = rows.slice(0, dataset.limit);
+  const names = Object.keys(rows[0] ?? {}).filter(
+    (name) => !hidden.includes(name) && (hasSeveralTargets || name !== 'target'),
+  );
   const longest = (name: string) => Math.max(0, ...rows.map((row) => measureParts(toParts(row[name] ?? null))));
-  return columns.map((column) => ({
-    ...column,
-    strip: strips[column.name] && { kind: strips[column.name]!, longest: longest(column.name) },
-    details: details[column.name],
-    page: pages[column.name],
-    link: links[column.name],
-    subject: subjects[column.name],
-  }));
+  return names.map((name) => {
+    const kind = inferKind(
+      name,
+      shown.map((row) => row[name] ?? null),
+    );
+    const strip = strips[name];
+    return {
+      name,
+      label: labels[name] ?? toHeading(name.replace(/(?<=.)_(?:at|percent)$/u, '')),
+      kind,
+      numeric: kind === 'number' || kind === 'bytes' || kind === 'percent',
+      details: details[name],
+      page: pages[name],
+      link: links[name],
+      subject: subjects[name],
+      strip: strip && { kind: strip, longest: longest(name) },
+    };
+  });
 }
 
 function toCells(row: Row, plans: readonly ColumnPlan[], options: ViewOptions): readonly CellView[] {
