@@ -3,7 +3,7 @@
 -- worst: critical
 -- sources: modules
 -- subject: workspace
--- many: uses of a module{of} are in a version that the policy does not permit
+-- many: uses are of a module version that the policy does not permit
 -- repair: raise the module version in the configuration; ask the owner of the project
 -- grain: one row per workspace and module, for the worst of the versions that it uses; unknown where there is a policy and the version cannot be read
 -- The policy names the full source address, and so matches no other module of the same name.

@@ -3,7 +3,7 @@
 -- worst: critical
 -- sources: providers
 -- subject: workspace
--- many: uses of a provider{of} are in a version that the policy does not permit
+-- many: uses are of a provider version that the policy does not permit
 -- repair: raise the provider version in the configuration; ask the owner of the project
 -- grain: one row per workspace and provider, for the worst of the versions that it uses; unknown where there is a policy and the version cannot be read
 -- The policy names the full source address, and so matches no other provider of the same name.

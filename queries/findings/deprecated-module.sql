@@ -3,7 +3,7 @@
 -- sources: modules
 -- elsewhere: registry_releases
 -- subject: workspace
--- many: uses of module versions{of} are deprecated
+-- many: uses are of a module version that its registry calls deprecated
 -- repair: read why, and move the configuration to another version or module
 -- grain: one row per workspace and deprecated version; unknown where the registry says nothing of the version
 -- A source is matched by its full address. A private module, and one of a host that no registry of the configuration answers for, is not judged.

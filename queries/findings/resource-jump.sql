@@ -1,4 +1,4 @@
--- rule: The resources of a workspace grew within a week by `resourceJumpPercent` and at least `resourceJumpCount`.
+-- rule: The resources of a workspace grew within a week by `resourceJumpPercent` percent and at least `resourceJumpCount` of them.
 -- severity: warning
 -- sources: workspaces
 -- subject: workspace

@@ -2,8 +2,8 @@
 -- severity: warning
 -- sources: none
 -- subject: source
--- many: sources are stale
--- repair: look at the error of the last pull: tidemark status
+-- many: sources{of} are stale
+-- repair: repair the error of the last pull, which tidemark status shows
 -- grain: one row per stale target and source; grouped by target, because the sources of a target often fail together
 -- parameters: $as_of, $stale_hours, $targets (the configured ones; null for all)
 select
@@ -21,7 +21,7 @@ select
     'status', status,
     'error', error
   ) as detail,
-  'sources of ' || target as group_key,
+  target as group_key,
 from source_state
 where
   status <> 'unsupported'

@@ -3,7 +3,7 @@
 -- sources: providers
 -- elsewhere: registry_releases
 -- subject: workspace
--- many: uses of provider versions{of} cannot be installed again: the registry has withdrawn them
+-- many: uses are of a provider version that its registry has withdrawn
 -- repair: move the workspace to a version that the registry lists, and commit its lock file
 -- grain: one row per workspace and version that the registry does not list; unknown where the registry was not asked for it, or it is no version
 -- A source is matched by its full address. A provider of a host that no registry of the configuration answers for is not judged.

@@ -70,7 +70,7 @@ with
       section in ('resolved', 'deleted') as is_over,
       section = 'critical' and new_findings = size as is_new_critical,
       strftime(opened_at, '%Y-%m-%d') as opened_on,
-      if(length(group_key) > 60, left(group_key, 59) || '…', coalesce(group_key, '')) as cause,
+      if(length(group_key) > 100, left(group_key, 99) || '…', coalesce(group_key, '')) as cause,
     from lines
   )
 select

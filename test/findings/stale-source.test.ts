@@ -20,7 +20,7 @@ test('stale-source: not pulled completely for staleHours, or never; of configure
       target: 'acme',
       subject_id: 'agents',
       title: 'agents of acme has not been pulled completely since 2026-11-19 02:14 UTC',
-      group_key: 'sources of acme',
+      group_key: 'acme',
       detail: {
         status: 'quarantined',
         as_of: '2026-11-19T02:14:59.000Z',

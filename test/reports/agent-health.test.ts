@@ -158,11 +158,12 @@ describe('the agent-health report', () => {
     const warehouse = await createReportWarehouse();
     const { summary, sources } = await warehouse.data('agent-health', FIRST, []);
     expect(summary).toMatchObject({
-      pools: 0,
-      agents: 0,
+      pools: null,
+      agents: null,
       by_status: {},
-      pools_without_live_agents: 0,
-      silent_agents: 0,
+      pools_without_live_agents: null,
+      silent_agents: null,
+      headline: 'Nothing is known: no source of this report was ever pulled completely',
     });
     expect(sources).toMatchObject([
       { target: null, source: 'agent_pools', status: 'never', as_of: null, stale: false },
@@ -177,6 +178,8 @@ it('does not know which pools have no live agent while the agents never complete
   await warehouse.pull(FIRST, { agent_pools: [{ pool_id: 'p', name: 'p' }] });
   const { summary, pools_down } = await warehouse.data('agent-health', FIRST, ['pools_down']);
   expect(summary).toMatchObject({ pools: 1, pools_without_live_agents: null, empty_pools: null });
-  expect((summary as { headline: string }).headline).toContain('? of 1 pools');
+  expect((summary as { headline: string }).headline).toContain(
+    '? of 1 pool has no live agent; the agents are not known',
+  );
   expect(pools_down).toEqual([]);
 });

@@ -49,7 +49,7 @@ describe('the archive and the index', () => {
     }
     const index = await readFile(join(warehouse.directory, 'out', 'index.html'), 'utf8');
     expect(index).toContain('<a href="drift.html">Drift</a>');
-    expect(index).toContain('1 of 1 workspaces drifts; nothing changed');
+    expect(index).toContain('1 of 1 workspace drifts; nothing changed');
     expect(index).toContain('<td class="t"><a href="runs/run-2.html">run-2</a></td>');
     expect(index).toContain('href="archive/2026-11-01/index.html"');
     const archived = await readFile(join(warehouse.directory, 'out', 'archive', '2026-11-01', 'index.html'), 'utf8');

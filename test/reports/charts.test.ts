@@ -62,6 +62,16 @@ describe('drawChart', () => {
     expect(lowest, 'within the frame').toBeLessThan(240 - 26);
   });
 
+  it('shows a small change in a range of its own, and a large one from 0', () => {
+    const ticks = (...values: number[]) => {
+      const [wide = ''] = drawChart({ title: 't', series: [{ name: 'a', points: points(...values) }] }).split('\n');
+      return [...wide.matchAll(/text-anchor="end">([^<]+)/gu)].map(([, text]) => text);
+    };
+    expect(ticks(27_900, 27_400)[0]).toBe('27,400');
+    expect(ticks(20, 10)[0]).toBe('0');
+    expect(ticks(5, 5)[0]).toBe('0');
+  });
+
   it('crosses gaps where the times are not those of pulls', () => {
     const withGap = points(1, 4, 2, 5, 3).filter((_, index) => index !== 2);
     const [wide = ''] = drawChart({ title: 't', series: [{ name: 'a', points: withGap }], joinsGaps: true }).split(

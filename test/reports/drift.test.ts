@@ -85,8 +85,9 @@ describe('the drift report', () => {
     });
     expect((await warehouse.data('drift', FIRST, [])).summary).toMatchObject({ drifted: 0, baseline: true });
     expect((await warehouse.data('drift', '2026-10-01T00:00:00Z', [])).summary).toMatchObject({
-      workspaces: 0,
+      workspaces: null,
       baseline: true,
+      headline: 'Nothing is known: no source of this report was ever pulled completely',
     });
   });
 

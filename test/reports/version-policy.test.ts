@@ -100,7 +100,7 @@ test('the report leads with what the policy and the facts about support say, the
   expect(summary).toMatchObject({
     ...{ denied: 1, below_minimum: 1, ended: 3, ends_soon: 1, not_judged: 2, not_covered: 1 },
     headline:
-      'Versions in use: 1 denied, 1 below the minimum, 3 without support, 1 with support for at most 90 days; no policy covers 1 name; the versions of 2 are not known',
+      'Versions in use: 1 denied, 1 below the minimum, 3 without support, 1 with support for at most 90 days; no policy covers 1 name; the versions of 2 workspaces are not known',
   });
 });
 

@@ -102,17 +102,26 @@ with
 select
   *,
   format(
-    '{} of {} pools {} no live agent{}; {} of {} agents {} silent',
+    '{} of {} {} {} no live agent{}; {}',
     coalesce(pools_without_live_agents::varchar, '?'),
     pools,
-    if(pools_without_live_agents = 1, 'has', 'have'),
+    if(pools = 1, 'pool', 'pools'),
+    if(pools = 1 or pools_without_live_agents = 1, 'has', 'have'),
     case coalesce(stranded_workspaces, 0)
       when 0 then ''
       when 1 then ', and 1 workspace waits'
       else format(', and {} workspaces wait', stranded_workspaces)
     end,
-    silent_agents,
-    agents,
-    if(silent_agents = 1, 'is', 'are')
+    if(
+      pools_without_live_agents is null and agents = 0,
+      'the agents are not known',
+      format(
+        '{:,} of {:,} {} {} silent',
+        silent_agents,
+        agents,
+        if(agents = 1, 'agent', 'agents'),
+        if(agents = 1 or silent_agents = 1, 'is', 'are')
+      )
+    )
   ) as headline,
 from counted;

@@ -65,7 +65,7 @@ with recursive
     group by target, fingerprint
   ),
   lines as (
-    select authorities.*, depth, path, leaf_count, leaves
+    select authorities.*, floor((epoch(not_after) - epoch($as_of::timestamptz)) / 86400)::bigint as time_left_days, depth, path, leaf_count, leaves
     from authorities
     join placed using (target, fingerprint)
     left join leaves
@@ -96,7 +96,7 @@ select
         'text': if(
           not_after <= $as_of::timestamptz,
           'expired',
-          format('{} days left', floor((epoch(not_after) - epoch($as_of::timestamptz)) / 86400)::bigint)
+          format('{:,} {} left', time_left_days, if(time_left_days = 1, 'day', 'days'))
         )
       }
     ]

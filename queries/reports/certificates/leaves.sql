@@ -39,8 +39,8 @@ select
         'kind': if(state = 'valid', 'good', 'bad'),
         'value': least(greatest(left_hours, 0), 90 * 24),
         'text': case
-          when left_hours < 0 then format('expired {} hours ago', round(-left_hours)::bigint)
-          when left_hours < 96 then format('{} hours left', round(left_hours)::bigint)
+          when left_hours < 0 then format('expired {:,} {} ago', round(-left_hours)::bigint, if(round(-left_hours) = 1, 'hour', 'hours'))
+          when left_hours < 96 then format('{} {} left', round(left_hours)::bigint, if(round(left_hours) = 1, 'hour', 'hours'))
           else format('{} days left', round(left_hours)::bigint // 24)
         end,
       },

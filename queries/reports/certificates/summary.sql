@@ -88,9 +88,9 @@ select
     )
     else concat_ws(
       ', ',
-      if(roots_expiring + roots_expired > 0, format('{} of {} active roots', roots_expiring + roots_expired, roots - inactive_roots), null),
-      if(intermediates_expiring > 0, format('{} of {} intermediates', intermediates_expiring, intermediates), null),
-      if(leaves_expiring + leaves_expired > 0, format('{} of {} leaf certificates', leaves_expiring + leaves_expired, leaves), null)
+      if(roots_expiring + roots_expired > 0, format('{} of {} active {}', roots_expiring + roots_expired, roots - inactive_roots, if(roots - inactive_roots = 1, 'root', 'roots')), null),
+      if(intermediates_expiring > 0, format('{} of {} {}', intermediates_expiring, intermediates, if(intermediates = 1, 'intermediate', 'intermediates')), null),
+      if(leaves_expiring + leaves_expired > 0, format('{:,} of {:,} leaf {}', leaves_expiring + leaves_expired, leaves, if(leaves = 1, 'certificate', 'certificates')), null)
     )
     || if(ending = 1, ' expires soon or has expired', ' expire soon or have expired')
   end

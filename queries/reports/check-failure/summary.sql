@@ -73,8 +73,8 @@ select
     '; ',
     if(
       is_known,
-      format('{} of {} workspaces {} checks', failing, workspaces, if(failing = 1, 'fails its', 'fail their')),
-      format('It is not known which of {} workspaces fail their checks', workspaces)
+      format('{:,} of {:,} {} {} checks', failing, workspaces, if(workspaces = 1, 'workspace', 'workspaces'), if(workspaces = 1 or failing = 1, 'fails its', 'fail their')),
+      if(workspaces = 1, 'It is not known whether the workspace fails its checks', format('It is not known which of {:,} workspaces fail their checks', workspaces))
     ),
     if(
       baseline or not is_known,
@@ -93,12 +93,12 @@ select
         'nothing changed'
       )
     ),
-    if(errored = 0 or not is_known, null, format('{} with errored checks', errored))
+    if(errored = 0 or not is_known, null, format('{:,} with errored checks', errored))
   ) as headline,
   case
     when not baseline and is_known and was_known and failing + failing_before + newly_failing + returned > 0
-      then format('{} failing = {} before', failing, failing_before)
-      || case when first_failing > 0 then format(' + {} in targets pulled for the first time', first_failing) else '' end
-      || format(' + {} new + {} returned − {} resolved − {} deleted', newly_failing, returned, resolved, deleted)
+      then format('{:,} failing = {:,} before', failing, failing_before)
+      || case when first_failing > 0 then format(' + {:,} in targets pulled for the first time', first_failing) else '' end
+      || format(' + {:,} new + {:,} returned − {:,} resolved − {:,} deleted', newly_failing, returned, resolved, deleted)
   end as equation,
 from counted;

@@ -65,7 +65,7 @@ select
   )
   || coalesce(format(', {}{:,} since the last night', if(resources < resources_before, '−', '+'), abs(resources - resources_before)), '')
   || coalesce(format(', {}{:,} in 30 days', if(resources < resources_30_days_ago, '−', '+'), abs(resources - resources_30_days_ago)), '')
-  || case when not_reported > 0 then format('; not reported by {} of {} workspaces', not_reported, workspaces) else '' end as headline,
+  || case when not_reported > 0 then format('; not reported by {:,} of {:,} {}', not_reported, workspaces, if(workspaces = 1, 'workspace', 'workspaces')) else '' end as headline,
 from counted
 cross join changes
 cross join priced

@@ -66,10 +66,10 @@ select
     '; ',
     if(
       is_known,
-      format('{} of {} workspaces {}', drifting, workspaces, if(drifting = 1, 'drifts', 'drift')),
-      format('It is not known which of {} workspaces drift', workspaces)
+      format('{:,} of {:,} {} {}', drifting, workspaces, if(workspaces = 1, 'workspace', 'workspaces'), if(workspaces = 1 or drifting = 1, 'drifts', 'drift')),
+      if(workspaces = 1, 'It is not known whether the workspace drifts', format('It is not known which of {:,} workspaces drift', workspaces))
     )
-    || if(drifting_not_assessed = 0, '', format(', {} of them not assessed now', drifting_not_assessed)),
+    || if(drifting_not_assessed = 0, '', format(', {:,} of them not assessed now', drifting_not_assessed)),
     if(
       baseline or not is_known,
       null,
@@ -87,12 +87,12 @@ select
         'nothing changed'
       )
     ),
-    if(unknown = drifting_not_assessed or not is_known, null, format('{} {} not assessed now', unknown - drifting_not_assessed, if(drifting_not_assessed > 0, 'others are', if(unknown = 1, 'is', 'are'))))
+    if(unknown = drifting_not_assessed or not is_known, null, format('{:,} {} not assessed now', unknown - drifting_not_assessed, if(drifting_not_assessed > 0, 'others are', if(unknown = 1, 'is', 'are'))))
   ) as headline,
   case
     when not baseline and is_known and was_known and drifting + drifting_before + newly_drifted + returned > 0
-      then format('{} drifting = {} before', drifting, drifting_before)
-      || case when first_drifted > 0 then format(' + {} in targets pulled for the first time', first_drifted) else '' end
-      || format(' + {} new + {} returned − {} resolved − {} deleted', newly_drifted, returned, resolved, deleted)
+      then format('{:,} drifting = {:,} before', drifting, drifting_before)
+      || case when first_drifted > 0 then format(' + {:,} in targets pulled for the first time', first_drifted) else '' end
+      || format(' + {:,} new + {:,} returned − {:,} resolved − {:,} deleted', newly_drifted, returned, resolved, deleted)
   end as equation,
 from counted;

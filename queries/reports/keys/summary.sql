@@ -116,7 +116,7 @@ select
   case
     -- A target without key management has roles alone.
     when keys > 0 or exists (from source_state_at($as_of) where source = 'keys')
-      then format('{} of {} keys {} overdue for rotation; ', overdue, keys, if(overdue = 1, 'is', 'are'))
+      then format('{:,} of {:,} {} {} overdue for rotation; ', overdue, keys, if(keys = 1, 'key', 'keys'), if(keys = 1 or overdue = 1, 'is', 'are'))
     else ''
   end
   || format('{} {} management tokens', management_roles, if(management_roles = 1, 'role issues', 'roles issue'))

@@ -60,12 +60,12 @@ select
   case
     -- that nothing became nothing is no news
     when runs_at.previous_as_of is not null and assessed and open_findings + open_before + appeared + returned + resolved > 0
-      then format('{} open = {} before', open_findings, open_before)
-      || case when first_assessed > 0 then format(' + {} assessed for the first time', first_assessed) else '' end
-      || format(' + {} new + {} returned', appeared, returned)
-      || case when unaccepted > 0 then format(' + {} no longer accepted', unaccepted) else '' end
-      || format(' − {} resolved − {} deleted', resolved, deleted)
-      || case when left_out > 0 then format(' − {} no longer watched', left_out) else '' end
-      || case when newly_accepted > 0 then format(' − {} accepted', newly_accepted) else '' end
+      then format('{:,} open = {:,} before', open_findings, open_before)
+      || case when first_assessed > 0 then format(' + {:,} assessed for the first time', first_assessed) else '' end
+      || format(' + {:,} new + {:,} returned', appeared, returned)
+      || case when unaccepted > 0 then format(' + {:,} no longer accepted', unaccepted) else '' end
+      || format(' − {:,} resolved − {:,} deleted', resolved, deleted)
+      || case when left_out > 0 then format(' − {:,} no longer watched', left_out) else '' end
+      || case when newly_accepted > 0 then format(' − {:,} accepted', newly_accepted) else '' end
   end as equation,
 from counted, evaluations, gaps, runs_at;

@@ -63,8 +63,8 @@ select
   severity,
   case
     when findings = 1 then only_title
-    when contains(many, '{of}') then format('{} {}', findings, replace(many, '{of}', cause))
-    else format('{} {}{}', findings, coalesce(many, 'findings of ' || rule), replace(cause, ' of ', ': '))
+    when contains(many, '{of}') then format('{:,} {}', findings, replace(many, '{of}', cause))
+    else format('{:,} {}{}', findings, coalesce(many, 'findings of ' || rule), if(cause = '', '', ': ' || cause[5:]))
   end as title,
   findings,
   subjects,

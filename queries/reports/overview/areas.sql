@@ -11,7 +11,7 @@ with
     values
       (1, 'Drift', 'drift', 'workspaces', 'workspaces drifting', 'drifting', 'drifting_before', 'newly_drifted'),
       (2, 'Drift', 'drift', 'workspaces', 'workspaces not assessed', 'unknown', 'unknown_before', null),
-      (3, 'Versions', 'version-sprawl', 'workspaces', 'workspaces behind the newest release', 'workspaces_behind', 'workspaces_behind_before', null),
+      (3, 'Versions', 'version-sprawl', 'workspaces', 'workspaces behind the newest version in use', 'workspaces_behind', 'workspaces_behind_before', null),
       (4, 'Versions', 'version-sprawl', 'tf_versions', 'tool versions in use', 'versions', 'versions_before', null),
       (5, 'Versions', 'version-sprawl', 'providers', 'providers in several versions', 'providers_spread', null, null),
       (6, 'Checks', 'check-failure', 'workspaces', 'workspaces failing', 'failing', 'failing_before', 'newly_failing'),

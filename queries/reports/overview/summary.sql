@@ -42,15 +42,15 @@ select
     '; ',
     case
       when not assessed then null
-      when critical > 0 then format('{} critical {} open, {} {}', critical, if(critical = 1, 'finding', 'findings'), warning, if(warning = 1, 'warning', 'warnings'))
-      when warning > 0 then format('No critical finding; {} {} open', warning, if(warning = 1, 'warning', 'warnings'))
-      else format('No critical finding or warning; {} {}', info, if(info = 1, 'note', 'notes'))
+      when critical > 0 then format('{:,} critical {} open, {:,} {}', critical, if(critical = 1, 'finding', 'findings'), warning, if(warning = 1, 'warning', 'warnings'))
+      when warning > 0 then format('No critical finding; {:,} {} open', warning, if(warning = 1, 'warning', 'warnings'))
+      else format('No critical finding or warning; {:,} {}', info, if(info = 1, 'note', 'notes'))
     end,
     nullif(
       concat_ws(
         ', ',
-        ($summaries::json ->> '$."drift"."drifting"') || ' drifting',
-        ($summaries::json ->> '$."check-failure"."failing"') || ' failing checks',
+        format('{:,} drifting', ($summaries::json ->> '$."drift"."drifting"')::bigint),
+        format('{:,} failing checks', ($summaries::json ->> '$."check-failure"."failing"')::bigint),
         case ($summaries::json ->> '$."agent-health"."pools_without_live_agents"')::bigint
           when 1 then '1 pool without a live agent'
           else ($summaries::json ->> '$."agent-health"."pools_without_live_agents"') || ' pools without a live agent'

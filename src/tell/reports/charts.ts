@@ -47,9 +47,7 @@ function drawSize({ title, kind = 'line', joinsGaps, series: all }: ChartSpec, s
   const values = layers.flat().map(({ value }) => value);
   const isWhole = values.every(Number.isInteger);
   const bottom = height - MARGIN.bottom;
-  const y = scaleLinear([Math.min(0, ...values), Math.max(isWhole ? 1 : 0, ...values)], [bottom, MARGIN.top]).nice(
-    MAX_Y_TICKS - 1,
-  );
+  const y = scaleLinear(chooseRange(values, kind), [bottom, MARGIN.top]).nice(MAX_Y_TICKS - 1);
   const yTicks = y.ticks(MAX_Y_TICKS - 1).filter((tick) => !isWhole || Number.isInteger(tick));
   const left = 16 + DIGIT_PIXELS * Math.max(...yTicks.map((tick) => formatCount(tick).length));
   const x = scaleUtc([times[0] ?? new Date(0), times.at(-1) ?? new Date(0)], [left, width - MARGIN.right]);
@@ -78,6 +76,13 @@ function drawSize({ title, kind = 'line', joinsGaps, series: all }: ChartSpec, s
     ...layers.flatMap((points, index) => drawLayer(points, seriesClass(index), kind, runs, x, y)),
     ...tooltips,
   ]);
+}
+
+/** From 0, but for lines that would be flat: what changed by less than a quarter shows in a range of its own. */
+function chooseRange(values: readonly number[], kind: 'line' | 'area'): readonly [number, number] {
+  const [lowest, highest] = [Math.min(...values), Math.max(...values)];
+  if (kind === 'line' && lowest > 0.75 * highest && lowest < highest) return [lowest, highest];
+  return [Math.min(0, lowest), Math.max(values.every(Number.isInteger) ? 1 : 0, highest)];
 }
 
 type Scale<T> = (value: T) => number;

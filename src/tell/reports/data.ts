@@ -7,7 +7,7 @@ import { isAbsent, type LeftOut } from '../../extract/sources/index.ts';
 import { type Database, firstLine, type SqlParams } from '../../warehouse/database.ts';
 import type { SqlFiles } from '../../warehouse/sql-files.ts';
 import { thresholdParams } from '../../warehouse/sql-params.ts';
-import type { Row } from '../../warehouse/values.ts';
+import type { Row, Value } from '../../warehouse/values.ts';
 import { loadGuide, type PlaybookSummary } from '../findings/guide.ts';
 import { allInOrder, type Queries, shareConnections } from './connections.ts';
 import { loadReports, type Report } from './definitions.ts';
@@ -94,16 +94,17 @@ export async function openReportReader(options: ReportReadOptions): Promise<Repo
   const [now, then, sources] = await allInOrder([
     used.has('summaries') ? load(asOf) : undefined,
     before && load(before, listBefore(selected)),
-    catchUserError(readSourceStates(queries, selected, options)),
+    catchUserError(readSourceStates(queries, used.has('summaries') ? [...reports.values()] : selected, options)),
   ]);
+  const known = now && new Map([...now].map(([name, row]) => [name, hideUnknown(reports.get(name), row, sources)]));
   const params = {
     ...queryParams(options),
-    ...(now && { summaries: toJson(now) }),
+    ...(known && { summaries: toJson(known) }),
     ...(used.has('summaries_before') && { summaries_before: toJson(then ?? new Map()) }),
     ...(used.has('playbooks') && { playbooks: JSON.stringify((await options.playbooks?.()) ?? []) }),
     ...(used.has('guide') && { guide: JSON.stringify(await readGuide(options)) }),
   };
-  const reading: Reading = { options, queries, params, sources, summaries: now ?? new Map() };
+  const reading: Reading = { options, queries, params, sources, summaries: known ?? new Map() };
   async function* results(): AsyncGenerator<ReportResult> {
     for (const report of selected) yield { report, data: await catchUserError(readReport(report, reading)) };
   }
@@ -138,7 +139,7 @@ async function readReport(report: Report, reading: Reading): Promise<ReportData>
   if (states instanceof TidemarkError) throw states;
   const params = reportParams(report, reading.params);
   const [summary, tables] = await allInOrder([
-    summaries.get(report.name) ?? querySummary(queries, report, params),
+    summaries.get(report.name) ?? hideUnknown(report, await querySummary(queries, report, params), states),
     allInOrder(report.datasets.map(({ file, sql }) => queryFile(queries, file, sql, params))),
   ]);
   const rows = Object.fromEntries(report.datasets.map(({ name }, index) => [name, tables[index] ?? []]));
@@ -169,6 +170,19 @@ function assessState(
   if (state !== 'ok') return state;
   const isOutdated = sources.some(({ stale, status }) => stale || status === 'never');
   return isOutdated || unknown.some((column) => Number(summary[column]) > 0) ? 'unknown' : 'ok';
+}
+
+/** What is known of versions is no part of the estate. */
+const FACTS: ReadonlySet<string> = new Set(['lifecycle', 'registry_releases']);
+
+/** Where none of its sources was ever pulled completely, a summary counts nothing: its numbers are not known. */
+function hideUnknown(report: Report | undefined, summary: Row, states: readonly SourceState[] | TidemarkError): Row {
+  if (states instanceof TidemarkError) return summary;
+  const own = states.filter(({ source }) => report?.summary.sources.includes(source) && !FACTS.has(source));
+  if (own.length === 0 || own.some(({ as_of }) => as_of !== null)) return summary;
+  const hide = (value: Value): Value => (typeof value === 'number' || typeof value === 'bigint' ? null : value);
+  const hidden = Object.fromEntries(Object.entries(summary).map(([name, value]) => [name, hide(value)]));
+  return { ...hidden, headline: 'Nothing is known: no source of this report was ever pulled completely' };
 }
 
 /** The states of the sources of these reports, the stale ones first. */

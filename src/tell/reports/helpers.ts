@@ -54,7 +54,7 @@ type RegisterHelper = (name: string, work: Handlebars.HelperDelegate) => void;
 function registerFormatHelpers(helper: RegisterHelper): void {
   for (const kind of ['number', 'time', 'bytes'] as const) helper(kind, (value: Value) => formatValue(value, kind));
   helper('duration', (ms: number) => formatAge(Number(ms)));
-  helper('line', (value: Value) => toTextCell(formatValue(value, 'text')));
+  helper('line', (value: Value) => toLine(formatValue(value, 'text')));
   helper('prose', (text: string) => new Handlebars.SafeString(markCode(text)));
   helper('ics', (value: Value) => escapeCalendarText(String(value ?? '')));
   helper('upper', (text: string) => text.toUpperCase());
@@ -94,9 +94,12 @@ function formatTextTable({ columns, rows }: TableView): string {
   return [...tableLines(header, lines)].join('\n');
 }
 
-/** One line of limited length. */
+function toLine(text: string): string {
+  return text.replaceAll(/\s+/gu, ' ').trim();
+}
+
 function toTextCell(text: string): string {
-  const line = text.replaceAll(/\s+/gu, ' ').trim();
+  const line = toLine(text);
   return line.length > MAX_TEXT_CELL_LENGTH ? truncate(line, MAX_TEXT_CELL_LENGTH - 1) : line;
 }
 
@@ -127,17 +130,21 @@ function isAbsentFigure({ hash, data }: HelperOptions): boolean {
 function buildFigure(value: Value, label: string, { hash, data }: HelperOptions): object {
   const root = data.root as RootContext;
   const rows = typeof hash.rows === 'string' ? root.tables[hash.rows] : undefined;
+  const kind: ValueKind = hash.kind ?? 'number';
   if (hash.rows && !rows) throw new Error(`{{figure}}: unknown dataset ${String(hash.rows)}`);
   return {
     isFlat: value !== null && Number(value) === 0 && Number(hash.before ?? 0) === 0,
-    value: formatValue(value, hash.kind ?? 'number'),
-    label,
+    value: formatValue(value, kind),
+    label: kind === 'number' && Number(value) === 1 ? label.replace(PLURAL, '$1$2') : label,
     href: resolveHref(root.page, hash.href) ?? (rows ? `#${rows.id}` : null),
     changes: formatFigureChanges(value, hash),
     stale: rows ? rows.stale : hasStaleSource(root.page, hash.sources),
     state: typeof hash.state === 'string' && Number(value) > 0 ? hash.state : null,
   };
 }
+
+/** The plural with which a label begins, also after an adjective. A label that begins with a preposition counts something else. */
+const PLURAL = /^(?!(?:by|in|of|per|with|within|without)\b)(\S+ )??(\S+)s(?=\s|$)/u;
 
 /** Null for the page of a report that is not rendered. */
 function resolveHref({ unlinked }: RootContext['page'], href: unknown): unknown {

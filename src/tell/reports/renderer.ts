@@ -114,9 +114,11 @@ function buildContext(
   const tables: Record<string, TableView> = { summary };
   for (const dataset of report.datasets) {
     const isUnknown = dataset.counted !== undefined && data.summary[dataset.counted] === null;
+    const isNeverPulled = dataset.sources.some((source) => freshness.neverPulled.has(source));
     tables[dataset.name] = {
       ...toTableView(dataset, data[dataset.name] as Row[], options),
       ...(isUnknown && { empty: `${dataset.title}: not known.` }),
+      ...(isNeverPulled && { empty: `${dataset.title}: not known, never pulled.` }),
       absent: isAbsent(dataset.sources, leftOut),
     };
   }
@@ -133,22 +135,18 @@ function buildContext(
       current: report.name,
       run: run ?? null,
       current_until: formatMoment(currentUntil),
-      empty: listEmpty(Object.values(tables), freshness.never),
+      empty: listEmpty(Object.values(tables)),
       unlinked,
       leftOut,
     },
   };
 }
 
-/** What was looked for and not found. A table whose source was never pulled is not known to be empty. */
-function listEmpty(tables: readonly TableView[], never: readonly string[]) {
+/** What was looked for and not found. */
+function listEmpty(tables: readonly TableView[]) {
   return tables
     .filter(({ total, absent, isQuiet }) => total === 0 && !absent && !isQuiet)
-    .map(({ id, title, empty, stale, sources }) => ({
-      id,
-      text: sources.some((source) => never.includes(source)) ? `${title}: not known, never pulled.` : empty,
-      stale,
-    }));
+    .map(({ id, empty, stale }) => ({ id, text: empty, stale }));
 }
 
 /** The report of a lake names no sources: what it shows is of any number of targets. */
@@ -208,5 +206,8 @@ function summarizeFreshness(states: readonly SourceState[], stalenessAt: Date) {
   }));
   const stale = sources.filter((source) => source.stale);
   const never = states.filter(({ status }) => status === 'never').map(({ source }) => source);
-  return { sources, stale, never, staleSources: stale.length > 0 };
+  const pulled = new Set(sources.flatMap(({ source, complete }) => (complete ? [source] : [])));
+  // A table of such a source is not known to be empty.
+  const neverPulled = new Set(sources.flatMap(({ source }) => (pulled.has(source) ? [] : [source])));
+  return { sources, stale, never, neverPulled, staleSources: stale.length > 0 };
 }

@@ -40,7 +40,6 @@ export interface TableView {
   /** The statement with the values of its parameters, as `tidemark sql` runs it. */
   readonly sql: string;
   readonly stale: boolean;
-  readonly sources: readonly string[];
   /** Whether it is no table of the page, so that the page does not say that it is empty. */
   readonly isQuiet: boolean;
   /** Whether no target has its sources, so that the page leaves it out. */
@@ -83,7 +82,6 @@ export function toTableView(dataset: Dataset, rows: readonly Row[], options: Vie
     csv: cut ? csvName(options.report, dataset.name) : null,
     long: shown.length > MAX_SHORT_ROWS,
     sql: inlineParams(dataset.sql, options.params),
-    sources: dataset.sources,
     isQuiet: dataset.isQuiet,
     stale: dataset.sources.some((source) => options.staleSources.has(source)),
   };

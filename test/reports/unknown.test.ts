@@ -1,0 +1,58 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { renderReports } from '../../src/tell/reports/index.ts';
+import { createReportWarehouse, type ReportWarehouse, workspace } from '../helpers/report-warehouse.ts';
+
+const NIGHT = '2026-11-01T02:15:00Z';
+const NOTHING = 'Nothing is known: no source of this report was ever pulled completely';
+
+async function render(warehouse: ReportWarehouse, names: readonly string[]) {
+  const options = warehouse.options(NIGHT, { names });
+  await renderReports(options);
+  return async (file: string) => readFile(join(options.out, file), 'utf8');
+}
+
+test('a first night on which every source fails is no clean estate: no report has a number, a headline or an empty table', async () => {
+  const warehouse = await createReportWarehouse();
+  await warehouse.pull(NIGHT, { workspaces: 'failed', agents: 'failed', agent_pools: 'failed', keys: 'failed' });
+  const read = await render(warehouse, ['overview', 'drift', 'keys', 'agent-health', 'cost', 'storage']);
+  for (const name of ['drift', 'keys', 'agent-health', 'cost', 'storage']) {
+    const { summary, state } = JSON.parse(await read(`${name}.json`));
+    expect(summary.headline, name).toBe(NOTHING);
+    expect(
+      Object.values(summary).filter((value) => typeof value === 'number'),
+      name,
+    ).toEqual([]);
+    expect(state, name).not.toBe('ok');
+  }
+  const overview = JSON.parse(await read('overview.json'));
+  expect(overview.summary).toMatchObject({ drifting: null, failing: null, pools_without_live_agents: null });
+  expect(overview.summary.headline).not.toMatch(/drifting|checks|agent/u);
+  expect(await read('drift.txt')).toContain('Resolved: not known, never pulled.');
+  expect(await read('drift.txt')).not.toContain('No drift was resolved');
+});
+
+test('one target that was pulled is enough to know something', async () => {
+  const warehouse = await createReportWarehouse();
+  await warehouse.pull(NIGHT, { workspaces: [workspace('a', { drifted: true })] }, 'east');
+  await warehouse.pull(NIGHT, { workspaces: 'failed' }, 'west');
+  const { summary } = await warehouse.data('drift', NIGHT, []);
+  expect(summary).toMatchObject({ drifting: 1, headline: '1 of 1 workspace drifts' });
+});
+
+test('of one thing a page says so in the singular', async () => {
+  const warehouse = await createReportWarehouse();
+  await warehouse.pull(NIGHT, {
+    workspaces: [workspace('a', { drifted: true })],
+    agent_pools: [{ pool_id: 'p', name: 'p' }],
+    agents: [],
+  });
+  const read = await render(warehouse, ['overview', 'agent-health', 'cost', 'drift']);
+  expect(await read('drift.txt')).toMatch(/^1 workspace$/mu);
+  expect(await read('overview.txt')).toMatch(/^1 workspace drifting$/mu);
+  expect(await read('agent-health.txt')).toMatch(/^1 pool without a live agent$/mu);
+  for (const name of ['overview', 'agent-health', 'cost', 'drift']) {
+    expect(await read(`${name}.txt`), name).not.toMatch(/\b1 (?:workspaces|pools|agents|roots|versions)\b/u);
+  }
+});
