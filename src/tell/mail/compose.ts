@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import type { MailAddress } from '../../config/mail.ts';
 import { toUtcDate } from '../reports/archive.ts';
 import { toSpreadsheetCsv } from '../reports/format.ts';
+import { createRenderer, type Renderer } from '../reports/renderer.ts';
 import { createSubjectLinker, type SubjectLinker, selectSubjects } from '../reports/subjects.ts';
-import { createTemplateEngine, readTemplate } from '../reports/templates.ts';
 import { buildDigest, CSV_NAME, type Digest } from './digest.ts';
 import { type ComposeOptions, type DigestData, MAX_LINES, readDigestData } from './digest-data.ts';
 import type { Message } from './message.ts';
@@ -25,7 +25,7 @@ export async function composeMessages(options: ComposeOptions): Promise<ComposeR
   const settings = options.settings ?? resolveMailSettings(config);
   const audiences =
     to === undefined ? resolveAudiences(job.name, job.mail?.to ?? [], settings) : [explicitRecipients(job.name, to)];
-  const [html, text] = await Promise.all([loadTemplate(options, 'html'), loadTemplate(options, 'text')]);
+  const renderer = await createRenderer(options.files.roots);
   const digestOptions = { ...options, linkSubject: await loadSubjectLinker(options) };
   const messages: Message[] = [];
   const skipped: ComposeResult['skipped'][number][] = [];
@@ -37,9 +37,8 @@ export async function composeMessages(options: ComposeOptions): Promise<ComposeR
       continue;
     }
     const build = (maxLines: number) => buildDigest(digestOptions, audience, data, maxLines);
-    const digest = renderWithinSize(build, html, options.maxHtmlBytes ?? MAX_HTML_BYTES);
-    const message = { ...digest, text: `${text(digest).trim()}\n` };
-    messages.push(...addressMessages(options, settings.sender, audience, data, message));
+    const digest = await renderWithinSize(build, renderer, options.maxHtmlBytes ?? MAX_HTML_BYTES);
+    messages.push(...addressMessages(options, settings.sender, audience, data, digest));
   }
   return { messages, skipped };
 }
@@ -105,23 +104,15 @@ const MAX_HTML_BYTES = 80_000;
 /** Tried in order; with the last one, even the longest names fit. */
 const REDUCED_LINES = [12, 8, 5, 3];
 
-type Render = (digest: Digest) => string;
-
-/** Renders a part of a digest, from `reports/digest.hbs` or `reports/digest.txt.hbs`. */
-async function loadTemplate({ files: { roots } }: ComposeOptions, format: 'html' | 'text'): Promise<Render> {
-  const name = format === 'html' ? 'digest.hbs' : 'digest.txt.hbs';
-  const [engine, source] = [await createTemplateEngine(roots, format), await readTemplate(roots, name)];
-  return (digest) => engine.render(`reports/${name}`, source, digest);
-}
-
 /** Renders the digest, with fewer lines where long names would make it too large. */
-function renderWithinSize(build: (maxLines: number) => Digest, render: Render, maxBytes: number) {
+async function renderWithinSize(build: (maxLines: number) => Digest, renderer: Renderer, maxBytes: number) {
+  const render = (file: string) => renderer.page(file, { current: '' }, digest);
   let digest = build(MAX_LINES);
-  let html = render(digest);
+  let html = await render('digest.hbs');
   for (const maxLines of REDUCED_LINES) {
     if (Buffer.byteLength(html) < maxBytes) break;
     digest = build(maxLines);
-    html = render(digest);
+    html = await render('digest.hbs');
   }
-  return { ...digest, html };
+  return { ...digest, html, text: `${(await render('digest.txt.hbs')).trim()}\n` };
 }

@@ -69,14 +69,7 @@ export interface Counts {
 const SECTIONS = ['causes', 'stale', 'unassessed', 'oldest', 'deadlines', 'trend', 'attached'] as const;
 
 /** What the warehouse holds for the routes of an audience, compared with the previous digest. */
-export interface DigestData extends Readonly<Record<(typeof SECTIONS)[number], readonly Row[]>> {
-  /** Time of the previous digest; null for the first one. */
-  readonly since: string | null;
-  readonly counts: Counts;
-  readonly metrics: readonly Metric[];
-  /** What changed since the previous digest, by table. */
-  readonly changes: readonly Row[];
-}
+export type DigestData = Awaited<ReturnType<typeof readDigestData>>;
 
 /** A number of the digest: a file in `queries/mail/metrics/`, whose header names it and whose row holds its value. */
 export interface Metric {
@@ -98,7 +91,7 @@ export interface Metric {
   readonly changes: readonly (readonly [word: string, count: number])[];
 }
 
-export async function readDigestData(options: ComposeOptions, audience: Audience): Promise<DigestData> {
+export async function readDigestData(options: ComposeOptions, audience: Audience) {
   const { database, files, config, job, run, playbooks } = options;
   const asOf = run.asOf.toISOString();
   const query = async (name: string, params: SqlParams) =>
@@ -126,9 +119,11 @@ export async function readDigestData(options: ComposeOptions, audience: Audience
   const [counts] = await query('counts', params);
   return {
     ...(Object.fromEntries(sections) as Record<(typeof SECTIONS)[number], Row[]>),
+    /** Time of the previous digest; null for the first one. */
     since,
     counts: counts as unknown as Counts,
     metrics: await loadMetrics(options, (name) => query(name, params)),
+    /** What changed since the previous digest, by table. */
     changes: await readChanges(options, params),
   };
 }

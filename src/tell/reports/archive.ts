@@ -48,14 +48,12 @@ export async function listOldReports(out: string, now: Date, reportDays: number)
   const oldest = new Date(now.getTime() - reportDays * DAY_MS);
   const dates = (await listArchivedDates(out)).filter((date) => date < toUtcDate(oldest));
   const old = dates.map((date) => join(out, 'archive', date));
-  const runs = join(out, 'runs');
-  for (const name of existsSync(runs) ? await readdir(runs) : []) {
+  for (const name of await listFolder(join(out, 'runs'))) {
     const startMs = parseRunStart(name);
-    if (startMs !== undefined && startMs < oldest.getTime()) old.push(join(runs, name));
+    if (startMs !== undefined && startMs < oldest.getTime()) old.push(join(out, 'runs', name));
   }
-  const past = join(out, 'as-of');
-  for (const name of existsSync(past) ? await readdir(past) : []) {
-    const folder = join(past, name);
+  for (const name of await listFolder(join(out, 'as-of'))) {
+    const folder = join(out, 'as-of', name);
     // A folder's name is the time that its reports show, which says nothing about when they were asked for.
     if (TIME.test(name) && (await stat(folder)).mtime < oldest) old.push(folder);
   }
@@ -64,10 +62,12 @@ export async function listOldReports(out: string, now: Date, reportDays: number)
 
 /** Days in the archive, the newest first. */
 export async function listArchivedDates(out: string): Promise<readonly string[]> {
-  const folder = join(out, 'archive');
-  if (!existsSync(folder)) return [];
-  return (await readdir(folder))
+  return (await listFolder(join(out, 'archive')))
     .filter((name) => DATE.test(name))
     .sort()
     .reverse();
+}
+
+async function listFolder(folder: string): Promise<readonly string[]> {
+  return existsSync(folder) ? readdir(folder) : [];
 }

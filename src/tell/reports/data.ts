@@ -64,14 +64,7 @@ export interface ReportReadOptions {
   readonly playbooks?: () => Promise<readonly PlaybookSummary[]>;
 }
 
-export interface ReportReader {
-  readonly reports: ReadonlyMap<string, Report>;
-  /** Names of the reports that are not selected, so that no page links to theirs. */
-  readonly unlinked: ReadonlySet<string>;
-  readonly params: SqlParams;
-  /** Reads the selected reports in order, each when it is its turn. */
-  readonly results: () => AsyncGenerator<ReportResult>;
-}
+export type ReportReader = Awaited<ReturnType<typeof openReportReader>>;
 
 /** A report with its data, or with the error of a query that a user may have overridden. */
 export interface ReportResult {
@@ -80,7 +73,7 @@ export interface ReportResult {
 }
 
 /** @throws TidemarkError USAGE for an unknown report */
-export async function openReportReader(options: ReportReadOptions): Promise<ReportReader> {
+export async function openReportReader(options: ReportReadOptions) {
   const { database, files, asOf } = options;
   const all = await loadReports(files);
   const reports = new Map([...all].filter(([, report]) => !isAbsent(report.sources, options.leftOut)));
@@ -97,7 +90,7 @@ export async function openReportReader(options: ReportReadOptions): Promise<Repo
     catchUserError(readSourceStates(queries, used.has('summaries') ? [...reports.values()] : selected, options)),
   ]);
   const known = now && new Map([...now].map(([name, row]) => [name, hideUnknown(reports.get(name), row, sources)]));
-  const params = {
+  const params: SqlParams = {
     ...queryParams(options),
     ...(known && { summaries: toJson(known) }),
     ...(used.has('summaries_before') && { summaries_before: toJson(then ?? new Map()) }),
@@ -105,11 +98,13 @@ export async function openReportReader(options: ReportReadOptions): Promise<Repo
     ...(used.has('guide') && { guide: JSON.stringify(await readGuide(options)) }),
   };
   const reading: Reading = { options, queries, params, sources, summaries: known ?? new Map() };
+  /** Reads the selected reports in order, each when it is its turn. */
   async function* results(): AsyncGenerator<ReportResult> {
     for (const report of selected) yield { report, data: await catchUserError(readReport(report, reading)) };
   }
   const names = new Set(selected.map(({ name }) => name));
-  const unlinked = new Set([...all.keys()].filter((name) => !names.has(name)));
+  /** The reports that are not selected, so that no page links to theirs. */
+  const unlinked: ReadonlySet<string> = new Set([...all.keys()].filter((name) => !names.has(name)));
   return { reports, unlinked, params, results };
 }
 

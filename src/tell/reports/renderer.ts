@@ -166,15 +166,10 @@ export interface PageLink {
   readonly title: string;
 }
 
-/** The stylesheet and the script of every page, the content security policy that allows only these two, and the reports. */
-interface PageAssets {
-  readonly reports: readonly PageLink[];
-  readonly style: string;
-  readonly script: string;
-  readonly policy: string;
-}
+type PageAssets = Awaited<ReturnType<typeof loadAssets>>;
 
-async function loadAssets(roots: readonly string[], reports: readonly PageLink[]): Promise<PageAssets> {
+/** The stylesheet and the script of every page, the content security policy that allows only these two, and the reports. */
+async function loadAssets(roots: readonly string[], reports: readonly PageLink[]) {
   const read = (name: string) => readTemplate(roots, name);
   const [style, ...scripts] = await Promise.all(['style.css', 'tables.js', 'search.js', 'age.js'].map(read));
   const script = scripts.join('');

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { formatTimestamp } from '../../core/clock.ts';
 import { makeFolder, PRIVATE_FILE, writeFileAtomic } from '../../core/fs.ts';
 import type { Guide } from '../findings/guide.ts';
-import { allInOrder } from './connections.ts';
 import { formatTime, truncate } from './format.ts';
 import type { ProductLinker } from './links.ts';
 import type { Renderer } from './renderer.ts';
@@ -23,9 +22,6 @@ export interface SubjectPagesOptions extends SubjectOptions {
 /** Name of the page that lists the subjects, below the folder of the reports. */
 const SUBJECTS_PAGE = 'subjects.html';
 
-/** Pages that are written at a time. */
-const PARALLEL_WRITES = 16;
-
 /** Writes the page of each selected subject and their list, and removes pages of subjects that are no longer selected. */
 export async function writeSubjectPages(
   options: SubjectPagesOptions,
@@ -34,19 +30,17 @@ export async function writeSubjectPages(
 ): Promise<void> {
   const { out } = options;
   await makeFolder(join(out, 'subjects'));
-  const writes: Promise<void>[] = [];
+  let write = Promise.resolve();
   try {
     for await (const data of readSubjects(options, selection.pages)) {
       const text = renderSubject(toSubjectView(data, { ...options, selection }), options, renderer);
-      const write = replacePage(join(out, subjectPath(data.page)), text);
+      await write;
+      write = replacePage(join(out, subjectPath(data.page)), text);
       write.catch(() => undefined); // it may fail while the next subject is read; the next wait throws its error
-      writes.push(write);
-      if (writes.length >= PARALLEL_WRITES) await allInOrder(writes.splice(0));
     }
   } finally {
-    await Promise.allSettled(writes);
+    await write;
   }
-  await allInOrder(writes);
   await removeOthers(out, new Set(selection.pages.map(subjectPath)));
   await writeFileAtomic(join(out, SUBJECTS_PAGE), await renderList(options, selection, renderer));
 }

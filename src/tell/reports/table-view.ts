@@ -20,31 +20,8 @@ export interface CellView {
   readonly html: string;
 }
 
-/** A dataset as a page shows it. */
-export interface TableView {
-  readonly id: string;
-  readonly title: string;
-  readonly about: string;
-  readonly empty: string;
-  readonly columns: readonly ColumnView[];
-  readonly rows: readonly (readonly CellView[])[];
-  /** What the colors of its pictures mean. */
-  readonly legend: readonly { readonly kind: string; readonly meaning: string }[];
-  readonly total: number;
-  readonly shown: number;
-  readonly cut: boolean;
-  /** File with all rows, where the page does not show them all; otherwise null. */
-  readonly csv: string | null;
-  /** Whether the page first shows the first rows only. */
-  readonly long: boolean;
-  /** The statement with the values of its parameters, as `tidemark sql` runs it. */
-  readonly sql: string;
-  readonly stale: boolean;
-  /** Whether it is no table of the page, so that the page does not say that it is empty. */
-  readonly isQuiet: boolean;
-  /** Whether no target has its sources, so that the page leaves it out. */
-  readonly absent?: boolean;
-}
+/** A dataset as a page shows it. `absent`: no target has its sources, so that the page leaves it out. */
+export type TableView = ReturnType<typeof toTableView> & { readonly absent?: boolean };
 
 /** Rows that a table shows without a control for the others. The stylesheet shows 15 of a longer one. */
 const MAX_SHORT_ROWS = 20;
@@ -64,7 +41,7 @@ export interface ViewOptions {
   readonly hasSeveralTargets: boolean;
 }
 
-export function toTableView(dataset: Dataset, rows: readonly Row[], options: ViewOptions): TableView {
+export function toTableView(dataset: Dataset, rows: readonly Row[], options: ViewOptions) {
   const columns = toColumns(dataset, rows, options.hasSeveralTargets);
   const shown = limitLength(rows.slice(0, dataset.limit).map((row) => toCells(row, columns, options)));
   const cut = rows.length > shown.length;
@@ -75,13 +52,18 @@ export function toTableView(dataset: Dataset, rows: readonly Row[], options: Vie
     empty: dataset.empty,
     columns,
     rows: shown,
+    /** What the colors of its pictures mean. */
     legend: Object.entries(dataset.legend).map(([kind, meaning]) => ({ kind, meaning })),
     total: rows.length,
     shown: shown.length,
     cut,
+    /** File with all rows, where the page does not show them all. */
     csv: cut ? csvName(options.report, dataset.name) : null,
+    /** Whether the page first shows the first rows only. */
     long: shown.length > MAX_SHORT_ROWS,
+    /** The statement with the values of its parameters, as `tidemark sql` runs it. */
     sql: inlineParams(dataset.sql, options.params),
+    /** Whether it is no table of the page, so that the page does not say that it is empty. */
     isQuiet: dataset.isQuiet,
     stale: dataset.sources.some((source) => options.staleSources.has(source)),
   };
