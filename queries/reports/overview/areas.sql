@@ -3,7 +3,6 @@
 -- sources: agent_pools, agents, ca_roots, external_volumes, key_distributions, keys, kms_providers, leaf_certificates, mesh_roles, modules, providers, tf_versions, volume_snapshots, volumes, workspaces
 -- about: What is 0, and was 0 before, is left out. "Before" is the previous complete pull, or the previous run for numbers that their report does not compare.
 -- labels: area=Area; number=Number; measure=What; before=Before; changes=Since then
--- before: agent-health, certificates, keys, storage, version-sprawl
 -- pages: area=report; number=report
 -- hidden: report, equation, newly, returned, resolved, deleted
 with

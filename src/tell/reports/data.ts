@@ -82,11 +82,10 @@ export async function openReportReader(options: ReportReadOptions) {
   const before = used.has('summaries_before') ? await readPreviousRun(options) : undefined;
   const times = [asOf, ...(before ? [before] : [])].map((time) => time.toISOString());
   const queries = await shareConnections(database, files, times);
-  const load = (time: Date, names?: readonly string[]) =>
-    loadSummaries(queries, reports, queryParams({ ...options, asOf: time }), names);
+  const load = (time: Date) => loadSummaries(queries, reports, queryParams({ ...options, asOf: time }));
   const [now, then, sources] = await allInOrder([
     used.has('summaries') ? load(asOf) : undefined,
-    before && load(before, listBefore(selected)),
+    before && load(before),
     catchUserError(readSourceStates(queries, used.has('summaries') ? [...reports.values()] : selected, options)),
   ]);
   const known = now && new Map([...now].map(([name, row]) => [name, hideUnknown(reports.get(name), row, sources)]));
@@ -238,13 +237,6 @@ function findParams(reports: readonly Report[]): ReadonlySet<string | undefined>
   return new Set(queries.flatMap(({ sql }) => [...sql.matchAll(/\$(\w+)/gu)].map(([, name]) => name)));
 }
 
-/** The reports whose earlier summary a query reads, as its `-- before:` says; undefined for all. */
-function listBefore(reports: readonly Report[]): readonly string[] | undefined {
-  const queries = reports.flatMap(({ summary, datasets }) => [summary, ...datasets]);
-  const lists = queries.filter(({ sql }) => sql.includes('$summaries_before')).map(({ before }) => before);
-  return lists.every((list) => list !== undefined) ? lists.flat() : undefined;
-}
-
 /** Time of the last run before the present one; undefined where there was none. */
 async function readPreviousRun({ database, files, asOf }: ReportReadOptions): Promise<Date | undefined> {
   const [row] = await database.rows(await files.read('reports/previous_run'), { as_of: asOf.toISOString() });
@@ -268,11 +260,8 @@ async function loadSummaries(
   queries: Queries,
   reports: ReadonlyMap<string, Report>,
   params: SqlParams,
-  names: readonly string[] = [...reports.keys()],
 ): Promise<ReadonlyMap<string, Row>> {
-  const wanted = [...reports.values()].filter(
-    ({ name, summary }) => names.includes(name) && !summary.sql.includes('$summaries'),
-  );
+  const wanted = [...reports.values()].filter(({ summary }) => !summary.sql.includes('$summaries'));
   const found = await allInOrder(wanted.map((report) => catchUserError(querySummary(queries, report, params))));
   return new Map(
     wanted.flatMap(({ name }, index) => {

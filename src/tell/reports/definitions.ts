@@ -18,8 +18,6 @@ export interface Dataset {
   /** The column of the summary that counts its rows, or those that they are some of: where it is null, nothing is known of them. */
   readonly counted: string | undefined;
   readonly sources: readonly string[];
-  /** The reports whose summary of the previous run it reads from `$summaries_before`; undefined for all. */
-  readonly before: readonly string[] | undefined;
   /** Whether it has no text for having no rows. */
   readonly isQuiet: boolean;
   /** Column → heading, where it differs from the column's name. */
@@ -160,7 +158,6 @@ async function loadDataset(name: string, file: string, files: SqlFiles): Promise
     counted: header.counted,
     isQuiet: header.empty === undefined,
     sources: splitList(header.sources),
-    before: header.before === undefined ? undefined : splitList(header.before),
     labels: splitPairs(header.labels),
     links: splitPairs(header.links),
     pages: splitPairs(header.pages),
