@@ -1,4 +1,5 @@
--- An empty stage. {{columns}}: null values of the types of the table.
+-- An empty stage. {{columns}}: the columns with the types of the table; {{nulls}}: their names
 create or replace temp table stage_{{table}} as
 select {{columns}}
+from (select {{nulls}}) as loaded
 limit 0;

@@ -21,8 +21,6 @@ const PRODUCT_NAMES: Readonly<Record<string, string>> = {
 export interface RowQuery {
   readonly query: string;
   readonly params: SqlParams;
-  /** The columns of the query, where they are known. */
-  readonly columns?: ReadonlySet<string>;
   /** The same for rows that are longer than a line, because of line breaks in a cell. */
   readonly forLongRows?: RowQuery;
 }
@@ -50,8 +48,7 @@ export async function readRowQueries(
 }
 
 async function readCsvQuery(files: SqlFiles, table: Table, file: LandingFilePath): Promise<RowQuery> {
-  const { columns, parts } = csvLoadParts(table, file);
-  return { query: await files.render('load/explorer_csv', parts), params: { file: file.path }, columns };
+  return { query: await files.render('load/explorer_csv', csvLoadParts(table, file)), params: { file: file.path } };
 }
 
 /** Rows of a CSV file with what JSON lines beside it say of them. */
@@ -72,7 +69,7 @@ const MAX_LINE_BYTES = 256 * MEBIBYTE;
 /** A reader has several buffers in memory. One of less than two lines makes DuckDB 1.5 take the start of a line for its end. */
 const MIN_BUFFER_BYTES = 8 * MEBIBYTE;
 
-/** What `load/explorer_csv` is rendered with, and the columns that it then yields. */
+/** What `load/explorer_csv` is rendered with. */
 function csvLoadParts(table: Table, file: LandingFilePath) {
   const header = file.columns ?? [];
   const known = new Map(table.columns.map((column) => [column.name, column.type]));
@@ -92,15 +89,13 @@ function csvLoadParts(table: Table, file: LandingFilePath) {
   // A row is a line, and a row of tf_versions may name every workspace: without a measured line, only the file size bounds it.
   const longest = file.longestLine ?? (table.members ? file.bytes : 0);
   const maxLine = Math.min(MAX_LINE_BYTES, Math.max(2 * MEBIBYTE, longest + 1024));
-  const parts = {
+  return {
     select: [...named, ...extra].join(', '),
     columns: `{${struct}}`,
     nulls: file.bareNull ? "['', 'null']" : "['']",
     maxLine: String(maxLine),
     bufferSize: String(Math.max(MIN_BUFFER_BYTES, maxLine * 2)),
   };
-  const loaded = header.filter((name) => columnType(name)).map((name) => PRODUCT_NAMES[name] ?? name);
-  return { parts, columns: new Set(extra.length === 0 ? loaded : [...loaded, 'extra']) };
 }
 
 /** JSON pages land unknown fields as one JSON column. DuckDB rewrites it, so that it compares equal to a column from CSV. */

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Manifest } from '../landing/store.ts';
-import { type Database, firstLine } from '../warehouse/database.ts';
+import type { Database } from '../warehouse/database.ts';
 import { classifyStorageError } from '../warehouse/integrity.ts';
 import { LIST_TEXT } from '../warehouse/list-columns.ts';
 import { quoteIdent, type SqlFiles } from '../warehouse/sql-files.ts';
@@ -115,8 +115,7 @@ const NO_ROWS = { held: 0, unknown: 0, gone: 0, deleted: 0, inserted: 0, changed
 
 /** Creates an empty stage. */
 export async function createStage({ database, files }: Destination, table: Table): Promise<void> {
-  const columns = stagedColumns(table, new Set()).join(',\n  ');
-  await database.write(await files.render('warehouse/stage', { table: table.name, columns }), { target: '' });
+  await database.write(await files.render('warehouse/stage', stagedColumns(table)), { target: '' });
 }
 
 /** Adds the rows of a landing to the stage. @throws storage failures */
@@ -136,47 +135,35 @@ async function readLanding(to: Destination, table: Table, { manifest, directory 
 async function addRows(
   to: Destination,
   table: Table,
-  { query, params, columns, forLongRows }: RowQuery,
+  { query, params, forLongRows }: RowQuery,
   target: string,
 ): Promise<number> {
-  const { database, files } = to;
-  const values = { ...params, target };
-  const add = async (loaded?: ReadonlySet<string>) => {
-    const parts = { table: table.name, columns: stagedColumns(table, loaded).join(',\n  '), rows: query };
-    return database.write(await files.render('warehouse/load_rows', parts), values);
-  };
   try {
-    return await add(columns);
+    const sql = await to.files.render('warehouse/load_rows', { ...stagedColumns(table), rows: query });
+    return await to.database.write(sql, { ...params, target });
   } catch (error) {
     if (forLongRows && /Maximum line size/u.test(String(error))) return addRows(to, table, forLongRows, target);
-    if (columns || !isUnknownColumn(error)) throw error;
-    const shape = await database.rows(await files.render('warehouse/describe_load', { rows: query }), values);
-    return add(new Set(shape.map(({ column_name }) => String(column_name))));
+    throw error;
   }
 }
 
-/** Few load queries lack a column of their table: to describe each of them first would cost as much as a small load. */
-function isUnknownColumn(error: unknown): boolean {
-  return firstLine(error).startsWith('Binder Error');
-}
-
-/** @param loaded columns of the load query; the others of the table are null. @default all columns of the table */
-function stagedColumns(table: Table, loaded?: ReadonlySet<string>): readonly string[] {
-  const cleaned = table.columns.map((column) => ({ name: column.name, value: cleanColumn(column, loaded) }));
-  const list = cleaned.find(({ name }) => name === table.members);
-  const columns = cleaned.map(
-    ({ name, value }) => `${name === list?.name ? `md5(${value})` : value} as ${quoteIdent(name)}`,
-  );
-  return list ? [...columns, `${list.value} as ${LIST_TEXT}`] : columns;
+/** What the statements that write a stage are rendered with. */
+function stagedColumns({ name: table, columns, members }: Table) {
+  const values = columns.map((column) => {
+    const value = cleanColumn(column);
+    return `${column.name === members ? `${value} as ${LIST_TEXT}, md5(${value})` : value} as ${quoteIdent(column.name)}`;
+  });
+  const nulls = columns.map(({ name }) => `null as ${quoteIdent(name)}`);
+  return { table, columns: values.join(',\n  '), nulls: nulls.join(', ') };
 }
 
 /** The value of a column, with the type that the table declares. */
-function cleanColumn({ name, type }: Column, loaded?: ReadonlySet<string>): string {
+function cleanColumn({ name, type }: Column): string {
   if (name === 'target') return '$target::varchar';
   // A field of this name is not ours: repeated rows are numbered.
-  if (name === ORDINAL || (loaded && !loaded.has(name))) return `null::${type}`;
+  if (name === ORDINAL) return `null::${type}`;
   const column = quoteIdent(name);
-  if (type === 'varchar') return `nullif(${column}, '')::varchar`;
+  if (type === 'varchar') return `nullif(${column}::varchar, '')`;
   // A cast from text would parse the JSON again.
   if (type === 'json') return `if(${column}::json::varchar in ('null', '{}'), null, ${column}::json)`;
   return `${column}::${type}`;

@@ -1,2 +1,0 @@
--- The columns that a load query yields.
-describe {{rows}};
