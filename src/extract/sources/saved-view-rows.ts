@@ -65,13 +65,14 @@ async function extractView(context: ExtractContext, id: string): Promise<void> {
 }
 
 export function* formatRows(viewId: string, before: number, items: readonly string[]): Generator<readonly Cell[]> {
-  for (const [index, item] of items.entries()) yield formatRow(viewId, before + index + 1, item);
+  const names: Names = new Map();
+  for (const [index, item] of items.entries()) yield formatRow([viewId, before + index + 1], item, names);
 }
 
-function formatRow(viewId: string, position: number, item: string): readonly Cell[] {
+function formatRow(place: readonly Cell[], item: string, names: Names): readonly Cell[] {
   const fields = sliceFields(item);
-  const attributes = formatAttributes(fields.get('attributes') ?? 'null');
-  return [viewId, position, readText(fields.get('id')), readText(fields.get('type')), { json: attributes }];
+  const attributes = formatAttributes(fields.get('attributes') ?? 'null', names);
+  return [...place, readText(fields.get('id')), readText(fields.get('type')), { json: attributes }];
 }
 
 function readText(json = 'null'): string {
@@ -79,14 +80,24 @@ function readText(json = 'null'): string {
   return typeof value === 'string' ? value : '';
 }
 
+/** Names with underscores, by the names that were sent. The rows of a page have the same ones, and to translate each again takes most of the time. */
+type Names = Map<string, { readonly snake: string; readonly start: string }>;
+
 /** Names with underscores, and the values as they were sent. If a field has both spellings, the one with underscores is kept. */
-function formatAttributes(json: string): string {
+function formatAttributes(json: string, names: Names): string {
   if (!json.startsWith('{')) return 'null';
   const fields = sliceFields(json);
   const renamed = new Map<string, string>();
   for (const [name, value] of fields) {
-    const snake = name.replaceAll('-', '_');
-    if (snake === name || !fields.has(snake)) renamed.set(snake, `${JSON.stringify(snake)}:${value}`);
+    const { snake, start } = names.get(name) ?? addName(name, names);
+    if (snake === name || !fields.has(snake)) renamed.set(snake, start + value);
   }
   return `{${[...renamed.values()].join(',')}}`;
+}
+
+function addName(name: string, names: Names) {
+  const snake = name.replaceAll('-', '_');
+  const added = { snake, start: `${JSON.stringify(snake)}:` };
+  names.set(name, added);
+  return added;
 }
