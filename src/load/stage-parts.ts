@@ -1,5 +1,5 @@
 import { listUnknown, type Manifest, type UnknownPart } from '../landing/store.ts';
-import { LIST_TEXT } from '../warehouse/list-columns.ts';
+import { LIST_TEXT, sameKey } from '../warehouse/list-columns.ts';
 import { quoteIdent, quoteLiteral } from '../warehouse/sql-files.ts';
 import {
   type Column,
@@ -18,24 +18,19 @@ interface StagedLanding {
 
 /** What the statements about the stage of a table are rendered with. */
 export function stageParts(table: Table, landings: readonly StagedLanding[]) {
-  const key = withTarget(table.key);
-  const same = key.map((name) => `stage.${quoteIdent(name)} is not distinct from open.${quoteIdent(name)}`);
   return {
     ...keyParts(table),
     table: table.name,
     history: historyTable(table),
     columns: columnList(table),
-    key: identifiers(key),
-    sameKey: same.join(' and '),
+    key: identifiers(withTarget(table.key)),
+    sameKey: sameKey(table, 'stage', 'open'),
     digest: digestColumns(table),
     targets: literals(landings.map(({ manifest }) => manifest.target)),
     isUnknown: isUnknown(table, landings),
     isGone: isGone(table),
     part: quoteIdent(table.part ?? 'target'),
-    sameRest: table.key
-      .filter((name) => name !== table.part)
-      .map((name) => `held.${quoteIdent(name)} is not distinct from staged.${quoteIdent(name)}`)
-      .join(' and '),
+    sameRest: sameKey({ key: table.key.filter((name) => name !== table.part) }, 'held', 'staged'),
     ...computedParts(table),
   };
 }

@@ -38,15 +38,14 @@ function between(table: Table, from: string, to: string): Comparison {
 /** The views `changes`, over the history of every table that does not renew itself, and `attributed_changes`. */
 export async function renderChangesViews(files: SqlFiles, tables: readonly Table[]): Promise<readonly string[]> {
   return [
-    await renderUnion(files, tables, () => SUCCESSIVE, 'warehouse/changes'),
+    await files.render('warehouse/changes', { changes: await renderRows(files, tables) }),
     await files.render('warehouse/attributed_changes', { query: await renderAttributed(files, tables, 'changes') }),
   ];
 }
 
 /** A query with the rows of `attributed_changes` of some tables: to plan it for every table takes half a second. */
 export async function renderChanges(files: SqlFiles, tables: readonly Table[]): Promise<string> {
-  const changes = await Promise.all(tables.map((table) => renderTable(files, table, () => SUCCESSIVE)));
-  return renderAttributed(files, tables, `(${changes.join('\nunion all\n')})`);
+  return renderAttributed(files, tables, `(${await renderRows(files, tables)})`);
 }
 
 async function renderAttributed(files: SqlFiles, tables: readonly Table[], changes: string): Promise<string> {
@@ -62,23 +61,26 @@ interface Read {
  * The tables and columns that a warehouse has, with what updates added to them: one that an earlier version published lacks some until
  * the next run.
  */
-export async function selectPresent({ database, files }: Read, tables: readonly Table[]): Promise<readonly Table[]> {
-  const rows = await database.script(await files.read('warehouse/columns'));
-  const present = new Set(rows.map(({ table, name }) => `${table} ${name}`));
-  const added = present.has('additions added_after') ? await readAdditions({ database, files }) : [];
-  return withAdditions(tables, added).flatMap((table) => {
-    const columns = table.columns.filter(({ name }) => present.has(`${historyTable(table)} ${name}`));
+export async function selectPresent(read: Read, tables: readonly Table[]): Promise<readonly Table[]> {
+  const present = await readColumns(read);
+  return withAdditions(tables, await readAdditions(read, present)).flatMap((table) => {
+    const columns = table.columns.filter(({ name }) => present.get(historyTable(table))?.has(name));
     return columns.length === 0 ? [] : [{ ...table, columns }];
   });
 }
 
-export async function readAdditions({ database, files }: Read): Promise<readonly Addition[]> {
-  const rows = await database.script(await files.read('warehouse/additions'));
-  return rows.map(({ table, column, after }) => ({
-    table: String(table),
-    column: column == null ? null : String(column),
-    after: String(after),
-  }));
+/** The columns that each table of a warehouse has. */
+export type Columns = ReadonlyMap<string, ReadonlySet<string>>;
+
+export async function readColumns({ database, files }: Read): Promise<Columns> {
+  const rows = await database.script(await files.read('warehouse/columns'));
+  return new Map(rows.map(({ table, names }) => [String(table), new Set(names as readonly string[])]));
+}
+
+/** @param present columns of the warehouse */
+export async function readAdditions({ database, files }: Read, present: Columns): Promise<readonly Addition[]> {
+  if (!present.get('additions')?.has('added_after')) return [];
+  return (await database.script(await files.read('warehouse/additions'))) as unknown as readonly Addition[];
 }
 
 export function withAdditions(tables: readonly Table[], added: readonly Addition[]): readonly Table[] {
@@ -136,9 +138,10 @@ function renderActions(files: SqlFiles, { name, source, columns, changes }: Tabl
  * A query with the net difference of the times $from and $to, as rows of `changes` with the `action` that made each: `at` is when a row came to be as it is at the later
  * one. Further parameters: `queries/diff/difference.sql`.
  */
-export function renderDifference(files: SqlFiles, tables: readonly Table[]): Promise<string> {
-  const [from, to] = ['$from::timestamptz', '$to::timestamptz'] as const;
-  return renderUnion(files, tables, (table) => between(table, from, to), 'diff/difference');
+export async function renderDifference(files: SqlFiles, tables: readonly Table[]): Promise<string> {
+  const compare = (table: Table) => between(table, '$from::timestamptz', '$to::timestamptz');
+  const parts = { changes: await renderRows(files, tables, compare), actedBy: await renderActedBy(files, tables) };
+  return files.render('diff/difference', parts);
 }
 
 /** The tables whose changes are told. */
@@ -155,20 +158,18 @@ export async function renderKnownSubject(files: SqlFiles, tables: readonly Table
   return (await Promise.all(queries)).join('\nunion all\n');
 }
 
-async function renderUnion(
+async function renderRows(
   files: SqlFiles,
   tables: readonly Table[],
-  compare: (table: Table) => Comparison,
-  name: 'warehouse/changes' | 'diff/difference',
+  compare: (table: Table) => Comparison = () => SUCCESSIVE,
 ): Promise<string> {
-  const queries = await Promise.all(selectTold(tables).map((table) => renderTable(files, table, compare)));
-  return files.render(name, { changes: queries.join('\nunion all\n'), actedBy: await renderActedBy(files, tables) });
+  const queries = selectTold(tables).map((table) => renderTable(files, table, compare(table)));
+  return (await Promise.all(queries)).join('\nunion all\n');
 }
 
-async function renderTable(files: SqlFiles, table: Table, compare: (table: Table) => Comparison): Promise<string> {
+async function renderTable(files: SqlFiles, table: Table, comparison: Comparison): Promise<string> {
   const { instance } = table.changes;
   const history = quoteIdent(historyTable(table));
-  const comparison = compare(table);
   const wasKnown = (after: string) => renderWasKnown(files, table, comparison, after);
   return files.render('warehouse/table_changes', {
     ...comparison,

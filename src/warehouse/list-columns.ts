@@ -24,8 +24,8 @@ export async function listColumnStatements(files: SqlFiles, table: Table): Promi
   ];
 }
 
-export function sameKey(table: Table, one: string, other: string): string {
-  return ['target', ...table.key]
+export function sameKey({ key }: Pick<Table, 'key'>, one: string, other: string): string {
+  return ['target', ...key]
     .map((name) => `${one}.${quoteIdent(name)} is not distinct from ${other}.${quoteIdent(name)}`)
     .join(' and ');
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Thresholds } from '../config/config.ts';
 import type { PolicyRow } from '../config/policy.ts';
-import { readAdditions, renderChangesViews, withAdditions } from './changes.ts';
+import { type Columns, readAdditions, readColumns, renderChangesViews, withAdditions } from './changes.ts';
 import type { Database } from './database.ts';
 import { DEFAULT_THRESHOLDS, defineDeadlines, renderDeadlines } from './deadlines.ts';
 import { listColumnStatements } from './list-columns.ts';
@@ -84,10 +84,9 @@ export async function migrate(
   await database.run(await files.read('warehouse/schema_digest_table'));
   const [last] = await database.rows(await files.read('warehouse/schema_digest'));
   if (last?.digest === digest) return;
-  const current = await currentColumns(database, files);
+  const current = await readColumns({ database, files });
   const added = await findAdditions(database, files, declared, current);
-  const known = current.has('additions') ? await readAdditions({ database, files }) : [];
-  const all = withAdditions(declared, [...known, ...added]);
+  const all = withAdditions(declared, [...(await readAdditions({ database, files }, current)), ...added]);
   const transact = (texts: readonly string[]) =>
     database.transact(texts.map((sql) => `${sql.trim().replace(/;$/u, '')};`));
   // About 800: one by one they would take five times as long.
@@ -124,18 +123,6 @@ async function renderSchema(
     ...(await renderChangesViews(files, tables)),
     ...(await renderDefinitions(files)),
   ];
-}
-
-type Columns = ReadonlyMap<string, ReadonlySet<string>>;
-
-/** The columns that each table has now. */
-async function currentColumns(database: Database, files: SqlFiles): Promise<Columns> {
-  const current = new Map<string, Set<string>>();
-  for (const { table, name } of await database.rows(await files.read('warehouse/columns'))) {
-    const columns = current.get(String(table)) ?? new Set();
-    current.set(String(table), columns.add(String(name)));
-  }
-  return current;
 }
 
 /** What this migration adds to a warehouse with pulls. */

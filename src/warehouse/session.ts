@@ -8,9 +8,15 @@ import { ignoreMissing, makeFolder, PRIVATE_FILE, PRIVATE_FOLDER, systemLack } f
 import type { Log } from '../core/log.ts';
 import { overlayRoots } from '../core/paths.ts';
 import { removeCompactCopy, replaceWithCompact, writeCompactCopy } from './compact.ts';
-import { type Database, halveMemory, openDatabase } from './database.ts';
+import { type Database, firstLine, halveMemory, openDatabase } from './database.ts';
 import { assertDiskSpace, reportFullDisk } from './disk-space.ts';
-import { classifyStorageError, isUnchanged, recordFingerprint, verifyChecksums } from './integrity.ts';
+import {
+  CorruptDatabaseError,
+  classifyStorageError,
+  isUnchanged,
+  recordFingerprint,
+  verifyChecksums,
+} from './integrity.ts';
 import { acquireLock, type Lock } from './lock.ts';
 import { migrate } from './migrate.ts';
 import { publishFile, removeLeftovers, type WarehouseFiles, warehouseFiles } from './publish.ts';
@@ -124,7 +130,7 @@ async function runSession<T>(
   const files = createSqlFiles(overlayRoots(config.directory));
   const tables = await loadTables(files);
   const isVerified = await isUnchanged(paths.work);
-  const database = await openWorkingCopy(paths, config.memoryLimit, log);
+  const database = await openWorkingCopy(paths, config.memoryLimit);
   let isUsable = false;
   let isCompact = false;
   try {
@@ -166,8 +172,8 @@ async function publish({ work, published }: WarehouseFiles, isGroupRead: boolean
  */
 export const THREADS = 1;
 
-/** A working file that does not open is moved aside and restored from the published one. */
-async function openWorkingCopy(paths: WarehouseFiles, memoryLimit: string, log: Log): Promise<Database> {
+/** @throws CorruptDatabaseError for a working file that does not open */
+async function openWorkingCopy(paths: WarehouseFiles, memoryLimit: string): Promise<Database> {
   await makeFolder(dirname(paths.work));
   if (!existsSync(paths.work)) await copyFromPublished(paths);
   const options = { memoryLimit: halveMemory(memoryLimit), tempDirectory: paths.temp, threads: THREADS };
@@ -176,8 +182,7 @@ async function openWorkingCopy(paths: WarehouseFiles, memoryLimit: string, log: 
   } catch (error) {
     if (/Conflicting lock|Could not set lock/iu.test(String(error))) throw workingCopyInUse(paths.work, error);
     if (systemLack(error) !== undefined || /permission denied/iu.test(String(error))) throw error;
-    await restoreFromPublished(paths, log);
-    return openDatabase(paths.work, options);
+    throw new CorruptDatabaseError(firstLine(error), { cause: error });
   }
 }
 
