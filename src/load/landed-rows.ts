@@ -35,26 +35,16 @@ export async function readRowQueries(
   const json = landed.filter(({ format }) => format === 'ndjson');
   const isCompared = json.length > 0 && files.has(`load/${table.name}_csv`);
   const params = { files: json.map(({ path }) => path), longest_line: longestLine(json) };
-  const loads = csv.map(async (file) => {
-    const read = async (longestLine = file.longestLine) => {
-      const query = await readCsvQuery(files, table, { ...file, ...(longestLine !== undefined && { longestLine }) });
-      return isCompared ? addJson(files, table, query, params) : query;
+  const loads = csv.map(async (file): Promise<RowQuery> => {
+    const read = async (lineBytes?: number): Promise<RowQuery> => {
+      const rows = await files.render('load/explorer_csv', csvLoadParts(table, file, lineBytes));
+      const query = isCompared ? await files.render(`load/${table.name}_csv`, { rows }) : rows;
+      return { query, params: { ...params, file: file.path } };
     };
-    const forLongRows = table.members ? await read(file.bytes) : undefined;
-    return { ...(await read()), ...(forLongRows && { forLongRows }) };
+    return { ...(await read(file.longestLine)), ...(table.members && { forLongRows: await read(file.bytes) }) };
   });
   if (csv.length > 0 || json.length === 0 || !files.has(`load/${table.name}`)) return Promise.all(loads);
   return [{ query: await files.read(`load/${table.name}`), params }];
-}
-
-async function readCsvQuery(files: SqlFiles, table: Table, file: LandingFilePath): Promise<RowQuery> {
-  return { query: await files.render('load/explorer_csv', csvLoadParts(table, file)), params: { file: file.path } };
-}
-
-/** Rows of a CSV file with what JSON lines beside it say of them. */
-async function addJson(files: SqlFiles, table: Table, csv: RowQuery, params: SqlParams): Promise<RowQuery> {
-  const query = await files.render(`load/${table.name}_csv`, { rows: csv.query });
-  return { query, params: { ...csv.params, ...params } };
 }
 
 /** The buffer size that reading JSON lines needs. */
@@ -70,8 +60,7 @@ const MAX_LINE_BYTES = 256 * MEBIBYTE;
 const MIN_BUFFER_BYTES = 8 * MEBIBYTE;
 
 /** What `load/explorer_csv` is rendered with. */
-function csvLoadParts(table: Table, file: LandingFilePath) {
-  const header = file.columns ?? [];
+function csvLoadParts(table: Table, { columns: header = [], bareNull, bytes }: LandingFile, lineBytes?: number) {
   const known = new Map(table.columns.map((column) => [column.name, column.type]));
   known.delete(ORDINAL); // a field of this name is not ours
   const columnType = (name: string) => known.get(PRODUCT_NAMES[name] ?? name);
@@ -87,12 +76,12 @@ function csvLoadParts(table: Table, file: LandingFilePath) {
   const pairs = others.map((name) => `${quoteLiteral(name)}, nullif(${quoteIdent(name)}, '')`).join(', ');
   const extra = others.length === 0 ? [] : [`json_merge_patch('{}', json_object(${pairs})) as extra`];
   // A row is a line, and a row of tf_versions may name every workspace: without a measured line, only the file size bounds it.
-  const longest = file.longestLine ?? (table.members ? file.bytes : 0);
+  const longest = lineBytes ?? (table.members ? bytes : 0);
   const maxLine = Math.min(MAX_LINE_BYTES, Math.max(2 * MEBIBYTE, longest + 1024));
   return {
     select: [...named, ...extra].join(', '),
     columns: `{${struct}}`,
-    nulls: file.bareNull ? "['', 'null']" : "['']",
+    nulls: bareNull ? "['', 'null']" : "['']",
     maxLine: String(maxLine),
     bufferSize: String(Math.max(MIN_BUFFER_BYTES, maxLine * 2)),
   };

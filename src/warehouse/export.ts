@@ -7,7 +7,7 @@ import { overlayRoots } from '../core/paths.ts';
 import type { Database } from './database.ts';
 import { openPublished } from './session.ts';
 import { createSqlFiles, quoteIdent, quoteLiteral, type SqlFiles } from './sql-files.ts';
-import { loadTables, type Table } from './tables.ts';
+import { loadTables } from './tables.ts';
 
 export interface ExportedTable {
   readonly table: string;
@@ -56,24 +56,14 @@ export async function exportWarehouse(
   }
 }
 
-interface Relation {
-  readonly name: string;
-  /** Columns that rows are sorted by, so that the statistics of a file let readers skip parts of it. */
-  readonly order: readonly string[];
-}
-
-async function listRelations(config: Config): Promise<readonly Relation[]> {
+/** Tables and views with the columns that their rows are sorted by, so that the statistics of a file let readers skip parts of it. */
+async function listRelations(config: Config): Promise<readonly { name: string; order: readonly string[] }[]> {
   const tables = [...(await loadTables(createSqlFiles(overlayRoots(config.directory)))).values()];
-  const relations = tables.flatMap((table) => {
-    const order = [...(hasTarget(table) ? ['target'] : []), ...table.key];
-    const current = { name: table.name, order };
-    return table.source ? [current, { name: `${table.name}_history`, order: [...order, 'valid_from'] }] : [current];
+  const relations = tables.flatMap(({ name, source, columns, key }) => {
+    const order = [...(columns.some((column) => column.name === 'target') ? ['target'] : []), ...key];
+    return [{ name, order }, ...(source ? [{ name: `${name}_history`, order: [...order, 'valid_from'] }] : [])];
   });
   return [...relations, { name: 'source_state', order: ['target', 'source'] }];
-}
-
-function hasTarget({ columns }: Table): boolean {
-  return columns.some(({ name }) => name === 'target');
 }
 
 async function exportRelation(
