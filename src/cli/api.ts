@@ -7,7 +7,6 @@ import { unknownName } from '../config/suggest.ts';
 import type { Context } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { stripControls } from '../core/log.ts';
-import { createTextMasker } from '../core/redact/redactor.ts';
 import { parseJson, parseLossless, printJson } from '../http/json.ts';
 import { collectSecrets } from '../services/build-request.ts';
 import { ServiceClients } from '../services/clients.ts';
@@ -260,11 +259,7 @@ async function printDownload(context: Context, download: (file: string) => Promi
     const file = join(folder, 'response');
     const { status, bytes } = await download(file);
     if (bytes === 0) context.stdout(formatEmpty(status));
-    const masker = createTextMasker(context.redactor);
-    for await (const chunk of createReadStream(file, 'utf8')) {
-      context.stdout(masker.push(toPrintable(context, chunk as string)));
-    }
-    context.stdout(masker.end());
+    for await (const chunk of createReadStream(file, 'utf8')) context.stdout(toPrintable(context, chunk as string));
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

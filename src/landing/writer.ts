@@ -1,13 +1,14 @@
-import { rm } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Target } from '../config/config.ts';
 import { makeFolder } from '../core/fs.ts';
 import type { Redactor } from '../core/redact/redactor.ts';
 import { isSecretField } from '../core/redact/secret-fields.ts';
+import { dropColumns } from './csv.ts';
 import { type LineCheckpoint, LineWriter } from './line-writer.ts';
 import { type ObjectTag, TAG_FIELD } from './objects.ts';
 import { type Cell, formatRows, stripSecrets, toOneLine } from './rows.ts';
-import { dropColumns, keepRejected, maskFile } from './scrub.ts';
 import {
   type LandingFile,
   type Manifest,
@@ -133,12 +134,11 @@ export class LandingWriter {
     return join(directory, file);
   }
 
-  async register(file: LandingFile, { containsSecret }: { readonly containsSecret: boolean }): Promise<void> {
-    const { directory, redactor } = this.#options;
-    const path = join(directory, file.file);
+  /** Adds a file that was allocated, in which known secrets are masked. */
+  async register(file: LandingFile): Promise<void> {
+    const path = join(this.#options.directory, file.file);
     const withoutColumns = file.columns?.some(isSecretField) && (await dropColumns(path, file.columns, isSecretField));
-    const masked = containsSecret && (await maskFile(path, redactor));
-    this.#update({ registered: [...this.#state.registered, { ...file, ...withoutColumns, ...masked }] });
+    this.#update({ registered: [...this.#state.registered, { ...file, ...withoutColumns }] });
   }
 
   /** Adds to the number of rows that the service reports. */
@@ -205,7 +205,8 @@ export class LandingWriter {
   async reject(): Promise<void> {
     await this.#close();
     for (const file of this.#files()) {
-      await keepRejected(join(this.#options.directory, file), this.#options.redactor);
+      const path = join(this.#options.directory, file);
+      if (existsSync(path)) await rename(path, `${path.replace(/\.part$/u, '')}.rejected`);
     }
   }
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { TidemarkError } from '../core/errors.ts';
-import { readCsv } from '../landing/read-csv.ts';
+import { readCsv } from '../landing/csv.ts';
 import type { LandingFile } from '../landing/store.ts';
 import { firstLine } from '../warehouse/database.ts';
 import type { Table } from '../warehouse/tables.ts';

@@ -2,11 +2,12 @@ import { createHash } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
 import { PRIVATE_FILE } from '../core/fs.ts';
 import { BLOCK_BYTES, encodeBlock } from '../core/gzip.ts';
-import { createSecretScanner, type Redactor, type SecretScanner } from '../core/redact/redactor.ts';
+import { maskBlocks, type Redactor } from '../core/redact/redactor.ts';
 import { extractErrorMessage, failure, looksLikeHtml, type Result } from '../http/errors.ts';
 import { type BodyLimits, readChunks } from '../http/response-body.ts';
 import { repairBlocks } from '../http/well-formed.ts';
 
+/** What was written: known secrets are masked in it. */
 export interface DownloadResult {
   readonly status: number;
   /** Size of the content. */
@@ -16,8 +17,6 @@ export interface DownloadResult {
   readonly contentType: string;
   /** Whether a CSV field begins with `null`, which may be how NULL is written: docs/services/platform.md#csv-export. */
   readonly hasBareNull: boolean;
-  /** Whether the content contains a known secret. It is not masked. */
-  readonly containsSecret: boolean;
   /** At least the bytes of the longest line: lines within a block are not measured. */
   readonly longestLine: number;
 }
@@ -53,12 +52,12 @@ export async function downloadToFile(
     await chunks.return(undefined);
     return failure({ failure: 'malformed', status, message: rejection, retryable: 'few', notProcessed: false });
   }
-  const inspector = new ContentInspector(createSecretScanner(redactor));
+  const inspector = new ContentInspector();
   const received = { bytes: 0 };
   const handle = await open(file, 'w', PRIVATE_FILE);
   try {
     const blocks = repairBlocks(countBytes(toBlocks(body), received), limits.metrics);
-    await writeBlocks({ handle, file }, blocks, inspector);
+    await writeBlocks({ handle, file }, maskBlocks(blocks, redactor), inspector);
   } finally {
     await handle.close();
   }
@@ -99,7 +98,6 @@ async function writeBlocks(
 /** Computes what a download reports about its content, block by block. */
 class ContentInspector {
   readonly #hash = createHash('sha256');
-  readonly #secrets: SecretScanner;
   #bytes = 0;
   /** The last bytes: a match may span two blocks. */
   #tail: Buffer = Buffer.alloc(0);
@@ -108,13 +106,8 @@ class ContentInspector {
   #lineBytes = 0;
   #longestLine = 0;
 
-  constructor(secrets: SecretScanner) {
-    this.#secrets = secrets;
-  }
-
   push(block: Buffer): void {
     this.#hash.update(block);
-    this.#secrets.push(block);
     this.#bytes += block.length;
     this.#measureLines(block);
     const seam = Buffer.concat([this.#tail, block.subarray(0, NULL.length)]);
@@ -135,7 +128,6 @@ class ContentInspector {
       bytes: this.#bytes,
       sha256: this.#hash.digest('hex'),
       hasBareNull: this.#hasBareNull,
-      containsSecret: this.#secrets.matched(),
     };
   }
 }

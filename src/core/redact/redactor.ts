@@ -164,43 +164,19 @@ function readOwnWords(): readonly string[] {
   return [...new Set([...files.map((file) => file.slice(0, -'.sql'.length)), ...columns])];
 }
 
-/** Masks known secrets in a text that arrives in pieces, also where two pieces share one. */
-interface TextMasker {
-  /** @returns what can be passed on: the end is held back while it may be the beginning of a secret */
-  push(piece: string): string;
-  /** @returns the rest */
-  end(): string;
-}
-
-export function createTextMasker(redactor: Pick<Redactor, 'text' | 'maxPatternLength'>): TextMasker {
-  let held = '';
-  return {
-    push(piece) {
-      const masked = redactor.text(held + piece);
-      const end = Math.max(0, masked.length - redactor.maxPatternLength + 1);
-      held = masked.slice(end);
-      return masked.slice(0, end);
-    },
-    end: () => held,
-  };
-}
-
-/** Searches bytes that arrive in chunks for known secrets, also across two chunks. */
-export interface SecretScanner {
-  push(chunk: Buffer): void;
-  /** Whether any chunk so far contained a secret. */
-  matched(): boolean;
-}
-
-export function createSecretScanner(redactor: Redactor): SecretScanner {
-  const overlap = redactor.maxPatternLength;
-  let end: Buffer = Buffer.alloc(0);
-  let hasMatched = false;
-  return {
-    matched: () => hasMatched,
-    push(chunk) {
-      hasMatched ||= redactor.matches(chunk) || redactor.matches(Buffer.concat([end, chunk.subarray(0, overlap)]));
-      end = (chunk.length < overlap ? Buffer.concat([end, chunk]) : chunk).subarray(-overlap);
-    },
-  };
+/**
+ * Masks known secrets in blocks of UTF-8 that are cut between characters, also where two blocks share one: the end of each is held
+ * back while it may be the beginning of a secret.
+ */
+export async function* maskBlocks(blocks: AsyncIterable<Buffer>, redactor: Redactor): AsyncGenerator<Buffer> {
+  let held: Buffer = Buffer.alloc(0);
+  for await (const block of blocks) {
+    const bytes = Buffer.concat([held, block]);
+    const masked = redactor.matches(bytes) ? Buffer.from(redactor.text(bytes.toString('utf8'))) : bytes;
+    let end = Math.max(0, masked.length - redactor.maxPatternLength);
+    while (((masked[end] ?? 0) & 0xc0) === 0x80) end++;
+    held = masked.subarray(end);
+    if (end > 0) yield masked.subarray(0, end);
+  }
+  if (held.length > 0) yield held;
 }

@@ -4,7 +4,7 @@ import type { Target } from '../../../config/config.ts';
 import { closestMatch } from '../../../config/suggest.ts';
 import { TidemarkError } from '../../../core/errors.ts';
 import { isSecretField, stripSecretFields } from '../../../core/redact/secret-fields.ts';
-import { readCsv } from '../../../landing/read-csv.ts';
+import { readCsv } from '../../../landing/csv.ts';
 import { quoteCell } from '../../../landing/rows.ts';
 import type { BodyPreview } from '../../../services/download.ts';
 import {
@@ -37,7 +37,7 @@ export function fetchCsv(context: ExtractContext, view: ExplorerView, requiredCo
     checkHeader(view, columns, client.target);
     const { bytes, sha256, longestLine, hasBareNull: bareNull } = download;
     const file = { file: basename(path), format: 'csv', bytes, sha256, longestLine, columns, bareNull } as const;
-    await landing.register(file, download);
+    await landing.register(file);
     return total;
   };
 }

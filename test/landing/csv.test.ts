@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { readCsv } from '../../src/landing/read-csv.ts';
+import { readCsv } from '../../src/landing/csv.ts';
 import { tempFolder } from '../helpers/temp.ts';
 import { testProject } from '../helpers/test-project.ts';
 
