@@ -7,12 +7,7 @@ import { isSecretField, stripSecretFields } from '../../../core/redact/secret-fi
 import { readCsv } from '../../../landing/csv.ts';
 import { quoteCell } from '../../../landing/rows.ts';
 import type { BodyPreview } from '../../../services/download.ts';
-import {
-  canonicalField,
-  EXPLORER_FIELDS,
-  type ExplorerView,
-  toHashicorpField,
-} from '../../../services/platform/explorer.ts';
+import { canonicalField, EXPLORER_FIELDS, type ExplorerView } from '../../../services/platform/explorer.ts';
 import { platform } from '../../../services/platform/operations.ts';
 import type { ExtractContext } from '../source.ts';
 import { type FetchPartition, fetchTotal } from './partition.ts';
@@ -34,7 +29,9 @@ export function fetchCsv(context: ExtractContext, view: ExplorerView, requiredCo
       const shown = columns.slice(0, 5).join(', ');
       throw new TidemarkError('DATA', `${view}: the CSV header (line 1) has no column ${requiredColumn}: ${shown} …`);
     }
-    checkHeader(view, columns, client.target);
+    // As the load compares them: a name with hyphens is another one.
+    const toDocumented = (name: string) => (name.includes('-') ? name : canonicalField(name));
+    assertColumns(view, columns, client.target, { where: 'the CSV header has no column', toDocumented });
     const { bytes, sha256, longestLine, hasBareNull: bareNull } = download;
     const file = { file: basename(path), format: 'csv', bytes, sha256, longestLine, columns, bareNull } as const;
     await landing.register(file);
@@ -71,23 +68,19 @@ async function readHeader(path: string): Promise<readonly string[]> {
 export function createRowFormatter(view: ExplorerView) {
   const columns = [...documentedColumns(view), ...[PRODUCT_COLUMNS[view] ?? []].flat()];
   const times = new Set(columns.flatMap((name, index) => (EXPLORER_FIELDS[view][name] === 'datetime' ? [index] : [])));
+  /** The column of each attribute that any row has had, even as null. */
   const indexes = new Map<string, number>();
-  const columnIndex = (name: string): number => {
-    const known = indexes.get(name);
-    if (known !== undefined) return known;
-    const index = columns.indexOf(canonicalField(name));
-    indexes.set(name, index);
-    return index;
-  };
+  let hasRows = false;
 
   const formatItem = (item: unknown): string => {
     const cells = new Array<string>(columns.length + 1).fill('');
     const extra: [string, string][] = [];
     const attributes = readAttributes(item);
     for (const name of Object.keys(attributes)) {
+      const index = indexes.get(name) ?? columns.indexOf(canonicalField(name));
+      indexes.set(name, index);
       const value = attributes[name];
       if (value === null || value === undefined || value === '') continue;
-      const index = columnIndex(name);
       if (index < 0) {
         if (!isSecretField(name)) extra.push([canonicalField(name), toText(value)]);
       } else if (cells[index] === '') {
@@ -97,8 +90,18 @@ export function createRowFormatter(view: ExplorerView) {
     if (extra.length > 0) cells[columns.length] = formatCell(JSON.stringify(Object.fromEntries(extra.sort())));
     return `${cells.join(',')}\n`;
   };
-  const format = (items: readonly unknown[]): string => items.map(formatItem).join('');
-  return { columns: [...columns, 'extra'], format };
+  return {
+    columns: [...columns, 'extra'],
+    format: (items: readonly unknown[]): string => {
+      hasRows ||= items.length > 0;
+      return items.map(formatItem).join('');
+    },
+    /** @throws MissingColumnError when there were rows, and a documented attribute was in none of them */
+    assertComplete: (target: Target): void => {
+      const where = 'no row has the attribute';
+      if (hasRows) assertColumns(view, [...indexes.keys()], target, { where, toDocumented: canonicalField });
+    },
+  };
 }
 
 function readAttributes(item: unknown): Readonly<Record<string, unknown>> {
@@ -137,65 +140,32 @@ function documentedColumns(view: ExplorerView): readonly string[] {
   return Object.keys(EXPLORER_FIELDS[view]).filter((name) => name !== PRODUCT_COLUMNS[view]);
 }
 
-/** @throws MissingColumnError when a CSV header lacks a documented column. Names are compared exactly, as the load does. */
-function checkHeader(view: ExplorerView, header: readonly string[], target: Target): void {
-  const isPresent = (name: string) => header.includes(name) || header.includes(toHashicorpField(name));
-  const missing = documentedColumns(view).filter((name) => !isPresent(name));
-  const known = new Set(documentedColumns(view).flatMap((name) => [name, toHashicorpField(name)]));
-  const added = header.filter((name) => !known.has(name));
-  assertComplete({ view, missing, added, target, where: 'the CSV header has no column' });
-}
-
-/** Collects the attributes of JSON rows. One that no row has, not even as null, is missing. */
-export class AttributeCheck {
-  readonly #view: ExplorerView;
-  readonly #missing: Set<string>;
-  readonly #added = new Set<string>();
-  #hasRows = false;
-
-  constructor(view: ExplorerView) {
-    this.#view = view;
-    this.#missing = new Set(documentedColumns(view));
-  }
-
-  observe(items: readonly unknown[]): void {
-    this.#hasRows ||= items.length > 0;
-    for (const item of items) {
-      if (this.#missing.size === 0) return;
-      for (const name of Object.keys(readAttributes(item))) {
-        const known = canonicalField(name);
-        if (!this.#missing.delete(known) && !documentedColumns(this.#view).includes(known)) this.#added.add(name);
-      }
-    }
-  }
-
-  /** @throws MissingColumnError when there are rows, and a documented attribute is in none of them */
-  verify(target: Target): void {
-    if (!this.#hasRows) return;
-    const [view, missing, added] = [this.#view, [...this.#missing], [...this.#added]];
-    assertComplete({ view, missing, added, target, where: 'no row has the attribute' });
-  }
-}
-
 interface Comparison {
-  readonly view: ExplorerView;
-  /** Documented names that the response lacks. */
-  readonly missing: readonly string[];
-  /** Undocumented names that the response has. */
-  readonly added: readonly string[];
-  readonly target: Target;
   readonly where: string;
+  /** The documented name of a column or attribute. */
+  readonly toDocumented: (name: string) => string;
 }
 
-/** The nearest new name is shown quoted, since it may differ in case or in spaces alone. */
-function assertComplete({ view, missing, added, target, where }: Comparison): void {
-  const names = missing.filter((name) => !target.missingColumns.includes(name));
-  if (names.length === 0) return;
-  const shown = names.map((name) => {
+/**
+ * The nearest new name is shown quoted, since it may differ in case or in spaces alone.
+ * @throws MissingColumnError when a documented column is not among the names of a response
+ */
+function assertColumns(
+  view: ExplorerView,
+  names: readonly string[],
+  target: Target,
+  { where, toDocumented }: Comparison,
+): void {
+  const documented = documentedColumns(view);
+  const present = new Set(names.map(toDocumented));
+  const missing = documented.filter((name) => !present.has(name) && !target.missingColumns.includes(name));
+  if (missing.length === 0) return;
+  const added = names.filter((name) => !documented.includes(toDocumented(name)));
+  const shown = missing.map((name) => {
     const nearest = closestMatch(name, added);
     return nearest === undefined ? name : `${name} (the nearest new name is ${JSON.stringify(nearest.slice(0, 60))})`;
   });
   throw new MissingColumnError('DATA', `${view}: ${where} ${shown.join(', ')}`, {
-    hint: `if the service does not have it, add \`missingColumns: [${names.join(', ')}]\` to the target ${target.name}`,
+    hint: `if the service does not have it, add \`missingColumns: [${missing.join(', ')}]\` to the target ${target.name}`,
   });
 }

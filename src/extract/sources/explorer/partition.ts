@@ -4,6 +4,7 @@ import { type FailureKind, ServiceError } from '../../../http/errors.ts';
 import { withRequestOptions } from '../../../services/client.ts';
 import type { OperationArgs } from '../../../services/operation.ts';
 import { platform } from '../../../services/platform/operations.ts';
+import { toFields } from '../../../services/token/describe-token.ts';
 import { type ExtractContext, optionalString } from '../source.ts';
 
 /** What a query is partitioned by. */
@@ -33,84 +34,66 @@ const MAX_FAILED_SPLITS = 3;
  * Runs a whole query, or partitions of it when the whole overloads the service. The partitions are disjoint and complete, because
  * their filters negate each other: `contains` and `does not contain` of a character, and `is_empty` for a nullable field. Times
  * cannot be partitioned: `is_before` and `is_after` both exclude the time itself.
+ * @throws TidemarkError DATA when the totals of the partitions do not add up to the total of the whole query
  */
-export class PartitionedQuery {
-  readonly #context: ExtractContext;
-  readonly #key: PartitionKey;
-  readonly #fetchWhole: FetchPartition;
-  readonly #fetchPartition: FetchPartition;
-  #attempts = 0;
-  #failedSplits = 0;
+export async function fetchPartitioned(
+  context: ExtractContext,
+  key: PartitionKey,
+  createFetch: (context: ExtractContext) => FetchPartition,
+): Promise<void> {
+  const { client, landing, log } = context;
+  const { view } = key;
+  const once = withAttempts(context, 1);
+  const fetchWhole = createFetch(withAttempts(context, WHOLE_QUERY_ATTEMPTS));
+  const fetchPart = createFetch(once);
+  let attempts = 0;
+  let failedSplits = 0;
+  let reported: number | undefined;
 
-  constructor(context: ExtractContext, key: PartitionKey, createFetch: (context: ExtractContext) => FetchPartition) {
-    this.#context = withAttempts(context, 1);
-    this.#key = key;
-    this.#fetchWhole = createFetch(withAttempts(context, WHOLE_QUERY_ATTEMPTS));
-    this.#fetchPartition = createFetch(this.#context);
-  }
-
-  /** @throws TidemarkError DATA when the totals of the partitions do not add up to the total of the whole query */
-  async run(): Promise<void> {
-    const { client, log } = this.#context;
-    const { view } = this.#key;
-    let reported: number | undefined;
-    const total = await this.#fetchOrSplit([], 0, async (cause) => {
-      reported = await fetchTotal(this.#context, view, []).catch(ignoreOverload);
-      log.info(`${client.target.name}: ${view}: ${cause.message}; fetching it in partitions`);
-    });
-    if (reported === undefined || total === undefined || reported === total) return;
-    throw new TidemarkError(
-      'DATA',
-      `${view}: the partitions have ${plural(total, 'row')}, the whole query has ${reported}`,
-    );
-  }
-
-  async #fetchOrSplit(
-    filters: Filters,
-    depth: number,
-    onSplit: (cause: ServiceError) => Promise<void> | void = () => {},
-  ): Promise<number | undefined> {
-    const { landing } = this.#context;
+  const fetchOrSplit = async (filters: Filters, depth: number): Promise<number | undefined> => {
     const start = await landing.checkpoint();
     try {
-      const fetch = depth === 0 ? this.#fetchWhole : this.#fetchPartition;
-      const total = await fetch(filters, this.#attempts++);
-      this.#failedSplits = 0;
+      const total = await (depth === 0 ? fetchWhole : fetchPart)(filters, attempts++);
+      failedSplits = 0;
       return total;
     } catch (error) {
-      if (!isOverload(error) || depth === MAX_DEPTH || ++this.#failedSplits > MAX_FAILED_SPLITS) throw error;
+      if (!isOverload(error) || depth === MAX_DEPTH || ++failedSplits > MAX_FAILED_SPLITS) throw error;
       await landing.rollback(start);
-      await onSplit(error);
-      return this.#split(filters, depth, error, false);
+      if (depth === 0) {
+        reported = await fetchTotal(once, view, []).catch(ignoreOverload);
+        log.info(`${client.target.name}: ${view}: ${error.message}; fetching it in partitions`);
+      }
+      return split(filters, depth, error);
     }
-  }
+  };
 
-  /**
-   * Fetches a query in partitions.
-   * @param cause why the query failed
-   * @param isUnsampled do not sample the rows: an earlier split by a sample did not make the query smaller
-   */
-  async #split(
-    filters: Filters,
-    depth: number,
-    cause: ServiceError,
-    isUnsampled: boolean,
-  ): Promise<number | undefined> {
-    const partitions = await partition(this.#context, this.#key, filters, isUnsampled);
-    if (!partitions) throw cause;
-    const totals: (number | undefined)[] = [];
-    for (const [index, added] of partitions.entries()) {
-      const partitionFilters = [...filters, ...added];
-      // When all others are empty, the last partition has the same rows as the query that just failed.
-      const isSameQuery = index === partitions.length - 1 && totals.every((total) => total === 0);
-      totals.push(
-        isSameQuery
-          ? await this.#split(partitionFilters, depth, cause, true)
-          : await this.#fetchOrSplit(partitionFilters, depth + 1),
-      );
+  const split = async (query: Filters, depth: number, cause: ServiceError): Promise<number | undefined> => {
+    let filters = query;
+    for (let sample = await fetchSample(once, key, query); ; sample = []) {
+      const partitions = choosePartitions(key, filters, sample);
+      if (!partitions) throw cause;
+      const totals: (number | undefined)[] = [];
+      for (const added of partitions.slice(0, -1)) totals.push(await fetchOrSplit([...filters, ...added], depth + 1));
+      const last = [...filters, ...(partitions.at(-1) ?? [])];
+      if (totals.some((total) => total !== 0)) return sum([...totals, await fetchOrSplit(last, depth + 1)]);
+      filters = last; // it has the rows of the query that just failed: the sample did not make it smaller
     }
-    return totals.reduce((sum, total) => (sum === undefined || total === undefined ? undefined : sum + total), 0);
-  }
+  };
+
+  const total = await fetchOrSplit([], 0);
+  if (reported === undefined || total === undefined || reported === total) return;
+  throw new TidemarkError(
+    'DATA',
+    `${view}: the partitions have ${plural(total, 'row')}, the whole query has ${reported}`,
+  );
+}
+
+/** Undefined where one of them is unknown. */
+function sum(totals: readonly (number | undefined)[]): number | undefined {
+  return totals.reduce(
+    (before, total) => (before === undefined || total === undefined ? undefined : before + total),
+    0,
+  );
 }
 
 function withAttempts(context: ExtractContext, maxServerErrorAttempts: number): ExtractContext {
@@ -150,22 +133,16 @@ const contains = (field: string, character: string) => `${field}:contains:${char
 const lacks = (field: string, character: string) => `${field}:does not contain:${character}`;
 const isEmpty = (field: string) => `${field}:is_empty`;
 
-/** Filters to add for each partition of a query; undefined when nothing is left to partition by. */
-async function partition(
-  context: ExtractContext,
-  key: PartitionKey,
-  filters: Filters,
-  isUnsampled: boolean,
-): Promise<readonly Filters[] | undefined> {
-  const sample = isUnsampled ? [] : await fetchSample(context, key, filters);
-  const candidates = key.fields
-    .flatMap(({ name, nullable }) => [...CHARACTERS].map((character) => ({ name, nullable, character })))
-    .filter(
-      ({ name, character }) =>
-        !filters.includes(contains(name, character)) &&
-        !filters.includes(lacks(name, character)) &&
-        !filters.includes(isEmpty(name)),
-    );
+/** Rows of a query, by the fields that it is partitioned by. */
+type Sample = readonly Readonly<Record<string, string>>[];
+
+/** Filters to add for each partition of a query, at least two; undefined when nothing is left to partition by. */
+function choosePartitions({ fields }: PartitionKey, filters: Filters, sample: Sample): readonly Filters[] | undefined {
+  const isFree = (name: string, character: string) =>
+    ![contains(name, character), lacks(name, character), isEmpty(name)].some((filter) => filters.includes(filter));
+  const candidates = fields.flatMap((field) =>
+    [...CHARACTERS].filter((character) => isFree(field.name, character)).map((character) => ({ ...field, character })),
+  );
   const distanceFromHalf = ({ name, character }: (typeof candidates)[number]) =>
     Math.abs(sample.filter((row) => row[name]?.includes(character)).length - sample.length / 2);
   const [best] = candidates.sort((a, b) => distanceFromHalf(a) - distanceFromHalf(b));
@@ -178,16 +155,12 @@ async function partition(
 const SAMPLE_SIZE = 100;
 
 /** Some rows, to choose a filter that halves them; none when even one page overloads the service. */
-async function fetchSample(
-  context: ExtractContext,
-  { view, fields }: PartitionKey,
-  filter: Filters,
-): Promise<readonly Readonly<Record<string, string>>[]> {
+async function fetchSample(context: ExtractContext, { view, fields }: PartitionKey, filter: Filters): Promise<Sample> {
   const names = fields.map(({ name }) => name);
   const args = { type: view, filter, fields: names, 'page[size]': SAMPLE_SIZE };
   const page = await fetchFirstPage(context, args).catch(ignoreOverload);
   return (page?.items ?? []).map((item) => {
-    const attributes = (item as { attributes?: unknown } | null)?.attributes;
+    const { attributes } = toFields(item);
     const read = (name: string) =>
       optionalString(attributes, name.replaceAll('_', '-')) ?? optionalString(attributes, name) ?? '';
     return Object.fromEntries(names.map((name) => [name, read(name)]));

@@ -3,8 +3,8 @@ import type { ExplorerView } from '../../../services/platform/explorer.ts';
 import { platform } from '../../../services/platform/operations.ts';
 import { extractPages, PAGE_SIZE } from '../shared/snapshot-pages.ts';
 import type { ExtractContext, SourceDefinition } from '../source.ts';
-import { AttributeCheck, createRowFormatter, fetchCsv } from './csv-export.ts';
-import { type FetchPartition, PartitionedQuery, type PartitionKey } from './partition.ts';
+import { createRowFormatter, fetchCsv } from './csv-export.ts';
+import { type FetchPartition, fetchPartitioned, type PartitionKey } from './partition.ts';
 import { landPublicModules } from './public-modules.ts';
 import { landWorkspaceList } from './workspace-list.ts';
 
@@ -27,24 +27,22 @@ const VIEWS: Readonly<Record<ExplorerView, { readonly column: string; readonly f
 export function explorerView(view: ExplorerView): SourceDefinition {
   const { column, fields } = VIEWS[view];
   const key = { view, fields };
-  const { columns, format } = createRowFormatter(view);
 
   const extractQuery = async (context: ExtractContext, createFetch: (context: ExtractContext) => FetchPartition) => {
-    await new PartitionedQuery(context, key, createFetch).run();
+    await fetchPartitioned(context, key, createFetch);
     if (view === 'modules') await landPublicModules(context);
   };
   const extractCsv = (context: ExtractContext) =>
     extractQuery(context, (partition) => fetchCsv(partition, view, column));
   const extractJson = async (context: ExtractContext) => {
-    const attributes = new AttributeCheck(view);
+    const { columns, format, assertComplete } = createRowFormatter(view);
     await extractQuery(context, (partition) => (filter) => {
       const args = { type: view, filter, 'page[size]': PAGE_SIZE };
-      return extractPages(partition, platform.explorer.query, args, ({ items }) => {
-        attributes.observe(items);
-        return partition.landing.writeCsv(columns, format(items));
-      });
+      return extractPages(partition, platform.explorer.query, args, ({ items }) =>
+        partition.landing.writeCsv(columns, format(items)),
+      );
     });
-    attributes.verify(context.client.target);
+    assertComplete(context.client.target);
   };
   const listed = view === 'workspaces' || view === 'tf_versions' ? view : undefined;
   const isListed = ({ explorer }: Target) => explorer === 'workspaces' && listed !== undefined;
