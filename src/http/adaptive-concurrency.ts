@@ -11,10 +11,8 @@ const TOLERANCE = 2;
 const MAX_RATIO = 10;
 /** The most by which slow responses, and errors, lower the number in one round. */
 const MAX_DECREASE = 0.5;
+/** Requests more with each round: so few that next to nothing fails where a service bears less than is configured. */
 const INCREASE = 0.1;
-/** Requests in a round, where errors came last: few of the requests fail where a service bears less than is configured. */
-const CAREFUL_INCREASE = 0.02;
-const CAREFUL_FROM = 0.9;
 
 interface Latency {
   ms: number;
@@ -37,8 +35,6 @@ export class AdaptiveConcurrency {
   #sent = 0;
   /** Requests up to this one were sent before errors lowered the number. */
   #loweredAt = 0;
-  /** The number at which errors came last. */
-  #failedAt = Number.POSITIVE_INFINITY;
 
   constructor(max: number) {
     this.#max = max;
@@ -61,7 +57,7 @@ export class AdaptiveConcurrency {
     if (++this.#responses < this.limit) return;
     this.#responses = 0;
     const gradient = Math.max(MAX_DECREASE, Math.min(1, TOLERANCE / this.#ratio));
-    const change = gradient < 1 ? this.#limit * (gradient - 1) : this.#increase();
+    const change = gradient < 1 ? this.#limit * (gradient - 1) : INCREASE;
     this.#limit = Math.max(1, Math.min(this.#max, this.#limit + change));
   }
 
@@ -70,13 +66,7 @@ export class AdaptiveConcurrency {
     if (request <= this.#loweredAt) return;
     this.#loweredAt = this.#sent;
     this.#responses = 0;
-    this.#failedAt = this.#limit;
     this.#limit = Math.max(1, this.#limit * MAX_DECREASE);
-  }
-
-  #increase(): number {
-    const isNear = this.#limit >= this.#failedAt * CAREFUL_FROM && this.#limit <= this.#failedAt + 1;
-    return isNear ? CAREFUL_INCREASE : Math.max(1, this.#limit * INCREASE);
   }
 
   #compare(operation: string, latencyMs: number): number {

@@ -86,7 +86,7 @@ class LearnedRate {
     this.#forgetOld(nowMs);
     if (this.#measured) {
       const { perSecond, recovery } = this.#measured;
-      this.perSecond += ((perSecond * DECREASE) / recovery) * Math.max(1, this.#accepted / recovery);
+      this.perSecond += (perSecond * DECREASE) / recovery;
     } else if (nowMs >= this.#nextRiseMs) {
       const isNear = this.perSecond < this.#documented * RISE;
       if (this.#nextRiseMs > 0) this.perSecond *= isNear ? DOCUMENTED_RISE : RISE;
