@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { type Options, parse } from 'csv-parse';
 import { readContent } from '../core/gzip.ts';
 import { LineWriter } from './line-writer.ts';
-import { quoteCell } from './rows.ts';
+import { formatRow } from './rows.ts';
 import type { LandingFile } from './store.ts';
 
 /**
@@ -51,7 +51,7 @@ export async function dropColumns(
     // A record with another number of fields is kept: the load rejects it.
     for await (const record of readCsv(path, { bom: true, relax_column_count: true })) {
       const cells = (record as readonly string[]).filter((_, index) => isKept[index] !== false);
-      await rewritten.write(`${cells.map(quoteCell).join(',')}\n`);
+      await rewritten.write(formatRow(cells));
     }
     return { ...(await rewritten.commit()), columns: columns.filter((_, index) => isKept[index]) };
   } catch (error) {

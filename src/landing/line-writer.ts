@@ -52,13 +52,11 @@ export class LineWriter {
 
   /** Appends all lines of another writer, whose file is not compressed, without lines of others between them, and discards it. */
   async append(other: LineWriter): Promise<void> {
+    await other.#flush();
     if (other.#handle) {
       this.#pending.push(this.#start());
-      await other.#flush();
       this.#writes = this.#flush().then(() => this.#copy(other));
       await this.#writes;
-    } else if (other.#pendingLength > 0) {
-      await this.write(other.#pending.join(''));
     }
     await other.discard();
   }

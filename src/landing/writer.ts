@@ -8,7 +8,7 @@ import { isSecretField } from '../core/redact/secret-fields.ts';
 import { dropColumns } from './csv.ts';
 import { type LineCheckpoint, LineWriter } from './line-writer.ts';
 import { type ObjectTag, TAG_FIELD } from './objects.ts';
-import { type Cell, formatRows, stripSecrets, toOneLine } from './rows.ts';
+import { cleanJson, formatRow } from './rows.ts';
 import {
   type LandingFile,
   type Manifest,
@@ -52,8 +52,8 @@ interface LandingCheckpoint {
 
 /** Rows that wait to be written to a landing. Only a few of them are in memory, the others in a file beside it. */
 interface CollectedRows {
-  /** @param origins as for `formatRows` */
-  add(rows: Iterable<readonly Cell[]>, origins: readonly string[]): Promise<void>;
+  /** @param rows cells of texts that went through `cleanJson` and `mask` */
+  add(rows: Iterable<readonly string[]>): Promise<void>;
   /** Removes the rows so far. */
   clear(): Promise<void>;
   /** Writes the rows. It is the last call but `discard`. */
@@ -108,13 +108,17 @@ export class LandingWriter {
     return this.#csv.write(this.#options.redactor.text(lines));
   }
 
+  mask(text: string): string {
+    return this.#options.redactor.text(text);
+  }
+
   /** Rows of CSV that are written together, or not at all. `columns` is the header, the same in every call. */
   collectRows(columns: readonly string[]): CollectedRows {
-    const { directory, source, redactor } = this.#options;
+    const { directory, source } = this.#options;
     const lines = new LineWriter(directory, `${source}.rows-${++this.#collections}`);
     return {
-      add: async (rows, origins) => {
-        for (const piece of formatRows(rows, origins, redactor)) await lines.write(piece);
+      add: async (rows) => {
+        for (const cells of rows) await lines.write(formatRow(cells));
       },
       clear: () => lines.rollback(),
       write: () => {
@@ -241,5 +245,5 @@ function formatLine(
   const start = JSON.stringify(fields).slice(0, -1);
   if (body === undefined) return `${start}}\n`;
   const comma = start === '{' ? '' : ',';
-  return `${start}${comma}"body":${toOneLine(stripSecrets(body))}}\n`;
+  return `${start}${comma}"body":${cleanJson(body)}}\n`;
 }

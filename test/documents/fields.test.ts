@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import { createRowFormatter } from '../../src/extract/sources/explorer/csv-export.ts';
 import { formatRows, ROW_COLUMNS } from '../../src/extract/sources/saved-view-rows.ts';
-import { type Cell, quoteCell } from '../../src/landing/rows.ts';
+import { formatRow } from '../../src/landing/rows.ts';
 import type { LandingFile, Manifest } from '../../src/landing/store.ts';
 import { stage } from '../../src/load/stage.ts';
 import { operations } from '../../src/services/index.ts';
@@ -73,10 +73,8 @@ function landRows(source: string, lines: Lines): LandingFile & { readonly path: 
     const items = (body as { readonly data: readonly unknown[] }).data.map((item) => JSON.stringify(item));
     return [...formatRows(String(view_id), 0, items)];
   });
-  const toLine = (cells: readonly Cell[]) =>
-    cells.map((cell) => quoteCell(typeof cell === 'object' ? cell.json : String(cell))).join(',');
   const path = join(folder, `${source}.csv`);
-  writeFileSync(path, [ROW_COLUMNS.join(','), ...rows.map(toLine), ''].join('\n'));
+  writeFileSync(path, `${ROW_COLUMNS.join(',')}\n${rows.map(formatRow).join('')}`);
   return { file: `${source}.csv`, format: 'csv', columns: ROW_COLUMNS, path, bytes: 0, sha256: '' };
 }
 

@@ -5,6 +5,8 @@ import { gunzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import type { Target } from '../../src/config/config.ts';
 import { Redactor } from '../../src/core/redact/redactor.ts';
+import { itemTexts } from '../../src/extract/sources/shared/snapshot-pages.ts';
+import { cleanJson } from '../../src/landing/rows.ts';
 import { LandingWriter } from '../../src/landing/writer.ts';
 import { tempFolder } from '../helpers/temp.ts';
 
@@ -43,9 +45,9 @@ test('rows that are collected at the same time are written one collection after 
   const { landing, directory } = await openLanding();
   const [large, small, second] = [1, 2, 3].map(() => landing.collectRows(COLUMNS));
   for (let position = 1; position <= MANY; position++) {
-    await Promise.all([large?.add([['a', position, TEXT]], [TEXT]), second?.add([['c', position, TEXT]], [TEXT])]);
+    await Promise.all([large?.add([['a', String(position), TEXT]]), second?.add([['c', String(position), TEXT]])]);
   }
-  await small?.add([['b', 1, 'token-of-the-target']], ['token-of-the-target']);
+  await small?.add([['b', '1', 'short']]);
   expect(readdirSync(directory).sort()).toEqual(['saved_view_rows.rows-1.part', 'saved_view_rows.rows-3.part']);
   await Promise.all([large, small, second].map((rows) => rows?.write()));
   const { files } = await landing.commit();
@@ -64,7 +66,7 @@ test('rows that are collected at the same time are written one collection after 
   expect(findRuns(text)).toHaveLength(3);
   expect(text.match(/^"[ac]","\d+","line\nx{1000}"$/gmu)).toHaveLength(2 * MANY);
   expect(text.match(/^view,position,text$/gmu)).toHaveLength(1);
-  expect(text).toContain('"b","1","***"');
+  expect(text).toContain('"b","1","short"');
   expect(readdirSync(directory).sort()).toEqual(['saved_view_rows.csv.gz', 'saved_view_rows.json']);
 });
 
@@ -73,11 +75,11 @@ test('rows that are cleared or discarded are not written, and leave no file', as
   const cleared = landing.collectRows(COLUMNS);
   const discarded = landing.collectRows(COLUMNS);
   for (let position = 1; position <= MANY; position++) {
-    await cleared.add([['a', position, TEXT]], [TEXT]);
-    await discarded.add([['b', position, TEXT]], [TEXT]);
+    await cleared.add([['a', String(position), TEXT]]);
+    await discarded.add([['b', String(position), TEXT]]);
   }
   await cleared.clear();
-  await cleared.add([['a', 1, 'again']], ['again']);
+  await cleared.add([['a', '1', 'again']]);
   await cleared.write();
   await discarded.discard();
   await landing.commit();
@@ -85,38 +87,32 @@ test('rows that are cleared or discarded are not written, and leave no file', as
   expect(readdirSync(directory).sort()).toEqual(['saved_view_rows.csv.gz', 'saved_view_rows.json']);
 });
 
-test('rows of a page are written as they are, unless something of the page has to be masked', async () => {
+test('the items of a page are written as they are, unless something of the page has to be masked', async () => {
   const { landing, directory } = await openLanding();
   const rows = landing.collectRows(COLUMNS);
-  const json = (text: string) => ({ json: text });
-  await rows.add([['a', 1, json('{"n":1.50,"s":"x, \\"y\\""}')]], ['a', '[{"n":1.50,"s":"x, \\"y\\""}]']);
-  // In each of these, one cell or its neighbour must not reach the disk as it is.
+  const add = (view: string, page: string) =>
+    rows.add(itemTexts(landing.mask(`{"data":${page}}`)).map((item) => [landing.mask(view), '1', cleanJson(item)]));
+  await add('a', '[{"n":1.50,"s":"x, \\"y\\""}]');
+  // In each of these, one item must not reach the disk as it is.
   const masked = [
     '{"password":"p"}',
     '{"s":"token-of-the-target"}',
     '{"s":"\\u0074oken-of-the-target"}',
     '{"s":\n"token-of-the-target"}',
   ];
-  for (const text of masked)
-    await rows.add(
-      [
-        ['b', 2, json('{"n":2.0}')],
-        ['b', 3, json(text)],
-      ],
-      ['b', `[{"n":2.0},${text}]`],
-    );
-  await rows.add([['token-of-the-target', 4, json('{"n":4}')]], ['token-of-the-target', '[{"n":4}]']);
-  await rows.add([], []);
+  for (const text of masked) await add('b', `[{"n":2.0},${text}]`);
+  await add('token-of-the-target', '[{"n":4}]');
+  await add('c', '[]');
   await rows.write();
   await landing.commit();
   const lines = readLanded(directory).trimEnd().split('\n').slice(1);
-  const unmasked = '"b","2","{""n"":2.0}"';
+  const unmasked = '"b","1","{""n"":2.0}"';
   expect(lines).toEqual([
     '"a","1","{""n"":1.50,""s"":""x, \\""y\\""""}"',
-    ...[unmasked, '"b","3","{}"'],
-    ...[unmasked, '"b","3","{""s"":""***""}"'],
-    ...[unmasked, '"b","3","{""s"":""***""}"'],
-    ...[unmasked, '"b","3","{""s"": ""***""}"'],
-    '"***","4","{""n"":4}"',
+    ...[unmasked, '"b","1","{}"'],
+    ...[unmasked, '"b","1","{""s"":""***""}"'],
+    ...[unmasked, '"b","1","{""s"":""***""}"'],
+    ...[unmasked, '"b","1","{""s"": ""***""}"'],
+    '"***","1","{""n"":4}"',
   ]);
 });

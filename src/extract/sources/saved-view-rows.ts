@@ -1,6 +1,6 @@
 import { isRejection, ServiceError } from '../../http/errors.ts';
 import { sliceFields } from '../../http/json.ts';
-import type { Cell } from '../../landing/rows.ts';
+import { cleanJson } from '../../landing/rows.ts';
 import { platform } from '../../services/platform/operations.ts';
 import { listThenRead } from './shared/list-and-read.ts';
 import { fetchPages, itemTexts, PAGE_SIZE, sendPages } from './shared/snapshot-pages.ts';
@@ -44,9 +44,9 @@ async function extractView(context: ExtractContext, id: string): Promise<void> {
       { view_id: id, 'page[size]': PAGE_SIZE },
       {
         write: async (page) => {
-          const texts = itemTexts(page);
-          await rows.add(formatRows(id, position, texts), [id, page.text]);
-          position += texts.length;
+          const items = itemTexts(landing.mask(page.text)).map(cleanJson);
+          await rows.add(formatRows(landing.mask(id), position, items));
+          position += items.length;
         },
         reset: () => {
           position = 0;
@@ -64,15 +64,14 @@ async function extractView(context: ExtractContext, id: string): Promise<void> {
   }
 }
 
-export function* formatRows(viewId: string, before: number, items: readonly string[]): Generator<readonly Cell[]> {
+/** The cells of the items of a page. @param before how many rows the view has before them */
+export function* formatRows(viewId: string, before: number, items: readonly string[]): Generator<readonly string[]> {
   const names: Names = new Map();
-  for (const [index, item] of items.entries()) yield formatRow([viewId, before + index + 1], item, names);
-}
-
-function formatRow(place: readonly Cell[], item: string, names: Names): readonly Cell[] {
-  const fields = sliceFields(item);
-  const attributes = formatAttributes(fields.get('attributes') ?? 'null', names);
-  return [...place, readText(fields.get('id')), readText(fields.get('type')), { json: attributes }];
+  for (const [index, item] of items.entries()) {
+    const fields = sliceFields(item);
+    const attributes = formatAttributes(fields.get('attributes') ?? 'null', names);
+    yield [viewId, String(before + index + 1), readText(fields.get('id')), readText(fields.get('type')), attributes];
+  }
 }
 
 function readText(json = 'null'): string {

@@ -47,7 +47,7 @@ export async function extractPages<O extends Operation>(
 }
 
 /** The text of each item of a page, as it was sent. */
-export function itemTexts({ text }: SnapshotPage): readonly string[] {
+export function itemTexts(text: string): readonly string[] {
   return sliceElements(sliceFields(text).get('data') ?? '[]');
 }
 
