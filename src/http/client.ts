@@ -169,19 +169,19 @@ export class HttpClient {
     signal: AbortSignal,
   ): Promise<Result<T>> {
     const { limiter, timeouts, target, log, maxWaitMs } = this.#options;
-    const { headersMs, idleMs, slowMs } = timeouts;
-    const deadline = new Deadline(signal, { wholeMs: attemptMs, headersMs, idleMs, slowMs });
+    let deadline: Deadline | undefined;
     let hasResponse = false;
     let ticket: number | undefined;
     try {
-      const { ticket: acquired, waitedMs } = await limiter.acquire({ name: target, signal, maxWaitMs, log });
-      ticket = acquired;
-      metrics.throttleWaitMs += waitedMs;
-      deadline.start();
+      const acquired = await limiter.acquire({ name: target, signal, maxWaitMs, log });
+      ticket = acquired.ticket;
+      metrics.throttleWaitMs += acquired.waitedMs;
+      const begun = new Deadline(signal, attemptMs, timeouts);
+      deadline = begun;
       const context: HookContext = { ticket, metrics, useWriteToken: request.useWriteToken, beforeRequest };
       const sentMs = performance.now();
-      const response = await this.#follow(request, context, deadline.signal);
-      deadline.touch();
+      const response = await this.#follow(request, context, begun.signal);
+      begun.touch();
       hasResponse = true;
       if (response.ok) this.#concurrency.onResponse(request.operation, performance.now() - sentMs);
       const problem = redirectError(request.url, response);
@@ -189,13 +189,12 @@ export class HttpClient {
         await response.body?.cancel();
         return failure(problem);
       }
-      return await read(response, { metrics, touch: (bytes) => deadline.touch(bytes), signal: deadline.signal });
+      return await read(response, { metrics, touch: (bytes) => begun.touch(bytes), signal: begun.signal });
     } catch (error) {
-      const { exceeded } = deadline;
-      return failure(classifyAttempt(error, { signal, exceeded, timeouts, hasResponse }));
+      return failure(classifyAttempt(error, { signal, exceeded: deadline?.exceeded, timeouts, hasResponse }));
     } finally {
       if (ticket !== undefined && !hasResponse) limiter.onNoResponse(ticket);
-      deadline.dispose();
+      deadline?.dispose();
     }
   }
 

@@ -21,42 +21,38 @@ export const DEFAULT_TIMEOUTS: HttpTimeouts = {
 /** A slower body would hold a connection, and the run, for hours. */
 const MIN_BYTES_PER_SECOND = 1024;
 
-export interface DeadlineLimits {
-  /** From `start` to the last byte. */
-  readonly wholeMs: number;
-  /** From `start` to the response headers. */
-  readonly headersMs: number;
-  /** Between two parts of the body. */
-  readonly idleMs: number;
-  /** The body must not be slow over such a time. */
-  readonly slowMs: number;
-}
+type BodyTimeouts = Pick<HttpTimeouts, 'headersMs' | 'idleMs' | 'slowMs'>;
 
 /** What an exceeded limit means for the attempt. */
 type Exceeded = Pick<HttpFailure, 'failure' | 'message'>;
 
 /**
- * The timeouts of one attempt as an abort signal, which follows an outer signal too. undici's own timers tick about once a
- * second; these are exact and name the timeout that was exceeded. Call `dispose` when the attempt is over.
+ * The timeouts of one attempt, which begins now, as an abort signal that follows an outer signal too. undici's own timers tick about
+ * once a second; these are exact and name the timeout that was exceeded. Call `dispose` when the attempt is over.
  */
 export class Deadline {
+  /** Not one of `linkSignals`: undici cannot read the number of its listeners, which is unlimited. */
   readonly #controller = new AbortController();
   readonly #outer: AbortSignal;
-  readonly #limits: DeadlineLimits;
   readonly #followOuter = () => this.#controller.abort(this.#outer.reason);
-  #wholeTimer: NodeJS.Timeout | undefined;
-  #headersTimer: NodeJS.Timeout | undefined;
+  readonly #timeouts: BodyTimeouts;
+  readonly #wholeTimer: NodeJS.Timeout;
+  readonly #headersTimer: NodeJS.Timeout;
   #idleTimer: NodeJS.Timeout | undefined;
   #slowTimer: NodeJS.Timeout | undefined;
   /** Of the body, since `#slowTimer` fired last. */
   #bytes = 0;
   #exceeded: Exceeded | undefined;
 
-  constructor(outer: AbortSignal, limits: DeadlineLimits) {
+  /** @param wholeMs to the last byte */
+  constructor(outer: AbortSignal, wholeMs: number, timeouts: BodyTimeouts) {
+    const { headersMs } = timeouts;
     this.#outer = outer;
-    this.#limits = limits;
     if (outer.aborted) this.#followOuter();
     outer.addEventListener('abort', this.#followOuter);
+    this.#timeouts = timeouts;
+    this.#wholeTimer = this.#abortAfter(wholeMs, `not finished within ${formatSeconds(wholeMs)}`);
+    this.#headersTimer = this.#abortAfter(headersMs, `no response within ${formatSeconds(headersMs)}`);
   }
 
   get signal(): AbortSignal {
@@ -68,16 +64,9 @@ export class Deadline {
     return this.#exceeded;
   }
 
-  /** Starts the timeouts of the whole attempt and of its headers. */
-  start(): void {
-    const { wholeMs, headersMs } = this.#limits;
-    this.#wholeTimer = this.#abortAfter(wholeMs, `not finished within ${formatSeconds(wholeMs)}`);
-    this.#headersTimer = this.#abortAfter(headersMs, `no response within ${formatSeconds(headersMs)}`);
-  }
-
   /** Call when the headers or a part of the body arrive: the next part must follow within `idleMs`. */
   touch(bytes = 0): void {
-    const { idleMs, slowMs } = this.#limits;
+    const { idleMs, slowMs } = this.#timeouts;
     clearTimeout(this.#headersTimer);
     this.#bytes += bytes;
     if (this.#idleTimer) this.#idleTimer.refresh();
@@ -93,7 +82,7 @@ export class Deadline {
   }
 
   #checkRate(): void {
-    const { slowMs } = this.#limits;
+    const { slowMs } = this.#timeouts;
     const isSlow = this.#bytes * 1000 < MIN_BYTES_PER_SECOND * slowMs;
     this.#bytes = 0;
     if (isSlow) this.#abort({ failure: 'truncated', message: `less than 1 KiB/s for ${formatSeconds(slowMs)}` });

@@ -4,12 +4,11 @@ import { Deadline } from '../../src/http/timeouts.ts';
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-const LIMITS = { wholeMs: 3_600_000, headersMs: 90_000, idleMs: 60_000, slowMs: 60_000 };
+const TIMEOUTS = { headersMs: 90_000, idleMs: 60_000, slowMs: 60_000 };
 
 /** A body that delivers a number of bytes each second, for some seconds. */
 function deliver(bytes: number, seconds: number): Deadline {
-  const deadline = new Deadline(new AbortController().signal, LIMITS);
-  deadline.start();
+  const deadline = new Deadline(new AbortController().signal, 3_600_000, TIMEOUTS);
   deadline.touch();
   for (let second = 0; second < seconds; second++) {
     vi.advanceTimersByTime(999);

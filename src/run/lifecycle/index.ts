@@ -55,7 +55,7 @@ async function readPackaged({ files }: Pick<Warehouse, 'files'>): Promise<readon
 
 /** From the first request to the last answer: the facts are no reason to delay a night. */
 const TIMEOUT_MS = 30_000;
-const TIMEOUTS = { wholeMs: TIMEOUT_MS, headersMs: TIMEOUT_MS, idleMs: TIMEOUT_MS, slowMs: TIMEOUT_MS };
+const TIMEOUTS = { headersMs: TIMEOUT_MS, idleMs: TIMEOUT_MS, slowMs: TIMEOUT_MS };
 /** The longest answer that is known has 50 KB. */
 const MAX_BYTES = 4 * 1024 * 1024;
 const CONCURRENCY = 2;
@@ -99,8 +99,7 @@ async function ask(
   transport: Transport,
   { clock, signal: stop }: WorkContext,
 ): Promise<readonly Fact[] | string> {
-  const deadline = new Deadline(stop, TIMEOUTS);
-  deadline.start();
+  const deadline = new Deadline(stop, TIMEOUT_MS, TIMEOUTS);
   try {
     const facts = parseFacts(await request(url, transport, deadline.signal), 'the answer', clock.now());
     const other = product === undefined ? undefined : facts.find((fact) => fact.product !== product);
