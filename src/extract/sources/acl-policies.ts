@@ -2,7 +2,7 @@ import { ServiceError } from '../../http/errors.ts';
 import type { ResponsePage, ServiceResponse } from '../../services/response.ts';
 import { listGrants } from '../../services/scheduler/acl-grants.ts';
 import { scheduler } from '../../services/scheduler/operations.ts';
-import { checkListAndRead, describeFailure, listThenLand } from './shared/list-and-read.ts';
+import { checkFirst, describeFailure, listThenLand } from './shared/list-and-read.ts';
 import {
   assertSubject,
   type ExtractContext,
@@ -46,11 +46,10 @@ export const aclPolicies: SourceDefinition = {
     await landing.writeJson({ name: ANONYMOUS, ...deriveGrants(response) }, response.text);
     landing.expectRows(1);
   },
-  checkAccess: (client) =>
-    checkListAndRead(client, scheduler.policies.list, {}, (policy) => {
-      const name = optionalString(policy, 'Name');
-      return name === undefined ? undefined : client.call(scheduler.policies.read, { policy_name: name });
-    }),
+  checkAccess: checkFirst(scheduler.policies.list, {}, scheduler.policies.read, (policy) => {
+    const policyName = optionalString(policy, 'Name');
+    return policyName === undefined ? undefined : { policy_name: policyName };
+  }),
 };
 
 /** In the product every token may read this policy, also one that lists only its own: docs/services/scheduler.md#acl-policies. */

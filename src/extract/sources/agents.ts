@@ -1,5 +1,5 @@
 import { platform } from '../../services/platform/operations.ts';
-import { checkListAndRead, listThenRead } from './shared/list-and-read.ts';
+import { checkFirst, listThenRead } from './shared/list-and-read.ts';
 import { fetchPages, fetchPools, PAGE_SIZE, type SnapshotPage } from './shared/snapshot-pages.ts';
 import { type ExtractContext, optionalString, type SourceDefinition } from './source.ts';
 
@@ -15,11 +15,10 @@ export const agents: SourceDefinition = {
       read: (pool) => extractPool(context, pool),
     });
   },
-  checkAccess: (client) =>
-    checkListAndRead(client, platform['agent-pools'].list, { 'page[size]': 1 }, (pool) => {
-      const id = optionalString(pool, 'id');
-      return id === undefined ? undefined : client.call(platform.agents.list, { agent_pool_id: id, 'page[size]': 1 });
-    }),
+  checkAccess: checkFirst(platform['agent-pools'].list, { 'page[size]': 1 }, platform.agents.list, (pool) => {
+    const agentPoolId = optionalString(pool, 'id');
+    return agentPoolId === undefined ? undefined : { agent_pool_id: agentPoolId, 'page[size]': 1 };
+  }),
 };
 
 function poolIds(pages: readonly SnapshotPage[]): readonly string[] {

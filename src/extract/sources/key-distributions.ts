@@ -1,5 +1,5 @@
 import { secrets } from '../../services/secrets/operations.ts';
-import { CONDITIONAL, checkListAndRead, listNames, listThenLand, listThenRead } from './shared/list-and-read.ts';
+import { CONDITIONAL, checkNamed, listNames, listThenLand, listThenRead } from './shared/list-and-read.ts';
 import type { ExtractContext, SourceDefinition } from './source.ts';
 
 /** The keys of every KMS provider: docs/services/secrets.md#key-distributions. */
@@ -16,10 +16,7 @@ export const keyDistributions: SourceDefinition = {
       read: (provider) => extractProvider(context, provider),
     });
   },
-  checkAccess: (client) =>
-    checkListAndRead(client, secrets.kms.list, {}, (name) =>
-      typeof name === 'string' ? client.call(secrets['kms-keys'].list, { name }) : undefined,
-    ),
+  checkAccess: checkNamed(secrets.kms.list, secrets['kms-keys'].list),
 };
 
 async function extractProvider(context: ExtractContext, provider: string): Promise<void> {

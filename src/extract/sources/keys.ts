@@ -9,5 +9,5 @@ export const keys: SourceDefinition = {
   operations: [secrets.keys.list, secrets.keys.read],
   unchanged: CONDITIONAL,
   extract: (context) => extractNamed(context, secrets.keys.list, secrets.keys.read),
-  checkAccess: (client) => checkNamed(client, secrets.keys.list, secrets.keys.read),
+  checkAccess: checkNamed(secrets.keys.list, secrets.keys.read),
 };

@@ -9,5 +9,5 @@ export const kmsProviders: SourceDefinition = {
   operations: [secrets.kms.list, secrets.kms.read],
   unchanged: CONDITIONAL,
   extract: (context) => extractNamed(context, secrets.kms.list, secrets.kms.read),
-  checkAccess: (client) => checkNamed(client, secrets.kms.list, secrets.kms.read),
+  checkAccess: checkNamed(secrets.kms.list, secrets.kms.read),
 };

@@ -28,7 +28,7 @@ export const meshRoles: SourceDefinition = {
   async checkAccess(client, onUnknown) {
     let response: ServiceResponse | undefined;
     await callMounts(client, onUnknown, async (mount) => {
-      response = await checkNamed(client, list, read, { mount });
+      response = await checkNamed(list, read, { mount })(client);
     });
     return response;
   },

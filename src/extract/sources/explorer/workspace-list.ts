@@ -138,37 +138,30 @@ function toVersionRow([version, names]: readonly [string, readonly string[]]): F
 
 /** Which columns the workspaces of a list tell: a column that some do not tell, and none has a value of, is unknown. */
 class ToldColumns {
-  readonly #told = new Set<string>(['organization_name']);
-  readonly #untold = new Set<string>();
-  readonly #leftOut = new Set<string>();
+  readonly #seen = new Map<string, Set<'told' | 'untold' | 'left out'>>();
 
   observe(rows: readonly Fields[]): void {
-    for (const row of rows) {
-      for (const [column, value] of Object.entries(row)) {
-        if (value === undefined || value === LEFT_OUT) this.#untold.add(column);
-        if (value === LEFT_OUT) this.#leftOut.add(column);
-        else if (value !== undefined && value !== null) this.#told.add(column);
-      }
+    for (const [column, value] of rows.flatMap(Object.entries)) {
+      if (value === null) continue;
+      const seen = this.#seen.get(column) ?? new Set();
+      this.#seen.set(column, seen.add(value === LEFT_OUT ? 'left out' : value === undefined ? 'untold' : 'told'));
     }
   }
 
   /** @throws TidemarkError DATA where the service included what some workspaces have, and not what others have: nulls would look like none */
   assertWhole(): void {
-    const cut = [...this.#leftOut].find((column) => this.#told.has(column));
+    const [cut] = [...this.#seen].find(([, seen]) => seen.has('left out') && seen.has('told')) ?? [];
     if (cut)
       throw new TidemarkError('DATA', `the list of workspaces tells the ${cut} of some and leaves out that of others`);
   }
 
   /** The unknown columns of a view, with the reason. */
   listUnknown(view: 'workspaces' | 'tf_versions'): readonly (readonly [column: string, reason: string])[] {
-    const isUntold = (column: string) => this.#untold.has(column) && !this.#told.has(column);
+    const isUntold = (column: string) => this.#seen.get(column)?.has('told') === false;
     if (view === 'tf_versions') return isUntold('workspace_iac_version') ? [untold('version'), EXTRA] : [EXTRA];
-    const unknown: (readonly [string, string])[] = [EXTRA];
-    for (const column of Object.keys(EXPLORER_FIELDS.workspaces)) {
-      if (!(column in COLUMNS) && !this.#told.has(column)) unknown.push([column, NOT_LISTED]);
-      else if (isUntold(column)) unknown.push(untold(column));
-    }
-    return unknown;
+    const columns = Object.keys(EXPLORER_FIELDS.workspaces).filter((column) => column !== 'organization_name');
+    const unknown = columns.filter((column) => !(column in COLUMNS) || isUntold(column));
+    return [EXTRA, ...unknown.map((column) => (column in COLUMNS ? untold(column) : ([column, NOT_LISTED] as const)))];
   }
 }
 

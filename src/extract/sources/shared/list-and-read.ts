@@ -190,28 +190,24 @@ export async function extractNamed(
 export const CONDITIONAL = {} as const;
 
 /**
- * Lists, then reads the first item: permission to list does not include permission to read.
- * @param read the second call; undefined when the item cannot be read
+ * A check that lists, then reads the first item: permission to list does not include permission to read.
+ * @param toArgs what names an item to `read`; undefined when the item cannot be read
  */
-export async function checkListAndRead<O extends Operation>(
-  client: ServiceClient,
-  list: O,
-  args: OperationArgs<O>,
-  read: (item: unknown) => Promise<ServiceResponse | undefined> | undefined,
-): Promise<ServiceResponse> {
-  const response = await client.call(list, args);
-  const [first] = listItems(list, response);
-  return (first === undefined ? undefined : await read(first)) ?? response;
+export function checkFirst<L extends Operation, R extends Operation>(
+  list: L,
+  args: OperationArgs<L>,
+  read: R,
+  toArgs: (item: unknown) => OperationArgs<R> | undefined,
+) {
+  return async (client: ServiceClient): Promise<ServiceResponse> => {
+    const response = await client.call(list, args);
+    const [first] = listItems(list, response);
+    const readArgs = first === undefined ? undefined : toArgs(first);
+    return readArgs === undefined ? response : client.call(read, readArgs);
+  };
 }
 
-/** `checkListAndRead` for operations that list and read names. */
-export function checkNamed(
-  client: ServiceClient,
-  list: Operation,
-  read: Operation,
-  args: Readonly<Record<string, string>> = {},
-): Promise<ServiceResponse> {
-  return checkListAndRead(client, list, args, (name) =>
-    typeof name === 'string' ? client.call(read, { ...args, name }) : undefined,
-  );
+/** `checkFirst` for operations that list and read names. */
+export function checkNamed(list: Operation, read: Operation, args: Readonly<Record<string, string>> = {}) {
+  return checkFirst(list, args, read, (name) => (typeof name === 'string' ? { ...args, name } : undefined));
 }
