@@ -139,13 +139,13 @@ async function findProducts({ client, landing, query }: ExtractContext): Promise
   return found.flatMap(({ place, product }) => (place?.host === host ? [{ ...product, args: place.args }] : []));
 }
 
+const SOURCE =
+  /^(?<host>[\w-]+(?:\.[\w-]+)+(?::\d+)?|localhost:\d+)\/(?<namespace>[\w-]+)\/(?<name>[\w-]+)(?:\/(?<provider>[\w-]+))?$/u;
+
 /** `registry.terraform.io/hashicorp/aws`, or with the provider of a module as a third name. Undefined without a host. */
 function parseSource(source: string, kind: Product['kind']): { host: string; args: Product['args'] } | undefined {
-  const [host = '', namespace = '', name = '', provider, ...rest] = source.split('/');
-  const names = [namespace, name, ...(kind === 'module' ? [provider ?? ''] : [])];
-  const isFull =
-    /^[\w-]+(?:\.[\w-]+)+(?::\d+)?$|^localhost:\d+$/u.test(host) && names.every((one) => /^[\w-]+$/u.test(one));
-  if (!isFull || rest.length > 0 || (kind === 'provider' && provider !== undefined)) return undefined;
+  const { host, namespace = '', name = '', provider } = SOURCE.exec(source)?.groups ?? {};
+  if (host === undefined || (provider !== undefined) !== (kind === 'module')) return undefined;
   return { host: host.toLowerCase(), args: { namespace, name, ...(provider !== undefined && { provider }) } };
 }
 

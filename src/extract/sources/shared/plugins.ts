@@ -181,10 +181,10 @@ async function fetchPlugins(
   known: ReadonlySet<string | null>,
 ): Promise<ReadonlyMap<string, KnownPlugin>> {
   const { volumes } = await fetchVolumesOnce(context);
-  const items = await fetchRunningPlugins(context);
-  const ids = [...volumes.map(({ plugin }) => plugin), ...items.keys(), ...known].filter(
-    (id) => typeof id === 'string',
-  );
+  const { items, refusal } = await fetchRunningPlugins(context);
+  if (refusal) context.landing.addNote(`plugins that no registered volume names are unknown: ${refusal.message}`);
+  const named = [...volumes.map(({ plugin }) => plugin), ...items.keys(), ...known];
+  const ids = named.filter((id) => typeof id === 'string');
   const plugins = [...new Set(ids)].sort().map((id): [string, KnownPlugin] => {
     const own = volumes.filter(({ plugin }) => plugin === id);
     const plugin = describePlugin(id, own, chooseMatch(context) === 'exact' ? items.get(id) : own[0]?.item);
@@ -197,22 +197,21 @@ function describePlugin(id: string, volumes: readonly ListedVolume[], item: unkn
   return { id, item, namespaces: [...new Set(volumes.flatMap(({ namespace }) => namespace ?? []))], isNamed: true };
 }
 
-async function fetchRunningPlugins(context: ExtractContext): Promise<ReadonlyMap<string, unknown>> {
-  const plugins = await fetchPluginItems(context);
-  if (Array.isArray(plugins)) return new Map(plugins.map((item) => [optionalString(item, 'ID') ?? '', item]));
-  context.landing.addNote(`plugins that no registered volume names are unknown: ${(plugins as ServiceError).message}`);
-  return new Map();
+/** The list of plugins, which only the real product has; or why it does not show them. */
+interface RunningPlugins {
+  /** By their IDs. */
+  readonly items: ReadonlyMap<string | undefined, unknown>;
+  readonly refusal?: ServiceError;
 }
 
-/** The items of the list of plugins, which only the real product has; or why it does not show them. */
-async function fetchPluginItems({ client, once }: ExtractContext): Promise<readonly unknown[] | ServiceError> {
-  if (client.target.flavor !== 'hashicorp') return [];
+async function fetchRunningPlugins({ client, once }: Pick<ExtractContext, 'client' | 'once'>): Promise<RunningPlugins> {
+  if (client.target.flavor !== 'hashicorp') return { items: new Map() };
   try {
     const response = await once('plugins', () => client.call(listPlugins, { type: 'csi' }));
-    return listItems(listPlugins, response);
+    return { items: new Map(listItems(listPlugins, response).map((item) => [optionalString(item, 'ID'), item])) };
   } catch (error) {
     if (!(error instanceof ServiceError) || !['not-found', 'forbidden', 'invalid'].includes(error.failure)) throw error;
-    return error;
+    return { items: new Map(), refusal: error };
   }
 }
 
@@ -233,8 +232,8 @@ async function cannotList(
   if (!isExact && isRejection(failure)) return !hasRows;
   if (!UNSUPPORTED.test(failure.serviceMessage) || !isHealthy(plugin?.item)) return false;
   if (!isExact) return true;
-  const later = await fetchPluginItems({ ...context, once: (_, request) => request() });
-  return Array.isArray(later) && later.some((item) => isDeepStrictEqual(item, plugin?.item));
+  const later = await fetchRunningPlugins({ ...context, once: (_, request) => request() });
+  return isDeepStrictEqual(later.items.get(plugin?.id), plugin?.item);
 }
 
 /** A plugin without a controller is healthy where its nodes are, and cannot list. */
@@ -254,9 +253,8 @@ export async function createPluginLookup(
   context: ExtractContext,
 ): Promise<(volume: ListedVolume) => readonly unknown[]> {
   if (context.client.target.flavor !== 'hashicorp') return () => [];
-  const plugins = await fetchPluginItems(context);
-  const byId = new Map(Array.isArray(plugins) ? plugins.map((item) => [optionalString(item, 'ID'), item]) : []);
-  return ({ plugin }) => [plugin === undefined ? undefined : byId.get(plugin)];
+  const { items } = await fetchRunningPlugins(context);
+  return ({ plugin }) => [plugin === undefined ? undefined : items.get(plugin)];
 }
 
 /** Lists volumes, then what each plugin has. */
