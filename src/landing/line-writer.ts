@@ -5,15 +5,18 @@ import { makeFolder, PRIVATE_FILE, writeWhole } from '../core/fs.ts';
 import { BLOCK_BYTES, encodeBlock } from '../core/gzip.ts';
 import type { LandingFile } from './store.ts';
 
-/** A position that a file can be rolled back to. */
+/** What is written, which a file can be rolled back to. */
 export interface LineCheckpoint {
-  /** In the file. */
+  /** Where the next block begins in the file. */
   readonly position: number;
   /** Of the content, as the others. */
   readonly bytes: number;
   readonly longestLine: number;
   readonly hash: Hash;
 }
+
+const createStart = (): LineCheckpoint => ({ position: 0, bytes: 0, longestLine: 0, hash: createHash('sha256') });
+const copyState = (state: LineCheckpoint): LineCheckpoint => ({ ...state, hash: state.hash.copy() });
 
 type WrittenFile = Required<Pick<LandingFile, 'file' | 'bytes' | 'sha256' | 'longestLine'>>;
 
@@ -28,11 +31,7 @@ export class LineWriter {
   #pending: string[] = [];
   #pendingLength = 0;
   #isStarted = false;
-  #longestLine = 0;
-  #hash = createHash('sha256');
-  #bytes = 0;
-  /** Where the next block begins in the file. */
-  #position = 0;
+  #written = createStart();
 
   /** @param header the beginning of the file, evaluated with its first line */
   constructor(directory: string, file: string, header: () => string = () => '') {
@@ -44,7 +43,7 @@ export class LineWriter {
   /** Appends one or more whole lines. Concurrent calls never interleave. A line may reach the disk with a later one. */
   async write(lines: string): Promise<void> {
     const text = this.#start() + lines;
-    this.#longestLine = Math.max(this.#longestLine, Buffer.byteLength(text));
+    this.#noteLine(Buffer.byteLength(text));
     this.#pending.push(text);
     this.#pendingLength += text.length;
     if (this.#pendingLength >= BLOCK_BYTES) await this.#flush();
@@ -71,19 +70,14 @@ export class LineWriter {
 
   async checkpoint(): Promise<LineCheckpoint> {
     await this.#settle();
-    return { position: this.#position, bytes: this.#bytes, longestLine: this.#longestLine, hash: this.#hash.copy() };
+    return copyState(this.#written);
   }
 
   /** Removes everything written after `to`. @default everything */
-  async rollback(
-    to: LineCheckpoint = { position: 0, bytes: 0, longestLine: 0, hash: createHash('sha256') },
-  ): Promise<void> {
+  async rollback(to: LineCheckpoint = createStart()): Promise<void> {
     await this.#settle();
     await this.#handle?.truncate(to.position);
-    this.#position = to.position;
-    this.#bytes = to.bytes;
-    this.#longestLine = to.longestLine;
-    this.#hash = to.hash.copy();
+    this.#written = copyState(to);
     this.#isStarted = to.bytes > 0;
     this.#writes = Promise.resolve();
   }
@@ -91,16 +85,12 @@ export class LineWriter {
   /** Closes the file and gives it its final name. @returns undefined when nothing was written */
   async commit(): Promise<WrittenFile | undefined> {
     await this.#flush();
-    if (!this.#handle || this.#bytes === 0) return undefined;
+    const { bytes, longestLine, hash } = this.#written;
+    if (!this.#handle || bytes === 0) return undefined;
     await this.#handle.datasync();
     await this.close();
     await rename(join(this.#directory, `${this.#file}.part`), join(this.#directory, this.#file));
-    return {
-      file: this.#file,
-      bytes: this.#bytes,
-      sha256: this.#hash.digest('hex'),
-      longestLine: this.#longestLine,
-    };
+    return { file: this.#file, bytes, sha256: hash.digest('hex'), longestLine };
   }
 
   async close(): Promise<void> {
@@ -127,14 +117,19 @@ export class LineWriter {
   }
 
   async #copy(other: LineWriter): Promise<void> {
-    const buffer = Buffer.alloc(Math.min(BLOCK_BYTES, other.#bytes));
-    for (let at = 0; at < other.#bytes; ) {
+    const { bytes, longestLine } = other.#written;
+    const buffer = Buffer.alloc(Math.min(BLOCK_BYTES, bytes));
+    for (let at = 0; at < bytes; ) {
       const { bytesRead = 0 } = (await other.#handle?.read(buffer, 0, buffer.length, at)) ?? {};
-      if (bytesRead === 0) throw new Error(`${other.#file} ends at byte ${at} of ${other.#bytes}`);
+      if (bytesRead === 0) throw new Error(`${other.#file} ends at byte ${at} of ${bytes}`);
       await this.#writeBlock(buffer.subarray(0, bytesRead));
       at += bytesRead;
     }
-    this.#longestLine = Math.max(this.#longestLine, other.#longestLine);
+    this.#noteLine(longestLine);
+  }
+
+  #noteLine(bytes: number): void {
+    if (bytes > this.#written.longestLine) this.#written = { ...this.#written, longestLine: bytes };
   }
 
   /** The header, once. */
@@ -147,10 +142,10 @@ export class LineWriter {
   async #writeBlock(block: Buffer): Promise<void> {
     this.#handle ??= await this.#open();
     const encoded = await encodeBlock(this.#file, block);
-    await writeWhole(this.#handle, encoded, this.#position);
-    this.#position += encoded.length;
-    this.#hash.update(block);
-    this.#bytes += block.length;
+    const { position, bytes, hash } = this.#written;
+    await writeWhole(this.#handle, encoded, position);
+    this.#written = { ...this.#written, position: position + encoded.length, bytes: bytes + block.length };
+    hash.update(block);
   }
 
   async #open(): Promise<FileHandle> {
