@@ -121,7 +121,7 @@ async function applyActions(
   // An action that was started is completed: the user's signal stops the loop before the next action, not a call.
   const remote = new RemoteServices(config, context, new AbortController().signal, () => lock.assertUnpaused());
   const ledger = await Ledger.open(config.data, lock, await withPublished(config, readSeenLedger));
-  const unsettled = await findUnsettledActions(config, ledger.entries(), context.clock.now());
+  const unsettled = await findUnsettledActions(config, ledger.entries, context.clock.now());
   const progress = new Progress({ plan, remote, ledger, config, context }, unsettled);
   try {
     for (const action of progress.pendingActions()) {
@@ -257,6 +257,6 @@ class Progress {
   }
 
   #previous({ action_id }: Action): LedgerEntry | undefined {
-    return this.#ctx.ledger.entry({ plan_id: this.#ctx.plan.plan_id, action_id });
+    return findEntry(this.#ctx.ledger.entries, { plan_id: this.#ctx.plan.plan_id, action_id });
   }
 }

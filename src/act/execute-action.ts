@@ -4,7 +4,7 @@ import { type FailureKind, ServiceError } from '../http/errors.ts';
 import type { Precondition } from './define.ts';
 import { type ActionIntent, type ActionOutcome, isUnsettled, type LedgerEntry } from './ledger.ts';
 import { type ApplyContext, type Attempt, observeAction, type Reading, rethrowUnexpected } from './observe-action.ts';
-import { findDoneElsewhere } from './other-plans.ts';
+import { findSame, listDoneElsewhere } from './other-plans.ts';
 import { findingIds } from './plan-file.ts';
 import { awaitConfirmation, formatLag, type Settlement, settleAction } from './settle.ts';
 
@@ -43,7 +43,7 @@ export async function executeAction(attempt: Attempt, previous: LedgerEntry | un
   const intent = { ...newIntent(attempt), before: observed };
   if (precondition.state !== 'ready') return skipContradicted(attempt, intent, reading, precondition, previous);
   await attempt.ledger.recordIntent(intent);
-  const sent = await send(attempt);
+  const sent = await send(attempt, previous);
   return { result: await conclude(attempt, { ...intent, ...keepAnswer(previous) }, sent) };
 }
 
@@ -93,9 +93,9 @@ function finish({ context }: ApplyContext, row: ActionIntent | ActionOutcome, co
   return { ...row, satisfied, ...conclusion, reason, finished_at: context.clock.now().toISOString() };
 }
 
-/** An earlier request whose answer was unclear may take effect later, and is then ours. */
-function isAmbiguous(previous: LedgerEntry | undefined): previous is Extract<LedgerEntry, { readonly isOpen: false }> {
-  return previous !== undefined && !previous.isOpen && previous.row.answer === 'ambiguous';
+/** An earlier request that was interrupted, or whose answer was unclear, may take effect later, and is then ours. */
+function isAmbiguous(previous: LedgerEntry | undefined): previous is LedgerEntry {
+  return previous !== undefined && (previous.isOpen || isUnsettled(previous) || previous.row.answer === 'ambiguous');
 }
 
 function keepAnswer(previous: LedgerEntry | undefined): Pick<ActionOutcome, 'answer'> {
@@ -106,11 +106,14 @@ type Contradiction = Extract<Precondition, { readonly reason: string }>;
 
 /** How the reason begins where an action is skipped because the subject is already as the action would leave it. */
 const NO_CHANGE_NEEDED = 'no change needed';
-const CONFIRMED_LATE = 'confirmed late';
 
 function skippedBy({ state, reason }: Contradiction): Conclusion {
   const satisfied = state === 'satisfied';
   return { status: 'skipped', reason: satisfied ? `${NO_CHANGE_NEEDED}: ${reason}` : reason, satisfied };
+}
+
+function confirmedLate(reason: string): Conclusion {
+  return { status: 'applied', reason: `confirmed late: ${reason}` };
 }
 
 async function skipContradicted(
@@ -122,14 +125,14 @@ async function skipContradicted(
 ): Promise<Execution> {
   const { plan, ledger, action } = attempt;
   const isSatisfied = precondition.state === 'satisfied';
-  const other = findDoneElsewhere(action, plan, ledger.entries(), isSatisfied ? undefined : observed);
+  const other = findSame(action, listDoneElsewhere(plan, ledger.entries), isSatisfied ? undefined : observed);
   if (other) {
     const reason = `${other.action_id} of plan ${other.plan_id} did it at ${other.finished_at}`;
     return { result: await conclude(attempt, intent, skippedBy({ state: 'satisfied', reason })) };
   }
   if (isAmbiguous(previous) && isSatisfied) {
-    const reason = `${CONFIRMED_LATE}: ${precondition.reason}`;
-    return { result: await conclude(attempt, previous.row, { status: 'applied', reason, after: observed }) };
+    const conclusion = { ...confirmedLate(precondition.reason), after: observed };
+    return { result: await conclude(attempt, previous.row, conclusion) };
   }
   const result = finish(attempt, intent, skippedBy(precondition));
   const record = () => ledger.recordOutcome(result);
@@ -154,7 +157,7 @@ async function recordSettlement(
   if (status === 'failed') return conclude(attempt, row, { status, reason, after, answer: 'ambiguous' });
   if (status === 'applied') {
     const detail = reading && 'reason' in reading.precondition ? `: ${reading.precondition.reason}` : '';
-    return conclude(attempt, row, { status, reason: `${CONFIRMED_LATE}: ${prefix}${reason}${detail}`, after });
+    return conclude(attempt, row, { ...confirmedLate(`${prefix}${reason}${detail}`), after });
   }
   const advice = 'check the subject, and make a new plan if the action is still needed';
   const doubt = { status, reason: `${prefix}${reason}: ${advice}`, satisfied: false, after };
@@ -168,13 +171,13 @@ export async function settleOnly(attempt: Attempt, previous: LedgerEntry): Promi
   return recordSettlement(attempt, previous, await settlePrevious(attempt, previous));
 }
 
-async function send(attempt: Attempt): Promise<Conclusion> {
+async function send(attempt: Attempt, previous: LedgerEntry | undefined): Promise<Conclusion> {
   let response: unknown;
   try {
     response = await attempt.remote.execute(attempt.action);
   } catch (error) {
     rethrowUnexpected(error);
-    return explainFailure(attempt, error);
+    return explainFailure(attempt, error, previous);
   }
   const { reading, isConfirmed, error } = await awaitConfirmation(attempt, response);
   const after = reading?.observed ?? null;
@@ -200,7 +203,11 @@ const NOT_EXECUTED: ReadonlySet<FailureKind> = new Set<FailureKind>([
   'too-long-wait',
 ]);
 
-async function explainFailure(attempt: Attempt, error: unknown): Promise<Conclusion> {
+async function explainFailure(
+  attempt: Attempt,
+  error: unknown,
+  previous: LedgerEntry | undefined,
+): Promise<Conclusion> {
   const message = formatError(error);
   const refusal =
     error instanceof ServiceError
@@ -213,7 +220,10 @@ async function explainFailure(attempt: Attempt, error: unknown): Promise<Conclus
   }
   const reading = await observeAction(attempt).catch(rethrowUnexpected);
   const after = reading?.observed ?? null;
-  // Someone else may have made the change between the read and the call.
-  if (reading?.precondition.state === 'satisfied') return { ...skippedBy(reading.precondition), after };
+  // Someone else, or an earlier request, may have made the change between the read and the call.
+  if (reading?.precondition.state === 'satisfied') {
+    const { precondition } = reading;
+    return { ...(isAmbiguous(previous) ? confirmedLate(precondition.reason) : skippedBy(precondition)), after };
+  }
   return { status: 'failed', reason: refusal ? `${message}; not done: ${refusal.advice}` : message, after };
 }

@@ -9,7 +9,7 @@ import { waitForLock } from '../warehouse/wait-for-lock.ts';
 import { type ApplyResult, applyExitCode, applyPlan } from './apply.ts';
 import { approvePlan } from './approvals.ts';
 import type { Playbook } from './define.ts';
-import { findEntry, isUnsettled, type LedgerEntry, takeFinal } from './ledger.ts';
+import { findEntry, isUnsettled, type LedgerEntries, takeFinal } from './ledger.ts';
 import { readLedger } from './ledger-table.ts';
 import { createPlan } from './plan.ts';
 import { findingIds, type Plan } from './plan-file.ts';
@@ -101,8 +101,10 @@ export async function planJobPlaybooks(
     const refused = await catchRefusal(context, name, async () => {
       const excluded = new Map<string, string>();
       if (mode === 'apply') {
-        const entries = (await readLedger(config, warehouse)).filter(({ row }) => row.playbook === name);
-        for (const plan of await findUnfinished(config, entries, approvedBy, context.clock.now())) {
+        const ledger = await readLedger(config, warehouse);
+        const entries = [...ledger.values()].filter(({ row }) => row.playbook === name);
+        const begun = entries.filter(({ row }) => row.approved_by === approvedBy).map(({ row }) => row.plan_id);
+        for (const plan of await findUnfinished(config, new Set(begun), ledger, approvedBy, context.clock.now())) {
           plans.push({ ...base, plan, file: planFile(config, plan.plan_id) });
           const ids = plan.actions.flatMap(findingIds);
           for (const id of ids) excluded.set(id, 'an earlier plan of the job is continued for it');
@@ -127,18 +129,18 @@ export async function planJobPlaybooks(
  */
 async function findUnfinished(
   config: Config,
-  entries: readonly LedgerEntry[],
+  begun: ReadonlySet<string>,
+  ledger: LedgerEntries,
   approvedBy: string,
   now: Date,
 ): Promise<readonly Plan[]> {
-  const begun = entries.filter(({ row }) => row.approved_by === approvedBy).map(({ row }) => row.plan_id);
-  const kept = await Promise.all([...new Set(begun)].sort().map((id) => readKeptPlan(config, id)));
+  const kept = await Promise.all([...begun].sort().map((id) => readKeptPlan(config, id)));
   return kept
     .filter((plan) => plan !== undefined)
     .filter(({ undoes, approvals }) => undoes === undefined && approvals.some(({ by }) => by === approvedBy))
     .filter(({ targets, expires_at }) => targets !== null && now.getTime() < Date.parse(expires_at))
     .filter(({ plan_id, actions }) =>
-      actions.some(({ action_id }) => !takeFinal(findEntry(entries, { plan_id, action_id }))),
+      actions.some(({ action_id }) => !takeFinal(findEntry(ledger, { plan_id, action_id }))),
     );
 }
 

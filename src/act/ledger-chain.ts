@@ -190,8 +190,11 @@ function compareRows({ entries }: LedgerScan, rows: readonly SeenRow[]): readonl
 }
 
 /** The lines that follow what the warehouse has seen, also where that part was damaged. */
-export function unseenEvents({ lines }: LedgerScan, seen: SeenLedger): readonly LedgerEvent[] {
-  const first = lines.findIndex(({ previous }) => seenHeads(seen).some(({ digest }) => digest === previous));
+export function unseenEvents(scan: LedgerScan, seen: SeenLedger): readonly LedgerEvent[] {
+  const { lines } = scan;
+  const heads = seenHeads(seen);
+  const known = heads.find((head) => continues(scan, head));
+  const first = known?.lines ?? lines.findIndex(({ previous }) => heads.some(({ digest }) => digest === previous));
   return first < 0 ? [] : lines.slice(first).flatMap(({ event }) => event ?? []);
 }
 

@@ -5,7 +5,7 @@ import { TidemarkError } from '../core/errors.ts';
 import { makeFolder, PRIVATE_FILE, syncFolder } from '../core/fs.ts';
 import { plural } from '../core/plural.ts';
 import type { Lock } from '../warehouse/lock.ts';
-import type { ActionIntent, ActionKey, ActionOutcome, LedgerEntry, LedgerEvent } from './ledger.ts';
+import type { ActionIntent, ActionOutcome, LedgerEntries, LedgerEntry, LedgerEvent } from './ledger.ts';
 import { ledgerFile, toEvent, toKey } from './ledger.ts';
 import type { LedgerHead, LedgerProblem, LedgerScan, SeenLedger } from './ledger-chain.ts';
 import { extendHead, findProblems, NOTHING_SEEN, scanLedger, toLine } from './ledger-chain.ts';
@@ -49,10 +49,6 @@ export class Ledger {
     }
   }
 
-  entry(key: ActionKey): LedgerEntry | undefined {
-    return this.#entries.get(toKey(key));
-  }
-
   /** @throws LockError also if the process was paused: what the action depends on may be outdated. */
   async recordIntent(row: ActionIntent): Promise<void> {
     this.#lock.assertUnpaused();
@@ -63,9 +59,8 @@ export class Ledger {
     return this.#record({ isOpen: false, row });
   }
 
-  /** Every entry, in the order in which the actions were started. */
-  entries(): readonly LedgerEntry[] {
-    return [...this.#entries.values()];
+  get entries(): LedgerEntries {
+    return this.#entries;
   }
 
   close(): Promise<void> {

@@ -9,7 +9,7 @@ import { acceptFindings } from '../tell/findings/evaluate.ts';
 import { acquireLock, type Lock } from '../warehouse/lock.ts';
 import { warehouseFiles } from '../warehouse/publish.ts';
 import { assertReadable, type Warehouse, withPublished, withWarehouse } from '../warehouse/session.ts';
-import { type LedgerEntry, ledgerFile, ledgerLine, toEvent, toLedgerRow } from './ledger.ts';
+import { type LedgerEntries, ledgerFile, ledgerLine, toEvent, toLedgerRow } from './ledger.ts';
 import type { LedgerHead, LedgerScan, SeenLedger } from './ledger-chain.ts';
 import { findUnreadable, NOTHING_SEEN, scanLedger, toLedgerText, unseenEvents } from './ledger-chain.ts';
 import { assertSound, formatProblem, inspectLedger, type LedgerInspection, readSound } from './ledger-file.ts';
@@ -24,11 +24,11 @@ type LedgerWarehouse = Pick<Warehouse, 'database' | 'files'>;
  * @param warehouse which has seen the ledger; @default the published one, if there is one
  * @throws TidemarkError DATA where the ledger is damaged, or does not continue what the warehouse has seen.
  */
-export async function readLedger(config: Config, warehouse?: LedgerWarehouse): Promise<readonly LedgerEntry[]> {
+export async function readLedger(config: Config, warehouse?: LedgerWarehouse): Promise<LedgerEntries> {
   const { scan } = warehouse
     ? await readSound(config.data, await readSeenLedger(warehouse))
     : assertSound(config.data, await verifyLedger(config));
-  return [...scan.entries.values()];
+  return scan.entries;
 }
 
 async function readPublishedSeen(config: Config): Promise<SeenLedger> {

@@ -91,9 +91,11 @@ export function toKey({ plan_id, action_id }: ActionKey): string {
   return `${plan_id} ${action_id}`;
 }
 
-/** The record of an action in a list of them. */
-export function findEntry(entries: readonly LedgerEntry[], key: ActionKey): LedgerEntry | undefined {
-  return entries.find(({ row }) => row.plan_id === key.plan_id && row.action_id === key.action_id);
+/** The latest record of each action, in the order in which the actions were started. */
+export type LedgerEntries = ReadonlyMap<string, LedgerEntry>;
+
+export function findEntry(entries: LedgerEntries, key: ActionKey): LedgerEntry | undefined {
+  return entries.get(toKey(key));
 }
 
 export function ledgerFile(data: string): string {

@@ -15,7 +15,7 @@ import type {
 import { unknown } from './define.ts';
 import { findEntry } from './ledger.ts';
 import type { Ledger } from './ledger-file.ts';
-import { findDoneElsewhere } from './other-plans.ts';
+import { findSame, listDoneElsewhere } from './other-plans.ts';
 import type { Action, Plan } from './plan-file.ts';
 import { readKnownIds } from './published-reads.ts';
 import { getOperation } from './registry.ts';
@@ -89,15 +89,15 @@ export interface EvidenceSources {
 
 function evidenceSources({ plan, remote, config, action, ledger }: Observed): EvidenceSources {
   const { target, operation, guard } = action;
-  const isApplied = (peer: Action): boolean => {
-    const entry = findEntry(ledger.entries(), { plan_id: plan.plan_id, action_id: peer.action_id });
-    if (entry !== undefined && !entry.isOpen && entry.row.satisfied) return true;
-    return findDoneElsewhere(peer, plan, ledger.entries()) !== undefined;
-  };
   return {
     readList: (name, params, allPages) => remote.read(target, getOperation(name), params, { allPages }),
     knownIds: async ({ known, subject }) => {
       const peers = plan.actions.filter((peer) => peer.operation === operation && peer.target === target);
+      const done = listDoneElsewhere(plan, ledger.entries);
+      const isApplied = (peer: Action): boolean => {
+        const entry = findEntry(ledger.entries, { plan_id: plan.plan_id, action_id: peer.action_id });
+        return (entry !== undefined && !entry.isOpen && entry.row.satisfied) || findSame(peer, done) !== undefined;
+      };
       const gone = new Set(peers.filter(isApplied).map((peer) => String(peer.guard.inputs[subject])));
       return (await readKnownIds(config, target, known, guard.inputs)).filter((id) => !gone.has(id));
     },

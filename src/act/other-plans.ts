@@ -2,7 +2,7 @@ import type { Config } from '../config/config.ts';
 import { canonicalJson } from '../core/canonical-json.ts';
 import { DAY_MS } from '../core/clock.ts';
 import type { JsonValue } from './define.ts';
-import { type ActionOutcome, isUnsettled, type LedgerEntry } from './ledger.ts';
+import { type ActionOutcome, isUnsettled, type LedgerEntries, type LedgerEntry } from './ledger.ts';
 import { type Action, findingIds, type Plan } from './plan-file.ts';
 import { readKeptAction } from './plan-store.ts';
 
@@ -20,10 +20,10 @@ export interface UnsettledAction {
 /** The actions of the last 24 hours whose outcome is not known. */
 export async function findUnsettledActions(
   config: Pick<Config, 'data'>,
-  entries: readonly LedgerEntry[],
+  entries: LedgerEntries,
   now: Date,
 ): Promise<readonly UnsettledAction[]> {
-  const recent = entries.filter(
+  const recent = [...entries.values()].filter(
     (entry) => isUnsettled(entry) && now.getTime() - Date.parse(entry.row.started_at) < BLOCKING_MS,
   );
   return Promise.all(
@@ -50,28 +50,32 @@ export function findRepeated(
     );
 }
 
+/** What other plans applied since a plan was made. */
+export function listDoneElsewhere(
+  { plan_id, created_at }: Pick<Plan, 'plan_id' | 'created_at'>,
+  entries: LedgerEntries,
+): readonly ActionOutcome[] {
+  return [...entries.values()].flatMap(({ isOpen, row }) => {
+    const isSince = !isOpen && row.status === 'applied' && row.plan_id !== plan_id && row.finished_at >= created_at;
+    return isSince ? [row] : [];
+  });
+}
+
 /**
- * The action of another plan that did since what an action would do, as the subject shows: it is as wanted, or as the other one left it.
+ * The action of another plan that did what an action would do, as the subject shows: it is as wanted, or as the other one left it.
  * @param observed the state of a subject that is not as wanted
  */
-export function findDoneElsewhere(
-  { finding_id, finding_ids, ...action }: Request & Pick<Action, 'finding_id' | 'finding_ids'>,
-  { plan_id, created_at }: Pick<Plan, 'plan_id' | 'created_at'>,
-  entries: readonly LedgerEntry[],
+export function findSame(
+  action: Request & Pick<Action, 'finding_id' | 'finding_ids'>,
+  done: readonly ActionOutcome[],
   observed?: JsonValue,
 ): ActionOutcome | undefined {
-  const isSince = (entry: LedgerEntry): entry is Extract<LedgerEntry, { readonly isOpen: false }> =>
-    !entry.isOpen &&
-    entry.row.status === 'applied' &&
-    entry.row.plan_id !== plan_id &&
-    entry.row.finished_at >= created_at;
-  const same = entries.filter(isSince).filter(({ row }) => identifyRequest(row) === identifyRequest(action));
-  return same.findLast(({ row }) => {
-    if (observed === undefined) return true;
-    return (
-      (finding_ids ?? [finding_id]).includes(row.finding_id) && canonicalJson(row.after) === canonicalJson(observed)
-    );
-  })?.row;
+  const same = done.filter((row) => identifyRequest(row) === identifyRequest(action));
+  return same.findLast(
+    ({ finding_id, after }) =>
+      observed === undefined ||
+      (findingIds(action).includes(finding_id) && canonicalJson(after) === canonicalJson(observed)),
+  );
 }
 
 export function explainUnsettled({ row: { plan_id, action_id } }: Pick<UnsettledAction, 'row'>): string {

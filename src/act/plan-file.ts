@@ -67,8 +67,11 @@ const planTarget = z.strictObject({
   identity: z.record(z.string(), z.string()).nullable(),
 });
 
+/** IDs have no other characters, so none is a path. */
+export const PLAN_ID = /^p-[A-Za-z0-9-]*$/u;
+
 const planSchema = z.strictObject({
-  plan_id: z.string(),
+  plan_id: z.string().regex(PLAN_ID),
   playbook: z.string(),
   /** Null in a plan of version 0.1, which did not record it; so is `targets`. */
   planned_by: z.strictObject({ who: z.string(), how: z.string() }).nullable(),
@@ -109,7 +112,7 @@ export type Approval = z.infer<typeof approval>;
 export type PlanTarget = z.infer<typeof planTarget>;
 
 /** The IDs of the findings that an action answers. */
-export function findingIds({ finding_id, finding_ids }: Action): readonly string[] {
+export function findingIds({ finding_id, finding_ids }: Pick<Action, 'finding_id' | 'finding_ids'>): readonly string[] {
   return finding_ids ?? [finding_id];
 }
 

@@ -10,7 +10,7 @@ import { parseRunStart } from '../landing/store.ts';
 import type { Warehouse } from '../warehouse/session.ts';
 import { type ActionKey, isUnsettled } from './ledger.ts';
 import { readLedger } from './ledger-table.ts';
-import { type Action, type Plan, readPlan, writePlan } from './plan-file.ts';
+import { type Action, PLAN_ID, type Plan, readPlan, writePlan } from './plan-file.ts';
 
 /** The folder `data/plans/`, which keeps every plan under its ID. */
 
@@ -35,14 +35,12 @@ export async function keepPlan(config: DataFolder, plan: Plan): Promise<string> 
  */
 export async function setPlanAside(file: string, isKept: (plan: Plan) => boolean): Promise<string | undefined> {
   const plan = await readUsablePlan(file);
-  if (plan === undefined || !ID_PREFIX.test(plan.plan_id) || isKept(plan)) return undefined;
+  if (plan === undefined || isKept(plan)) return undefined;
   const aside = `${file}.${plan.plan_id}`;
   await rename(file, aside);
   return aside;
 }
 
-/** IDs have no other characters, so none is a path. */
-const ID_PREFIX = /^p-[A-Za-z0-9-]*$/u;
 const MAX_LISTED = 5;
 
 /**
@@ -52,7 +50,7 @@ const MAX_LISTED = 5;
 export async function findPlanFile(config: DataFolder, cwd: string, reference: string): Promise<string> {
   const file = resolve(cwd, reference);
   if (existsSync(file)) return file;
-  const ids = ID_PREFIX.test(reference) ? (await listPlanIds(config)).filter((id) => id.startsWith(reference)) : [];
+  const ids = PLAN_ID.test(reference) ? (await listPlanIds(config)).filter((id) => id.startsWith(reference)) : [];
   const [id, ...others] = ids;
   if (id !== undefined && (others.length === 0 || id === reference)) return planFile(config, id);
   const problem =
@@ -64,7 +62,7 @@ export async function findPlanFile(config: DataFolder, cwd: string, reference: s
 
 /** The plan of an ID; undefined where it is not kept, or its file is damaged. */
 export async function readKeptPlan(config: DataFolder, planId: string): Promise<Plan | undefined> {
-  return ID_PREFIX.test(planId) ? readUsablePlan(planFile(config, planId)) : undefined;
+  return PLAN_ID.test(planId) ? readUsablePlan(planFile(config, planId)) : undefined;
 }
 
 /** An action of a kept plan; undefined where the plan is not kept. */
@@ -91,7 +89,7 @@ async function readUsablePlan(file: string): Promise<Plan | undefined> {
 export async function listPlanIds({ data }: DataFolder): Promise<readonly string[]> {
   const names = (await readdir(join(data, 'plans')).catch(ignoreMissing)) ?? [];
   const ids = names.filter((name) => name.endsWith('.json')).map((name) => name.slice(0, -'.json'.length));
-  return ids.filter((id) => ID_PREFIX.test(id)).sort();
+  return ids.filter((id) => PLAN_ID.test(id)).sort();
 }
 
 /** The files of expired plans older than `planDays`, except those with an action that is not settled. The ledger keeps what was applied. */
@@ -106,7 +104,7 @@ export async function listOldPlans(
   });
   if (old.length === 0) return [];
   try {
-    const unsettled = (await readLedger(config)).filter(isUnsettled).map(({ row }) => row.plan_id);
+    const unsettled = [...(await readLedger(config)).values()].filter(isUnsettled).map(({ row }) => row.plan_id);
     return old.filter((id) => !unsettled.includes(id)).map((id) => planFile(config, id));
   } catch (error) {
     if (!(error instanceof TidemarkError)) throw error;

@@ -58,7 +58,8 @@ export class RemoteServices {
       if (!(error instanceof ServiceError)) throw error;
       const { failure, serviceMessage: message } = error;
       // A storage plugin that cannot list its volumes: they are not reported (docs/services/scheduler.md#external-volumes).
-      const isResult = failure === 'not-found' || /not support/iu.test(message) || (allowFailure && isRejection(error));
+      const isUnlisted = allPages && /not support/iu.test(message);
+      const isResult = failure === 'not-found' || isUnlisted || (allowFailure && isRejection(error));
       if (!isResult) throw error;
       return { found: false, failure, message };
     }

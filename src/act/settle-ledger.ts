@@ -43,7 +43,7 @@ export async function settleLedger(options: SettleLedgerOptions): Promise<readon
   try {
     ledger = await Ledger.open(config.data, lock, await withPublished(config, readSeenLedger));
     const results: ActionResult[] = [];
-    for (const entry of ledger.entries()) {
+    for (const entry of ledger.entries.values()) {
       const { plan_id, playbook } = entry.row;
       const isWanted = (options.planId ?? plan_id) === plan_id && (options.playbook ?? playbook) === playbook;
       if (!isWanted || !isUnsettled(entry)) continue;

@@ -3,7 +3,7 @@ import type { WorkContext } from '../core/context.ts';
 import { formatError, TidemarkError } from '../core/errors.ts';
 import { buildAction, type NewAction, resolveDefinitions } from './action-call.ts';
 import type { ActionDefinition, Playbook } from './define.ts';
-import { type ActionOutcome, findEntry, isUnsettled, type LedgerEntry, takeFinal } from './ledger.ts';
+import { type ActionOutcome, findEntry, isUnsettled, type LedgerEntries, takeFinal } from './ledger.ts';
 import { assertAfterLedger } from './ledger-file.ts';
 import { readLedger } from './ledger-table.ts';
 import { type ApplyContext, observeAction } from './observe-action.ts';
@@ -103,7 +103,7 @@ async function planUndo(
     plan,
     remote,
     entries,
-  }: Pick<ApplyContext, 'config' | 'context' | 'plan' | 'remote'> & { readonly entries: readonly LedgerEntry[] },
+  }: Pick<ApplyContext, 'config' | 'context' | 'plan' | 'remote'> & { readonly entries: LedgerEntries },
 ): Promise<NewAction | string> {
   const { summary, subject_name, why: title, since } = action;
   const target = config.targets.find(({ name }) => name === action.target);
@@ -116,7 +116,7 @@ async function planUndo(
   const findings = findingIds(action).map((findingId) => ({ finding_id: findingId, subject_name, title, since }));
   const restoring = { action: undo.action, inputs, summary: undo.summary(applied) };
   const built = buildAction(restoring, findings, target, { isUndo: true });
-  const observed = { plan, remote, config, ledger: { entries: () => entries }, definition: undo.action };
+  const observed = { plan, remote, config, ledger: { entries }, definition: undo.action };
   try {
     const { precondition } = await observeAction({ ...observed, action: { action_id: action.action_id, ...built } });
     return precondition.state === 'ready' ? built : `${summary}: ${precondition.reason}`;

@@ -25,7 +25,7 @@ export async function ledger(context: Context, { plan: planId, settle, restore, 
     const settled = await settleLedger({ config, context, playbooks, planId });
     if (settled.some(({ status }) => status === 'unconfirmed')) context.exit(EXIT.incomplete);
   }
-  const rows = (await readLedger(config))
+  const rows = [...(await readLedger(config)).values()]
     .map(toLedgerRow)
     .filter(({ plan_id }) => planId === undefined || plan_id === planId);
   writeResult(context, rows, () => formatLedger(rows, context));

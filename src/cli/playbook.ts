@@ -235,7 +235,7 @@ export async function undo(context: Context, reference: string, { output, accept
 export async function show(context: Context, reference: string): Promise<void> {
   const { config, playbooks } = await readPlaybooks(context);
   const shown = await readPlan(await findPlanFile(config, context.cwd, reference));
-  const entries = await readLedger(config);
+  const entries = [...(await readLedger(config)).values()];
   const details = () => formatActions(shown, playbooks, config, context);
   writeResult(context, shown, () => formatPlan(shown, context, { entries, details: details() }));
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { listWrites, playbookHarness } from '../helpers/playbook-harness.ts';
 
-/** A list that answers 404 just before the action, or is not supported, is unknown: the action stays pending. */
+/** A list that answers 404 just before the action, or is not supported, is unknown, and so is a subject: the action stays pending. */
 const cases = [
   ['remove-empty-pools', /\/agents$/u, 404, 'platform.agents.list answers "not found", which proves nothing'],
   [
@@ -19,6 +19,8 @@ const cases = [
   ],
   ['drop-stale-snapshots', /\/v1\/volumes$/u, 404, 'scheduler.volumes.list answers "not found", which proves nothing'],
   ['snapshot-unprotected-volumes', /\/volumes\/snapshot$/u, 500, 'its snapshots are not reported'],
+  ['deregister-missing-volumes', /\/volume\/csi\/[^/]+$/u, 500, 'the subject could not be read'],
+  ['remove-retired-keys', /\/kms\/[^/]+\/key\/[^/]+$/u, 501, 'the subject could not be read'],
 ] as const;
 
 test.each(cases)(

@@ -1,7 +1,9 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { AgentRecord } from '../../sandbox/platform/context.ts';
 import { cli } from '../helpers/cli.ts';
-import { playbookHarness } from '../helpers/playbook-harness.ts';
+import { playbookHarness, replaceLedger } from '../helpers/playbook-harness.ts';
 import type { TestProject } from '../helpers/test-project.ts';
 import { type Applied, applyHarness } from './apply-harness.ts';
 
@@ -151,6 +153,36 @@ test('an action after an unclear answer stays ours, also if the next apply canno
   expect(harness.statuses(await harness.apply([], 1))[0]?.[1]).toContain('412 precondition');
   harness.faultHook = undefined;
   removeAgent(id);
+  expect(harness.statuses(await harness.apply())[0]).toEqual(['applied', 'confirmed late: the agent is gone']);
+});
+
+test('an action after an unclear answer stays ours, also if it takes effect just before it is sent again', async () => {
+  const plan = await harness.useApprovedPlan();
+  const id = String(plan.actions[0]?.params.id);
+  const answer = (respond: () => { status: number; body: string }) => {
+    harness.faultHook = ({ method, path }) => (method === 'DELETE' && path.endsWith(id) ? respond() : undefined);
+  };
+  answer(() => ({ status: 504, body: '' }));
+  expect(harness.statuses(await harness.apply([], 1))[0]?.[0]).toBe('failed');
+  answer(() => {
+    removeAgent(id);
+    return { status: 404, body: '{"errors": [{"status": "404"}]}' };
+  });
+  expect(harness.statuses(await harness.apply())[0]).toEqual(['applied', 'confirmed late: the agent is gone']);
+});
+
+test('an action that a kill interrupted stays ours, if it takes effect just before it is sent again', async () => {
+  const plan = await harness.useApprovedPlan();
+  const id = String(plan.actions[0]?.params.id);
+  await harness.apply();
+  const [intent] = (await readFile(join(harness.place.folder, 'data', 'ledger.ndjson'), 'utf8')).split('\n');
+  await replaceLedger(harness.place, `${intent}\n`);
+  harness.reset((agents) => agents);
+  harness.faultHook = ({ method, path }) => {
+    if (method !== 'DELETE' || !path.endsWith(id)) return undefined;
+    removeAgent(id);
+    return { status: 404, body: '{"errors": [{"status": "404"}]}' };
+  };
   expect(harness.statuses(await harness.apply())[0]).toEqual(['applied', 'confirmed late: the agent is gone']);
 });
 

@@ -143,6 +143,17 @@ describe('a ledger that does not continue what the warehouse has seen', () => {
     expect(kept).toContain(unseen.replace('"applied"', '"failed"'));
   });
 
+  test('is restored with what follows an unseen line that is damaged', async () => {
+    const unseen = chain([...text.split('\n').slice(0, -1), ...text.split('\n').slice(0, 2).map(renamePlan)]);
+    await writeFile(ledger(), join_(edit(unseen.split('\n').slice(0, -1), 7, '{', '')));
+    expect(await verify()).toContainEqual({ line: 7, problem: 'is damaged' });
+    expect((await place.tidemark(['playbook', 'ledger', '--restore'])).stderr).toContain('4 actions');
+    expect((await place.ledger()).map(({ plan_id, status }) => [plan_id === 'p-other', status])).toContainEqual([
+      true,
+      'applied',
+    ]);
+  });
+
   test('is used once a person accepts it, unless a line cannot be read', async () => {
     const accept = () => place.tidemark(['playbook', 'ledger', '--accept', '--json']);
     await writeFile(ledger(), join_(edit(text.split('\n').slice(0, -1), 2, '"applied"', '"failed"')));

@@ -1,7 +1,7 @@
 import { appendFile, readdir, readFile, readlink, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { type ActionIntent, type LedgerEntry, ledgerFile, toLedgerRow } from '../../src/act/ledger.ts';
+import { type ActionIntent, findEntry, type LedgerEntry, ledgerFile, toLedgerRow } from '../../src/act/ledger.ts';
 import { NOTHING_SEEN } from '../../src/act/ledger-chain.ts';
 import { Ledger, readSound } from '../../src/act/ledger-file.ts';
 import { acquireLock, type Lock } from '../../src/warehouse/lock.ts';
@@ -50,9 +50,9 @@ test('the latest record of an action counts', async () => {
   await ledger.recordIntent(intent('a1'));
   await ledger.recordIntent(intent('a2'));
   await ledger.recordOutcome(outcome('a1'));
-  expect(ledger.entry({ plan_id: 'p-1', action_id: 'a1' })?.isOpen).toBe(false);
-  expect(ledger.entry({ plan_id: 'p-1', action_id: 'a2' })?.isOpen).toBe(true);
-  expect(ledger.entry({ plan_id: 'p-2', action_id: 'a1' })).toBeUndefined();
+  expect(findEntry(ledger.entries, { plan_id: 'p-1', action_id: 'a1' })?.isOpen).toBe(false);
+  expect(findEntry(ledger.entries, { plan_id: 'p-1', action_id: 'a2' })?.isOpen).toBe(true);
+  expect(findEntry(ledger.entries, { plan_id: 'p-2', action_id: 'a1' })).toBeUndefined();
   await ledger.close();
   expect((await readLedger(data)).map(toLedgerRow)).toMatchObject([
     { action_id: 'a1', status: 'applied', before: { latest_version: 1 }, after: { latest_version: 2 } },
@@ -82,7 +82,7 @@ test('a truncated last line is skipped, and lines after it are read', async () =
     await writeFile(ledgerFile(data), whole + line.slice(0, cut));
     expect((await readLedger(data))[0]?.isOpen, `cut at ${cut}`).toBe(true);
     const again = await openLedger(data);
-    expect(again.entry({ plan_id: 'p-1', action_id: 'a1' })?.isOpen).toBe(true);
+    expect(findEntry(again.entries, { plan_id: 'p-1', action_id: 'a1' })?.isOpen).toBe(true);
     await again.recordIntent(intent('a2'));
     await again.close();
     expect((await readLedger(data)).map(({ row, isOpen }) => [row.action_id, isOpen])).toEqual([

@@ -57,6 +57,20 @@ describe('a plan file', () => {
     }
   });
 
+  test.each(['../../p-1', '/etc/p-1', 'p-1/../../x', 'a plan', ''])(
+    'is refused where its ID, by which it is kept, is no ID: %s',
+    async (planId) => {
+      const file = join(await tempFolder(), 'plan.json');
+      await writePlan(
+        file,
+        buildTestPlan((plan) => {
+          plan.plan_id = planId;
+        }),
+      );
+      await expect(readPlan(file)).rejects.toMatchObject({ code: 'UNSAFE' });
+    },
+  );
+
   test('may have another format and key order', async () => {
     const file = join(await tempFolder(), 'plan.json');
     const plan = withTestApproval(buildTestPlan(), 'the operator');
