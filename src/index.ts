@@ -37,9 +37,10 @@ export {
   type UndoDeclaration,
   unknown,
 } from './act/define.ts';
-export * from './act/playbooks/lib/json-path.ts';
+export { responseBody, responseItems } from './act/playbooks/lib/reads.ts';
 export type { Config, Target, TargetKind } from './config/config.ts';
 export { TidemarkError } from './core/errors.ts';
+export * from './core/json-path.ts';
 export type { Log } from './core/log.ts';
 export { version } from './core/paths.ts';
 export {

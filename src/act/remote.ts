@@ -4,7 +4,7 @@ import { TidemarkError } from '../core/errors.ts';
 import { isRejection, ServiceError } from '../http/errors.ts';
 import type { ServiceClient } from '../services/client.ts';
 import { ServiceClients } from '../services/clients.ts';
-import { identifyService, type ServiceIdentity } from '../services/identity.ts';
+import { identifyService, type ServiceIdentity } from '../services/describe-server.ts';
 import type { Args, Operation } from '../services/operation.ts';
 import { LockError } from '../warehouse/lock.ts';
 import type { ReadResult, ReadResults } from './define.ts';

@@ -1,6 +1,7 @@
 import type { Config } from '../config/config.ts';
 import type { WorkContext } from '../core/context.ts';
 import { formatError, TidemarkError } from '../core/errors.ts';
+import { valueAt } from '../core/json-path.ts';
 import { buildAction, type NewAction, resolveDefinitions } from './action-call.ts';
 import type { ActionDefinition, Playbook } from './define.ts';
 import { type ActionOutcome, findEntry, isUnsettled, type LedgerEntries, takeFinal } from './ledger.ts';
@@ -11,7 +12,6 @@ import { explainUnsettled } from './other-plans.ts';
 import { buildPlan } from './plan.ts';
 import { type Action, findingIds, type Plan } from './plan-file.ts';
 import { assertNamesTargets, assertSameInstallations } from './plan-targets.ts';
-import { valueAt } from './playbooks/lib/json-path.ts';
 import { getPlaybook, isReversible } from './registry.ts';
 import { RemoteServices } from './remote.ts';
 

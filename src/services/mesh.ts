@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { defineOperations, filledText, optionalText, pathParam, queryParam, requiredBody } from './operation.ts';
+import { ASK, defineOperations, filledText, optionalText, pathParam, queryParam, requiredBody } from './operation.ts';
 import { combinePermissions, prefixPolicy, requirePolicy } from './permission.ts';
 
 /** Operations of the agent-local mesh endpoints. */
@@ -14,7 +14,7 @@ const authorize = z.looseObject({
 export const mesh = defineOperations('mesh', {
   connect: {
     authorize: {
-      method: 'POST',
+      ...ASK,
       path: '/agent/connect/authorize',
       description: 'checks whether a client may connect to a service',
       params: { ns: queryParam('namespace, where the body has none (enterprise only)') },

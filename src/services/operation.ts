@@ -113,21 +113,25 @@ export function defineOperation<const O extends Operation>(declaration: O): O {
   return declaration;
 }
 
-/** What a row of a table is unless it says otherwise: a read of an object that needs no rights. */
-const DEFAULTS = {
-  method: 'GET',
-  mutates: false,
-  retryPolicy: 'safe',
-  reversible: true,
-  responseType: 'object',
-  permission: NO_RIGHTS,
-  params: {},
-} as const;
+/** What follows from the method of an operation. Nothing shows how most changes answer. */
+const READS = { mutates: false, retryPolicy: 'safe', reversible: true as boolean, responseType: 'object' } as const;
+const WRITES = { ...READS, mutates: true, retryPolicy: 'if-unprocessed', responseType: 'any' } as const;
+type Method = Operation['method'];
+type ReadMethod = 'GET' | 'LIST';
+type MethodDefaults<M> = M extends Exclude<Method, ReadMethod> ? typeof WRITES : typeof READS;
+
+/** A question that is too long for a path. */
+export const ASK = { ...READS, method: 'POST' } as const;
 
 /** What an operation says beside its place in the table, from which kind, name and documentation follow. */
-type OperationRow = Omit<Operation, 'kind' | 'name' | 'docsUrl' | keyof typeof DEFAULTS> &
-  Partial<Omit<Pick<Operation, keyof typeof DEFAULTS>, 'permission'>> & {
-    /** A function makes it of the path. */
+type OperationRow = Omit<
+  Operation,
+  'kind' | 'name' | 'docsUrl' | 'method' | 'permission' | 'params' | keyof typeof READS
+> &
+  Partial<Pick<Operation, 'params' | keyof typeof READS>> & {
+    /** @default GET, which changes nothing; the others do, and DELETE cannot be undone */
+    readonly method?: Method;
+    /** A function makes it of the path. @default no rights */
     readonly permission?: Permission | ((path: string) => Permission);
     /** Of the page of the kind in docs/services. @default the name of the resource */
     readonly section?: string;
@@ -135,11 +139,18 @@ type OperationRow = Omit<Operation, 'kind' | 'name' | 'docsUrl' | keyof typeof D
 
 type OperationTable = Readonly<Record<string, Readonly<Record<string, OperationRow>>>>;
 
+type Declared<Defaults, Row> = Omit<Defaults, keyof Row> & Omit<Row, 'permission' | 'section'>;
+
 /** The operations that a table declares, with their literal types. */
 type DeclaredOperations<K extends TargetKind, T> = {
   readonly [R in keyof T & string]: {
-    readonly [V in keyof T[R] & string]: Omit<typeof DEFAULTS, keyof T[R][V] | 'permission'> &
-      Omit<T[R][V], 'permission' | 'section'> &
+    readonly [V in keyof T[R] & string]: Declared<
+      MethodDefaults<T[R][V] extends { readonly method: infer M } ? M : 'GET'> & {
+        readonly method: 'GET';
+        readonly params: Readonly<Record<never, never>>;
+      },
+      T[R][V]
+    > &
       Pick<Operation, 'docsUrl'> & {
         readonly kind: K;
         readonly name: `${K}.${R}.${V}`;
@@ -150,9 +161,11 @@ type DeclaredOperations<K extends TargetKind, T> = {
 
 /** Declares the operations of a kind, by resource and verb. */
 export function defineOperations<const K extends TargetKind, const T extends OperationTable>(kind: K, table: T) {
-  const declare = (name: string, { section, permission = DEFAULTS.permission, ...row }: OperationRow) => ({
-    ...DEFAULTS,
+  const declare = (name: string, { section, permission = NO_RIGHTS, method = 'GET', ...row }: OperationRow) => ({
+    ...(method === 'GET' || method === 'LIST' ? READS : { ...WRITES, reversible: method !== 'DELETE' }),
+    params: {},
     ...row,
+    method,
     kind,
     name: `${kind}.${name}`,
     permission: typeof permission === 'function' ? permission(row.path) : permission,
@@ -164,9 +177,6 @@ export function defineOperations<const K extends TargetKind, const T extends Ope
   ]);
   return Object.fromEntries(declared) as DeclaredOperations<K, T>;
 }
-
-/** What the rows of changes share. Nothing shows how most of them answer. */
-export const WRITE = { mutates: true, retryPolicy: 'if-unprocessed', responseType: 'any' } as const;
 
 /** A JSON body that the operation needs. */
 export function requiredBody<S extends z.ZodType>(schema: S, example: string) {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import type { JobResult } from '../../src/run/run-job.ts';
-import { versionOperations } from '../../src/services/token/operations.ts';
+import { VERSION_QUESTIONS } from '../../src/services/describe-server.ts';
 import { warehouseFiles } from '../../src/warehouse/publish.ts';
 import type { Row } from '../../src/warehouse/values.ts';
 import { type CliRun, cli } from '../helpers/cli.ts';
@@ -53,7 +53,7 @@ let night: JobResult;
 beforeAll(async () => {
   folder = await tempFolder(atEnd);
   servers.nomad = await replay(prefixed('nomad', NOMAD), [readOf('scratch', 'default'), readOf('data', 'team-a')]);
-  const health = { ...readRecorded('vault/health'), path: `/v1${versionOperations.secrets.path}` };
+  const health = { ...readRecorded('vault/health'), path: `/v1${VERSION_QUESTIONS.secrets.operation.path}` };
   servers.vault = await replay(prefixed('vault', VAULT), [health]);
   servers.consul = await replay(prefixed('consul', CONSUL));
   servers.scaler = await replay(prefixed('autoscaler', AUTOSCALER));

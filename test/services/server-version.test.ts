@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import type { TargetKind } from '../../src/config/config.ts';
-import { askVersion } from '../../src/services/server-version.ts';
+import { askVersion } from '../../src/services/describe-server.ts';
 import { createTarget, createTestClient, startServer } from '../helpers/http-service.ts';
 import { readRecorded } from '../recorded/recorded.ts';
 

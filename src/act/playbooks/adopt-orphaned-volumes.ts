@@ -1,7 +1,8 @@
 import { z } from 'zod';
+import { listAt, textAt } from '../../core/json-path.ts';
 import { scheduler } from '../../services/scheduler/operations.ts';
 import { defineAction, definePlaybook, drifted, ready, satisfied, skip, unknown } from '../define.ts';
-import { listAt, responseBody, textAt } from './lib/json-path.ts';
+import { responseBody } from './lib/reads.ts';
 import {
   choosePluginMatch,
   describeLongerPlugins,

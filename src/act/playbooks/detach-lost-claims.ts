@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { defineAction, definePlaybook, drifted, ready, satisfied, skip, unknown } from '../define.ts';
-import { responseBody } from './lib/json-path.ts';
+import { responseBody } from './lib/reads.ts';
 import { isTerminal, parseClaims, readVolume, requestedNamespace } from './lib/scheduler.ts';
 
 const volume = z.object({ volume_id: z.string(), namespace: requestedNamespace });

@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { meshMounts } from '../../config/config.ts';
 import { isObject } from '../../core/is-object.ts';
+import { valueAt } from '../../core/json-path.ts';
 import { secrets } from '../../services/secrets/operations.ts';
 import { defineAction, definePlaybook, drifted, type JsonValue, ready, satisfied, skip } from '../define.ts';
-import { responseBody, valueAt } from './lib/json-path.ts';
+import { responseBody } from './lib/reads.ts';
 import { readRole } from './lib/secrets.ts';
 
 type Role = Readonly<Record<string, JsonValue>>;

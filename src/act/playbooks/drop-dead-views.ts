@@ -1,8 +1,8 @@
 import { z } from 'zod';
+import { listAt, valueAt } from '../../core/json-path.ts';
 import { defineAction, definePlaybook, drifted, ready, satisfied, unknown } from '../define.ts';
-import { listAt, responseBody, valueAt } from './lib/json-path.ts';
 import { readView } from './lib/platform.ts';
-import { read } from './lib/reads.ts';
+import { read, responseBody } from './lib/reads.ts';
 
 const inputs = z.object({ view_id: z.string(), reason: z.enum(['failed', 'empty']) });
 

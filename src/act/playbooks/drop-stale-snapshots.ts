@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { defineAction, definePlaybook, drifted, ready, satisfied } from '../define.ts';
-import { responseItems } from './lib/json-path.ts';
+import { responseItems } from './lib/reads.ts';
 import {
   choosePluginMatch,
   describeLongerPlugins,

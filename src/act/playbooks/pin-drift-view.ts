@@ -1,9 +1,10 @@
 import { z } from 'zod';
+import { textAt, valueAt } from '../../core/json-path.ts';
 import { plural } from '../../core/plural.ts';
 import { platform } from '../../services/platform/operations.ts';
 import { defineAction, definePlaybook, drifted, type ReadResults, ready, satisfied, skip, unknown } from '../define.ts';
-import { responseBody, responseItems, textAt, valueAt } from './lib/json-path.ts';
 import { isSameQuery, parseSavedQuery, readView, readViewsByName, type SavedQuery } from './lib/platform.ts';
+import { responseBody, responseItems } from './lib/reads.ts';
 import { evaluateUndo, restoreFields } from './lib/undo.ts';
 
 /** The playbook recognizes its view by this name. */

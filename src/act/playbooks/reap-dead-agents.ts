@@ -1,7 +1,8 @@
 import { z } from 'zod';
+import { textAt, valueAt } from '../../core/json-path.ts';
 import { defineAction, definePlaybook, drifted, ready, satisfied } from '../define.ts';
-import { responseBody, textAt, valueAt } from './lib/json-path.ts';
 import { readAgent } from './lib/platform.ts';
+import { responseBody } from './lib/reads.ts';
 
 const inputs = z.object({
   agent_id: z.string(),

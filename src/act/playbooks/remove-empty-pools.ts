@@ -1,9 +1,9 @@
 import { z } from 'zod';
+import { numberAt } from '../../core/json-path.ts';
 import { plural } from '../../core/plural.ts';
 import { defineAction, definePlaybook, drifted, ready, satisfied, unknown } from '../define.ts';
-import { numberAt, responseBody, responseItems } from './lib/json-path.ts';
 import { explainOtherUsers, parsePoolUsers, readPool } from './lib/platform.ts';
-import { readPages } from './lib/reads.ts';
+import { readPages, responseBody, responseItems } from './lib/reads.ts';
 
 const inputs = z.object({ pool_id: z.string() });
 

@@ -1,8 +1,8 @@
 import { z } from 'zod';
+import { listAt } from '../../core/json-path.ts';
 import { plural } from '../../core/plural.ts';
 import { defineAction, definePlaybook, drifted, ready, satisfied, unknown } from '../define.ts';
-import { listAt, responseBody } from './lib/json-path.ts';
-import { read } from './lib/reads.ts';
+import { read, responseBody } from './lib/reads.ts';
 import { readProvider } from './lib/secrets.ts';
 
 const inputs = z.object({ provider_name: z.string() });

@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { listAt } from '../../core/json-path.ts';
 import { defineAction, definePlaybook, drifted, ready, satisfied, unknown } from '../define.ts';
-import { listAt, responseBody } from './lib/json-path.ts';
-import { read } from './lib/reads.ts';
+import { read, responseBody } from './lib/reads.ts';
 import { parseKey, readDistribution, readKey } from './lib/secrets.ts';
 
 const removeFromProvider = defineAction(z.object({ key_name: z.string(), provider_name: z.string() }), {

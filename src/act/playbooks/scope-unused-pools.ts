@@ -1,8 +1,9 @@
 import { z } from 'zod';
+import { booleanAt, hasSameMembers, valueAt } from '../../core/json-path.ts';
 import { plural } from '../../core/plural.ts';
 import { defineAction, definePlaybook, drifted, type ReadResults, ready, satisfied, unknown } from '../define.ts';
-import { booleanAt, hasSameMembers, responseBody, valueAt } from './lib/json-path.ts';
 import { explainOtherUsers, parsePoolUsers, readPool, relatedIds } from './lib/platform.ts';
+import { responseBody } from './lib/reads.ts';
 import { restoreFields } from './lib/undo.ts';
 
 const inputs = z.object({

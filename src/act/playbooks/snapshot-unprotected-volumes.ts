@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { DAY_MS } from '../../core/clock.ts';
+import { textAt } from '../../core/json-path.ts';
 import { defineAction, definePlaybook, drifted, ready, satisfied, skip, unknown } from '../define.ts';
-import { responseBody, responseItems, textAt } from './lib/json-path.ts';
+import { responseBody, responseItems } from './lib/reads.ts';
 import {
   isListed,
   parseSnapshot,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { textAt, valueAt } from '../../core/json-path.ts';
 import { scheduler } from '../../services/scheduler/operations.ts';
 import {
   defineAction,
@@ -10,8 +11,8 @@ import {
   satisfied,
   skip,
 } from '../define.ts';
-import { responseBody, textAt, valueAt } from './lib/json-path.ts';
 import { readOnlyRules } from './lib/read-only-rules.ts';
+import { responseBody } from './lib/reads.ts';
 import { readPolicy } from './lib/scheduler.ts';
 import { restoreFields } from './lib/undo.ts';
 

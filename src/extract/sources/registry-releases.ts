@@ -1,12 +1,12 @@
 import type { Target } from '../../config/config.ts';
 import { TidemarkError } from '../../core/errors.ts';
+import { textAt } from '../../core/json-path.ts';
 import { plural } from '../../core/plural.ts';
 import { ServiceError } from '../../http/errors.ts';
 import type { ServiceClient } from '../../services/client.ts';
 import type { Operation } from '../../services/operation.ts';
 import { registry } from '../../services/registry.ts';
 import { listItems, type ServiceResponse } from '../../services/response.ts';
-import { textField, toFields } from '../../services/token/describe-token.ts';
 import { CONDITIONAL } from './shared/list-and-read.ts';
 import {
   type ExtractContext,
@@ -160,9 +160,9 @@ async function discover(client: ServiceClient): Promise<Lists> {
     if (error instanceof ServiceError && error.status === 404) return undefined;
     throw error;
   });
-  const services = toFields(answer?.json());
+  const services = answer?.json();
   const at = <O extends Operation>(operation: O, service: string): O => {
-    const named = textField(services, service);
+    const named = textAt(services, service);
     return named === null ? operation : { ...operation, path: moveTo(client.target, operation.path, service, named) };
   };
   return { provider: at(LISTS.provider, 'providers.v1'), module: at(LISTS.module, 'modules.v1') };

@@ -1,4 +1,4 @@
-import { askVersion, VERSION_QUESTIONS } from '../../services/server-version.ts';
+import { askVersion, VERSION_QUESTIONS } from '../../services/describe-server.ts';
 import type { SourceDefinition } from './source.ts';
 
 /** Which product and version the server of a target is, as the real products tell it without further rights. */

@@ -1,6 +1,7 @@
 import type { Target } from '../../config/config.ts';
 import { DAY_MS, formatTimestamp } from '../../core/clock.ts';
 import { formatError } from '../../core/errors.ts';
+import { listAt, textAt } from '../../core/json-path.ts';
 import { plural } from '../../core/plural.ts';
 import { tokens } from '../../extract/sources/tokens.ts';
 import type { ServiceError } from '../../http/errors.ts';
@@ -8,7 +9,7 @@ import type { ServiceClient } from '../../services/client.ts';
 import type { Operation } from '../../services/operation.ts';
 import { findPermission } from '../../services/permission.ts';
 import { parseRules } from '../../services/scheduler/acl-rules.ts';
-import { describeToken, type TokenInfo, textField, toFields } from '../../services/token/describe-token.ts';
+import { describeToken, type TokenInfo } from '../../services/token/describe-token.ts';
 import type { CheckList } from './checks.ts';
 import { catchServiceError, type SourceProbe, type TokenAnswer } from './probe-sources.ts';
 
@@ -142,8 +143,7 @@ function describeRights({ kind, organization }: Target, { is_management, rights,
   if (kind === 'secrets' && rights !== null) return describeCapabilities(rights);
   if (kind === 'scheduler') return describeRules(Object.values(rights ?? {}));
   if (kind === 'mesh') {
-    const identities = toFields(extra).ServiceIdentities;
-    const names = Array.isArray(identities) ? identities.map((item) => textField(toFields(item), 'ServiceName')) : [];
+    const names = (listAt(extra, 'ServiceIdentities') ?? []).map((item) => textAt(item, 'ServiceName'));
     return names.length === 0 ? 'its rights are those of its policies' : `identity of ${names.join(', ')}`;
   }
   if (kind === 'platform' && rights !== null) {

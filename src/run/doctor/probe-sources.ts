@@ -10,7 +10,7 @@ import type { ServiceClient } from '../../services/client.ts';
 import { platform } from '../../services/platform/operations.ts';
 import type { ServiceResponse } from '../../services/response.ts';
 import { isAclDisabled, type TokenInfo, toFields } from '../../services/token/describe-token.ts';
-import { listMounts, readHealth } from '../../services/token/operations.ts';
+import { ownOperations } from '../../services/token/operations.ts';
 
 /** Whether a source can be pulled. `partial`: but for some parts; `absent`: the service does not have it; `misplaced`: its engine is at another path. */
 export type Availability = 'permitted' | 'partial' | 'absent' | 'misplaced' | 'refused' | 'failed';
@@ -91,7 +91,7 @@ interface Engine {
 
 /** The engines that the token can see; undefined if the service does not tell. */
 async function readEngines(client: ServiceClient): Promise<readonly Engine[] | undefined> {
-  const response = await client.call(listMounts).catch(catchServiceError);
+  const response = await client.call(ownOperations.secrets.mounts.list).catch(catchServiceError);
   if (response instanceof ServiceError) return undefined;
   const mounts = Object.entries(toFields(toFields(toFields(response.json()).data).secret));
   return mounts.map(([path, mount]) => ({ path: path.replace(/\/$/u, ''), type: String(toFields(mount).type) }));
@@ -205,7 +205,7 @@ export function findSealed(answer: TokenAnswer, probes: readonly SourceProbe[]):
 
 /** Why a server answers nobody, and what to do. */
 export async function describeSealed(client: ServiceClient, error: ServiceError): Promise<string> {
-  const response = await client.call(readHealth).catch(catchServiceError);
+  const response = await client.call(ownOperations.secrets.health.read).catch(catchServiceError);
   // Nothing where the service has no such endpoint.
   const { initialized, sealed, standby } = response instanceof ServiceError ? {} : toFields(response.json());
   if (initialized === false) return 'not initialized: initialize it (`vault operator init`), then unseal it';

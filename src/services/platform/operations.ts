@@ -1,4 +1,4 @@
-import { defineOperations, pathParam, queryParam, requiredBody, WRITE } from '../operation.ts';
+import { defineOperations, pathParam, queryParam, requiredBody } from '../operation.ts';
 import { organizationAccess } from '../permission.ts';
 import {
   createPoolBody,
@@ -14,10 +14,9 @@ import { explorerQueryEncoder, validateExplorerArgs } from './explorer.ts';
 /** Operations on agent pools, agents, the explorer and saved views. */
 
 const read = { responseType: 'document' } as const;
-const write = { ...WRITE, ...read } as const;
-const create = { ...write, method: 'POST', retryPolicy: 'never' } as const;
-const update = { ...write, method: 'PATCH' } as const;
-const remove = { ...WRITE, method: 'DELETE', reversible: false } as const;
+const create = { ...read, method: 'POST', retryPolicy: 'never' } as const;
+const update = { ...read, method: 'PATCH' } as const;
+const remove = { method: 'DELETE' } as const;
 const POOLS = '/organizations/{organization_name}/agent-pools';
 const EXPLORER = '/organizations/{organization_name}/explorer';
 const VIEWS = `${EXPLORER}/views`;

@@ -1,4 +1,4 @@
-import { defineOperations, pathParam, queryParam, requiredBody, WRITE } from '../operation.ts';
+import { defineOperations, pathParam, queryParam, requiredBody } from '../operation.ts';
 import { combinePermissions, management, namespaceCapability, requirePolicy } from '../permission.ts';
 import {
   createSnapshotBody,
@@ -20,7 +20,6 @@ const LIST_VOLUMES = namespaceCapability('csi-list-volume');
 const READ_PLUGIN = requirePolicy('plugin', 'read');
 /** Nomad's plugins check a right of their own: docs/services/scheduler.md#real-product. */
 const writeVolume = {
-  ...WRITE,
   permission: WRITE_VOLUME,
   hashicorpPermission: combinePermissions(WRITE_VOLUME, READ_PLUGIN),
 } as const;
@@ -62,7 +61,6 @@ export const scheduler = defineOperations('scheduler', {
       permission: management(', or a token that has the policy'),
     },
     write: {
-      ...WRITE,
       ...policy,
       method: 'POST',
       description: 'creates or updates an ACL policy',
@@ -72,7 +70,7 @@ export const scheduler = defineOperations('scheduler', {
       ),
       validate: validatePolicy,
     },
-    delete: { ...WRITE, ...policy, method: 'DELETE', description: 'deletes an ACL policy' },
+    delete: { ...policy, method: 'DELETE', reversible: true, description: 'deletes an ACL policy' },
   },
   volumes: {
     list: {
@@ -120,7 +118,6 @@ export const scheduler = defineOperations('scheduler', {
     },
     deregister: {
       ...writeVolume,
-      reversible: false,
       method: 'DELETE',
       path: volume.path,
       description: 'deregisters a volume; the storage provider keeps it',
@@ -134,14 +131,12 @@ export const scheduler = defineOperations('scheduler', {
       ...writeVolume,
       ...volume,
       retryPolicy: 'never',
-      reversible: false,
       method: 'DELETE',
       path: `${volume.path}/delete`,
       description: 'deletes a volume in the storage provider, with its data',
     },
     detach: {
       ...writeVolume,
-      reversible: false,
       method: 'DELETE',
       path: `${volume.path}/detach`,
       description: 'detaches a volume from a node',
@@ -200,7 +195,6 @@ export const scheduler = defineOperations('scheduler', {
     delete: {
       ...writeVolume,
       retryPolicy: 'never',
-      reversible: false,
       method: 'DELETE',
       path: '/volumes/snapshot',
       description: 'deletes a snapshot in the storage provider',

@@ -1,4 +1,4 @@
-import { defineOperations, pathParam, requiredBody, WRITE } from '../operation.ts';
+import { defineOperations, pathParam, requiredBody } from '../operation.ts';
 import { capabilities } from '../permission.ts';
 import {
   createKeyBody,
@@ -20,9 +20,9 @@ const list = {
   itemsPath: 'data.keys',
   permission: capabilities('list'),
 } as const;
-const update = { ...WRITE, method: 'POST', permission: capabilities('update') } as const;
+const update = { method: 'POST', permission: capabilities('update') } as const;
 const write = { ...update, permission: capabilities('create', 'update') } as const;
-const remove = { ...WRITE, method: 'DELETE', reversible: false, permission: capabilities('delete') } as const;
+const remove = { method: 'DELETE', permission: capabilities('delete') } as const;
 const meshMount = {
   in: 'mount',
   type: 'string',

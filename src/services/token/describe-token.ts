@@ -1,5 +1,6 @@
 import { meshMounts, type Target } from '../../config/config.ts';
 import { isObject } from '../../core/is-object.ts';
+import { textAt, valueAt } from '../../core/json-path.ts';
 import { stripSecretFields } from '../../core/redact/secret-fields.ts';
 import { ServiceError } from '../../http/errors.ts';
 import { applyMount } from '../build-request.ts';
@@ -57,15 +58,9 @@ export function toFields(value: unknown): Fields {
   return isObject(value) ? value : {};
 }
 
-/** A text that is not empty. */
-export function textField(fields: Fields, name: string): string | null {
-  const value = fields[name];
-  return typeof value === 'string' && value !== '' ? value : null;
-}
-
 /** Go services send the zero time for "never". */
 function timeField(fields: Fields, name: string): string | null {
-  const text = textField(fields, name);
+  const text = textAt(fields, name);
   if (text === null || text.startsWith('0001-') || Number.isNaN(Date.parse(text))) return null;
   return text;
 }
@@ -74,7 +69,7 @@ function timeField(fields: Fields, name: string): string | null {
 function namesField(fields: Fields, name: string): readonly string[] {
   const value = fields[name];
   if (!Array.isArray(value)) return [];
-  const names = value.map((item) => (typeof item === 'string' ? item : textField(toFields(item), 'Name')));
+  const names = value.map((item) => (typeof item === 'string' ? item : textAt(item, 'Name')));
   return names.filter((item) => item !== null).sort();
 }
 
@@ -114,15 +109,15 @@ export function isAclDisabled(error: unknown): boolean {
 
 async function describePlatformToken(client: ServiceClient): Promise<TokenInfo> {
   const account = await client.call(tokenOperations.account);
-  const data = toFields(toFields(account.json()).data);
+  const data = toFields(valueAt(account.json(), 'data'));
   const attributes = toFields(data.attributes);
-  const username = textField(attributes, 'username');
+  const username = textAt(attributes, 'username');
   const type = accountType(username);
   const entitlements = await optional(client.call(tokenOperations.entitlements));
-  const rights = entitlements && toFields(toFields(toFields(entitlements.json()).data).attributes);
+  const rights = entitlements && toFields(valueAt(entitlements.json(), 'data', 'attributes'));
   return {
     ...ANONYMOUS,
-    accessor_id: textField(data, 'id'),
+    accessor_id: textAt(data, 'id'),
     name: username,
     type,
     is_management: type === 'organization' ? true : null,
@@ -144,7 +139,7 @@ const VAULT_KNOWN = ['accessor', 'display_name', 'type', 'policies', 'expire_tim
 
 async function describeSecretsToken(client: ServiceClient): Promise<TokenInfo> {
   const response = await client.call(tokenOperations.lookup);
-  const data = toFields(toFields(response.json()).data);
+  const data = toFields(valueAt(response.json(), 'data'));
   const identityPolicies = namesField(data, 'identity_policies');
   const policies = [...new Set([...namesField(data, 'policies'), ...identityPolicies])].sort();
   const paths = [
@@ -157,9 +152,9 @@ async function describeSecretsToken(client: ServiceClient): Promise<TokenInfo> {
   const capabilities = await optional(client.call(tokenOperations.capabilities, {}, { body: { paths } }));
   return {
     ...ANONYMOUS,
-    accessor_id: textField(data, 'accessor'),
-    name: textField(data, 'display_name'),
-    type: textField(data, 'type'),
+    accessor_id: textAt(data, 'accessor'),
+    name: textAt(data, 'display_name'),
+    type: textAt(data, 'type'),
     policies,
     is_management: policies.includes('root'),
     rights: capabilities ? readCapabilities(toFields(capabilities.json()), paths) : null,
@@ -190,14 +185,14 @@ const NO_ACL_ACCESSOR = 'acls-disabled';
 
 async function describeSchedulerToken(client: ServiceClient): Promise<TokenInfo> {
   const fields = toFields((await client.call(tokenOperations.scheduler)).json());
-  if (textField(fields, 'AccessorID') === NO_ACL_ACCESSOR) return ACL_DISABLED;
-  const type = textField(fields, 'Type');
+  if (textAt(fields, 'AccessorID') === NO_ACL_ACCESSOR) return ACL_DISABLED;
+  const type = textAt(fields, 'Type');
   const isManagement = type === 'management';
   const policies = isManagement ? null : await readOwnPolicies(client);
   return {
     ...ANONYMOUS,
     ...aclFields(fields),
-    name: textField(fields, 'Name'),
+    name: textAt(fields, 'Name'),
     type,
     is_management: isManagement,
     rights: policies && Object.fromEntries(policies),
@@ -207,7 +202,7 @@ async function describeSchedulerToken(client: ServiceClient): Promise<TokenInfo>
 
 function aclFields(fields: Fields) {
   return {
-    accessor_id: textField(fields, 'AccessorID'),
+    accessor_id: textAt(fields, 'AccessorID'),
     policies: namesField(fields, 'Policies'),
     roles: namesField(fields, 'Roles'),
     created_at: timeField(fields, 'CreateTime'),
@@ -229,7 +224,7 @@ async function readOwnPolicies(client: ServiceClient): Promise<readonly (readonl
   return Promise.all(
     names.map(async (name) => {
       const policy = await optional(client.call(scheduler.policies.read, { policy_name: name }));
-      return [name, policy ? textField(toFields(policy.json()), 'Rules') : null] as const;
+      return [name, policy ? textAt(policy.json(), 'Rules') : null] as const;
     }),
   );
 }
@@ -244,7 +239,7 @@ async function describeMeshToken(client: ServiceClient): Promise<TokenInfo> {
   const acl = aclFields(fields);
   const isManagement = acl.policies.includes(GLOBAL_MANAGEMENT);
   const type = acl.accessor_id === ANONYMOUS_ACCESSOR ? 'anonymous' : isManagement ? 'management' : 'client';
-  return { ...ANONYMOUS, ...acl, name: textField(fields, 'Description'), type, is_management: isManagement };
+  return { ...ANONYMOUS, ...acl, name: textAt(fields, 'Description'), type, is_management: isManagement };
 }
 
 /** The response; undefined if the service refuses the request. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { defineOperations, requiredBody } from '../operation.ts';
+import { ASK, defineOperations, requiredBody } from '../operation.ts';
 import { ANY_TOKEN, capabilities, NO_RIGHTS, readAgent } from '../permission.ts';
 
 /**
@@ -10,6 +10,7 @@ import { ANY_TOKEN, capabilities, NO_RIGHTS, readAgent } from '../permission.ts'
 const section = 'authentication';
 const document = { responseType: 'document', permission: ANY_TOKEN, section } as const;
 const token = { self: { path: '/acl/token/self', description: 'describes the token', section } } as const;
+const agent = { path: '/agent/self', section } as const;
 const organization = '/organizations/{organization_name}';
 
 const platform = defineOperations('platform', {
@@ -44,7 +45,7 @@ const secrets = defineOperations('secrets', {
       section,
     },
     'capabilities-self': {
-      method: 'POST',
+      ...ASK,
       path: '/sys/capabilities-self',
       description: 'reports what the token may do on paths',
       body: requiredBody(z.object({ paths: z.array(z.string()) }), '{"paths": ["consul/roles"]}'),
@@ -80,27 +81,15 @@ const cluster = defineOperations('secrets', {
 
 const scheduler = defineOperations('scheduler', {
   token,
-  agent: {
-    self: {
-      path: '/agent/self',
-      description: 'shows the agent and its region',
-      permission: readAgent('agent'),
-      section,
-    },
-  },
+  agent: { self: { ...agent, description: 'shows the agent and its region', permission: readAgent('agent') } },
 });
 
 const mesh = defineOperations('mesh', {
   token,
-  agent: {
-    self: {
-      path: '/agent/self',
-      description: 'shows the agent',
-      permission: readAgent('agent_prefix ""'),
-      section,
-    },
-  },
+  agent: { self: { ...agent, description: 'shows the agent', permission: readAgent('agent_prefix ""') } },
 });
+
+export const ownOperations = { platform, secrets, scheduler, mesh, cluster } as const;
 
 /** Who a token is. */
 export const tokenOperations = {
@@ -111,21 +100,3 @@ export const tokenOperations = {
   scheduler: scheduler.token.self,
   mesh: mesh.token.self,
 } as const;
-
-/** What a service says it is. */
-export const identityOperations = {
-  organization: platform.organization.read,
-  cluster,
-  agent: scheduler.agent.self,
-} as const;
-
-/** Which product a server is, and of which version. */
-export const versionOperations = {
-  platform: platform.ping.read,
-  secrets: secrets.health.read,
-  scheduler: scheduler.agent.self,
-  mesh: mesh.agent.self,
-} as const;
-
-export const listMounts = secrets.mounts.list;
-export const readHealth = secrets.health.read;

@@ -3,10 +3,11 @@ import type { TokenGrant } from '../../../sandbox/types.ts';
 import { sources } from '../../../src/extract/sources/index.ts';
 import { hasSource } from '../../../src/extract/sources/source.ts';
 import { collectRights, formatPermissions, type PermissionText, requiredRights } from '../../../src/run/permissions.ts';
+import { VERSION_QUESTIONS } from '../../../src/services/describe-server.ts';
 import { operations } from '../../../src/services/index.ts';
 import type { Operation } from '../../../src/services/operation.ts';
 import { listPlugins } from '../../../src/services/scheduler/operations.ts';
-import { tokenOperations, versionOperations } from '../../../src/services/token/operations.ts';
+import { tokenOperations } from '../../../src/services/token/operations.ts';
 import { createTarget } from '../../helpers/http-service.ts';
 import { playbookHarness, replaceLedger } from '../../helpers/playbook-harness.ts';
 import { findTarget, type TestProject, testProject } from '../../helpers/test-project.ts';
@@ -227,7 +228,7 @@ const all: readonly Operation[] = [
   ...operations.values(),
   listPlugins,
   ...Object.values(tokenOperations),
-  ...Object.values(versionOperations),
+  ...Object.values(VERSION_QUESTIONS).map(({ operation }) => operation),
 ];
 test.each(['spec', 'hashicorp'] as const)('the permission of every operation is understood, flavor %s', (flavor) => {
   for (const operation of all) {

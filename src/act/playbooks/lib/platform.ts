@@ -1,8 +1,8 @@
 import { isObject } from '../../../core/is-object.ts';
+import { listAt, textAt, valueAt } from '../../../core/json-path.ts';
 import { plural } from '../../../core/plural.ts';
 import { NO_POOL_USE } from '../../../services/platform/pool-relationships.ts';
 import type { JsonValue } from '../../define.ts';
-import { listAt, textAt, valueAt } from './json-path.ts';
 import { itemIds, known, listItemsById, read, readPages } from './reads.ts';
 
 /** Agents, agent pools and saved views of the platform. */

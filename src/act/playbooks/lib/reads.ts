@@ -1,5 +1,5 @@
-import type { AbsenceEvidence, GuardRead, ParameterSources } from '../../define.ts';
-import { listAt, textAt } from './json-path.ts';
+import { listAt, textAt } from '../../../core/json-path.ts';
+import type { AbsenceEvidence, GuardRead, ParameterSources, ReadResult } from '../../define.ts';
 
 /** How subjects are read, and what proves that one is gone: the list that would contain it, and where the warehouse knows its other items. */
 
@@ -37,4 +37,14 @@ export function listSecretNames(
   params: ParameterSources = {},
 ): Pick<AbsenceEvidence, 'list' | 'listIds'> {
   return { list: { operation, params }, listIds: (body) => (listAt(body, 'data', 'keys') ?? []).map(String) };
+}
+
+/** The body of a response; undefined where the subject was not found. */
+export function responseBody(result: ReadResult): unknown {
+  return result.found ? result.value : undefined;
+}
+
+/** The items of a read with `allPages`. */
+export function responseItems(result: ReadResult): readonly unknown[] {
+  return result.found && Array.isArray(result.value) ? result.value : [];
 }

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { Target } from '../../../config/config.ts';
+import { booleanAt, listAt, textAt, valueAt } from '../../../core/json-path.ts';
 import type { AbsenceEvidence, ReadResult } from '../../define.ts';
-import { booleanAt, listAt, responseBody, responseItems, textAt, valueAt } from './json-path.ts';
-import { itemIds, known, read, readPages } from './reads.ts';
+import { itemIds, known, read, readPages, responseBody, responseItems } from './reads.ts';
 
 /** Volumes, their snapshots and ACL policies of the scheduler. */
 

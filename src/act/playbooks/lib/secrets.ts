@@ -1,6 +1,6 @@
+import { booleanAt, numberAt } from '../../../core/json-path.ts';
 import type { ReadResult } from '../../define.ts';
-import { booleanAt, numberAt, responseBody } from './json-path.ts';
-import { known, listSecretNames, read } from './reads.ts';
+import { known, listSecretNames, read, responseBody } from './reads.ts';
 
 /** Keys, KMS providers and mesh roles of the secrets service. */
 

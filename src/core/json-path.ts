@@ -1,4 +1,4 @@
-import type { ReadResult } from '../../define.ts';
+/** Values in JSON from outside, which may have any form. */
 
 type Path = readonly (string | number)[];
 
@@ -29,16 +29,6 @@ export function booleanAt(value: unknown, ...path: Path): boolean | null {
 export function listAt(value: unknown, ...path: Path): readonly unknown[] | undefined {
   const found = valueAt(value, ...path);
   return Array.isArray(found) ? found : undefined;
-}
-
-/** The body of a response; undefined where the subject was not found. */
-export function responseBody(result: ReadResult): unknown {
-  return result.found ? result.value : undefined;
-}
-
-/** The items of a read with `allPages`. */
-export function responseItems(result: ReadResult): readonly unknown[] {
-  return result.found && Array.isArray(result.value) ? result.value : [];
 }
 
 /** Whether two lists hold the same strings, in any order. */

@@ -1,0 +1,149 @@
+import type { TargetKind } from '../config/config.ts';
+import { isObject } from '../core/is-object.ts';
+import { textAt } from '../core/json-path.ts';
+import { ServiceError } from '../http/errors.ts';
+import { autoscaler } from './autoscaler.ts';
+import type { ServiceClient } from './client.ts';
+import { mesh } from './mesh.ts';
+import type { Operation } from './operation.ts';
+import type { ServiceResponse } from './response.ts';
+import { ownOperations } from './token/operations.ts';
+
+/** What a service says it is: names and IDs of the installation, which another one at the same address does not have. */
+export type ServiceIdentity = Readonly<Record<string, string>>;
+
+/** What a server is. */
+export interface ServerVersion {
+  /** `vault`, `openbao`, `consul`, `nomad`, `hcp-terraform` …; null where the server does not tell. */
+  readonly product: string | null;
+  readonly version: string | null;
+  /** Why the server was not heard; null where it answered, with or without a version. */
+  readonly note: string | null;
+}
+
+interface IdentityQuestion {
+  readonly operation: Operation;
+  /** Where the answer has the fields of the identity. */
+  readonly fields: Readonly<Record<string, readonly string[]>>;
+  /** The API documents have the endpoint as well. */
+  readonly isDocumented?: true;
+}
+
+const IDENTITY_QUESTIONS: Readonly<Partial<Record<TargetKind, IdentityQuestion>>> = {
+  platform: {
+    operation: ownOperations.platform.organization.read,
+    fields: { organization_id: ['data', 'attributes', 'external-id'] },
+  },
+  secrets: {
+    operation: ownOperations.cluster,
+    fields: { cluster_id: ['cluster_id'], cluster_name: ['cluster_name'] },
+  },
+  scheduler: { operation: ownOperations.scheduler.agent.self, fields: { region: ['config', 'Region'] } },
+  mesh: { operation: mesh['ca-roots'].read, fields: { trust_domain: ['TrustDomain'] }, isDocumented: true },
+};
+
+interface VersionQuestion {
+  readonly operation: Operation;
+  readonly read: (response: ServiceResponse) => Pick<ServerVersion, 'product' | 'version'>;
+  /** The product of a server that refuses the question. */
+  readonly refused: string | null;
+}
+
+/** Asked of the real products; the documented services tell no version. */
+export const VERSION_QUESTIONS: Readonly<Record<Exclude<TargetKind, 'registry'>, VersionQuestion>> = {
+  platform: { operation: ownOperations.platform.ping.read, read: readPing, refused: null },
+  secrets: { operation: ownOperations.secrets.health.read, read: readVaultHealth, refused: null },
+  scheduler: { operation: ownOperations.scheduler.agent.self, read: readNomadAgent, refused: 'nomad' },
+  mesh: { operation: ownOperations.mesh.agent.self, read: readConsulAgent, refused: 'consul' },
+  autoscaler: {
+    operation: autoscaler.health.read,
+    read: () => ({ product: 'nomad-autoscaler', version: null }),
+    refused: 'nomad-autoscaler',
+  },
+};
+
+/** More than any name, ID or version has. */
+const [MAX_FIELD_LENGTH, MAX_VERSION_LENGTH] = [200, 100];
+
+/**
+ * Asks a service what it is; null where it does not say: it has no such endpoint, or the token may not read it.
+ * @throws ServiceError where the service cannot answer.
+ */
+export async function identifyService(client: ServiceClient): Promise<ServiceIdentity | null> {
+  const { kind, flavor } = client.target;
+  const question = IDENTITY_QUESTIONS[kind];
+  if (!question || (flavor !== 'hashicorp' && !question.isDocumented)) return null;
+  const answer = await client.call(question.operation).catch(takeRefusal);
+  const body = answer instanceof ServiceError ? undefined : answer.json();
+  const said = Object.entries(question.fields).flatMap(([field, path]) => {
+    const value = textAt(body, ...path);
+    return value === null ? [] : [[field, value.slice(0, MAX_FIELD_LENGTH)]];
+  });
+  return said.length === 0 ? null : Object.fromEntries(said);
+}
+
+/**
+ * Asks a server for its product and version. A token that may not ask, and a server without the endpoint, leave the version unknown.
+ * @throws ServiceError where the server cannot answer.
+ */
+export async function askVersion(client: ServiceClient): Promise<ServerVersion> {
+  const { operation, read, refused } = VERSION_QUESTIONS[client.target.kind as keyof typeof VERSION_QUESTIONS];
+  const answer = await client.call(operation).catch(takeRefusal);
+  if (answer instanceof ServiceError) {
+    const note = `its version is not known: ${operation.path.split('?', 1)[0]} answered ${answer.status}`;
+    return { product: refused, version: null, note };
+  }
+  const { product, version } = read(answer);
+  return { product, version: version?.slice(0, MAX_VERSION_LENGTH) ?? null, note: null };
+}
+
+/** For `catch`: a service that has no such endpoint, or whose token may not ask. @throws every other error, where the service is at fault */
+function takeRefusal(error: unknown): ServiceError {
+  if (error instanceof ServiceError && [400, 401, 403, 404, 405].includes(error.status ?? 0)) return error;
+  throw error;
+}
+
+/** `HCP Terraform`, which has no version, and `Terraform Enterprise`. */
+function readPing({ headers }: ServiceResponse) {
+  const name = headers
+    .get('tfp-appname')
+    ?.toLowerCase()
+    .replaceAll(/[^a-z0-9]+/gu, '-');
+  const version = headers.get('x-tfe-version') || null;
+  const product = name?.slice(0, MAX_VERSION_LENGTH) || (version === null ? null : 'terraform-enterprise');
+  return { product, version };
+}
+
+/**
+ * OpenBao answers as the Vault that it began as, with versions from 2.0 on; a Vault of such a version says whether it is of the enterprise
+ * edition.
+ */
+function readVaultHealth(response: ServiceResponse) {
+  const body = response.json();
+  const { enterprise } = isObject(body) ? body : {};
+  const version = textAt(body, 'version');
+  if (version === null) return { product: null, version };
+  const isVault = enterprise !== undefined || /^v?[01]\./u.test(version);
+  return { product: isVault ? 'vault' : 'openbao', version: withEdition(version, enterprise === true) };
+}
+
+function readNomadAgent(response: ServiceResponse) {
+  const body = response.json();
+  const [version, prerelease, metadata] = ['', 'Prerelease', 'Metadata'].map((part) =>
+    textAt(body, 'config', 'Version', `Version${part}`),
+  );
+  const full = version && `${version}${prerelease ? `-${prerelease}` : ''}${metadata ? `+${metadata}` : ''}`;
+  return { product: 'nomad', version: full ?? textAt(body, 'member', 'Tags', 'build') };
+}
+
+function readConsulAgent(response: ServiceResponse) {
+  const body = response.json();
+  const version = textAt(body, 'Config', 'Version');
+  const isEnterprise = textAt(body, 'DebugConfig', 'VersionMetadata') === 'ent';
+  return { product: 'consul', version: version && withEdition(version, isEnterprise) };
+}
+
+/** The editions have different lifetimes. */
+function withEdition(version: string, isEnterprise: boolean): string {
+  return isEnterprise && !version.includes('+') ? `${version}+ent` : version;
+}
