@@ -5,21 +5,20 @@ import type { WorkContext } from '../core/context.ts';
 import { EXIT, type ExitCode, formatError, TidemarkError } from '../core/errors.ts';
 import { plural } from '../core/plural.ts';
 import { reportFullDisk } from '../warehouse/disk-space.ts';
-import { acquireLock, type Lock, LockError } from '../warehouse/lock.ts';
-import { withPublished } from '../warehouse/session.ts';
+import { type Lock, LockError } from '../warehouse/lock.ts';
 import { resolveDefinitions } from './action-call.ts';
 import { assertApproved, assertValidAt } from './approvals.ts';
 import type { ActionDefinition, Playbook } from './define.ts';
 import { type ActionResult, executeAction, failAction, newIntent, skipAction } from './execute-action.ts';
 import { findEntry, isFinal, isUnsettled, type LedgerEntry, takeFinal } from './ledger.ts';
-import { assertAfterLedger, Ledger } from './ledger-file.ts';
-import { copyLedger, readLedger } from './ledger-table.ts';
+import { assertAfterLedger, type Ledger } from './ledger-file.ts';
+import { copyLedger, readLedger, withLedger } from './ledger-table.ts';
 import type { ApplyContext } from './observe-action.ts';
 import { explainUnsettled, findRepeated, findUnsettledActions, type UnsettledAction } from './other-plans.ts';
 import { type Action, findingIds, type Plan } from './plan-file.ts';
 import { keepPlan } from './plan-store.ts';
 import { assertNamesTargets, assertSameInstallations, assertSameWarehouse } from './plan-targets.ts';
-import { areAccepted, readSeenLedger } from './published-reads.ts';
+import { areAccepted } from './published-reads.ts';
 import { isReversibleAction } from './registry.ts';
 import { RemoteServices } from './remote.ts';
 
@@ -57,15 +56,12 @@ export function applyPlan(given: Plan, options: ApplyOptions): Promise<ApplyResu
     const now = context.clock.now();
     await assertAfterLedger(config.data, context.clock);
     const { plan, definitions } = await assertApplicable(given, options, now);
-    const lock = await acquireLock(join(config.data, 'apply.lock'), `plan ${plan.plan_id}`, { now });
-    try {
+    const copy = isInRun ? undefined : () => copyLedger(config, context);
+    return withLedger(config, context, { purpose: `plan ${plan.plan_id}`, copy }, async (ledger, lock) => {
       await assertSameInstallations(plan, config, context);
       await keepPlan(config, plan);
-      return await applyActions(plan, definitions, options, lock);
-    } finally {
-      await lock.release();
-      if (!isInRun) await copyLedger(config, context);
-    }
+      return applyActions(plan, definitions, options, ledger, lock);
+    });
   });
 }
 
@@ -115,12 +111,12 @@ async function applyActions(
   plan: Plan,
   definitions: ReadonlyMap<Action, ActionDefinition>,
   options: ApplyOptions,
+  ledger: Ledger,
   lock: Lock,
 ): Promise<ApplyResult> {
   const { config, context } = options;
   // An action that was started is completed: the user's signal stops the loop before the next action, not a call.
   const remote = new RemoteServices(config, context, new AbortController().signal, () => lock.assertUnpaused());
-  const ledger = await Ledger.open(config.data, lock, await withPublished(config, readSeenLedger));
   const unsettled = await findUnsettledActions(config, ledger.entries, context.clock.now());
   const progress = new Progress({ plan, remote, ledger, config, context }, unsettled);
   try {
@@ -139,7 +135,6 @@ async function applyActions(
     if (error instanceof LockError) return await progress.finish({ reason: formatError(error), exit: error.exit });
     throw error;
   } finally {
-    await ledger.close();
     await remote.close();
   }
 }

@@ -12,7 +12,7 @@ import { assertReadable, type Warehouse, withPublished, withWarehouse } from '..
 import { type LedgerEntries, ledgerFile, ledgerLine, toEvent, toLedgerRow } from './ledger.ts';
 import type { LedgerHead, LedgerScan, SeenLedger } from './ledger-chain.ts';
 import { findUnreadable, NOTHING_SEEN, scanLedger, toLedgerText, unseenEvents } from './ledger-chain.ts';
-import { assertSound, formatProblem, inspectLedger, type LedgerInspection, readSound } from './ledger-file.ts';
+import { assertSound, formatProblem, inspectLedger, Ledger, type LedgerInspection, readSound } from './ledger-file.ts';
 import { ensureWarehouseId, readSeenLedger } from './published-reads.ts';
 
 /** What the warehouse keeps of the ledger: the table `actions`, a copy of it, and its last line. */
@@ -115,6 +115,33 @@ export async function copyLedger(config: Config, context: WorkContext): Promise<
 }
 
 /**
+ * Opens the ledger under the lock that everything has which writes it.
+ * @param copy copies it to the table `actions` afterwards
+ * @throws TidemarkError LOCKED while another has it; DATA as `Ledger.open`
+ */
+export async function withLedger<T>(
+  config: Config,
+  { clock }: Pick<WorkContext, 'clock'>,
+  { purpose, copy }: { readonly purpose: string; readonly copy: (() => Promise<unknown>) | undefined },
+  work: (ledger: Ledger, lock: Lock) => Promise<T>,
+): Promise<T> {
+  const lock = await lockLedger(config, purpose, clock.now());
+  let ledger: Ledger | undefined;
+  try {
+    ledger = await Ledger.open(config.data, lock, await withPublished(config, readSeenLedger));
+    return await work(ledger, lock);
+  } finally {
+    await ledger?.close();
+    await lock.release();
+    await copy?.();
+  }
+}
+
+export function lockLedger({ data }: Pick<Config, 'data'>, purpose: string, now: Date): Promise<Lock> {
+  return acquireLock(join(data, 'apply.lock'), purpose, { now });
+}
+
+/**
  * Writes a ledger that was refused again: what the table `actions` has, then the lines that the warehouse has not seen. The refused
  * file is kept beside it. The table comes first: what a kill leaves is refused, and restored again.
  * @returns the number of actions.
@@ -173,7 +200,7 @@ async function changeLedger(
   const purpose = `playbook ledger ${option}`;
   const now = clock.now();
   await assertReadable(warehouseFiles(config.data).published);
-  const lock = await acquireLock(join(config.data, 'apply.lock'), purpose, { now });
+  const lock = await lockLedger(config, purpose, now);
   try {
     const { scan, finish } = await withWarehouse({ config, purpose, now, log }, async (warehouse) => {
       const changed = await change(warehouse, lock);

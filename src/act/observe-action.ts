@@ -37,7 +37,7 @@ export interface Attempt extends ApplyContext {
 }
 
 /** An action, and what reading its subject may use. */
-type Observed = Pick<Attempt, 'plan' | 'remote' | 'config' | 'action' | 'definition'> & {
+export type Observed = Pick<Attempt, 'plan' | 'remote' | 'config' | 'action' | 'definition'> & {
   readonly ledger: Pick<Ledger, 'entries'>;
 };
 

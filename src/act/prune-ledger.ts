@@ -1,15 +1,13 @@
-import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { HOUR_MS } from '../core/clock.ts';
 import type { WorkContext } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { writeFileAtomic } from '../core/fs.ts';
-import { acquireLock } from '../warehouse/lock.ts';
 import type { WarehouseWriter } from '../warehouse/session.ts';
 import { isUnsettled, type LedgerEntry, type LedgerEvent, ledgerFile, toEvent, toKey } from './ledger.ts';
 import { type LedgerScan, scanLedger, toLedgerText } from './ledger-chain.ts';
 import { assertSound, readSound } from './ledger-file.ts';
-import { keepLedger, verifyLedger } from './ledger-table.ts';
+import { keepLedger, lockLedger, verifyLedger } from './ledger-table.ts';
 import { listPlanIds } from './plan-store.ts';
 import { readSeenLedger } from './published-reads.ts';
 
@@ -40,7 +38,7 @@ export async function removeOldActions(
 ): Promise<PrunedLedger | undefined> {
   const now = clock.now();
   if (!(await listOldActions(config, start, now))) return undefined;
-  const lock = await acquireLock(join(config.data, 'apply.lock'), 'prune', { now }).catch((error: unknown) => {
+  const lock = await lockLedger(config, 'prune', now).catch((error: unknown) => {
     if (!(error instanceof TidemarkError) || error.code !== 'LOCKED') throw error;
     log.warn('the ledger stays as it is, because a plan is being applied');
   });

@@ -2,18 +2,16 @@ import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import type { WorkContext } from '../core/context.ts';
 import { formatError, TidemarkError } from '../core/errors.ts';
-import { acquireLock } from '../warehouse/lock.ts';
-import { type Warehouse, withPublished } from '../warehouse/session.ts';
+import type { Warehouse } from '../warehouse/session.ts';
 import { findDefinition } from './action-call.ts';
 import type { Playbook } from './define.ts';
 import { type ActionResult, settleOnly } from './execute-action.ts';
 import { isUnsettled, type LedgerEntry } from './ledger.ts';
-import { assertAfterLedger, Ledger } from './ledger-file.ts';
-import { copyLedger, trySyncLedger } from './ledger-table.ts';
+import { assertAfterLedger } from './ledger-file.ts';
+import { copyLedger, trySyncLedger, withLedger } from './ledger-table.ts';
 import type { ApplyContext } from './observe-action.ts';
 import { readKeptAction } from './plan-store.ts';
 import { assertSameInstallations } from './plan-targets.ts';
-import { readSeenLedger } from './published-reads.ts';
 import { RemoteServices } from './remote.ts';
 
 export interface SettleLedgerOptions {
@@ -34,32 +32,27 @@ export interface SettleLedgerOptions {
  * @throws TidemarkError LOCKED while a plan is applied.
  */
 export async function settleLedger(options: SettleLedgerOptions): Promise<readonly ActionResult[]> {
-  const { config, context } = options;
+  const { config, context, warehouse } = options;
   await assertAfterLedger(config.data, context.clock);
-  const now = context.clock.now();
-  const lock = await acquireLock(join(config.data, 'apply.lock'), 'playbook ledger --settle', { now });
-  const remote = new RemoteServices(config, context, context.signal);
-  let ledger: Ledger | undefined;
-  try {
-    ledger = await Ledger.open(config.data, lock, await withPublished(config, readSeenLedger));
+  const copy = () => (warehouse ? trySyncLedger(warehouse, config, context) : copyLedger(config, context));
+  return withLedger(config, context, { purpose: 'playbook ledger --settle', copy }, async (ledger) => {
+    const remote = new RemoteServices(config, context, context.signal);
     const results: ActionResult[] = [];
-    for (const entry of ledger.entries.values()) {
-      const { plan_id, playbook } = entry.row;
-      const isWanted = (options.planId ?? plan_id) === plan_id && (options.playbook ?? playbook) === playbook;
-      if (!isWanted || !isUnsettled(entry)) continue;
-      if (context.signal.aborted) break;
-      const result = await settleEntry(entry, { remote, ledger, config, context }, options);
-      context.log.info(`${result.plan_id} ${result.action_id}: ${result.status}: ${result.reason}`);
-      results.push(result);
+    try {
+      for (const entry of ledger.entries.values()) {
+        const { plan_id, playbook } = entry.row;
+        const isWanted = (options.planId ?? plan_id) === plan_id && (options.playbook ?? playbook) === playbook;
+        if (!isWanted || !isUnsettled(entry)) continue;
+        if (context.signal.aborted) break;
+        const result = await settleEntry(entry, { remote, ledger, config, context }, options);
+        context.log.info(`${result.plan_id} ${result.action_id}: ${result.status}: ${result.reason}`);
+        results.push(result);
+      }
+    } finally {
+      await remote.close();
     }
     return results;
-  } finally {
-    await ledger?.close();
-    await remote.close();
-    await lock.release();
-    if (options.warehouse) await trySyncLedger(options.warehouse, config, context);
-    else await copyLedger(config, context);
-  }
+  });
 }
 
 async function settleEntry(

@@ -4,10 +4,10 @@ import { formatError, TidemarkError } from '../core/errors.ts';
 import { valueAt } from '../core/json-path.ts';
 import { buildAction, type NewAction, resolveDefinitions } from './action-call.ts';
 import type { ActionDefinition, Playbook } from './define.ts';
-import { type ActionOutcome, findEntry, isUnsettled, type LedgerEntries, takeFinal } from './ledger.ts';
+import { type ActionOutcome, findEntry, isUnsettled, takeFinal } from './ledger.ts';
 import { assertAfterLedger } from './ledger-file.ts';
 import { readLedger } from './ledger-table.ts';
-import { type ApplyContext, observeAction } from './observe-action.ts';
+import { type ApplyContext, type Observed, observeAction } from './observe-action.ts';
 import { explainUnsettled } from './other-plans.ts';
 import { buildPlan } from './plan.ts';
 import { type Action, findingIds, type Plan } from './plan-file.ts';
@@ -51,12 +51,12 @@ export async function createUndoPlan(plan: Plan, options: UndoOptions): Promise<
   }
   await assertSameInstallations(plan, config, context);
   const remote = new RemoteServices(config, context, context.signal);
+  const deps = { config, context, plan, remote, ledger: { entries }, now: context.clock.now() };
   const definitions = resolveDefinitions(plan, playbooks);
   const actions: NewAction[] = [];
   try {
     for (const { action, entry } of applied) {
-      const definition = definitions.get(action) as ActionDefinition;
-      const planned = await planUndo(action, definition, entry.row, { config, context, plan, remote, entries });
+      const planned = await planUndo(action, definitions.get(action) as ActionDefinition, entry.row, deps);
       if (typeof planned === 'string') skipped.push({ finding_id: action.finding_id, reason: planned });
       else actions.push(planned);
     }
@@ -64,7 +64,6 @@ export async function createUndoPlan(plan: Plan, options: UndoOptions): Promise<
       const reasons = skipped.slice(0, 3).map(({ reason }) => reason);
       throw new TidemarkError('UNSAFE', `nothing of plan ${plan_id} can be undone: ${reasons.join('; ')}`);
     }
-    const deps = { config, remote, now: context.clock.now() };
     return await buildPlan(actions, 'tidemark playbook undo', deps, {
       playbook: playbook.name,
       skipped,
@@ -97,14 +96,9 @@ async function planUndo(
   action: Action,
   { schema, undo }: ActionDefinition,
   { before, after }: Pick<ActionOutcome, 'before' | 'after'>,
-  {
-    config,
-    context,
-    plan,
-    remote,
-    entries,
-  }: Pick<ApplyContext, 'config' | 'context' | 'plan' | 'remote'> & { readonly entries: LedgerEntries },
+  deps: Omit<Observed, 'action' | 'definition'> & Pick<ApplyContext, 'context'>,
 ): Promise<NewAction | string> {
+  const { config, context } = deps;
   const { summary, subject_name, why: title, since } = action;
   const target = config.targets.find(({ name }) => name === action.target);
   if (!undo || !target) return `${summary}: target ${action.target} is not configured`;
@@ -116,9 +110,9 @@ async function planUndo(
   const findings = findingIds(action).map((findingId) => ({ finding_id: findingId, subject_name, title, since }));
   const restoring = { action: undo.action, inputs, summary: undo.summary(applied) };
   const built = buildAction(restoring, findings, target, { isUndo: true });
-  const observed = { plan, remote, config, ledger: { entries }, definition: undo.action };
+  const { action_id } = action;
   try {
-    const { precondition } = await observeAction({ ...observed, action: { action_id: action.action_id, ...built } });
+    const { precondition } = await observeAction({ ...deps, definition: undo.action, action: { action_id, ...built } });
     return precondition.state === 'ready' ? built : `${summary}: ${precondition.reason}`;
   } catch (error) {
     if (!(error instanceof TidemarkError) || context.signal.aborted) throw error;

@@ -33,15 +33,12 @@ export class BoundExceededError extends TidemarkError {
  */
 export function createPageCounter({ maxPages, maxItems }: Bounds, subject: string): (items: number) => void {
   let [pages, items] = [0, 0];
-  const check = (count: number, max: number, noun: string) => {
-    if (count <= max) return;
-    const key = `limits.max${noun === 'page' ? 'Pages' : 'Items'}`;
-    throw new BoundExceededError(`${subject} has more than ${plural(max, noun)}`, key);
+  const fail = (bound: string, key: string): never => {
+    throw new BoundExceededError(`${subject} has more than ${bound}`, key);
   };
   return (more) => {
-    pages++;
     items += more;
-    check(pages, maxPages, 'page');
-    check(items, maxItems, 'item');
+    if (++pages > maxPages) fail(plural(maxPages, 'page'), 'limits.maxPages');
+    if (items > maxItems) fail(plural(maxItems, 'item'), 'limits.maxItems');
   };
 }

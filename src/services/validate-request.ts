@@ -141,15 +141,10 @@ export async function requireSubject(
  */
 export function uncheckOperation<T extends Operation>(operation: T, args: Args): T {
   const { validate: _, ...rest } = operation;
-  const unlisted = Object.fromEntries(
-    listUnlisted(operation, args).map((name): [string, OperationParam] => [name, queryParam('not documented')]),
-  );
-  return { ...rest, params: { ...operation.params, ...unlisted } } as unknown as T;
-}
-
-/** The arguments that the API documents do not list for the operation. */
-function listUnlisted({ params, queryEncoder }: Operation, args: Args): string[] {
-  return Object.keys(args).filter(
+  const { params, queryEncoder } = operation;
+  const unlisted = Object.keys(args).filter(
     (name) => name !== 'organization_name' && !Object.hasOwn(params, name) && !queryEncoder?.handles(name),
   );
+  const added = Object.fromEntries(unlisted.map((name) => [name, queryParam('not documented')]));
+  return { ...rest, params: { ...params, ...added } } as unknown as T;
 }

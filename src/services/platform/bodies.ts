@@ -19,16 +19,14 @@ const HASHICORP_INCLUDES = [...INCLUDES, 'stacks', 'hyok-configurations'];
 export function validatePoolQuery({ sort, include }: Args, _body: unknown, { flavor }: Target): ArgIssue[] {
   const included = flavor === 'hashicorp' ? HASHICORP_INCLUDES : INCLUDES;
   const sorts = SORTS.flatMap((name) => [name, `-${name}`]);
-  return [...findUnknown('sort', [sort].flat(), sorts), ...findUnknown('include', toNames(include), included)];
-}
-
-function toNames(include: unknown): readonly unknown[] {
-  return include === undefined ? [] : String(include).split(',');
-}
-
-function findUnknown(path: string, values: readonly unknown[], known: readonly string[]): ArgIssue[] {
-  const given = values.filter((value) => value !== undefined && value !== '').map(String);
-  return given.every((value) => known.includes(value)) ? [] : [{ path, message: `must be one of ${known.join(', ')}` }];
+  const findUnknown = (path: string, values: readonly unknown[], known: readonly string[]): ArgIssue[] => {
+    const isKnown = (value: unknown) => value === undefined || value === '' || known.includes(String(value));
+    return values.every(isKnown) ? [] : [{ path, message: `must be one of ${known.join(', ')}` }];
+  };
+  return [
+    ...findUnknown('sort', [sort].flat(), sorts),
+    ...findUnknown('include', String(include ?? '').split(','), included),
+  ];
 }
 
 /** Request bodies. Unknown fields are accepted, since services add fields. */
@@ -52,41 +50,31 @@ const allowedWorkspaces = z.looseObject({
 });
 const organizationScoped = z.boolean('must be true or false').optional();
 
-export const createPoolBody = z.looseObject({
-  data: z.looseObject(
-    {
-      type: poolType,
-      attributes: z.looseObject({ name: poolName, 'organization-scoped': organizationScoped }, 'is required'),
-      relationships: allowedWorkspaces.optional(),
-    },
-    'is required',
-  ),
-});
+/** A pool with these attributes. */
+const poolBody = <T extends z.ZodType>(attributes: T) =>
+  z.looseObject({
+    data: z.looseObject({ type: poolType, attributes, relationships: allowedWorkspaces.optional() }, 'is required'),
+  });
 
-export const updatePoolBody = z.looseObject({
-  data: z.looseObject(
-    {
-      type: poolType,
-      attributes: z.looseObject({ name: poolName.optional(), 'organization-scoped': organizationScoped }).optional(),
-      relationships: allowedWorkspaces.optional(),
-    },
-    'is required',
-  ),
-});
+export const createPoolBody = poolBody(
+  z.looseObject({ name: poolName, 'organization-scoped': organizationScoped }, 'is required'),
+);
+export const updatePoolBody = poolBody(
+  z.looseObject({ name: poolName.optional(), 'organization-scoped': organizationScoped }).optional(),
+);
 
 const strings = z.array(z.string('must be text'), 'must be a list of text');
-const filterItem = z.looseObject({
-  field: z.string('is required'),
-  operator: z.string('is required'),
-  value: strings,
-});
+const filters = z.array(
+  z.looseObject({ field: z.string('is required'), operator: z.string('is required'), value: strings }),
+  'is required',
+);
 const viewName = z.string('is required').min(1, 'must not be empty');
 
 const flatCreate = z.looseObject({
   name: viewName,
   query_type: z.enum(HASHICORP_VIEWS, `must be one of ${HASHICORP_VIEWS.join(', ')}`),
   query: z.looseObject(
-    { filter: z.array(filterItem).optional(), fields: strings.optional(), sort: strings.optional() },
+    { filter: filters.optional(), fields: strings.optional(), sort: strings.optional() },
     'is required',
   ),
 });
@@ -95,7 +83,7 @@ const flatCreate = z.looseObject({
 const flatUpdate = z.looseObject({
   name: viewName,
   query: z.looseObject(
-    { filter: z.array(filterItem, 'is required'), fields: strings, sort: strings },
+    { filter: filters, fields: strings, sort: strings },
     'is required: an update replaces the whole query',
   ),
 });

@@ -12,6 +12,9 @@ const VIEWS: readonly ExplorerView[] = ['workspaces', 'tf_versions', 'providers'
 /** `resources` is a beta view of the real product. Its fields are not checked. */
 export const HASHICORP_VIEWS: readonly string[] = [...VIEWS, 'resources'];
 
+/** The fields of what workspaces use. */
+const USE = { version: 'string', workspace_count: 'number', workspaces: 'string' } as const;
+
 export const EXPLORER_FIELDS: Readonly<Record<ExplorerView, Readonly<Record<string, FieldType>>>> = {
   workspaces: {
     all_checks_succeeded: 'boolean',
@@ -41,16 +44,9 @@ export const EXPLORER_FIELDS: Readonly<Record<ExplorerView, Readonly<Record<stri
     workspace_iac_version: 'string',
     workspace_updated_at: 'datetime',
   },
-  tf_versions: { version: 'string', workspace_count: 'number', workspaces: 'string' },
-  providers: { name: 'string', source: 'string', version: 'string', workspace_count: 'number', workspaces: 'string' },
-  modules: {
-    name: 'string',
-    source: 'string',
-    version: 'string',
-    workspace_count: 'number',
-    workspaces: 'string',
-    registry_type: 'string',
-  },
+  tf_versions: USE,
+  providers: { name: 'string', source: 'string', ...USE },
+  modules: { name: 'string', source: 'string', ...USE, registry_type: 'string' },
 };
 
 /** The field types that an operator applies to: docs/services/platform.md#explorer-filters. */
