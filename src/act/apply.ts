@@ -10,7 +10,7 @@ import { resolveDefinitions } from './action-call.ts';
 import { assertApproved, assertValidAt } from './approvals.ts';
 import type { ActionDefinition, Playbook } from './define.ts';
 import { type ActionResult, executeAction, failAction, newIntent, skipAction } from './execute-action.ts';
-import { findEntry, isFinal, isUnsettled, type LedgerEntry, takeFinal } from './ledger.ts';
+import { findEntry, identifyRequest, isFinal, isUnsettled, type LedgerEntry, takeFinal } from './ledger.ts';
 import { assertAfterLedger, type Ledger } from './ledger-file.ts';
 import { copyLedger, readLedger, withLedger } from './ledger-table.ts';
 import type { ApplyContext } from './observe-action.ts';
@@ -180,8 +180,13 @@ class Progress {
     this.#ctx = ctx;
     this.#unsettled = unsettled;
     for (const action of ctx.plan.actions) {
+      const previous = this.#previous(action);
+      if (previous && identifyRequest(previous.row) !== identifyRequest(action)) {
+        const name = `${action.action_id} of plan ${ctx.plan.plan_id}`;
+        throw new TidemarkError('UNSAFE', `${name} was changed since it was applied`, { hint: 'make a new plan' });
+      }
       // What was left open or unconfirmed is settled, and a failed action is tried again; every other outcome is final.
-      const row = takeFinal(this.#previous(action));
+      const row = takeFinal(previous);
       if (row) this.#results.set(action, row);
     }
   }

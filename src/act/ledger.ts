@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { z } from 'zod';
+import { canonicalJson } from '../core/canonical-json.ts';
 import type { JsonValue } from './define.ts';
 
 /** The lines of the ledger, the append-only file of every intent and outcome. */
@@ -83,6 +84,13 @@ export function isFinal({ status }: Pick<ActionOutcome, 'status'>): boolean {
 /** The outcome of an entry, where no later apply may change it. */
 export function takeFinal(entry: LedgerEntry | undefined): ActionOutcome | undefined {
   return entry && !entry.isOpen && isFinal(entry.row) ? entry.row : undefined;
+}
+
+export type LedgerRequest = Pick<ActionIntent, 'operation' | 'target' | 'params'>;
+
+/** Equal for actions that send the same request, whatever its body. */
+export function identifyRequest({ operation, target, params }: LedgerRequest): string {
+  return canonicalJson([operation, target, params]);
 }
 
 export type ActionKey = Pick<ActionIntent, 'plan_id' | 'action_id'>;

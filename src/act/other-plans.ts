@@ -2,7 +2,14 @@ import type { Config } from '../config/config.ts';
 import { canonicalJson } from '../core/canonical-json.ts';
 import { DAY_MS } from '../core/clock.ts';
 import type { JsonValue } from './define.ts';
-import { type ActionOutcome, isUnsettled, type LedgerEntries, type LedgerEntry } from './ledger.ts';
+import {
+  type ActionOutcome,
+  identifyRequest,
+  isUnsettled,
+  type LedgerEntries,
+  type LedgerEntry,
+  type LedgerRequest,
+} from './ledger.ts';
 import { type Action, findingIds, type Plan } from './plan-file.ts';
 import { readKeptAction } from './plan-store.ts';
 
@@ -66,7 +73,7 @@ export function listDoneElsewhere(
  * @param observed the state of a subject that is not as wanted
  */
 export function findSame(
-  action: Request & Pick<Action, 'finding_id' | 'finding_ids'>,
+  action: LedgerRequest & Pick<Action, 'finding_id' | 'finding_ids'>,
   done: readonly ActionOutcome[],
   observed?: JsonValue,
 ): ActionOutcome | undefined {
@@ -80,10 +87,4 @@ export function findSame(
 
 export function explainUnsettled({ row: { plan_id, action_id } }: Pick<UnsettledAction, 'row'>): string {
   return `${action_id} of plan ${plan_id} is unconfirmed: run \`tidemark playbook ledger --settle\``;
-}
-
-type Request = Pick<LedgerEntry['row'], 'operation' | 'target' | 'params'>;
-
-function identifyRequest({ operation, target, params }: Request): string {
-  return canonicalJson([operation, target, params]);
 }

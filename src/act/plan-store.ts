@@ -8,7 +8,7 @@ import { ignoreMissing } from '../core/fs.ts';
 import type { Log } from '../core/log.ts';
 import { parseRunStart } from '../landing/store.ts';
 import type { Warehouse } from '../warehouse/session.ts';
-import { type ActionKey, isUnsettled } from './ledger.ts';
+import { type ActionKey, identifyRequest, isUnsettled, type LedgerRequest } from './ledger.ts';
 import { readLedger } from './ledger-table.ts';
 import { type Action, PLAN_ID, type Plan, readPlan, writePlan } from './plan-file.ts';
 
@@ -65,13 +65,15 @@ export async function readKeptPlan(config: DataFolder, planId: string): Promise<
   return PLAN_ID.test(planId) ? readUsablePlan(planFile(config, planId)) : undefined;
 }
 
-/** An action of a kept plan; undefined where the plan is not kept. */
+/** The action of a row of the ledger in its plan; undefined where the plan is not kept as it was applied. */
 export async function readKeptAction(
   config: DataFolder,
-  { plan_id, action_id }: ActionKey,
+  row: ActionKey & LedgerRequest,
 ): Promise<{ readonly plan: Plan; readonly action: Action } | undefined> {
-  const plan = await readKeptPlan(config, plan_id);
-  const action = plan?.actions.find((candidate) => candidate.action_id === action_id);
+  const plan = await readKeptPlan(config, row.plan_id);
+  const action = plan?.actions.find(
+    (candidate) => candidate.action_id === row.action_id && identifyRequest(candidate) === identifyRequest(row),
+  );
   return plan && action && { plan, action };
 }
 

@@ -1,6 +1,7 @@
 import { mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { planDigest, writePlan } from '../../src/act/plan-file.ts';
 import { replaceLedger } from '../helpers/playbook-harness.ts';
 import { applyHarness } from './apply-harness.ts';
 
@@ -71,6 +72,27 @@ test('a restored ledger knows what the service accepted and what was satisfied, 
   harness.faultHook = undefined;
   await harness.apply([], 1);
   expect(harness.writes()).toEqual([expect.stringMatching(new RegExp(`${failing}$`, 'u'))]);
+});
+
+test('a plan whose actions were exchanged since is neither applied nor settled', async () => {
+  const plan = await harness.useApprovedPlan();
+  const id = String(plan.actions[0]?.params.id);
+  harness.faultHook = ({ method, path }) => (method === 'DELETE' && path.endsWith(id) ? { status: 204 } : undefined);
+  await harness.apply([], 1);
+  harness.faultHook = undefined;
+  const [first, second, ...others] = plan.actions;
+  const exchanged = { ...second!, action_id: first!.action_id };
+  const edited = { ...plan, actions: [exchanged, { ...first!, action_id: second!.action_id }, ...others] };
+  for (const file of [harness.place.planFile, join(harness.place.folder, 'data', 'plans', `${plan.plan_id}.json`)]) {
+    await writePlan(file, { ...edited, digest: planDigest(edited), approvals: [] });
+  }
+  harness.place.sandbox.log.length = 0;
+  const settled = await harness.place.tidemark(['playbook', 'ledger', '--settle', '--json']);
+  expect([settled.exit, settled.json<{ status: string }[]>()[0]?.status]).toEqual([1, 'unconfirmed']);
+  await harness.place.approve();
+  const refused = await harness.place.apply([], 6);
+  expect(refused.stderr).toContain(`a1 of plan ${plan.plan_id} was changed since it was applied`);
+  expect(harness.writes()).toEqual([]);
 });
 
 describe('what cannot be read as a ledger', () => {
