@@ -226,9 +226,31 @@ export async function withPublished<T>(
   const published = await openPublished(config, open);
   try {
     return await read(published);
+  } catch (error) {
+    throw (await isOfEarlierVersion(published, error)) ? earlierVersionError(config, error) : error;
   } finally {
     published.database.close();
   }
+}
+
+/** Whether a query failed for a name, and the warehouse lacks a declared table or column. */
+async function isOfEarlierVersion(
+  { database, files }: Pick<Warehouse, 'database' | 'files'>,
+  error: unknown,
+): Promise<boolean> {
+  if (error instanceof TidemarkError || !/^(?:Binder|Catalog) Error/u.test(firstLine(error))) return false;
+  const present = await database.rows(await files.read('warehouse/columns'));
+  const names = new Set(present.map(({ table, name }) => `${table}.${name}`));
+  const tables = [...(await loadTables(files)).values()];
+  return tables.some(({ name, columns }) => columns.some((column) => !names.has(`${name}.${column.name}`)));
+}
+
+function earlierVersionError({ data }: Config, cause: unknown): TidemarkError {
+  const { published } = warehouseFiles(data);
+  return new TidemarkError('DATA', `${published} is of an earlier version: ${firstLine(cause)}`, {
+    hint: 'run `tidemark pull`, which adds what it lacks',
+    cause,
+  });
 }
 
 /** @throws TidemarkError UNREACHABLE if nothing was pulled yet, or this account may not read the published warehouse. */

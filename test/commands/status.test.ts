@@ -1,4 +1,8 @@
+import { mkdir, readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { openDatabase } from '../../src/warehouse/database.ts';
+import { warehouseFiles } from '../../src/warehouse/publish.ts';
 import { changePublished } from '../helpers/change-warehouse.ts';
 import { cleanAtEnd } from '../helpers/temp.ts';
 import { findTarget, type TestProject, testProject } from '../helpers/test-project.ts';
@@ -98,4 +102,23 @@ describe('status', () => {
     const { runs } = (await place.tidemark(['status', '--json'])).json<{ runs: { status: string }[] }>();
     expect(runs.map(({ status }) => status)).toEqual(['incomplete', 'complete']);
   });
+});
+
+test.each([
+  ['status', 'Referenced column "reused" not found'],
+  ['findings', 'Table with name unassessed_rules does not exist'],
+  ['diff', 'Referenced column "unknown_parts" not found'],
+])('%s says that a warehouse is of an earlier version', async (command, lacking) => {
+  const place = await testProject({ workspaces: 1, warehouse: 'none' });
+  const { published } = warehouseFiles(join(place.folder, 'data'));
+  await mkdir(dirname(published), { recursive: true });
+  const old = await openDatabase(published);
+  const sql = await readFile(join(import.meta.dirname, '..', 'warehouse', 'fixtures', 'warehouse-0.1.0.sql'), 'utf8');
+  await old.connection.run(sql);
+  old.close();
+  const { exit, stderr } = await place.tidemark([command]);
+  expect(exit).toBe(4);
+  expect(stderr).toContain(`${published} is of an earlier version: `);
+  expect(stderr).toContain(lacking);
+  expect(stderr).toContain('run `tidemark pull`, which adds what it lacks');
 });
