@@ -73,8 +73,8 @@ async function dispatch(session: Session): Promise<ExitCode> {
     return EXIT.done;
   }
   let exit: ExitCode = EXIT.done;
-  const program = createProgram(session);
-  await addCommands(program, session.argv, () => createContext(program, session, (code) => (exit = code)));
+  const program = createProgram(session, () => createContext(program, session, (code) => (exit = code)));
+  await addCommands(program, session.argv);
   await parseCommand(program, session);
   return exit;
 }

@@ -20,7 +20,7 @@ import type { DefineCommand } from './define.ts';
 import { getTarget, readConfig } from './options.ts';
 import { indent } from './output.ts';
 
-export const define: DefineCommand = (command, context) => {
+export const define: DefineCommand = (command) => {
   command
     .argument('[operation]', 'KIND.RESOURCE.VERB; see --list')
     .argument('[parameters...]', 'name=value; see --help OPERATION')
@@ -33,34 +33,21 @@ export const define: DefineCommand = (command, context) => {
     .option('--list', 'list the operations')
     .helpOption(false)
     .option('-h, --help', 'show help, for an operation if one is given')
-    .action(async (name: string | undefined, parameters: string[], flags: ApiFlags) => {
-      if (name === undefined && !flags.list) command.help({ error: !flags.help });
-      await (await import('./api.ts')).api(context(), name, parameters, flags);
+    .hook('preAction', () => {
+      const { list, help } = command.opts<ApiFlags>();
+      if (command.args.length === 0 && !list) command.help({ error: !help });
     })
+    .runs(() => import('./api.ts'), 'api')
     .addHelpText(
       'after',
       '\nIt prints what the service answers, with the secrets in it: only tokens and passwords of the configuration are masked.',
-    )
-    .examples(
-      ['tidemark api --list', 'list the operations'],
-      [
-        'tidemark api platform.agents.list agent_pool_id=apool-1 --all',
-        'print the agents of a pool, all pages as one array',
-      ],
-      ['tidemark api platform.agents.delete --help', 'show the parameters of an operation'],
-      ['tidemark api secrets.keys.rotate name=payments --yes', 'change something without a question'],
     );
 };
 
-export interface ApiFlags {
+export interface ApiFlags
+  extends Readonly<Partial<Record<'all' | 'yes' | 'create' | 'list' | 'unchecked' | 'help', true>>> {
   readonly target?: string;
   readonly body?: string;
-  readonly all?: true;
-  readonly yes?: true;
-  readonly create?: true;
-  readonly list?: true;
-  readonly unchecked?: true;
-  readonly help?: true;
 }
 
 export async function api(

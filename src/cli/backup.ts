@@ -9,27 +9,18 @@ import type { DefineCommand } from './define.ts';
 import { readLocalConfig } from './options.ts';
 import { writeResult } from './output.ts';
 
-export const define: DefineCommand = (backup, context) => {
+export const define: DefineCommand = (backup) => {
   backup
-    .description('write what cannot be pulled again into a folder: warehouse, ledger, plans and approvals')
     .argument('<dir>', 'new or empty folder, or that of an earlier backup, which is replaced')
-    .action(async (folder: string) => (await import('./backup.ts')).backup(context(), folder))
-    .examples(
-      ['tidemark backup /mnt/backup/tidemark', 'make a backup, also while a run is under way'],
-      ['tidemark backup verify /mnt/backup/tidemark', 'compare its files with their checksums'],
-    );
+    .runs(() => import('./backup.ts'), 'backup');
   backup
     .command('verify')
-    .description('compare every file of a backup with its size and checksum')
     .argument('<dir>', 'folder of the backup')
-    .action(async (folder: string) => (await import('./backup.ts')).verify(context(), folder))
-    .examples(['tidemark backup verify /mnt/backup/tidemark', 'exit 4 if a file is missing or damaged']);
+    .runs(() => import('./backup.ts'), 'verify');
   backup
     .command('restore')
-    .description('fill an empty data folder with a backup')
     .argument('<dir>', 'folder of the backup')
-    .action(async (folder: string) => (await import('./backup.ts')).restore(context(), folder))
-    .examples(['tidemark backup restore /mnt/backup/tidemark', 'restore on a new machine, then go on']);
+    .runs(() => import('./backup.ts'), 'restore');
 };
 
 export async function backup(context: Context, folder: string): Promise<void> {

@@ -1,12 +1,21 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { Context } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
+import { PACKAGE_ROOT } from '../core/paths.ts';
 
 /**
- * Gives a command its arguments, options and help. Its action imports its own file: the bundle has the definition without what the
- * command runs, so that help and completion are fast. `context` may be called once the command line is parsed.
+ * Gives a command its arguments, options and help. What it runs is imported from its own file: the bundle has the definition without
+ * that, so that help and completion are fast.
  */
-export type DefineCommand = (command: DocumentedCommand, context: () => Context) => void;
+export type DefineCommand = (command: DocumentedCommand) => void;
+
+/** Takes the arguments of its command, and then its options. */
+export type RunCommand = (context: Context, ...given: never[]) => unknown;
+
+/** The sections of `templates/commands.txt`: a command, in short, in full, and examples. */
+let texts: readonly string[] | undefined;
 
 /** A command line, without a prompt, and what it does, in the imperative. */
 export type Example = readonly [line: string, does: string];
@@ -14,10 +23,23 @@ export type Example = readonly [line: string, does: string];
 /** A command with examples, which its help and the man page show. */
 export class DocumentedCommand extends Command {
   declare readonly commands: readonly DocumentedCommand[];
-  #examples: readonly Example[] = [];
+  readonly #context: () => Context;
+
+  /** @param context is called once the command line is parsed */
+  constructor(name: string | undefined, context: () => Context) {
+    super(name);
+    this.#context = context;
+  }
 
   override createCommand(name?: string): DocumentedCommand {
-    return new DocumentedCommand(name);
+    return new DocumentedCommand(name, this.#context);
+  }
+
+  /** @param name of what it runs, which `load` exports */
+  runs<Name extends string>(load: () => Promise<Readonly<Record<Name, RunCommand>>>, name: Name): this {
+    return this.action(async (...given: unknown[]) => {
+      await (await load())[name](this.#context(), ...(given.slice(0, -1) as never[]));
+    });
   }
 
   /** An option with one of some values. @param required that it must be given */
@@ -25,14 +47,35 @@ export class DocumentedCommand extends Command {
     return this.addOption(new Option(flags, about).choices([...values]).makeOptionMandatory(required !== undefined));
   }
 
-  examples(...added: readonly Example[]): this {
-    this.#examples = added;
-    const text = added.map(([line, does]) => `  # ${does}\n  ${line}\n`).join('\n');
-    return this.addHelpText('after', () => `\n${this.createHelp().styleTitle('Examples:')}\n${text}`);
+  /** Takes what it does from `templates/commands.txt`, with the examples that end its help; its subcommands as well. */
+  document(): void {
+    const { summary, description } = this.#readTexts();
+    this.summary(summary).description(description);
+    this.addHelpText('after', () => {
+      const examples = this.listExamples().map(([line, does]) => `  # ${does}\n  ${line}\n`);
+      return `\n${this.createHelp().styleTitle('Examples:')}\n${examples.join('\n')}`;
+    });
+    for (const each of this.commands) each.document();
   }
 
   listExamples(): readonly Example[] {
-    return this.#examples;
+    const { section } = this.#readTexts();
+    return [...section.matchAll(/^ {2}# (.+)\n {2}(.+)$/gmu)].map(([, does = '', line = '']) => [line, does]);
+  }
+
+  #readTexts() {
+    texts ??= readFileSync(join(PACKAGE_ROOT, 'templates', 'commands.txt'), 'utf8').split(/^(?=\S)/mu);
+    const start = `${this.#path()}: `;
+    const section = texts.find((text) => text.startsWith(start)) ?? '';
+    const [head = '', about = ''] = section.split('\n', 2);
+    const summary = head.slice(start.length);
+    return { summary, description: about.trim() || summary, section };
+  }
+
+  /** `playbook plan` */
+  #path(): string {
+    const parent = this.parent as DocumentedCommand | null;
+    return parent?.parent ? `${parent.#path()} ${this.name()}` : this.name();
   }
 }
 

@@ -19,16 +19,11 @@ import { writeResult } from './output.ts';
 /** The end of the story from before its incident: what a reader wants to see, in 15 s. */
 const DEFAULT_RUNS = 10;
 
-export const define: DefineCommand = (command, context) =>
+export const define: DefineCommand = (command) =>
   command
-    .description('run the nightly job on a generated estate several times, into ./demo')
     .option('--runs <n>', 'number of nightly runs', positiveNumber, DEFAULT_RUNS)
     .option('--workspaces <n>', 'number of workspaces in the estate', positiveNumber)
-    .action(async (flags: DemoFlags) => (await import('./demo.ts')).demo(context(), flags))
-    .examples(
-      ['tidemark demo', 'play the last ten nights of an estate into ./demo'],
-      ['tidemark demo --runs 3 --workspaces 50', 'play three nights of a small estate'],
-    );
+    .runs(() => import('./demo.ts'), 'demo');
 
 /** Begins the configuration of a demo; a folder without it was not made by one. */
 const MARK = '# Made by `tidemark demo`';
@@ -37,13 +32,11 @@ const NIGHTLY_MS = (2 * 60 + 15) * 60_000;
 
 const FIRST_NIGHT = 'the first night: what is wrong is a baseline, not news';
 
-export interface DemoFlags {
-  readonly runs: number;
-  readonly workspaces?: number;
-}
-
 /** Plays some nights of a generated estate, the last of which is the latest night before now. */
-export async function demo(context: Context, { runs, workspaces }: DemoFlags): Promise<void> {
+export async function demo(
+  context: Context,
+  { runs, workspaces }: { readonly runs: number; readonly workspaces?: number },
+): Promise<void> {
   const { lastDay } = await loadSandbox();
   const folder = resolve(context.cwd, 'demo');
   await removeEarlierDemo(folder);

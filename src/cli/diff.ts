@@ -23,9 +23,8 @@ import { formatMarkdown } from './diff-markdown.ts';
 import { type Counts, type Difference, formatStat, formatText } from './diff-text.ts';
 import { assertTargets, readLocalConfig, readMoment } from './options.ts';
 
-export const define: DefineCommand = (command, context) =>
+export const define: DefineCommand = (command) =>
   command
-    .description('show what changed between two moments, by table and subject; by default between the last two pulls')
     .argument('[from]', `${MOMENT}; by default the complete pull before TO`)
     .argument('[to]', 'as FROM; by default the last complete pull')
     .option('--table <name>', 'only this table')
@@ -37,26 +36,9 @@ export const define: DefineCommand = (command, context) =>
     .choice('--format <format>', 'output format', DIFF_FORMATS)
     // `-7d` is a moment.
     .allowUnknownOption()
-    .action(async (from: string | undefined, to: string | undefined, flags: DiffFlags) =>
-      (await import('./diff.ts')).diff(context(), { from, to, ...flags }),
-    )
-    .examples(
-      ['tidemark diff', 'show what changed in the last night'],
-      ['tidemark diff -7d --stat', 'count what changed in a week'],
-      [
-        'tidemark diff 2026-11-01 yesterday --project payments --format markdown',
-        'write the changes of a project for a ticket',
-      ],
-      ['tidemark diff --table acl_policies --exit-code', 'fail a pipeline if a policy changed'],
-    );
+    .runs(() => import('./diff.ts'), 'diff');
 
-export interface DiffFlags {
-  readonly from?: string | undefined;
-  readonly to?: string | undefined;
-  readonly table?: string;
-  readonly target?: string;
-  readonly project?: string;
-  readonly subject?: string;
+export interface DiffFlags extends Readonly<Partial<Record<'table' | 'target' | 'project' | 'subject', string>>> {
   readonly stat?: boolean;
   readonly exitCode?: boolean;
   readonly format?: DiffFormat;
@@ -68,7 +50,12 @@ interface Published {
 }
 
 /** Prints the net difference of two moments, and what is not known of it. */
-export async function diff(context: Context, flags: DiffFlags): Promise<void> {
+export async function diff(
+  context: Context,
+  from: string | undefined,
+  to: string | undefined,
+  flags: DiffFlags,
+): Promise<void> {
   const config = readLocalConfig(context);
   if (flags.target !== undefined) assertTargets(config, [flags.target]);
   const { counts, gaps } = await withPublished(
@@ -77,7 +64,7 @@ export async function diff(context: Context, flags: DiffFlags): Promise<void> {
       const declared = await loadTables(published.files);
       const tables = await selectPresent(published, selectTables(declared, flags.table));
       const moment = async (text: string) => (await readMoment(context, config, published, text)).run.as_of;
-      const times = await resolveTimes(published, flags, moment);
+      const times = await resolveTimes(published, { from, to }, moment);
       const difference = await readDifference(published, tables, times, flags);
       await print(context, difference, flags);
       return difference;
@@ -110,15 +97,15 @@ interface Times {
 /** @throws TidemarkError USAGE where FROM is after TO, or there are no two pulls to compare */
 async function resolveTimes(
   { database, files }: Published,
-  flags: DiffFlags,
+  given: { readonly from: string | undefined; readonly to: string | undefined },
   resolve: (text: string) => Promise<Date>,
 ): Promise<Times> {
-  const until = flags.to === undefined ? undefined : await resolve(flags.to);
+  const until = given.to === undefined ? undefined : await resolve(given.to);
   const params = { to: until?.toISOString() ?? 'infinity' };
   const rows = await database.rows(await files.read('diff/last_pulls'), params);
   const [last, previous] = rows.map(({ as_of }) => new Date(String(as_of)));
   const to = until ?? last;
-  const from = flags.from === undefined ? previous : await resolve(flags.from);
+  const from = given.from === undefined ? previous : await resolve(given.from);
   if (!to || !from) throw new TidemarkError('USAGE', 'there are no two complete pulls to compare');
   if (from <= to) return { from, to };
   throw new TidemarkError('USAGE', `${formatTimestamp(from)} is after ${formatTimestamp(to)}`, {

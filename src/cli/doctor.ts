@@ -11,14 +11,7 @@ import type { DefineCommand } from './define.ts';
 import { readConfig } from './options.ts';
 import { formatNextSteps, formatTable, writeResult } from './output.ts';
 
-export const define: DefineCommand = (command, context) =>
-  command
-    .description('check each target (reachable, token, permissions, rate limit, clock), the warehouse and mail')
-    .action(async () => (await import('./doctor.ts')).doctor(context()))
-    .examples(
-      ['tidemark doctor', 'check everything that a run needs'],
-      [`tidemark doctor --json | jq '.[] | select(.ok | not)'`, 'print only what failed'],
-    );
+export const define: DefineCommand = (command) => command.runs(() => import('./doctor.ts'), 'doctor');
 
 export async function doctor(context: Context): Promise<void> {
   const config = readConfig(context);

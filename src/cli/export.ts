@@ -7,20 +7,13 @@ import type { DefineCommand } from './define.ts';
 import { readLocalConfig } from './options.ts';
 import { writeResult } from './output.ts';
 
-export const define: DefineCommand = (command, context) =>
+export const define: DefineCommand = (command) =>
   command
-    .description('export the warehouse with its history as Parquet: DIR/TABLE/data.parquet and DIR/manifest.json')
     .addOption(new Option('--format <format>', 'file format').choices(['parquet']).default('parquet'))
     .requiredOption('--out <dir>', 'folder; existing table folders in it are replaced')
-    .action(async (flags: ExportFlags) => (await import('./export.ts')).runExport(context(), flags))
-    .examples(['tidemark export --out lake', 'write one Parquet file for each table into ./lake']);
+    .runs(() => import('./export.ts'), 'runExport');
 
-export interface ExportFlags {
-  readonly format: string;
-  readonly out: string;
-}
-
-export async function runExport(context: Context, { out }: ExportFlags): Promise<void> {
+export async function runExport(context: Context, { out }: { readonly out: string }): Promise<void> {
   const folder = resolve(context.cwd, out);
   const tables = await exportWarehouse(readLocalConfig(context), folder, ({ table, rows }) =>
     context.log.info(`${table}: ${plural(rows, 'row')}`),

@@ -15,9 +15,8 @@ import type { DefineCommand } from './define.ts';
 import { assertTargets, parseTimestampOption, readLocalConfig } from './options.ts';
 import { formatTable, formatTime, type TableStyle, writeResult } from './output.ts';
 
-export const define: DefineCommand = (findings, context) => {
+export const define: DefineCommand = (findings) => {
   findings
-    .description('list findings that are not resolved, worst first')
     .choice('--state <state>', 'only findings in this state', FINDING_STATES)
     .option('--rule <name>', 'only findings of this rule')
     .option('--target <name>', 'only findings of this target')
@@ -27,31 +26,18 @@ export const define: DefineCommand = (findings, context) => {
       'exit 5 if a finding of at least this severity is new or open, 1 if that is unknown',
       SEVERITIES,
     )
-    .action(async (flags: FindingsFlags) => (await import('./findings.ts')).list(context(), flags))
-    .examples(
-      ['tidemark findings --severity critical', 'list the critical findings'],
-      ['tidemark findings --state new --fail-on warning', 'fail a pipeline if something new needs a look'],
-    );
+    .runs(() => import('./findings.ts'), 'list');
   findings
     .command('accept')
-    .description('accept findings until a date, or until they get worse')
     .argument('<id...>', 'finding IDs')
     .requiredOption('--reason <text>', 'why')
     .requiredOption('--owner <name>', 'who is responsible')
     .requiredOption('--until <timestamp>', 'when the acceptance ends; a date means 00:00 UTC of that day')
-    .action(async (ids: readonly string[], flags: AcceptFlags) =>
-      (await import('./findings.ts')).accept(context(), ids, flags),
-    )
-    .examples([
-      'tidemark findings accept ID --reason "retired in May" --owner platform --until 2027-05-31',
-      'accept one finding until a date',
-    ]);
+    .runs(() => import('./findings.ts'), 'accept');
   findings
     .command('explain')
-    .description('explain a finding: its rule in words, what it saw, since when, and what ends it')
     .argument('<id>', 'finding ID, or its beginning')
-    .action(async (id: string) => (await import('./explain.ts')).explain(context(), id))
-    .examples(['tidemark findings explain f-58c603162f0e', 'explain one finding']);
+    .runs(() => import('./explain.ts'), 'explain');
 };
 
 export interface FindingsFlags {
@@ -171,11 +157,7 @@ async function findAssessmentGaps(view: FindingsView, failOn: Severity): Promise
   return rows.map(({ target, reason }) => `${target}: ${reason}`);
 }
 
-export interface AcceptFlags {
-  readonly reason: string;
-  readonly owner: string;
-  readonly until: string;
-}
+export type AcceptFlags = Readonly<Record<'reason' | 'owner' | 'until', string>>;
 
 export async function accept(context: Context, ids: readonly string[], options: AcceptFlags): Promise<void> {
   const config = readLocalConfig(context);

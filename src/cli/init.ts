@@ -17,9 +17,8 @@ import { collect, type DefineCommand } from './define.ts';
 import { askTargets, interrupted } from './init-questions.ts';
 import { formatNextSteps, writeResult } from './output.ts';
 
-export const define: DefineCommand = (command, context) =>
+export const define: DefineCommand = (command) =>
   command
-    .description('write a commented tidemark.yaml and .env.example; with URLs, ask the services what they have')
     .option('--platform <url>', 'HCP Terraform or Terraform Enterprise; the token is in TFE_TOKEN')
     .option('--organization <name>', 'organization of the platform')
     .option('--secrets <url>', 'Vault; the token is in VAULT_TOKEN')
@@ -29,31 +28,19 @@ export const define: DefineCommand = (command, context) =>
     .option('--registry <url>', 'a registry of providers and modules, such as https://registry.terraform.io')
     .option('--service <name>', 'service of the mesh whose leaf certificate is recorded; repeatable', collect, [])
     .option('--force', 'replace existing files')
-    .action(async (flags: InitFlags) => (await import('./init.ts')).init(context(), flags))
-    .examples(
-      ['tidemark init', 'write a configuration to fill in'],
-      [
-        'TFE_TOKEN=… tidemark init --platform https://app.terraform.io --organization acme',
-        'write a configuration for one organization, with the sources that it has',
-      ],
-      [
-        'tidemark init --scheduler http://nomad.internal:4646 --force',
-        'replace the configuration by one for a scheduler',
-      ],
-    );
+    .runs(() => import('./init.ts'), 'init');
 
 /** The commented examples that `init` copies. */
 const TEMPLATES = join(PACKAGE_ROOT, 'templates');
 
-export interface InitFlags {
+/** Services by their URLs. */
+type ServiceFlags = Record<
+  'platform' | 'organization' | 'secrets' | 'scheduler' | 'autoscaler' | 'mesh' | 'registry',
+  string
+>;
+
+export interface InitFlags extends Readonly<Partial<ServiceFlags>> {
   readonly force?: boolean;
-  readonly platform?: string;
-  readonly organization?: string;
-  readonly secrets?: string;
-  readonly scheduler?: string;
-  readonly autoscaler?: string;
-  readonly mesh?: string;
-  readonly registry?: string;
   readonly service: readonly string[];
 }
 

@@ -26,73 +26,40 @@ import { type DefineCommand, positiveNumber, wholeNumber } from './define.ts';
 import { readLocalConfig } from './options.ts';
 import { writeResult } from './output.ts';
 
-export const define: DefineCommand = (lake, context) => {
-  const define = (name: string, about: string) =>
+export const define: DefineCommand = (lake) => {
+  const load = () => import('./lake.ts');
+  const define = (name: string) =>
     lake
       .command(name)
-      .description(about)
       .option('--lake <place>', 'folder or s3://BUCKET/PREFIX of the lake; by default `lake` of the configuration');
   const run = ['--run <name>', 'run that a shard is a part of (TIDEMARK_RUN); by default the date in UTC'] as const;
-  define('publish', 'append what the published warehouse has and the lake does not')
+  define('publish')
     .option(...run)
-    .action(async (flags: PublishFlags) => (await import('./lake.ts')).publish(context(), flags))
-    .examples(['tidemark lake publish', 'publish to the folder that the configuration names']);
-  define('close', 'make what all shards of a run have published visible, in one commit')
+    .runs(load, 'publish');
+  define('close')
     .requiredOption('--shards <n>', 'number of shards', positiveNumber)
     .option(...run)
     .option('--wait <seconds>', 'wait so long for shards that have not published', wholeNumber, 0)
     .option('--accept-shrink', 'also close shards whose targets lost more rows than `shrinkPercent`')
-    .action(async (flags: CloseFlags) => (await import('./lake.ts')).close(context(), flags))
-    .examples(['tidemark lake close --shards 16 --wait 7200', 'close the run of today; exit 1 if a shard is missing']);
-  define('verify', 'compare every file of the lake with its size, checksum and number of rows')
-    .action(async (flags: LakeFlags) => (await import('./lake.ts')).verify(context(), flags))
-    .examples(['tidemark lake verify', 'exit 4 if a file is missing or damaged']);
-  define('restore', 'make the warehouse out of the lake, where there is none yet')
-    .action(async (flags: LakeFlags) => (await import('./lake.ts')).restore(context(), flags))
-    .examples(['tidemark lake restore', 'make data/warehouse.duckdb with every table of the last publish']);
-  define('ddl', 'print the statements that create the tables and views of an engine')
+    .runs(load, 'close');
+  define('verify').runs(load, 'verify');
+  define('restore').runs(load, 'restore');
+  define('ddl')
     .choice('--engine <engine>', 'engine', ENGINES, 'required')
     .option('--location <url>', 'where the engine finds the lake; by default its folder or bucket')
     .option('--schema <name>', 'what is internal is in the schema NAME_internal', 'tidemark')
-    .action(async (flags: DdlFlags) => (await import('./lake.ts')).ddl(context(), flags))
-    .examples(['tidemark lake ddl --engine spark --location s3a://lake/tidemark', 'print the statements for Spark']);
-  define('vacuum', 'remove the files that no commit names, such as those of a killed publish')
+    .runs(load, 'ddl');
+  define('vacuum')
     .option('--older-than <hours>', 'age in hours; younger files may belong to a publish in progress', wholeNumber, 24)
     .option('--dry-run', 'list the files only')
-    .action(async (flags: VacuumFlags) => (await import('./lake.ts')).vacuum(context(), flags))
-    .examples(['tidemark lake vacuum --dry-run', 'list what would be removed']);
-  lake.examples(
-    ['tidemark lake publish --lake /srv/lake', 'publish what has changed since the last publish'],
-    ['tidemark lake ddl --engine clickhouse --lake /srv/lake', 'print the tables and views for ClickHouse'],
-  );
+    .runs(load, 'vacuum');
 };
 
 export interface LakeFlags {
   readonly lake?: string;
 }
 
-export interface DdlFlags extends LakeFlags {
-  readonly engine: Engine;
-  readonly location?: string;
-  readonly schema: string;
-}
-
-export interface VacuumFlags extends LakeFlags {
-  readonly olderThan: number;
-  readonly dryRun?: boolean;
-}
-
-export interface PublishFlags extends LakeFlags {
-  readonly run?: string;
-}
-
-export interface CloseFlags extends PublishFlags {
-  readonly shards: number;
-  readonly wait: number;
-  readonly acceptShrink?: boolean;
-}
-
-export async function publish(context: Context, flags: PublishFlags): Promise<void> {
+export async function publish(context: Context, flags: LakeFlags & { readonly run?: string }): Promise<void> {
   const config = readLocalConfig(context);
   const run = flags.run ?? context.env.TIDEMARK_RUN;
   const { lake, ...result } = await withLakeStore(context, config, flags.lake, async (store) => ({
@@ -108,7 +75,15 @@ export async function publish(context: Context, flags: PublishFlags): Promise<vo
 }
 
 /** Exits 1 if a shard is missing or refused. */
-export async function close(context: Context, flags: CloseFlags): Promise<void> {
+export async function close(
+  context: Context,
+  flags: LakeFlags & {
+    readonly run?: string;
+    readonly shards: number;
+    readonly wait: number;
+    readonly acceptShrink?: boolean;
+  },
+): Promise<void> {
   const { clock, env, log, signal } = context;
   const config = readLocalConfig(context);
   const result = await withMemory(context, flags, (lake) =>
@@ -177,7 +152,10 @@ export async function restore(context: Context, flags: LakeFlags): Promise<void>
   context.exit(EXIT.incomplete);
 }
 
-export async function ddl(context: Context, flags: DdlFlags): Promise<void> {
+export async function ddl(
+  context: Context,
+  flags: LakeFlags & { readonly engine: Engine; readonly location?: string; readonly schema: string },
+): Promise<void> {
   const { engine, schema } = flags;
   const { guide, statements } = await withLake(context, flags, (lake) =>
     renderDdl(createLakeReader(lake), { engine, schema, location: flags.location ?? lake.store.name }),
@@ -186,7 +164,10 @@ export async function ddl(context: Context, flags: DdlFlags): Promise<void> {
   writeResult(context, { engine, guide, statements }, () => `${head}\n${statements.join('\n\n')}\n`);
 }
 
-export async function vacuum(context: Context, flags: VacuumFlags): Promise<void> {
+export async function vacuum(
+  context: Context,
+  flags: LakeFlags & { readonly olderThan: number; readonly dryRun?: boolean },
+): Promise<void> {
   const removed = await withLake(context, flags, (lake) =>
     vacuumLake(lake, {
       olderThanMs: flags.olderThan * 3_600_000,

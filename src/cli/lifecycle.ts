@@ -9,17 +9,11 @@ import type { DefineCommand } from './define.ts';
 import { readLocalConfig } from './options.ts';
 import { writeResult } from './output.ts';
 
-export const define: DefineCommand = (lifecycle, context) =>
+export const define: DefineCommand = (lifecycle) =>
   lifecycle
-    .examples(['tidemark lifecycle import products.json', 'take facts in the form of those in the package'])
     .command('import')
-    .description('take the facts of a document into the warehouse')
     .argument('<file>', 'document as queries/lifecycle/products.json, or as endoflife.date answers for a product')
-    .action(async (file: string) => (await import('./lifecycle.ts')).importFacts(context(), file))
-    .examples([
-      'tidemark lifecycle import vault.json',
-      'take the answer of https://endoflife.date/api/v1/products/vault',
-    ]);
+    .runs(() => import('./lifecycle.ts'), 'importFacts');
 
 const MAX_KIBIBYTES = 4096;
 

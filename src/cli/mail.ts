@@ -17,22 +17,14 @@ import { readConfig } from './options.ts';
 import { formatSent, writeResult } from './output.ts';
 import { listPlaybooks } from './playbooks.ts';
 
-export const define: DefineCommand = (command, context) =>
+export const define: DefineCommand = (command) =>
   command
-    .description("send the digest of a job's last run, or preview it")
     .argument('[job]', 'name of a file in jobs/; optional with --pending')
     .option('--to <address>', 'send the complete digest to this address instead; repeatable', collect, [])
     .option('--dry-run', 'print the digest and send nothing; needs no mail server')
     .option('--html <file>', 'with --dry-run, write its page to this file')
     .option('--pending', 'send the pending messages of the outbox')
-    .action(async (job: string | undefined, flags: MailFlags) =>
-      (await import('./mail.ts')).mail(context(), job, flags),
-    )
-    .examples(
-      ['tidemark mail nightly --dry-run --html digest.html', 'preview the digest of the last nightly run'],
-      ['tidemark mail nightly --to me@acme.example', 'send the complete digest to one address'],
-      ['tidemark mail --pending', 'send what the mail server did not accept yet'],
-    );
+    .runs(() => import('./mail.ts'), 'mail');
 
 export interface MailFlags {
   readonly to: readonly string[];

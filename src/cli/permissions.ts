@@ -7,21 +7,12 @@ import { collect, type DefineCommand } from './define.ts';
 import { assertTargets, readConfig } from './options.ts';
 import { writeResult } from './output.ts';
 
-export const define: DefineCommand = (command, context) =>
+export const define: DefineCommand = (command) =>
   command
     .option('--target <name>', 'only this target; repeatable', collect, [])
     .option('--playbook <name>', 'also the rights of this playbook; repeatable', collect, [])
     .choice('--token <which>', 'only for one token of each target, without its heading', ['read', 'write'])
-    .action(async (flags: PermissionFlags) => (await import('./permissions.ts')).permissions(context(), flags))
-    .examples(
-      ['tidemark permissions', 'print what the tokens of all targets need for a pull'],
-      ['tidemark permissions --target vault > tidemark.hcl', 'write the policy for one target to a file'],
-      ['tidemark permissions --playbook rotate-old-keys', 'include what a playbook needs'],
-      [
-        'tidemark permissions --target nomad --playbook drop-stale-snapshots --token write',
-        'print the policy of the token that applies changes, and nothing else',
-      ],
-    );
+    .runs(() => import('./permissions.ts'), 'permissions');
 
 export interface PermissionFlags {
   readonly target: readonly string[];

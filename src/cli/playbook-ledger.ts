@@ -9,14 +9,15 @@ import { readLocalConfig } from './options.ts';
 import { formatTable, formatTime, type TableStyle, writeResult } from './output.ts';
 import { readPlaybooks } from './playbooks.ts';
 
-export interface LedgerFlags {
-  readonly plan?: string;
-  readonly settle?: boolean;
-  readonly restore?: boolean;
-  readonly accept?: boolean;
-}
-
-export async function ledger(context: Context, { plan: planId, settle, restore, accept }: LedgerFlags) {
+export async function ledger(
+  context: Context,
+  {
+    plan: planId,
+    settle,
+    restore,
+    accept,
+  }: { readonly plan?: string } & Readonly<Partial<Record<'settle' | 'restore' | 'accept', boolean>>>,
+) {
   if (restore && accept) throw new TidemarkError('USAGE', '--restore and --accept cannot be used together');
   const { config, playbooks } = await readPlaybooks(context);
   if (restore) context.log.info(`the ledger is restored: ${plural(await restoreLedger(config, context), 'action')}`);

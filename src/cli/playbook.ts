@@ -16,7 +16,6 @@ import { plural } from '../core/plural.ts';
 import { collect, type DefineCommand, days, percentage, positiveNumber } from './define.ts';
 import { assertTargets, readConfig } from './options.ts';
 import { formatTime, writeResult } from './output.ts';
-import type { LedgerFlags } from './playbook-ledger.ts';
 import {
   formatActions,
   formatApplyResult,
@@ -35,16 +34,13 @@ A file STOP in the data folder stops an apply before its next action.
 docs/playbooks.md describes how to write a playbook.
 `;
 
-export const define: DefineCommand = (playbook, context) => {
+export const define: DefineCommand = (playbook) => {
   const load = () => import('./playbook.ts');
   const loadLedger = () => import('./playbook-ledger.ts');
-  const define = (name: string, about: string) => playbook.command(name).description(about);
-  const defineForPlan = (name: string, about: string) =>
-    define(name, about).argument('<plan>', 'ID, beginning of an ID, or file');
-  define('list', 'list the playbooks with their rules and operations')
-    .action(async () => (await load()).list(context()))
-    .examples(['tidemark playbook list', 'list the playbooks']);
-  define('plan', 'create a plan; only reads')
+  const defineForPlan = (name: string) => playbook.command(name).argument('<plan>', 'ID, beginning of an ID, or file');
+  playbook.command('list').runs(load, 'list');
+  playbook
+    .command('plan')
     .argument('<name>', 'playbook')
     .option('-o, --output <file>', 'write the plan to this file as well')
     .option('--max-actions <n>', 'refuse a plan with more actions', positiveNumber, DEFAULT_LIMITS.maxActions)
@@ -57,35 +53,20 @@ export const define: DefineCommand = (playbook, context) => {
     .option('--finding <id>', 'only this finding; repeatable', collect, [])
     .option('--subject <name>', 'only findings of this subject; repeatable', collect, [])
     .option('--limit <n>', 'only so many findings: the most severe first, then by weight and name', positiveNumber)
-    .action(async (name: string, flags: PlanFlags) => (await load()).plan(context(), name, flags))
-    .examples(
-      ['tidemark playbook plan reap-dead-agents', 'plan what the findings call for'],
-      ['tidemark playbook plan reap-dead-agents --limit 1', 'plan for the worst finding alone'],
-      ['tidemark playbook plan reap-dead-agents --target acme --max-actions 100', 'plan more actions, in one target'],
-    );
-  defineForPlan('show', 'show the actions of a plan, with their outcomes')
-    .action(async (reference: string) => (await load()).show(context(), reference))
-    .examples(['tidemark playbook show PLAN', 'show what a plan does, or did']);
-  defineForPlan('approve', 'approve the actions of a plan')
+    .runs(load, 'plan');
+  defineForPlan('show').runs(load, 'show');
+  defineForPlan('approve')
     .requiredOption('--by <name>', 'who approves')
     .option('--irreversible', 'include actions that cannot be undone')
     .option('--key <file>', 'sign with this SSH key, or with the agent where it is a public key; needs ssh-keygen')
     .option('--print', 'print what to sign with `ssh-keygen -Y sign -n tidemark-plan`, and approve nothing')
     .option('--signature <file>', 'the signature of what --print prints')
-    .action(async (reference: string, flags: ApproveFlags) => (await load()).approve(context(), reference, flags))
-    .examples(
-      ['tidemark playbook approve PLAN --by "A. Reviewer"', 'approve exactly these actions while the plan is valid'],
-      [
-        'tidemark playbook approve PLAN --by alice --key ~/.ssh/id_ed25519',
-        'the same, where `approvers:` are configured',
-      ],
-    );
+    .runs(load, 'approve');
   const failures = 'stop after this many failed or unconfirmed actions';
-  defineForPlan('apply', 'apply an approved plan; run it again to resume')
+  defineForPlan('apply')
     .option('--max-failures <n>', failures, positiveNumber, DEFAULT_MAX_FAILURES)
-    .action(async (reference: string, flags: ApplyFlags) => (await load()).apply(context(), reference, flags))
-    .examples(['tidemark playbook apply PLAN', 'apply a plan, or continue an interrupted apply']);
-  defineForPlan('undo', 'create a plan that restores what a plan applied; only reads')
+    .runs(load, 'apply');
+  defineForPlan('undo')
     .option('-o, --output <file>', 'write the new plan to this file as well')
     .option(
       '--accept-days <n>',
@@ -93,30 +74,17 @@ export const define: DefineCommand = (playbook, context) => {
       days,
       DEFAULT_ACCEPT_DAYS,
     )
-    .action(async (reference: string, flags: UndoFlags) => (await load()).undo(context(), reference, flags))
-    .examples(['tidemark playbook undo PLAN', 'plan the way back']);
-  define('ledger', 'list every started action with its outcome')
+    .runs(load, 'undo');
+  playbook
+    .command('ledger')
     .option('--plan <id>', 'only actions of this plan')
     .option('--settle', 'first read unconfirmed actions again and record what became of them')
     .option('--restore', 'write a ledger that is missing or refused from the table actions')
     .option('--accept', 'take a ledger that is refused as it is')
-    .action(async (flags: LedgerFlags) => (await loadLedger()).ledger(context(), flags))
-    .examples(
-      ['tidemark playbook ledger', 'list all actions'],
-      ['tidemark playbook ledger --plan PLAN --settle', 'find out what became of unconfirmed actions'],
-    )
+    .runs(loadLedger, 'ledger')
     .command('verify')
-    .description('say whether the ledger was changed, and where')
-    .action(async () => (await loadLedger()).verify(context()))
-    .examples(['tidemark playbook ledger verify', 'exits with 4 if the ledger was changed']);
-  playbook
-    .addHelpText('after', HELP)
-    .examples(
-      ['tidemark playbook plan scope-unused-pools', 'create a plan'],
-      ['tidemark playbook show PLAN', 'review it'],
-      ['tidemark playbook approve PLAN --by NAME', 'approve it'],
-      ['tidemark playbook apply PLAN', 'apply it'],
-    );
+    .runs(loadLedger, 'verify');
+  playbook.addHelpText('after', HELP);
 };
 
 export interface PlanFlags {
@@ -129,12 +97,10 @@ export interface PlanFlags {
   readonly limit?: number;
 }
 
-export interface ApproveFlags {
+export interface ApproveFlags extends Readonly<Partial<Record<'key' | 'signature', string>>> {
   readonly by: string;
   readonly irreversible?: boolean;
   readonly print?: boolean;
-  readonly key?: string;
-  readonly signature?: string;
 }
 
 export async function list(context: Context): Promise<void> {
@@ -213,16 +179,11 @@ function listApproval({ approvers }: Config, plan: Plan): string {
   return ` --by ${by}${plan.actions.some(({ irreversible }) => irreversible) ? ' --irreversible' : ''}`;
 }
 
-export interface ApplyFlags {
-  readonly maxFailures: number;
-}
-
-export interface UndoFlags {
-  readonly output?: string;
-  readonly acceptDays: number;
-}
-
-export async function undo(context: Context, reference: string, { output, acceptDays }: UndoFlags): Promise<void> {
+export async function undo(
+  context: Context,
+  reference: string,
+  { output, acceptDays }: { readonly output?: string; readonly acceptDays: number },
+): Promise<void> {
   await withOutput(context, output, async () => {
     const { config, playbooks } = await readPlaybooks(context);
     const undone = await readPlan(await findPlanFile(config, context.cwd, reference));
@@ -263,7 +224,11 @@ export async function approve(context: Context, reference: string, flags: Approv
   context.log.info(`apply it with \`tidemark playbook apply ${plan_id}\``);
 }
 
-export async function apply(context: Context, reference: string, { maxFailures }: ApplyFlags): Promise<void> {
+export async function apply(
+  context: Context,
+  reference: string,
+  { maxFailures }: { readonly maxFailures: number },
+): Promise<void> {
   const { config, playbooks } = await readPlaybooks(context);
   const approved = await readPlan(await findPlanFile(config, context.cwd, reference));
   const finished = await findFinishedResult(approved, config);

@@ -19,15 +19,11 @@ import type { DefineCommand } from './define.ts';
 import { readLocalConfig } from './options.ts';
 import { formatTable, writeResult } from './output.ts';
 
-export const define: DefineCommand = (policy, context) => {
-  const check = ['tidemark policy check', 'check what a change of policy/versions.yaml would flag'] as const;
+export const define: DefineCommand = (policy) => {
   policy
-    .examples(check)
     .command('check')
-    .description('validate a policy, and show which findings it would add and end; exit 5 if it would add some')
     .argument('[file]', 'policy; policy/versions.yaml beside the configuration unless given')
-    .action(async (file: string | undefined) => (await import('./policy.ts')).check(context(), file))
-    .examples(check, ['tidemark policy check draft.yaml', 'check another file']);
+    .runs(() => import('./policy.ts'), 'check');
 };
 
 /** Validates a policy, and compares what it flags with what the policy of the last run does. */

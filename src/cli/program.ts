@@ -1,5 +1,6 @@
 import { Option } from 'commander';
 import type { Colors } from '../core/color.ts';
+import type { Context } from '../core/context.ts';
 import { version } from '../core/paths.ts';
 import { DocumentedCommand } from './define.ts';
 
@@ -20,8 +21,8 @@ export interface GlobalOptions {
 }
 
 /** The command line with its global options and the style of its help, without commands. */
-export function createProgram({ stdout, stderr, colors }: ProgramOutput): DocumentedCommand {
-  return new DocumentedCommand('tidemark')
+export function createProgram({ stdout, stderr, colors }: ProgramOutput, context: () => Context): DocumentedCommand {
+  return new DocumentedCommand('tidemark', context)
     .description(
       'Nightly history of an infrastructure-as-code estate: pull, compare, report, and apply approved changes.',
     )

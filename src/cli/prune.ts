@@ -5,21 +5,17 @@ import type { DefineCommand } from './define.ts';
 import { readLocalConfig } from './options.ts';
 import { formatTable, writeResult } from './output.ts';
 
-export const define: DefineCommand = (command, context) =>
+export const define: DefineCommand = (command) =>
   command
-    .description('show what is older than `landingDays`, `planDays`, `reportDays` and `historyDays`, or remove it')
     .option('--dry-run', 'only show what goes (the default)')
     .option('--yes', 'remove it')
-    .action(async (flags: PruneFlags) => (await import('./prune.ts')).prune(context(), flags))
-    .examples(['tidemark prune', 'show what the next run removes'], ['tidemark prune --yes', 'remove it now']);
-
-export interface PruneFlags {
-  readonly dryRun?: boolean;
-  readonly yes?: boolean;
-}
+    .runs(() => import('./prune.ts'), 'prune');
 
 /** Shows what goes of each table and folder. It goes with `--yes` alone. */
-export async function prune(context: Context, { dryRun = false, yes = false }: PruneFlags): Promise<void> {
+export async function prune(
+  context: Context,
+  { dryRun = false, yes = false }: Readonly<Partial<Record<'dryRun' | 'yes', boolean>>>,
+): Promise<void> {
   if (dryRun && yes) throw new TidemarkError('USAGE', 'give --dry-run or --yes, not both');
   const config = readLocalConfig(context);
   const removals = yes ? await removeOld(config, context) : await listPrunable(config, context);

@@ -13,7 +13,7 @@ import { collect, type DefineCommand } from './define.ts';
 import { assertTargets, readConfig } from './options.ts';
 import { formatRunSummary, writeResult } from './output.ts';
 
-export const define: DefineCommand = (command, context) =>
+export const define: DefineCommand = (command) =>
   command
     .option('--target <name>', 'only this target; repeatable', collect, [])
     .option('--source <name>', 'only this source, or the source of this table; repeatable', collect, [])
@@ -25,12 +25,7 @@ export const define: DefineCommand = (command, context) =>
       collect,
       [],
     )
-    .action(async (flags: PullFlags) => (await import('./pull.ts')).pull(context(), flags))
-    .examples(
-      ['tidemark pull', 'pull every source of every target'],
-      ['tidemark pull --target acme --source workspaces --source agents', 'pull two sources of one target'],
-      ['tidemark pull --accept-shrink agents', 'confirm that most agents are gone'],
-    );
+    .runs(() => import('./pull.ts'), 'pull');
 
 export interface PullFlags {
   readonly target: readonly string[];

@@ -9,11 +9,7 @@ import { toJsonText } from '../tell/reports/index.ts';
 import { createSqlFiles } from '../warehouse/sql-files.ts';
 import { readLocalConfig } from './options.ts';
 
-export interface ReportFlags {
-  readonly asOf?: string;
-  readonly lake?: string;
-  readonly out?: string;
-}
+export type ReportFlags = Readonly<Partial<Record<'asOf' | 'lake' | 'out', string>>>;
 
 /** Renders the report of all organizations in a lake, and prints the paths of its files. */
 export async function reportFleet(context: Context, names: readonly string[], flags: ReportFlags): Promise<void> {

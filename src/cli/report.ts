@@ -11,25 +11,16 @@ import { readAsOf, readLocalConfig } from './options.ts';
 import { listPlaybooks } from './playbooks.ts';
 import type { ReportFlags } from './report-fleet.ts';
 
-export const define: DefineCommand = (command, context) =>
+export const define: DefineCommand = (command) =>
   command
     .argument('[name...]', 'reports; all by default')
     .option('--as-of <moment>', `time of the data: ${MOMENT}; the last pull by default`)
     .option('--lake <place>', 'lake that `report fleet` reads; by default `lake` of the configuration')
     .option('--out <dir>', 'output folder; `output` of the configuration by default')
-    .action(async (names: readonly string[], flags: ReportFlags) =>
-      names.includes('fleet')
-        ? (await import('./report-fleet.ts')).reportFleet(context(), names, flags)
-        : (await import('./report.ts')).report(context(), names, flags),
-    )
-    .examples(
-      ['tidemark report', 'render all reports'],
-      ['tidemark report drift agent-health --out site', 'render two reports into a folder'],
-      ['tidemark report drift --as-of 2026-11-01', 'render a report of an earlier day'],
-      ['tidemark report fleet --lake s3://estate/lake', 'render the report of a whole lake'],
-    );
+    .runs(() => import('./report.ts'), 'report');
 
 export async function report(context: Context, names: readonly string[], flags: ReportFlags): Promise<void> {
+  if (names.includes('fleet')) return (await import('./report-fleet.ts')).reportFleet(context, names, flags);
   const config = readLocalConfig(context);
   await withPublished(config, async (published) => {
     const now = context.clock.now();

@@ -6,21 +6,17 @@ import { collect, type DefineCommand } from './define.ts';
 import { assertTargets, readConfig } from './options.ts';
 import { formatRunSummary, formatSent, writeResult } from './output.ts';
 
-export const define: DefineCommand = (command, context) =>
+export const define: DefineCommand = (command) =>
   command
     .argument('<job>', 'name of a file in jobs/')
     .option('--target <name>', 'pull only this target; repeatable', collect, [])
-    .action(async (name: string, flags: RunFlags) => (await import('./run.ts')).run(context(), name, flags))
-    .examples(
-      ['tidemark run nightly', 'run the nightly job'],
-      ['tidemark run nightly --target acme', 'pull one target only'],
-    );
+    .runs(() => import('./run.ts'), 'run');
 
-export interface RunFlags {
-  readonly target: readonly string[];
-}
-
-export async function run(context: Context, name: string, options: RunFlags): Promise<void> {
+export async function run(
+  context: Context,
+  name: string,
+  options: { readonly target: readonly string[] },
+): Promise<void> {
   const config = readConfig(context);
   const targets = assertTargets(config, options.target);
   const job = await loadJob(config, context.env, name);

@@ -5,9 +5,8 @@ import { TidemarkError } from '../core/errors.ts';
 import { type DefineCommand, port, wholeNumber } from './define.ts';
 import { type Flavor, loadSandbox } from './load-sandbox.ts';
 
-export const define: DefineCommand = (command, context) =>
+export const define: DefineCommand = (command) =>
   command
-    .description('serve the six services on the loopback interface until stopped, and print a configuration for them')
     .option('--workspaces <n>', 'number of workspaces in the estate', wholeNumber)
     .option('--seed <n>', 'seed of the estate; `hostile` for names that careless programs fail on', parseSeed)
     .option('--rate <n>', 'requests per second that each service allows', wholeNumber)
@@ -16,14 +15,7 @@ export const define: DefineCommand = (command, context) =>
     .option('--days <n>', 'simulated days that have passed', wholeNumber, 0)
     .option('--no-explorer', 'a platform without the explorer: only the list of its workspaces')
     .option('--flavor <flavor>', 'spec, or hashicorp for the behaviour of the real products')
-    .action(async (flags: SandboxFlags) => (await import('./sandbox.ts')).serve(context(), flags))
-    .examples(
-      ['tidemark sandbox > tidemark.yaml', 'serve an estate, with its configuration in a file'],
-      [
-        'tidemark sandbox --flavor hashicorp --latency 50 --rate 30',
-        'behave like the real products, slow and with a rate limit',
-      ],
-    );
+    .runs(() => import('./sandbox.ts'), 'serve');
 
 function parseSeed(text: string): number | 'hostile' {
   return text === 'hostile' ? text : wholeNumber(text);

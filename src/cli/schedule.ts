@@ -11,22 +11,13 @@ import type { DefineCommand } from './define.ts';
 import { readConfig } from './options.ts';
 import { formatTime, writeResult } from './output.ts';
 
-export const define: DefineCommand = (command, context) =>
-  command
-    .description('run every job at its scheduled time, until stopped')
-    .option('--list', 'print the next run of each job and exit')
-    .action(async (flags: { readonly list?: boolean }) =>
-      (await import('./schedule.ts')).schedule(context(), flags.list ?? false),
-    )
-    .examples(
-      ['tidemark schedule', 'run jobs until stopped'],
-      ['tidemark schedule --list', 'print when each job runs next'],
-    );
+export const define: DefineCommand = (command) =>
+  command.option('--list', 'print the next run of each job and exit').runs(() => import('./schedule.ts'), 'schedule');
 
-export async function schedule(context: Context, listOnly: boolean): Promise<void> {
+export async function schedule(context: Context, { list }: { readonly list?: boolean }): Promise<void> {
   const config = readConfig(context);
   const jobs = await loadJobs(config, context.env);
-  if (listOnly) {
+  if (list) {
     listNextRuns(context, jobs);
     const problems = await checkDefinitions(config, context);
     if (problems.length === 0) return;

@@ -9,21 +9,14 @@ import { collect, type DefineCommand, port, positiveNumber } from './define.ts';
 import { readLocalConfig } from './options.ts';
 import { listPlaybooks } from './playbooks.ts';
 
-export const define: DefineCommand = (command, context) =>
+export const define: DefineCommand = (command) =>
   command
     .option('--listen <address>', 'address to listen on; another than loopback needs a token', '127.0.0.1')
     .option('--port <number>', 'port; 0 selects a free one', port, 8420)
     .option('--token-file <file>', 'file with the token that readers must give; else TIDEMARK_SERVE_TOKEN')
     .option('--allow-host <name>', 'name that readers may use for this server; repeatable', collect, [])
     .option('--workers <n>', 'queries that run at the same time', positiveNumber, 2)
-    .action(async (flags: ServeFlags) => (await import('./serve.ts')).serve(context(), flags))
-    .examples(
-      ['tidemark serve', 'serve on http://127.0.0.1:8420/'],
-      [
-        'tidemark serve --listen 0.0.0.0 --token-file /run/secrets/serve --allow-host tidemark.internal',
-        'serve to others',
-      ],
-    );
+    .runs(() => import('./serve.ts'), 'serve');
 
 export interface ServeFlags {
   readonly listen: string;

@@ -25,27 +25,20 @@ import { type DefineCommand, MOMENT } from './define.ts';
 import { assertTargets, readAsOf, readLocalConfig } from './options.ts';
 import { listPlaybooks } from './playbooks.ts';
 
-export const define: DefineCommand = (command, context) =>
+export const define: DefineCommand = (command) =>
   command
     .argument('<subject>', 'name or ID, its unique beginning or part, or KIND/NAME such as agent-pool/eu')
     .option('--target <name>', 'target of the subject')
     .option('--as-of <moment>', `time of the data: ${MOMENT}; the last pull by default`)
     .option('--html <file>', 'write the page to a file instead')
-    .action(async (subject: string, flags: ShowFlags) => (await import('./show.ts')).show(context(), subject, flags))
-    .examples(
-      ['tidemark show payments-prod', 'show a subject by its name'],
-      ['tidemark show volume/default/db --as-of 2026-11-01', 'show a volume as it was on a day'],
-      ['tidemark show key/ledger --html ledger.html', 'write the page of a key'],
-    );
-
-export interface ShowFlags {
-  readonly target?: string;
-  readonly asOf?: string;
-  readonly html?: string;
-}
+    .runs(() => import('./show.ts'), 'show');
 
 /** Prints what the warehouse knows about one subject: as text, with `--json` as an object, with `--html` as the page of the reports. */
-export async function show(context: Context, subject: string, flags: ShowFlags): Promise<void> {
+export async function show(
+  context: Context,
+  subject: string,
+  flags: Readonly<Partial<Record<'target' | 'asOf' | 'html', string>>>,
+): Promise<void> {
   const config = readLocalConfig(context);
   await withPublished(config, async ({ database, files }) => {
     const asOf = await readAsOf(context, config, { database, files }, flags.asOf);

@@ -18,9 +18,8 @@ import { readLocalConfig, readPublishedMoment } from './options.ts';
 import { listSavedQueries, selectScreen, withQueryProcess } from './run-query.ts';
 import { runShell } from './shell.ts';
 
-export const define: DefineCommand = (command, context) =>
+export const define: DefineCommand = (command) =>
   command
-    .description('run read-only SQL on the published warehouse; without QUERY or FILE, reads stdin')
     .argument('[words...]', 'one SELECT statement in quotes; with --saved, NAME=VALUE of its parameters')
     .option('-f, --file <file>', 'read the query from a file; - for stdin')
     .option('--saved <name>', 'run a saved query')
@@ -31,18 +30,7 @@ export const define: DefineCommand = (command, context) =>
     .option('-o, --output <file>', 'write the result to a file; its extension is the format')
     .option('--max-rows <n>', 'rows of a table: of more, the first and last; 0 for all (40 on a terminal)', wholeNumber)
     .option('--timeout <seconds>', 'stop the query after this time (`sql.timeout`)', positiveNumber)
-    .action(async (words: readonly string[], flags: SqlFlags) =>
-      (await import('./sql.ts')).sql(context(), words, flags),
-    )
-    .examples(
-      ['tidemark sql "from workspaces where drifted"', 'list the drifted workspaces'],
-      ['tidemark sql --saved idle-workspaces days=180', 'run a saved query with a parameter'],
-      ['tidemark sql --as-of 2026-11-01 "select count(*) from agents"', 'ask for the state of an earlier day'],
-      [
-        `tidemark sql --param pool=blue 'from agents where pool_id = $pool' --format csv -o agents.csv`,
-        'write the result of a query with a parameter to a file',
-      ],
-    );
+    .runs(() => import('./sql.ts'), 'sql');
 
 export interface SqlFlags {
   readonly file?: string;

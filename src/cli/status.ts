@@ -10,13 +10,7 @@ import type { DefineCommand } from './define.ts';
 import { readLocalConfig } from './options.ts';
 import { formatTable, formatTime, writeResult } from './output.ts';
 
-export const define: DefineCommand = (command, context) =>
-  command
-    .action(async () => (await import('./status.ts')).status(context()))
-    .examples(
-      ['tidemark status', 'show the state of the warehouse'],
-      [`tidemark status --json | jq '.sources[] | select(.stale)'`, 'print the stale sources'],
-    );
+export const define: DefineCommand = (command) => command.runs(() => import('./status.ts'), 'status');
 
 export async function status(context: Context): Promise<void> {
   const config = readLocalConfig(context);

@@ -9,14 +9,8 @@ import { loadTables, loadViews, type Table } from '../warehouse/tables.ts';
 import type { DefineCommand } from './define.ts';
 import { formatTable, type TableStyle, writeResult } from './output.ts';
 
-export const define: DefineCommand = (command, context) =>
-  command
-    .argument('[name]', 'one table')
-    .action(async (name?: string) => (await import('./tables.ts')).tables(context(), name))
-    .examples(
-      ['tidemark tables', 'list all tables'],
-      ['tidemark tables workspaces', 'describe every column of a table'],
-    );
+export const define: DefineCommand = (command) =>
+  command.argument('[name]', 'one table').runs(() => import('./tables.ts'), 'tables');
 
 export async function tables(context: Context, name: string | undefined): Promise<void> {
   const files = createSqlFiles(queryRoots(context));
