@@ -52,17 +52,11 @@ export function splitRow(text: string): readonly string[] {
 /** The lines of a cell without control characters. On a screen, null differs from empty text. */
 export function splitCell(cell: string, screen: Screen | undefined): readonly string[] {
   if (cell === NULL_CELL && screen) return [screen.colors.dim('NULL')];
-  return cleanText(cell).split('\n');
+  return PLAIN.test(cell) ? [cell] : cleanText(cell).split('\n');
 }
 
-/** Printable ASCII without line breaks. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: it stands between the cells
-const PLAIN_ROW = /^[\x1f\x20-\x7e]*$/u;
-
-/** Whether the cells of a row can be written as they are, and their widths are their lengths: most rows of most results. */
-export function isPlainRow(text: string): boolean {
-  return PLAIN_ROW.test(text);
-}
+/** Printable ASCII without line breaks: most cells. */
+const PLAIN = /^[\x20-\x7e]*$/u;
 
 /** Line breaks stay; a tab is spaces, and other control characters are dropped. */
 export function cleanText(text: string): string {

@@ -1,7 +1,7 @@
 import { plural } from '../../core/plural.ts';
 import { displayWidth, fitWidths, lineWidth, SEPARATOR, truncate } from '../../core/text-table.ts';
 import type { WriteText } from './protocol.ts';
-import { cleanText, isPlainRow, readRows, type Screen, splitCell, splitRow } from './rows.ts';
+import { cleanText, readRows, type Screen, splitCell, splitRow } from './rows.ts';
 import type { PreparedQuery, QuerySession } from './session.ts';
 import { isNumber } from './sql-text.ts';
 
@@ -109,20 +109,12 @@ function fitToScreen(layout: Layout, room: number): Layout {
 }
 
 function formatRows(layout: Layout, rows: readonly string[]): string {
-  const { widths, isRight, screen } = layout;
-  const padPlain = (cell: string, index: number) =>
-    isRight[index] ? cell.padStart(widths[index] ?? 0) : cell.padEnd(widths[index] ?? 0);
-  let text = '';
-  for (const row of rows) {
-    const cells = splitRow(row);
-    if (!screen && isPlainRow(row)) text += `${cells.map(padPlain).join(SEPARATOR).trimEnd()}\n`;
-    else
-      text += formatLines(
-        layout,
-        cells.map((cell) => splitCell(cell, screen)),
-      );
-  }
-  return text;
+  const formatRow = (row: string) =>
+    formatLines(
+      layout,
+      splitRow(row).map((cell) => splitCell(cell, layout.screen)),
+    );
+  return rows.map(formatRow).join('');
 }
 
 /** One row: as many lines as its highest cell. */
@@ -173,9 +165,8 @@ export async function writeLines(
     let text = '';
     for (const row of rows) {
       if (count++ > 0) text += '\n';
-      const isPlain = !screen && isPlainRow(row);
       splitRow(row).forEach((cell, index) => {
-        text += `${labels[index]}${isPlain ? cell : splitCell(cell, screen).join('\n')}\n`;
+        text += `${labels[index]}${splitCell(cell, screen).join('\n')}\n`;
       });
     }
     await write(text);
