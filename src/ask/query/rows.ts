@@ -1,14 +1,11 @@
 import type { Colors } from '../../core/color.ts';
 import { stripControls } from '../../core/log.ts';
+import type { ScreenSize } from './protocol.ts';
 import type { PreparedQuery, QuerySession } from './session.ts';
 import { isPlain, type ResultColumn, textSql } from './sql-text.ts';
 
 /** A terminal that a result is fitted to. */
-export interface Screen {
-  /** Characters of a line. */
-  readonly width: number;
-  /** Rows shown: of more, the first and the last. */
-  readonly maxRows: number;
+export interface Screen extends ScreenSize {
   readonly colors: Colors;
 }
 

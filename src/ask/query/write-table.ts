@@ -35,13 +35,7 @@ export async function writeTable(
   let count = 0;
   const begin = async () => {
     layout = createLayout(query, held, screen);
-    await write(
-      formatLines(
-        layout,
-        layout.labels.map((label) => [label]),
-        dim,
-      ),
-    );
+    await write(formatLine(layout, layout.labels, dim));
     return layout;
   };
   for await (const rows of parts) {
@@ -57,14 +51,10 @@ export async function writeTable(
   const known = layout ?? (await begin());
   const isCut = isHeld && held.length < count;
   await write(formatRows(known, held.slice(0, headLength)));
-  if (isCut)
-    await write(
-      formatLines(
-        known,
-        known.labels.map(() => ['·']),
-        dim,
-      ),
-    );
+  if (isCut) {
+    const dots = known.labels.map(() => '·');
+    await write(formatLine(known, dots, dim));
+  }
   await write(formatRows(known, held.slice(headLength)));
   await write(`${dim(formatCount(count, isCut ? held.length : count, known))}\n`);
   return count;
@@ -108,30 +98,20 @@ function fitToScreen(layout: Layout, room: number): Layout {
   return { ...layout, shown, widths };
 }
 
+/** Each row has as many lines as its highest cell. */
 function formatRows(layout: Layout, rows: readonly string[]): string {
-  const formatRow = (row: string) =>
-    formatLines(
-      layout,
-      splitRow(row).map((cell) => splitCell(cell, layout.screen)),
-    );
+  const formatRow = (row: string) => {
+    const cells = splitRow(row).map((cell) => splitCell(cell, layout.screen));
+    const height = Math.max(1, ...layout.shown.map((index) => cells[index ?? -1]?.length ?? 1));
+    const lines = Array.from({ length: height }, (_, line) => cells.map((cell) => cell[line] ?? ''));
+    return lines.map((line) => formatLine(layout, line)).join('');
+  };
   return rows.map(formatRow).join('');
 }
 
-/** One row: as many lines as its highest cell. */
-function formatLines(
-  layout: Layout,
-  cells: readonly (readonly string[])[],
-  style: (text: string) => string = String,
-): string {
-  const height = Math.max(1, ...layout.shown.map((index) => cells[index ?? -1]?.length ?? 1));
-  let text = '';
-  for (let line = 0; line < height; line++) {
-    const parts = layout.shown.map((index) =>
-      index === undefined ? '…' : pad(layout, index, cells[index]?.[line] ?? ''),
-    );
-    text += `${style(parts.join(SEPARATOR).trimEnd())}\n`;
-  }
-  return text;
+function formatLine(layout: Layout, cells: readonly string[], style: (text: string) => string = String): string {
+  const parts = layout.shown.map((index) => (index === undefined ? '…' : pad(layout, index, cells[index] ?? '')));
+  return `${style(parts.join(SEPARATOR).trimEnd())}\n`;
 }
 
 function pad({ widths, isRight, screen }: Layout, index: number, cell: string): string {

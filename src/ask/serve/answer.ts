@@ -6,9 +6,9 @@ import type { Log } from '../../core/log.ts';
 import { registerRequest } from './cancel.ts';
 import { renderError } from './page.ts';
 import { BusyError } from './pool.ts';
+import { readMoment } from './results.ts';
 import { type Exchange, ForbiddenError, NotFoundError, type Site } from './route.ts';
 import { routes } from './routes.ts';
-import { readMoment } from './rows.ts';
 import { type AccessRefusal, type AccessRules, checkAccess, securityHeaders } from './security.ts';
 
 /** Answers every request: refuses it, finds its route, and sends errors. */
@@ -60,7 +60,7 @@ const MALFORMED: AccessRefusal = { status: 400, message: 'the address is malform
 
 async function findAndAnswer(exchange: Exchange): Promise<void> {
   const { pathname } = exchange.url;
-  for (const { pattern, answer: answerRoute } of routes) {
+  for (const [pattern, answerRoute] of routes) {
     const match = pattern.exec(pathname);
     if (!match) continue;
     return answerRoute({ ...exchange, name: decodeURIComponent(match[1] ?? ''), moment: await readMoment(exchange) });

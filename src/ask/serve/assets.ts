@@ -4,7 +4,7 @@ import { extname } from 'node:path';
 import { discoverFiles } from '../../core/paths.ts';
 import { readTemplate } from '../../tell/reports/templates.ts';
 import { EDITOR_FILE } from '../query/child-file.ts';
-import { type Asset, NotFoundError, type PageRoute, type Site } from './route.ts';
+import { type Asset, type Exchange, NotFoundError, type Site } from './route.ts';
 
 const TYPES: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
@@ -30,15 +30,12 @@ function toAsset(name: string, data: string | Buffer): Asset {
 }
 
 /** `/assets/NAME`, which is asked for each time, and answered with 304. */
-export const assetRoute: PageRoute = {
-  pattern: /^\/assets\/([\w.-]+)$/u,
-  async answer({ assets, name, url, request, response }) {
-    const asset = assets.get(name);
-    if (!asset) throw new NotFoundError(url.pathname);
-    const { type, content, etag } = asset;
-    response.setHeader('etag', etag);
-    response.setHeader('cache-control', 'no-cache');
-    if (request.headers['if-none-match'] === etag) response.writeHead(304).end();
-    else response.writeHead(200, { 'content-type': type, 'content-length': content.length }).end(content);
-  },
-};
+export async function sendAsset({ assets, name, url, request, response }: Exchange): Promise<void> {
+  const asset = assets.get(name);
+  if (!asset) throw new NotFoundError(url.pathname);
+  const { type, content, etag } = asset;
+  response.setHeader('etag', etag);
+  response.setHeader('cache-control', 'no-cache');
+  if (request.headers['if-none-match'] === etag) response.writeHead(304).end();
+  else response.writeHead(200, { 'content-type': type, 'content-length': content.length }).end(content);
+}

@@ -1,6 +1,5 @@
 import { TidemarkError } from '../../core/errors.ts';
-import { type Exchange, NotFoundError, type PageRoute } from './route.ts';
-import { CANCEL_PATH } from './security.ts';
+import { type Exchange, NotFoundError } from './route.ts';
 
 /** The parameter with which a page names a request beforehand. It is no part of what is asked. */
 export const RUN = '_run';
@@ -25,17 +24,14 @@ export function registerRequest({ cancellable, url, reader, response }: Omit<Exc
 const MAX_BODY_BYTES = 1_000;
 
 /** `POST /sql/cancel` with `_run=ID`: no content, so that the page with the query stays. */
-export const cancelRoute: PageRoute = {
-  pattern: new RegExp(`^${CANCEL_PATH}$`, 'u'),
-  async answer({ request, response, reader, cancellable, url }) {
-    if (request.method !== 'POST') throw new NotFoundError(url.pathname);
-    let body = '';
-    for await (const part of request.setEncoding('utf8')) {
-      body += part;
-      if (body.length > MAX_BODY_BYTES) throw new TidemarkError('USAGE', 'the body is too long');
-    }
-    const key = cancelKey(reader, new URLSearchParams(body).get(RUN));
-    cancellable.get(key ?? '')?.abort(new TidemarkError('USAGE', 'the query was cancelled'));
-    response.writeHead(204).end();
-  },
-};
+export async function cancelQuery({ request, response, reader, cancellable, url }: Exchange): Promise<void> {
+  if (request.method !== 'POST') throw new NotFoundError(url.pathname);
+  let body = '';
+  for await (const part of request.setEncoding('utf8')) {
+    body += part;
+    if (body.length > MAX_BODY_BYTES) throw new TidemarkError('USAGE', 'the body is too long');
+  }
+  const key = cancelKey(reader, new URLSearchParams(body).get(RUN));
+  cancellable.get(key ?? '')?.abort(new TidemarkError('USAGE', 'the query was cancelled'));
+  response.writeHead(204).end();
+}

@@ -3,8 +3,8 @@ import { EMPTY_CELL, formatAge, formatTime, truncate } from '../../tell/reports/
 import { quoteIdent, quoteLiteral } from '../../warehouse/sql-files.ts';
 import { loadTables, loadViews, type Table } from '../../warehouse/tables.ts';
 import { renderPage } from './page.ts';
-import { type Exchange, NotFoundError, type PageRoute } from './route.ts';
-import { readRows, shownTime, type TextRow, toCount } from './rows.ts';
+import { readRows, shownTime, type TextRow, toCount } from './results.ts';
+import { type Exchange, NotFoundError } from './route.ts';
 
 /** The tables and views that people query, by name. */
 export async function loadCatalogue({ files }: Pick<Exchange, 'files'>): Promise<readonly Table[]> {
@@ -27,7 +27,7 @@ export function rowKey({ source, key, identity }: Table): readonly string[] {
   return source === undefined ? identity : [...new Set(['target', ...key])];
 }
 
-async function sendTables(exchange: Exchange): Promise<void> {
+export async function sendTables(exchange: Exchange): Promise<void> {
   const tables = await loadCatalogue(exchange);
   const [counts, sources] = await Promise.all([readCounts(exchange), readSources(exchange)]);
   await renderPage(exchange, 'tables', {
@@ -60,20 +60,11 @@ async function readCounts(exchange: Exchange): Promise<ReadonlyMap<string, TextR
   return new Map(rows.map((row) => [row.name ?? '', row]));
 }
 
-/** What a page shows of the state of one source of one target. */
-export interface SourceFreshness {
-  readonly target: string;
-  readonly source: string;
-  /** `fresh`, `stale` or `unknown`: never pulled completely. */
-  readonly state: string;
-  readonly status: string;
-  readonly asOf: string;
-  readonly age: string;
-  readonly error: string;
-}
+/** `state`: `fresh`, `stale` or `unknown`, which was never pulled completely. */
+export type SourceFreshness = Awaited<ReturnType<typeof readSources>>[number];
 
 /** The states of all sources at the time of the page, the stale ones first. */
-export async function readSources(exchange: Exchange): Promise<readonly SourceFreshness[]> {
+export async function readSources(exchange: Exchange) {
   const at = shownTime(exchange);
   const rows = await readRows(exchange, await exchange.files.read('serve/sources'), {
     as_of: at.toISOString(),
@@ -101,5 +92,3 @@ export function worstState(sources: readonly Pick<SourceFreshness, 'state'>[]): 
   if (sources.length === 0 || sources.some(({ state }) => state === 'unknown')) return 'unknown';
   return sources.some(({ state }) => state === 'stale') ? 'stale' : 'fresh';
 }
-
-export const catalogueRoute: PageRoute = { pattern: /^\/tables\/?$/u, answer: sendTables };

@@ -6,14 +6,14 @@ import { readSources, type SourceFreshness, worstState } from './catalogue.ts';
 import { readNightChanges } from './nights.ts';
 import { pageHref, readPublishedAt, renderPage } from './page.ts';
 import { findProductPage, findSubjectPage } from './reports.ts';
-import type { Exchange, PageRoute } from './route.ts';
-import { readRows, shownTime, type TextRow, toCount } from './rows.ts';
+import { readRows, shownTime, type TextRow, toCount } from './results.ts';
+import type { Exchange } from './route.ts';
 
 const MAX_RUNS = 10;
 /** Critical findings that the page names. */
 const MAX_CRITICAL = 20;
 
-async function sendHome(exchange: Exchange): Promise<void> {
+export async function sendHome(exchange: Exchange): Promise<void> {
   const at = shownTime(exchange);
   const isPublished = (await readPublishedAt(exchange)) !== '';
   const [sources, runs, estate] = isPublished
@@ -46,13 +46,12 @@ async function readEstate(exchange: Exchange, at: Date) {
   ]);
   const after = counts.compared_with ?? '';
   const number = (name: string) => Number(counts[name] ?? 0);
-  const lines = await viewFindings(exchange, critical, at);
   return {
     state: counts.state ?? 'unknown',
     isAssessed: counts.assessed === 'true',
     unassessed: number('unassessed'),
     counts: ['critical', 'warning', 'info'].map((severity) => ({ severity, count: number(severity) })),
-    critical: lines,
+    critical: await viewFindings(exchange, critical, at),
     more: number('critical') - critical.length,
     after,
     appeared: number('appeared') + number('returned') + number('unaccepted'),
@@ -74,20 +73,17 @@ async function readChanged(exchange: Exchange, from: string, at: Date) {
 async function viewFindings(exchange: Exchange, rows: readonly TextRow[], at: Date) {
   const { config, files, playbooks } = exchange;
   const guide = await loadGuide(files, await playbooks(), config.thresholds);
-  const views = rows.map(async (row) => {
-    const { finding_id, title, rule, target, since, change } = row;
+  return rows.map((row) => {
+    const { finding_id, title, rule, target, since, change: changes } = row;
     const { repair = '', command = '', about = null } = guide.find((entry) => entry.rule === rule) ?? {};
+    const page = pageHref(exchange, '/tables/findings/row', { finding_id: finding_id ?? '' });
     return {
-      ...{ severity: 'critical', title, names: [], otherNames: [], unlisted: 0, repair, command, about },
-      href:
-        (await findSubjectPage(exchange, row)) ??
-        pageHref(exchange, '/tables/findings/row', { finding_id: finding_id ?? '' }),
+      ...{ severity: 'critical', title, names: [], otherNames: [], unlisted: 0, repair, command, about, changes },
+      href: findSubjectPage(exchange, row) ?? page,
       since: `${formatSince(since ?? '', at.getTime())}, in ${target}`,
-      changes: change ?? '',
       product: findProductPage(exchange, row)?.url ?? null,
     };
   });
-  return Promise.all(views);
 }
 
 /** The targets of the configuration and of the warehouse: one that was never pulled is unknown. */
@@ -114,5 +110,3 @@ function describeState(state: string, isPublished: boolean, run: TextRow | undef
   const data = { fresh: 'All data is fresh.', stale: 'Some data is stale.', unknown: 'Some data is unknown.' }[state];
   return `${data} ${last}`;
 }
-
-export const homeRoute: PageRoute = { pattern: /^\/$/u, answer: sendHome };

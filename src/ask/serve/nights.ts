@@ -7,8 +7,8 @@ import { quoteLiteral } from '../../warehouse/sql-files.ts';
 import { loadTables, type Table } from '../../warehouse/tables.ts';
 import { pageHref, readPublishedAt, renderPage } from './page.ts';
 import { findSubjectPage } from './reports.ts';
-import { type Exchange, NotFoundError, type PageRoute } from './route.ts';
-import { readRows, shownTime, type TextRow } from './rows.ts';
+import { readRows, shownTime, type TextRow } from './results.ts';
+import { type Exchange, NotFoundError } from './route.ts';
 
 const MAX_NIGHTS = 7;
 /** Changed rows of a night that the page names. */
@@ -19,7 +19,7 @@ const MAX_COLUMNS = 6;
 const FILTERS = ['table', 'target', 'project', 'subject', 'by'] as const;
 type Filters = Readonly<Record<(typeof FILTERS)[number], string>>;
 
-async function sendNights(exchange: Exchange): Promise<void> {
+export async function sendNights(exchange: Exchange): Promise<void> {
   const { files, url } = exchange;
   const filters = Object.fromEntries(FILTERS.map((name) => [name, url.searchParams.get(name) ?? ''])) as Filters;
   const declared = selectTold([...(await loadTables(files)).values()]);
@@ -44,7 +44,7 @@ async function sendNights(exchange: Exchange): Promise<void> {
     who: WHO.map((who) => ({ ...who, isSelected: who.value === filters.by })),
     asOf: url.searchParams.get('as_of') ?? '',
     isNarrowed: FILTERS.some((name) => filters[name] !== ''),
-    nights: await Promise.all(shown.map((run) => viewNight(exchange, run, rows))),
+    nights: shown.map((run) => viewNight(exchange, run, rows)),
     isPast: url.searchParams.has('until'),
     until: runs.length > MAX_NIGHTS ? shown.at(-1)?.previous : '',
   });
@@ -124,7 +124,7 @@ async function renderSubjects({ files }: Exchange, tables: readonly Table[], fro
   return (await Promise.all(queries)).join('\nunion all\n');
 }
 
-async function viewNight(exchange: Exchange, run: Night, rows: readonly TextRow[]) {
+function viewNight(exchange: Exchange, run: Night, rows: readonly TextRow[]) {
   const own = rows.filter(({ at }) => at === run.as_of);
   const total = Number(own[0]?.night_total ?? 0);
   return {
@@ -133,26 +133,22 @@ async function viewNight(exchange: Exchange, run: Night, rows: readonly TextRow[
     isFirst: run.previous === '',
     gaps: JSON.parse(run.gaps ?? 'null') ?? [],
     total,
-    rows: await Promise.all(own.map((row) => viewChange(exchange, row))),
+    rows: own.map((row) => viewChange(exchange, row)),
     more: total - own.length,
   };
 }
 
-interface ChangedColumn {
-  readonly column: string | null;
-  readonly old: string | null;
-  readonly new: string | null;
-}
-
-async function viewChange(exchange: Exchange, row: TextRow) {
-  const columns = JSON.parse(row.columns ?? '[]') as readonly ChangedColumn[];
+function viewChange(exchange: Exchange, row: TextRow) {
+  const columns = JSON.parse(row.columns ?? '[]') as readonly Readonly<
+    Record<'column' | 'old' | 'new', string | null>
+  >[];
   const [first] = columns;
   const isWhole = first?.column == null;
   const table = row.table ?? '';
   return {
     ...row,
     name: row.name || row.key,
-    href: (await findSubjectPage(exchange, row)) ?? pageHref(exchange, '/nights', { table, subject: row.key ?? '' }),
+    href: findSubjectPage(exchange, row) ?? pageHref(exchange, '/nights', { table, subject: row.key ?? '' }),
     earlier: isWhole ? (first?.old ?? '') : '',
     columns: isWhole ? [] : columns,
     more: isWhole ? 0 : Number(row.column_count) - columns.length,
@@ -160,7 +156,7 @@ async function viewChange(exchange: Exchange, row: TextRow) {
 }
 
 /** The page of any run that the warehouse has, as the report's page of a run shows it. */
-async function sendRun(exchange: Exchange): Promise<void> {
+export async function sendRun(exchange: Exchange): Promise<void> {
   const { files, name, url } = exchange;
   const [found] = await readRows(exchange, await files.read('serve/run'), { run_id: name }, 1);
   const database = {
@@ -173,6 +169,3 @@ async function sendRun(exchange: Exchange): Promise<void> {
   if (!run) throw new NotFoundError(url.pathname, 'the home page lists the last runs');
   await renderPage(exchange, 'run', { title: `Run of ${run.run.started_at}`, about: name, ...run });
 }
-
-export const nightsRoute: PageRoute = { pattern: /^\/nights\/?$/u, answer: sendNights };
-export const runRoute: PageRoute = { pattern: /^\/runs\/([^/]+)$/u, answer: sendRun };

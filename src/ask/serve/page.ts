@@ -7,7 +7,7 @@ import { formatTime } from '../../tell/reports/format.ts';
 import { readTemplate } from '../../tell/reports/templates.ts';
 import { warehouseFiles } from '../../warehouse/publish.ts';
 import { RUN } from './cancel.ts';
-import { type Exchange, type PageRoute, sendJson } from './route.ts';
+import { type Exchange, sendJson } from './route.ts';
 
 /** What the layout (`reports/partials/site.hbs`) shows besides the data of a template. */
 export interface PageData {
@@ -76,13 +76,10 @@ export async function readPublishedAt({ config }: Pick<Exchange, 'config'>): Pro
 }
 
 /** `/state.json`, which open pages ask for: when the data was published, and how many queries run and wait. */
-export const stateRoute: PageRoute = {
-  pattern: /^\/state\.json$/u,
-  async answer(exchange) {
-    const { running, waiting } = exchange.pool.load;
-    sendJson(exchange, { publishedAt: await readPublishedAt(exchange), running, waiting });
-  },
-};
+export async function sendState(exchange: Exchange): Promise<void> {
+  const { running, waiting } = exchange.pool.load;
+  sendJson(exchange, { publishedAt: await readPublishedAt(exchange), running, waiting });
+}
 
 const NAVIGATION = [
   { path: '/', label: 'Home' },

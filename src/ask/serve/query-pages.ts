@@ -7,12 +7,11 @@ import { loadCatalogue } from './catalogue.ts';
 import { renderPage } from './page.ts';
 import { BusyError } from './pool.ts';
 import { type ResultAddress, viewResult } from './result-view.ts';
-import { findSaved, readPage, readParams, toRequest } from './results.ts';
-import { type Exchange, type PageRoute, sendJson } from './route.ts';
-import { readRows, type TextRow } from './rows.ts';
+import { findSaved, readPage, readParams, readRows, type TextRow, toRequest } from './results.ts';
+import { type Exchange, sendJson } from './route.ts';
 import { isLedByOtherSite, isOwnRequest } from './security.ts';
 
-async function sendList(exchange: Exchange): Promise<void> {
+export async function sendList(exchange: Exchange): Promise<void> {
   await renderPage(exchange, 'saved', {
     title: 'Saved queries',
     about: 'Each is a file in queries/saved/, beside the configuration or in the package.',
@@ -27,7 +26,7 @@ function savedPath(name: string): string {
 }
 
 /** The form of a query, and its result as soon as every parameter has a value and no other site led here. */
-async function sendSaved(exchange: Exchange): Promise<void> {
+export async function sendSaved(exchange: Exchange): Promise<void> {
   const { url, request } = exchange;
   const query = await findSaved(exchange);
   const given = readParams(url);
@@ -94,7 +93,7 @@ function toField({ name, type, defaultSql, description }: Parameter, given: stri
 }
 
 /** `/sql?sql=…`: a form for a query, and its result where a page of this server asked. A link from elsewhere only fills the form. */
-async function sendEditor(exchange: Exchange): Promise<void> {
+export async function sendEditor(exchange: Exchange): Promise<void> {
   const { url, nonce, request } = exchange;
   const sql = (url.searchParams.get('sql') ?? '').replaceAll('\r\n', '\n');
   const isAsked = sql.trim() !== '';
@@ -171,13 +170,7 @@ function listParameters(sql: string, url: URL) {
   return [...new Set(names)].map((name) => ({ name, value: given[name] ?? '' }));
 }
 
-export const queryRoutes: readonly PageRoute[] = [
-  { pattern: /^\/saved\/?$/u, answer: sendList },
-  { pattern: /^\/saved\/([^/]+)$/u, answer: sendSaved },
-  { pattern: /^\/sql$/u, answer: sendEditor },
-  {
-    // what the editor completes
-    pattern: /^\/sql\/names\.json$/u,
-    answer: async (exchange) => sendJson(exchange, Object.fromEntries((await readNames(exchange.files)).tables)),
-  },
-];
+/** What the editor completes. */
+export async function sendNames(exchange: Exchange): Promise<void> {
+  sendJson(exchange, Object.fromEntries((await readNames(exchange.files)).tables));
+}

@@ -4,7 +4,7 @@ import { extname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { listArchivedDates, toUtcDate } from '../../tell/reports/archive.ts';
 import { renderTemplate } from './page.ts';
-import { type Exchange, NotFoundError, type PageRoute } from './route.ts';
+import { type Exchange, NotFoundError } from './route.ts';
 
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
@@ -19,7 +19,7 @@ const REPORT_PATH =
   /^(?<folder>archive\/\d{4}-\d\d-\d\d\/|as-of\/[\w-][\w.-]*\/|subjects\/|runs\/)?(?<file>[\w-][\w.-]*\.(?:html|txt|json|csv|ics))$/u;
 
 /** Sends a file of the reports; a page has the navigation of the site. A link in the folder is not followed. */
-async function sendReportFile(exchange: Exchange): Promise<void> {
+export async function sendReportFile(exchange: Exchange): Promise<void> {
   const { name, url, request, response, config, signal } = exchange;
   const { folder = '', file = '' } = REPORT_PATH.exec(name)?.groups ?? {};
   if (file === '') throw new NotFoundError(url.pathname);
@@ -115,8 +115,3 @@ async function readPageHead(exchange: Exchange, handle: FileHandle): Promise<Pag
   const content = Buffer.from(`${head.replace(META, '')}${bar}`);
   return { content, replacedBytes, policy: `${policy}; frame-ancestors 'none'` };
 }
-
-/** The address that a calendar subscribes to. */
-export const calendarRoute: PageRoute = { pattern: /^\/(deadlines\.ics)$/u, answer: sendReportFile };
-
-export const reportFileRoute: PageRoute = { pattern: /^\/reports\/(.+)$/u, answer: sendReportFile };

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TidemarkError } from '../../core/errors.ts';
@@ -8,10 +9,10 @@ import { createProductLinker } from '../../tell/reports/links.ts';
 import { subjectPath } from '../../tell/reports/subjects.ts';
 import type { Row } from '../../warehouse/values.ts';
 import { renderPage } from './page.ts';
-import type { Exchange, PageRoute } from './route.ts';
-import type { TextRow } from './rows.ts';
+import type { TextRow } from './results.ts';
+import type { Exchange } from './route.ts';
 
-async function sendReports(exchange: Exchange): Promise<void> {
+export async function sendReports(exchange: Exchange): Promise<void> {
   const { config, moment } = exchange;
   const dates = await listArchivedDates(config.output);
   const asOf = moment && toUtcDate(moment.run.as_of);
@@ -22,21 +23,17 @@ async function sendReports(exchange: Exchange): Promise<void> {
     about: date === undefined ? 'As the last runs wrote them.' : `As the last run of ${date} wrote them.`,
     reports: isKnown ? await listReports(exchange, date === undefined ? '' : `archive/${date}/`) : [],
     missing: asOf === undefined ? 'No report is written yet.' : `There is no report of ${asOf} or before.`,
-    subjects: asOf === undefined && (await isFile(join(config.output, 'subjects.html'))),
+    subjects: asOf === undefined && existsSync(join(config.output, 'subjects.html')),
     dates,
   });
 }
 
-async function isFile(path: string): Promise<boolean> {
-  return (await stat(path).catch(() => undefined))?.isFile() ?? false;
-}
-
 /** The address of the page of the subject that a row names, if the last run wrote one. It shows the whole history, whatever `as_of` is. */
-export async function findSubjectPage({ config }: Exchange, row: TextRow): Promise<string | undefined> {
+export function findSubjectPage({ config }: Exchange, row: TextRow): string | undefined {
   const { target, subject_type: type, subject_id: id } = row;
   if (!target || !type || !id) return undefined;
   const path = subjectPath({ target, type, id });
-  return (await isFile(join(config.output, path))) ? `/reports/${path}` : undefined;
+  return existsSync(join(config.output, path)) ? `/reports/${path}` : undefined;
 }
 
 /** The page that the product has for the subject that a row names, with the detail of a finding. */
@@ -101,5 +98,3 @@ function parseSummary(path: string, json: string) {
     throw new TidemarkError('DATA', `${path} is not the data of a report`, { cause: error });
   }
 }
-
-export const reportsRoute: PageRoute = { pattern: /^\/reports\/?$/u, answer: sendReports };

@@ -4,11 +4,13 @@ import { dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { linkSignals } from '../../core/abort.ts';
 import { TidemarkError } from '../../core/errors.ts';
+import { type Moment, resolveMoment } from '../../warehouse/moment.ts';
+import { fillParams } from '../../warehouse/sql-params.ts';
 import { type ColumnInfo, type QueryRequest, queryConfig } from '../query/protocol.ts';
 import { loadSavedQueries, type SavedQuery } from '../query/saved.ts';
 import { RUN } from './cancel.ts';
 import { PAGES } from './pool.ts';
-import { type Exchange, ForbiddenError, NotFoundError, type PageRoute } from './route.ts';
+import { type Exchange, ForbiddenError, NotFoundError } from './route.ts';
 import { isLedByOtherSite } from './security.ts';
 
 /** Formats of a result that the server sends: text in parts, or a file. */
@@ -64,7 +66,7 @@ async function readRequest(exchange: Exchange, format: ResultFormat): Promise<Qu
 }
 
 /** Sends a result as it grows. */
-async function sendResult(exchange: Exchange, format: ResultFormat): Promise<void> {
+export async function sendResult(exchange: Exchange, format: ResultFormat): Promise<void> {
   const { pool, request, response, signal, name, reader } = exchange;
   if (isLedByOtherSite(request)) {
     const hint = 'copy the address into a new tab, or open it from a page of this server';
@@ -179,8 +181,39 @@ function tooLarge(): TidemarkError {
   });
 }
 
-/** `/query.FORMAT?sql=…` and `/saved/NAME.FORMAT?PARAMETER=…`. */
-export const resultRoutes: readonly PageRoute[] = RESULT_FORMATS.flatMap((format) => [
-  { pattern: new RegExp(`^/query\\.${format}()$`, 'u'), answer: (exchange) => sendResult(exchange, format) },
-  { pattern: new RegExp(`^/saved/([^/]+)\\.${format}$`, 'u'), answer: (exchange) => sendResult(exchange, format) },
-]);
+/** A row of a query of ours: the texts of its columns. */
+export type TextRow = Readonly<Record<string, string | null>>;
+
+/** Rows of a query below `queries/` that a page reads. */
+const MAX_OWN_ROWS = 2_000;
+
+/** Runs a query of ours in a worker, with its texts as they are. Parameters that it does not use are left out. */
+export async function readRows(
+  exchange: Exchange,
+  query: string,
+  params: Readonly<Record<string, string>> = {},
+  maxRows = MAX_OWN_ROWS,
+): Promise<readonly TextRow[]> {
+  const request = toRequest(exchange, { query: fillParams(query, params), isOwn: true, format: 'rows' });
+  const { columns, rows } = await readPage(exchange, request, { maxRows });
+  return rows.map((row) => Object.fromEntries(columns.map(({ name }, index) => [name, row[index] ?? null])));
+}
+
+/** A number that is known, for templates. */
+export function toCount(text: string | null | undefined): number | null {
+  return text == null ? null : Number(text);
+}
+
+/** The time that a page shows: `as_of`, or now. */
+export function shownTime({ moment, clock }: Pick<Exchange, 'moment' | 'clock'>): Date {
+  return moment?.at ?? clock.now();
+}
+
+/** The moment that the parameter `as_of` of an address names. @throws TidemarkError USAGE as `resolveMoment` */
+export async function readMoment(exchange: Exchange): Promise<Moment | undefined> {
+  const { url, files, clock, readTimeZone } = exchange;
+  const text = url.searchParams.get('as_of') ?? '';
+  if (text === '') return undefined;
+  const rows = (sql: string, params: Readonly<Record<string, string>>) => readRows(exchange, sql, params);
+  return resolveMoment(text, { rows, files, now: clock.now(), timeZone: await readTimeZone() });
+}

@@ -47,13 +47,6 @@ export interface Exchange extends Site {
   readonly nonce: string;
 }
 
-/** Answers one kind of address. */
-export interface PageRoute {
-  /** Matched with the whole path; the first group is `name`. */
-  readonly pattern: RegExp;
-  readonly answer: (exchange: Exchange) => Promise<void>;
-}
-
 /** The path names nothing. */
 export class NotFoundError extends TidemarkError {
   constructor(path: string, hint?: string) {

@@ -9,13 +9,13 @@ import type { Row } from '../../warehouse/values.ts';
 import { findTable, readSources, rowKey, selectSources } from './catalogue.ts';
 import { renderPage } from './page.ts';
 import { findProductPage, findSubjectPage } from './reports.ts';
-import { type Exchange, NotFoundError, type PageRoute } from './route.ts';
-import { readRows, shownTime, type TextRow } from './rows.ts';
+import { readRows, shownTime, type TextRow } from './results.ts';
+import { type Exchange, NotFoundError } from './route.ts';
 
 /** Times of the timeline that the page shows. */
 const MAX_TIMES = 200;
 
-async function sendRow(exchange: Exchange): Promise<void> {
+export async function sendRow(exchange: Exchange): Promise<void> {
   const table = await findTable(exchange, exchange.name);
   const key = rowKey(table).map((name) => ({ name, value: exchange.url.searchParams.get(name) ?? '' }));
   if (key.length === 0) throw new NotFoundError(`page of a row of ${table.name}`, 'its rows have no key');
@@ -39,7 +39,7 @@ async function sendRow(exchange: Exchange): Promise<void> {
     about: `A row of ${table.name}: ${keyText}.`,
     table: table.name,
     finding: table.name === 'findings' ? await viewFinding(exchange, row) : null,
-    subjectHref: (await findSubjectPage(exchange, subject)) ?? '',
+    subjectHref: findSubjectPage(exchange, subject) ?? '',
     product: findProductPage(exchange, subject),
     hasHistory: table.source !== undefined,
     gone: goneAt === '' ? '' : formatTime(goneAt),
@@ -98,5 +98,3 @@ async function readTimeline(
   const sql = await files.render('serve/row_timeline', { version: versions, timeline });
   return readRows(exchange, sql, { ...params, limit: String(MAX_TIMES) }, MAX_TIMES * table.columns.length);
 }
-
-export const rowRoute: PageRoute = { pattern: /^\/tables\/([^/]+)\/row$/u, answer: sendRow };

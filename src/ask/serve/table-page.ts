@@ -4,9 +4,8 @@ import type { Table } from '../../warehouse/tables.ts';
 import { findTable, readSources, rowKey, selectSources } from './catalogue.ts';
 import { type AddressParams, pageHref, renderPage } from './page.ts';
 import { viewTable } from './result-view.ts';
-import { readPage, toRequest } from './results.ts';
-import type { Exchange, PageRoute } from './route.ts';
-import { readRows } from './rows.ts';
+import { readPage, readRows, toRequest } from './results.ts';
+import type { Exchange } from './route.ts';
 import {
   type Filter,
   filterSql,
@@ -30,7 +29,7 @@ interface View {
   readonly rows: string;
 }
 
-async function sendTable(exchange: Exchange): Promise<void> {
+export async function sendTable(exchange: Exchange): Promise<void> {
   const added = readAddedFilter(exchange.url);
   if (added) return redirectToFilter(exchange, added);
   const view = await readView(exchange);
@@ -231,5 +230,3 @@ function rowLinker(
     return pageHref(exchange, `${tablePath(table)}/row`, params);
   };
 }
-
-export const tableRoute: PageRoute = { pattern: /^\/tables\/([^/]+)$/u, answer: sendTable };
