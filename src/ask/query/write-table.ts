@@ -102,9 +102,15 @@ function fitToScreen(layout: Layout, room: number): Layout {
 function formatRows(layout: Layout, rows: readonly string[]): string {
   const formatRow = (row: string) => {
     const cells = splitRow(row).map((cell) => splitCell(cell, layout.screen));
-    const height = Math.max(1, ...layout.shown.map((index) => cells[index ?? -1]?.length ?? 1));
-    const lines = Array.from({ length: height }, (_, line) => cells.map((cell) => cell[line] ?? ''));
-    return lines.map((line) => formatLine(layout, line)).join('');
+    const height = layout.shown.reduce<number>((most, index) => Math.max(most, cells[index ?? -1]?.length ?? 1), 1);
+    let text = '';
+    for (let line = 0; line < height; line++) {
+      text += formatLine(
+        layout,
+        cells.map((cell) => cell[line] ?? ''),
+      );
+    }
+    return text;
   };
   return rows.map(formatRow).join('');
 }
