@@ -63,7 +63,7 @@ function formatExplanation({ finding, guide, product }: Explained): string {
     ['rule', `${finding.rule}: ${meaning}`],
     ['subject', `${subject_type} ${name}${name === subject_id ? '' : ` (${subject_id})`} of ${target}`],
     ['history', ((finding.events ?? []) as readonly Row[]).map(describeEvent).join('\n')],
-    ['saw', saw.map((seen) => `${seen.name}: ${seen.value}`).join('\n')],
+    ['saw', saw.map((seen) => `${seen.name}: ${formatTime(seen.value)}`).join('\n')],
     ['ends', ends],
     ['repair', guide && (guide.about ?? guide.repair)],
     ['do', guide && `\`${guide.command}\``],
