@@ -1,29 +1,19 @@
 import { resolve } from 'node:path';
 import type { Command, Option } from 'commander';
-import { type Candidate, type CompletedNames, listNames, type NameKind } from './completion-names.ts';
+import { type Candidate, type CompletedNames, isNameKind, listNames, type NameKind } from './completion-names.ts';
 import { defineProgram } from './index.ts';
 import type { GlobalOptions } from './program.ts';
 
-/** What completes the value of an option or an argument. Everything else is free text or a file, which the shell completes. */
+/**
+ * What completes the value of an option or an argument whose name does not say it: `--target`, `--rule` and `<plan>` do. Everything else is
+ * free text or a file, which the shell completes.
+ */
 const NAMES: Readonly<Record<string, NameKind>> = {
-  '--target': 'targets',
-  '--source': 'sources',
   '--accept-shrink': 'sources',
-  '--rule': 'rules',
-  '--table': 'tables',
-  '--playbook': 'playbooks',
-  '--plan': 'plans',
   '--saved': 'queries',
-  'run <job>': 'jobs',
-  'mail <job>': 'jobs',
   'tables <name>': 'tables',
   'report <name>': 'reports',
   'playbook plan <name>': 'playbooks',
-  'playbook show <plan>': 'plans',
-  'playbook approve <plan>': 'plans',
-  'playbook apply <plan>': 'plans',
-  'playbook undo <plan>': 'plans',
-  'api <operation>': 'operations',
 };
 
 /** The words before the cursor, as commands and options. */
@@ -156,6 +146,6 @@ async function listValues(
   names: CompletedNames,
 ): Promise<readonly Candidate[]> {
   if (taken?.argChoices) return taken.argChoices.map((value) => ({ value, description: '' }));
-  const kind = NAMES[name];
-  return kind === undefined ? [] : listNames(kind, names);
+  const kind = NAMES[name] ?? `${/[a-z]+(?=>?$)/u.exec(name)?.[0]}s`;
+  return isNameKind(kind) ? listNames(kind, names) : [];
 }

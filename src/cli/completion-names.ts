@@ -39,6 +39,10 @@ const LISTS = {
   targets: listTargets,
 } satisfies Readonly<Record<string, ListNames>>;
 
+export function isNameKind(kind: string): kind is NameKind {
+  return Object.hasOwn(LISTS, kind);
+}
+
 async function listFiles(roots: readonly string[], folder: string, extension: string): Promise<readonly Candidate[]> {
   return [...(await discoverFiles(roots, folder, extension)).keys()].map(toCandidate);
 }

@@ -39,7 +39,7 @@ export type Counts = Readonly<Record<'table' | 'target', string> & Record<'chang
 const KINDS = ['new', 'gone', 'back', 'renamed', 'moved', 'changed'] as const;
 type Kind = (typeof KINDS)[number];
 
-/** Lines of one value. */
+/** Lines of one value, of a body or of a difference. JSON and plan files have the rest. */
 const MAX_LINES = 80;
 
 /** The changes of one row: a title for each way in which it changed, and the lines of each column. */
@@ -158,7 +158,7 @@ function diffColumn({ column, old, new: current }: ChangeRow, table: Table): rea
   if (isPlain) return [{ sign: '~', text: clean(`${name}: ${old} -> ${current}`) }];
   // An object that is there on one side only has each of its fields added or removed.
   const wrap = (side: unknown) => (side === null && type === 'json' ? null : { [name]: side });
-  return bounded(diffValues(wrap(before), wrap(after)));
+  return bounded(diffValues(wrap(before), wrap(after)), (text) => ({ sign: ' ', text }));
 }
 
 /** What is no text in base64 is shown as it is. */
@@ -167,9 +167,10 @@ function decode(text: string): string {
   return bytes.toString('base64') === text ? bytes.toString('utf8') : text;
 }
 
-function bounded(lines: readonly DiffLine[]): readonly DiffLine[] {
+/** @param toLine makes a line of a text */
+export function bounded<T>(lines: readonly T[], toLine: (text: string) => T): readonly T[] {
   if (lines.length <= MAX_LINES) return lines;
-  return [...lines.slice(0, MAX_LINES), { sign: ' ', text: `… ${lines.length - MAX_LINES} more lines` }];
+  return [...lines.slice(0, MAX_LINES), toLine(`… ${lines.length - MAX_LINES} more lines`)];
 }
 
 export function paintLine({ sign, text }: DiffLine, colors: Colors): string {

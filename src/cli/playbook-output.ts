@@ -13,7 +13,7 @@ import { plural } from '../core/plural.ts';
 import type { Redactor } from '../core/redact/redactor.ts';
 import { isSecretField } from '../core/redact/secret-fields.ts';
 import { buildRequest, collectSecrets } from '../services/build-request.ts';
-import { clean, paintLine } from './diff-text.ts';
+import { bounded, clean, paintLine } from './diff-text.ts';
 import { formatTable, formatTime, type TableStyle } from './output.ts';
 
 /** IDs listed for each reason to skip. */
@@ -190,9 +190,6 @@ function countStatuses(rows: ApplyResult['rows']): readonly string[] {
   );
 }
 
-/** Lines of a body or a difference; a plan file has the rest. */
-const MAX_LINES = 80;
-
 /** Each action of a plan with its API call, and the difference that the call makes. */
 export function formatActions(
   plan: Plan,
@@ -223,7 +220,7 @@ function formatCall(action: Action, config: Config, redactor: Redactor): readonl
   const parts = { args: action.params, body: action.body, write: true, useFallbackPath: false, pageQuery: [] };
   const { method, url, body } = buildRequest(operation, target, parts);
   const shown = body === undefined ? [] : JSON.stringify(JSON.parse(body), maskSecret, 2).split('\n');
-  return [`${method} ${clean(url.href)}`, ...bounded(shown.map((line) => clean(line)))];
+  return [`${method} ${clean(url.href)}`, ...bounded(shown.map(clean), String)];
 }
 
 function maskSecret(name: string, value: unknown): unknown {
@@ -243,10 +240,6 @@ function describeChange(action: Action, definition: ActionDefinition | undefined
 
 function formatChange(change: Change | undefined, colors: Colors): readonly string[] {
   if (!change) return ['what changes: see the body; the playbook does not declare it'];
-  return bounded(diffValues(masked(change.before), masked(change.after)).map((line) => paintLine(line, colors)));
-}
-
-function bounded(lines: readonly string[]): readonly string[] {
-  if (lines.length <= MAX_LINES) return lines;
-  return [...lines.slice(0, MAX_LINES), `… ${lines.length - MAX_LINES} more lines`];
+  const lines = diffValues(masked(change.before), masked(change.after)).map((line) => paintLine(line, colors));
+  return bounded(lines, String);
 }

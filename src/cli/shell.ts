@@ -1,9 +1,8 @@
 import { createInterface, type Interface } from 'node:readline';
-import { completeSql, readNames } from '../ask/query/completion.ts';
+import { completeSql, isTerminated, readNames } from '../ask/query/completion.ts';
 import { type QueryRequest, queryConfig } from '../ask/query/protocol.ts';
 import type { QueryProcess } from '../ask/query/query-process.ts';
 import { findSavedQuery, loadSavedQueries } from '../ask/query/saved.ts';
-import { isTerminated } from '../ask/query/terminated.ts';
 import type { Config } from '../config/config.ts';
 import { type LinkedSignal, linkSignals } from '../core/abort.ts';
 import { FORMATS, type Format } from '../core/choices.ts';

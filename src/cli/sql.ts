@@ -1,16 +1,16 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
-import { delimiter, dirname, join, resolve } from 'node:path';
-import { formatForFile, KNOWN_EXTENSIONS } from '../ask/query/file-formats.ts';
-import { replaceFile } from '../ask/query/output-file.ts';
+import { existsSync, lstatSync } from 'node:fs';
+import { open, readFile, rename, rm } from 'node:fs/promises';
+import { delimiter, dirname, extname, join, resolve } from 'node:path';
 import { type QueryRequest, queryConfig, type WriteText } from '../ask/query/protocol.ts';
 import type { QueryProcess } from '../ask/query/query-process.ts';
 import { findSavedQuery, loadSavedQueries } from '../ask/query/saved.ts';
 import { FORMATS, type Format } from '../core/choices.ts';
 import type { Context } from '../core/context.ts';
 import { errorMessage, TidemarkError } from '../core/errors.ts';
+import { PRIVATE_FILE } from '../core/fs.ts';
 import { overlayRoots } from '../core/paths.ts';
 import { plural } from '../core/plural.ts';
 import { type DefineCommand, MOMENT, parseParam, positiveNumber, wholeNumber } from './define.ts';
@@ -83,12 +83,28 @@ function selectFormat(context: Context, { format, output }: SqlFlags): Format {
   const selected = given ?? formatForFile(output);
   if (selected === undefined) {
     throw new TidemarkError('USAGE', `the name ${output} tells no format`, {
-      hint: `end it with one of ${KNOWN_EXTENSIONS}, or give --format`,
+      hint: `end it with one of ${Object.keys(EXTENSIONS).join(', ')}, or give --format`,
     });
   }
   const folder = dirname(resolve(context.cwd, output));
   if (!existsSync(folder)) throw new TidemarkError('USAGE', `-o ${output}: folder ${folder} does not exist`);
   return selected;
+}
+
+const EXTENSIONS: Readonly<Record<string, Format>> = {
+  '.csv': 'csv',
+  '.json': 'json',
+  '.ndjson': 'ndjson',
+  '.jsonl': 'ndjson',
+  '.md': 'markdown',
+  '.parquet': 'parquet',
+  '.xlsx': 'xlsx',
+  '.txt': 'table',
+};
+
+/** The format of a file by its extension. */
+function formatForFile(file: string): Format | undefined {
+  return EXTENSIONS[extname(file).toLowerCase()];
 }
 
 /** Without a query, where one can be typed. */
@@ -114,6 +130,29 @@ async function writeResultFile(
     queries.run({ ...request, output }, { text: context.print }, context.signal),
   );
   context.log.info(`wrote ${plural(rows, 'row')} to ${path}`);
+}
+
+/**
+ * Runs `work` on a new file beside `path`, and renames it to `path` when `work` is done: a reader sees the old file or all of the
+ * new one, and an error leaves the old file as it was.
+ * @throws TidemarkError USAGE if `path` is a link, a device or a folder.
+ */
+async function replaceFile<T>(path: string, work: (temporary: string) => Promise<T>): Promise<T> {
+  const existing = lstatSync(path, { throwIfNoEntry: false });
+  if (existing?.isSymbolicLink()) {
+    throw new TidemarkError('USAGE', `${path} is a link`, { hint: 'give the path of the file itself' });
+  }
+  if (existing && !existing.isFile()) throw new TidemarkError('USAGE', `${path} is not a regular file`);
+  const temporary = `${path}.${randomBytes(6).toString('hex')}.part`;
+  // Created here, so that a link of the same name is never followed.
+  await (await open(temporary, 'wx', existing ? existing.mode & 0o777 : PRIVATE_FILE | 0o044)).close();
+  try {
+    const result = await work(temporary);
+    await rename(temporary, path);
+    return result;
+  } finally {
+    await rm(temporary, { force: true });
+  }
 }
 
 /** With `--saved`, the words are parameters, as `--param` gives them. */
