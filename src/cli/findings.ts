@@ -210,16 +210,10 @@ function formatFindings(
   if (findings.length === 0) return isEvaluated ? 'no findings\n' : 'unknown: no rule was evaluated\n';
   const lines = groupByCause(findings).map((group) => toCells(group, guide));
   const critical = findings.filter(({ severity }) => severity === 'critical').length;
-  return [
-    formatTable(['severity', 'state', 'since', 'target', 'rule', 'what', 'id'], lines, {
-      ...style,
-      statusColumns: ['severity', 'state'],
-      wholeColumns: ['id'],
-      spareColumns: ['rule'],
-    }),
-    `${plural(findings.length, 'finding')} in ${plural(lines.length, 'line')}, ${critical} critical`,
-    '',
-  ].join('\n');
+  const labels = ['severity', 'state', 'since', 'target', 'rule', 'what', 'id'];
+  const columns = { statusColumns: ['severity', 'state'], wholeColumns: ['id'], spareColumns: ['rule'] };
+  const table = formatTable(labels, lines, { ...style, ...columns });
+  return `${table}\n${plural(findings.length, 'finding')} in ${plural(lines.length, 'line')}, ${critical} critical\n`;
 }
 
 type Group = readonly [ListedFinding, ...ListedFinding[]];

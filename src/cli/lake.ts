@@ -102,12 +102,8 @@ export async function close(
   if (result.missing.length > 0) {
     log.error(`${plural(result.missing.length, 'shard')} did not publish: ${result.missing.join(', ')}`);
   }
-  writeResult(
-    context,
-    result,
-    () =>
-      `run ${result.run}: ${result.closed.length + result.known.length} of ${plural(flags.shards, 'shard')} closed\n`,
-  );
+  const closed = result.closed.length + result.known.length;
+  writeResult(context, result, () => `run ${result.run}: ${closed} of ${plural(flags.shards, 'shard')} closed\n`);
   if (result.refused.length + result.missing.length > 0) context.exit(EXIT.incomplete);
 }
 
@@ -140,11 +136,8 @@ export async function restore(context: Context, flags: LakeFlags): Promise<void>
     restoreFromLake({ config, store, now: clock.now(), log }),
   );
   const rows = tables.reduce((sum, table) => sum + table.rows, 0);
-  writeResult(
-    context,
-    { data: config.data, tables, losses },
-    () => `${plural(tables.length, 'table')} with ${plural(rows, 'row')} in ${config.data}\n`,
-  );
+  const text = `${plural(tables.length, 'table')} with ${plural(rows, 'row')} in ${config.data}\n`;
+  writeResult(context, { data: config.data, tables, losses }, () => text);
   if (!isStated) log.warn(UNSTATED);
   for (const loss of losses) log.error(loss);
   if (losses.length === 0) return;

@@ -25,11 +25,7 @@ export async function importFacts(context: Context, file: string): Promise<void>
     recordFacts(warehouse, facts, 'imported', now),
   );
   const result = { facts: facts.length, new: added, data_as_of: facts[0]?.data_as_of ?? null };
-  const rest = 'the warehouse has the others, or newer ones';
-  writeResult(
-    context,
-    result,
-    () =>
-      `${plural(added, 'new fact')} of ${facts.length}, as of ${result.data_as_of}${added < facts.length ? `; ${rest}` : ''}\n`,
-  );
+  const rest = added < facts.length ? '; the warehouse has the others, or newer ones' : '';
+  const text = `${plural(added, 'new fact')} of ${facts.length}, as of ${result.data_as_of}${rest}\n`;
+  writeResult(context, result, () => text);
 }

@@ -20,34 +20,18 @@ import { formatTable, formatTime, type TableStyle } from './output.ts';
 const MAX_IDS = 3;
 
 export function formatPlaybooks(playbooks: readonly Playbook[], style: TableStyle): string {
-  const rows = playbooks.map((playbook) => [
-    playbook.name,
-    playbook.rule,
-    listOperations(playbook).join(', '),
-    isReversible(playbook) ? 'yes' : 'no',
-    playbook.description,
-  ]);
-  const table = formatTable(['playbook', 'rule', 'operations', 'reversible', 'description'], rows, {
-    ...style,
-    wholeColumns: ['playbook'],
+  const rows = playbooks.map(toPlaybookRow).map(({ playbook, rule, operations, reversible, about }) => {
+    return [playbook, rule, operations.join(', '), reversible ? 'yes' : 'no', about];
   });
+  const labels = ['playbook', 'rule', 'operations', 'reversible', 'description'];
+  const table = formatTable(labels, rows, { ...style, wholeColumns: ['playbook'] });
   return `${table}\nTo write a playbook, see docs/playbooks.md.\n`;
 }
 
 export function toPlaybookRow(playbook: Playbook) {
   const { name, rule, description: about, table } = playbook;
-  return {
-    playbook: name,
-    rule,
-    about,
-    table,
-    operations: listOperations(playbook),
-    reversible: isReversible(playbook),
-  };
-}
-
-function listOperations({ actions: steps }: Playbook): readonly string[] {
-  return steps.map(({ operation }) => operation);
+  const operations = playbook.actions.map(({ operation }) => operation);
+  return { playbook: name, rule, about, table, operations, reversible: isReversible(playbook) };
 }
 
 /** The actions of a plan with their reasons, `details` of them, then the skipped findings. */
@@ -56,7 +40,8 @@ export function formatPlan(
   style: TableStyle,
   { entries = [], details = '' }: { readonly entries?: readonly LedgerEntry[]; readonly details?: string } = {},
 ): string {
-  const begun = new Map(selectPlanRows(plan, entries).map((row) => [row.action_id, row]));
+  const started = entries.map(toLedgerRow).filter(({ plan_id }) => plan_id === plan.plan_id);
+  const begun = new Map(started.map((row) => [row.action_id, row]));
   const labels = ['id', 'action', 'target', 'reason', 'since', 'reversible', ...(begun.size > 0 ? ['status'] : [])];
   const rows = plan.actions.map(({ action_id, summary, target, why, since, irreversible }) => [
     action_id,
@@ -89,17 +74,14 @@ function shortenReason(why: string, summary: string): string {
   const list = why.lastIndexOf(': ');
   const rest = list > 0 && summary.includes(why.slice(list + 2)) ? why.slice(0, list) : why;
   const words = rest.split(' ');
-  let shared = 0;
-  while (
-    shared < words.length &&
+  const isSaid = (_: string, index: number) =>
     said.includes(
       words
-        .slice(0, shared + 1)
+        .slice(0, index + 1)
         .join(' ')
         .toLowerCase(),
-    )
-  )
-    shared++;
+    );
+  const shared = words.every(isSaid) ? words.length : words.findIndex((word, index) => !isSaid(word, index));
   return words.slice(shared).join(' ');
 }
 
@@ -109,10 +91,6 @@ function formatAcceptance({ undoes, accept_days }: Plan): readonly string[] {
   return [
     `once undone, the findings are accepted for ${plural(accept_days, 'day')}, so that no job applies the same again`,
   ];
-}
-
-function selectPlanRows({ plan_id }: Plan, entries: readonly LedgerEntry[]): readonly LedgerRow[] {
-  return entries.map(toLedgerRow).filter((row) => row.plan_id === plan_id);
 }
 
 function formatStatus(row: LedgerRow | undefined): string {
@@ -164,19 +142,12 @@ function formatSelection({ findings, subjects, limit, remaining }: NonNullable<P
 export function formatApplyResult({ rows, stopped }: ApplyResult, { actions }: Plan, style: TableStyle): string {
   const summaries = new Map(actions.map(({ action_id, summary }) => [action_id, summary]));
   const lines = rows.map(({ action_id, status, reason }) => [action_id, status, summaries.get(action_id), reason]);
-  const counts = countStatuses(rows);
+  const labels = ['id', 'status', 'action', 'reason'];
+  const table = formatTable(labels, lines, { ...style, statusColumns: ['status'], wholeColumns: ['id'] });
   const remaining = actions.length - rows.length;
-  return [
-    lines.length === 0
-      ? 'no actions were applied\n'
-      : formatTable(['id', 'status', 'action', 'reason'], lines, {
-          ...style,
-          statusColumns: ['status'],
-          wholeColumns: ['id'],
-        }),
-    `${[...counts, ...(remaining > 0 ? [`${remaining} not reached`] : [])].join(', ')}${stopped ? `; stopped: ${stopped.reason}` : ''}`,
-    '',
-  ].join('\n');
+  const counts = [...countStatuses(rows), ...(remaining > 0 ? [`${remaining} not reached`] : [])].join(', ');
+  const end = stopped ? `; stopped: ${stopped.reason}` : '';
+  return `${lines.length === 0 ? 'no actions were applied\n' : table}\n${counts}${end}\n`;
 }
 
 /** One line for a plan whose actions all have a final outcome. */

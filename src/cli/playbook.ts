@@ -215,12 +215,9 @@ export async function approve(context: Context, reference: string, flags: Approv
   const approved = await approvePlan(file, { ...options, ...(signature !== undefined && { signature }) });
   await keepPlan(config, approved);
   const { plan_id, actions, approvals, expires_at } = approved;
-  writeResult(
-    context,
-    { plan_id, actions: actions.length, approvals, expires_at },
-    () =>
-      `plan ${plan_id} with ${plural(actions.length, 'action')} is approved by ${approvals.map((each) => each.by).join(', ')}; valid until ${formatTime(expires_at)}\n`,
-  );
+  const people = approvals.map((each) => each.by).join(', ');
+  const text = `plan ${plan_id} with ${plural(actions.length, 'action')} is approved by ${people}; valid until ${formatTime(expires_at)}\n`;
+  writeResult(context, { plan_id, actions: actions.length, approvals, expires_at }, () => text);
   context.log.info(`apply it with \`tidemark playbook apply ${plan_id}\``);
 }
 
