@@ -36,55 +36,23 @@ with
   compared as (
     select *, max(newest) over () as fleet_newest
     from targets
-  ),
-  totals as (
-    select
-      max(fleet_newest) as night,
-      count(case when is_organization = 1 then 1 end) as organizations,
-      count(case when is_organization = 0 then 1 end) as services,
-      count(case when oldest < fleet_newest then 1 end) as stale_targets,
-      (select count(distinct target) from source_state where status not in ('complete', 'unsupported')) as incomplete_targets,
-      sum(workspaces) as workspaces,
-      sum(drifted) as drifted,
-      sum(not_assessed) as not_assessed,
-      sum(failing) as failing,
-      sum(errored) as errored,
-      sum(agents) as agents,
-      sum(live_agents) as live_agents,
-      sum(critical) as critical,
-      sum(warning) as warning,
-      sum(info) as info,
-      sum(rules_not_assessed) as rules_not_assessed,
-      (select count(*) from findings where rule = 'outdated-version' and state in ('new', 'open')) as workspaces_behind
-    from compared
-  ),
-  -- A number is null where no target has it.
-  judged as (
-    select
-      *,
-      critical is null or drifted is null as is_partly_known,
-      stale_targets + incomplete_targets + coalesce(not_assessed, 0) + coalesce(rules_not_assessed, 0) as gaps
-    from totals
   )
 select
-  * exclude (is_partly_known, gaps),
-  -- What is stale or not assessed is not clean.
-  case
-    when critical > 0 then 'critical'
-    when warning > 0 then 'warning'
-    when is_partly_known or gaps > 0 then 'unknown'
-    else 'ok'
-  end as state,
-  concat_ws(
-    ', ',
-    format('{} organization{}', organizations, if(organizations = 1, '', 's'))
-      || if(services > 0, format(' and {} other service{}', services, if(services = 1, '', 's')), ''),
-    if(critical is null, 'findings are not known', format('{} critical finding{}', critical::bigint, if(critical = 1, '', 's'))),
-    if(
-      drifted is null,
-      'drift is not known',
-      format('drift in {:,} of {} workspace{}', drifted::bigint, coalesce(workspaces, 0)::bigint, if(workspaces = 1, '', 's'))
-    ),
-    if(stale_targets > 0, format('{} target{} stale', stale_targets, if(stale_targets = 1, '', 's')), null)
-  ) as headline
-from judged;
+  max(fleet_newest) as night,
+  count(case when is_organization = 1 then 1 end) as organizations,
+  count(case when is_organization = 0 then 1 end) as services,
+  count(case when oldest < fleet_newest then 1 end) as stale_targets,
+  (select count(distinct target) from source_state where status not in ('complete', 'unsupported')) as incomplete_targets,
+  sum(workspaces) as workspaces,
+  sum(drifted) as drifted,
+  sum(not_assessed) as not_assessed,
+  sum(failing) as failing,
+  sum(errored) as errored,
+  sum(agents) as agents,
+  sum(live_agents) as live_agents,
+  sum(critical) as critical,
+  sum(warning) as warning,
+  sum(info) as info,
+  sum(rules_not_assessed) as rules_not_assessed,
+  (select count(*) from findings where rule = 'outdated-version' and state in ('new', 'open')) as workspaces_behind
+from compared;

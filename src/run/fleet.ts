@@ -1,8 +1,10 @@
 import { formatTimestamp } from '../core/clock.ts';
 import { TidemarkError } from '../core/errors.ts';
+import { plural } from '../core/plural.ts';
 import { writeReportFiles } from '../tell/reports/archive.ts';
 import { queryFile, type ReportData, type ReportState } from '../tell/reports/data.ts';
 import { loadFleetReport } from '../tell/reports/definitions.ts';
+import { formatNumber } from '../tell/reports/format.ts';
 import { createRenderer, renderReport } from '../tell/reports/renderer.ts';
 import type { Database } from '../warehouse/database.ts';
 import type { SqlFiles } from '../warehouse/sql-files.ts';
@@ -40,9 +42,8 @@ export async function renderFleetReport({
   generatedAt,
 }: FleetReportOptions): Promise<FleetReport> {
   const report = await loadFleetReport(files);
-  const [row] = await queryFile(database, report.summary.file, report.summary.sql);
-  const { state, ...summary } = row ?? {};
-  if (typeof summary.night !== 'string') {
+  const [summary] = await queryFile(database, report.summary.file, report.summary.sql);
+  if (typeof summary?.night !== 'string') {
     throw new TidemarkError('DATA', 'the lake has no night', { hint: 'publish a run with `tidemark lake publish`' });
   }
   const datasets: [string, readonly Row[]][] = [];
@@ -52,12 +53,39 @@ export async function renderFleetReport({
     as_of: `${summary.night.slice(0, 10)}T00:00:00Z`,
     generated_at: formatTimestamp(generatedAt),
     sources: [],
-    state: state as ReportState,
-    summary,
+    state: assessFleet(summary),
+    summary: { ...summary, headline: describeFleet(summary) },
     ...Object.fromEntries(datasets),
   };
   const page = { params: {}, unlinked: new Set<string>(), stalenessAt: generatedAt };
   const rendered = renderReport(report, data, page, await createRenderer(files.roots));
   await writeReportFiles(out, report.name, rendered);
   return { files: [...rendered.keys()], data };
+}
+
+/** What is stale or not assessed is not clean; a number is null where no target has it. */
+function assessFleet(summary: Row): ReportState {
+  const isAbove = (...columns: readonly string[]) => columns.some((column) => Number(summary[column]) > 0);
+  if (isAbove('critical')) return 'critical';
+  if (isAbove('warning')) return 'warning';
+  const isKnown = summary.critical !== null && summary.drifted !== null;
+  return !isKnown || isAbove('stale_targets', 'incomplete_targets', 'not_assessed', 'rules_not_assessed')
+    ? 'unknown'
+    : 'ok';
+}
+
+function describeFleet(summary: Row): string {
+  const count = (column: string) => Number(summary[column]);
+  const stale = count('stale_targets');
+  const services = count('services');
+  return [
+    services > 0
+      ? `${plural(count('organizations'), 'organization')} and ${plural(services, 'other service')}`
+      : plural(count('organizations'), 'organization'),
+    summary.critical === null ? 'findings are not known' : plural(count('critical'), 'critical finding'),
+    summary.drifted === null
+      ? 'drift is not known'
+      : `drift in ${formatNumber(count('drifted'))} of ${plural(count('workspaces'), 'workspace')}`,
+    ...(stale > 0 ? [`${plural(stale, 'target')} stale`] : []),
+  ].join(', ');
 }
