@@ -1,5 +1,4 @@
--- grain: one row per table, with the names of its columns
-select table_name as table, list(column_name) as names,
+-- grain: one row per column
+select table_name as table, column_name as name
 from duckdb_columns()
-where schema_name = 'main' and not internal
-group by table_name;
+where schema_name = 'main' and not internal;

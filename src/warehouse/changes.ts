@@ -73,14 +73,23 @@ export async function selectPresent(read: Read, tables: readonly Table[]): Promi
 export type Columns = ReadonlyMap<string, ReadonlySet<string>>;
 
 export async function readColumns({ database, files }: Read): Promise<Columns> {
-  const rows = await database.script(await files.read('warehouse/columns'));
-  return new Map(rows.map(({ table, names }) => [String(table), new Set(names as readonly string[])]));
+  const columns = new Map<string, Set<string>>();
+  for (const { table, name } of await database.script(await files.read('warehouse/columns'))) {
+    const names = columns.get(String(table)) ?? new Set();
+    columns.set(String(table), names.add(String(name)));
+  }
+  return columns;
 }
 
 /** @param present columns of the warehouse */
 export async function readAdditions({ database, files }: Read, present: Columns): Promise<readonly Addition[]> {
   if (!present.get('additions')?.has('added_after')) return [];
-  return (await database.script(await files.read('warehouse/additions'))) as unknown as readonly Addition[];
+  const rows = await database.script(await files.read('warehouse/additions'));
+  return rows.map(({ table, column, after }) => ({
+    table: String(table),
+    column: column == null ? null : String(column),
+    after: String(after),
+  }));
 }
 
 export function withAdditions(tables: readonly Table[], added: readonly Addition[]): readonly Table[] {

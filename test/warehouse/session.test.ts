@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { openDatabase } from '../../src/warehouse/database.ts';
 import { warehouseFiles } from '../../src/warehouse/publish.ts';
-import { type Warehouse, withWarehouse } from '../../src/warehouse/session.ts';
+import { type Warehouse, withPublished, withWarehouse } from '../../src/warehouse/session.ts';
 import { mailConfig } from '../helpers/mail-warehouse.ts';
 import { QUIET } from '../helpers/report-warehouse.ts';
 import { tempFolder } from '../helpers/temp.ts';
@@ -20,6 +20,13 @@ test('the views exist when the work starts, and a work that fails is published w
   });
   await expect(failing).rejects.toThrow('no');
   expect(existsSync(published)).toBe(true);
+});
+
+test('a wrong query is no sign of a warehouse of an earlier version', async () => {
+  const config = mailConfig(await tempFolder());
+  await withWarehouse({ ...SESSION, config }, async () => {});
+  const wrong = withPublished(config, ({ database }) => database.rows('select missing from keys'));
+  await expect(wrong).rejects.toThrow(/^Binder Error/u);
 });
 
 test('a migration that fails changes nothing and is not published, and the next session makes it', async () => {
