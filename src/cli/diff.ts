@@ -4,14 +4,9 @@ import { formatTimestamp } from '../core/clock.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, TidemarkError } from '../core/errors.ts';
 import { printJson } from '../http/json.ts';
-import {
-  renderDifference,
-  renderKnownSubject,
-  selectChanged,
-  selectPresent,
-  selectTold,
-} from '../warehouse/changes.ts';
+import { renderDifference, renderKnownSubject, selectChanged, selectTold } from '../warehouse/changes.ts';
 import type { Database } from '../warehouse/database.ts';
+import { selectPresent } from '../warehouse/present-tables.ts';
 import { withPublished } from '../warehouse/session.ts';
 import type { SqlFiles } from '../warehouse/sql-files.ts';
 import { fillParams, type SqlParams } from '../warehouse/sql-params.ts';

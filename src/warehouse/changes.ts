@@ -1,8 +1,8 @@
-import type { Database } from './database.ts';
 import { sameKey } from './list-columns.ts';
+import { type ReadWarehouse, selectPresent } from './present-tables.ts';
 import { quoteIdent, quoteLiteral, type SqlFiles } from './sql-files.ts';
 import { fillParams } from './sql-params.ts';
-import { type Addition, type Column, historyTable, loadTables, type Table, withoutComputedFields } from './tables.ts';
+import { type Column, historyTable, loadTables, type Table, withoutComputedFields } from './tables.ts';
 
 /** Which versions are compared: of a row `n` with the version `o` before it, and with earlier versions `e` and pulls `p`. */
 type Comparison = Readonly<
@@ -52,53 +52,9 @@ async function renderAttributed(files: SqlFiles, tables: readonly Table[], chang
   return files.render('warehouse/attribute', { changes, actedBy: await renderActedBy(files, tables) });
 }
 
-interface Read {
-  readonly database: Pick<Database, 'script'>;
-  readonly files: SqlFiles;
-}
-
-/**
- * The tables and columns that a warehouse has, with what updates added to them: one that an earlier version published lacks some until
- * the next run.
- */
-export async function selectPresent(read: Read, tables: readonly Table[]): Promise<readonly Table[]> {
-  const present = await readColumns(read);
-  return withAdditions(tables, await readAdditions(read, present)).flatMap((table) => {
-    const columns = table.columns.filter(({ name }) => present.get(historyTable(table))?.has(name));
-    return columns.length === 0 ? [] : [{ ...table, columns }];
-  });
-}
-
-/** The columns that each table of a warehouse has. */
-export type Columns = ReadonlyMap<string, ReadonlySet<string>>;
-
-export async function readColumns({ database, files }: Read): Promise<Columns> {
-  const columns = new Map<string, Set<string>>();
-  for (const { table, name } of await database.script(await files.read('warehouse/columns'))) {
-    const names = columns.get(String(table)) ?? new Set();
-    columns.set(String(table), names.add(String(name)));
-  }
-  return columns;
-}
-
-/** @param present columns of the warehouse */
-export async function readAdditions({ database, files }: Read, present: Columns): Promise<readonly Addition[]> {
-  if (!present.get('additions')?.has('added_after')) return [];
-  const rows = await database.script(await files.read('warehouse/additions'));
-  return rows.map(({ table, column, after }) => ({
-    table: String(table),
-    column: column == null ? null : String(column),
-    after: String(after),
-  }));
-}
-
-export function withAdditions(tables: readonly Table[], added: readonly Addition[]): readonly Table[] {
-  return tables.map((table) => ({ ...table, additions: added.filter((addition) => addition.table === table.name) }));
-}
-
 /** The tables that have changes after one time and up to another. @param tables that are present */
 export async function selectChanged(
-  { database, files }: Read,
+  { database, files }: ReadWarehouse,
   tables: readonly Table[],
   times: Readonly<Record<'from' | 'to', string>>,
 ): Promise<readonly Table[]> {
@@ -115,7 +71,7 @@ export async function selectChanged(
 
 /** A query with the rows of `attributed_changes` of the tables that changed after one time and up to another; undefined where none did. */
 export async function renderChangesBetween(
-  read: Read,
+  read: ReadWarehouse,
   times: Readonly<Record<'from' | 'to', string>>,
 ): Promise<string | undefined> {
   const tables = await selectPresent(read, [...(await loadTables(read.files)).values()]);

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
 import type { Thresholds } from '../config/config.ts';
 import type { PolicyRow } from '../config/policy.ts';
-import { type Columns, readAdditions, readColumns, renderChangesViews, withAdditions } from './changes.ts';
+import { renderChangesViews } from './changes.ts';
 import type { Database } from './database.ts';
 import { DEFAULT_THRESHOLDS, defineDeadlines, renderDeadlines } from './deadlines.ts';
 import { listColumnStatements } from './list-columns.ts';
+import { type Columns, readAdditions, readColumns, withAdditions } from './present-tables.ts';
 import { quoteIdent, quoteLiteral, type SqlFiles } from './sql-files.ts';
 import { fillParams } from './sql-params.ts';
 import { type Addition, type Column, columnList, historyTable, type Table } from './tables.ts';

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
-import { renderChanges, renderDifference, selectPresent } from '../../src/warehouse/changes.ts';
+import { renderChanges, renderDifference } from '../../src/warehouse/changes.ts';
 import { migrate } from '../../src/warehouse/migrate.ts';
+import { selectPresent } from '../../src/warehouse/present-tables.ts';
 import { fillParams } from '../../src/warehouse/sql-params.ts';
 import { loadTables } from '../../src/warehouse/tables.ts';
 import { createReportWarehouse, type ReportWarehouse, workspace } from '../helpers/report-warehouse.ts';

@@ -1,0 +1,51 @@
+import type { Database } from './database.ts';
+import type { SqlFiles } from './sql-files.ts';
+import { type Addition, historyTable, type Table } from './tables.ts';
+
+/** What reads a published warehouse, here or through a worker. */
+export interface ReadWarehouse {
+  readonly database: Pick<Database, 'script'>;
+  readonly files: SqlFiles;
+}
+
+/**
+ * The tables and columns that a warehouse has, with what updates added to them: one that an earlier version published lacks some until
+ * the next run.
+ */
+export async function selectPresent(read: ReadWarehouse, tables: readonly Table[]): Promise<readonly Table[]> {
+  const present = await readColumns(read);
+  return withAdditions(tables, await readAdditions(read, present)).flatMap((table) => {
+    const columns = table.columns.filter(({ name }) => present.get(historyTable(table))?.has(name));
+    return columns.length === 0 ? [] : [{ ...table, columns }];
+  });
+}
+
+/** The columns that each table of a warehouse has. */
+export type Columns = ReadonlyMap<string, ReadonlySet<string>>;
+
+export async function readColumns({ database, files }: ReadWarehouse): Promise<Columns> {
+  const columns = new Map<string, Set<string>>();
+  for (const { table, name } of await database.script(await files.read('warehouse/columns'))) {
+    const names = columns.get(String(table)) ?? new Set();
+    columns.set(String(table), names.add(String(name)));
+  }
+  return columns;
+}
+
+/** @param present columns of the warehouse */
+export async function readAdditions(
+  { database, files }: ReadWarehouse,
+  present: Columns,
+): Promise<readonly Addition[]> {
+  if (!present.get('additions')?.has('added_after')) return [];
+  const rows = await database.script(await files.read('warehouse/additions'));
+  return rows.map(({ table, column, after }) => ({
+    table: String(table),
+    column: column == null ? null : String(column),
+    after: String(after),
+  }));
+}
+
+export function withAdditions(tables: readonly Table[], added: readonly Addition[]): readonly Table[] {
+  return tables.map((table) => ({ ...table, additions: added.filter((addition) => addition.table === table.name) }));
+}
