@@ -72,7 +72,7 @@ export async function readPublishedMoment(
 }
 
 /** The time of what is shown: of the moment that an option names, otherwise of the latest pull. */
-export async function readAsOf(
+export async function readShownTime(
   context: Pick<Context, 'clock' | 'env'>,
   config: Config,
   published: OpenWarehouse,

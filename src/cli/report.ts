@@ -7,7 +7,7 @@ import { findLeftOut } from '../extract/sources/index.ts';
 import { type ReportReadOptions, renderReports, toJsonText } from '../tell/reports/index.ts';
 import { withPublished } from '../warehouse/session.ts';
 import { type DefineCommand, MOMENT } from './define.ts';
-import { readAsOf, readLocalConfig } from './options.ts';
+import { readLocalConfig, readShownTime } from './options.ts';
 import { listPlaybooks } from './playbooks.ts';
 import type { ReportFlags } from './report-fleet.ts';
 
@@ -24,7 +24,7 @@ export async function report(context: Context, names: readonly string[], flags: 
   const config = readLocalConfig(context);
   await withPublished(config, async (published) => {
     const now = context.clock.now();
-    const asOf = await readAsOf(context, config, published, flags.asOf);
+    const asOf = await readShownTime(context, config, published, flags.asOf);
     const options: ReportReadOptions = {
       ...published,
       roots: published.files.roots,

@@ -22,7 +22,7 @@ import {
 } from '../tell/reports/subjects.ts';
 import { withPublished } from '../warehouse/session.ts';
 import { type DefineCommand, MOMENT } from './define.ts';
-import { assertTargets, readAsOf, readLocalConfig } from './options.ts';
+import { assertTargets, readLocalConfig, readShownTime } from './options.ts';
 import { listPlaybooks } from './playbooks.ts';
 
 export const define: DefineCommand = (command) =>
@@ -41,7 +41,7 @@ export async function show(
 ): Promise<void> {
   const config = readLocalConfig(context);
   await withPublished(config, async ({ database, files }) => {
-    const asOf = await readAsOf(context, config, { database, files }, flags.asOf);
+    const asOf = await readShownTime(context, config, { database, files }, flags.asOf);
     const options = { database, files, asOf };
     const { only, data } = await readSubject(config, options, subject, flags.target);
     const guide = await loadGuide(files, await listPlaybooks(config), config.thresholds);
