@@ -1,6 +1,6 @@
 -- grain: one row per target and source of $sources; a source that was never pulled has one row without target. `lifecycle` is no source: it
 -- has a row for each target of whose versions something is known
--- parameters: $sources: JSON list of names; $as_of; $staleness_at: time at which the age is evaluated; $stale_hours; $lifecycle_days
+-- parameters: $sources: JSON list of names; $as_of; $staleness_at: time at which the age is evaluated, and after which nothing is fresh; $stale_hours; $lifecycle_days
 with
   wanted as (select unnest(from_json($sources, '["VARCHAR"]')) as source),
   facts as (
@@ -21,7 +21,8 @@ select
   state.tried_at,
   state.error,
   coalesce(
-    (state.status <> 'complete' and not (state.status = 'unsupported' and state.as_of is null)) or state.as_of < $staleness_at::timestamptz - to_seconds($stale_hours::double * 3600),
+    (state.status <> 'complete' and not (state.status = 'unsupported' and state.as_of is null)) or state.as_of < $staleness_at::timestamptz - to_seconds($stale_hours::double * 3600)
+      or state.as_of > $staleness_at::timestamptz + interval 1 hour,
     false
   ) as stale,
 from wanted

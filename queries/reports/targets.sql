@@ -1,10 +1,11 @@
 -- grain: one row per target that was pulled until $as_of, stale ones first
--- parameters: $as_of; $staleness_at: time at which the age is evaluated; $stale_hours
+-- parameters: $as_of; $staleness_at: time at which the age is evaluated, and after which nothing is fresh; $stale_hours
 with
   states as (
     select
       *,
-      status <> 'complete' or as_of < $staleness_at::timestamptz - to_seconds($stale_hours::double * 3600) as stale,
+      status <> 'complete' or as_of < $staleness_at::timestamptz - to_seconds($stale_hours::double * 3600)
+        or as_of > $staleness_at::timestamptz + interval 1 hour as stale,
     from source_state_at($as_of)
     where status not in ('left-out', 'unsupported')
   )

@@ -1,5 +1,5 @@
 -- grain: one row per target and source ever pulled
--- $now: the present; $stale_hours: age from which a source counts as stale
+-- $now: the present; $stale_hours: age from which a source counts as stale. What a clock that was ahead has dated has no known age.
 with
   states as (
     select *, extract(epoch from ($now::timestamptz - as_of)) / 3600 as hours
@@ -17,7 +17,7 @@ select
     when hours < 72 then format('{:.0f} h', hours)
     else format('{:.0f} d', hours / 24)
   end as age,
-  status <> 'unsupported' and coalesce(status <> 'complete' or hours > $stale_hours, true) as stale,
+  status <> 'unsupported' and coalesce(status <> 'complete' or hours not between -1 and $stale_hours, true) as stale,
   error,
   (
     select max(reused)

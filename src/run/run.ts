@@ -1,13 +1,16 @@
 import { existsSync } from 'node:fs';
 import pLimit from 'p-limit';
 import type { Config } from '../config/config.ts';
+import { formatTimestamp, HOUR_MS } from '../core/clock.ts';
 import type { JobContext } from '../core/context.ts';
 import { EXIT, type ExitCode } from '../core/errors.ts';
 import { listInFlight, markInFlight } from '../extract/resume.ts';
 import { isLoaded, type Pull, type RunContext } from '../extract/run-context.ts';
 import { landingDirectory, recordPlanned } from '../landing/store.ts';
 import type { PullOutcome } from '../load/record-pulls.ts';
+import type { Database } from '../warehouse/database.ts';
 import type { Warehouse, WarehouseWriter } from '../warehouse/session.ts';
+import type { SqlFiles } from '../warehouse/sql-files.ts';
 import { pruneAfterRun } from './retention/index.ts';
 
 export type RunStatus = 'complete' | 'incomplete' | 'failed' | 'interrupted';
@@ -62,6 +65,8 @@ async function beginRun(options: RunOptions, warehouse: Warehouse, now: Date): P
   const unfinished = (await listInFlight(config)).map(({ run_id }) => run_id);
   await database.run(await files.read('warehouse/interrupt_runs'), { now: now.toISOString(), run_ids: unfinished });
   const asOf = await chooseValidFrom(warehouse, options.asOf ?? now);
+  const problem = explainFuture(asOf, now);
+  if (problem !== undefined) context.log.warn(problem);
   const runId = await allocateRunId(warehouse, config, asOf);
   await database.run(await files.read('warehouse/begin_run'), {
     run_id: runId,
@@ -106,9 +111,21 @@ async function finishRun({ runId, asOf, clock, warehouse: { database, files } }:
  * within one millisecond reorder or overlap history.
  */
 async function chooseValidFrom({ database, files }: Warehouse, now: Date): Promise<Date> {
+  const latest = await readLatest(database, files);
+  return latest && now <= latest ? new Date(latest.getTime() + 1) : now;
+}
+
+/** The latest time of the warehouse; undefined before the first run. */
+export async function readLatest(database: Pick<Database, 'rows'>, files: SqlFiles): Promise<Date | undefined> {
   const [row] = await database.rows(await files.read('warehouse/latest_run'));
-  const latest = typeof row?.latest === 'string' ? Date.parse(row.latest) : Number.NEGATIVE_INFINITY;
-  return now.getTime() > latest ? now : new Date(latest + 1);
+  return typeof row?.latest === 'string' ? new Date(row.latest) : undefined;
+}
+
+/** What a clock that was ahead has left, since whatever follows is dated after it; undefined for a time that is no such. */
+export function explainFuture(latest: Date, now: Date): string | undefined {
+  if (latest.getTime() - now.getTime() <= HOUR_MS) return undefined;
+  const [time, present] = [formatTimestamp(latest), formatTimestamp(now)];
+  return `the warehouse is of ${time}, and the clock says ${present}: one of them is wrong. Until then runs are dated ${time} and ages are unknown; correct the clock, or restore a backup of before`;
 }
 
 /** Adds a counter if the warehouse has a run of the same second, or a landing has the name. */

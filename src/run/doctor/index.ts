@@ -18,10 +18,11 @@ import type { TokenInfo } from '../../services/token/describe-token.ts';
 import { findUnprovenListings } from '../../tell/findings/evaluate.ts';
 import { readRules } from '../../tell/findings/rules.ts';
 import { formatAge } from '../../tell/reports/format.ts';
-import { openDatabase } from '../../warehouse/database.ts';
+import { type Database, openDatabase } from '../../warehouse/database.ts';
 import { warehouseFiles } from '../../warehouse/publish.ts';
 import { assertReadable } from '../../warehouse/session.ts';
 import { createSqlFiles, type SqlFiles } from '../../warehouse/sql-files.ts';
+import { explainFuture, readLatest } from '../run.ts';
 import { askToken, checkToken, reportToken } from './check-token.ts';
 import { type Check, type CheckList, createCheckList } from './checks.ts';
 import {
@@ -48,7 +49,7 @@ export async function diagnose(
   return [
     ...checkConfiguration(config),
     ...targets.flat(),
-    ...(await checkWarehouse(config)),
+    ...(await checkWarehouse(config, files, context.clock.now())),
     ...(await checkMail(config)),
   ];
 }
@@ -75,13 +76,15 @@ function checkConfiguration({ targets, mail, approvers }: Config): readonly Chec
   return list.checks;
 }
 
-async function checkWarehouse(config: Config): Promise<readonly Check[]> {
+async function checkWarehouse(config: Config, files: SqlFiles, now: Date): Promise<readonly Check[]> {
   const list = createCheckList('warehouse');
   const { published } = warehouseFiles(config.data);
   try {
     await assertReadable(published);
-    (await openDatabase(published, { readOnly: true })).close();
+    const latest = await readPublished(published, (database) => readLatest(database, files));
     list.ok('published', published);
+    const problem = latest && explainFuture(latest, now);
+    if (problem !== undefined) list.fail('clock', problem);
   } catch (error) {
     const isMissing = error instanceof TidemarkError && (error.cause as NodeJS.ErrnoException)?.code === 'ENOENT';
     if (isMissing) list.ok('published', `none yet at ${published}: \`tidemark pull\` creates it`);
@@ -94,6 +97,15 @@ async function checkWarehouse(config: Config): Promise<readonly Check[]> {
   const detail = `${formatMebibytes(free)} free, the file takes ${formatMebibytes(size)}`;
   list[free > 3 * size ? 'ok' : 'fail']('space', detail);
   return list.checks;
+}
+
+async function readPublished<T>(published: string, read: (database: Database) => Promise<T>): Promise<T> {
+  const database = await openDatabase(published, { readOnly: true });
+  try {
+    return await read(database);
+  } finally {
+    database.close();
+  }
 }
 
 /** `2 s ahead of the service`, `3 days behind the service` */

@@ -54,6 +54,7 @@ export class Scheduler {
   readonly #entries: readonly Entry[];
   readonly #oneAtATime = pLimit(1);
   #pending: Promise<unknown> = Promise.resolve();
+  #tickedAt = new Date(0);
 
   constructor(options: SchedulerOptions) {
     this.#options = options;
@@ -62,6 +63,8 @@ export class Scheduler {
 
   /** Starts the jobs that are due; call it at least once a minute. */
   tick(now: Date): void {
+    if (now.getTime() < this.#tickedAt.getTime() - LATE_MS) this.#followClock(now);
+    this.#tickedAt = now;
     for (const entry of this.#entries) {
       if (!this.#isDue(entry, now)) continue;
       entry.counts.running = true;
@@ -80,6 +83,12 @@ export class Scheduler {
 
   counts(): readonly Readonly<JobCounts>[] {
     return this.#entries.map(({ counts }) => counts);
+  }
+
+  /** The clock was ahead, or is set back: starts that are passed there come again. */
+  #followClock(now: Date): void {
+    this.#options.log.warn(`the clock went back from ${this.#tickedAt.toISOString()} to ${now.toISOString()}`);
+    for (const entry of this.#entries) entry.next = entry.times.nextAfter(now);
   }
 
   /** Whether this tick starts the job; advances the entry to its next time. */
@@ -133,7 +142,9 @@ function createEntry(job: ScheduledJob, { startedAt, lastStarts, catchUpHours }:
   // Starts missed long ago are not considered at all: a warning for every day of last year is of no use.
   const earliest = new Date(startedAt.getTime() - 2 * catchUpHours * HOUR_MS);
   const lastStart = lastStarts.get(job.name) ?? startedAt;
-  const next = times.nextAfter(lastStart > earliest ? lastStart : earliest);
+  // A run under a clock that was ahead must not hold the job back until then.
+  const after = Math.min(Math.max(lastStart.getTime(), earliest.getTime()), startedAt.getTime());
+  const next = times.nextAfter(new Date(after));
   const counts = { job: job.name, running: false, succeeded: 0, failed: 0, skipped: { overlap: 0, 'too late': 0 } };
   return { job, times, next, counts };
 }
