@@ -5,7 +5,7 @@ import type { PlanLimits } from '../core/choices.ts';
 import { HOUR_MS } from '../core/clock.ts';
 import type { WorkContext } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
-import { loadRules } from '../tell/findings/rules.ts';
+import { findRule, readRules } from '../tell/findings/rules.ts';
 import { type Warehouse, withPublished } from '../warehouse/session.ts';
 import type { NewAction, PlanCandidate } from './action-call.ts';
 import type { Playbook } from './define.ts';
@@ -141,7 +141,7 @@ async function selectFindings(
   for (const action of unsettled) for (const id of action.findingIds) reasons.set(id, explainUnsettled(action));
   const params = {
     rule,
-    sources: (await loadRules(files)).get(rule)?.sources ?? [],
+    sources: findRule(await readRules(files), rule)?.sources ?? [],
     targets: targets ?? config.targets.map(({ name }) => name),
     now: now.toISOString(),
     stale_hours: config.thresholds.staleHours,

@@ -8,7 +8,7 @@ import { plural } from '../core/plural.ts';
 import { loadDefinitions } from '../run/plugins/index.ts';
 import { type Acceptance, acceptFindings, assertOpen } from '../tell/findings/evaluate.ts';
 import { type Guide, loadGuide, tellMany } from '../tell/findings/guide.ts';
-import { atOrAbove, loadRules, type Rule } from '../tell/findings/rules.ts';
+import { atOrAbove, findRule, type InvalidRule, type Rule, readRules } from '../tell/findings/rules.ts';
 import { type Warehouse, withPublished, withWarehouse } from '../warehouse/session.ts';
 import type { Row } from '../warehouse/values.ts';
 import type { DefineCommand } from './define.ts';
@@ -54,6 +54,8 @@ interface FindingsView extends Pick<Warehouse, 'database' | 'files'> {
   readonly now: string;
   readonly targets: readonly string[];
   readonly rules: readonly Rule[];
+  /** Rules that the filters select, as far as their files tell. */
+  readonly invalid: readonly InvalidRule[];
 }
 
 export async function list(context: Context, options: FindingsFlags): Promise<void> {
@@ -61,9 +63,9 @@ export async function list(context: Context, options: FindingsFlags): Promise<vo
   await withPublished(config, async ({ database, files }) => {
     const all = config.targets.map(({ name }) => name);
     const targets = options.target === undefined ? all : assertTargets(config, [options.target]);
-    const rules = selectRules(await loadRules(files), options.rule);
+    const selected = selectRules(await readRules(files), options.rule);
     const now = context.clock.now().toISOString();
-    const view: FindingsView = { database, files, config, now, targets, rules };
+    const view: FindingsView = { database, files, config, now, targets, ...selected };
     const findings = await listFindings(view, options);
     const times = await database.rows(await files.read('warehouse/evaluation_times'), { targets });
     const isEvaluated = times.some(({ evaluated_at }) => evaluated_at !== null);
@@ -75,12 +77,16 @@ export async function list(context: Context, options: FindingsFlags): Promise<vo
   });
 }
 
-/** @throws TidemarkError USAGE naming the closest match. */
-function selectRules(known: ReadonlyMap<string, Rule>, name: string | undefined): readonly Rule[] {
-  if (name === undefined) return [...known.values()];
-  const rule = known.get(name);
-  if (rule) return [rule];
-  throw unknownName('rule', name, known.keys());
+/** @throws TidemarkError USAGE naming the closest match; DATA for a rule with an invalid header. */
+function selectRules(
+  known: Awaited<ReturnType<typeof readRules>>,
+  name: string | undefined,
+): Pick<FindingsView, 'rules' | 'invalid'> {
+  if (name === undefined) return known;
+  const rule = findRule(known, name);
+  if (rule) return { rules: [rule], invalid: [] };
+  const names = known.rules.map((other) => other.name);
+  throw unknownName('rule', name, names);
 }
 
 async function listFindings(
@@ -107,7 +113,8 @@ function warnNotEvaluated({ log }: Context, targets: readonly Row[]): void {
 
 /** Says which rules of the selection cannot be assessed: their findings are kept, and others may be missing. */
 async function warnUnassessed({ log }: Context, view: FindingsView, options: FindingsFlags): Promise<void> {
-  const { database, files, targets } = view;
+  const { database, files, targets, invalid } = view;
+  for (const { rule, error } of invalid) log.warn(`rule ${rule} cannot be assessed: ${error}`);
   const severities = atOrAbove(options.severity ?? 'info');
   const rule = options.rule ?? null;
   const rows = await database.rows(await files.read('warehouse/list_unassessed'), { targets, severities, rule });
@@ -130,7 +137,7 @@ async function gate(
   const states = state === 'new' || state === 'open' ? [state] : ['new', 'open'];
   const findings = await listFindings(view, { severity: failOn, ...(rule !== undefined && { rule }) });
   const count = findings.filter((finding) => states.includes(finding.state)).length;
-  const gaps = await findAssessmentGaps(view, failOn);
+  const gaps = [...(await findAssessmentGaps(view, failOn)), ...view.invalid.map(({ error }) => error)];
   const level = failOn === 'critical' ? failOn : `${failOn} or worse`;
   if (gaps.length > 0) log.warn(`cannot tell whether other findings are ${level}: ${gaps.join('; ')}`);
   if (count > 0) log.error(`${plural(count, 'finding')} ${level}, ${states.join(' or ')}`);

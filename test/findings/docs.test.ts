@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
-import { loadRules, type Rule } from '../../src/tell/findings/rules.ts';
+import { type Rule, readRules } from '../../src/tell/findings/rules.ts';
 import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
 import { createFindingsWarehouse } from '../helpers/findings-warehouse.ts';
 
@@ -16,7 +16,7 @@ const docs = () => readFile(join(PACKAGE_ROOT, 'docs/findings.md'), 'utf8');
 
 test('docs/findings.md lists every rule as declared in its file', async () => {
   const text = await docs();
-  const rows = [...(await loadRules(createSqlFiles([PACKAGE_ROOT]))).values()].map(row);
+  const rows = (await readRules(createSqlFiles([PACKAGE_ROOT]))).rules.map(row);
   const listed = text.split('\n').filter((line) => line.startsWith('| `') && line.split(' | ').length === 3);
   expect(listed).toEqual(rows);
 });

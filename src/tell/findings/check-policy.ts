@@ -5,7 +5,7 @@ import { type Database, openDatabase, type SqlParams } from '../../warehouse/dat
 import { renderPolicy } from '../../warehouse/migrate.ts';
 import type { SqlFiles } from '../../warehouse/sql-files.ts';
 import { ruleParams } from './evaluate.ts';
-import { loadRules, renderRuleMacros, runRules } from './rules.ts';
+import { readRules, renderRuleMacros, runRules } from './rules.ts';
 
 /** A row of a rule that reads the policy. */
 export interface FlaggedVersion {
@@ -24,7 +24,7 @@ export interface PolicyEffect {
   readonly unknown: readonly FlaggedVersion[];
   /** Names of the policy that nothing in use has. */
   readonly unused: readonly string[];
-  /** Sources whose last pull is not loaded, so that more may be flagged. */
+  /** Sources whose last pull is not loaded, and rules with an invalid header, so that more may be flagged. */
   readonly gaps: readonly string[];
 }
 
@@ -47,9 +47,8 @@ export async function comparePolicies(options: PolicyCheckOptions): Promise<Poli
   const query = async (name: string, params?: SqlParams) => database.rows(await files.read(name), params);
   const macros = await query('query/past_macros');
   if (!macros.some(({ name }) => name === 'versions_in_use_at')) return null;
-  const rules = [...(await loadRules(files)).values()].filter(({ sql }) =>
-    /\bversions?_(?:in_use|policy|support)/u.test(sql),
-  );
+  const { rules: all, invalid } = await readRules(files);
+  const rules = all.filter(({ sql }) => /\bversions?_(?:in_use|policy|support)/u.test(sql));
   const [latest] = await query('warehouse/latest_as_of');
   const asOf = new Date(String(latest?.latest ?? 0));
   const params = ruleParams({ asOf, thresholds, targets: targets.map((name) => ({ name })) });
@@ -74,9 +73,12 @@ export async function comparePolicies(options: PolicyCheckOptions): Promise<Poli
     ended: select('ended'),
     unknown: select('unknown'),
     unused: (await query('policy/unused', params)).map(({ kind, name }) => `${kind} ${name}`),
-    gaps: (await query('policy/gaps', { ...params, sources })).map(
-      ({ target, source, status }) => `${target}: ${source} is ${status}`,
-    ),
+    gaps: [
+      ...(await query('policy/gaps', { ...params, sources })).map(
+        ({ target, source, status }) => `${target}: ${source} is ${status}`,
+      ),
+      ...invalid.map(({ error }) => error),
+    ],
   };
 }
 

@@ -62,11 +62,11 @@ export async function readRules(
   return { rules, invalid };
 }
 
-/** All rules by name. @throws TidemarkError DATA naming the files with an invalid header. */
-export async function loadRules(files: SqlFiles): Promise<ReadonlyMap<string, Rule>> {
-  const { rules, invalid } = await readRules(files);
-  if (invalid.length > 0) throw new TidemarkError('DATA', invalid.map(({ error }) => error).join('\n'));
-  return new Map(rules.map((rule) => [rule.name, rule]));
+/** The rule of a name. @throws TidemarkError DATA if its header is invalid */
+export function findRule({ rules, invalid }: Awaited<ReturnType<typeof readRules>>, name: string): Rule | undefined {
+  const problem = invalid.find(({ rule }) => rule === name);
+  if (problem) throw new TidemarkError('DATA', problem.error);
+  return rules.find((rule) => rule.name === name);
 }
 
 /** Jobs that follow each other are one night's work. What was read longer ago describes another state of the service. */
