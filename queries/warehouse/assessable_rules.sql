@@ -2,10 +2,8 @@
 -- (`assessments.sql`), and no finding depends on the rows that they would return
 with
   loaded as (
-    select
-      list(source) as sources,
-      list(source) filter ((target, source) in (from run_sources)) as of_run,
-    from source_state
+    select list(source) as sources, list(source) filter (is_of_run) as of_run
+    from evaluated_sources
     where status in ('complete', 'partial')
     group by target
   )

@@ -20,23 +20,15 @@ with
     from evaluated_rules
   ),
   state as (
-    select
-      source_state.target,
-      source_state.source,
-      source_state.status,
-      source_state.error,
-      source_state.unknown_columns,
-      if(run_sources.target is null, source_state.tried_at, $as_of::timestamptz) as tried_at,
-      if(run_sources.target is null, source_state.as_of, $as_of::timestamptz) as as_of,
-    from source_state
-    left join run_sources using (target, source)
+    select * replace (if(is_of_run, $as_of::timestamptz, tried_at) as tried_at, if(is_of_run, $as_of::timestamptz, as_of) as as_of),
+    from evaluated_sources
   ),
   needs as (
     select
       needed.*,
       state.target,
       state.tried_at >= $as_of::timestamptz - needed.tolerance as is_tried,
-      coalesce(state.as_of = $as_of::timestamptz, false) as is_of_run,
+      state.is_of_run,
       list_filter(json_keys(state.unknown_columns), lambda name: list_contains(needed.columns, name)) as unknown,
       case
         when state.status = 'unsupported' then state.error
@@ -94,7 +86,7 @@ with
   by_log as (
     select evaluated_rules.rule, targets.target, evaluated_rules.error is null as assessed, true as tried, evaluated_rules.error as why
     from evaluated_rules
-    cross join (select distinct target from source_state) as targets
+    cross join (select distinct target from evaluated_sources) as targets
     where len(evaluated_rules.sources) = 0
   ),
   cut as (

@@ -7,7 +7,7 @@ with
   recent_tokens as (
     select tokens.*, true as is_known
     from tokens
-    join source_state as state on state.target = tokens.target and state.source = 'tokens'
+    join evaluated_sources as state on state.target = tokens.target and state.source = 'tokens'
     where state.status = 'complete' and state.as_of >= $as_of::timestamptz - to_seconds($stale_hours * 3600)
   ),
   facts as (
@@ -21,7 +21,7 @@ with
       coalesce(tokens.is_known, false) as is_token_known,
       coalesce(tokens.is_management or tokens.type = 'acl-disabled', false) as sees_everything,
       coalesce(tokens.sees_every_namespace, false) as sees_every_namespace,
-    from source_state as state
+    from evaluated_sources as state
     left join configured_targets as configured using (target)
     left join recent_tokens as tokens using (target)
   ),

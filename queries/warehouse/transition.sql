@@ -53,12 +53,12 @@ with
     select evaluated_rules.rule, findings.target
     from findings
     join evaluated_rules using (rule)
-    join (select distinct source from left_out anti join source_state using (source)) as gone
+    join (select distinct source from left_out anti join evaluated_sources using (source)) as gone
       on list_contains(evaluated_rules.elsewhere, gone.source)
     union
     select rule, target
     from evaluated_rules
-    cross join (from left_out anti join source_state using (target)) as gone
+    cross join (from left_out anti join evaluated_sources using (target)) as gone
     where len(evaluated_rules.sources) = 0
   ),
   -- what belongs to a part that could not be listed, or may belong to it: its rows are those of an earlier pull

@@ -10,10 +10,10 @@ select
   coalesce((parts.item ->> 'isUnsupported')::boolean, false) as is_unsupported,
   parts.as_of,
 from (
-  select pulls.target, pulls.source, pulls.as_of, unnest(pulls.unknown_parts::json[]) as item
+  select target, source, max(as_of) as as_of, unnest(arg_max_null(unknown_parts, as_of)::json[]) as item
   from pulls
-  join source_state_at(at_time) as state
-    on state.target = pulls.target and state.source = pulls.source and state.tried_at = pulls.as_of
-  where state.status in ('complete', 'partial')
+  where as_of <= at_time::timestamptz
+  group by target, source
+  having arg_max(status, as_of) in ('complete', 'partial')
 ) as parts
 where not coalesce((parts.item ->> 'isColumn')::boolean, false);

@@ -6,10 +6,15 @@ create or replace macro version_support_at(at_time) as table
 -- policy that names one of the two says which one.
 with
   platforms as (
-    select state.target, servers.product
-    from source_state_at(at_time) as state
+    select asked.target, servers.product
+    from (
+      select target
+      from pulls
+      where source = 'servers' and as_of <= at_time::timestamptz
+      group by target
+      having arg_max(status, as_of) <> 'left-out'
+    ) as asked
     left join servers_at(at_time) as servers using (target)
-    where state.source = 'servers' and state.status <> 'left-out'
   ),
   tools as (
     select case when count(distinct name) = 1 then any_value(name) else 'terraform or opentofu' end as name
@@ -42,10 +47,11 @@ with
     select target, 'product', product, version, 1, note
     from servers_at(at_time)
   ),
+  known as (from lifecycle_at(at_time)),
   facts as (
     select known.* replace (coalesce(known.support_ends_at, following.released_at) as support_ends_at)
-    from lifecycle_at(at_time) as known
-    left join lifecycle_at(at_time) as following
+    from known
+    left join known as following
       on following.product = known.product and following.cycle = known.ends_with
   ),
   covered as (select product, max(data_as_of) as data_as_of from facts group by product)

@@ -137,8 +137,8 @@ async function prepareStatements({ files, asOf, runId, thresholds, targets }: Ev
   const tables = [
     'candidates',
     'configured_targets',
+    'evaluated_sources',
     'listing_proofs',
-    'run_sources',
     'judged_versions',
     'judged_support',
   ].map((name) => fill(files, name, params));
@@ -176,7 +176,7 @@ export interface KnownToken {
 
 /** The statements for a proof without a warehouse, each with the table that it makes. */
 const PROOF_STEPS = {
-  assumed_sources: 'source_state',
+  assumed_sources: 'evaluated_sources',
   assumed_token: 'tokens',
   configured_targets: 'configured_targets',
   listing_proofs: 'listing_proofs',
