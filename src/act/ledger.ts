@@ -9,6 +9,8 @@ const ACTION_STATUSES = ['applied', 'skipped', 'failed', 'unconfirmed'] as const
 export type ActionStatus = (typeof ACTION_STATUSES)[number];
 
 const json: z.ZodType<JsonValue> = z.json();
+/** As `Date` writes it: what blocks, settles or expires an action compares times. */
+const time = z.iso.datetime();
 const fields = {
   plan_id: z.string(),
   action_id: z.string(),
@@ -19,11 +21,11 @@ const fields = {
   finding_id: z.string(),
   reason: z.string().nullable(),
   approved_by: z.string(),
-  started_at: z.string(),
+  started_at: time,
   before: json,
   after: json,
   /** What an undo accepts, so that no job applies the same again. */
-  accepts: z.object({ finding_ids: z.array(z.string()), until: z.string() }).optional(),
+  accepts: z.object({ finding_ids: z.array(z.string()), until: time }).optional(),
 };
 
 const intentLine = z.object({ event: z.literal('intent'), ...fields });
@@ -31,7 +33,7 @@ const outcomeLine = z.object({
   event: z.literal('outcome'),
   ...fields,
   status: z.enum(ACTION_STATUSES),
-  finished_at: z.string(),
+  finished_at: time,
   /** The subject is as the action leaves it, whoever changed it. */
   satisfied: z.boolean(),
   /** How the service answered an action whose outcome was read: `ambiguous` is a 5xx, a reset or a time-out. */
@@ -43,7 +45,7 @@ const truncatedLine = z.object({ event: z.literal('truncated') });
 const prunedLine = z.object({
   event: z.literal('pruned'),
   /** When it was written. */
-  at: z.string(),
+  at: time,
   /** How many went. */
   actions: z.int(),
   lines: z.int(),

@@ -63,15 +63,28 @@ export async function observeAction(attempt: Observed, { wasAccepted = false } =
   const { isAbsent, unproven } = wasDeleted
     ? PRESENT
     : await verifyAbsence(results, action, definition, evidenceSources(attempt));
-  if (unproven !== undefined) {
-    return { observed: null, precondition: unknown(unproven), isConfirmed: () => false, isAbsenceProven: false };
-  }
+  const unclear = (reason: string): Reading => {
+    return { observed: null, precondition: unknown(reason), isConfirmed: () => false, isAbsenceProven: false };
+  };
+  if (unproven !== undefined) return unclear(unproven);
   const inputs = definition.schema.parse(guard.inputs);
   const observed = definition.observe(results, inputs);
+  if (!isStorable(observed)) return unclear('what was read has a number that the ledger cannot hold');
   const precondition = definition.evaluate(observed, inputs);
   const isConfirmed = (response: unknown) =>
     definition.isConfirmed?.(observed, inputs, response) ?? precondition.state === 'satisfied';
   return { observed, precondition, isConfirmed, isAbsenceProven: isAbsent };
+}
+
+/** Whether JSON can hold a value. What a service sends has integers of any size. */
+function isStorable(value: unknown): boolean {
+  try {
+    JSON.stringify(value);
+    return true;
+  } catch (error) {
+    if (error instanceof TypeError) return false;
+    throw error;
+  }
 }
 
 /** A lost lock ends the apply, and any other error is a bug of this program. The action then stays open in the ledger. */

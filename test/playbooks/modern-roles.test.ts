@@ -1,5 +1,6 @@
 import { beforeAll, expect, test } from 'vitest';
 import type { FaultHook } from '../../sandbox/router.ts';
+import type { LedgerRow } from '../../src/act/ledger.ts';
 import type { Plan } from '../../src/act/plan-file.ts';
 import { type PlaybookHarness, playbookHarness } from '../helpers/playbook-harness.ts';
 import { cleanAtEnd } from '../helpers/temp.ts';
@@ -26,10 +27,13 @@ const ROLES: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   'web-read': { token_type: 'client', policies: 'web, db', consul_roles: '', service_identities: [] },
 };
 
+/** A number that a plan and the ledger cannot hold: JSON has it, a double has not. */
+let maxTtl = '7200';
+
 const answerRole: FaultHook = ({ method, path }, { kind }) => {
   const role = ROLES[/\/consul\/roles\/([^/]+)$/u.exec(path)?.[1] ?? ''];
   if (kind !== 'secrets' || method !== 'GET' || !role) return undefined;
-  return { status: 200, body: JSON.stringify({ data: role }) };
+  return { status: 200, body: JSON.stringify({ data: role }).replace('7200', maxTtl) };
 };
 
 const atEnd = cleanAtEnd();
@@ -84,4 +88,13 @@ test('lists of policies may come as text with commas, and under their old name',
     service_identities: null,
     extra: null,
   });
+});
+
+test('a number that no plan can hold leaves the action to a later apply', async () => {
+  await place.approve();
+  maxTtl = '9007199254740993';
+  const { json } = await place.apply([], 1);
+  maxTtl = '7200';
+  const reason = 'what was read has a number that the ledger cannot hold';
+  expect(json<{ rows: LedgerRow[] }>().rows).toMatchObject([{ status: 'failed', reason }]);
 });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { isSameQuery, parseSavedQuery } from '../../src/act/playbooks/lib/platform.ts';
 import { isTerminal, parseClaims, parseSnapshotTime } from '../../src/act/playbooks/lib/scheduler.ts';
+import { reapDeadAgents } from '../../src/act/playbooks/reap-dead-agents.ts';
 
 describe('a saved query', () => {
   const flat = {
@@ -71,8 +72,21 @@ test.each([
   ['milliseconds', 1_790_820_900_000, '2026-10-01T02:15:00.000Z'],
   ['microseconds', 1_790_820_900_000_000, '2026-10-01T02:15:00.000Z'],
   ['nanoseconds, beyond what a number holds', 1_790_820_900_000_000_001n, '2026-10-01T02:15:00.000Z'],
+  ['nanoseconds, beyond what a date holds', 10 ** 22, null],
+  ['no finite number', Number.POSITIVE_INFINITY, null],
   ['none', 0, null],
   ['text', '1790820900', null],
 ])('a time in %s', (_, count, time) => {
   expect(parseSnapshotTime(count)).toBe(time);
+});
+
+test.each([
+  ['none', null, 'ready'],
+  ['the planned one', '2026-11-20T02:15:00Z', 'ready'],
+  ['a later one', '2026-11-20T02:15:01Z', 'drifted'],
+  ['one that is no time', 'just now', 'drifted'],
+])('an agent with the last ping %s', (_, lastPing, state) => {
+  const [remove] = reapDeadAgents.actions;
+  const planned = { agent_id: 'a', pool_id: 'p', last_ping_at: '2026-11-20T02:15:00Z' };
+  expect(remove?.evaluate({ status: 'unknown', last_ping_at: lastPing }, planned).state).toBe(state);
 });

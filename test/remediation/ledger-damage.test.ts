@@ -57,6 +57,7 @@ const KINDS: readonly [
   ['a digest removed', (lines) => join_(edit(lines, 4, ',"previous":', ',"next":')), 4, 'carries no digest'],
   ['every digest removed', (l) => join_(l.map((line) => line.replace(',"previous":', ',"next":'))), 6, NEWER],
   ['edited, and chained again', (lines) => chain(edit(lines, 2, '"applied"', '"failed"')), 2, 'has a1 of plan'],
+  ['a time that is none', (lines) => chain(edit(lines, 3, '"started_at":"2', '"started_at":"on 2')), 3, 'is damaged'],
   ['a pair removed, and chained again', (lines) => chain([...lines.slice(0, 2), ...lines.slice(4)]), null, SHORTER(4)],
   ['a line without a digest appended', (lines) => insert(lines, 6, '{"event":"truncated"}'), 7, 'carries no digest'],
   ['a line with another digest appended', (lines) => insert(lines, 6, lines[1]!), 7, BROKEN(7)],

@@ -29,8 +29,10 @@ const remove = defineAction(inputs, {
     if (observed === null) return satisfied('the agent is gone');
     const { status, last_ping_at } = observed;
     if (!DEAD.includes(status ?? '')) return drifted(`its status is ${status ?? 'not reported'}`);
-    const hasPinged = last_ping_at !== null && Date.parse(last_ping_at) > Date.parse(planned.last_ping_at ?? '1970');
-    return hasPinged ? drifted(`it pinged at ${last_ping_at}`) : ready;
+    if (last_ping_at === null) return ready;
+    // What is no time may be a later one.
+    const isAsPlanned = Date.parse(last_ping_at) <= Date.parse(planned.last_ping_at ?? '1970');
+    return isAsPlanned ? ready : drifted(`it pinged at ${last_ping_at}`);
   },
 });
 

@@ -113,16 +113,19 @@ export function parseSnapshot(item: unknown) {
   };
 }
 
+/** The last time that a date can hold. */
+const MAX_TIME_MS = 8.64e15;
+
 /**
- * A time as ISO 8601. The specification names no unit, and the real product sends seconds (docs/services/scheduler.md#snapshots), so
- * the unit follows from the size of the number.
+ * A time as ISO 8601; null for none. The specification names no unit, and the real product sends seconds
+ * (docs/services/scheduler.md#snapshots), so the unit follows from the size of the number.
  */
 export function parseSnapshotTime(count: unknown): string | null {
   if (typeof count !== 'number' && typeof count !== 'bigint') return null;
   const value = Number(count);
   if (value <= 0) return null;
   const ms = value >= 1e17 ? value / 1e6 : value >= 1e14 ? value / 1e3 : value >= 1e11 ? value : value * 1e3;
-  return new Date(Math.floor(ms)).toISOString();
+  return ms > MAX_TIME_MS ? null : new Date(Math.floor(ms)).toISOString();
 }
 
 /** One allocation's claim on a volume. Null where the scheduler no longer knows the allocation. */
