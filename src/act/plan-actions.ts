@@ -55,7 +55,7 @@ export async function planActions(
     const target = deps.config.targets.find(({ name }) => name === findings[0]?.target);
     const planned = target ? await planGroup(playbook, findings, target, deps) : [];
     if (typeof planned === 'string') {
-      reasons.push(...findings.map(({ finding_id }) => ({ finding_id, reason: planned })));
+      for (const { finding_id } of findings) reasons.push({ finding_id, reason: planned });
     } else {
       plannedFindings += planned.length > 0 ? findings.length : 0;
       rows.push(...planned);

@@ -52,7 +52,9 @@ export class RemoteServices {
       const client = this.#client(target);
       if (!allPages) return { found: true, value: (await client.call(operation, args)).json() };
       const items: unknown[] = [];
-      for await (const page of client.pages(operation, args)) items.push(...page.items);
+      for await (const page of client.pages(operation, args)) {
+        for (const item of page.items) items.push(item); // a list without pages may be longer than a call's arguments
+      }
       return { found: true, value: items };
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;

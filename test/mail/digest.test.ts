@@ -184,6 +184,21 @@ describe('a digest', () => {
     expect(text).toContain('workspaces drifting, 2026-11-18 to 2026-11-19: 3 to 3 over 2 days, 3 now');
   });
 
+  test('shows no trend of a number that no complete pull has', async () => {
+    const warehouse = await createMailWarehouse();
+    for (const night of [FIRST, SECOND]) {
+      await warehouse.pull(night, { workspaces: [workspace('a', { drifted: null })] });
+    }
+    await warehouse.pull(THIRD, { workspaces: [drifting('a')] });
+    await warehouse.database.run(`update pulls set status = 'partial' where as_of = $third::timestamptz`, {
+      third: THIRD,
+    });
+    await warehouse.evaluate(THIRD);
+    const { text } = await warehouse.digest(THIRD);
+    expect(text).toContain('workspaces drifting: 1');
+    expect(text).not.toMatch(/∞|workspaces drifting, /u);
+  });
+
   test('lists the oldest findings when it covers more than two days', async () => {
     const warehouse = await twoRuns();
     await warehouse.database.run(`delete from runs where started_at > $first::timestamptz`, { first: FIRST });

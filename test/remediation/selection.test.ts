@@ -1,4 +1,6 @@
 import { beforeAll, expect, test } from 'vitest';
+import { type Playbook, skip } from '../../src/act/define.ts';
+import { type PlanDeps, planActions } from '../../src/act/plan-actions.ts';
 import { findingIds, type Plan } from '../../src/act/plan-file.ts';
 import { builtInPlaybooks } from '../../src/act/playbooks/index.ts';
 import { type PlaybookHarness, playbookHarness } from '../helpers/playbook-harness.ts';
@@ -70,6 +72,25 @@ test.each([
     2,
     expect.stringContaining(`${option} ${value}: no open finding of rule dead-agent`),
   ]);
+});
+
+test('more findings may be skipped together than a call may have arguments', async () => {
+  const finding = {
+    finding_id: 'f',
+    target: 't',
+    subject_id: 's',
+    subject_name: null,
+    title: '',
+    since: '',
+    detail: {},
+  };
+  const playbook: Playbook = {
+    ...{ name: 'none', rule: 'none', description: '', table: 'workspaces', actions: [], perTarget: true },
+    plan: async () => skip('nothing to do'),
+  };
+  const selection = { candidates: Array.from({ length: 130_000 }, () => finding), skipped: [], remaining: 0 };
+  const deps = { config: { targets: [{ name: 't' }] }, limit: undefined } as unknown as PlanDeps;
+  expect((await planActions(playbook, selection, deps)).skipped).toHaveLength(130_000);
 });
 
 test('a limit that is no whole number is a usage error', async () => {

@@ -154,6 +154,7 @@ function buildSparkline({ trend: column, label }: Metric, trend: readonly Row[])
   if (column === undefined || trend.length < 2) return [];
   const days = trend.map((day) => (day[column] === null ? null : Number(day[column])));
   const values = days.filter((value) => value !== null);
+  if (values.length === 0) return [];
   const gaps = days.length - values.length;
   const highest = Math.max(1, ...values);
   const toDate = (row: Row | undefined) => String(row?.as_of ?? '').slice(0, 10);

@@ -119,7 +119,8 @@ function toColumns(dataset: Dataset, rows: readonly Row[], hasSeveralTargets: bo
   const names = Object.keys(rows[0] ?? {}).filter(
     (name) => !hidden.includes(name) && (hasSeveralTargets || name !== 'target'),
   );
-  const longest = (name: string) => Math.max(0, ...rows.map((row) => measureParts(toParts(row[name] ?? null))));
+  const longest = (name: string) =>
+    rows.reduce((most, row) => Math.max(most, measureParts(toParts(row[name] ?? null))), 0);
   return names.map((name) => {
     const kind = inferKind(
       name,
