@@ -1,4 +1,5 @@
-import { mkdir } from 'node:fs/promises';
+import { mkdir, readFile, symlink, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { Config } from '../../src/config/config.ts';
 import { TidemarkError } from '../../src/core/errors.ts';
@@ -207,6 +208,60 @@ describe('the status pages', () => {
     expect(await (await get('/metrics')).text()).toContain('tidemark_job_last_run_complete{job="nightly"} 1');
     await publishWarehouse(config, run('r2', 'incomplete', '2026-11-20T01:15:00Z', '2026-11-20T01:20:00Z'));
     expect(await (await get('/metrics')).text()).toContain('tidemark_job_last_run_complete{job="nightly"} 0');
+  });
+
+  test('/metrics omits what is not known, and a metric or a label that Prometheus cannot read', async () => {
+    const config = await configFor();
+    const folder = join(config.directory, 'queries', 'metrics');
+    await mkdir(folder, { recursive: true });
+    const metrics = {
+      of_nothing: 'select null as value',
+      of_each: "select * from (values ('a', 1), ('b', null)) as given (name, value)",
+      'with-hyphen': 'select 1 as value',
+      with_label: 'select 1 as value, 2 as "no label"',
+      without_value: 'select 1 as number',
+    };
+    for (const [name, sql] of Object.entries(metrics)) await writeFile(join(folder, `${name}.sql`), `${sql};\n`);
+    await publishWarehouse(config);
+    const { get, lines } = await serve(config, now);
+    const body = await (await get('/metrics')).text();
+    expect(body).toContain('of_each{name="a"} 1\n');
+    expect(body).toContain('tidemark_mail_pending 0\n');
+    expect(body).not.toMatch(/name="b"|of_nothing|hyphen|no label|without_value/u);
+    const warned = lines.filter((line) => line.includes('queries/metrics/')).sort();
+    expect(warned).toEqual([
+      expect.stringContaining('with-hyphen.sql: a metric cannot have this name'),
+      expect.stringContaining('with_label.sql: a label cannot have the name no label'),
+      expect.stringContaining('without_value.sql: it has no column value'),
+    ]);
+  });
+
+  test('/metrics omits a metric whose file cannot be read', async () => {
+    const config = await configFor();
+    await publishWarehouse(config);
+    const metric = join(config.directory, 'queries', 'metrics', 'mine.sql');
+    await mkdir(join(metric, '..'), { recursive: true });
+    await symlink(metric, metric);
+    const { get, lines } = await serve(config, now);
+    expect(await (await get('/metrics')).text()).toContain('tidemark_mail_pending 0\n');
+    expect(lines.filter((line) => line.includes('queries/metrics/mine.sql: '))).toHaveLength(1);
+  });
+
+  test('/metrics is read again after the warehouse could not be opened', async () => {
+    const config = await configFor();
+    await publishWarehouse(config);
+    const { get } = await serve(config, now);
+    const { published } = warehouseFiles(config.data);
+    const content = await readFile(published);
+    /** The size and the time of the file stay as they are. */
+    const put = async (bytes: Buffer) => {
+      await writeFile(published, bytes);
+      await utimes(published, now(), now());
+    };
+    await put(Buffer.alloc(content.length));
+    expect((await get('/metrics')).status).toBe(500);
+    await put(content);
+    expect((await get('/metrics')).status).toBe(200);
   });
 
   test('other paths and methods are refused', async () => {

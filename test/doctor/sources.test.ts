@@ -144,6 +144,18 @@ test('a denial is not absence', async () => {
   expect(find('sources')).toBeUndefined();
 });
 
+test('an item without an ID is a failure of its sources, and hides no other check', async () => {
+  const { exit, checks, find } = await askDoctor('nomad', ({ path }) =>
+    path.startsWith('/v1/volumes') ? { status: 200, body: '[null]' } : undefined,
+  );
+  expect(exit).toBe(1);
+  for (const source of ['volumes', 'external_volumes', 'volume_snapshots'])
+    expect(find(source)).toMatchObject({ ok: false, detail: 'volumes: row 1 has no ID' });
+  expect(find('acl_policies')).toMatchObject({ ok: true });
+  expect(find('token')).toMatchObject({ ok: true });
+  expect(checks.some(({ about }) => about === 'warehouse')).toBe(true);
+});
+
 test('unknown sources of a target are errors that name the nearest one', async () => {
   const place = await testProject({ workspaces: 5 });
   await place.configure((config) => {

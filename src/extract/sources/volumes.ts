@@ -11,7 +11,7 @@ import {
   type ListedVolume,
   parseListedVolume,
 } from './shared/plugins.ts';
-import { assertSubject, optionalString, type SourceDefinition } from './source.ts';
+import { assertSubject, type SourceDefinition } from './source.ts';
 
 /** CSI volumes and the allocations that claim them. The claims are returned only by reading each volume. */
 export const volumes: SourceDefinition = {
@@ -52,8 +52,7 @@ async function checkNamespaces(
   onUnknown: (part: UnknownPart) => void,
 ): Promise<ServiceResponse> {
   const response = await client.call(scheduler.volumes.list, { type: 'csi' });
-  const items = listItems(scheduler.volumes.list, response);
-  const volumes = items.map((item) => parseListedVolume(item, optionalString(item, 'ID') ?? ''));
+  const volumes = listItems(scheduler.volumes.list, response).map(parseListedVolume);
   const namespaces = new Map([...volumes].reverse().map((volume) => [volume.namespace ?? null, volume]));
   await checkParts('namespace', [...namespaces.keys()], onUnknown, (namespace) =>
     client.call(scheduler.volumes.read, readArgs(namespaces.get(namespace) as ListedVolume)),

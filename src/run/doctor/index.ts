@@ -145,14 +145,15 @@ async function checkTarget(
   const answer = await askToken(client);
   const token = answer.info;
   const probes = await probeSources(client, sources, { redactor, token });
-  const unreachable = findUnreachable(answer, probes);
+  const answered = probes.filter(({ isOwnFault }) => !isOwnFault);
+  const unreachable = findUnreachable(answer, answered);
   if (unreachable) {
     list.fail('reachable', formatError(unreachable));
     return list.checks;
   }
   list.ok('reachable', target.url);
   // A server answers it without a token, and a refusal is no failure of it: it proves nothing of the token.
-  const telling = probes.filter(({ source }) => source !== servers);
+  const telling = answered.filter(({ source }) => source !== servers);
   const sealed = findSealed(answer, telling);
   if (sealed) {
     // A client that has found a server sealed does not ask it again for a while.

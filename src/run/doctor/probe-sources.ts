@@ -23,6 +23,8 @@ export interface SourceProbe {
   readonly mount?: Readonly<Record<string, string | readonly string[]>>;
   readonly response?: ServiceResponse;
   readonly error?: ServiceError;
+  /** The check failed in the source itself, or in what the answer contains: it tells nothing of the service and its token. */
+  readonly isOwnFault?: true;
 }
 
 /** What the service says about a token, or why it does not. Neither where it cannot be asked: the API documents have no such endpoint. */
@@ -46,13 +48,19 @@ export async function probeSources(
   const results = await Promise.all(sources.map((source) => callSource(source, client)));
   const hasMounts =
     (client.target.flavor === 'hashicorp' && sources.includes(meshRoles)) ||
-    results.some(({ error }) => error?.failure === 'wrong-mount');
+    results.some(({ error }) => error instanceof ServiceError && error.failure === 'wrong-mount');
   const engines = hasMounts ? await readEngines(client) : undefined;
-  return results.map(({ source, response, error, unknown }) =>
-    error === undefined
-      ? { source, ...explainSuccess(client, source, unknown, { ...options, engines }), ...(response && { response }) }
-      : { source, error, ...explainFailure(client, source, error, { ...options, engines }) },
-  );
+  return results.map(({ source, response, error, unknown }) => {
+    if (error instanceof ServiceError)
+      return { source, error, ...explainFailure(client, source, error, { ...options, engines }) };
+    if (error !== undefined)
+      return { source, availability: 'failed', detail: options.redactor.text(formatError(error)), isOwnFault: true };
+    return {
+      source,
+      ...explainSuccess(client, source, unknown, { ...options, engines }),
+      ...(response && { response }),
+    };
+  });
 }
 
 function explainSuccess(
@@ -72,10 +80,14 @@ function explainSuccess(
   return { availability: 'partial', detail: `partial: ${redactor.text(stripControls(parts))}` };
 }
 
+/** Whatever is wrong with one source, such as a plugin that throws, is the result of its check: the others are checked. */
 async function callSource(source: SourceDefinition, client: ServiceClient) {
   const unknown: UnknownPart[] = [];
-  const response = await source.checkAccess(client, (part) => unknown.push(part)).catch(catchServiceError);
-  return response instanceof ServiceError ? { source, unknown, error: response } : { source, unknown, response };
+  try {
+    return { source, unknown, response: await source.checkAccess(client, (part) => unknown.push(part)) };
+  } catch (error) {
+    return { source, unknown, error: error ?? 'no reason' };
+  }
 }
 
 /** For `catch`: why a service does not answer. @throws every other error */

@@ -3,11 +3,11 @@ import { stat } from 'node:fs/promises';
 import type { Config } from '../../config/config.ts';
 import type { Log } from '../../core/log.ts';
 import { discoverFiles } from '../../core/paths.ts';
-import { type Database, firstLine } from '../../warehouse/database.ts';
+import { firstLine } from '../../warehouse/database.ts';
 import { warehouseFiles } from '../../warehouse/publish.ts';
 import { withPublished } from '../../warehouse/session.ts';
-import { parseHeader, type SqlFiles } from '../../warehouse/sql-files.ts';
-import type { Value } from '../../warehouse/values.ts';
+import { parseHeader } from '../../warehouse/sql-files.ts';
+import type { Row, Value } from '../../warehouse/values.ts';
 import type { Scheduler } from './scheduler.ts';
 
 interface PrometheusMetric {
@@ -49,33 +49,43 @@ export function createWarehouseMetrics(config: Config, log: Log): () => Promise<
     const current = `${ino} ${mtimeMs} ${size}`;
     if (version !== current) metrics = readMetrics(config, log);
     version = current;
+    metrics.catch(() => {
+      version = undefined;
+    });
     return metrics;
   };
 }
 
+/** A metric that cannot be read is logged and omitted: one custom file must not break the others. */
 function readMetrics(config: Config, log: Log): Promise<readonly PrometheusMetric[]> {
   return withPublished(config, async ({ database, files }) => {
-    const names = [...(await discoverFiles(files.roots, 'queries/metrics', '.sql')).keys()];
-    return (await Promise.all(names.map((name) => readMetric(database, files, name, log)))).flat();
+    const metrics: PrometheusMetric[] = [];
+    // One after another: none may be under way when the database is closed.
+    for (const name of (await discoverFiles(files.roots, 'queries/metrics', '.sql')).keys()) {
+      try {
+        const sql = await files.read(`metrics/${name}`);
+        metrics.push(toMetric(name, parseHeader(sql).help ?? name, await database.rows(sql)));
+      } catch (error) {
+        log.warn(`queries/metrics/${name}.sql: ${firstLine(error)}`);
+      }
+    }
+    return metrics;
   });
 }
 
-/** A metric that cannot be read is logged and omitted: one custom file must not break the others. */
-async function readMetric(
-  database: Database,
-  files: SqlFiles,
-  name: string,
-  log: Log,
-): Promise<readonly PrometheusMetric[]> {
-  const sql = await files.read(`metrics/${name}`);
-  try {
-    const rows = await database.rows(sql);
-    const samples = rows.map(({ value, ...labels }) => ({ labels, value: Number(value) }));
-    return [{ name, help: parseHeader(sql).help ?? name, type: 'gauge', samples }];
-  } catch (error) {
-    log.warn(`queries/metrics/${name}.sql: ${firstLine(error)}`);
-    return [];
-  }
+const NAME = /^[a-z_]\w*$/iu;
+
+/** A value that is not known is no sample. @throws Error for a name that Prometheus refuses, with all that it would read beside it */
+function toMetric(name: string, help: string, rows: readonly Row[]): PrometheusMetric {
+  const { value, ...labels } = rows[0] ?? { value: null };
+  const refused = Object.keys(labels).find((label) => !NAME.test(label));
+  if (!NAME.test(name)) throw new Error('a metric cannot have this name');
+  if (refused !== undefined) throw new Error(`a label cannot have the name ${refused}`);
+  if (value === undefined) throw new Error('it has no column value');
+  const samples = rows.flatMap(({ value: sample = null, ...own }) =>
+    sample === null ? [] : [{ labels: own, value: Number(sample) }],
+  );
+  return { name, help, type: 'gauge', samples };
 }
 
 /** The metrics of the scheduler itself. */

@@ -28,14 +28,14 @@ export async function fetchVolumes({ client }: ExtractContext): Promise<VolumeLi
   const volumes: ListedVolume[] = [];
   for await (const page of client.pages(scheduler.volumes.list, { type: 'csi' })) {
     pages.push(page);
-    for (const item of page.items) {
-      volumes.push(parseListedVolume(item, requiredString(item, 'ID', 'volumes', volumes.length)));
-    }
+    for (const item of page.items) volumes.push(parseListedVolume(item, volumes.length));
   }
   return { pages: pages.map(({ text }) => text), volumes, index: listIndex(pages) };
 }
 
-export function parseListedVolume(item: unknown, id: string): ListedVolume {
+/** @throws TidemarkError DATA for an item without an ID */
+export function parseListedVolume(item: unknown, row: number): ListedVolume {
+  const id = requiredString(item, 'ID', 'volumes', row);
   return { id, namespace: optionalString(item, 'Namespace'), plugin: optionalString(item, 'PluginID'), item };
 }
 
@@ -264,7 +264,7 @@ export async function checkPluginAccess(
   onUnknown: (part: UnknownPart) => void,
 ): Promise<ServiceResponse> {
   const response = await client.call(scheduler.volumes.list, { type: 'csi' });
-  const volumes = listItems(scheduler.volumes.list, response).map((item) => parseListedVolume(item, ''));
+  const volumes = listItems(scheduler.volumes.list, response).map(parseListedVolume);
   const plugins = [...new Set(volumes.flatMap(({ plugin }) => plugin ?? []))];
   const size = chooseMatch({ client }) === 'exact' ? {} : { per_page: 1 };
   const failures: ServiceError[] = [];
