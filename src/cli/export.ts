@@ -1,8 +1,13 @@
-import { resolve } from 'node:path';
+import { randomBytes } from 'node:crypto';
+import { mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
 import { Option } from 'commander';
 import type { Context } from '../core/context.ts';
+import { hashFile, removePaths, syncFolder, syncPath, writeFileAtomic } from '../core/fs.ts';
 import { plural } from '../core/plural.ts';
-import { exportWarehouse } from '../warehouse/export.ts';
+import { type Warehouse, withPublished } from '../warehouse/session.ts';
+import { quoteIdent, quoteLiteral } from '../warehouse/sql-files.ts';
+import { loadTables } from '../warehouse/tables.ts';
 import type { DefineCommand } from './define.ts';
 import { readLocalConfig } from './options.ts';
 import { writeResult } from './output.ts';
@@ -13,10 +18,121 @@ export const define: DefineCommand = (command) =>
     .requiredOption('--out <dir>', 'folder; existing table folders in it are replaced')
     .runs(() => import('./export.ts'), 'runExport');
 
+interface ExportedTable {
+  readonly table: string;
+  readonly rows: number;
+  /** Path within the export folder. */
+  readonly file: string;
+  readonly bytes: number;
+  readonly sha256: string;
+}
+
+/** Written last: an export folder without it is not complete. */
+const MANIFEST = 'manifest.json';
+/** Folders of an export that did not end. */
+const STAGING = '.staging-';
+
+interface ExportManifest {
+  readonly version: 1;
+  readonly tables: readonly ExportedTable[];
+}
+
+/**
+ * Exports the published warehouse: one sorted Parquet file for each table, `TABLE/data.parquet`, and a manifest. Each table
+ * is replaced as a whole; other files in the folder stay.
+ */
 export async function runExport(context: Context, { out }: { readonly out: string }): Promise<void> {
   const folder = resolve(context.cwd, out);
-  const tables = await exportWarehouse(readLocalConfig(context), folder, ({ table, rows }) =>
-    context.log.info(`${table}: ${plural(rows, 'row')}`),
-  );
+  const staging = join(folder, `${STAGING}${randomBytes(4).toString('hex')}`);
+  const tables = await withPublished(readLocalConfig(context), async (published) => {
+    await mkdir(folder, { recursive: true });
+    const left = (await readdir(folder)).filter((name) => name.startsWith(STAGING));
+    await removePaths(left.map((name) => join(folder, name)));
+    const exported: ExportedTable[] = [];
+    try {
+      for (const { name, order } of await listRelations(published)) {
+        const table = await exportRelation(published, staging, name, order);
+        context.log.info(`${name}: ${plural(table.rows, 'row')}`);
+        exported.push(table);
+      }
+      await replaceTables(folder, staging, exported);
+    } finally {
+      await removePaths([staging]);
+    }
+    return exported;
+  });
   writeResult(context, { out: folder, tables }, () => `${plural(tables.length, 'table')} in ${folder}\n`);
+}
+
+type Published = Pick<Warehouse, 'database' | 'files'>;
+
+/** Tables and views with the columns that their rows are sorted by, so that the statistics of a file let readers skip parts of it. */
+async function listRelations({ files }: Published): Promise<readonly { name: string; order: readonly string[] }[]> {
+  const relations = [...(await loadTables(files)).values()].flatMap(({ name, source, columns, key }) => {
+    const order = [...(columns.some((column) => column.name === 'target') ? ['target'] : []), ...key];
+    return [{ name, order }, ...(source ? [{ name: `${name}_history`, order: [...order, 'valid_from'] }] : [])];
+  });
+  return [...relations, { name: 'source_state', order: ['target', 'source'] }];
+}
+
+async function exportRelation(
+  { database, files }: Published,
+  staging: string,
+  name: string,
+  order: readonly string[],
+): Promise<ExportedTable> {
+  const directory = join(staging, name);
+  const path = join(directory, 'data.parquet');
+  await mkdir(directory, { recursive: true });
+  const columns = await database.rows(await files.render('warehouse/describe_table', { table: quoteIdent(name) }));
+  const rows = await database.write(
+    await files.render('warehouse/export', {
+      table: quoteIdent(name),
+      columns: columns.map(selectItem).join(', '),
+      order: order.map(quoteIdent).join(', ') || '1',
+      file: quoteLiteral(path),
+    }),
+  );
+  await syncPath(path);
+  return {
+    table: name,
+    rows,
+    file: `${name}/data.parquet`,
+    bytes: (await stat(path)).size,
+    sha256: await hashFile(path),
+  };
+}
+
+/** JSON as text, also in lists: readers disagree about the JSON type of Parquet. */
+function selectItem({ column_name, column_type }: Readonly<Record<string, unknown>>): string {
+  const column = quoteIdent(String(column_name));
+  const type = String(column_type);
+  return /^JSON(?:\[\])*$/u.test(type) ? `${column}::${type.replace('JSON', 'varchar')} as ${column}` : column;
+}
+
+/** The manifest goes first and comes back last, so that a reader who checks for it never takes half an export for a whole one. */
+async function replaceTables(folder: string, staging: string, tables: readonly ExportedTable[]): Promise<void> {
+  const manifest = join(folder, MANIFEST);
+  const earlier = await readManifest(manifest);
+  await rm(manifest, { force: true });
+  const names = tables.map(({ table }) => table);
+  for (const table of new Set([...names, ...earlier])) {
+    await rm(join(folder, table), { recursive: true, force: true });
+    if (names.includes(table)) await rename(join(staging, table), join(folder, table));
+  }
+  await syncFolder(folder);
+  const content: ExportManifest = { version: 1, tables };
+  await writeFileAtomic(manifest, `${JSON.stringify(content, null, 2)}\n`);
+}
+
+/** Names of the tables of the earlier export; none if there is no manifest that can be read. */
+async function readManifest(file: string): Promise<readonly string[]> {
+  try {
+    const { tables } = JSON.parse(await readFile(file, 'utf8')) as ExportManifest;
+    return tables.map(({ table }) => table).filter((name) => /^\w+$/u.test(name));
+  } catch (error) {
+    if (error instanceof SyntaxError || error instanceof TypeError) return [];
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
 }

@@ -11,7 +11,7 @@ import { getStatuses, type OutboxStore, writeOutbox } from '../tell/mail/outbox.
 import { explicitRecipients, PREVIEW_RECIPIENT } from '../tell/mail/recipients.ts';
 import { type Delivery, sendFromOutbox, sendPending } from '../tell/mail/send.ts';
 import { resolveMailSettings, resolvePreviewSettings } from '../tell/mail/transport.ts';
-import { openPublished, withPublished, withWarehouse } from '../warehouse/session.ts';
+import { withPublished, withWarehouse } from '../warehouse/session.ts';
 import { collect, type DefineCommand } from './define.ts';
 import { readConfig } from './options.ts';
 import { formatSent, writeResult } from './output.ts';
@@ -97,7 +97,7 @@ async function formatPreview(messages: readonly Message[], output: string): Prom
 }
 
 async function send(context: Context, config: Config, job: Job, to: readonly string[]): Promise<void> {
-  (await openPublished(config)).database.close(); // fails without a warehouse; none is created
+  await withPublished(config, async () => {}); // fails without a warehouse; none is created
   const session = { config, purpose: `mail ${job.name}`, now: context.clock.now(), log: context.log };
   const deliveries = await withWarehouse(session, async (warehouse) => {
     const composed = await composeMessages(await composeOptions(context, config, job, warehouse, to));

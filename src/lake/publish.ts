@@ -2,10 +2,7 @@ import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/config.ts';
 import { TidemarkError } from '../core/errors.ts';
-import { overlayRoots } from '../core/paths.ts';
-import { warehouseFiles } from '../warehouse/publish.ts';
-import { assertReadable } from '../warehouse/session.ts';
-import { createSqlFiles } from '../warehouse/sql-files.ts';
+import { withPublished } from '../warehouse/session.ts';
 import { loadTables } from '../warehouse/tables.ts';
 import { openWithOwnFolder } from '../warehouse/temporary-folder.ts';
 import { defaultRunName, type ShardOfRun, writeStagedShard } from './close.ts';
@@ -80,7 +77,6 @@ interface Publishing extends LakeWriter {
 
 /** Each relation is written and committed before the next one, so that a publish holds the rows of only one. */
 async function publishOnce({ config, store, now, run }: PublishOptions): Promise<PublishResult> {
-  await assertReadable(warehouseFiles(config.data).published);
   return withPublishedReader(config, store, async (reader) => {
     await reader.snapshots(); // nothing is added to a lake that is damaged
     const visible = await readVisible(reader, config.shard?.index ?? 0);
@@ -114,17 +110,16 @@ export function readPublishedUntil(config: Config, store: LakeStore): Promise<Da
 }
 
 /** Reads the lake in the database of the published warehouse. */
-async function withPublishedReader<T>(
-  { data, directory, memoryLimit }: Config,
+function withPublishedReader<T>(
+  config: Config,
   store: LakeStore,
   work: (reader: LakeReader) => Promise<T>,
 ): Promise<T> {
-  const database = await openWithOwnFolder(warehouseFiles(data).published, { readOnly: true, memoryLimit }, data);
-  try {
-    return await work(createLakeReader({ store, database, files: createSqlFiles(overlayRoots(directory)) }));
-  } finally {
-    database.close();
-  }
+  return withPublished(
+    config,
+    (published) => work(createLakeReader({ store, ...published })),
+    (file, { threads: _, ...options } = {}) => openWithOwnFolder(file, options, config.data),
+  );
 }
 
 /** @returns the time of the last run of the warehouse */

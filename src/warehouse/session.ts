@@ -205,31 +205,26 @@ async function copyFromPublished(paths: WarehouseFiles): Promise<void> {
   if (existsSync(paths.published)) await publishFile(paths.published, paths.work, PRIVATE_FILE);
 }
 
-/** Opens the published warehouse for reading. @throws TidemarkError UNREACHABLE if nothing was pulled yet. */
-export async function openPublished(
-  config: Config,
-  open: typeof openDatabase = openDatabase,
-): Promise<{ database: Database; files: SqlFiles }> {
-  const { published } = warehouseFiles(config.data);
-  await assertReadable(published);
-  const options = { readOnly: true, memoryLimit: config.memoryLimit, threads: THREADS };
-  const database = await open(published, options);
-  return { database, files: createSqlFiles(overlayRoots(config.directory)) };
-}
-
-/** As `openPublished`, until `read` has ended. @param open `openWithOwnFolder` where `read` may need more than memory holds */
+/**
+ * Opens the published warehouse for reading until `read` has ended.
+ * @param open `openWithOwnFolder` where `read` may need more than memory holds
+ * @throws TidemarkError UNREACHABLE if nothing was pulled yet; DATA for a warehouse that lacks what `read` needs
+ */
 export async function withPublished<T>(
-  config: Config,
+  { data, directory, memoryLimit }: Pick<Config, 'data' | 'directory' | 'memoryLimit'>,
   read: (published: Pick<Warehouse, 'database' | 'files'>) => Promise<T>,
   open: typeof openDatabase = openDatabase,
 ): Promise<T> {
-  const published = await openPublished(config, open);
+  const { published } = warehouseFiles(data);
+  await assertReadable(published);
+  const database = await open(published, { readOnly: true, memoryLimit, threads: THREADS });
+  const files = createSqlFiles(overlayRoots(directory));
   try {
-    return await read(published);
+    return await read({ database, files });
   } catch (error) {
-    throw (await isOfEarlierVersion(published, error)) ? earlierVersionError(config, error) : error;
+    throw (await isOfEarlierVersion({ database, files }, error)) ? earlierVersionError(published, error) : error;
   } finally {
-    published.database.close();
+    database.close();
   }
 }
 
@@ -245,8 +240,7 @@ async function isOfEarlierVersion(
   return tables.some(({ name, columns }) => columns.some((column) => !names.has(`${name}.${column.name}`)));
 }
 
-function earlierVersionError({ data }: Config, cause: unknown): TidemarkError {
-  const { published } = warehouseFiles(data);
+function earlierVersionError(published: string, cause: unknown): TidemarkError {
   return new TidemarkError('DATA', `${published} is of an earlier version: ${firstLine(cause)}`, {
     hint: 'run `tidemark pull`, which adds what it lacks',
     cause,

@@ -108,6 +108,8 @@ test.each([
   ['status', 'Referenced column "reused" not found'],
   ['findings', 'Table with name unassessed_rules does not exist'],
   ['diff', 'Referenced column "unknown_parts" not found'],
+  ['export --out exported', 'Table with name additions does not exist'],
+  ['lake publish --lake lake', 'Referenced column "namespace" not found'],
 ])('%s says that a warehouse is of an earlier version', async (command, lacking) => {
   const place = await testProject({ workspaces: 1, warehouse: 'none' });
   const { published } = warehouseFiles(join(place.folder, 'data'));
@@ -116,7 +118,7 @@ test.each([
   const sql = await readFile(join(import.meta.dirname, '..', 'warehouse', 'fixtures', 'warehouse-0.1.0.sql'), 'utf8');
   await old.connection.run(sql);
   old.close();
-  const { exit, stderr } = await place.tidemark([command]);
+  const { exit, stderr } = await place.tidemark(command.split(' '));
   expect(exit).toBe(4);
   expect(stderr).toContain(`${published} is of an earlier version: `);
   expect(stderr).toContain(lacking);

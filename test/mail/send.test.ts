@@ -6,7 +6,7 @@ import type { Config } from '../../src/config/config.ts';
 import type { Message } from '../../src/tell/mail/message.ts';
 import { markSending, writeOutbox } from '../../src/tell/mail/outbox.ts';
 import { sendPending } from '../../src/tell/mail/send.ts';
-import { openPublished, withWarehouse } from '../../src/warehouse/session.ts';
+import { withPublished, withWarehouse } from '../../src/warehouse/session.ts';
 import type { Row } from '../../src/warehouse/values.ts';
 import { freePort, type MailServer, startMailServer } from '../helpers/mail-server.ts';
 import { mailConfig, mailContext, publishEmptyWarehouse } from '../helpers/mail-warehouse.ts';
@@ -60,14 +60,12 @@ async function outboxWith(
     write: (...messages) => withWarehouse(session, (warehouse) => writeOutbox(warehouse, messages)),
     send: (now = NOW) =>
       sendPending({ config, context: { ...context, clock: mailContext(now).clock }, timeouts: TIMEOUTS }),
-    async rows() {
-      const { database } = await openPublished(config);
-      const rows = await database.rows(
-        `select recipient, status, attempts, reason, sent_at, content is null as emptied from outbox order by recipient`,
-      );
-      database.close();
-      return rows;
-    },
+    rows: () =>
+      withPublished(config, ({ database }) =>
+        database.rows(
+          `select recipient, status, attempts, reason, sent_at, content is null as emptied from outbox order by recipient`,
+        ),
+      ),
   };
 }
 
