@@ -7,24 +7,6 @@ export interface Column {
   readonly comment: string;
 }
 
-/** What the header of a table says about the changes of its rows. */
-export interface ChangeRules {
-  /** The column with the name of a row; undefined where rows have none. */
-  readonly name: string | undefined;
-  /** The column that tells two things with one key apart: a row that comes back with another value is another thing. */
-  readonly instance: string | undefined;
-  /** Columns that say where a row belongs, the ID first: a change of the ID is a move. */
-  readonly place: readonly string[];
-  /** Columns that renew themselves, which is no change; `*` for a table whose rows do. */
-  readonly renewed: readonly string[];
-  /** Whether a service may not tell some of its columns. */
-  readonly isToldInPart: boolean;
-  /** Columns with text in base64, which a difference shows as the text. */
-  readonly encoded: readonly string[];
-  /** Operations of actions that change its rows, each with the parameters that name a row: `secrets.keys name`. */
-  readonly acted: readonly { readonly operation: string; readonly params: readonly string[] }[];
-}
-
 /** A table, or a column of it, that an update added to a warehouse with pulls: what it has first is no change. */
 export interface Addition {
   readonly table: string;
@@ -35,44 +17,7 @@ export interface Addition {
 }
 
 /** A table as its file in `queries/tables/` declares it. */
-export interface Table {
-  readonly name: string;
-  /** What one row is. */
-  readonly grain: string;
-  /** Columns that identify a row within its target; empty for logs. */
-  readonly key: readonly string[];
-  /** Columns that identify a row of a log in the lake; empty if only the whole row does. */
-  readonly identity: readonly string[];
-  /** The column of a log that says when a row was written. */
-  readonly loggedAt: string | undefined;
-  /** Rows of a log belong to the run in `run_id`, and do not change after it. */
-  readonly isWrittenOnce: boolean;
-  /** Rows of a log are what is known of a target now: those of whoever pulled it before are replaced. */
-  readonly byTarget: boolean;
-  /** The source that fills it; undefined for logs such as `runs`. */
-  readonly source: string | undefined;
-  /** The sources that its rows are of: its own, or those of a view. */
-  readonly sources: readonly string[];
-  /** A table of the program's own, which no catalogue shows. */
-  readonly internal: boolean;
-  /** Rows come and go by nature: a mass disappearance is no sign of an error. */
-  readonly volatile: boolean;
-  /** The column with what rows are asked for, because other tables name it: its rows go when no table does. */
-  readonly follows: string | undefined;
-  /** The column that names the part of a row, such as its plugin: what could not be listed is left as it is, part by part. */
-  readonly part: string | undefined;
-  /** A column that lists members; its history is kept per member. */
-  readonly members: string | undefined;
-  /** Columns, or fields of `extra`, that a service computes from the clock or from a position: a change of them is no version. */
-  readonly computed: readonly string[];
-  /** How the view `changes` tells the changes of its rows. */
-  readonly changes: ChangeRules;
-  /** What was added to it in a warehouse. */
-  readonly additions: readonly Addition[];
-  /** Columns of the current view, `target` first and `extra` last if there is one. */
-  readonly columns: readonly Column[];
-  readonly ddl: string;
-}
+export type Table = Readonly<ReturnType<typeof parseTable>>;
 
 /** A line of a table, or of the header of a view: `--  at timestamptz -- when it changed`. */
 const COLUMN = /^(?:--)? {2}(\w+) ([^-]*?),? -- (.+)$/gmu;
@@ -95,53 +40,73 @@ export async function loadViews(files: SqlFiles): Promise<readonly Table[]> {
     .map(([name = '', sql = '']) => parseTable(name, sql));
 }
 
-function parseTable(name: string, ddl: string): Table {
+function parseTable(name: string, ddl: string) {
   const header = parseHeader(ddl);
-  const columns = [...ddl.matchAll(COLUMN)].map(([, column = '', type = '', comment = '']) => ({
-    name: column,
-    type: type.replace(' not null', '').trim(),
-    comment,
-  }));
+  const declared = [...ddl.matchAll(COLUMN)].map(([, column = '', type = '', comment = '']): Column => {
+    return { name: column, type: type.replace(' not null', '').trim(), comment };
+  });
+  const columns = header.source ? declared.filter((column) => !HISTORY_COLUMNS.has(column.name)) : declared;
+  const says = (field: string) => header[field] === 'yes';
   return {
     name,
     ddl,
+    /** What one row is. */
     grain: header.grain ?? '',
+    /** Columns that identify a row within its target; empty for logs. */
     key: splitList(header.key),
+    /** Columns that identify a row of a log in the lake; empty if only the whole row does. */
     identity: splitList(header.identity),
+    /** The column of a log that says when a row was written. */
     loggedAt: header.logged_at,
-    isWrittenOnce: header.written_once === 'yes',
-    byTarget: header.by_target === 'yes',
+    /** Rows of a log belong to the run in `run_id`, and do not change after it. */
+    isWrittenOnce: says('written_once'),
+    /** Rows of a log are what is known of a target now: those of whoever pulled it before are replaced. */
+    byTarget: says('by_target'),
+    /** The source that fills it; undefined for logs such as `runs`. */
     source: header.source,
+    /** The sources that its rows are of: its own, or those of a view. */
     sources: splitList(header.source ?? header.sources),
-    internal: header.internal === 'yes',
-    volatile: header.volatile === 'yes',
+    /** A table of the program's own, which no catalogue shows. */
+    internal: says('internal'),
+    /** Rows come and go by nature: a mass disappearance is no sign of an error. */
+    volatile: says('volatile'),
+    /** The column that names the part of a row, such as its plugin: what could not be listed is left as it is, part by part. */
     part: header.part,
+    /** The column with what rows are asked for, because other tables name it: its rows go when no table does. */
     follows: header.follows,
+    /** A column that lists members; its history is kept per member. */
     members: header.members,
+    /** Columns, or fields of `extra`, that a service computes from the clock or from a position: a change of them is no version. */
     computed: splitList(header.computed),
-    changes: parseChangeRules(header, columns),
-    additions: [],
-    columns: header.source ? columns.filter((column) => !HISTORY_COLUMNS.has(column.name)) : columns,
+    /** How the view `changes` tells the changes of its rows. */
+    changes: {
+      /** The column with the name of a row; undefined where rows have none. */
+      name: header.name ?? columns.find((column) => column.name === 'name')?.name,
+      /** The column that tells two things with one key apart: a row that comes back with another value is another thing. */
+      instance: header.instance,
+      /** Columns that say where a row belongs, the ID first: a change of the ID is a move. */
+      place: splitList(header.place),
+      /** Columns that renew themselves, which is no change; `*` for a table whose rows do. */
+      renewed: splitList(header.renewed),
+      /** Whether a service may not tell some of its columns. */
+      isToldInPart: says('told_in_part'),
+      /** Columns with text in base64, which a difference shows as the text. */
+      encoded: splitList(header.encoded),
+      /** Operations of actions that change its rows, each with the parameters that name a row: `secrets.keys name`. */
+      acted: (header.acted?.split(/;\s*/u) ?? []).map((entry) => {
+        const [, operation = '', params] = /^(\S+)\s*(.*)$/u.exec(entry) ?? [];
+        return { operation, params: splitList(params) };
+      }),
+    },
+    /** What was added to it in a warehouse. */
+    additions: [] as readonly Addition[],
+    /** Columns of the current view, `target` first and `extra` last if there is one. */
+    columns: columns as readonly Column[],
   };
 }
 
 function splitList(text: string | undefined): readonly string[] {
   return text?.split(/,\s*/u) ?? [];
-}
-
-function parseChangeRules(header: Readonly<Record<string, string>>, columns: readonly Column[]): ChangeRules {
-  return {
-    name: header.name ?? columns.find(({ name }) => name === 'name')?.name,
-    instance: header.instance,
-    place: splitList(header.place),
-    renewed: splitList(header.renewed),
-    isToldInPart: header.told_in_part === 'yes',
-    encoded: splitList(header.encoded),
-    acted: (header.acted?.split(/;\s*/u) ?? []).map((entry) => {
-      const [, operation = '', params] = /^(\S+)\s*(.*)$/u.exec(entry) ?? [];
-      return { operation, params: splitList(params) };
-    }),
-  };
 }
 
 /** The last column of the key of a table whose rows have no id: it distinguishes rows with equal values in the other columns of the key. */
