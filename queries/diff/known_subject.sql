@@ -1,4 +1,4 @@
--- Whether a table ever had rows of a subject. {{history}}; {{key}}, {{name}}: of `n`; {{subject}}: its name, its key, or a part of a key
+-- Whether a table ever had rows of a subject. {{subject}}: its name, its key, or a part of a key; other parts: as of table_changes.sql
 select 1 as known
 from {{history}} as n
-where {{key}} = {{subject}} or {{name}} = {{subject}} or list_contains(string_split({{key}}, '/'), {{subject}})
+where {{key n}} = {{subject}} or {{name n}} = {{subject}} or list_contains(string_split({{key n}}, '/'), {{subject}})

@@ -1,6 +1,6 @@
 -- What uses each agent pool beside its workspaces and agents: every relationship whose name does not match {{no_use}}. One that
--- Tidemark does not know is a user. {{kind}} as for semver_key.
-create or replace {{kind}} agent_pool_users() as table
+-- Tidemark does not know is a user. {{scope}} as for semver_key.
+create or replace {{scope}}macro agent_pool_users() as table
 with
   related as (
     select target, pool_id, unnest(map_entries(from_json(relationships, '"MAP(VARCHAR, BIGINT)"'))) as entry

@@ -1,6 +1,6 @@
 -- grain: the rows of a query in queries/deadlines, which a user may have written
--- {{kind}}: `macro` or `temp macro`; {{name}}: of the macro; {{query}}: with `at_time` for $as_of, and the thresholds as numbers
-create or replace {{kind}} {{name}}(at_time) as table
+-- {{scope}}: empty, or `temp ` for one connection; {{name}}: of the macro; {{query}}: with `at_time` for $as_of, and the thresholds as numbers
+create or replace {{scope}}macro {{name}}(at_time) as table
 select
   target::varchar as target,
   kind::varchar as kind,

@@ -1,6 +1,6 @@
 -- grain: one row for a query in queries/deadlines that fails: what ends is not known
--- {{kind}}: `macro` or `temp macro`; {{name}}: of the macro; {{file}}, {{problem}}: literals
-create or replace {{kind}} {{name}}(at_time) as table
+-- {{scope}}: empty, or `temp ` for one connection; {{name}}: of the macro; {{file}}, {{problem}}: literals
+create or replace {{scope}}macro {{name}}(at_time) as table
 select
   null::varchar as target,
   'not known' as kind,

@@ -1,7 +1,7 @@
 -- What the last other thing with the key of `n` was.
--- {{history}}; {{instance}}: of `f`; {{isSelf}}: whether `f` and `n` have one key; {{isOther}}: whether they are different things
+-- Parts: as of table_changes.sql
 (
-  select arg_max({{instance}}, row(f.valid_to, {{instance}}))
+  select arg_max({{instance f}}, row(f.valid_to, {{instance f}}))
   from {{history}} as f
-  where {{isSelf}} and f.valid_to <= n.valid_from and {{isOther}}
+  where {{sameKey f n}} and f.valid_to <= n.valid_from and not {{sameThing f}}
 )

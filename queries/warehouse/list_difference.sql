@@ -1,5 +1,5 @@
 -- The members that left a list between the versions `o` and `n` of its row, and those that arrived: a list of 10,000 names twice, for
--- one that is new, tells nobody anything. {{sameKey}}: whether `member` is of the row
+-- one that is new, tells nobody anything.
 left join lateral (
   select
     list(member order by rank) filter (was_there) as "left",
@@ -13,7 +13,7 @@ left join lateral (
         valid_from <= n.valid_from and (valid_to is null or valid_to > n.valid_from) as is_there,
       from {{table}}_members
     ) as member
-    where {{sameKey}} and was_there <> is_there
+    where {{sameKey member n}} and was_there <> is_there
     group by member.member
     having count(*) = 1
   ) as moved

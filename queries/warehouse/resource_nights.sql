@@ -1,7 +1,7 @@
 -- grain: one row per day of the last year on which every target was pulled completely, with the resources under management
--- {{kind}}: `macro` or `temp macro`; not_reported: workspaces whose number is not known, which the sum leaves out; it is null where all are
+-- {{scope}}: empty, or `temp ` for one connection; not_reported: workspaces whose number is not known, which the sum leaves out; it is null where all are
 -- A target counts from its first complete pull to its last pull. A day with an incomplete pull has no row: it is a gap, and no old number.
-create or replace {{kind}} resource_nights(at_time) as table
+create or replace {{scope}}macro resource_nights(at_time) as table
 with
   days as (
     select

@@ -1,7 +1,7 @@
 -- grain: one row per target and project, or repository, that has workspaces now or had some 30 days ago
--- {{kind}}: `macro` or `temp macro`; owner: 'project' or 'repository'
+-- {{scope}}: empty, or `temp ` for one connection; owner: 'project' or 'repository'
 -- change_30_days: null where nothing is known of that time; not_reported: workspaces without a number
-create or replace {{kind}} resources_by(owner, at_time) as table
+create or replace {{scope}}macro resources_by(owner, at_time) as table
 with
   known as (
     select target, min(as_of) as first_as_of

@@ -1,8 +1,8 @@
 -- A string that sorts as semantic versions do (semver.org, 11: precedence); null if it is not a version, such as `latest` or `~> 1.5`.
 -- A leading `v` and build metadata are ignored, missing numbers are 0. A release ends in `~`, a prerelease never does:
 -- a release sorts after its prereleases, numeric identifiers before others and by value, fewer identifiers before more.
--- {{kind}}: `temp macro` in a warehouse opened read-only, `macro` to store it.
-create or replace {{kind}} semver_key(version) as (
+-- {{scope}}: `temp ` in a warehouse opened read-only, empty to store it.
+create or replace {{scope}}macro semver_key(version) as (
   case
     when regexp_full_match(version, '\s*v?\d{1,18}(\.\d{1,18}){0,2}(-[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?(\+[0-9A-Za-z.-]+)?\s*')
       then concat_ws(

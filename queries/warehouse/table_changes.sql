@@ -3,9 +3,9 @@
 -- {{begins}}, {{ends}}: which versions `n` and `o` count; {{meets}}: which `o` an `n` follows; {{differs}}: which of these pairs may differ;
 -- {{wasKnown}}: whether the source answered before `n`; {{heldBefore}}: whether a version `e` was before `n`; {{endedAt}}: when `o` ended;
 -- {{unknown}}, {{unknownColumns}}: columns that the service did not tell when `o` or `n` began, and what joins them: that they are null is no change;
--- {{lists}}: the difference of the lists of `o` and `n`; {{sameKey}}, {{sameThing}}: whether `o` and `n` have one key, and are one thing;
--- {{key}}, {{name}}, {{columns}}, {{instance}}: of `n`; {{oldKey}}, {{oldName}}: of `o`; {{earlierInstance}}, {{earlierKey}}: the last other
--- thing that had its key, or its name. An anti join with {{sameThing}} in its condition would compare each row with each.
+-- {{lists}}: the difference of the lists of `o` and `n`; {{sameKey}}: whether two rows have one key; {{sameThing}}: whether a row and `n` are one
+-- thing; {{key}}, {{name}}, {{instance}}: of a row; {{columns}}: of `n`; {{earlierInstance}}, {{earlierKey}}: the last other thing that had its
+-- key, or its name. An anti join with {{sameThing}} in its condition would compare each row with each.
 select "at", target, {{label}} as "table", key, name, item.change, item."column", item.old, item."new"
 from (
   select
@@ -20,9 +20,9 @@ from (
       )
     ) as item
   from (
-    select n.valid_from as "at", n.target, {{key}} as key, {{name}} as name, {{columns}} as items, {{unknown}} as unknown
+    select n.valid_from as "at", n.target, {{key n}} as key, {{name n}} as name, {{columns}} as items, {{unknown}} as unknown
     from {{history}} as n
-    join {{history}} as o on {{sameKey}} and {{sameThing}} and {{meets}}
+    join {{history}} as o on {{sameKey o n}} and {{sameThing o}} and {{meets}}
     {{lists}}
     {{unknownColumns}}
     where {{begins}} and {{ends}} and {{differs}}
@@ -47,18 +47,18 @@ from (
   select
     n.valid_from as "at",
     n.target,
-    {{key}} as key,
-    {{name}} as name,
-    exists (from {{history}} as e where {{sameAsHeld}} and {{heldBefore}}) as was_held,
-    {{instance}} as instance,
+    {{key n}} as key,
+    {{name n}} as name,
+    exists (from {{history}} as e where {{sameKey e n}} and {{sameThing e}} and {{heldBefore}}) as was_held,
+    {{instance n}} as instance,
     {{earlierInstance}} as earlier_instance,
     {{earlierKey}} as earlier_key,
   from {{history}} as n
-  left join (from {{history}} as o where {{ends}}) as o on {{sameKey}} and {{meets}}
-  where {{begins}} and {{wasKnown}} and (o.valid_from is null or not {{sameThing}})
+  left join (from {{history}} as o where {{ends}}) as o on {{sameKey o n}} and {{meets}}
+  where {{begins}} and {{wasKnown}} and (o.valid_from is null or not {{sameThing o}})
 ) as appeared
 union all
-select {{endedAt}}, o.target, {{label}}, {{oldKey}}, {{oldName}}, 'gone', null, null, null
+select {{endedAt}}, o.target, {{label}}, {{key o}}, {{name o}}, 'gone', null, null, null
 from {{history}} as o
-left join (from {{history}} as n where {{begins}}) as n on {{sameKey}} and {{meets}}
-where {{ends}} and (n.valid_from is null or not {{sameThing}})
+left join (from {{history}} as n where {{begins}}) as n on {{sameKey o n}} and {{meets}}
+where {{ends}} and (n.valid_from is null or not {{sameThing o}})

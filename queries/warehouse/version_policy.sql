@@ -12,8 +12,8 @@
 --  reason varchar -- why
 --  link varchar -- where more is said
 --  ends_at timestamptz -- when it ends; null where it does not
--- {{kind}}: `view` or `temp view`; {{policy}}: the statements as a JSON list
-create or replace {{kind}} version_policy as
+-- {{scope}}: empty, or `temp ` for one connection; {{policy}}: the statements as a JSON list
+create or replace {{scope}}view version_policy as
 select
   unnest(
     from_json(

@@ -1,8 +1,8 @@
 -- grain: one row per version of a workspace, with what its last assessment said
--- {{kind}}: `view` or `temp view`
+-- {{scope}}: empty, or `temp ` for one connection
 -- is_drifting, is_failing: the last assessment since the workspace appeared. A version without an assessment stays what it was: unknown is
 -- never clean. `began`: whether the workspace was absent before this version.
-create or replace {{kind}} workspace_assessments as
+create or replace {{scope}}view workspace_assessments as
 with
   versions as (
     select

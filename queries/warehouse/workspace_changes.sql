@@ -1,9 +1,9 @@
 -- grain: one row per workspace that was seen until a time, with what changed since an earlier one
--- {{kind}}: `macro` or `temp macro`; since_time: null for the previous complete pull of each target
+-- {{scope}}: empty, or `temp ` for one connection; since_time: null for the previous complete pull of each target
 -- The definitions that every page, the mail and saved queries ask. A change is null where nothing changed, or
 --   `first`: in the first pull of its target; `new`: not before, and never; `returned`: not before, but earlier;
 --   `resolved`: assessed, and no longer; `deleted`: the workspace is no longer there.
-create or replace {{kind}} workspace_changes(at_time, since_time) as table
+create or replace {{scope}}macro workspace_changes(at_time, since_time) as table
 with
   first_pulls as (
     select target, min(as_of) as first_as_of

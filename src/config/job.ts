@@ -48,7 +48,7 @@ export interface Job extends z.infer<typeof jobSchema> {
 }
 
 /** The files of the jobs of the configuration's directory and of the package, by name. */
-function findJobs({ directory }: Pick<Config, 'directory'>): Promise<ReadonlyMap<string, string>> {
+function findJobs({ directory }: Pick<Config, 'directory'>): ReadonlyMap<string, string> {
   return discoverFiles(overlayRoots(directory), 'jobs', '.yaml');
 }
 
@@ -56,7 +56,7 @@ function findJobs({ directory }: Pick<Config, 'directory'>): Promise<ReadonlyMap
 export async function loadJobs(config: Config, env: Environment): Promise<ReadonlyMap<string, Job>> {
   const errors: string[] = [];
   const jobs = new Map<string, Job>();
-  for (const [name, path] of await findJobs(config)) {
+  for (const [name, path] of findJobs(config)) {
     try {
       jobs.set(name, readJob(config, env, name, path));
     } catch (error) {
@@ -70,7 +70,7 @@ export async function loadJobs(config: Config, env: Environment): Promise<Readon
 
 /** One job. @throws TidemarkError USAGE naming the closest match, or CONFIG. */
 export async function loadJob(config: Config, env: Environment, name: string): Promise<Job> {
-  const paths = await findJobs(config);
+  const paths = findJobs(config);
   const path = paths.get(name);
   if (path) return readJob(config, env, name, path);
   throw unknownName('job', name, paths.keys());
@@ -82,7 +82,7 @@ function readJob({ directory }: Config, env: Environment, name: string, path: st
 
 /** The zone in which people mean a day: that of the job `nightly`. Nothing else of its file is read, so its references need not resolve. */
 export async function readTimeZone(config: Pick<Config, 'directory'>, env: Environment): Promise<string> {
-  const path = (await findJobs(config)).get('nightly');
+  const path = findJobs(config).get('nightly');
   if (path === undefined) return 'UTC';
   const schema = z.object({ timezone: jobSchema.shape.timezone });
   return readYamlFile(path, schema, withEnvFile(config.directory, env), ([field]) => field !== 'timezone').timezone;

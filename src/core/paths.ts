@@ -1,5 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { readdir } from 'node:fs/promises';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -24,16 +23,16 @@ export function findFile(roots: readonly string[], relative: string): string | u
  * Files with `extension` directly in `folder` of the roots, as name → path. The earlier root wins, so a user's file overrides
  * the package's file of the same name.
  */
-export async function discoverFiles(
+export function discoverFiles(
   roots: readonly string[],
   folder: string,
   extension: string,
-): Promise<ReadonlyMap<string, string>> {
+): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
   for (const root of roots) {
     const directory = join(root, folder);
     if (!existsSync(directory)) continue;
-    for (const file of (await readdir(directory)).sort()) {
+    for (const file of readdirSync(directory).sort()) {
       const name = file.slice(0, -extension.length);
       if (file.endsWith(extension) && !found.has(name)) found.set(name, join(directory, file));
     }

@@ -26,25 +26,26 @@ export interface RowQuery {
 }
 
 /** A query for each CSV file, which has rows of the source's main table, or one for all JSON lines, where they have rows of the table. */
-export async function readRowQueries(
+export function renderRowQueries(
   files: SqlFiles,
   table: Table,
   landed: readonly LandingFilePath[],
-): Promise<readonly RowQuery[]> {
+): readonly RowQuery[] {
   const csv = table.name === table.source ? landed.filter(({ format }) => format === 'csv') : [];
   const json = landed.filter(({ format }) => format === 'ndjson');
   const isCompared = json.length > 0 && files.has(`load/${table.name}_csv`);
   const params = { files: json.map(({ path }) => path), longest_line: longestLine(json) };
-  const loads = csv.map(async (file): Promise<RowQuery> => {
-    const read = async (lineBytes?: number): Promise<RowQuery> => {
-      const rows = await files.render('load/explorer_csv', csvLoadParts(table, file, lineBytes));
-      const query = isCompared ? await files.render(`load/${table.name}_csv`, { rows }) : rows;
+  if (csv.length === 0 && json.length > 0 && files.has(`load/${table.name}`)) {
+    return [{ query: files.read(`load/${table.name}`), params }];
+  }
+  return csv.map((file) => {
+    const read = (lineBytes?: number): RowQuery => {
+      const rows = files.render('load/explorer_csv', csvLoadParts(table, file, lineBytes));
+      const query = isCompared ? files.render(`load/${table.name}_csv`, { rows }) : rows;
       return { query, params: { ...params, file: file.path } };
     };
-    return { ...(await read(file.longestLine)), ...(table.members && { forLongRows: await read(file.bytes) }) };
+    return { ...read(file.longestLine), ...(table.members && { forLongRows: read(file.bytes) }) };
   });
-  if (csv.length > 0 || json.length === 0 || !files.has(`load/${table.name}`)) return Promise.all(loads);
-  return [{ query: await files.read(`load/${table.name}`), params }];
 }
 
 /** The buffer size that reading JSON lines needs. */

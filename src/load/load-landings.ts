@@ -11,7 +11,7 @@ export interface LoadOptions<L extends Landed> extends Limits {
   readonly asOf: string;
   readonly signal: AbortSignal;
   /** The statement that records what is accepted, which belongs to the transaction that loads it. */
-  readonly record: (accepted: ReadonlyMap<L, Acceptance>) => Promise<string>;
+  readonly record: (accepted: ReadonlyMap<L, Acceptance>) => string;
 }
 
 /**
@@ -72,7 +72,7 @@ async function loadStages<L extends Landed>(
   const accepted = new Map<L, Acceptance>();
   for (const [landed, verdict] of verdicts) if (!(verdict instanceof TidemarkError)) accepted.set(landed, verdict);
   signal.throwIfAborted();
-  if (accepted.size > 0) await merge(to, stages, { accepted, asOf, record: await record(accepted) });
+  if (accepted.size > 0) await merge(to, stages, { accepted, asOf, record: record(accepted) });
   else await dropStages(to, stages);
   return verdicts;
 }

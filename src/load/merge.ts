@@ -22,21 +22,21 @@ const LIST_BYTES = 4 * 1024 * 1024;
 export async function merge(to: Destination, stages: readonly Stage[], options: MergeOptions): Promise<void> {
   const statements: string[] = [];
   for (const one of stages) statements.push(...(await mergeStatements(to, one, options)));
-  await to.database.transact([...statements, options.record, ...(await dropStatements(to, stages))]);
+  await to.database.transact([...statements, options.record, ...dropStatements(to, stages)]);
 }
 
 /** Drops the temporary tables of stages that are not merged. */
 export async function dropStages(to: Destination, stages: readonly Stage[]): Promise<void> {
-  await to.database.script((await dropStatements(to, stages)).join('\n'));
+  await to.database.script(dropStatements(to, stages).join('\n'));
 }
 
-function dropStatements({ files }: Destination, stages: readonly Stage[]): Promise<readonly string[]> {
+function dropStatements({ files }: Destination, stages: readonly Stage[]): readonly string[] {
   const tables = stages.flatMap(({ table: { name } }) => [`delta_${name}`, `stage_${name}`]);
-  return Promise.all(tables.map((table) => files.render('warehouse/drop_stage', { table })));
+  return tables.map((table) => files.render('warehouse/drop_stage', { table }));
 }
 
 /** Renders a statement about a stage. */
-type Render = (name: string, more?: Readonly<Record<string, string>>) => Promise<string>;
+type Render = (name: string, more?: Readonly<Record<string, string>>) => string;
 
 async function mergeStatements(
   to: Destination,
@@ -47,15 +47,15 @@ async function mergeStatements(
   const refused = [...facts.keys()].filter((landing) => !accepted.has(landing));
   if (landings.length === 0) return [];
   const parts = stageParts(table, landings);
-  const render: Render = async (name, more) =>
-    fillParams(await to.files.render(`warehouse/${name}`, { ...parts, ...more }), { as_of: asOf });
+  const render: Render = (name, more) =>
+    fillParams(to.files.render(`warehouse/${name}`, { ...parts, ...more }), { as_of: asOf });
   const targets = literals(refused.map(({ manifest }) => manifest.target));
-  if (refused.length > 0) await to.database.script(await render('refuse_changes', { refused: targets }));
+  if (refused.length > 0) await to.database.script(render('refuse_changes', { refused: targets }));
   const hasChanges = landings.some((landing) => isChanged(facts.get(landing)));
   return [
     ...(hasChanges && table.members ? await listStatements(to, table, render, listBytes) : []),
-    ...(hasChanges ? [await render('close_versions'), await render('append_versions')] : []),
-    ...(table.computed.length > 0 ? [await render('refresh_computed')] : []),
+    ...(hasChanges ? [render('close_versions'), render('append_versions')] : []),
+    ...(table.computed.length > 0 ? [render('refresh_computed')] : []),
   ];
 }
 
@@ -77,7 +77,7 @@ async function listStatements(
     listsKey: ['target', ...table.key].map((name) => `lists.${quoteIdent(name)}`).join(', '),
     heldKey: sameKey(table, 'held', 'lists'),
   };
-  const rows = await database.script(await render('list_parts', { bytes: String(bytes) }));
+  const rows = await database.script(render('list_parts', { bytes: String(bytes) }));
   const statements: string[] = [];
   for (const { first, last, has_new, has_known } of rows) {
     const part = { ...keys, first: String(first), last: String(last) };
@@ -85,7 +85,7 @@ async function listStatements(
       ...(has_new ? ['list_fill'] : []),
       ...(has_known ? ['list_changes', 'list_close', 'list_append'] : []),
     ];
-    for (const name of names) statements.push(await render(name, part));
+    statements.push(...names.map((name) => render(name, part)));
   }
   return statements;
 }

@@ -60,7 +60,7 @@ export function toPullOutcome(pull: ActivePull, { status, delta, error, note }: 
 /** Writes a row of `pulls`. */
 export async function recordPull(run: RunContext, pull: ActivePull, result: PullResult): Promise<PullOutcome> {
   const { outcome, row } = describePull(run, pull, result);
-  await run.warehouse.database.script(await recordPullsStatement(run, [row]));
+  await run.warehouse.database.script(recordPullsStatement(run, [row]));
   return outcome;
 }
 
@@ -91,8 +91,8 @@ function describePull(
 }
 
 /** The statement that writes rows of `pulls`. */
-export async function recordPullsStatement({ warehouse }: RunContext, rows: readonly PullRow[]): Promise<string> {
-  return fillParams(await warehouse.files.read('warehouse/record_pulls'), { pulls: JSON.stringify(rows) });
+export function recordPullsStatement({ warehouse }: RunContext, rows: readonly PullRow[]): string {
+  return fillParams(warehouse.files.read('warehouse/record_pulls'), { pulls: JSON.stringify(rows) });
 }
 
 /** The outcome of a landing that is loaded, and the row that records it. @param notes of the load */

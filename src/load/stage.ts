@@ -6,7 +6,7 @@ import { LIST_TEXT } from '../warehouse/list-columns.ts';
 import { quoteIdent, type SqlFiles } from '../warehouse/sql-files.ts';
 import { type Column, historyTable, ORDINAL, type Table } from '../warehouse/tables.ts';
 import type { Row } from '../warehouse/values.ts';
-import { type RowQuery, readRowQueries } from './landed-rows.ts';
+import { type RowQuery, renderRowQueries } from './landed-rows.ts';
 import { isNumbered, stageParts } from './stage-parts.ts';
 
 /** Where rows are loaded. */
@@ -80,7 +80,7 @@ async function assumeMounts(
   for (const { manifest, firstMount } of landings) {
     if (firstMount === undefined) continue;
     for (const rows of [historyTable(table), `stage_${table.name}`]) {
-      const sql = await files.render('warehouse/assume_mount', { rows: quoteIdent(rows) });
+      const sql = files.render('warehouse/assume_mount', { rows: quoteIdent(rows) });
       await database.write(sql, { target: manifest.target, mount: firstMount });
     }
   }
@@ -98,10 +98,10 @@ export async function compareStage(
   const parts = stageParts(table, [...read.keys()]);
   // Where a plugin's ID is a prefix, a row that is listed for one plugin may be of another one, which could not be listed.
   const mayBeHeld = parts.isUnknown !== 'false' && table.columns.some(({ name }) => name === 'is_ambiguous');
-  const isHeld = mayBeHeld ? await files.render('warehouse/held_by_unknown', parts) : 'false';
+  const isHeld = mayBeHeld ? files.render('warehouse/held_by_unknown', parts) : 'false';
   const queries = [...(isNumbered(table) ? ['number_repeats'] : []), 'compare_stage', 'stage_changes'];
   const render = (query: string) => files.render(`warehouse/${query}`, { ...parts, isHeld });
-  const rows = await database.script((await Promise.all(queries.map(render))).join('\n'));
+  const rows = await database.script(queries.map(render).join('\n'));
   const changes = new Map(rows.map((row) => [String(row.target), row]));
   const facts = [...read].map(([landed, reading]): [Landed, Facts] => {
     const { invalid_key, numbered_key, ...counts } = changes.get(landed.manifest.target) ?? {};
@@ -115,7 +115,7 @@ const NO_ROWS = { held: 0, unknown: 0, gone: 0, deleted: 0, inserted: 0, changed
 
 /** Creates an empty stage. */
 export async function createStage({ database, files }: Destination, table: Table): Promise<void> {
-  await database.write(await files.render('warehouse/stage', stagedColumns(table)), { target: '' });
+  await database.write(files.render('warehouse/stage', stagedColumns(table)), { target: '' });
 }
 
 /** Adds the rows of a landing to the stage. @throws storage failures */
@@ -123,7 +123,7 @@ async function readLanding(to: Destination, table: Table, { manifest, directory 
   const landed = manifest.files.map((file) => ({ ...file, path: join(directory, file.file) }));
   let rows = 0;
   try {
-    for (const query of await readRowQueries(to.files, table, landed))
+    for (const query of renderRowQueries(to.files, table, landed))
       rows += await addRows(to, table, query, manifest.target);
     return { landed: rows, error: undefined };
   } catch (error) {
@@ -139,7 +139,7 @@ async function addRows(
   target: string,
 ): Promise<number> {
   try {
-    const sql = await to.files.render('warehouse/load_rows', { ...stagedColumns(table), rows: query });
+    const sql = to.files.render('warehouse/load_rows', { ...stagedColumns(table), rows: query });
     return await to.database.write(sql, { ...params, target });
   } catch (error) {
     if (forLongRows && /Maximum line size/u.test(String(error))) return addRows(to, table, forLongRows, target);

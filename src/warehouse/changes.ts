@@ -36,20 +36,20 @@ function between(table: Table, from: string, to: string): Comparison {
 }
 
 /** The views `changes`, over the history of every table that does not renew itself, and `attributed_changes`. */
-export async function renderChangesViews(files: SqlFiles, tables: readonly Table[]): Promise<readonly string[]> {
+export function renderChangesViews(files: SqlFiles, tables: readonly Table[]): readonly string[] {
   return [
-    await files.render('warehouse/changes', { changes: await renderRows(files, tables) }),
-    await files.render('warehouse/attributed_changes', { query: await renderAttributed(files, tables, 'changes') }),
+    files.render('warehouse/changes', { changes: renderRows(files, tables) }),
+    files.render('warehouse/attributed_changes', { query: renderAttributed(files, tables, 'changes') }),
   ];
 }
 
 /** A query with the rows of `attributed_changes` of some tables: to plan it for every table takes half a second. */
-export async function renderChanges(files: SqlFiles, tables: readonly Table[]): Promise<string> {
-  return renderAttributed(files, tables, `(${await renderRows(files, tables)})`);
+export function renderChanges(files: SqlFiles, tables: readonly Table[]): string {
+  return renderAttributed(files, tables, `(${renderRows(files, tables)})`);
 }
 
-async function renderAttributed(files: SqlFiles, tables: readonly Table[], changes: string): Promise<string> {
-  return files.render('warehouse/attribute', { changes, actedBy: await renderActedBy(files, tables) });
+function renderAttributed(files: SqlFiles, tables: readonly Table[], changes: string): string {
+  return files.render('warehouse/attribute', { changes, actedBy: renderActedBy(files, tables) });
 }
 
 /** The tables that have changes after one time and up to another. @param tables that are present */
@@ -58,14 +58,8 @@ export async function selectChanged(
   tables: readonly Table[],
   times: Readonly<Record<'from' | 'to', string>>,
 ): Promise<readonly Table[]> {
-  const queries = selectTold(tables).map((table) =>
-    files.render('warehouse/has_changes', {
-      label: quoteLiteral(table.name),
-      history: quoteIdent(historyTable(table)),
-    }),
-  );
-  const rows = await database.script(fillParams((await Promise.all(queries)).join('\nunion all\n'), times));
-  const changed = new Set(rows.map(({ name }) => name));
+  const query = uniteTold(tables, (table) => files.render('warehouse/has_changes', rowParts(table)));
+  const changed = new Set((await database.script(fillParams(query, times))).map(({ name }) => name));
   return tables.filter(({ name }) => changed.has(name));
 }
 
@@ -74,38 +68,36 @@ export async function renderChangesBetween(
   read: ReadWarehouse,
   times: Readonly<Record<'from' | 'to', string>>,
 ): Promise<string | undefined> {
-  const tables = await selectPresent(read, [...(await loadTables(read.files)).values()]);
+  const tables = await selectPresent(read, [...loadTables(read.files).values()]);
   const changed = await selectChanged(read, tables, times);
   return changed.length === 0 ? undefined : renderChanges(read.files, changed);
 }
 
 /** SQL for the action that made the change `c`. */
-async function renderActedBy(files: SqlFiles, tables: readonly Table[]): Promise<string> {
-  const actions = await Promise.all(selectTold(tables).flatMap((table) => renderActions(files, table)));
-  if (actions.length === 0) return 'null::struct(plan_id varchar, action_id varchar, approved_by varchar)';
-  const seen = await files.render('warehouse/seen_actions', { actions: actions.join('\nunion all\n') });
-  return files.render('warehouse/acted_by', { seen: `(${seen})` });
-}
-
-function renderActions(files: SqlFiles, { name, source, columns, changes }: Table): readonly Promise<string>[] {
-  return changes.acted.map(({ operation, params }) =>
-    files.render('warehouse/table_actions', {
-      label: quoteLiteral(name),
-      source: quoteLiteral(source ?? ''),
-      columns: `[${columns.map((column) => quoteLiteral(column.name)).join(', ')}]`,
-      operation: quoteLiteral(`${operation}.`),
-      params: params.map((param) => `params ->> ${quoteLiteral(param)}`).join(', '),
-    }),
+function renderActedBy(files: SqlFiles, tables: readonly Table[]): string {
+  const actions = selectTold(tables).flatMap((table) =>
+    table.changes.acted.map(({ operation, params }) =>
+      files.render('warehouse/table_actions', {
+        ...rowParts(table),
+        columns: `[${table.columns.map(({ name }) => quoteLiteral(name)).join(', ')}]`,
+        operation: quoteLiteral(`${operation}.`),
+        params: params.map((param) => `params ->> ${quoteLiteral(param)}`).join(', '),
+      }),
+    ),
   );
+  if (actions.length === 0) return 'null::struct(plan_id varchar, action_id varchar, approved_by varchar)';
+  return files.render('warehouse/acted_by', {
+    seen: `(${files.render('warehouse/seen_actions', { actions: actions.join('\nunion all\n') })})`,
+  });
 }
 
 /**
  * A query with the net difference of the times $from and $to, as rows of `changes` with the `action` that made each: `at` is when a row came to be as it is at the later
  * one. Further parameters: `queries/diff/difference.sql`.
  */
-export async function renderDifference(files: SqlFiles, tables: readonly Table[]): Promise<string> {
+export function renderDifference(files: SqlFiles, tables: readonly Table[]): string {
   const compare = (table: Table) => between(table, '$from::timestamptz', '$to::timestamptz');
-  const parts = { changes: await renderRows(files, tables, compare), actedBy: await renderActedBy(files, tables) };
+  const parts = { changes: renderRows(files, tables, compare), actedBy: renderActedBy(files, tables) };
   return files.render('diff/difference', parts);
 }
 
@@ -114,54 +106,63 @@ export function selectTold(tables: readonly Table[]): readonly Table[] {
   return tables.filter(({ source, changes }) => source && !changes.renewed.includes('*'));
 }
 
-/** A query that has a row if a table ever had rows of a subject: a literal of SQL. */
-export async function renderKnownSubject(files: SqlFiles, tables: readonly Table[], subject: string): Promise<string> {
-  const queries = selectTold(tables).map((table) => {
-    const parts = { key: keyText(table, 'n'), name: nameText(table, 'n'), subject: quoteLiteral(subject) };
-    return files.render('diff/known_subject', { ...parts, history: quoteIdent(historyTable(table)) });
-  });
-  return (await Promise.all(queries)).join('\nunion all\n');
+function uniteTold(tables: readonly Table[], render: (table: Table) => string): string {
+  return selectTold(tables).map(render).join('\nunion all\n');
 }
 
-async function renderRows(
+/** A query that has a row if a table ever had rows of a subject: a literal of SQL. */
+export function renderKnownSubject(files: SqlFiles, tables: readonly Table[], subject: string): string {
+  const parts = { subject: quoteLiteral(subject) };
+  return uniteTold(tables, (table) => files.render('diff/known_subject', { ...rowParts(table), ...parts }));
+}
+
+/** What queries about the rows of one table are rendered with: `{{key n}}` is the key of the version `n`. */
+export function rowParts(table: Table) {
+  const { key, part, changes } = table;
+  const { name, instance } = changes;
+  /** `default/db`: the column of the part first. */
+  const shown = [...key.filter((column) => column === part), ...key.filter((column) => column !== part)];
+  const columnOf = (row: string, column: string) => `${row}.${quoteIdent(column)}`;
+  return {
+    label: quoteLiteral(table.name),
+    source: quoteLiteral(table.source ?? ''),
+    history: quoteIdent(historyTable(table)),
+    sameKey: (one: string, other: string) => sameKey(table, one, other),
+    key: (row: string) => `concat_ws('/', ${shown.map((column) => columnOf(row, column)).join(', ')})`,
+    name: (row: string) => (name ? columnOf(row, name) : 'null::varchar'),
+    instance: (row: string) => (instance ? `${columnOf(row, instance)}::varchar` : 'null::varchar'),
+    /** A row that does not tell what it is may be the same thing. */
+    sameThing: (row: string) =>
+      instance ? `coalesce(${columnOf(row, instance)} = ${columnOf('n', instance)}, true)` : 'true',
+  };
+}
+
+function renderRows(
   files: SqlFiles,
   tables: readonly Table[],
   compare: (table: Table) => Comparison = () => SUCCESSIVE,
-): Promise<string> {
-  const queries = selectTold(tables).map((table) => renderTable(files, table, compare(table)));
-  return (await Promise.all(queries)).join('\nunion all\n');
+): string {
+  return uniteTold(tables, (table) => renderTable(files, table, compare(table)));
 }
 
-async function renderTable(files: SqlFiles, table: Table, comparison: Comparison): Promise<string> {
-  const { instance } = table.changes;
-  const history = quoteIdent(historyTable(table));
-  const wasKnown = (after: string) => renderWasKnown(files, table, comparison, after);
-  return files.render('warehouse/table_changes', {
-    ...comparison,
-    history,
-    label: quoteLiteral(table.name),
-    wasKnown: await wasKnown(lastAdded(table, (column) => column === null)),
-    sameKey: sameKey(table, 'o', 'n'),
-    sameThing: isSameThing(table, 'o'),
-    sameAsHeld: `${sameKey(table, 'e', 'n')} and ${isSameThing(table, 'e')}`,
-    key: keyText(table, 'n'),
-    oldKey: keyText(table, 'o'),
-    name: nameText(table, 'n'),
-    oldName: nameText(table, 'o'),
-    instance: instance ? `n.${quoteIdent(instance)}::varchar` : 'null::varchar',
-    earlierInstance: await renderEarlierInstance(files, table, history),
-    earlierKey: await renderEarlierKey(files, table, history),
-    columns: await renderColumns(table, wasKnown),
-    ...(await renderUnknownColumns(files, table)),
-    lists: table.members
-      ? await files.render('warehouse/list_difference', { table: table.name, sameKey: sameKey(table, 'member', 'n') })
-      : '',
+function renderTable(files: SqlFiles, table: Table, comparison: Comparison): string {
+  const { part, changes } = table;
+  const { name, instance, isToldInPart } = changes;
+  const partNames = part && { name: quoteLiteral(part), column: quoteIdent(part) };
+  const isPartKnown = partNames ? files.render('warehouse/part_known', partNames) : 'true';
+  const parts = { ...rowParts(table), ...comparison, isPartKnown };
+  const render = (query: string, more = {}) => files.render(`warehouse/${query}`, { ...parts, ...more });
+  const wasKnown = (after: string) => render('known_before', { after: quoteLiteral(after) });
+  return render('table_changes', {
+    wasKnown: wasKnown(lastAdded(table, (column) => column === null)),
+    earlierInstance: instance ? render('earlier_instance') : 'null::varchar',
+    // A name that is part of the key tells nothing that the key does not.
+    earlierKey: name && !table.key.includes(name) ? render('earlier_key') : 'null::varchar',
+    columns: renderColumns(table, wasKnown),
+    unknown: isToldInPart ? 'list_concat(unknown_n.columns, unknown_o.columns)' : 'null::varchar[]',
+    unknownColumns: (isToldInPart ? ['n', 'o'] : []).map((row) => render('unknown_columns', { row })).join(''),
+    lists: table.members ? render('list_difference', { table: table.name }) : '',
   });
-}
-
-function renderWasKnown(files: SqlFiles, table: Table, { knownBefore }: Comparison, after: string): Promise<string> {
-  const parts = { source: quoteLiteral(table.source ?? ''), isPartKnown: isPartKnown(table) };
-  return files.render('warehouse/known_before', { ...parts, knownBefore, after: quoteLiteral(after) });
 }
 
 const ALWAYS = '-infinity';
@@ -172,81 +173,21 @@ function lastAdded({ additions }: Table, isMeant: (column: string | null) => boo
   return times.sort().at(-1) ?? ALWAYS;
 }
 
-/** SQL for the columns that the service did not tell, and what joins them. */
-async function renderUnknownColumns(files: SqlFiles, { source, changes }: Table) {
-  if (!changes.isToldInPart) return { unknown: 'null::varchar[]', unknownColumns: '' };
-  const parts = { source: quoteLiteral(source ?? '') };
-  const joins = ['n', 'o'].map((row) => files.render('warehouse/unknown_columns', { ...parts, row }));
-  return {
-    unknown: 'list_concat(unknown_n.columns, unknown_o.columns)',
-    unknownColumns: (await Promise.all(joins)).join(''),
-  };
-}
-
-/** A row that does not tell what it is may be the same thing. */
-function isSameThing({ changes: { instance } }: Table, row: string): string {
-  return instance ? `coalesce(${row}.${quoteIdent(instance)} = n.${quoteIdent(instance)}, true)` : 'true';
-}
-
-/** `default/db`: the columns of the key, that of the part first. */
-export function keyText({ key, part }: Table, row: string): string {
-  const columns = [...key.filter((name) => name === part), ...key.filter((name) => name !== part)];
-  return `concat_ws('/', ${columns.map((name) => `${row}.${quoteIdent(name)}`).join(', ')})`;
-}
-
-function nameText({ changes: { name } }: Table, row: string): string {
-  return name ? `${row}.${quoteIdent(name)}` : 'null::varchar';
-}
-
-async function renderEarlierInstance(files: SqlFiles, table: Table, history: string): Promise<string> {
-  const { instance } = table.changes;
-  if (!instance) return 'null::varchar';
-  return files.render('warehouse/earlier_instance', {
-    history,
-    instance: `f.${quoteIdent(instance)}::varchar`,
-    isSelf: sameKey(table, 'f', 'n'),
-    isOther: `not ${isSameThing(table, 'f')}`,
-  });
-}
-
-/** A name that is part of the key tells nothing that the key does not. */
-async function renderEarlierKey(files: SqlFiles, table: Table, history: string): Promise<string> {
-  const { name } = table.changes;
-  if (!name || table.key.includes(name)) return 'null::varchar';
-  return files.render('warehouse/earlier_key', {
-    history,
-    key: keyText(table, 'f'),
-    name: nameText(table, 'f'),
-    ownName: nameText(table, 'n'),
-    isSelf: sameKey(table, 'f', 'n'),
-    sameKey: sameKey(table, 'f', 'g'),
-  });
-}
-
-/** Whether the pull `p` could list the part that `n` belongs to. */
-function isPartKnown({ part }: Table): string {
-  if (!part) return 'true';
-  const unknown = `from_json(p.unknown_parts, '[{"column": "varchar", "value": "varchar"}]')`;
-  const ofColumn = `list_filter(${unknown}, lambda part: part."column" = ${quoteLiteral(part)})`;
-  const values = `list_transform(${ofColumn}, lambda part: coalesce(part.value, ''))`;
-  return `not coalesce(list_contains(${values}, coalesce(n.${quoteIdent(part)}, '')), false)`;
-}
-
 /** A list with each column that can change: its name, what a change of it is, and its text in both versions. */
-async function renderColumns(table: Table, wasKnown: (after: string) => Promise<string>): Promise<string> {
+function renderColumns(table: Table, wasKnown: (after: string) => string): string {
   const { changes, columns, computed, key } = table;
   const left = new Set(['target', ...key, ...computed, ...changes.renewed]);
   const items = columns
     .filter(({ name }) => !left.has(name))
-    .map(async (column) => {
+    .map((column) => {
       const [old, current] = columnTexts(table, column);
       // What an added column has may have been in `extra` before.
       const after = lastAdded(table, (added) => added === column.name || (added !== null && column.name === 'extra'));
-      const known = after === ALWAYS ? old : `if(${await wasKnown(after)}, ${old}, ${current})`;
+      const known = after === ALWAYS ? old : `if(${wasKnown(after)}, ${old}, ${current})`;
       const parts = [`'column': ${quoteLiteral(column.name)}`, `'old': ${known}`, `'new': ${current}`];
       return `{'change': ${nameChange(table, column)}, ${parts.join(', ')}}`;
     });
-  return `[${(await Promise.all(items)).join(',\n')}]`;
+  return `[${items.join(',\n')}]`;
 }
 
 function nameChange({ changes: { name, place } }: Table, column: Column): string {

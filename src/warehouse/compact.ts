@@ -76,11 +76,11 @@ async function isDue(file: string, now: Date, minBytes: number): Promise<boolean
 }
 
 async function copyDatabase(database: Database, files: SqlFiles, copy: string): Promise<void> {
-  const detach = await files.read('warehouse/detach_compact');
+  const detach = files.read('warehouse/detach_compact');
   await rm(copy, { force: true });
   try {
-    await database.run(await files.render('warehouse/attach_compact', { file: quoteLiteral(copy) }));
-    await database.script(await files.render('warehouse/copy_compact', { copy: 'compact' }));
+    await database.run(files.render('warehouse/attach_compact', { file: quoteLiteral(copy) }));
+    await database.script(files.render('warehouse/copy_compact', { copy: 'compact' }));
     await assertSameRows(database, files);
   } catch (error) {
     // It fails as well where it was not attached, or a full disk ended DuckDB: the first error is the one to report.
@@ -91,10 +91,10 @@ async function copyDatabase(database: Database, files: SqlFiles, copy: string): 
 }
 
 async function assertSameRows(database: Database, files: SqlFiles): Promise<void> {
-  const tables = (await database.rows(await files.read('warehouse/stored_tables'))).map(({ name }) => String(name));
+  const tables = (await database.rows(files.read('warehouse/stored_tables'))).map(({ name }) => String(name));
   // Each name is there twice, of the table and of its copy.
   for (const name of new Set(tables)) {
-    const [row] = await database.rows(await files.render('warehouse/compare_compact', { table: quoteIdent(name) }));
+    const [row] = await database.rows(files.render('warehouse/compare_compact', { table: quoteIdent(name) }));
     if (row?.is_same !== true) throw new Error(`the copy of ${name} has other rows`);
   }
 }

@@ -7,7 +7,8 @@ import { loadTables, loadViews } from './tables.ts';
 
 export const DEFAULT_THRESHOLDS: Thresholds = thresholds.parse({});
 
-type Scope = 'macro' | 'temp macro';
+/** Where definitions are made: in the warehouse, or for one connection to a warehouse that an earlier version wrote. */
+export type Scope = '' | 'temp ';
 
 /** A query of `queries/deadlines/` as a macro. */
 interface Kind {
@@ -17,21 +18,17 @@ interface Kind {
 }
 
 /** The queries of `queries/deadlines/`, with these thresholds. */
-export async function renderDeadlines(
-  files: SqlFiles,
-  values: Thresholds,
-  scope: Scope = 'macro',
-): Promise<readonly Kind[]> {
-  const names = [...(await discoverFiles(files.roots, 'queries/deadlines', '.sql')).keys()];
-  return Promise.all(
-    names.map(async (kind) => {
-      const name = quoteIdent(`deadlines_of_${kind}`);
-      const file = `queries/deadlines/${kind}.sql`;
-      const text = (await files.read(`deadlines/${kind}`)).replaceAll('$as_of', 'at_time');
-      const query = fillParams(text, thresholdParams(values)).replace(/;$/u, '');
-      return { name, file, sql: await files.render('warehouse/deadlines_kind', { kind: scope, name, query }) };
-    }),
-  );
+export function renderDeadlines(files: SqlFiles, values: Thresholds, scope: Scope = ''): readonly Kind[] {
+  return [...discoverFiles(files.roots, 'queries/deadlines', '.sql').keys()].map((kind) => {
+    const name = quoteIdent(`deadlines_of_${kind}`);
+    const text = files.read(`deadlines/${kind}`).replaceAll('$as_of', 'at_time');
+    const query = fillParams(text, thresholdParams(values)).replace(/;$/u, '');
+    return {
+      name,
+      file: `queries/deadlines/${kind}.sql`,
+      sql: files.render('warehouse/deadlines_kind', { scope, name, query }),
+    };
+  });
 }
 
 /** Makes `deadlines_at` of them. One that fails, which a user may have written, becomes a row whose end is not known. */
@@ -39,18 +36,18 @@ export async function defineDeadlines(
   database: Pick<Statements, 'script'>,
   files: SqlFiles,
   kinds: readonly Kind[],
-  scope: Scope = 'macro',
+  scope: Scope = '',
 ): Promise<void> {
   for (const { name, file, sql } of kinds) {
     try {
       await database.script(sql);
     } catch (error) {
-      const parts = { kind: scope, name, file: quoteLiteral(file), problem: quoteLiteral(firstLine(error)) };
-      await database.script(await files.render('warehouse/deadlines_unknown', parts));
+      const parts = { scope, name, file: quoteLiteral(file), problem: quoteLiteral(firstLine(error)) };
+      await database.script(files.render('warehouse/deadlines_unknown', parts));
     }
   }
   const rows = kinds.map(({ name }) => `from ${name}(at_time)`).join('\nunion all\n');
-  await database.script(await files.render('warehouse/deadlines_at', { kind: scope, kinds: rows }));
+  await database.script(files.render('warehouse/deadlines_at', { scope, kinds: rows }));
 }
 
 /**
@@ -62,19 +59,19 @@ export async function defineMissing(
   files: SqlFiles,
   values: Thresholds = DEFAULT_THRESHOLDS,
 ): Promise<void> {
-  const macros = new Set((await database.script(await files.read('query/past_macros'))).map(({ name }) => name));
+  const macros = new Set((await database.script(files.read('query/past_macros'))).map(({ name }) => name));
   // Before the tables without rows: what the calendar cannot read is unknown, and no empty calendar.
   if (!macros.has('deadlines_at')) {
-    await defineDeadlines(database, files, await renderDeadlines(files, values, 'temp macro'), 'temp macro');
+    await defineDeadlines(database, files, renderDeadlines(files, values, 'temp '), 'temp ');
     macros.add('deadlines_at');
   }
-  const tables = new Set((await database.script(await files.read('query/present_tables'))).map(({ name }) => name));
-  const relations = [...(await loadTables(files)).values(), ...(await loadViews(files))];
+  const tables = new Set((await database.script(files.read('query/present_tables'))).map(({ name }) => name));
+  const relations = [...loadTables(files).values(), ...loadViews(files)];
   for (const { name, source, columns } of relations) {
     const isLog = source === undefined && !files.has(`warehouse/${name}_at`);
     if (macros.has(`${name}_at`) || (isLog && tables.has(name))) continue;
     const nulls = columns.map(({ name: column, type }) => `null::${type} as ${quoteIdent(column)}`).join(', ');
     const parts = { name: quoteIdent(isLog ? name : `${name}_at`), columns: nulls };
-    await database.script(await files.render(`warehouse/${isLog ? 'missing_log' : 'missing_relation'}`, parts));
+    await database.script(files.render(`warehouse/${isLog ? 'missing_log' : 'missing_relation'}`, parts));
   }
 }

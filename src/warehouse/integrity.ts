@@ -66,9 +66,9 @@ export async function isUnchanged(file: string): Promise<boolean> {
  * @throws DuckDB's error for a corrupt block; CorruptDatabaseError if the file is another database.
  */
 export async function verifyChecksums(database: Database, files: SqlFiles, isPublished: boolean): Promise<void> {
-  const tables = (await database.rows(await files.read('warehouse/stored_tables'))).map(({ name }) => String(name));
+  const tables = (await database.rows(files.read('warehouse/stored_tables'))).map(({ name }) => String(name));
   if (isPublished && !tables.includes('runs')) throw new CorruptDatabaseError('the working file holds no warehouse');
   for (const name of tables) {
-    await database.run(await files.render('warehouse/scan_table', { table: quoteIdent(name) }));
+    await database.run(files.render('warehouse/scan_table', { table: quoteIdent(name) }));
   }
 }

@@ -10,17 +10,17 @@ import type { Table } from './tables.ts';
 export const LIST_TEXT = 'list_text';
 
 /** Statements that create the member table and the history view. */
-export async function listColumnStatements(files: SqlFiles, table: Table): Promise<readonly string[]> {
+export function listColumnStatements(files: SqlFiles, table: Table): readonly string[] {
   const types = new Map(table.columns.map(({ name, type }) => [name, type]));
   const keyColumns = ['target', ...table.key].map((name) => `${quoteIdent(name)} ${types.get(name)}`).join(',\n  ');
   const sameMember = sameKey(table, 'member', 'version');
-  const list = await files.render('warehouse/list_value', { table: table.name, sameKey: sameMember });
+  const list = files.render('warehouse/list_value', { table: table.name, sameKey: sameMember });
   const columnsWithList = table.columns
     .map(({ name }) => (name === table.members ? `(${list}) as ${quoteIdent(name)}` : `version.${quoteIdent(name)}`))
     .join(',\n  ');
   return [
-    await files.render('warehouse/list_table', { table: table.name, keyColumns }),
-    await files.render('warehouse/list_history', { table: table.name, columnsWithList }),
+    files.render('warehouse/list_table', { table: table.name, keyColumns }),
+    files.render('warehouse/list_history', { table: table.name, columnsWithList }),
   ];
 }
 

@@ -3,41 +3,14 @@ import type { Thresholds } from '../config/config.ts';
 import type { PolicyRow } from '../config/policy.ts';
 import { renderChangesViews } from './changes.ts';
 import type { Database } from './database.ts';
-import { DEFAULT_THRESHOLDS, defineDeadlines, renderDeadlines } from './deadlines.ts';
+import { DEFAULT_THRESHOLDS, defineDeadlines, renderDeadlines, type Scope } from './deadlines.ts';
 import { listColumnStatements } from './list-columns.ts';
 import { type Columns, readAdditions, readColumns, withAdditions } from './present-tables.ts';
-import { quoteIdent, quoteLiteral, type SqlFiles } from './sql-files.ts';
+import { quoteIdent, quoteLiteral, type SqlFiles, type SqlParts } from './sql-files.ts';
 import { fillParams } from './sql-params.ts';
 import { type Addition, type Column, columnList, historyTable, type Table } from './tables.ts';
 
-/** What pages, mails and queries ask for what changed, in the order in which one calls another. */
-const DEFINITIONS = [
-  'previous_run_at',
-  'finding_states_at',
-  'workspace_assessments',
-  'workspace_changes',
-  'resource_nights',
-  'resources_by',
-  'workspace_use_at',
-] as const;
-
-/** The definitions for the warehouse, or for one connection to a warehouse that an earlier version wrote. */
-export function renderDefinitions(files: SqlFiles, scope: '' | 'temp ' = ''): Promise<readonly string[]> {
-  return Promise.all(
-    DEFINITIONS.map((name) => {
-      const kind = `${scope}${name === 'workspace_assessments' ? 'view' : 'macro'}`;
-      return files.render(`warehouse/${name}`, { kind });
-    }),
-  );
-}
-
-/** The view `version_policy`. @param scope `temp ` for one connection, before what the warehouse has */
-export function renderPolicy(files: SqlFiles, policy: readonly PolicyRow[], scope: '' | 'temp ' = ''): Promise<string> {
-  const parts = { kind: `${scope}view`, policy: quoteLiteral(JSON.stringify(policy)) };
-  return files.render('warehouse/version_policy', parts);
-}
-
-/** Views and macros that belong to no single table, in the order of their dependencies. */
+/** Views and macros that belong to no single table, in the order in which one calls another. */
 const SHARED = [
   'history_reaches',
   'interrupted_runs',
@@ -46,13 +19,14 @@ const SHARED = [
   'unknown_parts_at',
   'unknown_parts',
   'assessed_targets',
-] as const;
-/** Macros that also read-only sessions make, as temporary ones. */
-const STORED_MACROS = ['semver_key', 'full_source'] as const;
+];
 /** Rendered for each table that a source fills. */
-const VIEWS = ['current_view', 'as_of_macro', 'previous_macro'] as const;
+const VIEWS = ['current_view', 'as_of_macro', 'previous_macro'];
 /** Views and macros over the views of several tables. */
 const COMBINED = [
+  'semver_key',
+  'full_source',
+  'version_policy',
   'certificates_at',
   'certificates',
   'lifecycle_at',
@@ -61,7 +35,28 @@ const COMBINED = [
   'version_support',
   'versions_in_use_at',
   'versions_in_use',
-] as const;
+];
+/** What pages, mails and queries ask for what changed. */
+const DEFINITIONS = [
+  'previous_run_at',
+  'finding_states_at',
+  'workspace_assessments',
+  'workspace_changes',
+  'resource_nights',
+  'resources_by',
+  'workspace_use_at',
+];
+
+export function renderDefinitions(files: SqlFiles, scope: Scope = ''): readonly string[] {
+  return DEFINITIONS.map((name) => files.render(`warehouse/${name}`, { scope }));
+}
+
+const policyPart = (policy: readonly PolicyRow[]) => quoteLiteral(JSON.stringify(policy));
+
+/** The view `version_policy`. @param scope `temp ` hides that of the warehouse */
+export function renderPolicy(files: SqlFiles, policy: readonly PolicyRow[], scope: Scope = ''): string {
+  return files.render('warehouse/version_policy', { scope, policy: policyPart(policy) });
+}
 
 /**
  * Brings a warehouse to the declared tables: creates tables and columns, and replaces views, macros and comments. Does nothing when the
@@ -76,14 +71,14 @@ export async function migrate(
   thresholds: Thresholds = DEFAULT_THRESHOLDS,
   policy: readonly PolicyRow[] = [],
 ): Promise<void> {
-  const deadlines = await renderDeadlines(files, thresholds);
-  const calendar = await files.read('warehouse/deadlines');
+  const deadlines = renderDeadlines(files, thresholds);
+  const calendar = files.read('warehouse/deadlines');
   const declared = [...tables.values()];
   // The text of a table has its comments.
-  const parts = [deadlines, calendar, declared.map(({ ddl }) => ddl), await renderSchema(files, declared, policy)];
+  const parts = [deadlines, calendar, declared.map(({ ddl }) => ddl), renderSchema(files, declared, policy)];
   const digest = createHash('sha256').update(JSON.stringify(parts)).digest('hex');
-  await database.run(await files.read('warehouse/schema_digest_table'));
-  const [last] = await database.rows(await files.read('warehouse/schema_digest'));
+  await database.run(files.read('warehouse/schema_digest_table'));
+  const [last] = await database.rows(files.read('warehouse/schema_digest'));
   if (last?.digest === digest) return;
   const current = await readColumns({ database, files });
   const added = await findAdditions(database, files, declared, current);
@@ -92,37 +87,33 @@ export async function migrate(
     database.transact(texts.map((sql) => `${sql.trim().replace(/;$/u, '')};`));
   // About 800: one by one they would take five times as long.
   await transact([
-    ...(await Promise.all(all.flatMap((table) => addColumns(files, table, current)))),
-    ...(await renderSchema(files, all, policy)),
-    ...(await Promise.all(added.map((addition) => renderAddition(files, addition)))),
-    ...(await Promise.all(all.flatMap((table) => commentStatements(files, table)))),
+    ...all.flatMap((table) => addColumns(files, table, current)),
+    ...renderSchema(files, all, policy),
+    ...added.map((addition) => renderAddition(files, addition)),
+    ...all.flatMap((table) => commentStatements(files, table)),
   ]);
   await defineDeadlines(database, files, deadlines);
   await transact([
     calendar,
-    await files.read('warehouse/schema_digest_clear'),
-    fillParams(await files.read('warehouse/schema_digest_set'), { digest }),
+    files.read('warehouse/schema_digest_clear'),
+    fillParams(files.read('warehouse/schema_digest_set'), { digest }),
   ]);
   await database.run('checkpoint'); // a crash must not have to replay altered tables from the log
 }
 
 /** Tables, views and macros, in the order of their dependencies. */
-async function renderSchema(
-  files: SqlFiles,
-  tables: readonly Table[],
-  policy: readonly PolicyRow[],
-): Promise<readonly string[]> {
-  const read = (names: readonly string[]) => Promise.all(names.map((name) => files.read(`warehouse/${name}`)));
+function renderSchema(files: SqlFiles, tables: readonly Table[], policy: readonly PolicyRow[]): readonly string[] {
+  const parts = { scope: '', policy: policyPart(policy) };
+  const render = (names: readonly string[], more: SqlParts = parts) =>
+    names.map((name) => files.render(`warehouse/${name}`, more));
   const sourced = tables.filter(({ source }) => source);
   return [
-    ...(await Promise.all(tables.map((table) => tableStatements(files, table)))).flat(),
-    ...(await read(SHARED)),
-    ...(await Promise.all(sourced.flatMap((table) => viewStatements(files, table)))),
-    ...(await Promise.all(STORED_MACROS.map((name) => files.render(`warehouse/${name}`, { kind: 'macro' })))),
-    await renderPolicy(files, policy),
-    ...(await read(COMBINED)),
-    ...(await renderChangesViews(files, tables)),
-    ...(await renderDefinitions(files)),
+    ...tables.flatMap((table) => tableStatements(files, table)),
+    ...render(SHARED),
+    ...sourced.flatMap((table) => render(VIEWS, viewParts(table))),
+    ...render(COMBINED),
+    ...renderChangesViews(files, tables),
+    ...renderDefinitions(files),
   ];
 }
 
@@ -133,7 +124,7 @@ async function findAdditions(
   tables: readonly Table[],
   current: Columns,
 ): Promise<readonly Addition[]> {
-  const [last] = current.has('pulls') ? await database.rows(await files.read('warehouse/last_pull_at')) : [];
+  const [last] = current.has('pulls') ? await database.rows(files.read('warehouse/last_pull_at')) : [];
   if (typeof last?.as_of !== 'string') return [];
   const after = last.as_of;
   return tables.flatMap((table): Addition[] => {
@@ -145,7 +136,7 @@ async function findAdditions(
   });
 }
 
-function renderAddition(files: SqlFiles, { table, column, after }: Addition): Promise<string> {
+function renderAddition(files: SqlFiles, { table, column, after }: Addition): string {
   return files.render('warehouse/record_addition', {
     table: quoteLiteral(table),
     column: column === null ? 'null' : quoteLiteral(column),
@@ -153,13 +144,13 @@ function renderAddition(files: SqlFiles, { table, column, after }: Addition): Pr
   });
 }
 
-async function tableStatements(files: SqlFiles, table: Table): Promise<readonly string[]> {
+function tableStatements(files: SqlFiles, table: Table): readonly string[] {
   const ddl = table.ddl.replace(`${table.name}_history`, historyTable(table));
-  return table.members ? [ddl, ...(await listColumnStatements(files, table))] : [ddl];
+  return table.members ? [ddl, ...listColumnStatements(files, table)] : [ddl];
 }
 
 /** Adds what existing tables have not. Columns that were added to the key of a table are added to its members as well. */
-function addColumns(files: SqlFiles, table: Table, current: Columns): readonly Promise<string>[] {
+function addColumns(files: SqlFiles, table: Table, current: Columns): readonly string[] {
   const add = (to: string, columns: readonly Column[]) => {
     const existing = current.get(to);
     const missing = existing ? columns.filter(({ name }) => !existing.has(name)) : [];
@@ -171,18 +162,17 @@ function addColumns(files: SqlFiles, table: Table, current: Columns): readonly P
   return [...add(historyTable(table), table.columns), ...(table.members ? add(`${table.name}_members`, keys) : [])];
 }
 
-function viewStatements(files: SqlFiles, table: Table): readonly Promise<string>[] {
-  const parts = {
+function viewParts(table: Table): SqlParts {
+  return {
     table: table.name,
     columns: columnList(table),
     qualified: columnList(table, 'h.'),
     source: quoteLiteral(table.source ?? ''),
   };
-  return VIEWS.map((template) => files.render(`warehouse/${template}`, parts));
 }
 
-function commentStatements(files: SqlFiles, table: Table): readonly Promise<string>[] {
-  const comment = (kind: 'table' | 'view', name: string, text: string): readonly Promise<string>[] => [
+function commentStatements(files: SqlFiles, table: Table): readonly string[] {
+  const comment = (kind: 'table' | 'view', name: string, text: string): readonly string[] => [
     files.render('warehouse/comment_on_table', { kind, table: quoteIdent(name), text: quoteLiteral(text) }),
     ...table.columns.map((column) => {
       const parts = { table: quoteIdent(name), column: quoteIdent(column.name), text: quoteLiteral(column.comment) };

@@ -25,7 +25,7 @@ export type Columns = ReadonlyMap<string, ReadonlySet<string>>;
 
 export async function readColumns({ database, files }: ReadWarehouse): Promise<Columns> {
   const columns = new Map<string, Set<string>>();
-  for (const { table, name } of await database.script(await files.read('warehouse/columns'))) {
+  for (const { table, name } of await database.script(files.read('warehouse/columns'))) {
     const names = columns.get(String(table)) ?? new Set();
     columns.set(String(table), names.add(String(name)));
   }
@@ -38,7 +38,7 @@ export async function readAdditions(
   present: Columns,
 ): Promise<readonly Addition[]> {
   if (!present.get('additions')?.has('added_after')) return [];
-  const rows = await database.script(await files.read('warehouse/additions'));
+  const rows = await database.script(files.read('warehouse/additions'));
   return rows.map(({ table, column, after }) => ({
     table: String(table),
     column: column == null ? null : String(column),

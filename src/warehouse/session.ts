@@ -128,7 +128,7 @@ async function runSession<T>(
   work: (warehouse: Warehouse) => Promise<T>,
 ): Promise<T> {
   const files = createSqlFiles(overlayRoots(config.directory));
-  const tables = await loadTables(files);
+  const tables = loadTables(files);
   const isVerified = await isUnchanged(paths.work);
   const database = await openWorkingCopy(paths, config.memoryLimit);
   let isUsable = false;
@@ -234,9 +234,9 @@ async function isOfEarlierVersion(
   error: unknown,
 ): Promise<boolean> {
   if (error instanceof TidemarkError || !/^(?:Binder|Catalog) Error/u.test(firstLine(error))) return false;
-  const present = await database.rows(await files.read('warehouse/columns'));
+  const present = await database.rows(files.read('warehouse/columns'));
   const names = new Set(present.map(({ table, name }) => `${table}.${name}`));
-  const tables = [...(await loadTables(files)).values()];
+  const tables = [...loadTables(files).values()];
   return tables.some(({ name, columns }) => columns.some((column) => !names.has(`${name}.${column.name}`)));
 }
 

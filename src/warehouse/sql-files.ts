@@ -2,37 +2,45 @@ import { readFileSync } from 'node:fs';
 import { TidemarkError } from '../core/errors.ts';
 import { findFile } from '../core/paths.ts';
 
+/** A part of a template: a text, or what gives one for the words after the name, such as `{{key n}}`. */
+export type SqlParts = Readonly<Record<string, string | ((...words: string[]) => string)>>;
+
 /** SQL text from `queries/`, by path without `.sql`. A file beside the configuration overrides the package's. */
 export interface SqlFiles {
   /** Whether there is such a file. */
   has(name: string): boolean;
-  read(name: string): Promise<string>;
+  read(name: string): string;
   /** The text with each `{{name}}` replaced, comments removed: for identifiers, which cannot be bound as parameters. */
-  render(name: string, parts: Readonly<Record<string, string>>): Promise<string>;
+  render(name: string, parts: SqlParts): string;
   readonly roots: readonly string[];
 }
 
 export function createSqlFiles(roots: readonly string[]): SqlFiles {
-  const cache = new Map<string, Promise<string>>();
-  const load = async (name: string): Promise<string> => {
-    const path = findFile(roots, `queries/${name}.sql`);
+  const cache = new Map<string, string>();
+  const find = (name: string) => findFile(roots, `queries/${name}.sql`);
+  const load = (name: string): string => {
+    const path = find(name);
     if (!path) throw new TidemarkError('DATA', `queries/${name}.sql does not exist`);
-    return readFileSync(path, 'utf8'); // a small file: an asynchronous read costs several times as much
+    return readFileSync(path, 'utf8');
   };
-  const read = (name: string): Promise<string> => {
+  const read = (name: string): string => {
     const text = cache.get(name) ?? load(name);
-    cache.set(name, text); // before it is read: hundreds of callers request the same text at once
+    cache.set(name, text);
     return text;
   };
-  const has = (name: string): boolean => findFile(roots, `queries/${name}.sql`) !== undefined;
-  return { has, read, roots, render: async (name, parts) => fillTemplate(name, await read(name), parts) };
+  return {
+    has: (name) => find(name) !== undefined,
+    read,
+    roots,
+    render: (name, parts) => fillTemplate(name, read(name), parts),
+  };
 }
 
-function fillTemplate(name: string, template: string, parts: Readonly<Record<string, string>>): string {
-  return stripComments(template).replaceAll(/\{\{(\w+)\}\}/gu, (_, part: string) => {
+function fillTemplate(name: string, template: string, parts: SqlParts): string {
+  return stripComments(template).replaceAll(/\{\{(\w+)((?: \w+)*)\}\}/gu, (_, part: string, words: string) => {
     const value = parts[part];
     if (value === undefined) throw new TidemarkError('DATA', `queries/${name}.sql: {{${part}}} has no value`);
-    return value;
+    return typeof value === 'string' ? value : value(...words.trim().split(' '));
   });
 }
 

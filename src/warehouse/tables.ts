@@ -23,21 +23,17 @@ export type Table = Readonly<ReturnType<typeof parseTable>>;
 const COLUMN = /^(?:--)? {2}(\w+) ([^-]*?),? -- (.+)$/gmu;
 const HISTORY_COLUMNS = new Set(['valid_from', 'valid_to']);
 
-export async function loadTables(files: SqlFiles): Promise<ReadonlyMap<string, Table>> {
-  const paths = await discoverFiles(files.roots, 'queries/tables', '.sql');
-  const tables = await Promise.all(
-    [...paths.keys()].map(async (name) => parseTable(name, await files.read(`tables/${name}`))),
-  );
-  return new Map(tables.map((table) => [table.name, table]));
+export function loadTables(files: SqlFiles): ReadonlyMap<string, Table> {
+  const names = [...discoverFiles(files.roots, 'queries/tables', '.sql').keys()];
+  return new Map(names.map((name) => [name, parseTable(name, files.read(`tables/${name}`))]));
 }
 
 /** The views that people query as tables: those whose files in `queries/warehouse/` say `-- catalogue: yes`, with a line for each column. */
-export async function loadViews(files: SqlFiles): Promise<readonly Table[]> {
-  const paths = await discoverFiles(files.roots, 'queries/warehouse', '.sql');
-  const texts = await Promise.all([...paths.keys()].map(async (name) => [name, await files.read(`warehouse/${name}`)]));
-  return texts
-    .filter(([, sql = '']) => /^-- catalogue: yes$/mu.test(sql))
-    .map(([name = '', sql = '']) => parseTable(name, sql));
+export function loadViews(files: SqlFiles): readonly Table[] {
+  return [...discoverFiles(files.roots, 'queries/warehouse', '.sql').keys()].flatMap((name) => {
+    const sql = files.read(`warehouse/${name}`);
+    return /^-- catalogue: yes$/mu.test(sql) ? [parseTable(name, sql)] : [];
+  });
 }
 
 function parseTable(name: string, ddl: string) {

@@ -8,7 +8,7 @@ import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
 async function readKeys(versions: readonly (string | null)[]): Promise<readonly (string | null)[]> {
   const database = await openDatabase(':memory:');
   onTestFinished(() => database.close());
-  await database.run(await createSqlFiles([PACKAGE_ROOT]).render('warehouse/semver_key', { kind: 'temp macro' }));
+  await database.run(await createSqlFiles([PACKAGE_ROOT]).render('warehouse/semver_key', { scope: 'temp ' }));
   const rows = await database.rows(
     `select semver_key(version) as key
      from (select unnest(from_json($versions, '["varchar"]')) as version, generate_subscripts(from_json($versions, '["varchar"]'), 1) as place)

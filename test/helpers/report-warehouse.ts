@@ -108,8 +108,8 @@ function withoutDatasets(files: SqlFiles, report: string, datasets: readonly str
   const needed = new Set(['summary', ...datasets, ...(datasets.includes('state') ? ['finding_counts'] : [])]);
   return {
     ...files,
-    async read(name) {
-      const text = await files.read(name);
+    read(name) {
+      const text = files.read(name);
       const [, folder, dataset = ''] = /^reports\/(.*)\/(.*)$/u.exec(name) ?? [];
       if ((folder !== report && folder !== 'lead') || needed.has(dataset)) return text;
       return `${/^(?:--.*\n)*/u.exec(text)?.[0]}select null where false`;

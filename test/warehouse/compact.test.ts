@@ -92,7 +92,7 @@ test('a copy that fails or differs is removed, and the file stays as it is', asy
   writeFileSync(join(dirname(file), 'compacted'), '1 bytes at 2026-11-01T00:00:00.000Z\n');
   const before = await describe(database);
   const copyWith = (statement: string) => {
-    const render: SqlFiles['render'] = async (name, parts) =>
+    const render: SqlFiles['render'] = (name, parts) =>
       name === 'warehouse/copy_compact' ? statement : FILES.render(name, parts);
     return writeCompactCopy(database, { ...FILES, render }, file, {
       now: new Date(),

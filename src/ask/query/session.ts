@@ -188,7 +188,7 @@ export class QuerySession {
     await this.#connection.run("set TimeZone = 'UTC'");
     // the published warehouse is read-only, and the SQL that reports show calls these
     for (const name of ['semver_key', 'previous_run_at', 'finding_states_at']) {
-      await this.#connection.run(await this.#files.render(`warehouse/${name}`, { kind: 'temp macro' }));
+      await this.#connection.run(await this.#files.render(`warehouse/${name}`, { scope: 'temp ' }));
     }
     if (asOf) for (const name of await listPast(this.#connection, this.#files)) this.#past.add(name);
     if (output !== undefined) await this.#connection.run(`set allowed_paths = [${quoteLiteral(output)}]`);

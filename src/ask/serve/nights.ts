@@ -2,7 +2,7 @@ import { parseTimestamp } from '../../core/clock.ts';
 import { TidemarkError } from '../../core/errors.ts';
 import { readRun } from '../../tell/reports/run-page.ts';
 import { loadSubjectKinds } from '../../tell/reports/subjects.ts';
-import { keyText, renderChanges, selectChanged, selectTold } from '../../warehouse/changes.ts';
+import { renderChanges, rowParts, selectChanged, selectTold } from '../../warehouse/changes.ts';
 import { selectPresent } from '../../warehouse/present-tables.ts';
 import { quoteLiteral } from '../../warehouse/sql-files.ts';
 import { loadTables, type Table } from '../../warehouse/tables.ts';
@@ -118,8 +118,8 @@ async function renderSubjects({ files }: Exchange, tables: readonly Table[], fro
   const queries = kinds.flatMap(({ table: { name }, type, versions }) => {
     const table = tables.find((one) => one.name === name);
     if (!table) return [];
-    const parts = { label: quoteLiteral(name), subject: quoteLiteral(type), key: keyText(table, 'n') };
-    return files.render('serve/night_subjects', { ...parts, versions, after: quoteLiteral(from) });
+    const parts = { subject: quoteLiteral(type), versions, after: quoteLiteral(from) };
+    return files.render('serve/night_subjects', { ...rowParts(table), ...parts });
   });
   if (queries.length === 0) return files.read('serve/no_subjects');
   return (await Promise.all(queries)).join('\nunion all\n');

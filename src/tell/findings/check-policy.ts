@@ -87,7 +87,7 @@ export async function findImpossible(files: SqlFiles, policy: readonly PolicyRow
   if (policy.length === 0) return [];
   const database = await openDatabase(':memory:');
   try {
-    await database.script(await files.render('warehouse/semver_key', { kind: 'macro' }));
+    await database.script(await files.render('warehouse/semver_key', { scope: '' }));
     await database.script(await renderPolicy(files, policy));
     const rows = await database.rows(await files.read('policy/impossible'));
     return rows.map(({ name, versions }) => `${POLICY_FILE}: ${name}: denied: no version is in ${versions}`);

@@ -132,7 +132,7 @@ const RULE_MACROS = ['semver_key', 'iso_time', 'agent_pool_users', 'workspace_na
 
 /** The statements that make the macros for one connection. */
 export function renderRuleMacros(files: SqlFiles): Promise<readonly string[]> {
-  const parts = { kind: 'temp macro', no_use: quoteLiteral(NO_POOL_USE) };
+  const parts = { scope: 'temp ', no_use: quoteLiteral(NO_POOL_USE) };
   return Promise.all(RULE_MACROS.map((name) => files.render(`warehouse/${name}`, parts)));
 }
 

@@ -107,7 +107,7 @@ export async function readDigestData(options: ComposeOptions, audience: Audience
     routes: JSON.stringify(audience.routes),
     guide: JSON.stringify(await loadGuide(files, (await playbooks?.()) ?? [], config.thresholds)),
   };
-  await database.run(await files.render('warehouse/semver_key', { kind: 'temp macro' }));
+  await database.run(await files.render('warehouse/semver_key', { scope: 'temp ' }));
   await database.script((await renderDefinitions(files, 'temp ')).join('\n'));
   await defineMissing(database, files, config.thresholds);
   for (const table of ['routes', 'workspaces', 'pools', 'findings', 'sources']) await query(table, params);

@@ -65,7 +65,7 @@ export async function shareConnections(
 
 /** The published warehouse is read-only, and an earlier version may have written it: what the queries call exists in these connections. */
 async function makeMacros(files: SqlFiles): Promise<string> {
-  const semverKey = await files.render('warehouse/semver_key', { kind: 'temp macro' });
+  const semverKey = await files.render('warehouse/semver_key', { scope: 'temp ' });
   return [semverKey, ...(await renderDefinitions(files, 'temp '))].join('\n');
 }
 
