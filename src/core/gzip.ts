@@ -26,13 +26,22 @@ export async function encodeBlock(file: string, block: Buffer): Promise<Buffer> 
 /** What is there of a file that was cut off is its content. */
 const UNZIP = { chunkSize: 256 * 1024, finishFlush: constants.Z_SYNC_FLUSH };
 
-/** The content of a file. @throws the error of the file system; a `Z_…` error for what is no gzip file */
-export async function* readContent(path: string): AsyncGenerator<Buffer> {
+/**
+ * The content of a file.
+ * @param bytes how much of it, since a few bytes can become gigabytes. @default all
+ * @throws the error of the file system; a `Z_…` error for what is no gzip file
+ */
+export async function* readContent(path: string, bytes = Number.POSITIVE_INFINITY): AsyncGenerator<Buffer> {
   const file = createReadStream(path, { highWaterMark: 256 * 1024 });
   const content = isCompressed(path) ? file.pipe(createGunzip(UNZIP)) : file;
   file.on('error', (error) => content.destroy(error));
   try {
-    yield* content as AsyncIterable<Buffer>;
+    let left = bytes;
+    for await (const chunk of content as AsyncIterable<Buffer>) {
+      yield chunk.subarray(0, left);
+      left -= chunk.length;
+      if (left <= 0) return;
+    }
   } finally {
     file.destroy();
     content.destroy();

@@ -1,44 +1,47 @@
 import { basename, dirname } from 'node:path';
 import { Readable } from 'node:stream';
-import { type Options, parse } from 'csv-parse';
+import { CsvError, type Options, parse } from 'csv-parse';
+import { TidemarkError } from '../core/errors.ts';
 import { readContent } from '../core/gzip.ts';
 import { LineWriter } from './line-writer.ts';
 import { formatRow } from './rows.ts';
 import type { LandingFile } from './store.ts';
 
+/** A quote that is never closed makes one record of all that follows. */
+const MAX_RECORD_BYTES = 256 * 1024 * 1024;
+
+/** As DuckDB reads it: a quote within a cell is text. A record with another number of fields is for the load to refuse. */
+const DIALECT: Options = {
+  bom: true,
+  relax_quotes: true,
+  relax_column_count: true,
+  max_record_size: MAX_RECORD_BYTES,
+};
+
 /**
  * Reads a CSV file record by record. The file is closed when the caller stops early: `pipe` alone would leave it open.
  * @param bytes how much of the content to read. @default all
+ * @throws TidemarkError DATA for what is not CSV, without the parser's message, which quotes cells
  */
-export async function* readCsv(
-  path: string,
-  options: Options,
-  bytes = Number.POSITIVE_INFINITY,
-): AsyncGenerator<unknown, void, undefined> {
-  const content = Readable.from(take(readContent(path), bytes));
-  const parser = parse(options);
+export async function* readCsv(path: string, options: Options = {}, bytes?: number): AsyncGenerator<unknown> {
+  const content = Readable.from(readContent(path, bytes));
+  const parser = parse({ ...DIALECT, ...options });
   content.on('error', (error) => parser.destroy(error));
   try {
     yield* content.pipe(parser);
+  } catch (error) {
+    if (!(error instanceof CsvError)) throw error;
+    throw new TidemarkError('DATA', `line ${error.lines} of ${basename(path)} is not CSV: ${error.code}`);
   } finally {
     content.destroy();
     parser.destroy();
   }
 }
 
-async function* take(chunks: AsyncIterable<Buffer>, bytes: number): AsyncGenerator<Buffer> {
-  let left = bytes;
-  for await (const chunk of chunks) {
-    yield chunk.subarray(0, left);
-    left -= chunk.length;
-    if (left <= 0) return;
-  }
-}
-
 /**
  * Rewrites a CSV file without some of its columns, in place.
  * @param columns names of the header, in order
- * @throws the parser's error when the file is not CSV; it is then left as it is
+ * @throws as `readCsv`; the file is then left as it is
  */
 export async function dropColumns(
   path: string,
@@ -48,8 +51,7 @@ export async function dropColumns(
   const isKept = columns.map((name) => !isDropped(name));
   const rewritten = new LineWriter(dirname(path), basename(path));
   try {
-    // A record with another number of fields is kept: the load rejects it.
-    for await (const record of readCsv(path, { bom: true, relax_column_count: true })) {
+    for await (const record of readCsv(path)) {
       const cells = (record as readonly string[]).filter((_, index) => isKept[index] !== false);
       await rewritten.write(formatRow(cells));
     }

@@ -54,7 +54,7 @@ export async function openLandedObjects(directory: string, landed: LandingFile) 
   const content = `${path}.content`;
   const remove = () => rm(content, { force: true });
   try {
-    await pipeline(readContent(path), createWriteStream(content, { mode: PRIVATE_FILE }));
+    await pipeline(readContent(path, landed.bytes + 1), createWriteStream(content, { mode: PRIVATE_FILE }));
     const objects = await readObjects(content, landed);
     const file = await open(content);
     const find = (object: Pick<ObjectTag, 'list' | 'key'>) => objects.get(objectName(object));

@@ -50,8 +50,7 @@ async function findLine(
   matches: (record: readonly string[], file: LandingFile) => boolean,
 ): Promise<string> {
   for (const file of manifest.files.filter(({ format }) => format === 'csv')) {
-    const options = { bom: true, from: 2, info: true, relax_column_count: true };
-    for await (const row of readCsv(join(directory, file.file), options)) {
+    for await (const row of readCsv(join(directory, file.file), { from: 2, info: true })) {
       const { record, info } = row as CsvRecord;
       if (matches(record, file)) return `: line ${info.lines} of ${file.file}`;
     }

@@ -12,39 +12,39 @@ export type Scope = '' | 'temp ';
 
 /** A query of `queries/deadlines/` as a macro. */
 interface Kind {
+  /** Of the macro. */
   readonly name: string;
-  readonly file: string;
   readonly sql: string;
+  /** The macro of a query that fails, which a user may have written: a row whose end is not known. */
+  readonly renderUnknown: (error: unknown) => string;
 }
 
 /** The queries of `queries/deadlines/`, with these thresholds. */
 export function renderDeadlines(files: SqlFiles, values: Thresholds, scope: Scope = ''): readonly Kind[] {
   return [...discoverFiles(files.roots, 'queries/deadlines', '.sql').keys()].map((kind) => {
     const name = quoteIdent(`deadlines_of_${kind}`);
-    const text = files.read(`deadlines/${kind}`).replaceAll('$as_of', 'at_time');
-    const query = fillParams(text, thresholdParams(values)).replace(/;$/u, '');
-    return {
-      name,
-      file: `queries/deadlines/${kind}.sql`,
-      sql: files.render('warehouse/deadlines_kind', { scope, name, query }),
-    };
+    const parts = { scope, name, file: quoteLiteral(`queries/deadlines/${kind}.sql`) };
+    const renderUnknown = (error: unknown) =>
+      files.render('warehouse/deadlines_unknown', { ...parts, problem: quoteLiteral(firstLine(error)) });
+    try {
+      const text = files.read(`deadlines/${kind}`).replaceAll('$as_of', 'at_time');
+      const query = fillParams(text, thresholdParams(values)).replace(/;$/u, '');
+      return { name, sql: files.render('warehouse/deadlines_kind', { ...parts, query }), renderUnknown };
+    } catch (error) {
+      return { name, sql: renderUnknown(error), renderUnknown };
+    }
   });
 }
 
-/** Makes `deadlines_at` of them. One that fails, which a user may have written, becomes a row whose end is not known. */
+/** Makes `deadlines_at` of them. */
 export async function defineDeadlines(
   database: Pick<Statements, 'script'>,
   files: SqlFiles,
   kinds: readonly Kind[],
   scope: Scope = '',
 ): Promise<void> {
-  for (const { name, file, sql } of kinds) {
-    try {
-      await database.script(sql);
-    } catch (error) {
-      const parts = { scope, name, file: quoteLiteral(file), problem: quoteLiteral(firstLine(error)) };
-      await database.script(files.render('warehouse/deadlines_unknown', parts));
-    }
+  for (const { sql, renderUnknown } of kinds) {
+    await database.script(sql).catch((error: unknown) => database.script(renderUnknown(error)));
   }
   const rows = kinds.map(({ name }) => `from ${name}(at_time)`).join('\nunion all\n');
   await database.script(files.render('warehouse/deadlines_at', { scope, kinds: rows }));

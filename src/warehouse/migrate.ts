@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto';
 import type { Thresholds } from '../config/config.ts';
 import type { PolicyRow } from '../config/policy.ts';
-import { renderChangesViews } from './changes.ts';
-import type { Database } from './database.ts';
+import { TidemarkError } from '../core/errors.ts';
+import { renderChangesViews, selectTold } from './changes.ts';
+import { type Database, firstLine, openDatabase } from './database.ts';
 import { DEFAULT_THRESHOLDS, defineDeadlines, renderDeadlines, type Scope } from './deadlines.ts';
 import { listColumnStatements } from './list-columns.ts';
 import { type Columns, readAdditions, readColumns, withAdditions } from './present-tables.ts';
-import { quoteIdent, quoteLiteral, type SqlFiles, type SqlParts } from './sql-files.ts';
+import { quoteIdent, quoteLiteral, type SqlFiles } from './sql-files.ts';
 import { fillParams } from './sql-params.ts';
 import { type Addition, type Column, columnList, historyTable, type Table } from './tables.ts';
 
@@ -91,7 +92,9 @@ export async function migrate(
     ...renderSchema(files, all, policy),
     ...added.map((addition) => renderAddition(files, addition)),
     ...all.flatMap((table) => commentStatements(files, table)),
-  ]);
+  ]).catch(async (error: unknown) => {
+    throw (await findInvalidTable(files, all)) ?? error;
+  });
   await defineDeadlines(database, files, deadlines);
   await transact([
     calendar,
@@ -101,16 +104,39 @@ export async function migrate(
   await database.run('checkpoint'); // a crash must not have to replay altered tables from the log
 }
 
+/** The error in a table that cannot be made: its file may be a user's. */
+async function findInvalidTable(files: SqlFiles, tables: readonly Table[]): Promise<TidemarkError | undefined> {
+  const database = await openDatabase(':memory:');
+  const tryEach = async (render: (table: Table) => readonly string[]) => {
+    for (const table of tables) {
+      for (const sql of render(table)) {
+        await database.script(sql).catch((cause: unknown) => {
+          throw new TidemarkError('DATA', `queries/tables/${table.name}.sql: ${firstLine(cause)}`, { cause });
+        });
+      }
+    }
+  };
+  try {
+    await tryEach((table) => tableStatements(files, table));
+    for (const name of SHARED) await database.script(files.render(`warehouse/${name}`, {}));
+    await tryEach((table) => viewStatements(files, table));
+    await tryEach((table) => selectTold([table]).flatMap((told) => renderChangesViews(files, [told])));
+    return undefined;
+  } catch (error) {
+    return error instanceof TidemarkError ? error : undefined;
+  } finally {
+    database.close();
+  }
+}
+
 /** Tables, views and macros, in the order of their dependencies. */
 function renderSchema(files: SqlFiles, tables: readonly Table[], policy: readonly PolicyRow[]): readonly string[] {
   const parts = { scope: '', policy: policyPart(policy) };
-  const render = (names: readonly string[], more: SqlParts = parts) =>
-    names.map((name) => files.render(`warehouse/${name}`, more));
-  const sourced = tables.filter(({ source }) => source);
+  const render = (names: readonly string[]) => names.map((name) => files.render(`warehouse/${name}`, parts));
   return [
     ...tables.flatMap((table) => tableStatements(files, table)),
     ...render(SHARED),
-    ...sourced.flatMap((table) => render(VIEWS, viewParts(table))),
+    ...tables.flatMap((table) => viewStatements(files, table)),
     ...render(COMBINED),
     ...renderChangesViews(files, tables),
     ...renderDefinitions(files),
@@ -162,13 +188,16 @@ function addColumns(files: SqlFiles, table: Table, current: Columns): readonly s
   return [...add(historyTable(table), table.columns), ...(table.members ? add(`${table.name}_members`, keys) : [])];
 }
 
-function viewParts(table: Table): SqlParts {
-  return {
+/** None for a log. */
+function viewStatements(files: SqlFiles, table: Table): readonly string[] {
+  if (!table.source) return [];
+  const parts = {
     table: table.name,
     columns: columnList(table),
     qualified: columnList(table, 'h.'),
-    source: quoteLiteral(table.source ?? ''),
+    source: quoteLiteral(table.source),
   };
+  return VIEWS.map((name) => files.render(`warehouse/${name}`, parts));
 }
 
 function commentStatements(files: SqlFiles, table: Table): readonly string[] {

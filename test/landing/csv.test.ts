@@ -1,8 +1,8 @@
 import { readdirSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { readCsv } from '../../src/landing/csv.ts';
+import { dropColumns, readCsv } from '../../src/landing/csv.ts';
 import { tempFolder } from '../helpers/temp.ts';
 import { testProject } from '../helpers/test-project.ts';
 
@@ -20,6 +20,20 @@ test('a file of which only the header is read is closed', async () => {
     }
   }
   await expect.poll(() => countOpenFiles() - before).toBeLessThanOrEqual(1);
+});
+
+test('a column is dropped from CSV with quotes in its cells, and an error quotes no cell', async () => {
+  const path = join(await tempFolder(), 'rows.csv');
+  const columns = ['id', 'db_password', 'name'];
+  const drop = () => dropColumns(path, columns, (name) => name === 'db_password');
+  await writeFile(path, `${columns}\n1,hunter2"x,a "b" c\n2,"hunter2",""\n`);
+  await drop();
+  expect(await readFile(path, 'utf8')).toBe('"id","name"\n"1","a ""b"" c"\n"2",""\n');
+  await writeFile(path, `${columns}\n1,"hunter2`);
+  await expect(drop()).rejects.toMatchObject({
+    code: 'DATA',
+    message: 'line 2 of rows.csv is not CSV: CSV_QUOTE_NOT_CLOSED',
+  });
 });
 
 test('a missing file is an error, not the end of the process', async () => {

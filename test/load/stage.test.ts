@@ -93,6 +93,18 @@ test.each([
   expect(await judge(landed, [await stageOf(landed)], limits)).toMatchObject({ message });
 });
 
+test('the row of a repeated key is found in CSV whose cells have quotes that csv-parse refuses', async () => {
+  const columns = ['external_id', 'workspace_name'];
+  writeFileSync(join(folder, 'workspaces.csv'), `${columns}\nws-1,a "b" c\nws-2,d\nws-2,e\n`);
+  const file = { file: 'workspaces.csv', format: 'csv', bytes: 60, sha256: '', columns } as const;
+  const landed = toLanded('acme', 'workspaces', [file]);
+  const limits = { shrinkPercent: 50, memoryLimit: '1GB' };
+  expect(await judge(landed, [await stageOf(landed)], limits)).toMatchObject({
+    code: 'DATA',
+    message: 'workspaces: 2 rows have the key external_id "ws-2": line 4 of workspaces.csv',
+  });
+});
+
 /** A landed export of `tf_versions`, whose rows name the workspaces that use a version. */
 function landVersions(rows: readonly string[], longestLine: number): Landed {
   const columns = ['version', 'workspace_count', 'workspaces'];

@@ -127,13 +127,26 @@ test('another query file adds its own kind, with the thresholds of the configura
 
 test('a query that fails is an end that is not known, and takes no other kind away', async () => {
   const warehouse = await pullAll();
-  await define(warehouse, { 'broken.sql': 'select no_such_column from nowhere', 'tokens.sql': 'selec' });
+  await define(warehouse, {
+    'broken.sql': 'select no_such_column from nowhere',
+    'tokens.sql': 'selec',
+    'typo.sql': 'select $thresold_days',
+    'two.sql': 'select 1; select 2',
+  });
   const { summary, unknown_ends, deadlines } = await warehouse.data('deadlines', AS_OF, ['unknown_ends', 'deadlines']);
-  expect(summary).toMatchObject({ unknown_ends: 3, overdue: 1 });
+  expect(summary).toMatchObject({ unknown_ends: 5, overdue: 1 });
   expect(unknown_ends).toMatchObject([
     { kind: 'CA root', subject_name: 'untold' },
     { kind: 'not known', subject_name: 'queries/deadlines/broken.sql', what_to_do: expect.stringContaining('nowhere') },
     { kind: 'not known', subject_name: 'queries/deadlines/tokens.sql' },
+    {
+      subject_name: 'queries/deadlines/two.sql',
+      what_to_do: 'expected one statement, and there are several',
+    },
+    {
+      subject_name: 'queries/deadlines/typo.sql',
+      what_to_do: 'the query uses $thresold_days, which has no value',
+    },
   ]);
   expect((deadlines as { kind: string }[]).map(({ kind }) => kind)).toEqual([
     'key',

@@ -59,6 +59,25 @@ test('a migration that fails changes nothing, and the next one starts over', asy
   expect(await database.rows('select volume_id, shade from volumes')).toEqual([{ volume_id: 'v1', shade: null }]);
 });
 
+test.each([
+  ['a varchr, -- a text', '', 'Type with name varchr does not exist'],
+  [
+    'target varchar, -- a target\n  a varchar, -- a text\n  valid_from timestamptz, -- a time\n  valid_to timestamptz, -- a time',
+    '\n-- key: b\n-- source: mine',
+    'column named "b"',
+  ],
+])('a table of a user that cannot be made is named', async (columns, header, problem) => {
+  await openMigrated();
+  await mkdir(join(folder, 'queries', 'tables'), { recursive: true });
+  const name = header === '' ? 'mine' : 'mine_history';
+  const text = `-- grain: one row per thing${header}\ncreate table if not exists ${name} (\n  ${columns}\n);\n`;
+  await writeFile(join(folder, 'queries', 'tables', 'mine.sql'), text);
+  await expect(migrateAgain()).rejects.toMatchObject({
+    code: 'DATA',
+    message: expect.stringMatching(new RegExp(`^queries/tables/mine.sql: .*${problem}`)),
+  });
+});
+
 test('a new column is added to rows, view and comments', async () => {
   await openMigrated();
   const declared = await readFile(DECLARED, 'utf8');

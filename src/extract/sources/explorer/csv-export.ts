@@ -50,8 +50,7 @@ function validateCsv({ contentType, firstBytes }: BodyPreview): string | undefin
 const MAX_HEADER_BYTES = 1024 * 1024;
 
 async function readHeader(path: string): Promise<readonly string[]> {
-  const options = { to: 1, bom: true, relax_column_count: true };
-  for await (const record of readCsv(path, options, MAX_HEADER_BYTES)) {
+  for await (const record of readCsv(path, { to: 1 }, MAX_HEADER_BYTES)) {
     const names = record as string[];
     const repeated = names.find((name, index) => names.indexOf(name) !== index);
     if (repeated !== undefined) throw new TidemarkError('DATA', `the CSV header has the column ${repeated} twice`);
