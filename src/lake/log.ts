@@ -150,7 +150,7 @@ const definesTable: Conflicts = (actions) => actions.some(({ metaData }) => meta
 
 /**
  * Appends a commit to the log of a table of which the caller has read version `after`. If another program has committed in between, the
- * next version is tried. A repeat is harmless: a commit of the same publish that is already there counts as this one.
+ * next version is tried. A repeat is harmless: a commit with the same content that is already there counts as this one.
  * @param conflicts @default a commit that changes the metadata, if this one does
  * @throws ConflictError
  * @returns the version
@@ -163,13 +163,10 @@ export async function appendCommit(
   conflicts: Conflicts = (other) => definesTable(actions) && definesTable(other),
 ): Promise<number> {
   const text = `${actions.map((action) => JSON.stringify(action)).join('\n')}\n`;
-  const publish = findPublish(actions);
   for (let version = after + 1; ; version++) {
     const existing = await createOrRead(store, commitPath(table, version), text);
-    if (existing === undefined) return version;
-    const other = parseActions(existing) ?? [];
-    if (publish !== undefined && findPublish(other) === publish) return version;
-    if (conflicts(other)) throw new ConflictError(table);
+    if (existing === undefined || existing === text) return version;
+    if (conflicts(parseActions(existing) ?? [])) throw new ConflictError(table);
   }
 }
 

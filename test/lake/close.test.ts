@@ -1,13 +1,29 @@
 import { expect, test } from 'vitest';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import { closeRun } from '../../src/lake/close.ts';
-import { createDirectoryStore } from '../../src/lake/store.ts';
-import { openDatabase } from '../../src/warehouse/database.ts';
+import { verifyLake } from '../../src/lake/maintain.ts';
+import { publishToLake } from '../../src/lake/publish.ts';
+import { createDirectoryStore, type LakeStore } from '../../src/lake/store.ts';
+import { type Database, openDatabase } from '../../src/warehouse/database.ts';
 import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
+import { lakeProject } from '../helpers/lake-project.ts';
 import { tempFolder } from '../helpers/temp.ts';
 
 const RUN = '2026-11-01';
 const LOSS = { target: 'acme', relation: 'workspaces', volatile: false, deleted: 3, held: 5 };
+
+const files = createSqlFiles([PACKAGE_ROOT]);
+
+async function withDatabase<T>(work: (database: Database) => Promise<T>): Promise<T> {
+  const database = await openDatabase(':memory:', { threads: 1 });
+  return work(database).finally(() => database.close());
+}
+
+const closeIn = (store: LakeStore, shards: number, options: { acceptShrink?: boolean; nowMs?: number } = {}) =>
+  withDatabase((database) => {
+    const { signal } = new AbortController();
+    return closeRun({ store, database, files, run: RUN, shards, shrinkPercent: 50, nowMs: 0, signal, ...options });
+  });
 
 /** Closes a run of one shard, which would take these rows away. */
 async function close(losses: readonly object[] | undefined, options: { acceptShrink?: boolean } = {}) {
@@ -15,24 +31,7 @@ async function close(losses: readonly object[] | undefined, options: { acceptShr
   const staged = { shard: 1, shards: 1, publish: 1024, as_of: '2026-11-01T02:15:00Z', losses, tables: [] };
   await store.put(`_shards/${RUN}/1-of-1.json`, JSON.stringify(staged));
   await store.put('_publishes/0000001024.json', '{}');
-  const database = await openDatabase(':memory:', { threads: 1 });
-  const { signal } = new AbortController();
-  const files = createSqlFiles([PACKAGE_ROOT]);
-  try {
-    return await closeRun({
-      store,
-      database,
-      files,
-      run: RUN,
-      shards: 1,
-      shrinkPercent: 50,
-      nowMs: 0,
-      signal,
-      ...options,
-    });
-  } finally {
-    database.close();
-  }
+  return closeIn(store, 1, options);
 }
 
 test.each([
@@ -63,4 +62,31 @@ test.each([
 
 test('a loss that a person accepts is closed', async () => {
   expect(await close([LOSS], { acceptShrink: true })).toMatchObject({ closed: [1], refused: [] });
+});
+
+test('two closes at the same time, of which one knows a shard more, close each shard once and say so', async () => {
+  const project = await lakeProject({ tables: 'few' });
+  await project.night('2026-11-01T02:15:00Z');
+  const { config, store } = project;
+  for (const index of [1, 2, 3])
+    await publishToLake({ config: { ...config, shard: { index, count: 3 } }, store, now: new Date(), run: RUN });
+  const missing = Object.assign(new Error('not there yet'), { code: 'ENOENT' });
+  const earlier: LakeStore = {
+    ...store,
+    read: (path) => (path.endsWith('/2-of-3.json') ? Promise.reject(missing) : store.read(path)),
+  };
+  let overtake = async () => {
+    overtake = async () => {};
+    expect(await closeIn(earlier, 3, { nowMs: 1 })).toMatchObject({ closed: [1, 3], missing: [2] });
+  };
+  const overtaken: LakeStore = {
+    ...store,
+    async createIfAbsent(path, content) {
+      if (path.startsWith('runs_changes/_delta_log/')) await overtake();
+      return store.createIfAbsent(path, content);
+    },
+  };
+  expect(await closeIn(overtaken, 3)).toMatchObject({ closed: [2], known: [1, 3], missing: [] });
+  expect(await project.inLake('select count(*)::int as runs from runs_changes')).toEqual([{ runs: 3 }]);
+  expect(await withDatabase((database) => verifyLake({ store, database, files }))).toMatchObject({ problems: [] });
 });
