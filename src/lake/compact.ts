@@ -3,7 +3,7 @@ import { writeRows } from './data-files.ts';
 import type { Action, AddAction, MetaData, Snapshot } from './delta-log.ts';
 import { ConflictError } from './log.ts';
 import { commit, createTableView, type LakeWriter, viewRuns } from './reader.ts';
-import { changesTable, describedRelation, isPast, replacesRows, rowFields, withoutFolders } from './table.ts';
+import { describedRelation, isPast, replacesRows, rowFields, withoutFolders } from './table.ts';
 
 /**
  * A publish adds a file for each table, and a reader opens all of them. So files that are small are put together, in a commit that changes
@@ -60,8 +60,8 @@ async function rewrite(
   metaData?: MetaData,
 ): Promise<void> {
   const { reader, nowMs } = writer;
-  const relation = describedRelation(snapshot.metaData);
-  if (!relation || table !== changesTable(relation.name)) return;
+  const relation = describedRelation(table, snapshot.metaData);
+  if (!relation) return;
   await viewRuns(reader);
   const chosen = new Set(files);
   await createTableView(reader, 'lake_changes', table, { keep: (add) => chosen.has(add) });

@@ -1,62 +1,76 @@
 import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
 
 /**
  * The log of a Delta table: reader version 1, writer version 2, no optional features
  * (PROTOCOL.md of delta-io/delta: "Actions", "Delta Log Entries", "Checkpoints").
  */
 
+/** A text with JSON of this form. */
+const jsonText = (form: z.ZodType) => z.string().refine((text) => form.safeParse(tryParseJson(text)).success);
+
+const texts = z.record(z.string(), z.string());
+
+/** A path within the table, as a URI. */
+const isWithin = (path: string): boolean => {
+  const decoded = decodePath(path);
+  return decoded !== undefined && !decoded.split('/').includes('..');
+};
+
 /** A data file of a table. */
-export interface AddAction {
-  /** Path within the table. */
-  readonly path: string;
-  readonly partitionValues: Readonly<Record<string, string | null>>;
-  readonly size: number;
-  readonly modificationTime: number;
-  readonly dataChange: boolean;
+const addAction = z.object({
+  path: z.string().refine(isWithin),
+  partitionValues: z.record(z.string(), z.string().nullable()).nullish(),
+  size: z.number(),
+  modificationTime: z.number(),
+  dataChange: z.boolean(),
   /** JSON: `numRecords`, `minValues`, `maxValues`, `nullCount`. */
-  readonly stats?: string | null;
-  readonly tags?: Readonly<Record<string, string>> | null;
-}
+  stats: jsonText(z.object({ numRecords: z.number().optional() })).nullish(),
+  tags: texts.nullish(),
+});
+export type AddAction = Readonly<z.infer<typeof addAction>>;
 
-interface RemoveAction {
-  readonly path: string;
-  readonly deletionTimestamp?: number | null;
-  readonly dataChange: boolean;
-}
+const removeAction = z.object({
+  path: z.string().refine(isWithin),
+  deletionTimestamp: z.number().nullish(),
+  dataChange: z.boolean(),
+});
+type RemoveAction = Readonly<z.infer<typeof removeAction>>;
 
-export interface DeltaField {
-  readonly name: string;
-  readonly type: string | { readonly type: 'array'; readonly elementType: string; readonly containsNull: boolean };
-  readonly nullable: boolean;
-  readonly metadata: Readonly<Record<string, string>>;
-}
+/** A type is a name, or an object for a nested one. */
+const deltaField = z.object({
+  name: z.string(),
+  type: z.union([z.string(), z.looseObject({ type: z.string() })]),
+  nullable: z.boolean(),
+  metadata: z.record(z.string(), z.unknown()),
+});
+export type DeltaField = Readonly<z.infer<typeof deltaField>>;
 
-export interface MetaData {
-  readonly id: string;
-  readonly name?: string | null;
-  readonly description?: string | null;
-  readonly format: { readonly provider: string; readonly options: Readonly<Record<string, string>> };
+const metaData = z.object({
+  id: z.string(),
+  name: z.string().nullish(),
+  description: z.string().nullish(),
+  format: z.object({ provider: z.string(), options: texts }),
   /** JSON of a struct of `DeltaField`. */
-  readonly schemaString: string;
-  readonly partitionColumns: readonly string[];
-  readonly createdTime?: number | null;
-  readonly configuration: Readonly<Record<string, string>>;
-}
+  schemaString: jsonText(z.object({ fields: z.array(deltaField) })),
+  partitionColumns: z.array(z.string()),
+  createdTime: z.number().nullish(),
+  configuration: texts,
+});
+export type MetaData = Readonly<z.infer<typeof metaData>>;
 
-interface Protocol {
-  readonly minReaderVersion: number;
-  readonly minWriterVersion: number;
-}
+const protocol = z.object({ minReaderVersion: z.number(), minWriterVersion: z.number() });
 
 /** One line of a commit. */
-export interface Action {
-  readonly protocol?: Protocol | null;
-  readonly metaData?: MetaData | null;
-  readonly txn?: { readonly appId: string; readonly version: number; readonly lastUpdated?: number | null } | null;
-  readonly add?: AddAction | null;
-  readonly remove?: RemoveAction | null;
-  readonly commitInfo?: Readonly<Record<string, unknown>> | null;
-}
+const action = z.object({
+  protocol: protocol.nullish(),
+  metaData: metaData.nullish(),
+  txn: z.object({ appId: z.string(), version: z.number(), lastUpdated: z.number().nullish() }).nullish(),
+  add: addAction.nullish(),
+  remove: removeAction.nullish(),
+  commitInfo: z.record(z.string(), z.unknown()).nullish(),
+});
+export type Action = Readonly<z.infer<typeof action>>;
 
 /** A table as of its last commit. */
 export interface Snapshot {
@@ -64,7 +78,7 @@ export interface Snapshot {
   readonly version: number;
   /** Of the checkpoint that was read; -1 for none. */
   readonly checkpoint: number;
-  readonly protocol: Protocol;
+  readonly protocol: z.infer<typeof protocol>;
   readonly metaData: MetaData | undefined;
   readonly files: ReadonlyMap<string, AddAction>;
   /** Files that an engine has replaced, for example by OPTIMIZE. */
@@ -76,7 +90,7 @@ export interface Snapshot {
 /** The application of our commits in `txn`. Its version is the number of the publish. */
 export const APP_ID = 'tidemark';
 
-export const PROTOCOL: Protocol = { minReaderVersion: 1, minWriterVersion: 2 };
+export const PROTOCOL = { minReaderVersion: 1, minWriterVersion: 2 };
 
 /** Without these, engines delete log files after a month, and Spark refuses times before the last week. */
 const KEEP = 'interval 3650 days';
@@ -133,7 +147,7 @@ export function replay(before: Snapshot, version: number, actions: readonly Acti
   const removed = new Map(before.removed);
   const transactions = new Map(before.transactions);
   for (const { txn, add, remove } of actions) {
-    if (txn) transactions.set(txn.appId, Number(txn.version));
+    if (txn) transactions.set(txn.appId, txn.version);
     if (add) {
       files.set(add.path, add);
       removed.delete(add.path);
@@ -148,11 +162,26 @@ export function replay(before: Snapshot, version: number, actions: readonly Acti
   return { ...before, version, protocol, metaData, files, removed, transactions };
 }
 
-/** @returns undefined for a text that is no commit: half of one, or none */
+/** The path of a data file within its table, of which the log has the URI; undefined for what is none. */
+export function decodePath(path: string): string | undefined {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return undefined;
+  }
+}
+
+/** @returns undefined for a text that is no commit: half of one, none, or other JSON */
 export function parseActions(text: string): readonly Action[] | undefined {
   const lines = text.split('\n').filter((line) => line.trim() !== '');
+  const { data } = z.array(action).min(1).safeParse(lines.map(tryParseJson));
+  return data;
+}
+
+/** @returns undefined for what is no JSON */
+export function tryParseJson(text: string): unknown {
   try {
-    return lines.length > 0 ? lines.map((line) => JSON.parse(line) as Action) : undefined;
+    return JSON.parse(text);
   } catch {
     return undefined;
   }

@@ -1,4 +1,5 @@
 import { rm, writeFile } from 'node:fs/promises';
+import { z } from 'zod';
 import { TidemarkError } from '../core/errors.ts';
 import { ignoreMissing } from '../core/fs.ts';
 import type { Database } from '../warehouse/database.ts';
@@ -14,6 +15,7 @@ import {
   parseActions,
   replay,
   type Snapshot,
+  tryParseJson,
 } from './delta-log.ts';
 import { createOrRead, type LakeStore } from './store.ts';
 
@@ -24,11 +26,22 @@ export interface Lake {
   readonly files: SqlFiles;
 }
 
-/** The log of a table. */
-export interface TableLog extends Lake {
+/** What a table lacks. */
+export interface LakeProblem {
   readonly table: string;
-  /** Receives each problem of a file of the table, or of the table itself (an empty name). Unless it throws, the rest is read. */
-  report(file: string, problem: string): void;
+  /** Empty for a problem of the whole table. */
+  readonly file: string;
+  readonly problem: string;
+}
+
+export const describeProblem = ({ table, file, problem }: LakeProblem): string =>
+  `${file === '' ? table : `${table}/${file}`} ${problem}`;
+
+/** A table as its log has it. */
+interface TableLog {
+  readonly snapshot: Snapshot;
+  /** What the log lacks: the snapshot is that of the rest. */
+  readonly problems: readonly LakeProblem[];
 }
 
 /** Commits that are read at the same time: of a store over a network, each takes a round trip. */
@@ -39,64 +52,63 @@ const READ_AHEAD = 16;
  * would be taken for the end of the log.
  * @throws TidemarkError DATA if another program has given the table features that we do not know
  */
-export async function readSnapshot(log: TableLog): Promise<Snapshot> {
-  const begin = await readBegin(log);
-  const versions = await listVersions(log, begin.version);
-  reportGaps(log, versions, begin.version + 1);
+export async function readLog(lake: Lake, table: string): Promise<TableLog> {
+  const problems: LakeProblem[] = [];
+  const add = (problem: string, path = '') => problems.push({ table, file: path.slice(table.length + 1), problem });
+  const begin = await readBegin(lake, table, add);
+  const versions = await listVersions(lake, table, begin.version);
+  findGaps(versions, begin.version + 1, add);
   const actions: Action[] = [];
   for (let start = 0; start < versions.length; start += READ_AHEAD) {
-    const ahead = versions.slice(start, start + READ_AHEAD).map((version) => readCommit(log, version));
-    actions.push(...(await Promise.all(ahead)).flat());
+    const paths = versions.slice(start, start + READ_AHEAD).map((version) => commitPath(table, version));
+    actions.push(...(await Promise.all(paths.map((path) => readCommit(lake, path, add)))).flat());
   }
   const snapshot = replay(begin, versions.at(-1) ?? begin.version, actions);
   const { minReaderVersion, minWriterVersion } = snapshot.protocol;
-  if (minReaderVersion <= 1 && minWriterVersion <= 2) return snapshot;
-  const what = `${log.store.name}/${log.table}: another program has raised the protocol of the table`;
+  if (minReaderVersion <= 1 && minWriterVersion <= 2) return { snapshot, problems };
+  const what = `${lake.store.name}/${table}: another program has raised the protocol of the table`;
   throw new TidemarkError('DATA', what, {
     hint: 'Tidemark writes tables of reader version 1 and writer version 2 only: publish to a new lake',
   });
 }
 
-export function damagedError({ name }: LakeStore, place: string, problem: string): TidemarkError {
-  return new TidemarkError('DATA', `${name}/${place} ${problem}`, {
+/** @param what the place in the lake, and what is wrong there */
+export function damagedError({ name }: LakeStore, what: string): TidemarkError {
+  return new TidemarkError('DATA', `${name}/${what}`, {
     hint: '`tidemark lake verify` names all that is damaged; bring it back from a copy of the lake',
   });
 }
 
+type AddProblem = (problem: string, path?: string) => void;
+
 /** The table as of its last checkpoint. One that is damaged is left out: the commits before it are there. */
-async function readBegin(log: TableLog): Promise<Snapshot> {
-  const version = await findCheckpoint(log);
-  if (version < 0) return NO_TABLE;
-  const path = checkpointPath(log.table, version);
+async function readBegin({ store, database, files }: Lake, table: string, add: AddProblem): Promise<Snapshot> {
+  const last = lastCheckpointPath(table);
+  const text = await store.read(last).catch(ignoreMissing);
+  if (text === undefined) return NO_TABLE;
+  const content = tryParseJson(text);
+  if (content === undefined) add('is not JSON', last);
+  const found = checkpoint.safeParse(content).data;
+  if (!found) return NO_TABLE;
+  const { version } = found;
+  const path = checkpointPath(table, version);
   try {
-    const file = quoteLiteral(await log.store.locate(path));
-    const rows = await log.database.rows(await log.files.render('lake/read_checkpoint', { file }));
-    const actions = rows.map(({ action }) => JSON.parse(String(action)) as Action);
-    return replay({ ...NO_TABLE, checkpoint: version }, version, actions);
+    const file = quoteLiteral(await store.locate(path));
+    const rows = await database.rows(await files.render('lake/read_checkpoint', { file }));
+    const actions = parseActions(rows.map((row) => String(row.action)).join('\n'));
+    if (actions) return replay({ ...NO_TABLE, checkpoint: version }, version, actions);
   } catch (error) {
     if (error instanceof TidemarkError && error.code !== 'DATA') throw error;
-    log.report(logName(path), 'is missing or damaged');
-    return NO_TABLE;
   }
+  add('is missing or damaged', path);
+  return NO_TABLE;
 }
 
-/** The version of the last checkpoint in one file, -1 for none: what another program wrote in several parts is not used. */
-async function findCheckpoint({ store, table, report }: TableLog): Promise<number> {
-  const path = lastCheckpointPath(table);
-  const text = await store.read(path).catch(ignoreMissing);
-  if (text === undefined) return -1;
-  try {
-    const { version, parts, v2Checkpoint } = JSON.parse(text) as Record<string, unknown>;
-    const isOurs = Number.isSafeInteger(version) && parts === undefined && v2Checkpoint === undefined;
-    return isOurs ? Number(version) : -1;
-  } catch {
-    report(logName(path), 'is not JSON');
-    return -1;
-  }
-}
+/** What another program wrote in several parts is not used. */
+const checkpoint = z.object({ version: z.int(), parts: z.never().optional(), v2Checkpoint: z.never().optional() });
 
 /** The versions of a table after one, in order. */
-async function listVersions({ store, table }: TableLog, after: number): Promise<readonly number[]> {
+async function listVersions({ store }: Lake, table: string, after: number): Promise<readonly number[]> {
   const listed = await store.list(logFolder(table), after < 0 ? undefined : commitPath(table, after));
   return listed.flatMap(({ path }) => COMMIT.exec(path)?.[1] ?? []).map(Number);
 }
@@ -104,25 +116,21 @@ async function listVersions({ store, table }: TableLog, after: number): Promise<
 const COMMIT = /\/(\d{20})\.json$/u;
 
 /** A log has every version: what is missing was removed, with the rows that it named. */
-function reportGaps({ report }: TableLog, versions: readonly number[], first: number): void {
+function findGaps(versions: readonly number[], first: number, add: AddProblem): void {
   let expected = first;
   for (const version of versions) {
     const last = version - 1;
-    if (last === expected) report('', `lacks version ${last} of its log`);
-    else if (last > expected) report('', `lacks version ${expected} to ${last} of its log`);
+    if (last === expected) add(`lacks version ${last} of its log`);
+    else if (last > expected) add(`lacks version ${expected} to ${last} of its log`);
     expected = version + 1;
   }
 }
 
-async function readCommit({ store, table, report }: TableLog, version: number): Promise<readonly Action[]> {
-  const path = commitPath(table, version);
+async function readCommit({ store }: Lake, path: string, add: AddProblem): Promise<readonly Action[]> {
   const actions = parseActions((await store.read(path).catch(ignoreMissing)) ?? '');
-  if (!actions) report(logName(path), 'is not a commit');
+  if (!actions) add('is not a commit', path);
   return actions ?? [];
 }
-
-/** The path of a file of a log within its table. */
-const logName = (path: string): string => path.slice(path.indexOf('/') + 1);
 
 /** The table has a commit that the caller has not read and must take into account. */
 export class ConflictError extends Error {

@@ -2,8 +2,8 @@ import { plural } from '../core/plural.ts';
 import { firstLine } from '../warehouse/database.ts';
 import { quoteLiteral } from '../warehouse/sql-files.ts';
 import { type AddAction, logFolder } from './delta-log.ts';
-import type { Lake } from './log.ts';
-import { createLakeReader, dataPath, findFault, type LakeProblem, type LakeReader } from './reader.ts';
+import type { Lake, LakeProblem } from './log.ts';
+import { createLakeReader, dataPath, findFault, type LakeReader } from './reader.ts';
 import { expectedRows } from './statements.ts';
 import { STAGING, type StoredFile } from './store.ts';
 
@@ -22,7 +22,7 @@ export interface VerifyResult {
 /** Compares each log with what publishes state of it, and every file that a log names with its size, its checksum and its number of rows. */
 export async function verifyLake(lake: Lake): Promise<VerifyResult> {
   const problems: LakeProblem[] = [];
-  const reader = createLakeReader(lake, (problem) => problems.push(problem));
+  const reader = createLakeReader(lake, problems);
   const total = { files: 0, rows: 0, bytes: 0, unnamed: 0 };
   const tables = await reader.snapshots();
   for (const [table, { files }] of tables) {

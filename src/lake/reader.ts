@@ -5,6 +5,7 @@ import {
   type AddAction,
   APP_ID,
   type DeltaField,
+  decodePath,
   type MetaData,
   PROTOCOL,
   parseFields,
@@ -16,14 +17,23 @@ import {
   type Conflicts,
   checkpointIfDue,
   damagedError,
+  describeProblem,
   findPublish,
   type Lake,
-  readSnapshot,
+  type LakeProblem,
+  readLog,
 } from './log.ts';
 import { RUNS } from './relations.ts';
 import { findLoss, findLostClaim, readStatements, type Statements } from './statements.ts';
 import type { LakeStore } from './store.ts';
-import { changesTable, describedRelation, FOLDER_COLUMN, type LakeRelation } from './table.ts';
+import {
+  changesTable,
+  describedRelation,
+  FOLDER_COLUMN,
+  isMisdescribed,
+  type LakeRelation,
+  toDuckdbType,
+} from './table.ts';
 
 /** Reads tables of a lake with DuckDB, by the files that their logs name. */
 export interface LakeReader extends Lake {
@@ -43,24 +53,8 @@ export interface LakeWriter {
   readonly nowMs: number;
 }
 
-/** What a table lacks. */
-export interface LakeProblem {
-  readonly table: string;
-  /** Empty for a problem of the whole table. */
-  readonly file: string;
-  readonly problem: string;
-}
-
-export const describeProblem = ({ table, file, problem }: LakeProblem): string =>
-  `${file === '' ? table : `${table}/${file}`} ${problem}`;
-
-/** @param report receives what a table lacks, and the rest is read; without it, a table that lacks something is an error */
-export function createLakeReader(
-  { store, database, files }: Lake,
-  report: (problem: LakeProblem) => void = ({ table, file, problem }) => {
-    throw damagedError(store, file === '' ? table : `${table}/${file}`, problem);
-  },
-): LakeReader {
+/** @param problems receives what tables lack, and the rest is read; without it, a table that lacks something is an error */
+export function createLakeReader({ store, database, files }: Lake, problems?: LakeProblem[]): LakeReader {
   const snapshots = new Map<string, Promise<Snapshot>>();
   let known: Promise<Statements> | undefined;
   const statements = () => {
@@ -68,16 +62,12 @@ export function createLakeReader(
     return known;
   };
   const read = async (table: string): Promise<Snapshot> => {
-    const { stated, claims } = await statements();
-    let isDamaged = false;
-    const reportDamage = (file: string, problem: string) => {
-      isDamaged = true;
-      report({ table, file, problem });
-    };
-    const snapshot = await readSnapshot({ store, database, files, table, report: reportDamage });
-    const isRuns = table === changesTable(RUNS);
-    const problem = findLoss(snapshot, stated.get(table)) ?? (isRuns ? findLostClaim(snapshot, claims) : undefined);
-    if (problem !== undefined && !isDamaged) report({ table, file: '', problem });
+    const stated = await statements(); // before the log: what is stated in between is not in it
+    const { snapshot, problems: found } = await readLog({ store, database, files }, table);
+    const loss = found.length > 0 ? undefined : findTableProblem(table, snapshot, stated);
+    const lacks = loss === undefined ? found : [{ table, file: '', problem: loss }];
+    if (lacks[0] && !problems) throw damagedError(store, describeProblem(lacks[0]));
+    problems?.push(...lacks);
     return snapshot;
   };
   const snapshot = (table: string): Promise<Snapshot> => {
@@ -101,6 +91,13 @@ export function createLakeReader(
       else snapshots.delete(table);
     },
   };
+}
+
+/** What is wrong with a table whose log is whole. */
+function findTableProblem(table: string, snapshot: Snapshot, { stated, claims }: Statements): string | undefined {
+  const isRuns = table === changesTable(RUNS);
+  const loss = findLoss(snapshot, stated.get(table)) ?? (isRuns ? findLostClaim(snapshot, claims) : undefined);
+  return loss ?? (isMisdescribed(table, snapshot.metaData) ? 'is not described as a table of a lake' : undefined);
 }
 
 /** Commits actions to a table as the reader knows it, and writes a checkpoint if one is due. @throws ConflictError */
@@ -168,7 +165,7 @@ export async function listLakeRelations(
   const ordered = [...names.filter((name) => name === RUNS), ...names.filter((name) => name !== RUNS).sort()];
   const relations: LakeRelation[] = [];
   for (const name of ordered) {
-    const relation = describedRelation((await reader.snapshot(changesTable(name))).metaData);
+    const relation = describedRelation(changesTable(name), (await reader.snapshot(changesTable(name))).metaData);
     if (relation) relations.push(relation);
   }
   return relations;
@@ -195,7 +192,7 @@ export async function createTableView(
   const locate = async (add: AddAction): Promise<string> => {
     const path = dataPath(table, add.path);
     const fault = await findFault(store, path, add, isChecked);
-    if (fault !== undefined) throw damagedError(store, path, fault);
+    if (fault !== undefined) throw damagedError(store, `${path} ${fault}`);
     return store.locate(path);
   };
   const paths = await Promise.all([...named.values()].filter(keep).map(locate));
@@ -244,20 +241,4 @@ export async function findFault(
 }
 
 /** The path of a data file within the lake; the log has it as a URI within the table. */
-export function dataPath(table: string, path: string): string {
-  return `${table}/${decodeURIComponent(path)}`;
-}
-
-const DUCKDB_TYPES: Readonly<Record<string, string>> = {
-  string: 'varchar',
-  byte: 'tinyint',
-  short: 'smallint',
-  long: 'bigint',
-  binary: 'blob',
-  timestamp: 'timestamptz',
-};
-
-function toDuckdbType(type: DeltaField['type']): string {
-  if (typeof type === 'string') return DUCKDB_TYPES[type] ?? type;
-  return `${toDuckdbType(type.elementType)}[]`;
-}
+export const dataPath = (table: string, path: string): string => `${table}/${decodePath(path)}`;

@@ -6,15 +6,17 @@ import { type Column, historyTable, type Table } from '../warehouse/tables.ts';
 export type WarehouseColumn = Pick<Column, 'name' | 'type' | 'comment'>;
 
 /**
- * A table of the warehouse that the lake holds.
  * - `history`: versions of rows, with `valid_from` and `valid_to`
  * - `register`: rows of a log that may change, such as findings
  * - `journal`: rows of a log that are written once, with their run
  * - `rollup`: rows that are computed for each run, and are not in the warehouse
  */
+export const KINDS = ['history', 'register', 'journal', 'rollup'] as const;
+
+/** A table of the warehouse that the lake holds. */
 export interface Relation {
   readonly name: string;
-  readonly kind: 'history' | 'register' | 'journal' | 'rollup';
+  readonly kind: (typeof KINDS)[number];
   /** The stored table; the name of the query in `queries/lake` for a rollup. */
   readonly stored: string;
   readonly description: string;

@@ -1,6 +1,7 @@
+import { z } from 'zod';
 import { TidemarkError } from '../core/errors.ts';
 import { plural } from '../core/plural.ts';
-import { type AddAction, APP_ID, type Snapshot } from './delta-log.ts';
+import { type AddAction, APP_ID, type Snapshot, tryParseJson } from './delta-log.ts';
 import type { LakeStore } from './store.ts';
 import { changesTable } from './table.ts';
 
@@ -8,13 +9,9 @@ import { changesTable } from './table.ts';
  * Each publish states what the log of each table has. A log alone cannot say that its end, or all of it, is gone.
  */
 
-/** A table as of a publish. */
-export interface TableStatement {
-  readonly version: number;
-  readonly files: number;
-  /** Null if a file does not say how many it has. */
-  readonly rows: number | null;
-}
+/** A table as of a publish; its rows are null if a file does not say how many it has. */
+const tableStatement = z.object({ version: z.number(), files: z.number(), rows: z.number().nullable() });
+type TableStatement = Readonly<z.infer<typeof tableStatement>>;
 
 /** The statement of a publish that says most about a table. */
 interface Stated extends TableStatement {
@@ -62,21 +59,16 @@ export async function readStatements(store: LakeStore): Promise<Statements> {
 
 const CLAIM = /\/(\d+)\.json$/u;
 
-interface Claim {
-  readonly tables?: Readonly<Record<string, TableStatement>>;
-}
+/** What publishes of an earlier version have is the time when they began. */
+const claim = z.looseObject({ tables: z.record(z.string(), tableStatement).optional() });
 
-async function readClaim(store: LakeStore, publish: number): Promise<Claim> {
+async function readClaim(store: LakeStore, publish: number): Promise<z.infer<typeof claim>> {
   const path = claimPath(publish);
-  const text = await store.read(path);
-  try {
-    return JSON.parse(text) as Claim;
-  } catch (cause) {
-    throw new TidemarkError('DATA', `${store.name}/${path} is not the statement of a publish`, {
-      hint: 'bring the file back from a copy of the lake',
-      cause,
-    });
-  }
+  const { data } = claim.safeParse(tryParseJson(await store.read(path)));
+  if (data) return data;
+  throw new TidemarkError('DATA', `${store.name}/${path} is not the statement of a publish`, {
+    hint: 'bring the file back from a copy of the lake',
+  });
 }
 
 function describeSnapshot({ version, files }: Snapshot): TableStatement {

@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from 'node:util';
+import { z } from 'zod';
 import {
   type AddAction,
   type DeltaField,
@@ -5,21 +7,24 @@ import {
   newMetaData,
   parseFields,
   toSchemaString,
+  tryParseJson,
 } from './delta-log.ts';
-import type { Relation, WarehouseColumn } from './relations.ts';
+import { KINDS, type Relation, type WarehouseColumn } from './relations.ts';
 
 /** A column of the warehouse and the field of the lake that holds it. */
-export interface MappedColumn extends Pick<WarehouseColumn, 'name' | 'type'> {
-  readonly field: string;
-}
+const mappedColumn = z.object({ name: z.string(), type: z.string(), field: z.string() });
+type MappedColumn = Readonly<z.infer<typeof mappedColumn>>;
 
 /** A relation as the lake describes it: what a reader without the warehouse needs to know. */
-export interface LakeRelation extends Pick<Relation, 'name' | 'kind'> {
+const lakeRelation = z.object({
+  name: z.string(),
+  kind: z.enum(KINDS),
   /** Fields that identify a row. */
-  readonly identity: readonly string[];
-  readonly columns: readonly MappedColumn[];
-  readonly list?: Relation['list'];
-}
+  identity: z.array(z.string()),
+  columns: z.array(mappedColumn),
+  list: z.object({ column: z.string(), relation: z.string() }).optional(),
+});
+export type LakeRelation = Readonly<z.infer<typeof lakeRelation>>;
 
 /** Property of a table with its `LakeRelation` as JSON. */
 const RELATION_PROPERTY = 'tidemark.relation';
@@ -82,16 +87,23 @@ export function designTable(
   return { relation, fields, metaData: { ...base, schemaString: toSchemaString(fields), configuration } };
 }
 
-function describeRelation({ name, kind, key, list }: Relation, columns: readonly MappedColumn[]): LakeRelation {
+function describeRelation({ name, kind, key, list }: Relation, columns: MappedColumn[]): LakeRelation {
   const identity = key.map((column) => columns.find((one) => one.name === column)?.field ?? column);
   if (hasOccurrence({ kind })) identity.push(OCCURRENCE.name);
   return { name, kind, identity, columns, ...(list && { list }) };
 }
 
-/** The relation that a table of the lake holds; undefined for a table of another program. */
-export function describedRelation(metaData: MetaData | undefined): LakeRelation | undefined {
-  const property = metaData?.configuration[RELATION_PROPERTY];
-  return property === undefined ? undefined : (JSON.parse(property) as LakeRelation);
+/** The relation that a table of the lake holds; undefined for a table of another program, or of a description that no publish writes. */
+export function describedRelation(table: string, metaData: MetaData | undefined): LakeRelation | undefined {
+  const { data } = lakeRelation.safeParse(tryParseJson(metaData?.configuration[RELATION_PROPERTY] ?? ''));
+  const isSound = parseFields(metaData).every(({ type }) => toDuckdbType(type) !== undefined);
+  return data && isSound && table === changesTable(data.name) && /^\w+$/u.test(table) ? data : undefined;
+}
+
+/** Whether a table has a description that no publish writes. */
+export function isMisdescribed(table: string, metaData: MetaData | undefined): boolean {
+  const isOurs = table.endsWith(changesTable('')) && metaData?.configuration[RELATION_PROPERTY] !== undefined;
+  return isOurs && !describedRelation(table, metaData);
 }
 
 /** The publish that last changed the description of a table; 0 if none is recorded. */
@@ -131,10 +143,18 @@ const TYPES: Readonly<Record<string, { readonly delta: DeltaField['type']; reado
   'JSON[]': { delta: TEXTS, written: 'varchar[]' },
 };
 
+const DECIMAL = /^decimal\(\d+, ?\d+\)$/iu;
+
+/** The type of DuckDB for a field of the lake; undefined for a type that none has. */
+export function toDuckdbType(type: DeltaField['type']): string | undefined {
+  if (typeof type === 'string' && DECIMAL.test(type)) return type;
+  const found = Object.entries(TYPES).find(([, { delta, written }]) => !written && isDeepStrictEqual(delta, type));
+  return found?.[0];
+}
+
 /** How the lake holds a type of DuckDB: as text where Delta has no equal, as JSON among others. */
 export function lakeType(type: string): { readonly delta: DeltaField['type']; readonly written?: string } {
-  const decimal = /^DECIMAL\((\d+),\s*(\d+)\)$/u.exec(type);
-  if (decimal) return { delta: `decimal(${decimal[1]},${decimal[2]})` };
+  if (DECIMAL.test(type)) return { delta: type.toLowerCase().replace(' ', '') };
   return TYPES[type] ?? { delta: 'string', written: 'varchar' };
 }
 
@@ -145,12 +165,13 @@ export function lakeType(type: string): { readonly delta: DeltaField['type']; re
 export function evolveFields(
   existing: readonly DeltaField[],
   columns: readonly WarehouseColumn[],
-): { readonly fields: readonly DeltaField[]; readonly columns: readonly MappedColumn[] } {
+): { readonly fields: readonly DeltaField[]; readonly columns: MappedColumn[] } {
   const fields = [...existing];
   const mapped = columns.map(({ name, type, comment }): MappedColumn => {
     const { delta } = lakeType(type);
-    const isSame = (field: DeltaField) => JSON.stringify(field.type) === JSON.stringify(delta);
-    const held = fields.find((field) => field.metadata['tidemark.column'] === name && isSame(field));
+    const held = fields.find(
+      (field) => field.metadata['tidemark.column'] === name && isDeepStrictEqual(field.type, delta),
+    );
     if (held) return { name, type, field: held.name };
     const field = freeName(name, fields);
     fields.push(createField(field, delta, comment, { 'tidemark.column': name, 'tidemark.type': type }));

@@ -13,7 +13,7 @@ import {
   type Snapshot,
   toSchemaString,
 } from '../../src/lake/delta-log.ts';
-import { appendCommit, checkpointIfDue, damagedError, readSnapshot } from '../../src/lake/log.ts';
+import { appendCommit, checkpointIfDue } from '../../src/lake/log.ts';
 import { createLakeReader } from '../../src/lake/reader.ts';
 import { createDirectoryStore, type LakeStore } from '../../src/lake/store.ts';
 import { evolveFields } from '../../src/lake/table.ts';
@@ -44,16 +44,7 @@ const add = (path: string): Action => ({
 });
 const publishOf = (version: number): Action => ({ txn: { appId: APP_ID, version } });
 const open = async (): Promise<LakeStore> => createDirectoryStore(await tempFolder());
-const read = (store: LakeStore): Promise<Snapshot> =>
-  readSnapshot({
-    store,
-    database,
-    files,
-    table: 't',
-    report(file, problem) {
-      throw damagedError(store, file, problem);
-    },
-  });
+const read = (store: LakeStore): Promise<Snapshot> => createLakeReader({ store, database, files }).snapshot('t');
 
 describe('a commit', () => {
   test('takes the next version if another program has committed in between', async () => {
