@@ -1,21 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
 import type { Shard } from '../config/shard.ts';
 import { TidemarkError } from '../core/errors.ts';
-import { ignoreMissing } from '../core/fs.ts';
 import { plural } from '../core/plural.ts';
 import { isMassLoss } from '../load/judge.ts';
 import { compactLake } from './compact.ts';
-import type { MetaData } from './delta-log.ts';
-import type { Loss } from './difference.ts';
+import { addAction, type MetaData, metaData, tryParseJson } from './delta-log.ts';
+import { loss } from './difference.ts';
 import { type Lake, retryConflicts } from './log.ts';
-import {
-  appendToTable,
-  createLakeReader,
-  type LakeReader,
-  type LakeWriter,
-  type TableAddition,
-  viewRuns,
-} from './reader.ts';
+import { appendToTable, createLakeReader, type LakeReader, type LakeWriter, viewRuns } from './reader.ts';
 import { RUNS } from './relations.ts';
 import { writeStatement } from './statements.ts';
 import type { LakeStore } from './store.ts';
@@ -28,17 +21,18 @@ export interface ShardOfRun extends Shard {
 }
 
 /** What a shard has published, and readers do not see before its runs are committed. */
-export interface StagedShard {
-  readonly shard: number;
-  readonly shards: number;
-  readonly publish: number;
+const stagedShard = z.object({
+  shard: z.number(),
+  shards: z.number(),
+  publish: z.number(),
   /** Time of the last run of the shard, ISO 8601. */
-  readonly as_of: string;
+  as_of: z.string(),
   /** Rows of targets that have come to the shard, which its warehouse never had; an earlier version does not say. */
-  readonly losses?: readonly Loss[];
+  losses: z.array(loss).readonly().optional(),
   /** The changes of `runs`; an earlier version has its state as well. */
-  readonly tables: readonly (Pick<TableAddition, 'table' | 'adds'> & { readonly metaData: MetaData | null })[];
-}
+  tables: z.array(z.object({ table: z.string(), adds: z.array(addAction).readonly(), metaData: metaData.nullable() })),
+});
+type StagedShard = Readonly<z.infer<typeof stagedShard>>;
 
 /** The date in UTC. */
 export const defaultRunName = (now: Date): string => now.toISOString().slice(0, 10);
@@ -53,8 +47,8 @@ export function assertRunName(run: string): string {
   });
 }
 
-const stagedPath = ({ run, index, count }: ShardOfRun): string =>
-  `_shards/${assertRunName(run)}/${index}-of-${count}.json`;
+const runFolder = (run: string): string => `_shards/${assertRunName(run)}`;
+const stagedPath = ({ run, index, count }: ShardOfRun): string => `${runFolder(run)}/${index}-of-${count}.json`;
 
 /** Records what a shard has published, for `tidemark lake close`. A later publish of the shard for the same run replaces it. */
 export async function writeStagedShard(
@@ -103,25 +97,30 @@ export async function closeRun(options: CloseOptions): Promise<CloseResult> {
   const deadline = Date.now() + waitMs;
   for (;;) {
     const remaining = deadline - Date.now();
-    if ((await readStaged(options)).length === shards || remaining <= 0) break;
+    if ((await listStaged(options)).length === shards || remaining <= 0) break;
     await sleep(Math.min(POLL_MS, remaining), undefined, { signal });
   }
   return retryConflicts(ATTEMPTS, () => closeOnce(options));
 }
 
 /** The shards of the run that have published. */
-async function readStaged({ store, run, shards: count }: CloseOptions): Promise<readonly StagedShard[]> {
-  const staged: StagedShard[] = [];
-  for (let index = 1; index <= count; index++) {
-    const text = await store.read(stagedPath({ run, index, count })).catch(ignoreMissing);
-    if (text !== undefined) staged.push(JSON.parse(text) as StagedShard);
-  }
-  return staged;
+async function listStaged({ store, run, shards: count }: CloseOptions): Promise<readonly string[]> {
+  const stored = new Set((await store.list(runFolder(run))).map(({ path }) => path));
+  const paths = Array.from({ length: count }, (_, index) => stagedPath({ run, index: index + 1, count }));
+  return paths.filter((path) => stored.has(path));
+}
+
+async function readStaged(store: LakeStore, path: string): Promise<StagedShard> {
+  const { data } = stagedShard.safeParse(tryParseJson(await store.read(path)));
+  if (data) return data;
+  throw new TidemarkError('DATA', `${store.name}/${path} is not what a shard has published`, {
+    hint: 'run the shard again',
+  });
 }
 
 async function closeOnce(options: CloseOptions): Promise<CloseResult> {
   const { store, run, shards, nowMs } = options;
-  const staged = await readStaged(options);
+  const staged = await Promise.all((await listStaged(options)).map((path) => readStaged(store, path)));
   const reader = createLakeReader(options);
   await reader.snapshots(); // nothing is added to a lake that is damaged
   const visible = await readVisible(reader);

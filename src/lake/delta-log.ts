@@ -18,7 +18,7 @@ const isWithin = (path: string): boolean => {
 };
 
 /** A data file of a table. */
-const addAction = z.object({
+export const addAction = z.object({
   path: z.string().refine(isWithin),
   partitionValues: z.record(z.string(), z.string().nullable()).nullish(),
   size: z.number(),
@@ -46,7 +46,7 @@ const deltaField = z.object({
 });
 export type DeltaField = Readonly<z.infer<typeof deltaField>>;
 
-const metaData = z.object({
+export const metaData = z.object({
   id: z.string(),
   name: z.string().nullish(),
   description: z.string().nullish(),
@@ -162,7 +162,7 @@ export function replay(before: Snapshot, version: number, actions: readonly Acti
   return { ...before, version, protocol, metaData, files, removed, transactions };
 }
 
-/** The path of a data file within its table, of which the log has the URI; undefined for what is none. */
+/** The path of a file, of which a log or a list has the URI; undefined for what is none. */
 export function decodePath(path: string): string | undefined {
   try {
     return decodeURIComponent(path);

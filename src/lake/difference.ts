@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { comparedColumns } from '../load/stage-parts.ts';
 import { readHistoryStart } from '../warehouse/history-start.ts';
 import { quoteIdent, quoteLiteral } from '../warehouse/sql-files.ts';
@@ -62,14 +63,15 @@ export async function readVisible(reader: LakeReader, writer: number): Promise<V
 }
 
 /** Rows of a target that are gone since another writer had it. */
-export interface Loss {
-  readonly target: string;
-  readonly relation: string;
-  readonly volatile: boolean;
-  readonly deleted: number;
+export const loss = z.object({
+  target: z.string(),
+  relation: z.string(),
+  volatile: z.boolean(),
+  deleted: z.number(),
   /** Rows that the lake has now. */
-  readonly held: number;
-}
+  held: z.number(),
+});
+export type Loss = Readonly<z.infer<typeof loss>>;
 
 export interface DifferenceOptions {
   /** The table as the log has it. */

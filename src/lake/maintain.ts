@@ -60,7 +60,7 @@ async function findProblem(
 
 /** The data files of a table that its log does not name, now or as replaced by an engine. */
 async function listUnnamed(reader: LakeReader, table: string): Promise<readonly StoredFile[]> {
-  const stored = await reader.store.list(table); // before the log is read: what is committed in between is named
+  const stored = await reader.store.list(table);
   const { files, removed } = await reader.snapshot(table);
   const named = new Set([...files.keys(), ...removed.keys()].map((path) => dataPath(table, path)));
   return stored.filter(({ path }) => !named.has(path) && !path.startsWith(`${logFolder(table)}/`));

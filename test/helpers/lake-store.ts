@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { loadConfig } from '../../src/config/config.ts';
+import type { HttpTimeouts } from '../../src/core/context.ts';
 import { Redactor } from '../../src/core/redact/redactor.ts';
 import { withLakeStore } from '../../src/lake/open-store.ts';
 import type { LakeStore } from '../../src/lake/store.ts';
@@ -25,10 +26,17 @@ export async function withStore<T>(
   location: string,
   env: Readonly<Record<string, string>>,
   work: (store: LakeStore) => Promise<T>,
+  timeouts: Partial<HttpTimeouts> = {},
 ): Promise<T> {
   const config = await writeConfig(location);
   const { signal } = new AbortController();
-  const context = { cwd: config.directory, env, redactor: new Redactor(), signal, timeouts: TIMEOUTS };
+  const context = {
+    cwd: config.directory,
+    env,
+    redactor: new Redactor(),
+    signal,
+    timeouts: { ...TIMEOUTS, ...timeouts },
+  };
   return withLakeStore(context, config, undefined, work);
 }
 

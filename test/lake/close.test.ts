@@ -64,16 +64,22 @@ test('a loss that a person accepts is closed', async () => {
   expect(await close([LOSS], { acceptShrink: true })).toMatchObject({ closed: [1], refused: [] });
 });
 
+test.each(['', 'x', 'null', '{}', '{"shard": 1}'])('what is staged as %j is one clear error', async (text) => {
+  const store = createDirectoryStore(await tempFolder());
+  await store.put(`_shards/${RUN}/1-of-1.json`, text);
+  const message = `${store.name}/_shards/${RUN}/1-of-1.json is not what a shard has published`;
+  await expect(closeIn(store, 1)).rejects.toMatchObject({ code: 'DATA', message });
+});
+
 test('two closes at the same time, of which one knows a shard more, close each shard once and say so', async () => {
   const project = await lakeProject({ tables: 'few' });
   await project.night('2026-11-01T02:15:00Z');
   const { config, store } = project;
   for (const index of [1, 2, 3])
     await publishToLake({ config: { ...config, shard: { index, count: 3 } }, store, now: new Date(), run: RUN });
-  const missing = Object.assign(new Error('not there yet'), { code: 'ENOENT' });
   const earlier: LakeStore = {
     ...store,
-    read: (path) => (path.endsWith('/2-of-3.json') ? Promise.reject(missing) : store.read(path)),
+    list: async (path) => (await store.list(path)).filter((file) => !file.path.endsWith('/2-of-3.json')),
   };
   let overtake = async () => {
     overtake = async () => {};

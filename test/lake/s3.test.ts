@@ -123,6 +123,18 @@ describe('requests', () => {
     expect(await withStore(LAKE, env, (store) => store.read('t/a'))).toBe('whole\n');
   });
 
+  test('whose response is slower than 1 KiB/s for a minute are repeated as if it broke off', async () => {
+    const { env, requests } = await startStore((_, response, count) => {
+      if (count > 1) return void response.end('whole');
+      response.writeHead(200, { 'content-length': '60' });
+      const timer = setInterval(() => response.write('x'), 20);
+      response.on('close', () => clearInterval(timer));
+    });
+    const slow = { slowMs: 200 };
+    expect(await withStore(LAKE, env, (store) => store.read('t/a'), slow)).toBe('whole');
+    expect(requests).toHaveLength(2);
+  });
+
   test('to a store that does not answer fail with what to check', async () => {
     const { env } = await startStore((request) => void request.socket.destroy());
     await expect(withStore(LAKE, env, (store) => store.read('t/a'))).rejects.toMatchObject({
@@ -183,8 +195,25 @@ describe('lists', () => {
       '<ListBucketResult><IsTruncated>true</IsTruncated></ListBucketResult>',
       'a page without the place of the next one',
     ],
+    [
+      '<ListBucketResult><EncodingType>url</EncodingType><Contents><Key>100%</Key></Contents></ListBucketResult>',
+      'a key that is no URL',
+    ],
   ])('are refused where files would be missing: %s', (xml) => {
     expect(() => parseListing(xml)).toThrow('does not answer with a complete list');
+  });
+
+  test('that never end, because each page names the same next one, are refused', async () => {
+    const { env, requests } = await startStore((_, response) =>
+      response.end(
+        '<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>a</NextContinuationToken></ListBucketResult>',
+      ),
+    );
+    await expect(withStore(LAKE, env, (store) => store.list('t'))).rejects.toMatchObject({
+      code: 'DATA',
+      message: expect.stringContaining('does not answer with a complete list'),
+    });
+    expect(requests).toHaveLength(2);
   });
 
   test('keep what a key has that XML escapes', () => {

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { createReadStream, type ReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
+import type { Readable } from 'node:stream';
 import { AwsV4Signer } from 'aws4fetch';
 import { type Dispatcher, request as sendRequest } from 'undici';
 import type { S3Address } from '../../config/lake.ts';
@@ -12,7 +13,7 @@ import type { Redactor } from '../../core/redact/redactor.ts';
 import { classifyNetworkError, failure, type HttpFailure, type Result } from '../../http/errors.ts';
 import { createRequestMetrics } from '../../http/request-metrics.ts';
 import { ABORTED, withRetry } from '../../http/retry.ts';
-import type { HttpTimeouts } from '../../http/timeouts.ts';
+import { Deadline, type HttpTimeouts } from '../../http/timeouts.ts';
 import type { Transport } from '../../http/transport.ts';
 import { findElement } from './xml.ts';
 
@@ -106,7 +107,8 @@ export interface S3Request {
   readonly body?: S3Body;
 }
 
-export type S3Response = Pick<Dispatcher.ResponseData, 'statusCode' | 'headers' | 'body'>;
+/** The body of a response, in pieces. */
+type Content = AsyncIterable<Buffer>;
 
 export interface S3ClientOptions {
   /** What messages call the store. */
@@ -126,10 +128,10 @@ const EMPTY = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
 /** Signs requests to a bucket, sends them, and repeats those whose failure may pass. Every request may be sent twice. */
 export interface S3Client extends Pick<S3ClientOptions, 'name' | 'address'> {
   /**
-   * @param read reads the response to its end
+   * @param read reads the body of the response to its end
    * @throws MissingObjectError for an object that the store does not have; S3Error with one line
    */
-  send<T>(request: S3Request, read: (response: S3Response) => Promise<T>): Promise<T>;
+  send<T>(request: S3Request, read: (content: Content) => Promise<T>): Promise<T>;
 }
 
 export function createS3Client(options: S3ClientOptions): S3Client {
@@ -152,33 +154,46 @@ export function createS3Client(options: S3ClientOptions): S3Client {
 async function attempt<T>(
   options: S3ClientOptions,
   request: S3Request,
-  read: (response: S3Response) => Promise<T>,
+  read: (content: Content) => Promise<T>,
 ): Promise<Result<T>> {
   const { timeouts, signal } = options;
-  let hasResponse = false;
+  let deadline: Deadline | undefined;
   try {
-    const response = await exchange(options, request);
-    hasResponse = true;
-    const { statusCode, headers } = response;
+    const { statusCode, headers, body } = await exchange(options, request);
+    deadline = new Deadline(signal, timeouts.downloadMs, timeouts);
+    const content = watch(body, deadline);
     // No object of a lake and no answer of a store is a page: a proxy asks for something, or another service answers.
     const isPage = String(headers['content-type']).startsWith('text/html');
     if (Math.floor(statusCode / 100) !== 2 || isPage) {
-      return failure(classifyRefusal(statusCode, await readBounded(response, MAX_ERROR_BYTES)));
+      return failure(classifyRefusal(statusCode, await readBounded(content, MAX_ERROR_BYTES)));
     }
-    return { ok: true, value: await read(response) };
+    return { ok: true, value: await read(content) };
   } catch (error) {
     if (signal.aborted) return failure(ABORTED);
     // A local file that cannot be read or written is no fault of the store.
     const isLocal = systemLack(error) !== undefined || (error instanceof Error && 'path' in error);
     if (error instanceof TidemarkError || isLocal) throw error;
-    return failure(classifyNetworkError(error, timeouts, hasResponse));
+    if (deadline?.exceeded) return failure({ ...deadline.exceeded, retryable: 'yes', notProcessed: false });
+    return failure(classifyNetworkError(error, timeouts, deadline !== undefined));
+  } finally {
+    deadline?.dispose();
+  }
+}
+
+/** Ends a body that arrives too slowly. */
+async function* watch(body: Readable, deadline: Deadline): AsyncGenerator<Buffer, void, undefined> {
+  deadline.touch();
+  deadline.signal.addEventListener('abort', () => body.destroy(new Error('too slow')));
+  for await (const chunk of body as Content) {
+    deadline.touch(chunk.length);
+    yield chunk;
   }
 }
 
 async function exchange(
   { access, address, transport, timeouts, signal }: S3ClientOptions,
   { method, key, query = {}, headers = {}, body }: S3Request,
-): Promise<S3Response> {
+): Promise<Dispatcher.ResponseData> {
   const url = objectUrl(access, address, key);
   for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
   const { accessKeyId, secretAccessKey, sessionToken, region } = access;
@@ -198,7 +213,6 @@ async function exchange(
     headers: { ...Object.fromEntries(signed.headers), 'content-length': String(body?.bytes ?? 0) },
     body: body?.open() ?? null,
     headersTimeout: timeouts.headersMs,
-    bodyTimeout: timeouts.idleMs,
     signal,
   });
 }
@@ -234,10 +248,10 @@ export class S3Error extends TidemarkError {
 const MAX_ERROR_BYTES = 65_536;
 
 /** Reads a body as text. What is beyond the bound fails. */
-export async function readBounded({ body }: S3Response, maxBytes: number): Promise<string> {
+export async function readBounded(content: Content, maxBytes: number): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
-  for await (const chunk of body as AsyncIterable<Buffer>) {
+  for await (const chunk of content) {
     bytes += chunk.length;
     if (bytes > maxBytes) throw new TidemarkError('DATA', `the object store sends more than ${maxBytes} bytes`);
     chunks.push(chunk);
@@ -245,9 +259,9 @@ export async function readBounded({ body }: S3Response, maxBytes: number): Promi
   return Buffer.concat(chunks).toString('utf8');
 }
 
-/** Reads a body to its end, so that its connection serves the next request. */
-export async function discard(response: S3Response): Promise<void> {
-  await response.body.dump();
+/** Reads a body that says nothing to its end, so that its connection serves the next request. */
+export async function discard(content: Content): Promise<void> {
+  await readBounded(content, MAX_ERROR_BYTES);
 }
 
 const HINTS: Readonly<Record<string, string>> = {

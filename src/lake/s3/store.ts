@@ -16,7 +16,7 @@ import {
   S3Error,
   type S3Request,
 } from './client.ts';
-import { type ListingPage, parseListing } from './xml.ts';
+import { incompleteError, type ListingPage, parseListing } from './xml.ts';
 
 /** Of a commit; one has a line for each file that it adds. */
 const MAX_TEXT_BYTES = 256 * 1024 ** 2;
@@ -33,7 +33,7 @@ export function createS3Store(client: S3Client, folder: string, close: () => Pro
   const { name, address } = client;
   const toKey = (path: string) => `${address.prefix}${path}`;
   const copies = new LocalCopies(folder, (path, file) =>
-    client.send({ method: 'GET', key: toKey(path) }, ({ body }) => pipeline(body, createWriteStream(file))),
+    client.send({ method: 'GET', key: toKey(path) }, (content) => pipeline(content, createWriteStream(file))),
   );
   let isChecked: Promise<void> | undefined;
   return {
@@ -49,8 +49,7 @@ export function createS3Store(client: S3Client, folder: string, close: () => Pro
     scratch: () => copies.scratch(),
     list: (path, after) => listFiles(client, path === '' ? '' : `${path}/`, after),
     folders: () => listFolders(client),
-    read: (path) =>
-      client.send({ method: 'GET', key: toKey(path) }, (response) => readBounded(response, MAX_TEXT_BYTES)),
+    read: (path) => client.send({ method: 'GET', key: toKey(path) }, (content) => readBounded(content, MAX_TEXT_BYTES)),
     remove: (path) => client.send({ method: 'DELETE', key: toKey(path) }, discard),
     locate: (path) => copies.locate(path),
     release: (path) => copies.release(path),
@@ -100,10 +99,11 @@ async function* listPages(
 ): AsyncGenerator<ListingPage, void, undefined> {
   for (let token: string | undefined = ''; token !== undefined; ) {
     const paged = { 'list-type': '2', 'encoding-type': 'url', ...query, ...(token && { 'continuation-token': token }) };
-    const text = await client.send({ method: 'GET', key: '', query: paged }, (answer) =>
-      readBounded(answer, MAX_PAGE_BYTES),
+    const text = await client.send({ method: 'GET', key: '', query: paged }, (content) =>
+      readBounded(content, MAX_PAGE_BYTES),
     );
-    const page: ListingPage = parseListing(text);
+    const page = parseListing(text);
+    if (page.next === token) throw incompleteError();
     yield page;
     token = page.next;
   }

@@ -1,4 +1,5 @@
 import { TidemarkError } from '../../core/errors.ts';
+import { decodePath } from '../delta-log.ts';
 
 /**
  * The few documents of S3 that are read: lists of objects, errors and uploads. Their elements have no attributes that matter, and repeat
@@ -24,14 +25,14 @@ export interface ListingPage {
 /** @throws TidemarkError DATA for another document, or a page that does not say where the next one begins: files would be missing */
 export function parseListing(xml: string): ListingPage {
   const isEncoded = findElement(xml, 'EncodingType') === 'url';
-  const decode = (key = '') => (isEncoded ? decodeURIComponent(key.replaceAll('+', ' ')) : key);
+  const decode = (key = ''): string => {
+    const decoded = isEncoded ? decodePath(key.replaceAll('+', ' ')) : key;
+    if (decoded === undefined) throw incompleteError();
+    return decoded;
+  };
   const isTruncated = findElement(xml, 'IsTruncated') === 'true';
   const next = isTruncated ? findElement(xml, 'NextContinuationToken') : undefined;
-  if (!xml.includes('<ListBucketResult') || (isTruncated && !next)) {
-    throw new TidemarkError('DATA', 'the object store does not answer with a complete list of its objects', {
-      hint: 'check AWS_ENDPOINT_URL: a proxy or another service may answer there',
-    });
-  }
+  if (!xml.includes('<ListBucketResult') || (isTruncated && !next)) throw incompleteError();
   return {
     objects: splitElements(xml, 'Contents').map((content) => ({
       key: decode(findElement(content, 'Key')),
@@ -41,6 +42,12 @@ export function parseListing(xml: string): ListingPage {
     prefixes: splitElements(xml, 'CommonPrefixes').map((content) => decode(findElement(content, 'Prefix'))),
     next,
   };
+}
+
+export function incompleteError(): TidemarkError {
+  return new TidemarkError('DATA', 'the object store does not answer with a complete list of its objects', {
+    hint: 'check AWS_ENDPOINT_URL: a proxy or another service may answer there',
+  });
 }
 
 /** The text of the first element with this name. */
