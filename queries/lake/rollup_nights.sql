@@ -1,5 +1,14 @@
--- grain: one row per target, project and measure for each complete pull after a time. A target whose pull is not complete has no row for that
--- night: its measures are not known. Nor is a measure that no workspace reports.
+-- grain: one row per target, project, night and measure
+-- key: project, night, measure
+-- by_target: yes
+--  target varchar, -- name of the target
+--  project varchar, -- project; null for a measure of the whole target
+--  night date, -- day of the run, in UTC
+--  measure varchar, -- what is measured
+--  value double, -- its value after the run
+-- Each complete pull after a time has rows. A target whose pull is not complete has no row for that night: its measures are not known. Nor is
+-- a measure that no workspace reports.
+create or replace temp table lake_pending as
 with
   pulled as (
     select distinct target, source, as_of
@@ -108,12 +117,15 @@ with
     union all by name
     from unassessed_nights
   )
-select
-  target,
-  project,
-  timezone('UTC', as_of)::date as night,
-  entry.measure as measure,
-  entry.value::double as value,
-  as_of,
-from measured
-where entry.value is not null
+select 'insert' as op, as_of, {{values}}
+from (
+  select
+    target,
+    project,
+    timezone('UTC', as_of)::date as night,
+    entry.measure as measure,
+    entry.value::double as value,
+    as_of,
+  from measured
+  where entry.value is not null
+);

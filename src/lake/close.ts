@@ -6,7 +6,7 @@ import { plural } from '../core/plural.ts';
 import { isMassLoss } from '../load/judge.ts';
 import { compactLake } from './compact.ts';
 import { addAction, type MetaData, metaData, tryParseJson } from './delta-log.ts';
-import { loss } from './difference.ts';
+import { targetLoss } from './difference.ts';
 import { type Lake, retryConflicts } from './log.ts';
 import { appendToTable, createLakeReader, type LakeReader, type LakeWriter, viewRuns } from './reader.ts';
 import { RUNS } from './relations.ts';
@@ -28,7 +28,7 @@ const stagedShard = z.object({
   /** Time of the last run of the shard, ISO 8601. */
   as_of: z.string(),
   /** Rows of targets that have come to the shard, which its warehouse never had; an earlier version does not say. */
-  losses: z.array(loss).readonly().optional(),
+  losses: z.array(targetLoss).readonly().optional(),
   /** The changes of `runs`; an earlier version has its state as well. */
   tables: z.array(z.object({ table: z.string(), adds: z.array(addAction).readonly(), metaData: metaData.nullable() })),
 });

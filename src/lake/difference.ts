@@ -63,7 +63,7 @@ export async function readVisible(reader: LakeReader, writer: number): Promise<V
 }
 
 /** Rows of a target that are gone since another writer had it. */
-export const loss = z.object({
+export const targetLoss = z.object({
   target: z.string(),
   relation: z.string(),
   volatile: z.boolean(),
@@ -71,7 +71,7 @@ export const loss = z.object({
   /** Rows that the lake has now. */
   held: z.number(),
 });
-export type Loss = Readonly<z.infer<typeof loss>>;
+export type Loss = Readonly<z.infer<typeof targetLoss>>;
 
 export interface DifferenceOptions {
   /** The table as the log has it. */
@@ -86,7 +86,7 @@ const FILLS: Readonly<Record<Relation['kind'], readonly string[]>> = {
   history: ['reach', 'history_changes'],
   register: ['log_changes'],
   journal: ['journal_changes'],
-  rollup: ['rollup_changes'],
+  rollup: ['rollup_nights'],
 };
 
 /**
@@ -106,7 +106,7 @@ export async function fillPending(
   const period = isCurrent ? { after: visible.after, since: next } : { after: BEGINNING, since: start };
   const parts = {
     ...columnParts(relation, design),
-    ...(await targetParts(reader, visible, relation, period)),
+    ...targetParts(visible, relation, period),
     writer: String(visible.writer),
   };
   await viewHeld(reader, relation, design, isCurrent && !hasCancelled(snapshot));
@@ -146,12 +146,11 @@ function hasCancelled({ files }: Snapshot): boolean {
 type Parts = Readonly<Record<string, string>>;
 
 /** SQL: which rows are compared, and from which time on. */
-async function targetParts(
-  { files }: LakeReader,
+function targetParts(
   { latest = '', start }: VisiblePublishes,
-  { kind, stored, source = '', byTarget, loggedAt }: Relation,
+  { kind, source = '', byTarget, loggedAt }: Relation,
   period: { readonly after: string; readonly since: string | undefined },
-): Promise<Parts> {
+): Parts {
   const toTime = (time: string | undefined) => (time === undefined ? 'null' : `${quoteLiteral(time)}::timestamptz`);
   const [after, now] = [toTime(period.after), toTime(latest)];
   const written = loggedAt === undefined ? now : quoteIdent(loggedAt);
@@ -166,7 +165,6 @@ async function targetParts(
     owned: byTarget ? 'true' : 'lake_is_own',
     reached: byTarget ? 'target in (select lake_target from lake_reach)' : isWhole,
     ...(reach ?? { source: `source = ${quoteLiteral(source)}`, since: toTime(period.since), pulledAfter: after }),
-    rollup: kind === 'rollup' ? await files.render(`lake/${stored}`, { after }) : '',
   };
 }
 

@@ -174,7 +174,8 @@ export async function appendCommit(
   for (let version = after + 1; ; version++) {
     const existing = await createOrRead(store, commitPath(table, version), text);
     if (existing === undefined || existing === text) return version;
-    if (conflicts(parseActions(existing) ?? [])) throw new ConflictError(table);
+    const other = parseActions(existing) ?? [];
+    if (conflicts(other)) throw new ConflictError(table);
   }
 }
 

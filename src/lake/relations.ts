@@ -1,6 +1,6 @@
 import type { Database } from '../warehouse/database.ts';
 import type { SqlFiles } from '../warehouse/sql-files.ts';
-import { type Column, historyTable, type Table } from '../warehouse/tables.ts';
+import { type Column, historyTable, parseTable, type Table } from '../warehouse/tables.ts';
 
 /** A column as the warehouse has it. */
 export type WarehouseColumn = Pick<Column, 'name' | 'type' | 'comment'>;
@@ -13,52 +13,21 @@ export type WarehouseColumn = Pick<Column, 'name' | 'type' | 'comment'>;
  */
 export const KINDS = ['history', 'register', 'journal', 'rollup'] as const;
 
-/** A table of the warehouse that the lake holds. */
-export interface Relation {
-  readonly name: string;
+/** A table of the warehouse that the lake holds. Its key, for logs together with a counter, `occurrence`, identifies a row. */
+export interface Relation
+  extends Pick<Table, 'name' | 'grain' | 'key' | 'loggedAt' | 'computed' | 'volatile' | 'source' | 'byTarget'> {
   readonly kind: (typeof KINDS)[number];
-  /** The stored table; the name of the query in `queries/lake` for a rollup. */
+  /** The stored table. */
   readonly stored: string;
-  readonly description: string;
   readonly columns: readonly WarehouseColumn[];
-  /** Columns that identify a row; for logs together with a counter, `occurrence`. */
-  readonly key: readonly string[];
-  /** The column with the time that a row of a log was written. */
-  readonly loggedAt: string | undefined;
-  /** Columns, or fields of `extra`, that change without a new version. */
-  readonly computed: readonly string[];
-  /** Rows come and go by nature. */
-  readonly volatile: boolean;
-  /** The source that fills a history. */
-  readonly source: string | undefined;
-  /** Rows belong to their target, and not to the writer that has published them. */
-  readonly byTarget: boolean;
   /** The column that lists members, and the relation with them. */
-  readonly list: { readonly column: string; readonly relation: string } | undefined;
+  readonly list?: { readonly column: string; readonly relation: string } | undefined;
 }
 
 /** Its last commit makes a publish visible. */
 export const RUNS = 'runs';
-
-/** What most relations have not. */
-const PLAIN = { loggedAt: undefined, computed: [], volatile: true, source: undefined, list: undefined } as const;
-
-const ROLLUP: Relation = {
-  ...PLAIN,
-  name: 'rollup_nights',
-  kind: 'rollup',
-  stored: 'rollup_nights',
-  description: 'one row per target, project, night and measure',
-  columns: [
-    { name: 'target', type: 'VARCHAR', comment: 'name of the target' },
-    { name: 'project', type: 'VARCHAR', comment: 'project; null for a measure of the whole target' },
-    { name: 'night', type: 'DATE', comment: 'day of the run, in UTC' },
-    { name: 'measure', type: 'VARCHAR', comment: 'what is measured' },
-    { name: 'value', type: 'DOUBLE', comment: 'its value after the run' },
-  ],
-  key: ['target', 'project', 'night', 'measure'],
-  byTarget: true,
-};
+/** The query with the rows of each run that are not in the warehouse. */
+const ROLLUP = 'rollup_nights';
 
 /** Every relation that a publish writes, `runs` last. */
 export async function listRelations(
@@ -69,7 +38,13 @@ export async function listRelations(
   const stored = await readColumns(database, files);
   const relations = [...tables.values()].flatMap((table) => toRelations(table, stored));
   const isRuns = ({ name }: Relation) => name === RUNS;
-  return [...relations.filter((relation) => !isRuns(relation)), ROLLUP, ...relations.filter(isRuns)];
+  const rollup = rollupRelation(parseTable(ROLLUP, await files.read(`lake/${ROLLUP}`)));
+  return [...relations.filter((relation) => !isRuns(relation)), rollup, ...relations.filter(isRuns)];
+}
+
+function rollupRelation(table: Table): Relation {
+  const columns = table.columns.map((column) => ({ ...column, type: column.type.toUpperCase() }));
+  return { ...table, kind: 'rollup', stored: table.name, columns, key: ['target', ...table.key] };
 }
 
 type StoredColumns = ReadonlyMap<string, readonly WarehouseColumn[]>;
@@ -100,48 +75,32 @@ function historyRelations(
   stored: StoredColumns,
 ): readonly Relation[] {
   const members = `${table.name}_members`;
-  const memberColumns = stored.get(members);
+  const memberColumns = table.members === undefined ? undefined : stored.get(members);
   const comments = new Map(table.columns.map(({ name, comment }) => [name, comment]));
   const main: Relation = {
-    ...PLAIN,
-    name: table.name,
+    ...table,
     kind: 'history',
     stored: historyTable(table),
-    description: table.grain,
     columns: withoutValidity(columns).map((column) => ({ ...column, comment: comments.get(column.name) ?? '' })),
     key: ['target', ...table.key],
-    computed: table.computed,
-    volatile: table.volatile,
-    source: table.source,
     byTarget: true,
-    list: table.members && memberColumns ? { column: table.members, relation: members } : undefined,
   };
-  if (!main.list || !memberColumns) return [main];
+  if (table.members === undefined || !memberColumns) return [main];
   return [
-    main,
+    { ...main, list: { column: table.members, relation: members } },
     {
       ...main,
       name: members,
       stored: members,
-      description: `one row per member of the lists in ${table.name}.${table.members}`,
+      grain: `one row per member of the lists in ${table.name}.${table.members}`,
       columns: withoutValidity(memberColumns),
       key: [...main.key, 'member', 'nth'],
       computed: [],
-      list: undefined,
     },
   ];
 }
 
 function logRelation(table: Table, columns: readonly WarehouseColumn[]): Relation {
-  return {
-    ...PLAIN,
-    name: table.name,
-    kind: table.isWrittenOnce ? 'journal' : 'register',
-    stored: table.name,
-    description: table.grain,
-    columns,
-    key: table.identity.length > 0 ? table.identity : columns.map(({ name }) => name),
-    loggedAt: table.loggedAt,
-    byTarget: table.byTarget,
-  };
+  const key = table.identity.length > 0 ? table.identity : columns.map(({ name }) => name);
+  return { ...table, kind: table.isWrittenOnce ? 'journal' : 'register', stored: table.name, columns, key };
 }

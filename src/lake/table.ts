@@ -82,7 +82,7 @@ export function designTable(
   const relation = describeRelation(source, columns);
   const property = JSON.stringify(relation);
   if (existing?.configuration[RELATION_PROPERTY] === property) return { relation, fields, metaData: undefined };
-  const base = existing ?? newMetaData(changesTable(source.name), source.description, nowMs);
+  const base = existing ?? newMetaData(changesTable(source.name), source.grain, nowMs);
   const configuration = { ...base.configuration, [RELATION_PROPERTY]: property, [SINCE_PROPERTY]: String(publish) };
   return { relation, fields, metaData: { ...base, schemaString: toSchemaString(fields), configuration } };
 }

@@ -20,7 +20,7 @@ export interface Addition {
 export type Table = Readonly<ReturnType<typeof parseTable>>;
 
 /** A line of a table, or of the header of a view: `--  at timestamptz -- when it changed`. */
-const COLUMN = /^(?:--)? {2}(\w+) ([^-]*?),? -- (.+)$/gmu;
+const COLUMN = /^(?:--)? {2}(\w+) ([^-\n]*?),? -- (.+)$/gmu;
 const HISTORY_COLUMNS = new Set(['valid_from', 'valid_to']);
 
 export function loadTables(files: SqlFiles): ReadonlyMap<string, Table> {
@@ -36,7 +36,8 @@ export function loadViews(files: SqlFiles): readonly Table[] {
   });
 }
 
-function parseTable(name: string, ddl: string) {
+/** The table that the header and the columns of a file declare. */
+export function parseTable(name: string, ddl: string) {
   const header = parseHeader(ddl);
   const declared = [...ddl.matchAll(COLUMN)].map(([, column = '', type = '', comment = '']): Column => {
     return { name: column, type: type.replace(' not null', '').trim(), comment };
