@@ -80,12 +80,7 @@ async function rewrite(
     ...files.map(({ path }) => ({ remove: { path, deletionTimestamp: nowMs, dataChange: false } })),
     ...[...recent, ...past].map((add) => ({ add: { ...add, dataChange: false } })),
   ];
-  await commit(
-    reader,
-    table,
-    actions,
-    (other) => metaData !== undefined || other.some((one) => one.remove || one.metaData),
-  );
+  await commit(reader, table, actions);
 }
 
 function ignoreConflict(error: unknown): void {

@@ -17,7 +17,9 @@ import {
   type Snapshot,
   tryParseJson,
 } from './delta-log.ts';
+import { RUNS } from './relations.ts';
 import { createOrRead, type LakeStore } from './store.ts';
+import { changesTable } from './table.ts';
 
 /** What a lake is read and written with. */
 export interface Lake {
@@ -151,15 +153,9 @@ export async function retryConflicts<T>(attempts: number, work: () => Promise<T>
   }
 }
 
-/** Whether the commit of another program in between must be taken into account. */
-export type Conflicts = (actions: readonly Action[]) => boolean;
-
-const definesTable: Conflicts = (actions) => actions.some(({ metaData }) => metaData);
-
 /**
  * Appends a commit to the log of a table of which the caller has read version `after`. If another program has committed in between, the
  * next version is tried. A repeat is harmless: a commit with the same content that is already there counts as this one.
- * @param conflicts @default a commit that changes the metadata, if this one does
  * @throws ConflictError
  * @returns the version
  */
@@ -168,19 +164,34 @@ export async function appendCommit(
   table: string,
   after: number,
   actions: readonly Action[],
-  conflicts: Conflicts = (other) => definesTable(actions) && definesTable(other),
 ): Promise<number> {
   const text = `${actions.map((action) => JSON.stringify(action)).join('\n')}\n`;
   for (let version = after + 1; ; version++) {
     const existing = await createOrRead(store, commitPath(table, version), text);
     if (existing === undefined || existing === text) return version;
     const other = parseActions(existing) ?? [];
-    if (conflicts(other)) throw new ConflictError(table);
+    if (isConflict(table, actions, other)) throw new ConflictError(table);
   }
 }
 
+/**
+ * Whether a commit must take another one in between into account: one that writes a table in a new layout takes every one, one that
+ * describes the table or replaces files those that do so too. In `runs`, publishes follow each other.
+ */
+function isConflict(table: string, own: readonly Action[], other: readonly Action[]): boolean {
+  const describes = (actions: readonly Action[]) => actions.some(({ metaData }) => metaData);
+  const replaces = (actions: readonly Action[]) => actions.some(({ remove }) => remove);
+  const changes = (actions: readonly Action[]) => describes(actions) || replaces(actions);
+  const arePublishes = [own, other].every((actions) => findPublish(actions) !== undefined);
+  return (
+    (describes(own) && replaces(own)) ||
+    (changes(own) && changes(other)) ||
+    (table === changesTable(RUNS) && arePublishes)
+  );
+}
+
 /** The number of the publish that made a commit; undefined for one of another program. */
-export function findPublish(actions: readonly Action[]): number | undefined {
+function findPublish(actions: readonly Action[]): number | undefined {
   return actions.find(({ txn }) => txn?.appId === APP_ID)?.txn?.version;
 }
 

@@ -14,11 +14,9 @@ import {
 } from './delta-log.ts';
 import {
   appendCommit,
-  type Conflicts,
   checkpointIfDue,
   damagedError,
   describeProblem,
-  findPublish,
   type Lake,
   type LakeProblem,
   readLog,
@@ -101,15 +99,10 @@ function findTableProblem(table: string, snapshot: Snapshot, { stated, claims }:
 }
 
 /** Commits actions to a table as the reader knows it, and writes a checkpoint if one is due. @throws ConflictError */
-export async function commit(
-  reader: LakeReader,
-  table: string,
-  actions: readonly Action[],
-  conflicts?: Conflicts,
-): Promise<void> {
+export async function commit(reader: LakeReader, table: string, actions: readonly Action[]): Promise<void> {
   const before = await reader.snapshot(table);
   reader.remember(table); // what another program has committed is read before the next attempt
-  const version = await appendCommit(reader.store, table, before.version, actions, conflicts);
+  const version = await appendCommit(reader.store, table, before.version, actions);
   if (version !== before.version + 1) return;
   const after = replay(before, version, actions);
   reader.remember(table, after);
@@ -124,12 +117,7 @@ export interface TableAddition {
   readonly metaData: MetaData | undefined;
 }
 
-/**
- * Commits what a publish adds to a table. Another publish in between is a conflict in `runs`, elsewhere only one that describes the
- * table too.
- * @returns false if there is nothing to commit
- * @throws ConflictError
- */
+/** Commits what a publish adds to a table. @returns false if there is nothing to commit @throws ConflictError */
 export async function appendToTable(
   { reader, nowMs }: LakeWriter,
   { table, adds, metaData }: TableAddition,
@@ -145,8 +133,7 @@ export async function appendToTable(
     { txn: { appId: APP_ID, version: publish, lastUpdated: nowMs } },
     ...adds.map((add) => ({ add })),
   ];
-  const isRuns = table === changesTable(RUNS);
-  await commit(reader, table, actions, isRuns ? (other) => findPublish(other) !== undefined : undefined);
+  await commit(reader, table, actions);
   return true;
 }
 

@@ -69,12 +69,31 @@ describe('a commit', () => {
     expect(await read(store)).toMatchObject({ version: 1 });
   });
 
-  test('is refused after one that it must take into account', async () => {
+  const remove = (path: string): Action => ({ remove: { path, dataChange: false, deletionTimestamp: 1 } });
+
+  test.each<readonly [string, readonly Action[], string, readonly Action[]]>([
+    ['runs_changes', [publishOf(2), add('b')], 'another publish of runs', [publishOf(1), add('a')]],
+    ['t', [{ metaData }, publishOf(2)], 'one that describes the table too', [{ metaData }]],
+    ['t', [remove('a'), add('b')], 'one that replaces files too', [remove('a'), add('c')]],
+    ['t', [remove('a'), add('b')], 'one that describes the table', [{ metaData }]],
+    ['t', [{ metaData }, remove('a'), add('b')], 'any one, if it has a new layout', [add('c')]],
+  ])('of %s with %j is refused after %s', async (table, own, _, other) => {
     const store = await open();
-    await appendCommit(store, 't', -1, [...created, publishOf(1)]);
-    const conflicts = (actions: readonly Action[]) => actions.some(({ txn }) => txn);
-    await expect(appendCommit(store, 't', -1, [publishOf(2)], conflicts)).rejects.toThrow('another publish');
-    await expect(appendCommit(store, 't', -1, [{ metaData }, publishOf(2)])).rejects.toThrow('another publish');
+    await appendCommit(store, table, -1, [...created, add('a')]);
+    await appendCommit(store, table, 0, other);
+    await expect(appendCommit(store, table, 0, own)).rejects.toThrow('another publish');
+  });
+
+  test.each<readonly [string, readonly Action[], string, readonly Action[]]>([
+    ['t', [publishOf(2), add('b')], 'another publish', [publishOf(1), add('a')]],
+    ['t', [publishOf(2), add('b')], 'one that describes the table', [{ metaData }]],
+    ['runs_changes', [publishOf(2), add('b')], 'one that replaces files', [remove('a'), add('c')]],
+    ['runs_changes', [remove('a'), add('b')], 'a publish', [publishOf(1), add('c')]],
+  ])('of %s with %j follows %s', async (table, own, _, other) => {
+    const store = await open();
+    await appendCommit(store, table, -1, [...created, add('a')]);
+    await appendCommit(store, table, 0, other);
+    expect(await appendCommit(store, table, 0, own)).toBe(2);
   });
 
   test('of which half is written, or nothing, is one clear error', async () => {
@@ -97,7 +116,6 @@ describe('a commit', () => {
   test('replaces files by OPTIMIZE', async () => {
     const store = await open();
     await appendCommit(store, 't', -1, [...created, add('a'), add('b')]);
-    const remove = (path: string): Action => ({ remove: { path, dataChange: false, deletionTimestamp: 1 } });
     await appendCommit(store, 't', 0, [remove('a'), remove('b'), add('c')]);
     const { files: named, removed } = await read(store);
     expect([[...named.keys()], [...removed.keys()]]).toEqual([['c'], ['a', 'b']]);
