@@ -20,11 +20,15 @@ export interface RuleAttribute {
   readonly value: string | readonly string[];
 }
 
-/** Kinds of block that have a label. */
-const LABELLED = ['namespace', 'node_pool', 'host_volume', 'path'];
+/** Kinds of block that have a label, and are nothing without one. */
+export const LABELLED = ['namespace', 'node_pool', 'host_volume', 'path'];
+
+/** More than a server keeps: an entry of its log is shorter. A longer text overflows the stack of the regular expression. */
+const MAX_LENGTH = 2 ** 21;
 
 /** Parses rules into one block that holds all others. Undefined where they are not understood: they may then grant anything. */
 export function parseRules(text: string): RuleBlock | undefined {
+  if (text.length > MAX_LENGTH) return undefined;
   try {
     return toBlock('', null, parseTokens(tokenize(text)));
   } catch (error) {
@@ -100,7 +104,7 @@ function unquote(quoted: string): string {
   }
 }
 
-/** Rules have four levels. */
+/** Rules have four levels, and labels between them. */
 const MAX_DEPTH = 20;
 
 function parseTokens(tokens: readonly string[]): readonly Entry[] {
@@ -140,7 +144,9 @@ function parseTokens(tokens: readonly string[]): readonly Entry[] {
     const isAssigned = take('=') || take(':');
     if (tokens[at] === '{') return [block(key)];
     if (isAssigned) return take('[') ? list(key) : [{ key, value: scalar(), entries: [] }];
+    expect(++depth <= MAX_DEPTH);
     const label = entry();
+    depth--;
     expect(label.every(({ value }) => value === undefined));
     return [{ key, value: undefined, entries: label }];
   };

@@ -50,6 +50,8 @@ test.each([
   ['a text with code', [READ_ALL, `node { policy = "$${'{'}"read"}" }`]],
   ['too many closing braces', [`${READ_ALL} }`]],
   ['more levels than rules have', [READ_ALL, `${'node { '.repeat(5000)}${'}'.repeat(5000)}`]],
+  ['more labels than blocks have', [READ_ALL, `${'node '.repeat(20_000)}{}`]],
+  ['a text that no server keeps', [READ_ALL, `namespace "${'x'.repeat(20_000_000)}" {}`]],
 ])('policies with %s are not understood', (_, policies) => {
   expect(seesEveryNamespace(policies)).toBeUndefined();
 });

@@ -1,5 +1,5 @@
 import { isReading, READ_ONLY_LEVELS } from '../../../services/scheduler/acl-grants.ts';
-import { parseRules, type RuleBlock } from '../../../services/scheduler/acl-rules.ts';
+import { LABELLED, parseRules, type RuleBlock } from '../../../services/scheduler/acl-rules.ts';
 
 /** What `policy = "scale"` of a namespace grants except `scale-job`. It does not include `read`. */
 const SCALE_READ_CAPABILITIES = ['list-scaling-policies', 'read-scaling-policy', 'read-job-scaling'];
@@ -7,8 +7,6 @@ const SCALE_READ_CAPABILITIES = ['list-scaling-policies', 'read-scaling-policy',
 /** Blocks whose `policy` has the levels deny, read and write. */
 const KNOWN_BLOCKS = ['namespace', 'node', 'node_pool', 'agent', 'operator', 'quota', 'host_volume', 'plugin'];
 const NESTED: Readonly<Record<string, string>> = { namespace: 'variables', variables: 'path' };
-/** Kinds of block that are nothing without a label. */
-const LABELLED = ['namespace', 'node_pool', 'host_volume', 'path'];
 
 /** What is left of a block. */
 interface ReadOnlyBlock {
