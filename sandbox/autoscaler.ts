@@ -1,6 +1,7 @@
-import { createRandom, HOSTILE_TEXTS, type Random, scaleCount } from './random.ts';
+import { readEstate } from './estate.ts';
+import { createRandom, type Random, scaleCount } from './random.ts';
 import { jsonResponse, textResponse } from './responses.ts';
-import type { EstateName, Flavor, Request, Response, Route, Service, ServiceOptions } from './types.ts';
+import type { Flavor, Request, Response, Route, Service, ServiceOptions } from './types.ts';
 
 type Labels = Readonly<Record<string, string>>;
 
@@ -34,32 +35,6 @@ export interface AutoscalerState {
 
 /** The days of a fortnight on which the agent is not ready. */
 const DOWN_DAYS: readonly number[] = [5, 11];
-
-interface AutoscalerEstate {
-  /** The name of a scaling policy. */
-  readonly name: (index: number) => string;
-  /** Further policies. */
-  readonly planted: readonly string[];
-  readonly plantedSource: readonly string[];
-}
-
-const SCALED = ['web-shop', 'checkout-api', 'product-search', 'customer-login', 'tracking', 'inference'];
-
-const ESTATES: Readonly<Record<EstateName, AutoscalerEstate>> = {
-  company: {
-    name: (index) => {
-      const round = Math.floor(index / SCALED.length);
-      return `${SCALED[index % SCALED.length]}${round === 0 ? '' : `-c${round + 1}`}`;
-    },
-    planted: [],
-    plantedSource: [],
-  },
-  hostile: {
-    name: (index) => `web-tier-${index + 1}`,
-    planted: HOSTILE_TEXTS,
-    plantedSource: [HOSTILE_TEXTS[0]!],
-  },
-};
 
 /** The runtime metrics that every Go service with go-metrics reports, with their order of magnitude. */
 const RUNTIME: readonly (readonly [name: string, size: number])[] = [
@@ -165,9 +140,10 @@ function formatLabels(labels: Labels): string {
 function seedMetrics({ seed, estate, scale, flavor }: ServiceOptions, day: number, now: Date): AutoscalerState {
   const random = createRandom(`${seed}/autoscaler/${day}`);
   const prefix = flavor === 'hashicorp' ? 'nomad-autoscaler' : 'autoscaler';
-  const { name, planted, plantedSource } = ESTATES[estate];
-  const policies = [...Array.from({ length: scaleCount(6, scale) }, (_, index) => name(index)), ...planted];
-  const sources = ['file', 'nomad', ...plantedSource];
+  const { scaled, plantedPolicies, plantedSources } = readEstate(estate).autoscaler;
+  const names = Array.from({ length: scaleCount(6, scale) }, (_, index) => namePolicy(scaled, index));
+  const policies = [...names, ...plantedPolicies];
+  const sources = ['file', 'nomad', ...plantedSources];
   return {
     alive: !DOWN_DAYS.includes(day % 14),
     timestamp: `${now.toISOString().slice(0, 19).replace('T', ' ')} +0000 UTC`,
@@ -177,6 +153,12 @@ function seedMetrics({ seed, estate, scale, flavor }: ServiceOptions, day: numbe
     ),
     samples: policies.map((policy) => seedSeries(`${prefix}.scale.evaluate_ms`, { policy_id: policy }, random)),
   };
+}
+
+function namePolicy(scaled: readonly string[], index: number): string {
+  if (scaled.length === 0) return `web-tier-${index + 1}`;
+  const round = Math.floor(index / scaled.length);
+  return `${scaled[index % scaled.length]}${round === 0 ? '' : `-c${round + 1}`}`;
 }
 
 function seedGauges(prefix: string, policies: readonly string[], random: Random): Gauge[] {

@@ -80,18 +80,6 @@ export function createRandom(seed: number | string): Random {
   return new Random(seed);
 }
 
-/** Texts that occur in real data sooner or later and that careless programs fail on. */
-export const HOSTILE_TEXTS: readonly string[] = [
-  `Ships "next day", 'maybe'; ask O'Brien`,
-  '<script>alert("tidemark")</script><img src=x onerror=alert(1)>',
-  'first line\nsecond line\r\n\tthird, with a tab',
-  `=cmd|' /C calc'!A0`,
-  '\u202Eتخزين\u202C 名前 🌊',
-  `'; drop table volumes; --`,
-  `{{{secret}}} \${HOME} %s %n \\u0000 \u001B[31mred\u001B[0m`,
-  `very long ${'and on '.repeat(60)}`,
-];
-
 /** The names in a text. */
 export function words(text: string): readonly string[] {
   return text.trim().split(/\s+/u);

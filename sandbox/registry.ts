@@ -1,11 +1,8 @@
 import { createHash } from 'node:crypto';
 import { DAY_MS } from '../src/core/clock.ts';
-import { COMPANY_PLATFORM } from './platform/company.ts';
-import type { PlatformEstate } from './platform/estate.ts';
-import { HOSTILE_PLATFORM } from './platform/hostile.ts';
-import { HOSTILE_TEXTS } from './random.ts';
+import { type Estate, readEstate } from './estate.ts';
 import { HttpError } from './responses.ts';
-import type { EstateName, Request, Response, Route, Service, ServiceOptions } from './types.ts';
+import type { Request, Response, Route, Service, ServiceOptions } from './types.ts';
 
 export interface ProviderRecord {
   /** Newest first, with the days since each was published. */
@@ -29,8 +26,6 @@ export interface RegistryState {
   readonly modules: Map<string, ModuleRecord>;
 }
 
-const ESTATES: Readonly<Record<EstateName, PlatformEstate>> = { company: COMPANY_PLATFORM, hostile: HOSTILE_PLATFORM };
-
 /** The address with dates has no more versions than these, the newest. */
 const MAX_DATED = 500;
 
@@ -39,11 +34,6 @@ const LONG_LISTED = { source: 'hashicorp/aws', majors: 6, minors: 87 };
 const WITHDRAWN = { source: 'hashicorp/kubernetes', version: '2.35.1' };
 const DEPRECATED = { source: 'terraform-aws-modules/eks/aws', version: '20.8.5' };
 const WARNED = 'hashicorp/random';
-
-const REASONS: Readonly<Record<EstateName, string>> = {
-  company: 'it creates security groups that are open to the Internet',
-  hostile: HOSTILE_TEXTS[0]!,
-};
 
 /** A public registry with what the workspaces of the platform use. It takes no token, and answers 304 to who knows the answer. */
 export class RegistryService implements Service {
@@ -55,7 +45,7 @@ export class RegistryService implements Service {
 
   constructor({ estate, start }: ServiceOptions) {
     this.#start = start;
-    this.state = seedRegistry(estate);
+    this.state = seedRegistry(readEstate(estate));
     const route = (path: string, body: (request: Request) => unknown): Route => ({
       method: 'GET',
       path,
@@ -134,20 +124,19 @@ function conditionalResponse({ headers }: Request, value: unknown): Response {
   return { status: 200, headers: { 'content-type': 'application/json', etag }, body };
 }
 
-function seedRegistry(estate: EstateName): RegistryState {
-  const { providers, modules } = ESTATES[estate];
+function seedRegistry({ platform: { providers, modules }, registry: { reason } }: Estate): RegistryState {
   const isPublic = ({ registry }: { readonly registry: string }) => registry === 'public';
   return {
     providers: new Map(
-      providers.filter(isPublic).map(({ source, versions }) => [source, seedProvider(source, versions, estate)]),
+      providers.filter(isPublic).map(({ source, versions }) => [source, seedProvider(source, versions, reason)]),
     ),
     modules: new Map(
-      modules.filter(isPublic).map(({ source, versions }) => [source, seedModule(source, versions, estate)]),
+      modules.filter(isPublic).map(({ source, versions }) => [source, seedModule(source, versions, reason)]),
     ),
   };
 }
 
-function seedProvider(source: string, used: readonly string[], estate: EstateName): ProviderRecord {
+function seedProvider(source: string, used: readonly string[], reason: string): ProviderRecord {
   const { majors, minors } = LONG_LISTED;
   const all = Array.from(
     { length: majors * minors },
@@ -159,12 +148,12 @@ function seedProvider(source: string, used: readonly string[], estate: EstateNam
   return {
     versions: versions.map((version, index) => ({ version, ageDays: 20 + index * 6 })),
     withdrawn: new Set(source === WITHDRAWN.source ? [WITHDRAWN.version] : []),
-    warning: source === WARNED ? `This provider is no longer maintained: ${REASONS[estate]}` : '',
+    warning: source === WARNED ? `This provider is no longer maintained: ${reason}` : '',
   };
 }
 
-function seedModule(source: string, used: readonly string[], estate: EstateName): ModuleRecord {
-  const deprecation = { reason: REASONS[estate], link: 'https://example.com/deprecated' };
+function seedModule(source: string, used: readonly string[], reason: string): ModuleRecord {
+  const deprecation = { reason, link: 'https://example.com/deprecated' };
   const isDeprecated = (version: string) => source === DEPRECATED.source && version === DEPRECATED.version;
   return { versions: used.map((version) => ({ version, deprecation: isDeprecated(version) ? deprecation : null })) };
 }

@@ -1,6 +1,7 @@
 import { DAY_MS, HOUR_MS } from '../../src/core/clock.ts';
+import { readEstate } from '../estate.ts';
 import { createCertificate, EcKey, keyIdentifier } from '../pki.ts';
-import { createRandom, formatWholeSeconds, HOSTILE_TEXTS, type Random } from '../random.ts';
+import { createRandom, formatWholeSeconds, type Random } from '../random.ts';
 import { jsonResponse } from '../responses.ts';
 import type { Request, Response, RouteTable } from '../types.ts';
 import { type CaRootRecord, indexHeaders, type MeshContext } from './context.ts';
@@ -60,7 +61,7 @@ function addRoot(context: MeshContext, random: Random, from: Date, days: number,
   if (active) context.issuer = lower;
   const root: CaRootRecord = {
     id,
-    name: number === 1 && context.estate === 'hostile' ? HOSTILE_TEXTS[0]! : `Mesh CA Root Cert ${number + 1}`,
+    name: (number === 1 && readEstate(context.estate).mesh.plantedRoot) || `Mesh CA Root Cert ${number + 1}`,
     serialNumber,
     signingKeyId: colonHex(keyIdentifier(issuer.key)),
     notBefore: common.notBefore,

@@ -1,8 +1,8 @@
+import { readEstate } from '../estate.ts';
 import { jsonResponse } from '../responses.ts';
 import type { Request, Response, RouteTable } from '../types.ts';
 import { requireAgent, seesService, tellsFiltered } from './access.ts';
 import { indexHeaders, type MeshContext } from './context.ts';
-import { SERVICES } from './leaves.ts';
 
 const NODE = 'node-1';
 /** Its support ended on 2026-05-24. */
@@ -17,7 +17,7 @@ export const catalogRoutes: RouteTable<MeshContext> = {
 
 /** The tags of each service by its name. */
 function listCatalog(request: Request, context: MeshContext): Response {
-  const registered = ['consul', ...Object.keys(SERVICES[context.estate])];
+  const registered = ['consul', ...Object.keys(readEstate(context.estate).mesh.services)];
   const seen = registered.filter((name) => seesService(context, request, name, NODE));
   const isFiltered = seen.length < registered.length && tellsFiltered(context, request);
   const headers = {
@@ -35,7 +35,9 @@ function showAgent(request: Request, context: MeshContext): Response {
 }
 
 function listAgent(request: Request, context: MeshContext): Response {
-  const seen = Object.keys(SERVICES[context.estate]).filter((name) => seesService(context, request, name));
+  const seen = Object.keys(readEstate(context.estate).mesh.services).filter((name) =>
+    seesService(context, request, name),
+  );
   const rest = { Tags: [], Meta: {}, Port: 8080, Address: '', Datacenter: 'dc1' };
   return jsonResponse(Object.fromEntries(seen.map((name) => [name, { ID: name, Service: name, ...rest }])));
 }

@@ -1,16 +1,11 @@
 import { DAY_MS, HOUR_MS } from '../../src/core/clock.ts';
+import { readEstate } from '../estate.ts';
 import { createCertificate, EcKey } from '../pki.ts';
 import { createRandom, formatWholeSeconds } from '../random.ts';
 import { jsonResponse } from '../responses.ts';
-import type { EstateName, Request, Response, RouteTable } from '../types.ts';
+import type { Request, Response, RouteTable } from '../types.ts';
 import { requireService } from './access.ts';
 import { type Leaf, type MeshContext, meshNamespace } from './context.ts';
-
-/** The services that have a certificate on day 0, with its validity in days. */
-export const SERVICES: Readonly<Record<EstateName, Readonly<Record<string, number | 'default'>>>> = {
-  company: { web: 'default', 'checkout-api': 90, payments: 33, identity: 365 },
-  hostile: { web: 'default', api: 90, billing: 33, 'checkout "β", <b>': 365 },
-};
 
 /** The agent's default: 72 hours. */
 const DEFAULT_VALID_DAYS = 3;
@@ -19,7 +14,8 @@ const DEFAULT_VALID_DAYS = 3;
 export const leafRoutes: RouteTable<MeshContext> = { 'GET /agent/connect/ca/leaf/:service': readLeaf };
 
 export function seedLeaves(context: MeshContext): void {
-  for (const service of Object.keys(SERVICES[context.estate])) getOrIssue(context, 'default', service, context.start);
+  for (const service of Object.keys(readEstate(context.estate).mesh.services))
+    getOrIssue(context, 'default', service, context.start);
 }
 
 /** Renews certificates with a tenth of their validity or less left; the specification gives no number. */
@@ -68,7 +64,7 @@ function issue(context: MeshContext, namespace: string, service: string, now: Da
   context.serial += 1n;
   context.index += 1;
   const key = new EcKey(createRandom(`${context.seed}/mesh/leaf/${service}/${context.serial}`));
-  const validDays = SERVICES[context.estate][service] ?? 'default';
+  const validDays = readEstate(context.estate).mesh.services[service] ?? 'default';
   const days = validDays === 'default' ? DEFAULT_VALID_DAYS : validDays;
   const [notBefore, notAfter] = [new Date(now.getTime() - HOUR_MS), new Date(now.getTime() + days * DAY_MS - HOUR_MS)];
   const uri = serviceUri(context, namespace, service);

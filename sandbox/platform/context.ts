@@ -61,6 +61,16 @@ export interface SavedViewRecord {
   query: SavedViewQuery;
 }
 
+export interface PoolPlan {
+  readonly name: string;
+  readonly isScoped: boolean;
+  readonly attached: number;
+  readonly allowed: number;
+  readonly agents: number;
+}
+
+export type ViewPlan = readonly [name: string, queryType: string, ageDays: number, query: SavedViewQuery];
+
 /** The records of an organization, and what its endpoints share. Tests read and damage them. */
 export interface PlatformContext extends ServiceOptions {
   readonly tokens: TokenStore;

@@ -1,28 +1,36 @@
 import { HOUR_MS } from '../../src/core/clock.ts';
 import type { Random } from '../random.ts';
-import type { AgentPoolRecord, AgentStatus, PlatformContext } from './context.ts';
-import type { PlatformEvent, PoolPlan, ViewPlan } from './estate.ts';
+import type { AgentPoolRecord, AgentStatus, PlatformContext, PoolPlan, ViewPlan } from './context.ts';
+import type { EventRow } from './estate.ts';
 import { createPool, createSavedView } from './seed.ts';
 import { drift, resolveDrift, upgradeTool, type WorkspaceChange } from './workspace-changes.ts';
 import type { Workspace } from './workspaces.ts';
 
 const SECOND_MS = 1000;
 
-export function openPool(plan: PoolPlan): PlatformEvent {
+/** `now` is in milliseconds since 1970. */
+type PlatformEvent = (state: PlatformContext, now: number, random: Random) => void;
+
+/** What happens on a certain day, besides the random changes. */
+export function applyEvent(row: EventRow, ...[state, now, random]: Parameters<PlatformEvent>): void {
+  for (const [name, args] of Object.entries(row)) EVENTS[name]!(...(args as never[]))(state, now, random);
+}
+
+function openPool(plan: PoolPlan): PlatformEvent {
   return ({ pools, workspaces }, now, random) => {
     pools.push({ ...createPool(plan, now, random, workspaces), createdAt: now - 6 * HOUR_MS });
   };
 }
 
-export const closePool = (name: string): PlatformEvent =>
+const closePool = (name: string): PlatformEvent =>
   ofPool(name, ({ pools }, pool) => pools.splice(pools.indexOf(pool), 1));
 
 /** Only the workspaces that use the pool may use it from now on. */
-export const restrictPool = (name: string): PlatformEvent =>
+const restrictPool = (name: string): PlatformEvent =>
   ofPool(name, (_, pool) => Object.assign(pool, { organizationScoped: false, allowed: [...pool.attached].sort() }));
 
 /** All agents of a pool have a status. */
-export const setAgents = (name: string, status: AgentStatus): PlatformEvent =>
+const setAgents = (name: string, status: AgentStatus): PlatformEvent =>
   ofPool(name, ({ agents }, pool, now) => {
     const isAlive = status === 'idle' || status === 'busy';
     for (const agent of agents.filter(({ poolId }) => poolId === pool.id)) {
@@ -39,18 +47,18 @@ function ofPool(name: string, change: PoolChange): PlatformEvent {
   };
 }
 
-export function openView(plan: ViewPlan): PlatformEvent {
+function openView(plan: ViewPlan): PlatformEvent {
   return ({ views }, now, random) => void views.push(createSavedView(plan, now, random));
 }
 
-export function changeView(name: string, fields: readonly string[]): PlatformEvent {
+function changeView(name: string, fields: readonly string[]): PlatformEvent {
   return ({ views }) => {
     const view = views.find((candidate) => candidate.name === name);
     if (view) view.query = { ...view.query, fields };
   };
 }
 
-export function closeView(name: string): PlatformEvent {
+function closeView(name: string): PlatformEvent {
   return ({ views }) => {
     const index = views.findIndex((candidate) => candidate.name === name);
     if (index >= 0) views.splice(index, 1);
@@ -58,11 +66,11 @@ export function closeView(name: string): PlatformEvent {
 }
 
 /** Workspaces of a project's stage drift. */
-export function driftSome(project: string, stage: string, count: number): PlatformEvent {
+function driftSome(project: string, stage: string, count: number): PlatformEvent {
   return changeSome(project, count, drift, ({ name, drifted }) => drifted === false && isOnStage(name, stage));
 }
 
-export function repairSome(project: string, count: number): PlatformEvent {
+function repairSome(project: string, count: number): PlatformEvent {
   return changeSome(project, count, resolveDrift, ({ drifted }) => drifted === true);
 }
 
@@ -84,7 +92,7 @@ function changeSome(
 const PINNED_VERSION = '1.5.7';
 
 /** The workspaces of a project's stage are upgraded to the newest tool version. */
-export function upgradeStage(project: string, stage: string): PlatformEvent {
+function upgradeStage(project: string, stage: string): PlatformEvent {
   return (state, now, random: Random) => {
     const { newestTool } = state;
     const upgrade = upgradeTool(newestTool);
@@ -103,3 +111,16 @@ function listWorkspaces({ workspaces }: PlatformContext, project: string): reado
 function isOnStage(name: string, stage: string): boolean {
   return name.split('-').includes(stage);
 }
+
+const EVENTS: Readonly<Record<string, (...args: never[]) => PlatformEvent>> = {
+  openPool,
+  closePool,
+  restrictPool,
+  setAgents,
+  openView,
+  changeView,
+  closeView,
+  driftSome,
+  repairSome,
+  upgradeStage,
+};

@@ -1,16 +1,15 @@
 import { MINUTE_MS } from '../../src/core/clock.ts';
+import { readEstate } from '../estate.ts';
 import { createRandom } from '../random.ts';
 import { addHidden, bindRoutes } from '../router.ts';
 import { TokenStore } from '../tokens.ts';
-import type { EstateName, Request, Response, Route, Service, ServiceOptions, TokenGrant } from '../types.ts';
+import type { Request, Response, Route, Service, ServiceOptions, TokenGrant } from '../types.ts';
 import { accessRoutes, authorize, liveAccessRoutes } from './access.ts';
 import { poolRoutes } from './agent-pools.ts';
 import { agentRoutes, agentTokenRoutes } from './agents.ts';
-import { COMPANY_PLATFORM } from './company.ts';
 import type { PlatformContext } from './context.ts';
-import type { PlatformEstate } from './estate.ts';
+import { createPlatformEstate, type PlatformEstate } from './estate.ts';
 import { explorerRoutes } from './explorer.ts';
-import { HOSTILE_PLATFORM } from './hostile.ts';
 import { errorDocument, notFound } from './json-api.ts';
 import { viewRoutes } from './saved-views.ts';
 import { seedAgentPools, seedSavedViews, WorkspaceSeeder } from './seed.ts';
@@ -19,11 +18,6 @@ import { workspaceRoutes } from './workspace-list.ts';
 import { spreadRunStatuses } from './workspaces.ts';
 
 const ORGANIZATION = 'acme';
-
-const ESTATES: Readonly<Record<EstateName, PlatformEstate>> = {
-  company: COMPANY_PLATFORM,
-  hostile: HOSTILE_PLATFORM,
-};
 
 /** HCP Terraform sets it and responds with 401 to a request that returns it: docs/services/platform.md#authentication. */
 const SESSION_COOKIE = '_atlas_session_data';
@@ -41,7 +35,7 @@ export class PlatformService implements Service {
   constructor(options: ServiceOptions) {
     const { seed, scale, flavor, start } = options;
     const isHashicorp = flavor === 'hashicorp';
-    const estate = ESTATES[options.estate];
+    const estate = createPlatformEstate(options.estate, readEstate(options.estate).platform);
     const at = start.getTime();
     this.#seeder = new WorkspaceSeeder(seed, estate);
     this.#estate = estate;

@@ -1,7 +1,15 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/core/clock.ts';
 import { createRandom, type Random } from '../random.ts';
-import type { AgentPoolRecord, AgentRecord, AgentStatus, PlatformContext, SavedViewRecord } from './context.ts';
-import type { AgentLife, PlatformEstate, PoolPlan, ViewPlan } from './estate.ts';
+import type {
+  AgentPoolRecord,
+  AgentRecord,
+  AgentStatus,
+  PlatformContext,
+  PoolPlan,
+  SavedViewRecord,
+  ViewPlan,
+} from './context.ts';
+import type { AgentLife, PlatformEstate } from './estate.ts';
 import { type Project, Stacks, type Workspace } from './workspaces.ts';
 
 const SECOND_MS = 1000;
@@ -161,9 +169,9 @@ function backdateDeath(agent: AgentRecord, random: Random, { diedDaysAgo }: Agen
 /** Only the real product omits pings and addresses; the specification calls both strings. */
 function plantSpecialAgents({ agents, start, flavor }: PlatformContext, estate: PlatformEstate): void {
   const { deadAgents, plantedAgentNames } = estate;
-  for (const [index, status, silentMs] of deadAgents) {
+  for (const [index, status, silentHours] of deadAgents) {
     const agent = agents[index];
-    if (agent) Object.assign(agent, { status, lastPingAt: start.getTime() - silentMs });
+    if (agent) Object.assign(agent, { status, lastPingAt: start.getTime() - silentHours * HOUR_MS });
   }
   for (const [index, name] of plantedAgentNames.entries()) {
     const agent = agents[index * 5 + 2];

@@ -2,6 +2,7 @@ import { HOUR_MS, MINUTE_MS } from '../../src/core/clock.ts';
 import type { Random } from '../random.ts';
 import type { AgentRecord, AgentStatus, PlatformContext } from './context.ts';
 import type { AgentLife, PlatformEstate } from './estate.ts';
+import { applyEvent } from './events.ts';
 import { createAgent, pingAgeMs, type WorkspaceSeeder } from './seed.ts';
 import { assess, drift, loseAssessment, resolveDrift, type WorkspaceChange } from './workspace-changes.ts';
 import type { Stacks, Workspace } from './workspaces.ts';
@@ -30,7 +31,7 @@ export function tickPlatform(tick: PlatformTick): void {
   const living = state.agents.filter(({ poolId }) => !silenced.has(poolId));
   for (const agent of living) tickAgent(agent, random, now, estate.agentLife);
   replaceDeadAgents(tick, silenced);
-  for (const event of estate.eventsOn(day)) event(state, now, random);
+  for (const event of estate.eventsOn(day)) applyEvent(event, state, now, random);
 }
 
 /** The pools of today's outages, whose agents stop responding on the first day and stay dead. */

@@ -1,4 +1,4 @@
-import type { Random } from '../random.ts';
+import type { Flavor } from '../types.ts';
 import type { JobAcl } from './records.ts';
 
 export const GIB = 1024n ** 3n;
@@ -10,10 +10,12 @@ export type BackupPlan = 'regular' | 'none' | 'stopped' | 'unready';
 export interface VolumePlan {
   readonly id: string;
   readonly name?: string;
-  readonly namespace?: string;
+  readonly namespace?: string | undefined;
   readonly plugin: string;
   /** Capacity in GiB; without it a random one. */
-  readonly gib?: number;
+  readonly gib?: number | undefined;
+  /** Capacity in bytes, where it is no number of GiB. */
+  readonly bytes?: string;
   readonly use: VolumeUse;
   readonly backup: BackupPlan;
   /** No longer in the storage provider. */
@@ -27,19 +29,23 @@ export interface VolumePlan {
 
 export type PolicyPlan = readonly [name: string, description: string, rules: string, jobAcl?: JobAcl];
 
-/** What the generator of the scheduler's data works with. */
+/** The part of an estate's file that is about the scheduler. */
 export interface SchedulerEstate {
+  /** The IDs of plugins with another ID than their name. */
+  readonly plugins: Readonly<Record<Flavor, Readonly<Record<string, string>>>>;
   /** The volumes that the rules are about. */
   readonly volumes: readonly VolumePlan[];
-  readonly ordinaryVolume: (index: number, random: Random) => VolumePlan;
-  readonly capacityBytes: (plan: VolumePlan, random: Random) => bigint;
+  /** Ordinary applications with a namespace and the usual capacity in GiB. */
+  readonly apps: readonly (readonly [app: string, namespace?: string, gib?: number])[];
+  /** Those of applications without one. */
+  readonly namespaces: readonly string[];
+  /** Teams that have policies in a larger estate; without any, numbered ones. */
+  readonly teams: readonly string[];
   /** The volume whose backups have stopped. */
   readonly stoppedBackup: string;
   /** The volume whose controllers fail. */
   readonly unhealthyVolume: string;
   readonly policies: readonly PolicyPlan[];
-  /** A policy that a larger estate has besides. */
-  readonly extraPolicy: (index: number) => PolicyPlan;
   /** The rules of the policy `anonymous`, by the day of a fortnight on which they change. */
   readonly anonymousRules: Readonly<Record<number, string>>;
   readonly rack: string;
@@ -48,34 +54,4 @@ export interface SchedulerEstate {
   readonly impairedStatus: string;
   /** The note of a snapshot that somebody made by hand. */
   readonly snapshotNote: string;
-}
-
-export const ANONYMOUS_READ = `namespace "default" {
-  policy = "read"
-}
-
-node {
-  policy = "read"
-}
-`;
-
-export const ANONYMOUS_WRITE = `# opened for the migration, close again!
-namespace "default" {
-  policy       = "write"
-  capabilities = ["submit-job", "csi-write-volume"]
-}
-
-node {
-  policy = "read"
-}
-`;
-
-/** The same in JSON, which the specification allows, too. */
-export const ANONYMOUS_WRITE_JSON = JSON.stringify({
-  namespace: { default: { policy: 'read', capabilities: ['list-jobs', 'submit-job'] } },
-  agent: { policy: 'write' },
-});
-
-export function readNamespace(namespace: string): string {
-  return `namespace "${namespace}" {\n  policy = "read"\n}\n`;
 }

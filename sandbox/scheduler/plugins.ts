@@ -1,6 +1,7 @@
+import { readEstate } from '../estate.ts';
 import { createRandom, type Random } from '../random.ts';
 import { HttpError } from '../responses.ts';
-import type { EstateName, Flavor, Request } from '../types.ts';
+import type { Request } from '../types.ts';
 import type { SchedulerContext } from './context.ts';
 import type { Capability, ExternalVolumeRecord, SnapshotRecord, StoragePlugin } from './records.ts';
 
@@ -8,18 +9,6 @@ export const EBS = 'aws-ebs0';
 export const HEX = 'beefcafe';
 export const CEPH = 'ceph "rbd", é';
 export const NFS = 'legacy-nfs';
-
-/**
- * The IDs of the plugins. The specification asks for hexadecimal ones: docs/services/scheduler.md#prefixes. One plugin does
- * not have any.
- */
-const IDS: Readonly<Record<EstateName, Readonly<Record<Flavor, Readonly<Record<string, string>>>>>> = {
-  company: {
-    spec: { [EBS]: 'eb50', [HEX]: '9cd0', [CEPH]: 'ce9400' },
-    hashicorp: { [EBS]: 'aws-ebs', [HEX]: 'gcp-pd', [CEPH]: 'ceph-rbd' },
-  },
-  hostile: { spec: { [EBS]: 'eb50', [CEPH]: 'ce9400' }, hashicorp: {} },
-};
 
 const ALL: readonly Capability[] = ['CREATE_DELETE_VOLUME', 'LIST_VOLUMES', 'CREATE_DELETE_SNAPSHOT', 'LIST_SNAPSHOTS'];
 
@@ -34,7 +23,7 @@ export function addPlugins(context: SchedulerContext): void {
 /** The ID of one of the four plugins in this flavor. */
 export function flavorId(context: SchedulerContext, name: string): string {
   const { estate, flavor } = context;
-  return IDS[estate][flavor][name] ?? name;
+  return readEstate(estate).scheduler.plugins[flavor][name] ?? name;
 }
 
 /** One of the four plugins. */

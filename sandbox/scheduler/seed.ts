@@ -1,23 +1,24 @@
 import { DAY_MS, HOUR_MS } from '../../src/core/clock.ts';
+import { readEstate } from '../estate.ts';
 import { daysBefore, type Random, scaleCount, uuid } from '../random.ts';
-import type { EstateName, ServiceOptions } from '../types.ts';
+import type { ServiceOptions } from '../types.ts';
 import { endAllocation, startAllocation } from './allocations.ts';
-import { COMPANY_SCHEDULER } from './company.ts';
 import type { SchedulerContext } from './context.ts';
-import { type BackupPlan, GIB, type SchedulerEstate, type VolumePlan, type VolumeUse } from './estate.ts';
-import { HOSTILE_SCHEDULER } from './hostile.ts';
+import {
+  type BackupPlan,
+  GIB,
+  type PolicyPlan,
+  type SchedulerEstate,
+  type VolumePlan,
+  type VolumeUse,
+} from './estate.ts';
 import { addExternal, addPlugins, addSnapshot, CEPH, EBS, HEX, NFS, namedPlugin } from './plugins.ts';
 import type { ClaimMode, Policy, StoragePlugin, VolumeRecord } from './records.ts';
 import { findSource, setVolume } from './volumes.ts';
 
-export const SCHEDULER_ESTATES: Readonly<Record<EstateName, SchedulerEstate>> = {
-  company: COMPANY_SCHEDULER,
-  hostile: HOSTILE_SCHEDULER,
-};
-
 /** About 40 volumes, 120 snapshots and 14 policies at scale 1, over four plugins and three namespaces. */
 export function seedScheduler(context: SchedulerContext, { scale, start }: ServiceOptions, random: Random): void {
-  const estate = SCHEDULER_ESTATES[context.estate];
+  const estate = readEstate(context.estate).scheduler;
   addPlugins(context);
   for (const policy of planPolicies(estate, scale)) context.policies.set(policy.name, policy);
   for (const [slot, plan] of planVolumes(estate, scaleCount(42, scale), random).entries()) {
@@ -27,9 +28,10 @@ export function seedScheduler(context: SchedulerContext, { scale, start }: Servi
 }
 
 function seedVolume(context: SchedulerContext, random: Random, plan: VolumePlan, slot: number, start: Date): void {
-  const { capacityBytes, rack } = SCHEDULER_ESTATES[context.estate];
+  const { rack } = readEstate(context.estate).scheduler;
   const plugin = namedPlugin(context, plan.plugin)!;
-  const external = addExternal(plugin, random, capacityBytes(plan, random));
+  const capacityBytes = plan.bytes ? BigInt(plan.bytes) : BigInt(plan.gib ?? random.int(1, 512)) * GIB;
+  const external = addExternal(plugin, random, capacityBytes);
   const isLocal = plan.plugin === NFS;
   const controllers = isLocal ? 0 : 2;
   const zone = () => `eu-central-1${random.pick(['a', 'b', 'c'])}`;
@@ -100,7 +102,7 @@ function seedSnapshots(
 
 /** What remains in the storage: unregistered volumes, snapshots older than 90 days, snapshots of deleted volumes. */
 function seedLeftovers(context: SchedulerContext, random: Random, start: Date): void {
-  const estate = SCHEDULER_ESTATES[context.estate];
+  const estate = readEstate(context.estate).scheduler;
   const ebs = namedPlugin(context, EBS)!;
   addExternal(ebs, random, 40n * GIB);
   addExternal(namedPlugin(context, HEX)!, random, 7n * GIB).status = estate.leftoverStatus;
@@ -124,17 +126,42 @@ export const BACKUP_DAYS = 6;
 
 /** The plans of `count` volumes: the special ones first, then ordinary ones. */
 function planVolumes(estate: SchedulerEstate, count: number, random: Random): VolumePlan[] {
-  const { volumes, ordinaryVolume } = estate;
-  return Array.from({ length: count }, (_, slot) => volumes[slot] ?? ordinaryVolume(slot - volumes.length, random));
+  const { volumes } = estate;
+  return Array.from(
+    { length: count },
+    (_, slot) => volumes[slot] ?? planOrdinaryVolume(estate, slot - volumes.length, random),
+  );
 }
 
 /** About a dozen ACL policies at scale 1, one of them `anonymous`. */
-function planPolicies({ policies, extraPolicy }: SchedulerEstate, scale: number): Policy[] {
+function planPolicies(estate: SchedulerEstate, scale: number): Policy[] {
+  const { policies } = estate;
   const extra = Array.from({ length: Math.max(0, scaleCount(14, scale) - policies.length) }, (_, index) =>
-    extraPolicy(index),
+    planExtraPolicy(estate, index),
   );
   return [...policies, ...extra].map(([name, description, rules, jobAcl = null], index) => {
     const createIndex = 11 + index * 3;
     return { name, description, rules, jobAcl, createIndex, modifyIndex: createIndex };
   });
+}
+
+const USES: readonly VolumeUse[] = ['app', 'app', 'app', 'readers', 'idle'];
+
+function planOrdinaryVolume({ apps, namespaces }: SchedulerEstate, index: number, random: Random): VolumePlan {
+  const [app, namespace = random.pick(namespaces), gib] = apps[index % apps.length]!;
+  const id = `${app}-data-${Math.floor(index / apps.length) + 1}`;
+  return { id, namespace, gib, plugin: random.pick([EBS, HEX, CEPH]), use: random.pick(USES), backup: 'regular' };
+}
+
+/** A policy that a larger estate has besides. */
+function planExtraPolicy({ teams }: SchedulerEstate, index: number): PolicyPlan {
+  const number = `team-${index + 1}`;
+  if (teams.length === 0) return [number, `What ${number} may do`, readNamespace(number)];
+  const team = teams[index % teams.length]!;
+  const name = index < teams.length ? `team-${team}` : `team-${team}-${Math.floor(index / teams.length) + 1}`;
+  return [name, `What the team ${team} may read`, readNamespace(team)];
+}
+
+function readNamespace(namespace: string): string {
+  return `namespace "${namespace}" {\n  policy = "read"\n}\n`;
 }

@@ -1,11 +1,12 @@
 import { DAY_MS, HOUR_MS } from '../../src/core/clock.ts';
+import { readEstate } from '../estate.ts';
 import { createRandom, type Random } from '../random.ts';
 import { endAllocation, isRunning, isTerminal, startAllocation } from './allocations.ts';
 import type { SchedulerContext } from './context.ts';
 import { GIB, type SchedulerEstate } from './estate.ts';
 import { addExternal, addSnapshot, EBS, HEX, namedPlugin } from './plugins.ts';
 import type { StoragePlugin, VolumeRecord } from './records.ts';
-import { BACKUP_DAYS, SCHEDULER_ESTATES } from './seed.ts';
+import { BACKUP_DAYS } from './seed.ts';
 import { deleteVolume, findByExternal, findSource } from './volumes.ts';
 
 const SNAPSHOTS_KEPT = 4;
@@ -17,7 +18,7 @@ const REDEPLOYED_SHARE = 0.03;
 /** Advances all records to the given day. */
 export function tickScheduler(context: SchedulerContext, day: number, now: Date): void {
   const random = createRandom(`${context.seed}/scheduler/night/${day}`);
-  const tick = { context, estate: SCHEDULER_ESTATES[context.estate], day, now, random };
+  const tick = { context, estate: readEstate(context.estate).scheduler, day, now, random };
   for (const plugin of context.plugins.values()) completeSnapshots(plugin, now);
   for (const volume of context.volumes.values()) {
     backUp(tick, volume);

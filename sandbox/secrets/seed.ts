@@ -1,15 +1,16 @@
+import { readEstate } from '../estate.ts';
 import { createRandom, daysBefore, type Random, scaleCount } from '../random.ts';
-import type { EstateName } from '../types.ts';
 import type { KmsProviderRecord, MeshRoleRecord, SecretsContext } from './context.ts';
 import {
   BACKUP_PROVIDER,
-  COMPANY_SECRETS,
+  createRole,
   EMPTY_PROVIDER,
-  HOSTILE_SECRETS,
   type KeyPlan,
   LIVE_ROLE_PLANS,
+  planExtraRole,
+  planOrdinaryKey,
   type SecretsEstate,
-} from './estates.ts';
+} from './estate.ts';
 import { addVersion, createKey, distribute } from './keys.ts';
 
 function addPlannedKey(context: SecretsContext, plan: KeyPlan): void {
@@ -28,8 +29,6 @@ function addPlannedKey(context: SecretsContext, plan: KeyPlan): void {
   distribute(context, plan.name, key, provider, daysBefore(start, plan.ageDays), { purpose, protection });
 }
 
-const ESTATES: Readonly<Record<EstateName, SecretsEstate>> = { company: COMPANY_SECRETS, hostile: HOSTILE_SECRETS };
-
 function seedProviders(providers: Map<string, KmsProviderRecord>, estate: SecretsEstate, random: Random): void {
   for (const [name, provider, keyCollection] of estate.providers) {
     const credentials = { client_secret: `planted-kms-credential-${random.hex(16)}` };
@@ -39,15 +38,15 @@ function seedProviders(providers: Map<string, KmsProviderRecord>, estate: Secret
 
 /** About ten roles at scale 1, two of them of the management type. */
 function seedRoles(roles: Map<string, MeshRoleRecord>, estate: SecretsEstate, random: Random, scale: number): void {
-  for (const [name, role] of estate.roles) roles.set(name, { ...role });
-  for (let index = 1; roles.size < scaleCount(10, scale); index++) roles.set(...estate.extraRole(index, random));
+  for (const [name, ...plan] of estate.roles) roles.set(name, createRole(...plan));
+  for (let index = 1; roles.size < scaleCount(10, scale); index++) roles.set(...planExtraRole(estate, index, random));
 }
 
 /** About 25 keys, six providers (one empty) and ten roles at scale 1. */
 export function seedSecrets(context: SecretsContext): void {
   const { seed, estate: estateName, scale, flavor, roles, providers } = context;
   const random = createRandom(`${seed}/secrets/estate`);
-  const estate = ESTATES[estateName];
+  const estate = readEstate(estateName).secrets;
   seedProviders(providers, estate, random);
   context.access = {
     address: 'mesh.internal:8501',
@@ -63,6 +62,6 @@ export function seedSecrets(context: SecretsContext): void {
   for (const plan of special) addPlannedKey(context, plan);
   const used = [...providers.keys()].filter((name) => name !== BACKUP_PROVIDER && name !== EMPTY_PROVIDER);
   for (let index = 0; index < scaleCount(25, scale) - special.length; index++) {
-    addPlannedKey(context, estate.ordinaryKey(index, random, used));
+    addPlannedKey(context, planOrdinaryKey(estate, index, random, used));
   }
 }

@@ -2,7 +2,7 @@ import { DAY_MS } from '../../src/core/clock.ts';
 import { createRandom, type Random } from '../random.ts';
 import type { EstateName } from '../types.ts';
 import type { KeyRecord, SecretsContext } from './context.ts';
-import { BACKUP_PROVIDER, createRole } from './estates.ts';
+import { BACKUP_PROVIDER, createRole } from './estate.ts';
 import { addVersion, createKey, distribute, findHolder } from './keys.ts';
 
 interface Tick extends SecretsContext {
@@ -25,7 +25,7 @@ const COMMON_EVENTS: Events = {
   5: (tick) => setTokenType(tick, 'legacy-admin', 'client'),
   6: emptyBackupProvider,
   7: deleteRetiredKey,
-  8: ({ roles }) => roles.set(BREAK_GLASS, createRole('management', undefined, 3600)),
+  8: ({ roles }) => roles.set(BREAK_GLASS, createRole('management', null, 3600)),
   9: tidyVersions,
   10: fillBackupProvider,
 };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ANONYMOUS_WRITE_JSON } from '../../sandbox/scheduler/estate.ts';
+import { readEstate } from '../../sandbox/estate.ts';
 import { volumeKey } from '../../sandbox/scheduler/volumes.ts';
 import { playbookHarness } from '../helpers/playbook-harness.ts';
 import { expectResolved, sharePlaybooks } from './lifecycle.ts';
@@ -118,7 +118,8 @@ describe('playbooks of one project', () => {
 
   step('the next run resolves the findings', async () => {
     const { policies } = shared.place.sandbox.services.scheduler.state;
-    policies.get('anonymous')!.rules = ANONYMOUS_WRITE_JSON; // for the next test
+    const inJson = readEstate('hostile').scheduler.anonymousRules[9]!;
+    policies.get('anonymous')!.rules = inJson; // for the next test
     await expectResolved(
       shared.place,
       plans.filter(({ playbook }) => playbook !== 'trim-anonymous-policy'),

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { copyFile, writeFile } from 'node:fs/promises';
+import { copyFile, cp, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
@@ -229,16 +229,34 @@ describe('the container', () => {
     expectRunsNightly(JSON.parse(last('CMD')));
   });
 
+  /** What a stage copies of the checkout: its paths there and their place in the image. */
+  const copiesOf = (stage: 'build' | 'image') => {
+    const second = lines.findLastIndex((line) => line.startsWith('FROM '));
+    const own = stage === 'build' ? lines.slice(0, second) : lines.slice(second);
+    const copies = own.filter((line) => line.startsWith('COPY ')).map((line) => line.split(' ').slice(1));
+    return copies.map((words) => ({ paths: words.slice(0, -1), place: words.at(-1)!.replace('./', '') }));
+  };
+
   test('copies what there is, and all that the package consists of', () => {
-    const copies = lines.filter((line) => line.startsWith('COPY ')).map((line) => line.split(' ').slice(1));
-    const outside = copies.filter(([first]) => !first?.startsWith('--from')).flatMap((words) => words.slice(0, -1));
+    const outside = [...copiesOf('build'), ...copiesOf('image')].flatMap(({ paths }) =>
+      paths[0]?.startsWith('--from') ? [] : paths,
+    );
     expect(outside.filter((path) => !existsSync(join(PACKAGE_ROOT, path)))).toEqual([]);
-    const inImage = copies.map((words) => words.at(-1)?.replace('./', ''));
+    const inImage = copiesOf('image').map(({ place }) => place);
     const { files } = JSON.parse(readFileSync(join(PACKAGE_ROOT, 'package.json'), 'utf8')) as { files: string[] };
-    const folders = files
-      .filter((path) => !path.startsWith('!') && !path.endsWith('.md'))
-      .map((path) => path.split('/')[0]);
+    const packed = files.filter((path) => !path.startsWith('!') && !path.endsWith('.md'));
+    const folders = packed.map((path) => path.replace('bin/tidemark.js', 'bin'));
     expect(folders.filter((folder) => folder !== 'deploy' && !inImage.includes(folder))).toEqual([]);
+  });
+
+  test('builds from what its first stage copies', async () => {
+    const folder = await tempFolder();
+    for (const { paths, place } of copiesOf('build')) {
+      for (const path of paths) await cp(join(PACKAGE_ROOT, path), join(folder, place || path), { recursive: true });
+    }
+    await symlink(join(PACKAGE_ROOT, 'node_modules'), join(folder, 'node_modules'));
+    const { status, stderr } = spawnSync('npm', ['run', 'build'], { cwd: folder, encoding: 'utf8' });
+    expect(status, stderr).toBe(0);
   });
 });
 

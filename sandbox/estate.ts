@@ -1,0 +1,39 @@
+import { readFileSync } from 'node:fs';
+import { parse } from 'yaml';
+import { createMemo } from './memo.ts';
+import type { PlatformData } from './platform/estate.ts';
+import type { SchedulerEstate } from './scheduler/estate.ts';
+import type { SecretsEstate } from './secrets/estate.ts';
+import type { EstateName } from './types.ts';
+
+/** The data that the services are generated from: `estates/NAME.yaml`. */
+export interface Estate {
+  readonly platform: PlatformData;
+  readonly scheduler: SchedulerEstate;
+  readonly secrets: SecretsEstate;
+  readonly autoscaler: {
+    /** What is scaled, in rounds; without any, numbered tiers. */
+    readonly scaled: readonly string[];
+    /** Further policies. */
+    readonly plantedPolicies: readonly string[];
+    readonly plantedSources: readonly string[];
+  };
+  readonly mesh: {
+    /** The services that have a certificate on day 0, with its validity in days. */
+    readonly services: Readonly<Record<string, number | 'default'>>;
+    /** The name of the second root. */
+    readonly plantedRoot: string | null;
+  };
+  readonly registry: {
+    /** Why a provider is not maintained, and a module deprecated. */
+    readonly reason: string;
+  };
+}
+
+const estates = createMemo<Estate>();
+
+export function readEstate(name: EstateName): Estate {
+  // Of this file and of the bundle, the parent is the folder of the package.
+  const file = new URL(`../sandbox/estates/${name}.yaml`, import.meta.url);
+  return estates(name, () => parse(readFileSync(file, 'utf8')) as Estate);
+}
