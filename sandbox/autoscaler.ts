@@ -1,27 +1,36 @@
 import { readEstate } from './estate.ts';
 import { createRandom, type Random, scaleCount } from './random.ts';
 import { jsonResponse, textResponse } from './responses.ts';
-import type { Flavor, Request, Response, Route, Service, ServiceOptions } from './types.ts';
+import {
+  type Flavor,
+  FORTNIGHT,
+  type Request,
+  type Response,
+  type Route,
+  type Service,
+  type ServiceOptions,
+} from './types.ts';
 
 type Labels = Readonly<Record<string, string>>;
 
+/** As the service writes it: docs/services/autoscaler.md#metrics. */
 export interface Gauge {
-  readonly name: string;
-  readonly labels: Labels;
-  readonly value: number | bigint;
+  readonly Labels: Labels;
+  readonly Name: string;
+  readonly Value: number | bigint;
 }
 
-/** Counters and samples have the same fields: docs/services/autoscaler.md#metrics. */
+/** Counters and samples have the same fields. */
 export interface MetricSeries {
-  readonly name: string;
-  readonly labels: Labels;
-  readonly count: number;
-  readonly rate: number;
-  readonly sum: number;
-  readonly min: number;
-  readonly max: number;
-  readonly mean: number;
-  readonly stddev: number;
+  readonly Count: number;
+  readonly Labels: Labels;
+  readonly Max: number;
+  readonly Mean: number;
+  readonly Min: number;
+  readonly Name: string;
+  readonly Rate: number;
+  readonly Stddev: number;
+  readonly Sum: number;
 }
 
 export interface AutoscalerState {
@@ -89,37 +98,23 @@ export class AutoscalerService implements Service {
 /** The API document shows neither Points nor the elements of Samples; here they are as go-metrics prints them. */
 function metricsDocument({ gauges, counters, samples, timestamp }: AutoscalerState, flavor: Flavor) {
   const isHashicorp = flavor === 'hashicorp';
-  const points = [{ Name: gauges[0]?.name ?? '', Points: gauges.slice(0, 3).map(({ value }) => value) }];
+  const points = [{ Name: gauges[0]?.Name ?? '', Points: gauges.slice(0, 3).map(({ Value }) => Value) }];
   return {
-    Counters: counters.map(seriesObject),
-    Gauges: gauges.map(({ name, labels, value }) => ({ Labels: labels, Name: name, Value: value })),
+    Counters: counters,
+    Gauges: gauges,
     Points: isHashicorp ? null : points,
-    Samples: samples.map(seriesObject),
+    Samples: samples,
     Timestamp: timestamp,
     ...(isHashicorp ? { PrecisionGauges: [] } : {}),
   };
 }
 
-function seriesObject({ name, labels, count, rate, sum, min, max, mean, stddev }: MetricSeries) {
-  return {
-    Count: count,
-    Labels: labels,
-    Max: max,
-    Mean: mean,
-    Min: min,
-    Name: name,
-    Rate: rate,
-    Stddev: stddev,
-    Sum: sum,
-  };
-}
-
 function* prometheusLines({ gauges, counters, samples }: AutoscalerState): Generator<string> {
-  for (const { name, labels, value } of gauges) yield `${metricName(name)}${formatLabels(labels)} ${value}`;
-  for (const { name, labels, sum } of counters) yield `${metricName(name)}${formatLabels(labels)} ${sum}`;
-  for (const { name, labels, sum, count } of samples) {
-    yield `${metricName(name)}_sum${formatLabels(labels)} ${sum}`;
-    yield `${metricName(name)}_count${formatLabels(labels)} ${count}`;
+  for (const { Name, Labels, Value } of gauges) yield `${metricName(Name)}${formatLabels(Labels)} ${Value}`;
+  for (const { Name, Labels, Sum } of counters) yield `${metricName(Name)}${formatLabels(Labels)} ${Sum}`;
+  for (const { Name, Labels, Sum, Count } of samples) {
+    yield `${metricName(Name)}_sum${formatLabels(Labels)} ${Sum}`;
+    yield `${metricName(Name)}_count${formatLabels(Labels)} ${Count}`;
   }
 }
 
@@ -145,7 +140,7 @@ function seedMetrics({ seed, estate, scale, flavor }: ServiceOptions, day: numbe
   const policies = [...names, ...plantedPolicies];
   const sources = ['file', 'nomad', ...plantedSources];
   return {
-    alive: !DOWN_DAYS.includes(day % 14),
+    alive: !DOWN_DAYS.includes(day % FORTNIGHT),
     timestamp: `${now.toISOString().slice(0, 19).replace('T', ' ')} +0000 UTC`,
     gauges: seedGauges(prefix, policies, random),
     counters: sources.map((source) =>
@@ -162,25 +157,19 @@ function namePolicy(scaled: readonly string[], index: number): string {
 }
 
 function seedGauges(prefix: string, policies: readonly string[], random: Random): Gauge[] {
-  const runtime = RUNTIME.map(([name, size]) => ({
-    name: `${prefix}.runtime.${name}`,
-    labels: {},
-    value: Math.round(size * (0.8 + random.next() * 0.4)),
-  }));
+  const gauge = (name: string, value: number | bigint, labels: Labels = {}): Gauge => ({
+    Labels: labels,
+    Name: `${prefix}.${name}`,
+    Value: value,
+  });
   return [
-    { name: `${prefix}.policy.total_num`, labels: {}, value: policies.length },
-    ...runtime,
+    gauge('policy.total_num', policies.length),
+    ...RUNTIME.map(([name, size]) => gauge(`runtime.${name}`, Math.round(size * (0.8 + random.next() * 0.4)))),
     // Beyond 2^53: a reader that takes it for a double loses its last digits.
-    {
-      name: `${prefix}.runtime.malloc_count`,
-      labels: {},
-      value: 9_007_199_254_740_993n + BigInt(random.int(0, 99)) * 2n,
-    },
-    ...policies.map((policy) => ({
-      name: `${prefix}.policy.scale_delta`,
-      labels: { policy_id: policy, target_name: 'aws-asg' },
-      value: random.int(-3, 3),
-    })),
+    gauge('runtime.malloc_count', 9_007_199_254_740_993n + BigInt(random.int(0, 99)) * 2n),
+    ...policies.map((policy) =>
+      gauge('policy.scale_delta', random.int(-3, 3), { policy_id: policy, target_name: 'aws-asg' }),
+    ),
   ];
 }
 
@@ -190,6 +179,15 @@ function seedSeries(name: string, labels: Labels, random: Random): MetricSeries 
   const sum = values.reduce((total, value) => total + value, 0);
   const mean = sum / count;
   const variance = values.reduce((total, value) => total + (value - mean) ** 2, 0) / count;
-  const [min, max] = [Math.min(...values), Math.max(...values)];
-  return { name, labels, count, rate: sum / 10, sum, min, max, mean, stddev: Math.sqrt(variance) };
+  return {
+    Count: count,
+    Labels: labels,
+    Max: Math.max(...values),
+    Mean: mean,
+    Min: Math.min(...values),
+    Name: name,
+    Rate: sum / 10,
+    Stddev: Math.sqrt(variance),
+    Sum: sum,
+  };
 }

@@ -8,6 +8,8 @@ import type { EstateName } from './types.ts';
 
 /** The data that the services are generated from: `estates/NAME.yaml`. */
 export interface Estate {
+  /** A line about each day of a fortnight. */
+  readonly story: Readonly<Record<number, string>>;
   readonly platform: PlatformData;
   readonly scheduler: SchedulerEstate;
   readonly secrets: SecretsEstate;

@@ -3,6 +3,9 @@
 export type Kind = 'platform' | 'secrets' | 'scheduler' | 'autoscaler' | 'mesh' | 'registry';
 export const KINDS: readonly Kind[] = ['platform', 'secrets', 'scheduler', 'autoscaler', 'mesh', 'registry'];
 
+/** Events repeat after so many days. */
+export const FORTNIGHT = 14;
+
 /** `spec`: exactly what the API documents specify; `hashicorp`: what the real products do where that differs. */
 export type Flavor = 'spec' | 'hashicorp';
 

@@ -1,6 +1,5 @@
 import { HttpError, isObject } from '../responses.ts';
 import type { Request, Response, RouteTable } from '../types.ts';
-import { refuseUnknown } from './agent-pool-body.ts';
 import type { AgentRecord, AgentTokenRecord, PlatformContext } from './context.ts';
 import { parseTime } from './explorer-query.ts';
 import {
@@ -13,6 +12,7 @@ import {
   listResponse,
   notFound,
   parseData,
+  refuseUnknown,
   refuseUnknownParameters,
 } from './json-api.ts';
 

@@ -1,5 +1,5 @@
 import type { Random } from '../random.ts';
-import type { EstateName } from '../types.ts';
+import { type EstateName, FORTNIGHT } from '../types.ts';
 import type { AgentStatus, PoolPlan, ViewPlan } from './context.ts';
 import type { Product } from './workspaces.ts';
 
@@ -91,7 +91,6 @@ function spread(counts: Readonly<Record<string, number>>): readonly string[] {
   return Object.entries(counts).flatMap(([name, count]) => Array.from({ length: count }, () => name));
 }
 
-const FORTNIGHT = 14;
 const SERVICES_PER_PROJECT = 7;
 const COMPANY_STAGES = ['prod', 'staging', 'dev'] as const;
 const REGIONS = ['eu-central-1', 'us-east-1', 'eu-west-1', 'us-west-2', 'ap-southeast-1', 'ap-northeast-1'] as const;

@@ -3,7 +3,6 @@ import type { Random } from '../random.ts';
 import type { AgentPoolRecord, AgentStatus, PlatformContext, PoolPlan, ViewPlan } from './context.ts';
 import type { EventRow } from './estate.ts';
 import { createPool, createSavedView } from './seed.ts';
-import { drift, resolveDrift, upgradeTool, type WorkspaceChange } from './workspace-changes.ts';
 import type { Workspace } from './workspaces.ts';
 
 const SECOND_MS = 1000;
@@ -124,3 +123,45 @@ const EVENTS: Readonly<Record<string, (...args: never[]) => PlatformEvent>> = {
   repairSome,
   upgradeStage,
 };
+
+/** What happens to one workspace; `now` is in milliseconds since 1970. */
+export type WorkspaceChange = (workspace: Workspace, random: Random, now: number) => void;
+
+export const drift: WorkspaceChange = (workspace, random) => {
+  const resources = workspace.resourcesDrifted + workspace.resourcesUndrifted;
+  workspace.drifted = true;
+  workspace.resourcesDrifted = random.int(1, Math.max(1, Math.min(12, resources)));
+  workspace.resourcesUndrifted = Math.max(0, resources - workspace.resourcesDrifted);
+};
+
+export const resolveDrift: WorkspaceChange = (workspace) => {
+  workspace.drifted = false;
+  workspace.resourcesUndrifted += workspace.resourcesDrifted;
+  workspace.resourcesDrifted = 0;
+};
+
+export const loseAssessment: WorkspaceChange = (workspace) => {
+  workspace.drifted = null;
+  workspace.resourcesDrifted = 0;
+  workspace.resourcesUndrifted = 0;
+};
+
+export const assess: WorkspaceChange = (workspace) => {
+  workspace.drifted = false;
+  workspace.resourcesUndrifted = workspace.rumCount ?? 0;
+};
+
+/** Somebody sets a tool version, and a run writes the state with it. */
+function upgradeTool(version: string): WorkspaceChange {
+  return (workspace, random, now) => {
+    const at = now - random.int(2, 14) * HOUR_MS;
+    Object.assign(workspace, {
+      toolVersion: version,
+      stateVersion: version,
+      runId: random.id('run-', 16),
+      runStatus: 'applied',
+      appliedAt: at,
+      updatedAt: at,
+    });
+  };
+}

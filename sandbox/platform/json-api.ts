@@ -91,6 +91,12 @@ export function refuseUnknownParameters({ query }: Request, known: readonly stri
   if (unknown !== undefined) throw badParameter(`${unknown} is not a parameter of this list`, unknown);
 }
 
+/** @throws HttpError 422 for a member that the service does not know */
+export function refuseUnknown(object: JsonObject, known: readonly string[], pointer: string): void {
+  const unknown = Object.keys(object).find((name) => !known.includes(name));
+  if (unknown !== undefined) throw invalid(`${unknown} is not a member that is kept`, `${pointer}/${unknown}`);
+}
+
 /** The record with the ID in the path. @throws HttpError 404 */
 export function findRecord<T extends { readonly id: string }>(records: readonly T[], { params }: Request): T {
   const record = records.find(({ id }) => id === params.id);

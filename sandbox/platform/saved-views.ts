@@ -1,6 +1,5 @@
 import { isObject } from '../responses.ts';
 import type { Flavor, Request, Response, RouteTable } from '../types.ts';
-import { refuseUnknown } from './agent-pool-body.ts';
 import type { PlatformContext, SavedViewQuery, SavedViewRecord, ViewFilter } from './context.ts';
 import { explorerCsv, explorerPage, runQuery } from './explorer.ts';
 import type { ExplorerQuery } from './explorer-query.ts';
@@ -13,6 +12,7 @@ import {
   type JsonObject,
   listResponse,
   parseData,
+  refuseUnknown,
   refuseUnknownParameters,
 } from './json-api.ts';
 

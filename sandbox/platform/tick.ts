@@ -1,16 +1,15 @@
 import { HOUR_MS, MINUTE_MS } from '../../src/core/clock.ts';
 import type { Random } from '../random.ts';
+import { FORTNIGHT } from '../types.ts';
 import type { AgentRecord, AgentStatus, PlatformContext } from './context.ts';
 import type { AgentLife, PlatformEstate } from './estate.ts';
-import { applyEvent } from './events.ts';
+import { applyEvent, assess, drift, loseAssessment, resolveDrift, type WorkspaceChange } from './events.ts';
 import { createAgent, pingAgeMs, type WorkspaceSeeder } from './seed.ts';
-import { assess, drift, loseAssessment, resolveDrift, type WorkspaceChange } from './workspace-changes.ts';
 import type { Stacks, Workspace } from './workspaces.ts';
 
 /** Share of the workspaces that change in a day. In a small organization at least `MIN_CHANGES` do, so that reports show some. */
 const CHANGED_SHARE = 0.02;
 const MIN_CHANGES = 20;
-const FORTNIGHT = 14;
 
 /** One day of the platform. */
 export interface PlatformTick {

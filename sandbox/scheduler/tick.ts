@@ -1,6 +1,7 @@
 import { DAY_MS, HOUR_MS } from '../../src/core/clock.ts';
 import { readEstate } from '../estate.ts';
 import { createRandom, type Random } from '../random.ts';
+import { FORTNIGHT } from '../types.ts';
 import { endAllocation, isRunning, isTerminal, startAllocation } from './allocations.ts';
 import type { SchedulerContext } from './context.ts';
 import { GIB, type SchedulerEstate } from './estate.ts';
@@ -24,7 +25,7 @@ export function tickScheduler(context: SchedulerContext, day: number, now: Date)
     backUp(tick, volume);
     redeploy(tick, volume);
   }
-  const today = day % 14;
+  const today = day % FORTNIGHT;
   const rules = tick.estate.anonymousRules[today];
   if (rules !== undefined) setAnonymous(tick, rules);
   MUTATIONS[today]?.(tick);

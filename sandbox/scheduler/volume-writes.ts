@@ -1,10 +1,11 @@
-import { createRandom } from '../random.ts';
+import { createRandom, words } from '../random.ts';
 import { HttpError } from '../responses.ts';
 import type { Flavor, Request, Response, RouteTable } from '../types.ts';
 import { isRunning } from './allocations.ts';
 import {
   type Body,
   bytesField,
+  mapField,
   objectsField,
   parseBody,
   requestNamespace,
@@ -12,8 +13,7 @@ import {
   stringField,
 } from './context.ts';
 import { addExternal } from './plugins.ts';
-import type { StoragePlugin, VolumeRecord } from './records.ts';
-import { parseCapabilities, parseDefinition, parseTopologies, refuseUnknownFields } from './volume-body.ts';
+import type { StoragePlugin, VolumeCapability, VolumeDefinition, VolumeRecord } from './records.ts';
 import { deleteVolume, findVolume, setVolume, volumeDocument, volumeKey } from './volumes.ts';
 
 type Identity = Pick<VolumeRecord, 'id' | 'namespace'>;
@@ -217,4 +217,60 @@ function inUse({ id }: VolumeRecord): HttpError {
 
 function cannotCreateOrDelete(): HttpError {
   return new HttpError(500, 'plugin does not support CREATE_DELETE_VOLUME');
+}
+
+/** Every field of a volume in the documents of the two flavors: what is read by the service is no input. */
+const FIELDS = words(`
+  ID Name Namespace ExternalID PluginID SnapshotID CloneID AccessMode AttachmentMode RequestedCapabilities
+  RequestedCapacityMin RequestedCapacityMax RequestedTopologies Topologies MountOptions Secrets Parameters
+  Context Type
+`);
+
+/** What Nomad returns and does not read: its clients send all fields of their structure, empty ones too. */
+const READ_ONLY = words(`
+  Allocations ReadAllocs WriteAllocs Schedulable Provider ProviderVersion ControllerRequired ControllersHealthy
+  ControllersExpected NodesHealthy NodesExpected ResourceExhausted Capacity CreateIndex ModifyIndex CreateTime
+  ModifyTime ExtraKeysHCL
+`);
+
+/** @throws HttpError 400 for a field that would not be kept */
+function refuseUnknownFields(item: Body, flavor: Flavor): void {
+  const known = flavor === 'spec' ? FIELDS : [...FIELDS, ...READ_ONLY];
+  const unknown = Object.keys(item).find((field) => !known.includes(field));
+  if (unknown !== undefined) throw new HttpError(400, `unknown field ${unknown}`);
+}
+
+/** FSType is FsType in the specification; Go reads both. */
+function parseDefinition(item: Body): VolumeDefinition {
+  const options = item.MountOptions as Body | null | undefined;
+  const flags = options?.MountFlags;
+  return {
+    capacityMin: bytesField(item, 'RequestedCapacityMin'),
+    capacityMax: bytesField(item, 'RequestedCapacityMax'),
+    mountOptions: options
+      ? {
+          FSType: stringField(options, 'FSType') || stringField(options, 'FsType'),
+          MountFlags: Array.isArray(flags) ? flags.map(String) : [],
+        }
+      : null,
+    parameters: item.Parameters ? mapField(item, 'Parameters') : null,
+    context: item.Context ? mapField(item, 'Context') : null,
+    requestedTopologies: item.RequestedTopologies ?? null,
+    cloneId: stringField(item, 'CloneID'),
+    snapshotId: stringField(item, 'SnapshotID'),
+  };
+}
+
+function parseCapabilities(item: Body): VolumeCapability[] {
+  return objectsField(item, 'RequestedCapabilities').map((capability) => ({
+    AccessMode: stringField(capability, 'AccessMode'),
+    AttachmentMode: stringField(capability, 'AttachmentMode'),
+  }));
+}
+
+/** Flat maps, or Nomad's `{Segments: {…}}`. */
+function parseTopologies(item: Body): Record<string, string>[] {
+  return objectsField(item, 'Topologies').map((entry) =>
+    mapField('Segments' in entry ? entry : { Segments: entry }, 'Segments'),
+  );
 }

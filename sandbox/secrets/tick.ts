@@ -1,6 +1,6 @@
 import { DAY_MS } from '../../src/core/clock.ts';
 import { createRandom, type Random } from '../random.ts';
-import type { EstateName } from '../types.ts';
+import { type EstateName, FORTNIGHT } from '../types.ts';
 import type { KeyRecord, SecretsContext } from './context.ts';
 import { BACKUP_PROVIDER, createRole } from './estate.ts';
 import { addVersion, createKey, distribute, findHolder } from './keys.ts';
@@ -50,7 +50,7 @@ export function tickSecrets(context: SecretsContext, day: number, now: Date): vo
   const random = createRandom(`${context.seed}/secrets/night/${day}`);
   const tick: Tick = Object.assign(Object.create(context) as SecretsContext, { day, now, random });
   rotateRoutinely(tick);
-  EVENTS[tick.estate][tick.day % 14]?.(tick);
+  EVENTS[tick.estate][tick.day % FORTNIGHT]?.(tick);
 }
 
 /** Teams rotate before 90 days pass, and then disable all but the last three versions. */

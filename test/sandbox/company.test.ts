@@ -35,7 +35,7 @@ function typedTexts({ services: { platform, secrets, scheduler, mesh, autoscaler
     ...[...policies.values()].flatMap(({ name, description }) => [name, description || '-']),
     ...mesh.state.roots.map(({ name }) => name),
     ...[...mesh.state.leaves.values()].map(({ service }) => service),
-    ...[...autoscaler.state.gauges, ...autoscaler.state.samples].flatMap(({ labels }) => Object.values(labels)),
+    ...[...autoscaler.state.gauges, ...autoscaler.state.samples].flatMap(({ Labels }) => Object.values(Labels)),
   ];
 }
 

@@ -8,7 +8,7 @@ const NOTHING = { value: null, count: null, sum: null, min: null, max: null, mea
 export function autoscalerTables(state: AutoscalerState, flavor: Flavor, now: Date): Tables {
   const measured_at = time(new Date(state.timestamp.replace(' +0000 UTC', 'Z')));
   const { gauges, counters, samples, alive } = state;
-  const points = { Points: gauges.slice(0, 3).map(({ value }) => digits(value)) };
+  const points = { Points: gauges.slice(0, 3).map(({ Value }) => digits(Value)) };
   return {
     autoscaler_health: [{ target, alive, checked_at: time(now), extra: null }],
     autoscaler_metrics: [
@@ -16,26 +16,20 @@ export function autoscalerTables(state: AutoscalerState, flavor: Flavor, now: Da
       ...counters.map((series) => ({ ...seriesRow('counter', series), measured_at })),
       ...samples.map((series) => ({ ...seriesRow('sample', series), measured_at })),
       ...(flavor === 'spec'
-        ? [{ target, ...NOTHING, kind: 'point', name: gauges[0]?.name, labels: null, measured_at, extra: points }]
+        ? [{ target, ...NOTHING, kind: 'point', name: gauges[0]?.Name, labels: null, measured_at, extra: points }]
         : []),
     ],
   };
 }
 
 /** A value that a double cannot hold keeps its digits in `extra`. */
-function gaugeRow({ name, labels, value }: Gauge) {
-  const exact = BigInt(Number(value)) === BigInt(value);
-  return {
-    target,
-    ...NOTHING,
-    kind: 'gauge',
-    name,
-    labels: object(labels),
-    value: Number(value),
-    extra: exact ? null : { Value: value },
-  };
+function gaugeRow({ Name: name, Labels, Value }: Gauge) {
+  const exact = BigInt(Number(Value)) === BigInt(Value);
+  const extra = exact ? null : { Value };
+  return { target, ...NOTHING, kind: 'gauge', name, labels: object(Labels), value: Number(Value), extra };
 }
 
-function seriesRow(kind: string, { name, labels, ...figures }: MetricSeries) {
-  return { target, ...NOTHING, kind, name, labels: object(labels), ...figures, extra: null };
+function seriesRow(kind: string, { Name: name, Labels, ...figures }: MetricSeries) {
+  const lower = Object.entries(figures).map(([figure, value]) => [figure.toLowerCase(), value] as const);
+  return { target, ...NOTHING, kind, name, labels: object(Labels), ...Object.fromEntries(lower), extra: null };
 }

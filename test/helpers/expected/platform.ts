@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { RELATED } from '../../../sandbox/platform/agent-pool-body.ts';
+import { RELATED } from '../../../sandbox/platform/agent-pools.ts';
 import type {
   AgentPoolRecord,
   AgentRecord,
