@@ -154,7 +154,7 @@ class Shell {
           format: this.#settings.format ?? 'table',
           screen: selectScreen(this.#context, this.#settings.maxRows),
         },
-        { text: this.#context.print },
+        this.#context.print,
         running.signal,
       );
     } finally {

@@ -114,7 +114,7 @@ function isForShell(context: Context, words: readonly string[], { file, saved, o
 }
 
 async function printResult(context: Context, queries: QueryProcess, request: QueryRequest): Promise<void> {
-  const print = (text: WriteText) => queries.run(request, { text }, context.signal);
+  const print = (text: WriteText) => queries.run(request, text, context.signal);
   const isLong = request.format !== 'table' || request.screen?.maxRows === Number.POSITIVE_INFINITY;
   if (context.stdoutIsTerminal && isLong) await writeToPager(context, print);
   else await print(context.print);
@@ -127,7 +127,7 @@ async function writeResultFile(
   path: string,
 ): Promise<void> {
   const { rows } = await replaceFile(path, (output) =>
-    queries.run({ ...request, output }, { text: context.print }, context.signal),
+    queries.run({ ...request, output }, context.print, context.signal),
   );
   context.log.info(`wrote ${plural(rows, 'row')} to ${path}`);
 }

@@ -31,7 +31,7 @@ export async function compareShownSql(project: TestProject, report: string): Pro
       const text = async (part: string) => {
         json += part;
       };
-      await queries.run({ config, query: sql, params: {}, format: 'json' }, { text }, new AbortController().signal);
+      await queries.run({ config, query: sql, params: {}, format: 'json' }, text, new AbortController().signal);
       expect(JSON.parse(json), `${report}.${dataset}`).toEqual(data[dataset]);
     }
   } finally {

@@ -210,7 +210,7 @@ test('each saved query answers its question, and runs with its defaults', async 
       json += part;
     };
     const request = { config, query: saved.get(name)?.sql ?? '', saved: name, params, format: 'json' } as const;
-    await queries.run(request, { text }, new AbortController().signal);
+    await queries.run(request, text, new AbortController().signal);
     return JSON.parse(json) as unknown[];
   };
   for (const [name, { words = [], rows: expected }] of Object.entries(CASES)) {

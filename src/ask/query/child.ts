@@ -91,10 +91,9 @@ async function sendResult(session: QuerySession, request: QueryRequest, file?: s
   const params = await readParameters(session, request);
   const query = await session.prepare(text, params, maxRows === undefined ? undefined : maxRows + 1, isOwn);
   const columns = query.columns.map(({ name, type }) => ({ name, type: type.toString(), isNumber: isNumber(type) }));
-  send({ kind: 'columns', columns });
-  if (file !== undefined) return { rows: await writeResultFile(session, query, format), isCut: false, file };
+  if (file !== undefined) return { columns, rows: await writeResultFile(session, query, format), isCut: false, file };
   const rows = await writeResult(session, query, request, sendText);
-  return { rows, isCut: maxRows !== undefined && rows > maxRows };
+  return { columns, rows, isCut: maxRows !== undefined && rows > maxRows };
 }
 
 /** Sends a part, and waits until its reader takes the next: a slow reader holds the query, not the memory. */

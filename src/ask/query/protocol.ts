@@ -43,15 +43,15 @@ export type ToChild =
   | { readonly kind: 'next' }
   | { readonly kind: 'stop' };
 
-/** What the process answers: that the time of the query begins, its columns, parts of text or one file, and the end. */
+/** What the process answers: that the time of the query begins, parts of text, and the end. */
 export type FromChild =
   | { readonly kind: 'started' }
-  | { readonly kind: 'columns'; readonly columns: readonly ColumnInfo[] }
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'done'; readonly summary: ResultSummary }
   | { readonly kind: 'error'; readonly code: ErrorCode; readonly message: string; readonly hint?: string };
 
 export interface ResultSummary {
+  readonly columns: readonly ColumnInfo[];
   readonly rows: number;
   /** More rows would follow. */
   readonly isCut: boolean;

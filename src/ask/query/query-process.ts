@@ -1,15 +1,16 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { on, once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { availableParallelism, platform } from 'node:os';
 // biome-ignore lint/style/noRestrictedImports: the same Node runs the queries
 import { execPath } from 'node:process';
+import { type LinkedSignal, linkSignals } from '../../core/abort.ts';
 import type { Context } from '../../core/context.ts';
 import { TidemarkError } from '../../core/errors.ts';
 import { readSize } from '../../core/size.ts';
 import { CHILD_FILE } from './child-file.ts';
 import { endedError, timeoutError } from './errors.ts';
-import type { ColumnInfo, FromChild, QueryRequest, ResultSummary, ToChild, WriteText } from './protocol.ts';
+import type { FromChild, QueryRequest, ResultSummary, ToChild, WriteText } from './protocol.ts';
 
 const MIB = 1024 * 1024;
 /** What Node and DuckDB reserve and never touch: 1.1 GiB with Node 20, 1.5 GiB with Node 26, and for each thread of DuckDB its stack and arena. */
@@ -22,22 +23,6 @@ const SHELL = '/bin/sh';
 /** A name that the process gets from the environment: no token, and nothing that tells whose it is. */
 const PASSED = ['PATH', 'TMPDIR', 'TEMP', 'TMP', 'SystemRoot', 'DUCKDB_JE_MALLOC_CONF'];
 
-/** Receives a result part by part. */
-export interface ResultSink {
-  readonly columns?: (columns: readonly ColumnInfo[]) => void;
-  readonly text: WriteText;
-}
-
-/** A query and its reader. */
-export interface QueryJob {
-  readonly request: QueryRequest;
-  readonly sink: ResultSink;
-  /** Stops the query. */
-  readonly signal: AbortSignal;
-  readonly resolve: (summary: ResultSummary) => void;
-  readonly reject: (error: unknown) => void;
-}
-
 /**
  * Runs queries that people write, one at a time, in a process of its own: its memory is bounded, it can be killed, and it ends with
  * this one. The process is started for the first query, stays for the next, and is replaced when it was killed. Nothing is lost then
@@ -47,7 +32,7 @@ export class QueryProcess {
   readonly #memoryLimit: string;
   readonly #env: NodeJS.ProcessEnv;
   #child: ChildProcess | undefined;
-  #task: QueryTask | undefined;
+  #running: LinkedSignal | undefined;
   #ended: Promise<unknown> = Promise.resolve();
   #wasKilled = false;
 
@@ -63,22 +48,54 @@ export class QueryProcess {
 
   /**
    * Runs one query. `signal` stops it: it is interrupted, and its process killed a second later.
+   * @param write gets the text of the result; the next part comes when it has taken one
    * @throws TidemarkError as the query; DATA if the process ended or was killed at the limit of time; the reason of `signal`.
    */
-  run(request: QueryRequest, sink: ResultSink, signal: AbortSignal): Promise<ResultSummary> {
-    if (signal.aborted) return Promise.reject(signal.reason);
+  async run(request: QueryRequest, write: WriteText, signal: AbortSignal): Promise<ResultSummary> {
+    signal.throwIfAborted();
     this.#child ??= this.#start();
     const child = this.#child;
-    return new Promise((resolve, reject) => {
-      this.#task = new QueryTask(child, { request, sink, signal, resolve, reject }, () => {
-        this.#task = undefined;
-      });
+    const { sql } = request.config;
+    const running = linkSignals(signal);
+    this.#running = running;
+    const timers: NodeJS.Timeout[] = [];
+    const kill = () => child.kill('SIGKILL');
+    const expire = () => {
+      running.abort(timeoutError(sql));
+      kill();
+    };
+    const messages = on(child, 'message', { close: ['disconnect'] });
+    const tell = (message: ToChild) => child.send(message, (error) => error && messages.return?.());
+    running.signal.addEventListener('abort', () => {
+      tell({ kind: 'stop' });
+      timers.push(setTimeout(kill, GRACE_MS));
     });
+    const isStopped = () => running.signal.aborted;
+    const next = () => isStopped() || tell({ kind: 'next' });
+    try {
+      tell({ kind: 'run', request });
+      for await (const [message] of messages as AsyncIterable<[FromChild]>) {
+        // The process ends the query at its limit, or does not answer any more.
+        if (message.kind === 'started') timers.push(setTimeout(expire, sql.timeout * 1_000 + GRACE_MS));
+        if (message.kind === 'text' && !isStopped()) void write(message.text).then(next, running.abort);
+        if (message.kind === 'error') throw toError(message);
+        if (message.kind !== 'done') continue;
+        running.signal.throwIfAborted();
+        return message.summary;
+      }
+      throw endedError(sql.memoryLimit);
+    } catch (error) {
+      throw isStopped() ? running.signal.reason : error instanceof TidemarkError ? error : endedError(sql.memoryLimit);
+    } finally {
+      for (const timer of timers) clearTimeout(timer);
+      running.release();
+      this.#running = undefined;
+    }
   }
 
   /** Kills the process, with what it runs. */
   kill(reason: unknown): void {
-    this.#task?.stop(reason);
+    this.#running?.abort(reason);
     this.#child?.kill('SIGKILL');
   }
 
@@ -95,7 +112,7 @@ export class QueryProcess {
     const child = startBounded(readSize(this.#memoryLimit), this.#env);
     this.#ended = once(child, 'exit').catch(() => {}); // one that could not be started never exits
     const forget = () => {
-      this.#wasKilled ||= this.#task !== undefined;
+      this.#wasKilled ||= this.#running !== undefined;
       if (this.#child === child) this.#child = undefined;
     };
     child.once('disconnect', forget);
@@ -106,99 +123,6 @@ export class QueryProcess {
 
 /** After its limit of time, and after it was told to stop, a query has so long to end by itself; then its process is killed. */
 const GRACE_MS = 1_000;
-
-/** One query in one process. It is over when the process answers or ends. */
-class QueryTask {
-  readonly #child: ChildProcess;
-  readonly #job: QueryJob;
-  readonly #release: () => void;
-  readonly #timers: NodeJS.Timeout[] = [];
-  /** Parts are handled in order, although a sink takes its time. */
-  #queue: Promise<void> = Promise.resolve();
-  /** Why it is stopped. */
-  #reason: unknown;
-  #isOver = false;
-
-  /** @param release called once, when the process is free or gone */
-  constructor(child: ChildProcess, job: QueryJob, release: () => void) {
-    this.#child = child;
-    this.#job = job;
-    this.#release = release;
-    child.on('message', this.#receive);
-    // All that the process said comes before, as it does not before its exit.
-    child.once('disconnect', this.#fail);
-    child.once('error', this.#fail);
-    job.signal.addEventListener('abort', this.#cancel, { once: true });
-    this.#tell({ kind: 'run', request: job.request });
-  }
-
-  /** Interrupts the query, which has a second to end. */
-  stop(reason: unknown): void {
-    if (this.#reason !== undefined) return;
-    this.#reason = reason;
-    this.#tell({ kind: 'stop' });
-    this.#killAfter(GRACE_MS);
-  }
-
-  readonly #cancel = (): void => this.stop(this.#job.signal.reason);
-
-  readonly #receive = (message: FromChild): void => {
-    if (message.kind === 'started') this.#limitTime();
-    const isLast = message.kind === 'done' || message.kind === 'error';
-    if (isLast && this.#reason !== undefined) this.#settle(() => this.#job.reject(this.#reason));
-    else this.#queue = this.#queue.then(() => this.#handle(message)).catch((error: unknown) => this.stop(error));
-  };
-
-  async #handle(message: FromChild): Promise<void> {
-    const { sink, resolve, reject } = this.#job;
-    if (message.kind === 'columns') sink.columns?.(message.columns);
-    if (message.kind === 'text' && this.#reason === undefined) {
-      await sink.text(message.text);
-      this.#tell({ kind: 'next' });
-    }
-    if (message.kind === 'done') this.#settle(() => resolve(message.summary));
-    if (message.kind === 'error') this.#settle(() => reject(toError(message)));
-  }
-
-  /** The process ends the query at its limit, or does not answer any more. */
-  #limitTime(): void {
-    const { timeout } = this.#job.request.config.sql;
-    const expire = () => {
-      this.#reason ??= timeoutError({ timeout });
-      this.#child.kill('SIGKILL');
-    };
-    this.#timers.push(setTimeout(expire, timeout * 1_000 + GRACE_MS));
-  }
-
-  #killAfter(waitMs: number): void {
-    this.#timers.push(setTimeout(() => this.#child.kill('SIGKILL'), waitMs));
-  }
-
-  readonly #fail = (): void => {
-    this.#queue = this.#queue.then(() =>
-      this.#settle(() => this.#job.reject(this.#reason ?? endedError(this.#job.request.config.sql.memoryLimit))),
-    );
-    if (this.#reason !== undefined) this.#settle(() => this.#job.reject(this.#reason));
-  };
-
-  #tell(message: ToChild): void {
-    this.#child.send(message, (error) => {
-      if (error) this.#fail();
-    });
-  }
-
-  #settle(end: () => void): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
-    for (const timer of this.#timers) clearTimeout(timer);
-    this.#child.off('message', this.#receive);
-    this.#child.off('disconnect', this.#fail);
-    this.#child.off('error', this.#fail);
-    this.#job.signal.removeEventListener('abort', this.#cancel);
-    end();
-    this.#release();
-  }
-}
 
 function toError({ code, message, hint }: Extract<FromChild, { kind: 'error' }>): TidemarkError {
   return new TidemarkError(code, message, hint === undefined ? {} : { hint });

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Context } from '../../core/context.ts';
 import { TidemarkError } from '../../core/errors.ts';
-import type { QueryRequest, ResultSummary } from '../query/protocol.ts';
-import { type QueryJob, QueryProcess, type ResultSink } from '../query/query-process.ts';
+import type { QueryRequest, ResultSummary, WriteText } from '../query/protocol.ts';
+import { QueryProcess } from '../query/query-process.ts';
 
 export interface PoolOptions {
   readonly config: QueryRequest['config'];
@@ -16,9 +16,11 @@ export interface PoolOptions {
 /** Too many queries wait. */
 export class BusyError extends TidemarkError {}
 
-/** A query with the reader who asks; `PAGES` for the queries that pages consist of. */
-interface PoolJob extends QueryJob {
+/** A query that waits for its turn or has it, with the reader who asks; `PAGES` for the queries that pages consist of. */
+interface Turn {
   readonly reader: string;
+  readonly begin: (worker: QueryProcess) => void;
+  readonly refuse: (error: unknown) => void;
 }
 
 /** Asks for what a page consists of, and not for what a reader wrote: a worker is kept for it. */
@@ -30,8 +32,8 @@ export const PAGES = '';
  */
 export class WorkerPool {
   readonly #options: PoolOptions;
-  readonly #waiting = new Set<PoolJob>();
-  readonly #running = new Set<PoolJob>();
+  readonly #waiting = new Set<Turn>();
+  readonly #running = new Set<Turn>();
   readonly #idle: QueryProcess[];
   readonly #all: readonly QueryProcess[];
   #isClosed = false;
@@ -45,7 +47,7 @@ export class WorkerPool {
 
   /** Queries of readers that run and that wait. */
   get load(): { readonly running: number; readonly waiting: number } {
-    const count = (jobs: Iterable<PoolJob>) => [...jobs].filter(({ reader }) => reader !== PAGES).length;
+    const count = (turns: Iterable<Turn>) => [...turns].filter(({ reader }) => reader !== PAGES).length;
     return { running: count(this.#running), waiting: count(this.#waiting) };
   }
 
@@ -53,70 +55,64 @@ export class WorkerPool {
    * Runs a query when it is its reader's turn. `signal` ends it: the reader is gone.
    * @throws BusyError if too many wait; INTERRUPTED if the server ends; TidemarkError as the query; DATA if the worker ended.
    */
-  run(request: QueryRequest, sink: ResultSink, signal: AbortSignal, reader: string): Promise<ResultSummary> {
-    if (this.#isClosed) return Promise.reject(endError());
-    if (signal.aborted) return Promise.reject(signal.reason);
+  async run(request: QueryRequest, write: WriteText, signal: AbortSignal, reader: string): Promise<ResultSummary> {
+    if (this.#isClosed) throw endError();
+    signal.throwIfAborted();
     if (this.#waiting.size >= this.#options.maxWaiting) {
-      const hint = 'try again in a few seconds';
-      return Promise.reject(new BusyError('UNREACHABLE', 'too many queries wait', { hint }));
+      throw new BusyError('UNREACHABLE', 'too many queries wait', { hint: 'try again in a few seconds' });
     }
-    return new Promise((resolve, reject) => {
-      const job: PoolJob = { request, sink, signal, reader, resolve, reject };
-      this.#waiting.add(job);
-      signal.addEventListener('abort', () => this.#withdraw(job), { once: true });
+    const { turn, worker } = await this.#wait(reader, signal);
+    try {
+      return await worker.run(request, write, signal);
+    } catch (error) {
+      throw hideFolder(error, request.config.data);
+    } finally {
+      this.#running.delete(turn);
+      this.#idle.push(worker);
       this.#startNext();
-    });
+    }
   }
 
   /** Refuses what waits, gives what runs `drainSeconds`, and ends the workers. */
   async close(drainSeconds: number): Promise<void> {
     this.#isClosed = true;
-    for (const job of this.#waiting) job.reject(endError());
+    for (const turn of this.#waiting) turn.refuse(endError());
     this.#waiting.clear();
     for (const end = Date.now() + drainSeconds * 1000; this.#running.size > 0 && Date.now() < end; ) await sleep(20);
     for (const worker of this.#all) worker.kill(endError());
     await Promise.all(this.#all.map((worker) => worker.close()));
   }
 
-  /** The reader of a query that waits is gone: its place in the queue is free. */
-  #withdraw(job: PoolJob): void {
-    if (this.#waiting.delete(job)) job.reject(job.signal.reason);
+  /** Waits for a worker. The place of a reader who is gone is free. */
+  #wait(reader: string, signal: AbortSignal): Promise<{ readonly turn: Turn; readonly worker: QueryProcess }> {
+    return new Promise((resolve, refuse) => {
+      const turn: Turn = { reader, begin: (worker) => resolve({ turn, worker }), refuse };
+      this.#waiting.add(turn);
+      signal.addEventListener('abort', () => this.#waiting.delete(turn) && refuse(signal.reason), { once: true });
+      this.#startNext();
+    });
   }
 
   #startNext(): void {
-    for (let job = this.#selectNext(); job !== undefined; job = this.#selectNext()) {
-      const worker = this.#idle.pop();
-      if (!worker) return;
-      this.#waiting.delete(job);
-      this.#running.add(job);
-      void this.#start(worker, job);
+    for (let turn = this.#selectNext(); turn !== undefined; turn = this.#selectNext()) {
+      this.#waiting.delete(turn);
+      this.#running.add(turn);
+      turn.begin(this.#idle.pop() as QueryProcess);
     }
   }
 
-  async #start(worker: QueryProcess, job: PoolJob): Promise<void> {
-    try {
-      job.resolve(await worker.run(job.request, job.sink, job.signal));
-    } catch (error) {
-      job.reject(hideFolder(error, job.request.config.data));
-    } finally {
-      this.#running.delete(job);
-      this.#idle.push(worker);
-      this.#startNext();
-    }
-  }
-
-  /** The job whose turn it is, if there is a worker for it. */
-  #selectNext(): PoolJob | undefined {
+  /** Whose turn it is, if there is a worker for it. */
+  #selectNext(): Turn | undefined {
     if (this.#idle.length === 0) return undefined;
     const { workers } = this.#options;
     const counts = new Map<string, number>();
     for (const { reader } of this.#running) counts.set(reader, (counts.get(reader) ?? 0) + 1);
     const ofReaders = this.#running.size - (counts.get(PAGES) ?? 0);
-    const rank = ({ reader }: PoolJob) => (reader === PAGES ? -1 : (counts.get(reader) ?? 0));
-    const mayRun = (job: PoolJob) =>
-      job.reader === PAGES || (ofReaders < workers && rank(job) < Math.max(1, workers - 1));
-    let next: PoolJob | undefined;
-    for (const job of this.#waiting) if (mayRun(job) && (!next || rank(job) < rank(next))) next = job;
+    const rank = ({ reader }: Turn) => (reader === PAGES ? -1 : (counts.get(reader) ?? 0));
+    const mayRun = (turn: Turn) =>
+      turn.reader === PAGES || (ofReaders < workers && rank(turn) < Math.max(1, workers - 1));
+    let next: Turn | undefined;
+    for (const turn of this.#waiting) if (mayRun(turn) && (!next || rank(turn) < rank(next))) next = turn;
     return next;
   }
 }

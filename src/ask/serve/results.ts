@@ -88,11 +88,9 @@ export async function sendResult(exchange: Exchange, format: ResultFormat): Prom
   }
   const { file } = await pool.run(
     queryRequest,
-    {
-      async text(text) {
-        if (!response.headersSent) begin({}); // an error before the first row has a status of its own
-        if (!response.write(text)) await waitForReader(exchange);
-      },
+    async (text) => {
+      if (!response.headersSent) begin({}); // an error before the first row has a status of its own
+      if (!response.write(text)) await waitForReader(exchange);
     },
     signal,
     reader,
@@ -156,22 +154,12 @@ export async function readPage(
   request: QueryRequest,
   { maxRows = MAX_PAGE_ROWS, reader = PAGES }: { readonly maxRows?: number; readonly reader?: string },
 ): Promise<ResultPage> {
-  let columns: readonly ColumnInfo[] = [];
   let json = '';
-  const { isCut } = await pool.run(
-    { ...request, format: 'rows', maxRows },
-    {
-      columns: (found) => {
-        columns = found;
-      },
-      text: async (part) => {
-        json += part;
-        if (json.length > MAX_PAGE_CHARACTERS) throw tooLarge();
-      },
-    },
-    signal,
-    reader,
-  );
+  const collect = async (part: string) => {
+    json += part;
+    if (json.length > MAX_PAGE_CHARACTERS) throw tooLarge();
+  };
+  const { columns, isCut } = await pool.run({ ...request, format: 'rows', maxRows }, collect, signal, reader);
   return { columns, rows: (JSON.parse(json) as ResultPage['rows']).slice(0, maxRows), isCut };
 }
 
