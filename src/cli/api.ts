@@ -6,7 +6,6 @@ import type { Config, Target } from '../config/config.ts';
 import { unknownName } from '../config/suggest.ts';
 import type { Context } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
-import { stripControls } from '../core/log.ts';
 import { parseJson, parseLossless, printJson } from '../http/json.ts';
 import { collectSecrets } from '../services/build-request.ts';
 import { ServiceClients } from '../services/clients.ts';
@@ -18,7 +17,7 @@ import { findItems, isList, type ResponsePage, type ServiceResponse } from '../s
 import { uncheckOperation, validateRequest } from '../services/validate-request.ts';
 import type { DefineCommand } from './define.ts';
 import { getTarget, readConfig } from './options.ts';
-import { indent } from './output.ts';
+import { indent, toPrintable } from './output.ts';
 
 export const define: DefineCommand = (command) => {
   command
@@ -108,16 +107,19 @@ async function call(
     if (all) await printAll(output, operation, client.pages(operation, args, options));
     else if (operation.responseType === 'csv') {
       await printDownload(output, (file) => client.download(operation, args, file, options));
-    } else printResponse(output, await client.call(operation, args, options));
+    } else await printResponse(output, await client.call(operation, args, options));
   } finally {
     await clients.close();
   }
 }
 
+/** Writes to stdout, and resolves when stdout takes more. */
+type Print = Context['print'];
+
 /** Services echo secrets. What the call itself generates becomes known later than this, and is printed. */
-function maskOutput(context: Context): Context {
+function maskOutput(context: Context): Print {
   const redactor = context.redactor.snapshot();
-  return { ...context, redactor, stdout: (text) => context.stdout(redactor.text(text)) };
+  return (text) => context.print(toPrintable(context, redactor.text(text)));
 }
 
 function findOperation(name: string): Operation {
@@ -210,49 +212,44 @@ function readFile(file: string): string {
 }
 
 /** Prints JSON indented and with every digit, other text as it was sent, and `{"status": 204}` for an empty body. */
-function printResponse(context: Context, { status, text }: ServiceResponse): void {
-  context.stdout(text.trim() === '' ? formatEmpty(status) : formatBody(context, text));
+function printResponse(print: Print, { status, text }: ServiceResponse): Promise<void> {
+  return print(text.trim() === '' ? formatEmpty(status) : formatBody(text));
 }
 
 function formatEmpty(status: number): string {
   return `{"status": ${status}}\n`;
 }
 
-function formatBody(context: Context, text: string): string {
+function formatBody(text: string): string {
   try {
     return `${printJson(parseLossless(text))}\n`;
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
-    return toPrintable(context, text.endsWith('\n') ? text : `${text}\n`);
+    return text.endsWith('\n') ? text : `${text}\n`;
   }
 }
 
 /** Prints the items of all pages as one array, as the pages arrive. */
-async function printAll(context: Context, operation: Operation, pages: AsyncIterable<ResponsePage>): Promise<void> {
+async function printAll(print: Print, operation: Operation, pages: AsyncIterable<ResponsePage>): Promise<void> {
   let isOpen = false;
   for await (const { text } of pages) {
     for (const item of findItems(operation, parseLossless(text)) ?? []) {
-      context.stdout(`${isOpen ? ',\n' : '[\n'}${indent(printJson(item))}`);
+      await print(`${isOpen ? ',\n' : '[\n'}${indent(printJson(item))}`);
       isOpen = true;
     }
   }
-  context.stdout(isOpen ? '\n]\n' : '[]\n');
+  await print(isOpen ? '\n]\n' : '[]\n');
 }
 
 /** Prints a large text from a temporary file: only a complete download is printed, and it is never held in memory. */
-async function printDownload(context: Context, download: (file: string) => Promise<DownloadResult>): Promise<void> {
+async function printDownload(print: Print, download: (file: string) => Promise<DownloadResult>): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'tidemark-api-'));
   try {
     const file = join(folder, 'response');
     const { status, bytes } = await download(file);
-    if (bytes === 0) context.stdout(formatEmpty(status));
-    for await (const chunk of createReadStream(file, 'utf8')) context.stdout(toPrintable(context, chunk as string));
+    if (bytes === 0) await print(formatEmpty(status));
+    for await (const chunk of createReadStream(file, 'utf8')) await print(chunk as string);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
-}
-
-/** Remote text must not control the terminal; a pipe or a file receives every byte. */
-function toPrintable({ stdoutIsTerminal }: Context, text: string): string {
-  return stdoutIsTerminal ? stripControls(text) : text;
 }

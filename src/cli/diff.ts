@@ -17,6 +17,7 @@ import { type DefineCommand, MOMENT } from './define.ts';
 import { formatMarkdown } from './diff-markdown.ts';
 import { type Counts, type Difference, formatStat, formatText } from './diff-text.ts';
 import { assertTargets, readLocalConfig, readMoment } from './options.ts';
+import { indent, toPrintable } from './output.ts';
 
 export const define: DefineCommand = (command) =>
   command
@@ -167,7 +168,7 @@ async function print(context: Context, difference: Difference, { format, stat }:
   const { json, colors, log, print: write } = context;
   if (json) {
     for (const { target, sources, problem } of difference.gaps) log.warn(`${target}: ${sources}: ${problem}`);
-    for await (const text of formatJson(difference)) await write(text);
+    for await (const text of formatJson(difference)) await write(toPrintable(context, text));
     return;
   }
   if (stat) return write(formatStat(difference, context));
@@ -179,7 +180,7 @@ async function print(context: Context, difference: Difference, { format, stat }:
 async function* formatJson({ rows }: Difference): AsyncGenerator<string> {
   let before = '[\n';
   for await (const { action: _, ...row } of rows) {
-    yield `${before}${printJson(row).replaceAll(/^/gmu, '  ')}`;
+    yield `${before}${indent(printJson(row))}`;
     before = ',\n';
   }
   yield before === ',\n' ? '\n]\n' : '[]\n';

@@ -8,8 +8,13 @@ import type { RunResult } from '../run/run.ts';
 import type { Delivery } from '../tell/mail/send.ts';
 
 /** Writes a result to stdout: the value with `--json`, otherwise the text. */
-export function writeResult({ json, stdout }: Context, value: unknown, text: () => string): void {
-  stdout(json ? `${printJson(value)}\n` : text());
+export function writeResult(context: Context, value: unknown, text: () => string): void {
+  context.stdout(context.json ? toPrintable(context, `${printJson(value)}\n`) : text());
+}
+
+/** Text from outside must not control the terminal; a pipe or a file receives every byte. */
+export function toPrintable({ stdoutIsTerminal }: Pick<Context, 'stdoutIsTerminal'>, text: string): string {
+  return stdoutIsTerminal ? stripControls(text) : text;
 }
 
 /** How stdout shows a table. */

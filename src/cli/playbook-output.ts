@@ -8,7 +8,6 @@ import type { Config } from '../config/config.ts';
 import type { Colors } from '../core/color.ts';
 import type { Context } from '../core/context.ts';
 import { diffValues } from '../core/diff.ts';
-import { stripControls } from '../core/log.ts';
 import { plural } from '../core/plural.ts';
 import type { Redactor } from '../core/redact/redactor.ts';
 import { isSecretField } from '../core/redact/secret-fields.ts';
@@ -60,10 +59,12 @@ export function formatPlan(
       : formatTable(labels, rows, { ...style, statusColumns: ['status'], wholeColumns: ['id'] }),
     ...(details === '' ? [] : [details]),
     ...formatSkipped(plan, style),
-    `plan ${plan.plan_id} of ${plan.playbook}: ${plural(rows.length, 'action')}${note}, ${plan.skipped.length} skipped`,
-    ...formatAcceptance(plan),
-    ...formatTargets(plan).map((line) => stripControls(line)),
-    `${formatApproval(plan)}; valid until ${formatTime(plan.expires_at)}`,
+    ...[
+      `plan ${plan.plan_id} of ${plan.playbook}: ${plural(rows.length, 'action')}${note}, ${plan.skipped.length} skipped`,
+      ...formatAcceptance(plan),
+      ...formatTargets(plan),
+      `${formatApproval(plan)}; valid until ${formatTime(plan.expires_at)}`,
+    ].map(clean),
     '',
   ].join('\n');
 }
@@ -146,7 +147,7 @@ export function formatApplyResult({ rows, stopped }: ApplyResult, { actions }: P
   const table = formatTable(labels, lines, { ...style, statusColumns: ['status'], wholeColumns: ['id'] });
   const remaining = actions.length - rows.length;
   const counts = [...countStatuses(rows), ...(remaining > 0 ? [`${remaining} not reached`] : [])].join(', ');
-  const end = stopped ? `; stopped: ${stopped.reason}` : '';
+  const end = stopped ? `; stopped: ${clean(stopped.reason)}` : '';
   return `${lines.length === 0 ? 'no actions were applied\n' : table}\n${counts}${end}\n`;
 }
 

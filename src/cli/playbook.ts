@@ -12,6 +12,7 @@ import type { Config } from '../config/config.ts';
 import { DEFAULT_ACCEPT_DAYS, DEFAULT_LIMITS, DEFAULT_MAX_FAILURES } from '../core/choices.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, TidemarkError } from '../core/errors.ts';
+import { stripControls } from '../core/log.ts';
 import { plural } from '../core/plural.ts';
 import { collect, type DefineCommand, days, percentage, positiveNumber } from './define.ts';
 import { assertTargets, readConfig } from './options.ts';
@@ -215,7 +216,7 @@ export async function approve(context: Context, reference: string, flags: Approv
   const approved = await approvePlan(file, { ...options, ...(signature !== undefined && { signature }) });
   await keepPlan(config, approved);
   const { plan_id, actions, approvals, expires_at } = approved;
-  const people = approvals.map((each) => each.by).join(', ');
+  const people = stripControls(approvals.map((each) => each.by).join(', '));
   const text = `plan ${plan_id} with ${plural(actions.length, 'action')} is approved by ${people}; valid until ${formatTime(expires_at)}\n`;
   writeResult(context, { plan_id, actions: actions.length, approvals, expires_at }, () => text);
   context.log.info(`apply it with \`tidemark playbook apply ${plan_id}\``);

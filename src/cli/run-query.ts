@@ -1,9 +1,10 @@
-import { queryConfig, type ScreenSize } from '../ask/query/protocol.ts';
+import { queryConfig, type ScreenSize, type WriteText } from '../ask/query/protocol.ts';
 import { QueryProcess } from '../ask/query/query-process.ts';
 import type { SavedQuery } from '../ask/query/saved.ts';
 import type { Config } from '../config/config.ts';
+import type { Format } from '../core/choices.ts';
 import type { Context } from '../core/context.ts';
-import { formatTable, writeResult } from './output.ts';
+import { formatTable, toPrintable, writeResult } from './output.ts';
 
 /** Gives `work` a process for queries, and ends it. */
 export async function withQueryProcess<T>(
@@ -17,6 +18,11 @@ export async function withQueryProcess<T>(
   } finally {
     await queries.close();
   }
+}
+
+/** What prints a result. The formats for programs have texts as they are; the others are made for a terminal, with colours of ours. */
+export function guardTerminal(context: Context, format: Format, write: WriteText = context.print): WriteText {
+  return format === 'table' || format === 'line' ? write : (text) => write(toPrintable(context, text));
 }
 
 const DEFAULT_MAX_ROWS = 40;

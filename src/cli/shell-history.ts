@@ -1,24 +1,36 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type { Context } from '../core/context.ts';
-import { writeFileAtomic } from '../core/fs.ts';
+import { errorMessage } from '../core/errors.ts';
+import { ignoreMissing, writeFileAtomic } from '../core/fs.ts';
 
 export const HISTORY_LENGTH = 1_000;
 
+/** The lines that were typed, the newest first, and what writes newer ones to the file. */
+interface History {
+  readonly lines: readonly string[];
+  readonly write: (lines: readonly string[]) => Promise<void>;
+}
+
+/** The shell works without a history: a home folder may be missing or read-only. */
+export async function openHistory({ env, log }: Pick<Context, 'env' | 'log'>): Promise<History> {
+  const warn = (error: unknown) => log.warn(`the history is not kept: ${errorMessage(error)}`);
+  try {
+    const file = findHistoryFile(env);
+    const text = (await readFile(file, 'utf8').catch(ignoreMissing)) ?? '';
+    return {
+      lines: text.split('\n').filter(Boolean).slice(-HISTORY_LENGTH).reverse(),
+      write: (lines) => writeFileAtomic(file, `${[...lines].reverse().join('\n')}\n`).catch(warn),
+    };
+  } catch (error) {
+    warn(error);
+    return { lines: [], write: async () => {} };
+  }
+}
+
 /** `$XDG_STATE_HOME/tidemark/history`, by default `~/.local/state/tidemark/history`. */
-export function findHistoryFile(env: Context['env']): string {
+function findHistoryFile(env: Context['env']): string {
   const state = env.XDG_STATE_HOME || join(env.HOME || homedir(), '.local', 'state');
   return join(state, 'tidemark', 'history');
-}
-
-/** The newest line first. */
-export function readHistory(file: string): string[] {
-  if (!existsSync(file)) return [];
-  return readFileSync(file, 'utf8').split('\n').filter(Boolean).slice(-HISTORY_LENGTH).reverse();
-}
-
-/** Writes lines that are given the newest first. */
-export async function writeHistory(file: string, lines: readonly string[]): Promise<void> {
-  await writeFileAtomic(file, `${[...lines].reverse().join('\n')}\n`);
 }

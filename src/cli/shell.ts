@@ -12,8 +12,8 @@ import { overlayRoots } from '../core/paths.ts';
 import { createSqlFiles } from '../warehouse/sql-files.ts';
 import { parseParam } from './define.ts';
 import { readPublishedMoment } from './options.ts';
-import { listSavedQueries, selectScreen, withQueryProcess } from './run-query.ts';
-import { findHistoryFile, HISTORY_LENGTH, readHistory, writeHistory } from './shell-history.ts';
+import { guardTerminal, listSavedQueries, selectScreen, withQueryProcess } from './run-query.ts';
+import { HISTORY_LENGTH, openHistory } from './shell-history.ts';
 
 /** What the shell starts with; its commands change it. */
 export interface ShellSettings {
@@ -43,11 +43,11 @@ async function readLines(
   const { console: terminal } = context;
   if (!terminal) throw new TidemarkError('USAGE', 'the shell needs a terminal');
   const names = await readNames(createSqlFiles(overlayRoots(config.directory)));
-  const historyFile = findHistoryFile(context.env);
+  const history = await openHistory(context);
   const lines = createInterface({
     ...terminal,
     prompt: PROMPT,
-    history: readHistory(historyFile),
+    history: [...history.lines],
     historySize: HISTORY_LENGTH,
     removeHistoryDuplicates: true,
     completer: (line: string) => complete(line, names),
@@ -57,9 +57,9 @@ async function readLines(
   lines.on('SIGINT', () => shell.interrupt());
   context.stdout('Type .help for help. A statement ends with a semicolon.\n');
   if (settings.asOf !== undefined) await shell.setTime(settings.asOf);
-  let history: readonly string[] | undefined;
+  let typed: readonly string[] | undefined;
   lines.on('history', (entries: readonly string[]) => {
-    history = entries;
+    typed = entries;
   });
   lines.prompt();
   for await (const line of lines) {
@@ -69,7 +69,7 @@ async function readLines(
   lines.close();
   terminal.input.unref(); // the keys that Ctrl-C writes resume it
   context.stdout('\n');
-  if (history) await writeHistory(historyFile, history);
+  if (typed) await history.write(typed);
 }
 
 function complete(line: string, names: Parameters<typeof completeSql>[1]): [string[], string] {
@@ -145,16 +145,17 @@ class Shell {
     const running = linkSignals(this.#context.signal);
     this.#running = running;
     const started = performance.now();
+    const { format = 'table', timeout, maxRows } = this.#settings;
     try {
       await this.#queries.run(
         {
           ...request,
-          config: queryConfig(this.#config, this.#settings.timeout),
+          config: queryConfig(this.#config, timeout),
           asOf: this.#asOf,
-          format: this.#settings.format ?? 'table',
-          screen: selectScreen(this.#context, this.#settings.maxRows),
+          format,
+          screen: selectScreen(this.#context, maxRows),
         },
-        this.#context.print,
+        guardTerminal(this.#context, format),
         running.signal,
       );
     } finally {

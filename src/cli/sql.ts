@@ -15,7 +15,7 @@ import { overlayRoots } from '../core/paths.ts';
 import { plural } from '../core/plural.ts';
 import { type DefineCommand, MOMENT, parseParam, positiveNumber, wholeNumber } from './define.ts';
 import { readLocalConfig, readPublishedMoment } from './options.ts';
-import { listSavedQueries, selectScreen, withQueryProcess } from './run-query.ts';
+import { guardTerminal, listSavedQueries, selectScreen, withQueryProcess } from './run-query.ts';
 import { runShell } from './shell.ts';
 
 export const define: DefineCommand = (command) =>
@@ -52,7 +52,7 @@ export async function sql(context: Context, words: readonly string[], flags: Sql
   if (isForShell(context, words, flags)) return runShell(context, config, flags);
   const format = selectFormat(context, flags);
   const saved = flags.saved === undefined ? undefined : findSavedQuery(savedQueries, flags.saved);
-  const request: QueryRequest = {
+  const request = {
     config: queryConfig(config, flags.timeout),
     asOf: flags.asOf === undefined ? undefined : (await readPublishedMoment(context, config, flags.asOf)).at,
     saved: saved?.name,
@@ -113,8 +113,13 @@ function isForShell(context: Context, words: readonly string[], { file, saved, o
   return context.console !== undefined;
 }
 
-async function printResult(context: Context, queries: QueryProcess, request: QueryRequest): Promise<void> {
-  const print = (text: WriteText) => queries.run(request, text, context.signal);
+async function printResult(
+  context: Context,
+  queries: QueryProcess,
+  request: QueryRequest & { readonly format: Format },
+): Promise<void> {
+  const print = (write: WriteText) =>
+    queries.run(request, guardTerminal(context, request.format, write), context.signal);
   const isLong = request.format !== 'table' || request.screen?.maxRows === Number.POSITIVE_INFINITY;
   if (context.stdoutIsTerminal && isLong) await writeToPager(context, print);
   else await print(context.print);
@@ -195,6 +200,7 @@ async function writeToPager(context: Context, print: (write: WriteText) => Promi
     stdio: ['pipe', 'inherit', 'inherit'],
     env: { LESS: 'FRX', ...context.env },
   });
+  pager.stdin.on('error', () => {}); // `writeToChild` hears of it
   const closed = once(pager, 'close');
   try {
     await print((text) => writeToChild(pager, text));

@@ -9,6 +9,8 @@ export interface ApiInput {
   readonly json?: boolean;
   readonly stdin?: string;
   readonly terminal?: boolean;
+  /** Resolves when stdout takes more. */
+  readonly drain?: () => Promise<void>;
 }
 
 /** Runs `tidemark api WORDS` in this process, in a temporary folder with the configuration. */
@@ -22,6 +24,7 @@ export async function runApi(words: readonly string[], input: ApiInput): Promise
       stdin: input.stdin ?? '',
       stdinIsTerminal: isTerminal,
       stdoutIsTerminal: isTerminal,
+      ...(input.drain && { drain: input.drain }),
     });
   } finally {
     rmSync(cwd, { recursive: true, force: true });

@@ -199,6 +199,19 @@ describe('the result', () => {
     expect((await run(['secrets.kms-keys.list', 'name=lab-empty', '--all'])).stdout).toBe('[]\n');
   });
 
+  it('waits for a slow reader: what it has not taken is not read ahead', async () => {
+    const words = ['platform.explorer.query', 'type=workspaces', 'page[size]=7', '--all'];
+    let parts = 0;
+    const drain = async () => {
+      parts++;
+      if (parts === 1) await new Promise((resolve) => setTimeout(resolve, 300));
+      if (parts === 1) expect(sandbox.log.length).toBeLessThan(4);
+    };
+    const { exit, stdout } = await run(words, { drain });
+    expect([exit, JSON.parse(stdout).length]).toEqual([0, 60]);
+    expect(parts).toBeGreaterThan(8);
+  });
+
   it('of --all for what is no list is a wrong usage', async () => {
     for (const words of [
       ['secrets.kms.read', 'name=azure-eu'],

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Action, Plan } from '../../src/act/plan-file.ts';
 import { builtInPlaybooks } from '../../src/act/playbooks/index.ts';
-import { formatActions } from '../../src/cli/playbook-output.ts';
+import { formatActions, formatApplyResult, formatPlan } from '../../src/cli/playbook-output.ts';
 import { createTargets } from '../../src/config/config.ts';
 import { createColors } from '../../src/core/color.ts';
 import { Redactor } from '../../src/core/redact/redactor.ts';
@@ -31,6 +31,26 @@ test('secrets of a body are masked, also where a difference or a path repeats th
   expect(text).toContain('POST https://vault.example/v1/keymgmt/kms/');
   expect(text).toContain('"credentials": "***"');
   expect(text).not.toContain('S3cretValue');
+});
+
+test('a plan file cannot control the terminal either: who approved it, and which playbook made it', () => {
+  const plan = buildTestPlan((made) => {
+    made.playbook = 'a\u001b[2J\nplan p-1 of rotate-old-keys';
+    made.approvals = [
+      { by: 'al\u001b]0;x\u0007ice\u202e\nnot approved', at: made.created_at, irreversible: true, digest: '' },
+    ];
+  });
+  const text = formatPlan(plan, { colors: createColors(false), screen: undefined });
+  expect(text).not.toMatch(/\p{Cc}(?<!\n)|\p{Cf}/u);
+  expect(text).not.toMatch(/^(?:not approved|plan p-1 )/mu);
+});
+
+test('why an apply stopped cannot control the terminal', () => {
+  const stopped = { reason: 'vault: \u001b[2J500 no\nall applied', exit: 1 } as const;
+  const style = { colors: createColors(false), screen: undefined };
+  const text = formatApplyResult({ plan_id: 'p-1', rows: [], stopped }, buildTestPlan(), style);
+  expect(text).not.toMatch(/\p{Cc}(?<!\n)/u);
+  expect(text).not.toMatch(/^all applied/mu);
 });
 
 test('names cannot control the terminal or forge a line', () => {

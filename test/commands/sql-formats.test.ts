@@ -227,6 +227,25 @@ describe('on a terminal', () => {
     expect(stdout).toBe('   a  b  c\nNULL     x\n(1 row)\n');
   });
 
+  test('no text of the data controls the terminal, in any format', async () => {
+    const query = `select 'a' || chr(27) || '[31m' || chr(155) || '2J' || chr(8238) || 'b' as x`;
+    for (const format of ['csv', 'json', 'ndjson', 'markdown', 'line', 'table']) {
+      const { stdout } = await terminal(query, '--format', format);
+      expect(stdout, format).toContain('b');
+      expect(stdout, format).not.toMatch(/[^\P{Cc}\n]|\p{Bidi_C}/u);
+    }
+    const piped = await sql(query, '--format', 'csv');
+    expect(piped.stdout).toContain('\u001b[31m\u009b2J\u202eb');
+  });
+
+  test('a pager that ends before all is written ends the query, and is no failure', async () => {
+    const query = `select repeat('x', 1000) as x from range(20000)`;
+    for (const PAGER of ['exec <&-; sleep 1', 'sleep 0.2', 'head -n 1 > /dev/null']) {
+      const options = { stdoutIsTerminal: true, screen, env: { PAGER } };
+      expect(await place.tidemark(['sql', '--format', 'csv', query], options)).toMatchObject({ exit: 0, stderr: '' });
+    }
+  });
+
   test('no line is wider than the screen: cells are cut, then columns are left out', async () => {
     const wide = Array.from({ length: 12 }, (_, index) => `repeat('é', ${index + 20}) as column_${index}`).join(', ');
     const { stdout } = await terminal(`select ${wide}`);

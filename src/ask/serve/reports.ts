@@ -1,10 +1,9 @@
 import { existsSync } from 'node:fs';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { TidemarkError } from '../../core/errors.ts';
 import { listArchivedDates, toUtcDate } from '../../tell/reports/archive.ts';
 import { loadReports } from '../../tell/reports/definitions.ts';
-import { formatTime, truncate } from '../../tell/reports/format.ts';
+import { EMPTY_CELL, formatTime, truncate } from '../../tell/reports/format.ts';
 import { createProductLinker } from '../../tell/reports/links.ts';
 import { subjectPath } from '../../tell/reports/subjects.ts';
 import type { Row } from '../../warehouse/values.ts';
@@ -70,7 +69,7 @@ async function readSummary(path: string): Promise<Summary> {
   const { mtimeMs } = await stat(path);
   const cached = known.get(path);
   if (cached?.mtimeMs === mtimeMs) return cached.summary;
-  const summary = parseSummary(path, await readFile(path, 'utf8'));
+  const summary = parseSummary(await readFile(path, 'utf8'));
   if (known.size >= MAX_KNOWN) known.clear();
   known.set(path, { mtimeMs, summary });
   return summary;
@@ -83,7 +82,8 @@ interface ReportFile {
   readonly sources?: readonly { readonly target: unknown; readonly source: unknown; readonly stale: unknown }[];
 }
 
-function parseSummary(path: string, json: string) {
+/** Of a file that is no report, nothing is known; the others are listed. */
+function parseSummary(json: string) {
   const text = (value: unknown) => (typeof value === 'string' ? truncate(value) : '');
   try {
     const { as_of, state, summary, sources = [] } = JSON.parse(json) as ReportFile;
@@ -94,7 +94,7 @@ function parseSummary(path: string, json: string) {
       asOf: formatTime(text(as_of)),
       stale: stale.map(({ target, source }) => truncate(`${target}: ${source}`)),
     };
-  } catch (error) {
-    throw new TidemarkError('DATA', `${path} is not the data of a report`, { cause: error });
+  } catch {
+    return { state: 'unknown', headline: 'Its JSON file is damaged.', asOf: EMPTY_CELL, stale: [] };
   }
 }

@@ -1,4 +1,4 @@
-import { mkdir, readFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { buildCommand } from '../../helpers/built-command.ts';
@@ -99,5 +99,18 @@ describe.skipIf(noTerminal !== undefined)('the shell', () => {
     expect(await readFile(join(state, 'tidemark', 'history'), 'utf8')).toContain('select 99 as kept;');
     const { shown } = await type([PROMPT, '\u001b[A'], ['select 99 as kept;', '\r']);
     expect(shown).toMatch(/kept\r\n\s+99\r\n/u);
+  });
+
+  test('goes on where its history can be neither read nor written, and says so', async () => {
+    await writeFile(join(place.folder, 'no-folder'), '');
+    const env = { XDG_STATE_HOME: join(place.folder, 'no-folder') };
+    const keys = [
+      [PROMPT, 'select 7 as seven;\r'],
+      [PROMPT, CTRL_D],
+    ] as const;
+    const { shown, exit } = await runInTerminal(command, ['sql'], keys, { cwd: place.folder, env });
+    expect(shown).toMatch(/seven\r\n\s+7\r\n/u);
+    expect(shown).toMatch(/warning: the history is not kept: .*no-folder/u);
+    expect(exit).toBe(0);
   });
 });

@@ -299,6 +299,21 @@ describe('reports', () => {
     expect(policy).toMatch(/default-src 'none'.*form-action 'self'; frame-ancestors 'none'$/u);
   });
 
+  test('whose data is damaged are unknown, and stop neither the list nor the others', async () => {
+    const file = join(folder, 'out', 'overview.json');
+    const written = await readFile(file, 'utf8');
+    await writeFile(file, written.slice(0, 100));
+    try {
+      const { status, body } = await server.get('/reports');
+      expect(status).toBe(200);
+      expect(body).toMatch(/Overview[\s\S]{1,200}data-value="unknown"/u);
+      expect(body).toContain('/reports/drift.html');
+      expect(body).not.toContain(folder);
+    } finally {
+      await writeFile(file, written);
+    }
+  });
+
   test('as of a day are those of the archive; before the first one, there are none', async () => {
     expect(
       (await page('/reports?as_of=2100-01-01')).some(({ attributes }) =>
