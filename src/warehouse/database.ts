@@ -150,6 +150,15 @@ export function firstLine(error: unknown): string {
 }
 
 /**
+ * `queries/findings/own.sql:5: Binder Error: …`: the file of a user whose query fails, with the line where DuckDB names it.
+ * @param linesBefore lines of the statement before those of the file
+ */
+export function describeQueryError(file: string, error: unknown, linesBefore = 0): string {
+  const line = Number(/^LINE (\d+):/mu.exec(errorMessage(error))?.[1]) - linesBefore;
+  return `queries/${file}.sql${line > 0 ? `:${line}` : ''}: ${firstLine(error)}`;
+}
+
+/**
  * What DuckDB gets of `memoryLimit` where this process loads rows: Node, the readers of CSV and JSON, and what DuckDB does not count need
  * the rest.
  */

@@ -15,20 +15,20 @@ const TRAILING_ENDS = /[\s\0]+$/u;
 
 /**
  * Replaces the parameters of a statement by literals of the types that bound values have, and ends it with a semicolon: for
- * `Database.script`.
+ * `Database.script`. Lines stay, so that an error names that of the file.
  * @throws TidemarkError DATA for a parameter without a value, for a text that SQL cannot contain, and for a second statement.
  */
 export function fillParams(sql: string, params: SqlParams): string {
   const filled = sql.replaceAll(TOKEN, (token: string, _: string | undefined, name: string | undefined) => {
     if (token === ';') return END;
-    if (name === undefined) return /^(?:--|\/\*)/u.test(token) ? '' : token;
+    if (name === undefined) return /^(?:--|\/\*)/u.test(token) ? token.replaceAll(/[^\n]/gu, '') : token;
     const value = params[name];
     if (value === undefined) throw new TidemarkError('DATA', `the query uses $${name}, which has no value`);
     return toLiteral(value);
   });
   const statement = filled.replace(TRAILING_ENDS, '');
   if (statement.includes(END)) throw new TidemarkError('DATA', 'expected one statement, and there are several');
-  return `${statement.trim()};`;
+  return `${statement};`;
 }
 
 function toLiteral(value: SqlParam): string {

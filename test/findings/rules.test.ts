@@ -129,6 +129,18 @@ test('a rule with invalid rows is refused, with the reason', async () => {
   expect(failed).toHaveLength(Object.keys(wrong).length);
 });
 
+test('an error of a rule names its file and the line', async () => {
+  const root = await ownRules({
+    own: `${HEAD}select\n  target,\n  nothing as subject_id,\n  'x' as title\nfrom workspaces`,
+  });
+  const warehouse = await createFindingsWarehouse({ roots: [root] });
+  await warehouse.pull(FIRST, 'acme', 'workspaces');
+  const { failed } = await warehouse.evaluate(FIRST);
+  expect(failed.map(({ error }) => error)).toEqual([
+    expect.stringMatching(/^queries\/findings\/own\.sql:7: Binder Error: .*"nothing"/u),
+  ]);
+});
+
 test('a subject that a rule names twice counts once, with the higher severity', async () => {
   const twice = `select 'acme' as target, 'x' as subject_id, unnest(['mild', 'bad']) as title, unnest(['info', 'critical']) as severity`;
   const root = await ownRules({ own: HEAD + twice });

@@ -69,11 +69,11 @@ test('a failed report does not stop the others: a run exits with 1, `tidemark re
   await put(place, { ...FILES, 'jobs/nightly.yaml': stringify(job) });
   const run = await place.tidemark(['run', 'nightly', '--json']);
   expect([run.exit, run.json()]).toMatchObject([1, { reports: ['drift'], failed_reports: [{ report: 'mine' }] }]);
-  expect(run.stderr).toContain('report mine: queries/reports/mine/summary.sql: ');
+  expect(run.stderr).toContain('report mine: queries/reports/mine/summary.sql:2: ');
   const { exit, stdout, stderr } = await place.tidemark(['report', 'drift', 'mine']);
   expect([exit, stdout.split('\n').map((file) => file.split('/').at(-1))]).toEqual([
     4,
     ['drift.html', 'drift.txt', 'drift.json', ''],
   ]);
-  expect(stderr).toContain('queries/reports/mine/summary.sql: ');
+  expect(stderr).toContain('queries/reports/mine/summary.sql:2: ');
 });

@@ -108,13 +108,13 @@ describe('a custom report', () => {
   it.each([
     [
       'a query that fails',
-      { 'queries/reports/mine/list.sql': 'select nothing' },
-      /queries\/reports\/mine\/list\.sql: .*nothing/u,
+      { 'queries/reports/mine/list.sql': '-- title: Mine\n/* a\n   b */\nselect nothing' },
+      /queries\/reports\/mine\/list\.sql:4: .*nothing/u,
     ],
     [
       'the state of the sources, overridden',
       { 'queries/reports/freshness.sql': 'select nothing' },
-      /queries\/reports\/freshness\.sql: .*nothing/u,
+      /queries\/reports\/freshness\.sql:1: .*nothing/u,
     ],
     [
       'a summary of two rows',

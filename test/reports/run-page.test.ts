@@ -64,6 +64,6 @@ test('a table of a user that fails is one error, and the reports and the index a
   await mkdir(join(project.folder, 'queries', 'runs'), { recursive: true });
   await writeFile(join(project.folder, 'queries', 'runs', 'wrong.sql'), '-- title: Wrong\nselect wrong from pulls');
   const { exit, stderr } = await project.tidemark(['report', 'keys']);
-  expect([exit, stderr]).toEqual([4, expect.stringContaining('queries/runs/wrong.sql: ')]);
+  expect([exit, stderr]).toEqual([4, expect.stringContaining('queries/runs/wrong.sql:2: ')]);
   for (const name of ['keys.html', 'index.html']) expect(existsSync(join(project.folder, 'out', name))).toBe(true);
 });

@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises';
 import type { Config } from '../../config/config.ts';
 import type { Log } from '../../core/log.ts';
 import { discoverFiles } from '../../core/paths.ts';
-import { firstLine } from '../../warehouse/database.ts';
+import { describeQueryError } from '../../warehouse/database.ts';
 import { warehouseFiles } from '../../warehouse/publish.ts';
 import { withPublished } from '../../warehouse/session.ts';
 import { parseHeader } from '../../warehouse/sql-files.ts';
@@ -66,7 +66,7 @@ function readMetrics(config: Config, log: Log): Promise<readonly PrometheusMetri
         const sql = await files.read(`metrics/${name}`);
         metrics.push(toMetric(name, parseHeader(sql).help ?? name, await database.rows(sql)));
       } catch (error) {
-        log.warn(`queries/metrics/${name}.sql: ${firstLine(error)}`);
+        log.warn(describeQueryError(`metrics/${name}`, error));
       }
     }
     return metrics;

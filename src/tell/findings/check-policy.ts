@@ -55,9 +55,8 @@ export async function comparePolicies(options: PolicyCheckOptions): Promise<Poli
   await database.script((await renderRuleMacros(files)).join('\n'));
   const judge = async () => {
     for (const name of ['judged_versions', 'judged_support', 'candidates']) await query(`warehouse/${name}`, params);
-    for (const [name, error] of await runRules(database, files, rules, params)) {
-      throw new TidemarkError('DATA', `queries/findings/${name}.sql: ${error}`);
-    }
+    for (const error of (await runRules(database, files, rules, params)).values())
+      throw new TidemarkError('DATA', error);
   };
   await judge();
   await query('policy/flagged_before');

@@ -2,7 +2,7 @@ import { SEVERITIES, type Severity } from '../../core/choices.ts';
 import { errorMessage, TidemarkError } from '../../core/errors.ts';
 import { discoverFiles } from '../../core/paths.ts';
 import { NO_POOL_USE } from '../../services/platform/pool-relationships.ts';
-import { type Database, firstLine, type SqlParams } from '../../warehouse/database.ts';
+import { type Database, describeQueryError, type SqlParams } from '../../warehouse/database.ts';
 import { classifyStorageError } from '../../warehouse/integrity.ts';
 import { parseHeader, quoteLiteral, type SqlFiles } from '../../warehouse/sql-files.ts';
 
@@ -136,6 +136,9 @@ export function renderRuleMacros(files: SqlFiles): Promise<readonly string[]> {
   return Promise.all(RULE_MACROS.map((name) => files.render(`warehouse/${name}`, parts)));
 }
 
+/** Lines of `queries/warehouse/evaluate_rule.sql` before the rule. */
+const LINES_BEFORE_RULE = 4;
+
 /**
  * Evaluates rules into the temporary table `candidates`.
  * @returns the error messages of the rules that fail, by name
@@ -152,7 +155,7 @@ export async function runRules(
     const query = await files.render('warehouse/evaluate_rule', { rows: sql });
     await database.run(query, { ...params, rule: name }).catch((error: unknown) => {
       if (classifyStorageError(error)) throw error;
-      errors.set(name, firstLine(error));
+      errors.set(name, describeQueryError(`findings/${name}`, error, LINES_BEFORE_RULE));
     });
   }
   return errors;

@@ -4,7 +4,7 @@ import { unknownName } from '../../config/suggest.ts';
 import { formatTimestamp } from '../../core/clock.ts';
 import { TidemarkError } from '../../core/errors.ts';
 import { isAbsent, type LeftOut } from '../../extract/sources/index.ts';
-import { type Database, firstLine, type SqlParams } from '../../warehouse/database.ts';
+import { type Database, describeQueryError, type SqlParams } from '../../warehouse/database.ts';
 import type { SqlFiles } from '../../warehouse/sql-files.ts';
 import { thresholdParams } from '../../warehouse/sql-params.ts';
 import type { Row, Value } from '../../warehouse/values.ts';
@@ -208,7 +208,7 @@ export async function queryFile(database: Queries, file: string, sql: string, pa
   try {
     return await database.rows(sql, params);
   } catch (error) {
-    throw new TidemarkError('DATA', `queries/${file}.sql: ${firstLine(error)}`, { cause: error });
+    throw new TidemarkError('DATA', describeQueryError(file, error), { cause: error });
   }
 }
 
