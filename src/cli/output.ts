@@ -94,10 +94,18 @@ export function indent(json: string): string {
   return json.replaceAll(/^/gmu, '  ');
 }
 
-/** One line: run, status, and how many sources are complete. */
-export function formatRunSummary({ run_id, status, pulls }: Pick<RunResult, 'run_id' | 'status' | 'pulls'>): string {
+/**
+ * One line: run, status, how many sources are complete, and what else failed, without which a run is not complete.
+ * @param failed such as `rule own`
+ */
+export function formatRunSummary(
+  { run_id, status, pulls }: Pick<RunResult, 'run_id' | 'status' | 'pulls'>,
+  failed: readonly string[],
+): string {
   const complete = pulls.filter((pull) => pull.status === 'complete').length;
-  return `run ${run_id}: ${status}, ${complete} of ${pulls.length} sources complete\n`;
+  const shown = status === 'complete' && failed.length > 0 ? 'incomplete' : status;
+  const also = failed.length > 0 ? `; failed: ${failed.join(', ')}` : '';
+  return `run ${run_id}: ${shown}, ${complete} of ${pulls.length} sources complete${also}\n`;
 }
 
 /** `2 of 3 digests sent` */

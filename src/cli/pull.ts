@@ -5,6 +5,7 @@ import { overlayRoots } from '../core/paths.ts';
 import type { Pull } from '../extract/run-context.ts';
 import type { SourceDefinition } from '../extract/sources/source.ts';
 import { readLanding } from '../landing/store.ts';
+import { isUnpublished } from '../run/lake.ts';
 import { loadDefinitions } from '../run/plugins/index.ts';
 import { assertPulls, pullExitCode, runPulls, selectPulls } from '../run/pull.ts';
 import { createSqlFiles } from '../warehouse/sql-files.ts';
@@ -57,7 +58,7 @@ export async function pull(context: Context, options: PullFlags): Promise<void> 
     fresh: options.fresh ?? false,
     ...(options.from !== undefined && { from: options.from }),
   });
-  writeResult(context, result, () => formatRunSummary(result));
+  writeResult(context, result, () => formatRunSummary(result, isUnpublished(result.lake) ? ['lake'] : []));
   context.exit(pullExitCode(result));
 }
 

@@ -1,7 +1,7 @@
 import { loadJob } from '../config/job.ts';
 import type { Context } from '../core/context.ts';
 import { loadJobDefinitions } from '../run/plugins/index.ts';
-import { type JobResult, jobExitCode, runJob } from '../run/run-job.ts';
+import { type JobResult, jobExitCode, listFailures, runJob } from '../run/run-job.ts';
 import { collect, type DefineCommand } from './define.ts';
 import { assertTargets, readConfig } from './options.ts';
 import { formatRunSummary, formatSent, writeResult } from './output.ts';
@@ -28,7 +28,7 @@ export async function run(
 function formatJobResult(result: JobResult, output: string): string {
   const { reports, mail } = result;
   return [
-    formatRunSummary(result),
+    formatRunSummary(result, listFailures(result)),
     reports.length > 0 ? `reports in ${output}: ${reports.join(', ')}\n` : '',
     mail.deliveries.length > 0 ? `mail: ${formatSent(mail.deliveries)}\n` : '',
   ].join('');

@@ -211,13 +211,19 @@ function planAttachments(plans: readonly JobPlan[]): readonly Attachment[] {
 export function jobExitCode(result: JobResult): ExitCode {
   const pulled = exitCode(result);
   if (pulled === EXIT.done && result.refused_ledger !== null) return EXIT.data;
-  const hasFailed =
-    result.findings?.failed.length ||
-    result.failed_reports.length > 0 ||
-    result.playbooks.some(({ exit }) => exit !== EXIT.done) ||
-    !allDelivered(result.mail) ||
-    isUnpublished(result.lake);
-  return pulled === EXIT.done && hasFailed ? EXIT.incomplete : pulled;
+  return pulled === EXIT.done && listFailures(result).length > 0 ? EXIT.incomplete : pulled;
+}
+
+/** What failed beside the pulls: `rule own`, `report pools`, `mail`. */
+export function listFailures(result: JobResult): readonly string[] {
+  return [
+    ...(result.findings?.failed ?? []).map(({ rule }) => `rule ${rule}`),
+    ...(result.refused_ledger === null ? [] : ['ledger']),
+    ...result.playbooks.flatMap(({ name, exit }) => (exit === EXIT.done ? [] : [`playbook ${name}`])),
+    ...result.failed_reports.map(({ report }) => `report ${report}`),
+    ...(allDelivered(result.mail) ? [] : ['mail']),
+    ...(isUnpublished(result.lake) ? ['lake'] : []),
+  ];
 }
 
 function selectJobPulls(

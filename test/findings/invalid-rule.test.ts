@@ -19,6 +19,8 @@ test('an invalid rule hides no finding of the others, and is never taken for cle
   const run = await place.tidemark(['run', 'nightly']);
   expect([run.exit, run.stderr]).toEqual([1, expect.stringContaining(`rule own was not assessed: ${PROBLEM}`)]);
 
+  expect(run.stdout).toMatch(/^run \S+: incomplete, (\d+) of \1 sources complete; failed: rule own\n/u);
+
   const all = await place.tidemark(['findings']);
   expect([all.exit, all.stdout]).toEqual([0, expect.stringContaining('management-role')]);
   expect(all.stderr).toContain(`warning: rule own cannot be assessed: ${PROBLEM}`);
