@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { Option } from 'commander';
 import type { Context } from '../core/context.ts';
-import { hashFile, removePaths, syncFolder, syncPath, writeFileAtomic } from '../core/fs.ts';
+import { hashFile, makeFolder, removePaths, SHARED_FOLDER, syncFolder, syncPath, writeFileAtomic } from '../core/fs.ts';
 import { plural } from '../core/plural.ts';
 import { type Warehouse, withPublished } from '../warehouse/session.ts';
 import { quoteIdent, quoteLiteral } from '../warehouse/sql-files.ts';
@@ -45,7 +45,7 @@ export async function runExport(context: Context, { out }: { readonly out: strin
   const folder = resolve(context.cwd, out);
   const staging = join(folder, `${STAGING}${randomBytes(4).toString('hex')}`);
   const tables = await withPublished(readLocalConfig(context), async (published) => {
-    await mkdir(folder, { recursive: true });
+    await makeFolder(folder, SHARED_FOLDER);
     const left = (await readdir(folder)).filter((name) => name.startsWith(STAGING));
     await removePaths(left.map((name) => join(folder, name)));
     const exported: ExportedTable[] = [];
@@ -83,7 +83,7 @@ async function exportRelation(
 ): Promise<ExportedTable> {
   const directory = join(staging, name);
   const path = join(directory, 'data.parquet');
-  await mkdir(directory, { recursive: true });
+  await makeFolder(directory, SHARED_FOLDER);
   const columns = await database.rows(await files.render('warehouse/describe_table', { table: quoteIdent(name) }));
   const rows = await database.write(
     await files.render('warehouse/export', {

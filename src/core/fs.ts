@@ -7,18 +7,21 @@ import { pipeline } from 'node:stream/promises';
 /** Permissions of files that their owner alone may read. A umask can only remove some. */
 export const PRIVATE_FILE = 0o600;
 export const PRIVATE_FOLDER = 0o700;
+/** For what others read as well. */
+export const SHARED_FOLDER = 0o777;
 
 /**
- * Creates a folder, with those above it, that its owner alone may read. One that exists keeps its permissions. Node's own recursion does
- * not end below a folder such as /proc, in which nothing can be made.
+ * Creates a folder, with those above it. One that exists keeps its permissions. Node's own recursion does not end below a folder such as
+ * /proc, in which nothing can be made.
+ * @param mode by default, the owner alone may read it
  */
-export async function makeFolder(path: string): Promise<void> {
-  const make = () => mkdir(path, { mode: PRIVATE_FOLDER }).catch(ignoreFolder(path));
+export async function makeFolder(path: string, mode = PRIVATE_FOLDER): Promise<void> {
+  const make = () => mkdir(path, { mode }).catch(ignoreFolder(path));
   try {
     await make();
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-    if (!existsSync(dirname(path))) await makeFolder(dirname(path));
+    if (!existsSync(dirname(path))) await makeFolder(dirname(path), mode);
     await make(); // another process may have made the folder above in between
   }
 }

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import type { Dirent } from 'node:fs';
-import { link, lstat, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { link, lstat, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { TidemarkError } from '../core/errors.ts';
-import { ignoreMissing, syncFolder, syncPath } from '../core/fs.ts';
+import { ignoreMissing, makeFolder, SHARED_FOLDER, syncFolder, syncPath } from '../core/fs.ts';
 
 /** A file of the lake. */
 export interface StoredFile {
@@ -68,7 +68,7 @@ export function createDirectoryStore(root: string): LakeStore {
   };
   const scratch = async (): Promise<string> => {
     const folder = locate(STAGING);
-    await mkdir(folder, { recursive: true });
+    await makeFolder(folder, SHARED_FOLDER);
     return join(folder, randomBytes(8).toString('hex'));
   };
   const stage = async <T>(content: string, place: (file: string) => Promise<T>): Promise<T> => {
@@ -84,7 +84,7 @@ export function createDirectoryStore(root: string): LakeStore {
   /** Gives a file its name with `place`. */
   const move = async <T>(path: string, place: (to: string) => Promise<T>): Promise<T> => {
     const to = await find(path);
-    await mkdir(dirname(to), { recursive: true });
+    await makeFolder(dirname(to), SHARED_FOLDER);
     const result = await place(to);
     await syncFolder(dirname(to));
     return result;

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -94,6 +95,20 @@ describe('export', () => {
         bytes,
         sha256,
       });
+    }
+  });
+
+  test.runIf(existsSync('/proc/self'))('a folder in which nothing can be made is an error of one line', async () => {
+    for (const words of [
+      ['export', '--out', '/proc/tidemark/a'],
+      ['lake', 'publish', '--lake', '/proc/tidemark/a'],
+    ]) {
+      const { exit, stderr } = await project.tidemark(words);
+      expect([words[0], exit, stderr]).toEqual([
+        words[0],
+        2,
+        expect.stringMatching(/^error: \/proc\/tidemark.* cannot be used: .*\n$/u),
+      ]);
     }
   });
 
