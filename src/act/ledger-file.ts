@@ -5,6 +5,7 @@ import { TidemarkError } from '../core/errors.ts';
 import { makeFolder, PRIVATE_FILE, syncFolder } from '../core/fs.ts';
 import { plural } from '../core/plural.ts';
 import type { Lock } from '../warehouse/lock.ts';
+import { describeAccess } from '../warehouse/session.ts';
 import type { ActionIntent, ActionOutcome, LedgerEntries, LedgerEntry, LedgerEvent } from './ledger.ts';
 import { ledgerFile, toEvent, toKey } from './ledger.ts';
 import type { LedgerHead, LedgerProblem, LedgerScan, SeenLedger } from './ledger-chain.ts';
@@ -125,6 +126,13 @@ async function readText(file: string): Promise<string | undefined> {
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
     if (code === 'ENOENT') return undefined;
+    if (code === 'EACCES' || code === 'EPERM') {
+      // Such as after an apply of root. Whoever accepted or replaced it here would lose it.
+      throw new TidemarkError('DATA', `${file} cannot be read by this account: ${await describeAccess(file)}`, {
+        hint: 'run as its owner, or make the account that runs tidemark its owner',
+        cause,
+      });
+    }
     throw new TidemarkError('DATA', `${file} cannot be read as a ledger (${code})`, { cause, hint: WAYS_OUT });
   }
 }

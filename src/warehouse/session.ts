@@ -265,7 +265,7 @@ export async function assertReadable(published: string): Promise<void> {
 }
 
 /** Owner and mode of a file; of its folder, where that cannot be entered. */
-async function describeAccess(file: string): Promise<string> {
+export async function describeAccess(file: string): Promise<string> {
   const [stats, path] = await stat(file).then(
     (found) => [found, file] as const,
     async () => [await stat(dirname(file)), dirname(file)] as const,

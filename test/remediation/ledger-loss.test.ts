@@ -1,8 +1,12 @@
-import { mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { NOTHING_SEEN } from '../../src/act/ledger-chain.ts';
+import { inspectLedger } from '../../src/act/ledger-file.ts';
 import { planDigest, writePlan } from '../../src/act/plan-file.ts';
+import type { TidemarkError } from '../../src/core/errors.ts';
 import { replaceLedger } from '../helpers/playbook-harness.ts';
+import { tempFolder } from '../helpers/temp.ts';
 import { applyHarness } from './apply-harness.ts';
 
 const harness = applyHarness({ playbook: 'reap-dead-agents' });
@@ -118,6 +122,26 @@ describe('what cannot be read as a ledger', () => {
     }
     expect(harness.writes()).toEqual([]);
   });
+});
+
+test('a ledger of another account is not taken for a damaged one', async () => {
+  const folder = await tempFolder();
+  const file = join(folder, 'ledger.ndjson');
+  await writeFile(file, '', { mode: 0o600 });
+  await chmod(folder, 0o755);
+  const isRoot = process.geteuid?.() === 0;
+  if (isRoot) process.seteuid?.(65_534);
+  else await chmod(file, 0);
+  try {
+    const error = await inspectLedger(folder, NOTHING_SEEN).catch((thrown: TidemarkError) => thrown);
+    expect(error).toMatchObject({
+      code: 'DATA',
+      message: expect.stringMatching(/ledger\.ndjson cannot be read by this account: .* belongs to user \d+/u),
+      hint: expect.stringMatching(/^run as its owner/u),
+    });
+  } finally {
+    if (isRoot) process.seteuid?.(0);
+  }
 });
 
 describe('playbook ledger --settle', () => {
