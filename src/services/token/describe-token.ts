@@ -58,19 +58,31 @@ export function toFields(value: unknown): Fields {
   return isObject(value) ? value : {};
 }
 
-/** Go services send the zero time for "never". */
+/** An answer that says nothing of the token would describe one without rights and without an end, and end the findings about it. */
+class UnreadableField extends Error {}
+
+/** Go services send the zero time for "never". @throws UnreadableField for what is no time */
 function timeField(fields: Fields, name: string): string | null {
-  const text = textAt(fields, name);
-  if (text === null || text.startsWith('0001-') || Number.isNaN(Date.parse(text))) return null;
-  return text;
+  const value = fields[name];
+  if (value === null || value === undefined || value === '') return null;
+  if (typeof value !== 'string' || Number.isNaN(Date.parse(value))) throw new UnreadableField(`a time in \`${name}\``);
+  return value.startsWith('0001-') ? null : value;
 }
 
-/** Names in a list of texts, or of objects with a name. */
+/** Names in a list of texts, or of objects with a name. @throws UnreadableField for what is no such list */
 function namesField(fields: Fields, name: string): readonly string[] {
-  const value = fields[name];
-  if (!Array.isArray(value)) return [];
-  const names = value.map((item) => (typeof item === 'string' ? item : textAt(item, 'Name')));
-  return names.filter((item) => item !== null).sort();
+  const value = fields[name] ?? [];
+  const names = Array.isArray(value)
+    ? value.map((item) => (typeof item === 'string' ? item : textAt(item, 'Name')))
+    : [null];
+  if (!names.every((item) => item !== null)) throw new UnreadableField(`names in \`${name}\``);
+  return names.sort();
+}
+
+/** @throws UnreadableField where a field that every answer has is missing */
+function assertFields(fields: Fields, names: readonly string[]): void {
+  const missing = names.find((name) => fields[name] === null || fields[name] === undefined || fields[name] === '');
+  if (missing !== undefined) throw new UnreadableField(`\`${missing}\``);
 }
 
 /** The fields without the named ones and without secrets; null if none is left. */
@@ -86,9 +98,22 @@ function isEmpty(value: unknown): boolean {
 
 /**
  * Asks a service who the token of its target is. The result contains no secret.
- * @throws ServiceError if the service refuses the token
+ * @throws ServiceError if the service refuses the token, or answers with something else than a token
  */
 export async function describeToken(client: ServiceClient): Promise<TokenInfo> {
+  try {
+    return await askWho(client);
+  } catch (error) {
+    if (!(error instanceof UnreadableField)) throw error;
+    const serviceMessage = `expected a description of the token with ${error.message}`;
+    const { kind, name: target } = client.target;
+    const { account, lookup, scheduler, mesh } = tokenOperations;
+    const { name: operation } = { platform: account, secrets: lookup, scheduler, mesh }[kind as 'platform'];
+    throw new ServiceError({ failure: 'malformed', serviceMessage, operation, target });
+  }
+}
+
+async function askWho(client: ServiceClient): Promise<TokenInfo> {
   const { kind, token } = client.target;
   if (kind === 'platform') return describePlatformToken(client);
   if (kind === 'secrets') return describeSecretsToken(client);
@@ -110,6 +135,7 @@ export function isAclDisabled(error: unknown): boolean {
 async function describePlatformToken(client: ServiceClient): Promise<TokenInfo> {
   const account = await client.call(tokenOperations.account);
   const data = toFields(valueAt(account.json(), 'data'));
+  assertFields(data, ['id']);
   const attributes = toFields(data.attributes);
   const username = textAt(attributes, 'username');
   const type = accountType(username);
@@ -128,9 +154,10 @@ async function describePlatformToken(client: ServiceClient): Promise<TokenInfo> 
 }
 
 /** The names of the accounts that the platform creates for the tokens of organizations and teams. */
-function accountType(username: string | null): string {
-  if (username?.startsWith('api-org-')) return 'organization';
-  return username?.startsWith('api-team') ? 'team' : 'user';
+function accountType(username: string | null): string | null {
+  if (username === null) return null;
+  if (username.startsWith('api-org-')) return 'organization';
+  return username.startsWith('api-team') ? 'team' : 'user';
 }
 
 /** Fields that the server computes from the clock or from the use of the token. */
@@ -140,6 +167,7 @@ const VAULT_KNOWN = ['accessor', 'display_name', 'type', 'policies', 'expire_tim
 async function describeSecretsToken(client: ServiceClient): Promise<TokenInfo> {
   const response = await client.call(tokenOperations.lookup);
   const data = toFields(valueAt(response.json(), 'data'));
+  assertFields(data, ['policies']);
   const identityPolicies = namesField(data, 'identity_policies');
   const policies = [...new Set([...namesField(data, 'policies'), ...identityPolicies])].sort();
   const paths = [
@@ -185,6 +213,7 @@ const NO_ACL_ACCESSOR = 'acls-disabled';
 
 async function describeSchedulerToken(client: ServiceClient): Promise<TokenInfo> {
   const fields = toFields((await client.call(tokenOperations.scheduler)).json());
+  assertFields(fields, ['AccessorID', 'Type']);
   if (textAt(fields, 'AccessorID') === NO_ACL_ACCESSOR) return ACL_DISABLED;
   const type = textAt(fields, 'Type');
   const isManagement = type === 'management';
@@ -219,7 +248,7 @@ async function readOwnPolicies(client: ServiceClient): Promise<readonly (readonl
   const list = await optional(client.call(scheduler.policies.list));
   if (!list) return null;
   const items = listItems(scheduler.policies.list, list);
-  const names = namesField({ items }, 'items');
+  const names = items.flatMap((item) => textAt(item, 'Name') ?? []).sort();
   if (names.length < items.length || items.length > MAX_POLICIES) return null;
   return Promise.all(
     names.map(async (name) => {
@@ -236,6 +265,7 @@ const ANONYMOUS_ACCESSOR = '00000000-0000-0000-0000-000000000002';
 
 async function describeMeshToken(client: ServiceClient): Promise<TokenInfo> {
   const fields = toFields((await client.call(tokenOperations.mesh)).json());
+  assertFields(fields, ['AccessorID']);
   const acl = aclFields(fields);
   const isManagement = acl.policies.includes(GLOBAL_MANAGEMENT);
   const type = acl.accessor_id === ANONYMOUS_ACCESSOR ? 'anonymous' : isManagement ? 'management' : 'client';

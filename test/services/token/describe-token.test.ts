@@ -217,3 +217,38 @@ describe('a token of the platform', () => {
     await expect(described).rejects.toMatchObject({ failure: 'unauthorized' });
   });
 });
+
+describe('an answer that does not describe a token', () => {
+  const lookup = (fields: object) => ({ '/auth/token/lookup-self': { data: { policies: ['tidemark'], ...fields } } });
+  const self = (fields: object) => ({ '/acl/token/self': { AccessorID: '706887e9', Type: 'client', ...fields } });
+
+  test.each<[string, TargetKind, Responses, string]>([
+    ['an error document', 'mesh', { '/acl/token/self': { errors: ['x'] } }, '`AccessorID`'],
+    ['an error document', 'scheduler', { '/acl/token/self': { errors: ['x'] } }, '`AccessorID`'],
+    ['no type', 'scheduler', { '/acl/token/self': { AccessorID: '706887e9' } }, '`Type`'],
+    ['an error document', 'secrets', { '/auth/token/lookup-self': { data: { errors: ['x'] } } }, '`policies`'],
+    ['an error document', 'platform', { '/account/details': { data: { errors: ['x'] } } }, '`id`'],
+    ['policies of another form', 'secrets', lookup({ policies: 'root' }), 'names in `policies`'],
+    [
+      'policies of another form',
+      'mesh',
+      self({ Policies: [{ PolicyName: 'global-management' }] }),
+      'names in `Policies`',
+    ],
+    ['an end in seconds', 'secrets', lookup({ expire_time: 1795307172 }), 'a time in `expire_time`'],
+    ['an end of another form', 'scheduler', self({ ExpirationTime: 'in an hour' }), 'a time in `ExpirationTime`'],
+  ])('(%s of the %s) is an error, not a token without rights and without an end', async (_, kind, responses, told) => {
+    const { described } = await describeAt(kind, responses);
+    await expect(described).rejects.toMatchObject({
+      failure: 'malformed',
+      message: expect.stringContaining(`expected a description of the token with ${told}`),
+    });
+  });
+
+  test('of an account without a name leaves open what it is', async () => {
+    const { described } = await describeAt('platform', {
+      '/account/details': { data: { id: 'user-1', attributes: {} } },
+    });
+    expect(await described).toMatchObject({ name: null, type: null, is_management: null });
+  });
+});
