@@ -4,7 +4,7 @@
 -- subject: mesh role
 -- many: mesh roles issue management tokens
 -- repair: let the role issue tokens with a policy of its own
--- grain: one row per such role; unknown where neither its token type nor its policies are reported
+-- grain: one row per such role; unknown where neither its policies nor a known token type tell what it issues
 -- A role is known by its name, or with its mount where the target has the name twice.
 -- A role makes management tokens by its token type, or by the mesh's built-in policy `global-management`, by name or ID. What the mesh roles
 -- that it names contain is not known.
@@ -34,7 +34,8 @@ select
   case
     when has_type then format('Mesh role {} issues management tokens', label)
     when has_policies then format('Mesh role {} issues tokens with the policy {}', label, array_to_string(management_policies, ', '))
-    else 'its token type is not reported'
+    when token_type is null then 'its token type is not reported'
+    else format('its token type is {}, which is not known', token_type)
   end as title,
   json_object(
     'role_name', name,
@@ -49,4 +50,4 @@ select
   ) as detail,
   not has_type and not has_policies as unknown,
 from assessed
-where has_type or has_policies or token_type is null
+where has_type or has_policies or lower(token_type) is distinct from 'client'

@@ -135,12 +135,13 @@ test('management-role: a role that issues management tokens, by its type or by t
       { name: 'modern-by-id', consul_policies: ['00000000-0000-0000-0000-000000000001'] },
       { name: 'modern-app', token_type: 'client', consul_policies: ['web', 'builtin/global-read-only'] },
       { name: 'unreported', token_type: null },
+      { name: 'unknown-type', token_type: 'management-v2' },
     ],
   });
   await warehouse.evaluate(NOW);
   expect(await warehouse.seen('management-role')).toEqual({
     found: ['admin', 'modern', 'modern-by-id'],
-    unknown: ['unreported'],
+    unknown: ['unknown-type', 'unreported'],
   });
   expect(await warehouse.findings('management-role')).toMatchObject([
     { severity: 'critical', detail: { role_name: 'admin', lease: '1h0m0s', has_policy: false } },
