@@ -90,8 +90,8 @@ const PREFETCH_PAGES = 3;
  * - by number: `meta.pagination`, else `links.next` (only its page number is used), else none;
  * - by token: `NextToken` of the body, else the header `X-Nomad-NextToken`, else none.
  *
- * A page that is exactly full, or says nothing of pages, is followed only by none if that is proven: by the reported total, or by another
- * request.
+ * A page that is exactly full, says nothing of pages, or contradicts itself is followed only by none if that is proven: by the reported
+ * total, or by another request.
  * @throws ServiceError `malformed` when a page, its number or its token repeats: the list would never end; IncompleteListError
  */
 export async function* followPages(list: PagedList, fetchPage: FetchPage, log: Log): AsyncGenerator<ResponsePage> {
@@ -105,6 +105,8 @@ export async function* followPages(list: PagedList, fetchPage: FetchPage, log: L
   const count = createPageCounter(readBounds(list.target), `the list of ${operation.name}`);
   let received = 0;
   let total: number | undefined;
+  let pages = 0;
+  let reportedPages = 0;
   for (let pageQuery: QueryPairs | undefined = []; pageQuery !== undefined; ) {
     const response: ServiceResponse = await fetch(pageQuery);
     const items = listItems(operation, response);
@@ -114,6 +116,8 @@ export async function* followPages(list: PagedList, fetchPage: FetchPage, log: L
     yield Object.assign(response, { items, total: reported });
     received += items.length;
     total = reported ?? total;
+    pages++;
+    reportedPages = readCounter(response, 'total-pages') ?? reportedPages;
     const named = nextQuery(list, response);
     const isProven = operation.pagination !== 'page' || total !== undefined;
     pageQuery = named ?? (isProven ? undefined : await findUnnamedPage(list, pageQuery, response, fetchPage));
@@ -122,6 +126,9 @@ export async function* followPages(list: PagedList, fetchPage: FetchPage, log: L
   }
   if (list.isWhole && total !== undefined && received < total) {
     throw new IncompleteListError(describeFault(list, `${plural(received, 'row')} received, ${total} reported`));
+  }
+  if (list.isWhole && total === undefined && pages < reportedPages) {
+    throw new IncompleteListError(describeFault(list, `${plural(pages, 'page')} received, ${reportedPages} reported`));
   }
 }
 
@@ -268,8 +275,14 @@ function isUnpaged({ operation, size }: PagedList, response: ServiceResponse): b
   return readPagination(document) === undefined && !hasLink;
 }
 
+/** Whether a page that names no next one says nevertheless that there are more: by the number of pages, or by its link. */
+function saysMore(list: PagedList, page: number, response: ServiceResponse): boolean {
+  return (readCounter(response, 'total-pages') ?? 0) > page || (linkedPageNumber(list, response.json()) ?? 0) > page;
+}
+
 /**
- * The query of the numbered page that a page does not name: a full one without a total, or one that says nothing of pages.
+ * The query of the numbered page that a page does not name: a full one without a total, one that says nothing of pages, or one that
+ * contradicts itself.
  * @param pageQuery the query of the page
  * @returns undefined when there is no such page
  */
@@ -281,8 +294,10 @@ async function findUnnamedPage(
 ): Promise<QueryPairs | undefined> {
   const { operation } = list;
   if (!list.isWhole || list.size === undefined) return undefined;
-  if (!isFull(list, response, list.size) && !isUnpaged(list, response)) return undefined;
-  const query: QueryPairs = [[PAGE_NUMBER, String(Number(pageQuery[0]?.[1] ?? 1) + 1)]];
+  const page = Number(pageQuery[0]?.[1] ?? 1);
+  if (!isFull(list, response, list.size) && !isUnpaged(list, response) && !saysMore(list, page, response))
+    return undefined;
+  const query: QueryPairs = [[PAGE_NUMBER, String(page + 1)]];
   const next = await fetchPage(query).catch(undefinedIfRefused);
   if (next === undefined || listItems(operation, next).length === 0) return undefined;
   if (digestItems(operation, next) !== digestItems(operation, response)) return query;

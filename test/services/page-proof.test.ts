@@ -149,3 +149,40 @@ it('a list with fewer rows than its total is an error', async () => {
   );
   expect(error).toMatchObject({ failure: 'malformed', serviceMessage: '1 row received, 2 reported' });
 });
+
+describe('a page that names no next page, and says nevertheless that there are more,', () => {
+  const agents: ListOptions = { kind: 'platform', operation: platform.agents.list, args: { agent_pool_id: 'p' } };
+  /** Two rows of a page, of which there are three; a later page does not exist. */
+  const answer = (query: URLSearchParams, pagination: object, links: object = { next: null }): Answer => {
+    const page = Number(query.get('page[number]') ?? 1);
+    const data = page <= 3 ? [{ id: `a${page}` }, { id: `b${page}` }] : [];
+    return [200, JSON.stringify({ data, links, meta: { pagination: { 'next-page': null, ...pagination } } })];
+  };
+
+  it('is followed: by its number of pages', async () => {
+    const { count, distinct, error } = await read(agents, (query) => answer(query, { 'total-pages': 3 }));
+    expect([count, distinct, error]).toEqual([6, 6, undefined]);
+  });
+
+  it('is followed: by its link', async () => {
+    const { count, error } = await read(agents, (query) => {
+      const page = Number(query.get('page[number]') ?? 1);
+      return answer(query, {}, { next: page < 3 ? `/x?page%5Bnumber%5D=${page + 1}` : null });
+    });
+    expect([count, error]).toEqual([6, undefined]);
+  });
+
+  it('is an error where the service has no page after it', async () => {
+    const { error } = await read(agents, (query) =>
+      query.has('page[number]') ? [404, '{"errors":[]}'] : answer(query, { 'total-pages': 3 }),
+    );
+    expect(error).toMatchObject({ failure: 'malformed', serviceMessage: '1 page received, 3 reported' });
+  });
+
+  it('is the only one where the total says so', async () => {
+    const { count, error, queries } = await read(agents, (query) =>
+      answer(query, { 'total-pages': 3, 'total-count': 2 }),
+    );
+    expect([count, error, queries.length]).toEqual([2, undefined, 1]);
+  });
+});
