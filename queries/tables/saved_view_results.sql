@@ -1,7 +1,6 @@
 -- grain: one row per saved view, with the outcome of running it
 -- key: view_id
 -- source: saved_view_rows
--- volatile: yes
 -- acted: platform.views view_id
 create table if not exists saved_view_results_history (
   target varchar not null, -- name of the target in tidemark.yaml

@@ -67,6 +67,22 @@ test('three of three are quarantined', async () => {
   expect(await present(place)).toBe(3);
 });
 
+test('a list of saved views that is empty at once ends neither the views nor their results', async () => {
+  const place = await testProject({ workspaces: 4 });
+  const sources = ['--source', 'saved_views', '--source', 'saved_view_rows'];
+  await place.pull(sources);
+  const results = 'select view_id, status, result_rows from saved_view_results order by all';
+  const before = await place.rows(results);
+  expect(before.length).toBeGreaterThan(2);
+  place.sandbox.services.platform.state.views.splice(0);
+  const { pulls } = (await place.pull(sources, 1)).json<RunResult>();
+  expect(pulls.map(({ source, status }) => [source, status]).sort()).toEqual([
+    ['saved_view_rows', 'quarantined'],
+    ['saved_views', 'quarantined'],
+  ]);
+  expect(await place.rows(results)).toEqual(before);
+});
+
 test('shrinkPercent sets the threshold', async () => {
   const place = await fork();
   await place.configure((config) => {
