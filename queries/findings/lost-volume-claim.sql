@@ -4,7 +4,7 @@
 -- subject: volume
 -- many: volumes are claimed only by finished allocations
 -- repair: detach the volumes
--- grain: one row per such volume, with the nodes to detach it from; unknown where the status of an allocation is not reported
+-- grain: one row per such volume, with the nodes to detach it from; unknown where the status of an allocation, or what claims the volume, is not reported
 -- An allocation that the scheduler no longer knows is in the claims without a status: it may have finished.
 with
   claimed as (
@@ -26,6 +26,7 @@ select
   concat_ws('/', volumes.namespace, volumes.volume_id) as subject_id,
   coalesce(volumes.name, volumes.volume_id) as subject_name,
   case
+    when claimed.volume_id is null then 'the service counts claims of the volume, and does not report them'
     when claimed.has_unreported then 'the status of a claiming allocation is not reported'
     else format(
       'Volume {} is claimed only by {}',
@@ -42,10 +43,12 @@ select
     'jobs', coalesce(claimed.jobs, [])
   ) as detail,
   claimed.allocations as weight,
-  claimed.has_unreported as unknown,
+  claimed.volume_id is null or claimed.has_unreported as unknown,
 from volumes
-join claimed
+left join claimed
   on claimed.target = volumes.target
   and claimed.namespace is not distinct from volumes.namespace
   and claimed.volume_id = volumes.volume_id
-where claimed.may_have_finished
+where
+  claimed.may_have_finished
+  or (claimed.volume_id is null and (volumes.current_readers > 0 or volumes.current_writers > 0))

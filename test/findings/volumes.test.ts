@@ -33,7 +33,10 @@ test('volume-unschedulable: critical where something claims it, grouped by plugi
 test('lost-volume-claim: claimed, and every claiming allocation has finished', async () => {
   const warehouse = await createFindingsWarehouse();
   await warehouse.pull(NOW, 'nomad', 'volumes', {
-    volumes: ['lost', 'both', 'running', 'half', 'pending', 'forgotten', 'unclaimed', 'shared'].map((id) => volume(id)),
+    volumes: [
+      ...['lost', 'both', 'running', 'half', 'pending', 'forgotten', 'unclaimed', 'shared'].map((id) => volume(id)),
+      volume('counted', { current_writers: 1 }),
+    ],
     volume_allocations: [
       claim('lost', 'a1', 'lost'),
       claim('both', 'a2', 'complete', { mode: 'read' }),
@@ -55,7 +58,7 @@ test('lost-volume-claim: claimed, and every claiming allocation has finished', a
   await warehouse.evaluate(NOW);
   expect(await warehouse.seen('lost-volume-claim')).toEqual({
     found: ['default/both', 'default/lost'],
-    unknown: ['default/forgotten'],
+    unknown: ['default/counted', 'default/forgotten'],
   });
   expect((await warehouse.findings('lost-volume-claim'))[0]).toMatchObject({
     title: 'Volume default/volume both is claimed only by 2 finished allocations',

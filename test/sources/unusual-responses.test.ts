@@ -85,3 +85,16 @@ test('a view whose results a gateway blocks fails the source; one whose query is
   const rows = await place.rows('select distinct status, error from saved_view_results');
   expect(rows).toEqual([{ status: 'failed', error: 'blocked' }]);
 });
+
+test('rules that are no text grant what is not known, not nothing', async () => {
+  const place = await answering({
+    '/v1/acl/policies': [{ Name: 'anonymous' }, { Name: 'empty' }],
+    '/v1/acl/policy/anonymous': { Name: 'anonymous', Rules: { namespace: [{ default: [{ policy: 'write' }] }] } },
+    '/v1/acl/policy/empty': { Name: 'empty', Rules: '' },
+  });
+  await place.pull(['--source', 'acl_policies']);
+  expect(await place.rows('select name, grants from acl_policies order by 1')).toEqual([
+    { name: 'anonymous', grants: null },
+    { name: 'empty', grants: [] },
+  ]);
+});

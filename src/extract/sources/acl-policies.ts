@@ -66,7 +66,8 @@ async function takeRefusal({ landing, knownParts }: ExtractContext, error: unkno
 
 /** As JSON; null where the rules are not reported or not understood. */
 function deriveGrants(response: ServiceResponse): Readonly<Record<string, string | null>> {
-  const grants = listGrants(optionalString(response.json(), 'Rules') ?? '');
+  const { Rules: rules } = response.json() as Readonly<Record<string, unknown>>;
+  const grants = typeof rules === 'string' ? listGrants(rules) : undefined;
   return { grants: grants ? JSON.stringify(grants) : null };
 }
 
