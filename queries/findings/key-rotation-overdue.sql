@@ -11,7 +11,7 @@ with
     select
       keys.*,
       (
-        select arg_max(creation_time, version)
+        select arg_max_null(creation_time, version)
         from key_versions
         where
           key_versions.target = keys.target

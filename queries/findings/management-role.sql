@@ -13,7 +13,7 @@ with
     select
       *,
       count(*) over (partition by target, name) > 1 as is_repeated,
-      if(count(distinct mount) over (partition by target) > 1, format('{} of mount {}', name, mount), name) as label,
+      name || if(count(distinct mount) over (partition by target) > 1, coalesce(' of mount ' || mount, ''), '') as label,
       list_filter(
         consul_policies,
         lambda name: lower(name) in ('global-management', '00000000-0000-0000-0000-000000000001')

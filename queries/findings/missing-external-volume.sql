@@ -49,7 +49,7 @@ select
   concat_ws('/', namespace, volume_id) as subject_id,
   coalesce(name, volume_id) as subject_name,
   case
-    when is_ambiguous then format('{} may be a volume of {} or of another plugin', external_id, plugin_id)
+    when is_ambiguous then format('{} may be a volume of {} or of another plugin', external_id, coalesce(plugin_id, '?'))
     when not is_listed then format('plugin {} does not list its volumes', coalesce(plugin_id, '?'))
     else format(
       'Volume {} is registered, but plugin {} does not have {}',

@@ -66,3 +66,16 @@ test('a snapshot of an uncertain plugin is not stale, and protects no volume', a
   const unprotected = await warehouse.seen('unprotected-volume');
   expect(unprotected.unknown).toContain('default/missing');
 });
+
+test('a volume whose plugin is not reported may be one that a plugin lists', async () => {
+  const warehouse = await createFindingsWarehouse();
+  const volumes = [volume('listed', { plugin_id: null }), volume('other', { plugin_id: null })];
+  await warehouse.pull(NOW, 'nomad', 'volumes', { volumes });
+  await warehouse.pull(NOW, 'nomad', 'external_volumes', {
+    external_volumes: [external('listed', { plugin_id: 'ab' })],
+    external_volume_listings: [listing('ab', true)],
+  });
+  expect((await warehouse.evaluate(NOW)).failed).toEqual([]);
+  const unknown = ['default/listed', 'default/other'];
+  expect(await warehouse.seen('missing-external-volume')).toEqual({ found: [], unknown });
+});

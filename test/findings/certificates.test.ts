@@ -149,6 +149,22 @@ describe('the certificates of a mesh', () => {
     expect(await warehouse.seen('several-active-roots')).toEqual({ found: ['second'], unknown: ['unreported'] });
   });
 
+  test.each([
+    ['is active', { active: true, not_before: null }, ['web']],
+    ['may be active', { active: null, not_before: '2026-06-01T00:00:00Z' }, ['web']],
+    ['is not active', { active: false, not_before: null }, []],
+    ['began earlier', { active: null, not_before: '2025-01-01T00:00:00Z' }, []],
+  ])('leaf-from-old-root: another root of which is known that it %s', async (_, more, unknown) => {
+    const other = await createFindingsWarehouse();
+    await other.pull(NOW, 'consul', 'ca_roots', {
+      ca_roots: [root('old'), root('new', more)],
+      authority_certificates: [authority('old')],
+    });
+    await other.pull(NOW, 'consul', 'leaf_certificates', { leaf_certificates: [leaf('web', 'old')] });
+    await other.evaluate(NOW);
+    expect(await other.seen('leaf-from-old-root')).toEqual({ found: [], unknown });
+  });
+
   test('an authority that cannot be read makes a leaf without a signer unknown', async () => {
     const other = await createFindingsWarehouse();
     await other.pull(NOW, 'consul', 'ca_roots', {

@@ -35,6 +35,7 @@ describe('keys', () => {
         key('no-versions', {}),
         key('newest-unreported', { latest_version: 2 }),
         key('count-unreported', { latest_version: null }),
+        key('newest-without-age', { latest_version: null }),
         key('three', { latest_version: 3, min_enabled_version: 0 }),
         key('four', { latest_version: 4, min_enabled_version: 0 }),
         key('four-of-nine', { latest_version: 9, min_enabled_version: 6 }),
@@ -54,6 +55,8 @@ describe('keys', () => {
         version('newest-unreported', 1, OLDER),
         version('count-unreported', 1, OLDER),
         version('count-unreported', 2, NOW),
+        version('newest-without-age', 1, OLDER),
+        version('newest-without-age', 2, null),
         ...['three', 'four', 'four-of-nine', 'three-of-nine', 'four-no-lowest', 'latest-unreported'].map((name) =>
           version(name, 9, NOW),
         ),
@@ -86,7 +89,7 @@ describe('keys', () => {
   test('key-rotation-overdue: the newest version is older than keyRotationDays', async () => {
     expect(await warehouse.seen('key-rotation-overdue')).toEqual({
       found: ['overdue'],
-      unknown: ['age-unreported', 'newest-unreported', 'no-versions'],
+      unknown: ['age-unreported', 'newest-unreported', 'newest-without-age', 'no-versions'],
     });
     expect(await warehouse.findings('key-rotation-overdue')).toMatchObject([
       { target: 'vault', detail: { key_name: 'overdue', rotated_at: '2026-08-22T02:14:59.000Z' } },
@@ -96,7 +99,7 @@ describe('keys', () => {
   test('old-key-version-enabled: more than keyVersionsKept versions are enabled; 0 enables all', async () => {
     expect(await warehouse.seen('old-key-version-enabled')).toEqual({
       found: ['four', 'four-no-lowest', 'four-of-nine'],
-      unknown: ['count-unreported', 'latest-unreported'],
+      unknown: ['count-unreported', 'latest-unreported', 'newest-without-age'],
     });
     expect((await warehouse.findings('old-key-version-enabled'))[2]).toMatchObject({
       weight: 4,
@@ -147,5 +150,17 @@ test('management-role: a role that issues management tokens, by its type or by t
     { severity: 'critical', detail: { role_name: 'admin', lease: '1h0m0s', has_policy: false } },
     { title: 'Mesh role modern issues tokens with the policy global-management', detail: { lease: '3600' } },
     { subject_id: 'modern-by-id' },
+  ]);
+});
+
+test('management-role: a role whose mount is not known, beside several mounts', async () => {
+  const warehouse = await createFindingsWarehouse();
+  const roles = [null, 'east', 'west'].map((mount) => ({ name: 'admin', mount, token_type: 'management' }));
+  await warehouse.pull(NOW, 'vault', 'mesh_roles', { mesh_roles: roles });
+  expect((await warehouse.evaluate(NOW)).failed).toEqual([]);
+  expect((await warehouse.findings('management-role')).map(({ title }) => title)).toEqual([
+    'Mesh role admin issues management tokens',
+    'Mesh role admin of mount east issues management tokens',
+    'Mesh role admin of mount west issues management tokens',
   ]);
 });
