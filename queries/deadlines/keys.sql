@@ -6,7 +6,7 @@ select
   'key' as kind,
   keys.name as subject_id,
   keys.name as subject_name,
-  max_by(versions.creation_time, versions.version) + to_seconds($key_rotation_days * 86400) as ends_at,
+  arg_max_null(versions.creation_time, versions.version) + to_seconds($key_rotation_days * 86400) as ends_at,
   'tidemark playbook plan rotate-old-keys' as what_to_do,
 from keys_at($as_of) as keys
 left join key_versions_at($as_of) as versions

@@ -1,4 +1,5 @@
 -- grain: one row per agent pool of mail_routes: those of whole targets, and those to which a workspace of the projects is attached
+-- down, was_down: whether it has no live agent; null where the agents of the target were never pulled until then
 -- parameters: $as_of; $since
 create or replace temp table mail_pools as
 with
@@ -12,6 +13,11 @@ with
     union all
     select target, pool_id, false from agents_at($since) where status in ('idle', 'busy')
   ),
+  known as (
+    select target, true as present from source_state_at($as_of) where source = 'agents' and as_of is not null
+    union all
+    select target, false from source_state_at($since) where source = 'agents' and as_of is not null
+  ),
   attached as (
     select links.target, links.pool_id
     from agent_pool_workspaces_at($as_of) as links
@@ -24,21 +30,26 @@ with
       pool_id,
       bool_or(present) as present,
       bool_or(not present) as was_present,
-      bool_or(present) and not exists (
-        from live where live.target = pools.target and live.pool_id = pools.pool_id and live.present
+      if(
+        exists (from known where known.target = pools.target and known.present),
+        bool_or(present) and not exists (
+          from live where live.target = pools.target and live.pool_id = pools.pool_id and live.present
+        ),
+        null
       ) as down,
-      bool_or(not present) and not exists (
-        from live where live.target = pools.target and live.pool_id = pools.pool_id and not live.present
+      if(
+        exists (from known where known.target = pools.target and not known.present),
+        bool_or(not present) and not exists (
+          from live where live.target = pools.target and live.pool_id = pools.pool_id and not live.present
+        ),
+        null
       ) as was_down,
     from pools
     group by target, pool_id
   )
 select
   compared.*,
-  exists (
-    from source_state_at($since) as state
-    where state.target = compared.target and state.source = 'agents' and state.as_of is not null
-  ) as comparable,
+  exists (from known where known.target = compared.target and not known.present) as comparable,
 from compared
 where
   exists (from mail_routes as routes where routes.target = compared.target and routes.project is null)

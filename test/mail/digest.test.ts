@@ -184,6 +184,17 @@ describe('a digest', () => {
     expect(text).toContain('workspaces drifting, 2026-11-18 to 2026-11-19: 3 to 3 over 2 days, 3 now');
   });
 
+  test('says of no pool that it is down where its agents were never pulled', async () => {
+    const warehouse = await createMailWarehouse();
+    const agent_pools = [{ pool_id: 'apool-one', name: 'one' }];
+    await warehouse.pull(FIRST, { agent_pools, agents: 'failed' });
+    await warehouse.evaluate(FIRST);
+    expect((await warehouse.digest(FIRST)).text).not.toContain('without a live agent');
+    await warehouse.pull(SECOND, { agent_pools, agents: [] });
+    await warehouse.evaluate(SECOND);
+    expect((await warehouse.digest(SECOND)).text).toMatch(/^agent pools without a live agent: 1$/mu);
+  });
+
   test('shows no trend of a number that no complete pull has', async () => {
     const warehouse = await createMailWarehouse();
     for (const night of [FIRST, SECOND]) {

@@ -37,6 +37,21 @@ describe('the agent-health report', () => {
     expect(pick(silent, 'agent_name')).toEqual(['never', 'late']);
   });
 
+  it('says of no workspace that it waits where the agents were never pulled, and shows sixty agents of a pool', async () => {
+    const warehouse = await createReportWarehouse();
+    const links = [{ pool_id: 'apool-one', workspace_id: 'ws-a', relation: 'attached' }];
+    const pools = { agent_pools: [pool('one')], agent_pool_workspaces: links };
+    await warehouse.pull(FIRST, { ...pools, agents: 'failed' });
+    const unknown = await warehouse.data('agent-health', FIRST, ['pools']);
+    expect(unknown.pools).toMatchObject([{ who: '1 attached', agents: null, live: null, squares: [] }]);
+    const agents = Array.from({ length: 62 }, (_, index) => agent(`a${index}`, 'one', 'errored', null));
+    await warehouse.pull(SECOND, { ...pools, agents });
+    const { pools: known } = await warehouse.data('agent-health', SECOND, ['pools']);
+    expect(known).toMatchObject([{ who: '1 waits', agents: 62, live: 0 }]);
+    const [squares] = pick(known, 'squares') as [unknown[]];
+    expect([squares.length, squares.at(-1)]).toEqual([61, { kind: 'soft', value: 1, text: 'and 2 more' }]);
+  });
+
   it('uses the threshold of the configuration', async () => {
     const warehouse = await createReportWarehouse();
     await warehouse.pull(FIRST, {

@@ -46,6 +46,14 @@ const readEnds = async ({ database }: ReportWarehouse) =>
     ({ kind, subject_id, ends_at }) => `${ends_at} ${kind} ${subject_id}`,
   );
 
+test('a key whose newest version has no reported age has no day in the calendar', async () => {
+  const warehouse = await createReportWarehouse();
+  const [old, newest] = [{ version: 1, creation_time: '2020-01-01T00:00:00Z' }, { version: 2 }];
+  const versions = [old, newest].map((version) => ({ key_name: 'pay', ...version }));
+  await warehouse.pull(AS_OF, { keys: [{ name: 'pay' }], key_versions: versions });
+  expect(await readEnds(warehouse)).toEqual(['null key pay']);
+});
+
 test('the calendar has what people renew: certificates, tokens, keys; a short-lived leaf only once it was not renewed', async () => {
   const warehouse = await pullAll();
   expect(await readEnds(warehouse)).toEqual([

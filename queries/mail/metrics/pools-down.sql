@@ -4,11 +4,11 @@
 -- one: pool down
 -- many: pools down
 -- sources: agent_pools, agents
--- grain: one row; none where no pool is known
+-- grain: one row; none where no pool is known, or the agents of none
 select
   count(*) filter (where down) as value,
   if(bool_or(comparable), count(*) filter (where was_down), null) as before,
   if(bool_or(comparable), count(*) filter (where comparable and down and not was_down), null) as added,
   if(bool_or(comparable), count(*) filter (where was_down and not down), null) as resolved,
 from mail_pools
-having count(*) > 0;
+having count(down) + count(was_down) > 0;

@@ -9,6 +9,8 @@
 -- subjects: pool_name=agent pool:pool_id
 -- hidden: pool_id, names, agents, live, silent, attached, allowed, agents_listed
 with
+  -- Where the agents were never pulled, nothing is known of them.
+  known as (select target from source_state_at($as_of) where source = 'agents' and as_of is not null),
   links as (
     select
       links.target,
@@ -50,16 +52,18 @@ with
 select
   pools.target,
   pools.name as pool_name,
-  coalesce(members.squares, []) as squares,
+  -- A row holds 60 squares, and one for the others.
+  coalesce(members.squares[:60], [])
+  || if(members.agents > 60, [{'kind': 'soft', 'value': 1, 'text': format('and {:,} more', members.agents - 60)}], []) as squares,
   case
     when coalesce(links.attached, 0) = 0 then null
-    when coalesce(members.live, 0) = 0 then format('{} {}', links.attached, if(links.attached = 1, 'waits', 'wait'))
+    when known.target is not null and coalesce(members.live, 0) = 0 then format('{} {}', links.attached, if(links.attached = 1, 'waits', 'wait'))
     else format('{} attached', links.attached)
   end as who,
   links.names,
-  coalesce(members.agents, 0) as agents,
-  coalesce(members.live, 0) as live,
-  coalesce(members.silent, 0) as silent,
+  if(known.target is null, null, coalesce(members.agents, 0)) as agents,
+  if(known.target is null, null, coalesce(members.live, 0)) as live,
+  if(known.target is null, null, coalesce(members.silent, 0)) as silent,
   coalesce(links.attached, 0) as attached,
   coalesce(links.allowed, 0) as allowed,
   pools.organization_scoped,
@@ -67,6 +71,7 @@ select
   pools.agent_count as agents_listed,
   pools.pool_id,
 from agent_pools_at($as_of) as pools
+left join known using (target)
 left join members using (target, pool_id)
 left join links using (target, pool_id)
 order by (live = 0 and attached > 0) desc, live, attached desc, pool_name, pools.target, pools.pool_id;

@@ -39,7 +39,7 @@ export function describeParts(parts: readonly StripPart[]): string {
 /** The length that fills a bar: the longest of a column. */
 export function measureParts(parts: readonly StripPart[]): number {
   const sum = parts.reduce((total, { kind, value }) => (kind === 'limit' ? total : total + value), 0);
-  return Math.max(sum, ...parts.map(({ value }) => value), 0);
+  return parts.reduce((most, { value }) => Math.max(most, value), Math.max(sum, 0));
 }
 
 export function drawStrip(parts: readonly StripPart[], kind: StripKind, longest: number): string {
