@@ -54,6 +54,25 @@ const pull = async (tables: PulledTables) => {
 };
 
 describe('the storage report', () => {
+  it('knows of a snapshot whose plugin, time or readiness is not known neither that it protects nor that it is stale', async () => {
+    const OLD = '2020-01-01T00:00:00Z';
+    const data = await pull({
+      volumes: [volume('ambiguous'), volume('untimed'), volume('unready'), volume('certain')],
+      external_volumes: [external('longer', { plugin_id: 'csi-2' })],
+      volume_snapshots: [
+        snapshot('a', 'ambiguous', AS_OF, { is_ambiguous: true }),
+        snapshot('b', 'untimed', null),
+        snapshot('c', 'unready', AS_OF, { is_ready: null }),
+        snapshot('d', 'certain', AS_OF),
+        snapshot('old', 'certain', OLD, { is_ambiguous: true }),
+        snapshot('of-longer', 'longer', AS_OF),
+      ],
+    });
+    expect(data.protection).toMatchObject([{ volumes: 4, unprotected: 0, unknown: 3 }]);
+    expect([data.unprotected, data.stale_snapshots]).toEqual([[], []]);
+    expect(data.summary).toMatchObject({ unprotected: 0, protection_unknown: 3, stale_snapshots: 0 });
+  });
+
   it('distinguishes volumes that cannot be scheduled from unhealthy ones', async () => {
     const data = await pull({
       volumes: [

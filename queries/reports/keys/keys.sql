@@ -13,7 +13,7 @@ with
     select
       keys.*,
       keys.latest_version - greatest(coalesce(keys.min_enabled_version, 0), 1) + 1 as versions_enabled,
-      arg_max(versions.creation_time, versions.version) as rotated_at,
+      arg_max_null(versions.creation_time, versions.version) as rotated_at,
     from keys_at($as_of) as keys
     left join key_versions_at($as_of) as versions
       on versions.target = keys.target

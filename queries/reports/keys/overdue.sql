@@ -11,7 +11,7 @@ with
       keys.name,
       keys.type,
       keys.latest_version,
-      arg_max(versions.creation_time, versions.version) as rotated_at,
+      arg_max_null(versions.creation_time, versions.version) as rotated_at,
     from keys_at($as_of) as keys
     join key_versions_at($as_of) as versions
       on versions.target = keys.target

@@ -17,7 +17,7 @@ with
       keys.name,
       keys.deletion_allowed,
       keys.latest_version - greatest(coalesce(keys.min_enabled_version, 0), 1) + 1 as versions_enabled,
-      arg_max(versions.creation_time, versions.version) as rotated_at,
+      arg_max_null(versions.creation_time, versions.version) as rotated_at,
     from keys_at($as_of) as keys
     left join key_versions_at($as_of) as versions
       on versions.target = keys.target
@@ -48,7 +48,7 @@ with
       keys.name,
       keys.deletion_allowed,
       any_value(state.previous_as_of) as previous_as_of,
-      arg_max(versions.creation_time, versions.version) as rotated_at,
+      arg_max_null(versions.creation_time, versions.version) as rotated_at,
     from keys_before($as_of) as keys
     join source_state_at($as_of) as state on state.target = keys.target and state.source = 'keys'
     left join key_versions_before($as_of) as versions

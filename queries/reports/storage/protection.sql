@@ -1,17 +1,26 @@
 -- grain: one row per storage plugin with registered volumes
 -- title: Volumes by protection
 -- sources: volume_snapshots, volumes
--- about: Protected is a volume with a ready snapshot within the allowed days. For a plugin that cannot list its snapshots, it is not known.
+-- about: Protected is a volume with a ready snapshot within the allowed days. It is not known for a plugin that cannot list its snapshots, and where a snapshot lacks its time, its readiness or its plugin.
 -- empty: No volume is registered.
 -- labels: plugin_id=Plugin; protection=Volumes; volumes=In all
 -- strips: protection=bar
 -- legend: bad=unprotected; soft=not known; good=protected
 -- hidden: unprotected, unknown
 with
+  -- may_count: the time, the readiness or the plugin of a snapshot is not reported, and what is reported does not rule it out
   ready as (
-    select target, plugin_id, external_source_volume_id as external_id, max(created_at) as last_at
+    select
+      target,
+      plugin_id,
+      external_source_volume_id as external_id,
+      max(created_at) filter (is_ready and is_ambiguous is not true) as last_at,
+      bool_or(
+        (is_ready is null or created_at is null or is_ambiguous)
+        and is_ready is not false
+        and coalesce(created_at >= $as_of::timestamptz - to_seconds($snapshot_days::double * 86400), true)
+      ) as may_count,
     from volume_snapshots_at($as_of)
-    where is_ready
     group by all
   ),
   judged as (
@@ -26,6 +35,7 @@ with
           or assessed.target is null
           then 'unknown'
         when ready.last_at >= $as_of::timestamptz - to_seconds($snapshot_days::double * 86400) then 'protected'
+        when ready.may_count then 'unknown'
         else 'unprotected'
       end as protection,
     from volumes_at($as_of) as volumes

@@ -14,16 +14,18 @@ with
       and hidden.target is null
       and taken.external_source_volume_id is not null
       and registered.external_id is null
-      and held.external_id is null as is_volume_missing,
+      and not exists (
+        from external_volumes_at($as_of) as held
+        where
+          held.target = taken.target
+          and held.external_id = taken.external_source_volume_id
+          and coalesce(starts_with(held.plugin_id, taken.plugin_id), true)
+      ) as is_volume_missing,
     from volume_snapshots_at($as_of) as taken
     left join (select distinct target, plugin_id, external_id from volumes_at($as_of)) as registered
       on registered.target = taken.target
       and registered.plugin_id = taken.plugin_id
       and registered.external_id = taken.external_source_volume_id
-    left join external_volumes_at($as_of) as held
-      on held.target = taken.target
-      and held.plugin_id = taken.plugin_id
-      and held.external_id = taken.external_source_volume_id
     left join external_volume_listings_at($as_of) as listing
       on listing.target = taken.target and listing.plugin_id = taken.plugin_id
     left join assessed_targets('stale-snapshot', ['external_volumes', 'volume_snapshots', 'volumes'], $as_of) as assessed
@@ -33,6 +35,7 @@ with
       on hidden.target = taken.target
     anti join (from unknown_parts_at($as_of) where source = 'volume_snapshots') as unknown
       on unknown.target = taken.target and unknown.value is not distinct from taken.plugin_id
+    where taken.is_ambiguous is not true
   )
 select
   target,

@@ -37,10 +37,19 @@ with
     from volume_allocations_at($as_of)
     group by target, namespace, volume_id
   ),
+  -- may_count: the time, the readiness or the plugin of a snapshot is not reported, and what is reported does not rule it out
   ready as (
-    select target, plugin_id, external_source_volume_id as external_id, max(created_at) as last_at
+    select
+      target,
+      plugin_id,
+      external_source_volume_id as external_id,
+      max(created_at) filter (is_ready and is_ambiguous is not true) as last_at,
+      bool_or(
+        (is_ready is null or created_at is null or is_ambiguous)
+        and is_ready is not false
+        and coalesce(created_at >= $as_of::timestamptz - to_seconds($snapshot_days::double * 86400), true)
+      ) as may_count,
     from volume_snapshots_at($as_of)
-    where is_ready
     group by all
   ),
   selected as (
@@ -68,6 +77,10 @@ with
       and volumes.external_id is not null
       and volumes.target in (
         from assessed_targets('unprotected-volume', ['volume_snapshots', 'volumes'], $as_of)
+      )
+      and (
+        ready.may_count is not true
+        or coalesce(ready.last_at >= $as_of::timestamptz - to_seconds($snapshot_days::double * 86400), false)
       ) as can_protect,
       ready.last_at,
       unknown.target is null as is_known,
@@ -134,23 +147,25 @@ with
   snapshots as (
     select
       taken.size_bytes,
-      unknown.target is null as is_known,
+      unknown.target is null and taken.is_ambiguous is not true as is_known,
       taken.created_at < $as_of::timestamptz - to_seconds($stale_snapshot_days::double * 86400) as old,
       coalesce(listing.supported, false)
       and assessed.target is not null
       and hidden.target is null
       and taken.external_source_volume_id is not null
       and registered.external_id is null
-      and held.external_id is null as is_volume_missing,
+      and not exists (
+        from external_volumes_at($as_of) as held
+        where
+          held.target = taken.target
+          and held.external_id = taken.external_source_volume_id
+          and coalesce(starts_with(held.plugin_id, taken.plugin_id), true)
+      ) as is_volume_missing,
     from volume_snapshots_at($as_of) as taken
     left join (select distinct target, plugin_id, external_id from volumes_at($as_of)) as registered
       on registered.target = taken.target
       and registered.plugin_id = taken.plugin_id
       and registered.external_id = taken.external_source_volume_id
-    left join external_volumes_at($as_of) as held
-      on held.target = taken.target
-      and held.plugin_id = taken.plugin_id
-      and held.external_id = taken.external_source_volume_id
     left join external_volume_listings_at($as_of) as listing
       on listing.target = taken.target and listing.plugin_id = taken.plugin_id
     left join assessed_targets('stale-snapshot', ['external_volumes', 'volume_snapshots', 'volumes'], $as_of) as assessed

@@ -6,10 +6,19 @@
 -- labels: volume=Volume; plugin_id=Plugin; last_snapshot_at=Last ready snapshot; age_days=Age (days)
 -- subjects: volume=volume
 with
+  -- may_count: the time, the readiness or the plugin of a snapshot is not reported, and what is reported does not rule it out
   ready as (
-    select target, plugin_id, external_source_volume_id as external_id, max(created_at) as last_at
+    select
+      target,
+      plugin_id,
+      external_source_volume_id as external_id,
+      max(created_at) filter (is_ready and is_ambiguous is not true) as last_at,
+      bool_or(
+        (is_ready is null or created_at is null or is_ambiguous)
+        and is_ready is not false
+        and coalesce(created_at >= $as_of::timestamptz - to_seconds($snapshot_days::double * 86400), true)
+      ) as may_count,
     from volume_snapshots_at($as_of)
-    where is_ready
     group by all
   )
 select
@@ -31,6 +40,7 @@ anti join (from unknown_parts_at($as_of) where source = 'volumes') as unknown
   on unknown.target = volumes.target and unknown.value is not distinct from volumes.namespace
 where
   volumes.external_id is not null
+  and ready.may_count is not true
   and (
     ready.last_at is null
     or ready.last_at < $as_of::timestamptz - to_seconds($snapshot_days::double * 86400)
