@@ -14,17 +14,14 @@ with
       *,
       count(*) over (partition by target, name) > 1 as is_repeated,
       name || if(count(distinct mount) over (partition by target) > 1, coalesce(' of mount ' || mount, ''), '') as label,
-      list_filter(
-        consul_policies,
-        lambda name: lower(name) in ('global-management', '00000000-0000-0000-0000-000000000001')
-      ) as management_policies,
+      management_policies(consul_policies) as policies,
     from mesh_roles
   ),
   assessed as (
     select
       *,
       coalesce(lower(token_type) = 'management', false) as has_type,
-      coalesce(len(management_policies), 0) > 0 as has_policies,
+      coalesce(len(policies), 0) > 0 as has_policies,
     from granted
   )
 select
@@ -33,7 +30,7 @@ select
   name as subject_name,
   case
     when has_type then format('Mesh role {} issues management tokens', label)
-    when has_policies then format('Mesh role {} issues tokens with the policy {}', label, array_to_string(management_policies, ', '))
+    when has_policies then format('Mesh role {} issues tokens with the policy {}', label, array_to_string(policies, ', '))
     when token_type is null then 'its token type is not reported'
     else format('its token type is {}, which is not known', token_type)
   end as title,

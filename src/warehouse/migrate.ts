@@ -46,6 +46,7 @@ const DEFINITIONS = [
   'resource_nights',
   'resources_by',
   'workspace_use_at',
+  'management_policies',
 ];
 
 export function renderDefinitions(files: SqlFiles, scope: Scope = ''): readonly string[] {

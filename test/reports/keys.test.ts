@@ -65,6 +65,8 @@ describe('the keys report', () => {
       key_distributions: [{ provider_name: 'full', key_name: 'held' }],
       mesh_roles: [
         { name: 'root', token_type: 'management' },
+        { name: 'by-name', token_type: 'client', consul_policies: ['Global-Management'] },
+        { name: 'by-id', consul_policies: ['web', '00000000-0000-0000-0000-000000000001'] },
         { name: 'app', token_type: 'client' },
         { name: 'odd', token_type: null },
       ],
@@ -75,8 +77,8 @@ describe('the keys report', () => {
       deletion_allowed: 1,
       providers: 2,
       empty_providers: 1,
-      roles: 3,
-      management_roles: 1,
+      roles: 5,
+      management_roles: 3,
     });
     expect(data.deletion_allowed).toMatchObject([{ name: 'held', held_by: ['full'], since: FIRST }]);
     expect(pick(data.undistributed)).toEqual(['loose', 'untold']);
@@ -84,7 +86,7 @@ describe('the keys report', () => {
       { name: 'empty', keys: 0 },
       { name: 'full', keys: 1 },
     ]);
-    expect(pick(data.roles)).toEqual(['root', 'app', 'odd']);
+    expect(pick(data.roles)).toEqual(['by-id', 'by-name', 'root', 'app', 'odd']);
   });
 
   it('counts the keys that were overdue before: one becomes overdue between pulls and is rotated', async () => {

@@ -64,7 +64,7 @@ with
       (
         select count(*)
         from mesh_roles_before($as_of)
-        where lower(token_type) = 'management' or list_contains(consul_policies, 'global-management')
+        where lower(token_type) = 'management' or len(management_policies(consul_policies)) > 0
       ) as management_roles,
     from before
   ),
@@ -89,7 +89,7 @@ with
     select
       count(*) as roles,
       count(*) filter (
-        lower(token_type) = 'management' or list_contains(consul_policies, 'global-management')
+        lower(token_type) = 'management' or len(management_policies(consul_policies)) > 0
       ) as management_roles,
     from mesh_roles_at($as_of)
   ),

@@ -128,7 +128,14 @@ function invalidHeader(name: string, key: string, what: string): never {
 }
 
 /** Macros that rules call. */
-const RULE_MACROS = ['semver_key', 'iso_time', 'agent_pool_users', 'workspace_names', 'full_source'] as const;
+const RULE_MACROS = [
+  'semver_key',
+  'iso_time',
+  'agent_pool_users',
+  'workspace_names',
+  'full_source',
+  'management_policies',
+] as const;
 
 /** The statements that make the macros for one connection. */
 export function renderRuleMacros(files: SqlFiles): Promise<readonly string[]> {
