@@ -31,15 +31,21 @@ export interface Limits {
   readonly memoryLimit: string;
 }
 
-/** Judges a landing by the stages of all tables that its source fills, its main table first. The first objection counts. */
+/**
+ * Judges a landing by the stages of all tables that its source fills, its main table first. The first objection counts; that a table is
+ * emptied only where there is no other.
+ */
 export async function judge(landed: Landed, stages: readonly Stage[], limits: Limits): Promise<Verdict> {
   const notes: string[] = [];
+  let emptied: EmptiedTableError | undefined;
   for (const { table, facts } of stages) {
     const known = facts.get(landed) as Facts;
     const objection = await findObjection(landed, table, known, limits);
-    if (objection) return objection;
+    if (objection instanceof EmptiedTableError) emptied ??= objection;
+    else if (objection) return objection;
     if (known.numberedKey) notes.push(describeNumbered(table, known.numberedKey));
   }
+  if (emptied) return emptied;
   const main = stages[0]?.facts.get(landed);
   if (!main) return new TidemarkError('DATA', `no table is filled by the source ${landed.manifest.source}`);
   const { deleted, inserted, changed, held } = main;

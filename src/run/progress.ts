@@ -7,8 +7,9 @@ import type { PullOutcome } from '../load/record-pulls.ts';
 
 /** Shows the pulls of a run: a live display on a terminal, plain lines elsewhere. */
 export interface Progress {
-  /** @returns a function to call with the outcome. */
-  start(target: string, source: string, metrics: RequestMetrics): (outcome: PullOutcome) => void;
+  start(target: string, source: string, metrics: RequestMetrics): void;
+  /** Logs how a pull that was started has ended. */
+  done(outcome: PullOutcome): void;
   /** On a terminal, writes above the live display. */
   readonly log: Log;
   /** Removes the live display. */
@@ -19,7 +20,12 @@ export interface Progress {
 export async function createProgress({ terminal, log }: Pick<Context, 'terminal' | 'log'>): Promise<Progress> {
   if (terminal) return createTerminalProgress({ terminal, log });
   const outcomes = new OutcomeLog(log);
-  return { log, start: (target) => outcomes.start(target), end: () => outcomes.flush() };
+  return {
+    log,
+    start: (target) => outcomes.start(target),
+    done: (outcome) => outcomes.add(outcome),
+    end: () => outcomes.flush(),
+  };
 }
 
 export interface TerminalOptions {
@@ -32,7 +38,6 @@ export interface TerminalOptions {
 }
 
 interface DisplayedPull {
-  readonly name: string;
   readonly metrics: RequestMetrics;
   readonly startedMs: number;
 }
@@ -53,12 +58,12 @@ export async function createTerminalProgress({
   const { createLogUpdate } = await import('log-update');
   const draw = createLogUpdate(terminal, { showCursor: true });
   const outcomes = new OutcomeLog(log);
-  const pulls = new Set<DisplayedPull>();
+  const pulls = new Map<string, DisplayedPull>();
   const redraw = (): void => {
     if (pulls.size === 0) return;
     const { rows = 24, columns = 80 } = terminal;
     const shown = [...pulls].slice(0, Math.max(1, rows - SPARE_ROWS));
-    const lines = shown.map((pull) => clip(formatProgress(pull, now()), columns));
+    const lines = shown.map(([name, pull]) => clip(formatProgress(name, pull, now()), columns));
     const hidden = pulls.size - shown.length;
     draw([...lines, ...(hidden > 0 ? [`  and ${hidden} more`] : [])].join('\n'));
   };
@@ -76,13 +81,12 @@ export async function createTerminalProgress({
       error: (line) => above(() => log.error(line)),
     },
     start(target, source, metrics) {
-      const pull = { name: `${target}: ${source}`, metrics, startedMs: now() };
-      pulls.add(pull);
-      const done = outcomes.start(target);
-      return (outcome) => {
-        pulls.delete(pull);
-        above(() => done(outcome));
-      };
+      pulls.set(`${target}: ${source}`, { metrics, startedMs: now() });
+      outcomes.start(target);
+    },
+    done(outcome) {
+      pulls.delete(`${outcome.target}: ${outcome.source}`);
+      above(() => outcomes.add(outcome));
     },
     end() {
       clearInterval(timer);
@@ -93,7 +97,7 @@ export async function createTerminalProgress({
 }
 
 /** `acme: agents  36 rows, 9 requests, 4.5/s, waited 1.2 s` */
-function formatProgress({ name, metrics, startedMs }: DisplayedPull, nowMs: number): string {
+function formatProgress(name: string, { metrics, startedMs }: DisplayedPull, nowMs: number): string {
   const { rows, requests, retries, throttleWaitMs } = metrics;
   const seconds = Math.max(0.001, (nowMs - startedMs) / 1000);
   const traffic = formatTraffic(retries, throttleWaitMs, 100);
@@ -124,19 +128,24 @@ class OutcomeLog {
     this.#log = log;
   }
 
-  /** @returns a function to call with the outcome. */
-  start(name: string): (outcome: PullOutcome) => void {
+  start(name: string): void {
+    this.#find(name).running++;
+  }
+
+  add(outcome: PullOutcome): void {
+    const target = this.#find(outcome.target);
+    this.#hasCounts ||= isLoaded(outcome.status);
+    target.running--;
+    if (outcome.status === 'complete') this.#log.info(formatOutcome(outcome));
+    else if (outcome.status === 'failed') target.failures.push(outcome);
+    else this.#log.warn(formatOutcome(outcome));
+    if (target.running === 0) this.#flushTarget(outcome.target);
+  }
+
+  #find(name: string) {
     const target = this.#targets.get(name) ?? { running: 0, failures: [] };
     this.#targets.set(name, target);
-    target.running++;
-    return (outcome) => {
-      this.#hasCounts ||= isLoaded(outcome.status);
-      target.running--;
-      if (outcome.status === 'complete') this.#log.info(formatOutcome(outcome));
-      else if (outcome.status === 'failed') target.failures.push(outcome);
-      else this.#log.warn(formatOutcome(outcome));
-      if (target.running === 0) this.#flushTarget(name);
-    };
+    return target;
   }
 
   /** Logs the held messages while pulls are running. */

@@ -9,7 +9,7 @@ import {
   type Strategy,
   withRejectedHint,
 } from '../extract/extract.ts';
-import { type ActivePull, isLoaded, type RunContext } from '../extract/run-context.ts';
+import type { ActivePull, RunContext } from '../extract/run-context.ts';
 import { MissingColumnError } from '../extract/sources/explorer/csv-export.ts';
 import { ServiceError } from '../http/errors.ts';
 import { type Manifest, quarantineLanding, verifyLanding } from '../landing/store.ts';
@@ -19,48 +19,21 @@ import type { LoadQueue } from '../load/load-queue.ts';
 import { isPartial, type PullOutcome, recordPull, toPullOutcome } from '../load/record-pulls.ts';
 import { classifyStorageError } from '../warehouse/integrity.ts';
 
-/** The pulls of one target in a run. One that waits for the others counts as ended for them. */
-export class Siblings {
-  #running: number;
-  readonly #failed: string[] = [];
-  readonly #waiting: (() => void)[] = [];
+/** A landing that would empty a table. Whether it is loaded depends on the other sources of its target. */
+interface HeldLanding {
+  readonly pull: ActivePull;
+  readonly manifest: Manifest;
+  readonly emptied: EmptiedTableError;
+}
 
-  constructor(pulls: number) {
-    this.#running = pulls;
-  }
+type PullEnd = PullOutcome | HeldLanding;
 
-  /** Runs a pull, and takes its outcome. */
-  async run(source: string, pull: () => Promise<PullOutcome>): Promise<PullOutcome> {
-    let outcome: PullOutcome | undefined;
-    try {
-      outcome = await pull();
-      return outcome;
-    } finally {
-      if (!outcome || !isLoaded(outcome.status)) this.#failed.push(source);
-      this.#leave();
-    }
-  }
-
-  /** Waits until every other pull has ended, or waits as well. @returns the sources that were not loaded */
-  async failed(): Promise<readonly string[]> {
-    await new Promise<void>((resolve) => {
-      this.#waiting.push(resolve);
-      this.#leave();
-    });
-    return [...this.#failed].sort();
-  }
-
-  #leave(): void {
-    this.#running--;
-    if (this.#running > 0) return;
-    for (const resolve of this.#waiting.splice(0)) resolve();
-  }
+export function isHeld(end: PullEnd): end is HeldLanding {
+  return 'emptied' in end;
 }
 
 export interface PullSourceOptions extends Connection {
   readonly loads: LoadQueue;
-  /** The pulls of the target in this run. */
-  readonly siblings: Siblings;
   /** Loads a mass disappearance of rows instead of quarantining it. */
   readonly acceptDrop: boolean;
   /** Loads this landing of an earlier run again, without the network; why not, if that run has none that can be loaded. */
@@ -71,22 +44,49 @@ export interface PullSourceOptions extends Connection {
 
 /**
  * Brings one source of one target into the warehouse, or records why not. A failed pull leaves its tables unchanged.
+ * @returns a landing that would empty a table for `loadHeld`, when the other sources of the target have ended
  * @throws storage failures only: a full disk, a corrupt working file.
  */
-export async function pullSource(run: RunContext, pull: ActivePull, options: PullSourceOptions): Promise<PullOutcome> {
+export async function pullSource(run: RunContext, pull: ActivePull, options: PullSourceOptions): Promise<PullEnd> {
   try {
     if (options.replay) return await replayLanding(run, pull, options, options.replay);
     return (await resumeLanding(run, pull, options)) ?? (await extractWithRetry(run, pull, options));
   } catch (error) {
-    if (classifyStorageError(error)) throw error;
-    const isQuarantined = error instanceof RowDropError || error instanceof MissingColumnError;
-    const status = isQuarantined ? 'quarantined' : 'failed';
-    return run.writes(() => recordPull(run, pull, { status, error: run.redactor.text(formatError(error)) }));
+    return recordFailure(run, pull, error);
   }
 }
 
+/**
+ * Loads a landing that would empty a table, unless other sources of the target failed: whatever answered in their place may have answered
+ * here as well.
+ * @throws storage failures only
+ */
+export async function loadHeld(
+  run: RunContext,
+  { pull, manifest, emptied }: HeldLanding,
+  failed: readonly string[],
+  loads: LoadQueue,
+): Promise<PullOutcome> {
+  try {
+    if (failed.length === 0) return await loads.add(pull, manifest, false, true);
+    const what = `${emptied.message}, and ${failed.join(', ')} of the same target failed`;
+    if (manifest.run_id === run.runId) await quarantineLanding(run.config, manifest, what);
+    throw new RowDropError('DATA', what, { ...(emptied.hint !== undefined && { hint: emptied.hint }), cause: emptied });
+  } catch (error) {
+    return recordFailure(run, pull, error);
+  }
+}
+
+/** @throws storage failures */
+function recordFailure(run: RunContext, pull: ActivePull, error: unknown): Promise<PullOutcome> {
+  if (classifyStorageError(error)) throw error;
+  const isQuarantined = error instanceof RowDropError || error instanceof MissingColumnError;
+  const status = isQuarantined ? 'quarantined' : 'failed';
+  return run.writes(() => recordPull(run, pull, { status, error: run.redactor.text(formatError(error)) }));
+}
+
 /** Extracts and loads. If the data is invalid, or the service fails, tries again with the next strategy; rejected files are kept. */
-async function extractWithRetry(run: RunContext, pull: ActivePull, options: PullSourceOptions): Promise<PullOutcome> {
+async function extractWithRetry(run: RunContext, pull: ActivePull, options: PullSourceOptions): Promise<PullEnd> {
   const { source, target, metrics } = pull;
   let { once, reuse } = options;
   let strategies: readonly Strategy[] = [source.extract, ...(source.fallbacks ?? [source.extract])];
@@ -97,7 +97,7 @@ async function extractWithRetry(run: RunContext, pull: ActivePull, options: Pull
     let manifest: Manifest | undefined;
     try {
       manifest = await extract(run, pull, { client: options.client, once, reuse }, strategy, landing);
-      return await loadOrWait(pull, manifest, options);
+      return await load(pull, manifest, options);
     } catch (error) {
       const isQuarantined = error instanceof RowDropError;
       if (manifest && isQuarantined) await quarantineLanding(run.config, manifest, error.message);
@@ -118,20 +118,12 @@ async function extractWithRetry(run: RunContext, pull: ActivePull, options: Pull
   }
 }
 
-/**
- * Loads a landing. A table that would lose all rows waits for the other sources of the target: where one of them failed, whatever
- * answered in its place may have answered here as well.
- */
-async function loadOrWait(pull: ActivePull, manifest: Manifest, options: PullSourceOptions): Promise<PullOutcome> {
-  const { loads, siblings, acceptDrop } = options;
+async function load(pull: ActivePull, manifest: Manifest, { loads, acceptDrop }: PullSourceOptions): Promise<PullEnd> {
   try {
     return await loads.add(pull, manifest, acceptDrop);
   } catch (error) {
-    if (!(error instanceof EmptiedTableError)) throw error;
-    const failed = await siblings.failed();
-    if (failed.length === 0) return loads.add(pull, manifest, acceptDrop, true);
-    const what = `${error.message}, and ${failed.join(', ')} of the same target failed`;
-    throw new RowDropError('DATA', what, { ...(error.hint !== undefined && { hint: error.hint }), cause: error });
+    if (error instanceof EmptiedTableError) return { pull, manifest, emptied: error };
+    throw error;
   }
 }
 
@@ -144,7 +136,7 @@ async function replayLanding(
   pull: ActivePull,
   options: PullSourceOptions,
   replay: Manifest | TidemarkError,
-): Promise<PullOutcome> {
+): Promise<PullEnd> {
   const refuse = (error: TidemarkError) =>
     toPullOutcome(pull, { status: 'failed', error: run.redactor.text(formatError(error)) });
   if (replay instanceof TidemarkError) return refuse(replay);
@@ -160,7 +152,7 @@ async function loadLanding(
   pull: ActivePull,
   options: PullSourceOptions,
   manifest: Manifest,
-): Promise<PullOutcome> {
+): Promise<PullEnd> {
   const { quarantined, source, run_id } = manifest;
   if (quarantined !== undefined && !options.acceptDrop) {
     throw new RowDropError('DATA', quarantined, {
@@ -168,7 +160,7 @@ async function loadLanding(
     });
   }
   await verifyLanding(config, manifest);
-  return loadOrWait(pull, manifest, options);
+  return load(pull, manifest, options);
 }
 
 /**
@@ -179,14 +171,16 @@ async function resumeLanding(
   run: RunContext,
   pull: ActivePull,
   options: PullSourceOptions,
-): Promise<PullOutcome | undefined> {
+): Promise<PullEnd | undefined> {
   const { resumable: manifest } = options;
   if (!manifest) return undefined;
   const { aheadMs } = await compareVersion(run, pull, manifest);
   if (aheadMs === 0) return run.writes(() => carryForward(run, pull, manifest));
   if (aheadMs > 0) return undefined;
   try {
-    return await loadLanding(run, pull, options, manifest);
+    const end = await loadLanding(run, pull, options, manifest);
+    if (isHeld(end)) throw end.emptied; // the service is asked again whether nothing is left
+    return end;
   } catch (error) {
     const isRejected = error instanceof TidemarkError && error.code === 'DATA';
     if (!isRejected || classifyStorageError(error) || run.signal.aborted) throw error;

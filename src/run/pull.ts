@@ -6,7 +6,7 @@ import { EXIT, type ExitCode, TidemarkError } from '../core/errors.ts';
 import { createOnce, startTimeBound } from '../extract/extract.ts';
 import { clearInFlight, findResumable } from '../extract/resume.ts';
 import { prepareReuse } from '../extract/reuse.ts';
-import type { Pull, RunContext } from '../extract/run-context.ts';
+import { isLoaded, type Pull, type RunContext } from '../extract/run-context.ts';
 import { sources as builtInSources, findLeftOut, findUnanswered } from '../extract/sources/index.ts';
 import { hasSource, type SourceDefinition } from '../extract/sources/source.ts';
 import { limitTargets } from '../extract/target-limit.ts';
@@ -19,7 +19,7 @@ import { withWarehouseLock } from '../warehouse/session.ts';
 import { isUnpublished, type LakeResult, lakeStage } from './lake.ts';
 import { refreshLifecycle } from './lifecycle/index.ts';
 import { createProgress, type Progress } from './progress.ts';
-import { type PullSourceOptions, pullSource, Siblings } from './pull-source.ts';
+import { isHeld, loadHeld, type PullSourceOptions, pullSource } from './pull-source.ts';
 import { exitCode, type RunResult, withRun } from './run.ts';
 
 /** The pulls of the selected targets and sources. @default all */
@@ -107,26 +107,16 @@ export async function pullSources(
   const canReuse = !fresh && !replay && config.fullReadDays > 0 && pulls.some(({ source }) => source.unchanged);
   const reuse = canReuse ? prepareReuse(run) : undefined;
   const clients = new ServiceClients(config, run, running.signal);
-  const loads = new LoadQueue(running);
-  const tools = { loads, clients, progress, resumable, acceptShrink, landing: replay, reuse };
+  const tools = { loads: new LoadQueue(running), clients, progress, resumable, acceptShrink, replay, reuse, halt };
   const targets = limitTargets();
-  /** What the pulls of a target share, such as its pages, is needed until the last of them has ended. */
-  const openTarget = (target: string, count: number): TargetWork<PullOutcome> => {
-    const shared = { ...tools, once: createOnce(), siblings: new Siblings(count) };
-    const work = (pull: Pull) =>
-      pullOne(running, pull, shared).catch((error: unknown) => {
-        halt.abort(error); // only the first call sets the reason
-        throw error;
-      });
-    return { work, end: () => clients.release(target) };
-  };
   try {
-    const ends: PromiseSettledResult<PullOutcome>[] = [];
-    for (const wave of [pulls.filter((pull) => !isLast(pull)), pulls.filter(isLast)])
-      ends.push(...(await settleByTarget(wave, targets.limit, openTarget)));
+    const outcomes: PullOutcome[] = [];
+    for (const wave of [pulls.filter((pull) => !isLast(pull)), pulls.filter(isLast)]) {
+      outcomes.push(...(await mapTargets(wave, targets.limit, (own) => pullTarget(running, own, tools))));
+      halt.signal.throwIfAborted();
+    }
     await recordLeftOut(run);
-    if (halt.signal.aborted) throw halt.signal.reason;
-    return ends.flatMap((end) => (end.status === 'fulfilled' ? [end.value] : []));
+    return outcomes;
   } finally {
     clearTimeout(timer);
     targets.stop();
@@ -139,62 +129,64 @@ export async function pullSources(
 /** Whether a pull needs what the others have loaded. */
 const isLast = ({ source }: Pull): boolean => source.readsTables === true;
 
-/** The work on the pulls of one target; `end` is called when all of them have ended. */
-interface TargetWork<T> {
-  readonly work: (pull: Pull) => Promise<T>;
-  readonly end: () => Promise<void>;
-}
-
-/**
- * Works on all pulls of some targets at a time.
- * @param limit of targets
- * @returns how each ended, target by target
- */
-export async function settleByTarget<T>(
+/** Works on all pulls of some targets at a time. @returns the results, target by target */
+export async function mapTargets<T>(
   pulls: readonly Pull[],
   limit: LimitFunction,
-  open: (target: string, count: number) => TargetWork<T>,
-): Promise<readonly PromiseSettledResult<T>[]> {
-  const names = new Set(pulls.map(({ target }) => target.name));
-  const ends = await limit.map([...names], async (name) => {
-    const own = pulls.filter(({ target }) => target.name === name);
-    const { work, end } = open(name, own.length);
-    const ended = await Promise.allSettled(own.map(work));
-    await end();
-    return ended;
-  });
-  return ends.flat();
+  work: (pulls: readonly Pull[]) => Promise<readonly T[]>,
+): Promise<readonly T[]> {
+  const names = [...new Set(pulls.map(({ target }) => target.name))];
+  return (await limit.map(names, (name) => work(pulls.filter(({ target }) => target.name === name)))).flat();
 }
 
-/** What the pulls of one run share, and those of one target. */
-interface PullTools extends Pick<PullSourceOptions, 'loads' | 'siblings' | 'once' | 'reuse'> {
+/** What the pulls of one run share. */
+interface PullTools extends Pick<PullSourceOptions, 'loads' | 'reuse'> {
   readonly clients: ServiceClients;
   readonly progress: Progress;
   readonly resumable: ReadonlyMap<string, Manifest>;
   readonly acceptShrink: readonly string[];
   /** Of an earlier run, which is loaded again. */
-  readonly landing: Landing | undefined;
+  readonly replay: Landing | undefined;
+  /** Aborted with the storage failure that ends the run. */
+  readonly halt: AbortController;
 }
 
-async function pullOne(
-  run: RunContext,
-  pull: Pull,
-  { clients, progress, resumable, acceptShrink, landing, ...shared }: PullTools,
-): Promise<PullOutcome> {
-  const { target, source } = pull;
-  const metrics = createRequestMetrics();
-  const active = { ...pull, metrics, startedAt: run.clock.now().toISOString(), expectedRows: null };
-  const done = progress.start(target.name, source.name, metrics);
-  const options = {
-    ...shared,
-    client: clients.get(target),
-    acceptDrop: acceptShrink.includes(source.name),
-    replay: landing && findReplay(landing, pull),
-    resumable: resumable.get(pullKey(pull)),
+/** Pulls sources of one target. What they share, such as its pages, is needed until the last of them has ended. */
+async function pullTarget(run: RunContext, pulls: readonly Pull[], tools: PullTools): Promise<readonly PullOutcome[]> {
+  const { loads, clients, progress, resumable, acceptShrink, replay, reuse, halt } = tools;
+  const stopAll = (error: unknown) => halt.abort(error); // only the first call sets the reason
+  const once = createOnce();
+  const pullOne = async (pull: Pull) => {
+    const { target, source } = pull;
+    const metrics = createRequestMetrics();
+    progress.start(target.name, source.name, metrics);
+    const active = { ...pull, metrics, startedAt: run.clock.now().toISOString(), expectedRows: null };
+    const end = await pullSource(run, active, {
+      loads,
+      once,
+      reuse,
+      client: clients.get(target),
+      acceptDrop: acceptShrink.includes(source.name),
+      replay: replay && findReplay(replay, pull),
+      resumable: resumable.get(pullKey(pull)),
+    });
+    if (!isHeld(end)) progress.done(end);
+    return end;
   };
-  const outcome = await shared.siblings.run(source.name, () => pullSource(run, active, options));
-  done(outcome);
-  return outcome;
+  const ends = (await Promise.all(pulls.map((pull) => pullOne(pull).catch(stopAll)))).filter(
+    (end) => end !== undefined,
+  );
+  const failed = ends.flatMap((end) => (isHeld(end) || isLoaded(end.status) ? [] : [end.source])).sort();
+  const settled = ends.map(async (end) => {
+    if (!isHeld(end)) return end;
+    const outcome = await loadHeld(run, end, failed, loads);
+    progress.done(outcome);
+    return outcome;
+  });
+  const outcomes = await Promise.all(settled.map((outcome) => outcome.catch(stopAll)));
+  const [first] = pulls;
+  if (first) await clients.release(first.target.name);
+  return outcomes.filter((outcome) => outcome !== undefined);
 }
 
 function findReplay({ manifests }: Landing, pull: Pull): Manifest | TidemarkError {

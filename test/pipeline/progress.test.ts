@@ -38,8 +38,8 @@ function screen(columns = 60, rows = 8): Screen {
   return { terminal, lines, raw: () => raw };
 }
 
-const outcome = (source: string, status: PullOutcome['status'] = 'complete'): PullOutcome => ({
-  target: 'acme',
+const outcome = (target: string, source: string, status: PullOutcome['status'] = 'complete'): PullOutcome => ({
+  target,
   source,
   status,
   rows: 7,
@@ -87,21 +87,21 @@ test('each pull in progress has a line with rows, requests, rate and waits', asy
 
 test('ended pulls and log lines go above the display as plain lines, and end() removes the display', async () => {
   const { progress, drawn, lines, raw } = await drawing();
-  const doneAgents = progress.start('acme', 'agents', createRequestMetrics());
-  const doneKeys = progress.start('vault', 'keys', createRequestMetrics());
+  progress.start('acme', 'agents', createRequestMetrics());
+  progress.start('vault', 'keys', createRequestMetrics());
   progress.log.info('acme: agents: retrying');
-  doneAgents(outcome('agents'));
+  progress.done(outcome('acme', 'agents'));
   expect(await drawn()).toEqual([
     'acme: agents: retrying',
     'acme: agents: 7 rows (+7 ~0 -0), 2 requests',
     '  vault: keys  0 rows, 0 requests, 0.0/s',
   ]);
-  doneKeys(outcome('keys', 'failed'));
+  progress.done(outcome('vault', 'keys', 'failed'));
   progress.end();
   expect(lines()).toEqual([
     'acme: agents: retrying',
     'acme: agents: 7 rows (+7 ~0 -0), 2 requests',
-    'warning: acme: keys: failed: not today (2 requests)',
+    'warning: vault: keys: failed: not today (2 requests)',
     'rows of a source: + new, ~ changed, - gone',
   ]);
   expect(raw()).not.toContain('\u001B[?25l'); // the cursor is never hidden, so a kill cannot leave it so
@@ -109,14 +109,8 @@ test('ended pulls and log lines go above the display as plain lines, and end() r
 
 test('a note of a complete pull is part of its line', async () => {
   const { progress, lines } = await drawing();
-  progress.start(
-    'nomad',
-    'external_volumes',
-    createRequestMetrics(),
-  )({
-    ...outcome('external_volumes'),
-    note: 'plugin ab is unknown: no answer',
-  });
+  progress.start('nomad', 'external_volumes', createRequestMetrics());
+  progress.done({ ...outcome('nomad', 'external_volumes'), note: 'plugin ab is unknown: no answer' });
   progress.end();
   expect(lines().join(' ')).toContain('2 requests; note: plugin ab is unknown: no answer');
 });

@@ -19,6 +19,8 @@ import type { RemoteClient, RemoteContext, ThreadPlugin, ThreadSource } from './
 const ALIVE_MS = 1_000;
 // A thread that computes without an end cannot send it.
 setInterval(() => parentPort?.postMessage(ALIVE), ALIVE_MS);
+// What a plugin prints is not the result of the command.
+if (parentPort) process.stdout.write = process.stderr.write.bind(process.stderr);
 if (parentPort) new Bridge(parentPort, async () => describe((await load(String(workerData))).default));
 
 async function load(file: string): Promise<{ readonly default?: unknown }> {

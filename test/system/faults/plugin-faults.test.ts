@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { runPlugin } from '../../../src/run/plugins/remote.ts';
-import { buildCommand } from '../../helpers/built-command.ts';
+import { buildCommand, startCommand } from '../../helpers/built-command.ts';
 import { tempFolder } from '../../helpers/temp.ts';
 import { type TestProject, testProject } from '../../helpers/test-project.ts';
 
@@ -84,6 +84,31 @@ describe('a fault of a plugin fails its source, and nothing else', () => {
     expect(pulls.find((pull) => pull.source === 'bad')?.error).toMatch(message);
     expect(pulls.find((pull) => pull.source === 'good')?.rows).toBeGreaterThan(0);
   });
+});
+
+test('a check that throws is the result of its source, and hides no other', async () => {
+  const broken = `{ name: 'bad', kind: 'scheduler', extract: async () => {}, checkAccess: async () => { throw new Error('of the check') } }`;
+  const place = await projectWith([broken], '', ['bad']);
+  const { exit, stdout } = await place.tidemark(['doctor', '--json']);
+  const checks = JSON.parse(stdout) as { about: string; check: string; ok: boolean; detail: string }[];
+  expect(exit).toBe(1);
+  expect(checks.find(({ check }) => check === 'bad')).toMatchObject({
+    ok: false,
+    detail: 'the plugin failed: of the check',
+  });
+  const failed = checks.filter(({ ok, check }) => !ok && check !== 'clock'); // the sandbox has a time of its own
+  expect(failed.map(({ check }) => check)).toEqual(['bad']);
+});
+
+test('what a plugin prints is not in the result of the command', async () => {
+  const place = await projectWith([source('bad', `console.log('of the extraction');`)], `console.log('of the file');`, [
+    'bad',
+  ]);
+  const words = ['pull', '--json', '--source', 'bad'];
+  const { stdout, stderr } = await startCommand(await buildCommand(), words, place.folder).ended;
+  expect(JSON.parse(stdout)).toMatchObject({ pulls: [{ source: 'bad', status: 'complete' }] });
+  expect(stderr).toContain('of the file');
+  expect(stderr).toContain('of the extraction');
 });
 
 describe('a plugin that cannot be loaded is refused by field and file', () => {
