@@ -24,5 +24,6 @@ create table if not exists pulls (
   inserted bigint, -- rows of the source's main table that it added; null if nothing was loaded
   changed bigint, -- rows of the source's main table that it changed; null if nothing was loaded
   deleted bigint, -- rows of the source's main table that it ended; null if nothing was loaded
+  failure json, -- the parts of an error of the service, {reason, permission, path}: sources of a target with the same reason failed alike; permission is one that the token may lack
   unknown_parts json -- what could not be listed: a list of {column, value, reason, isUnsupported, isColumn}; rows with this value in this column are left as they were, and a whole column is null
 );

@@ -2,6 +2,7 @@ import { loadJobs } from '../config/job.ts';
 import type { Context } from '../core/context.ts';
 import { stripControls } from '../core/log.ts';
 import { plural } from '../core/plural.ts';
+import type { PullOutcome } from '../load/record-pulls.ts';
 import { formatReason, groupByReason } from '../run/progress.ts';
 import { nextRuns } from '../run/schedule/cron-schedule.ts';
 import { defineMissing } from '../warehouse/deadlines.ts';
@@ -22,13 +23,14 @@ export async function status(context: Context): Promise<void> {
       now,
       stale_hours: config.thresholds.staleHours,
     });
+    const failures = (await database.rows(await files.read('status/failures'))) as unknown as Status['failures'];
     await defineMissing(database, files);
     const lifecycle = await database.rows(await files.read('status/lifecycle'), {
       now,
       lifecycle_days: config.thresholds.lifecycleDays,
     });
     const state = { runs, sources, lifecycle, next };
-    writeResult(context, state, () => formatStatus(context, state));
+    writeResult(context, state, () => formatStatus(context, { ...state, failures }));
   });
 }
 
@@ -37,11 +39,12 @@ type Rows = readonly Readonly<Record<string, unknown>>[];
 interface Status {
   readonly runs: Rows;
   readonly sources: Rows;
+  readonly failures: readonly Pick<PullOutcome, 'target' | 'source' | 'error' | 'failure'>[];
   readonly lifecycle: Rows;
   readonly next: readonly { readonly next: string; readonly job: string; readonly timezone: string }[];
 }
 
-function formatStatus(context: Context, { runs, sources, lifecycle, next }: Status): string {
+function formatStatus(context: Context, { runs, sources, failures, lifecycle, next }: Status): string {
   const table = (rows: Rows, labels: readonly string[]) =>
     formatTable(
       labels,
@@ -51,7 +54,7 @@ function formatStatus(context: Context, { runs, sources, lifecycle, next }: Stat
   const tables = [
     table(runs, ['run_id', 'job', 'status', 'started_at', 'finished_at']),
     table(sources, ['target', 'source', 'status', 'as_of', 'age', 'stale']),
-    ...formatErrors(sources),
+    ...formatErrors(failures),
     `${formatFacts(lifecycle)}\n`,
   ];
   if (next.length > 0) {
@@ -71,10 +74,7 @@ function formatFacts(lifecycle: Rows): string {
 }
 
 /** Why sources failed: one line for each reason of a target, `acme: 401 unauthorized: … (agents, workspaces)`. */
-function formatErrors(sources: Rows): readonly string[] {
-  const failures = sources
-    .filter(({ error }) => error !== null)
-    .map(({ target, source, error }) => ({ target: String(target), source: String(source), error: String(error) }));
+function formatErrors(failures: Status['failures']): readonly string[] {
   const lines = [...new Set(failures.map(({ target }) => target))].flatMap((target) =>
     [...groupByReason(failures.filter((failure) => failure.target === target))].map(
       ([reason, group]) =>

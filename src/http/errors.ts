@@ -24,12 +24,20 @@ export type FailureKind =
   | 'too-large'
   | 'aborted';
 
+/** A permission that the token may lack. The hint names it. */
+export interface LackedPermission {
+  readonly permission: string;
+  /** What else may be wrong. */
+  readonly otherwise?: string;
+}
+
 /** Why one attempt failed, and whether another makes sense. */
 export interface HttpFailure {
   readonly failure: FailureKind;
   readonly status?: number | undefined;
   readonly message: string;
   readonly hint?: string | undefined;
+  readonly lacks?: LackedPermission | undefined;
   /** `yes`: it may pass; `few`: a response of the wrong form, worth two more attempts; `no`: it would fail the same way. */
   readonly retryable: 'yes' | 'few' | 'no';
   /** The service certainly did nothing: throttled, or never connected. */
@@ -57,6 +65,7 @@ export interface ServiceErrorDetails {
   readonly operation: string;
   readonly target: string;
   readonly hint?: string | undefined;
+  readonly lacks?: LackedPermission | undefined;
   readonly refusedPort?: number | undefined;
   /** The host that did not respond, or the path that was answered. */
   readonly url?: string | undefined;
@@ -79,6 +88,15 @@ const HINTS: Partial<Record<FailureKind, string>> = {
   'in-use': 'detach or remove what uses it first',
 };
 
+/** Why a call failed, apart from what was asked for: calls with the same reason failed alike. */
+export interface FailureParts {
+  readonly reason: string;
+  /** One that the token may lack. */
+  readonly permission: string | null;
+  /** The path that was answered, where the status says everything. */
+  readonly path: string | null;
+}
+
 /** A failed call of a service. The message is one line: operation, target, status, the message of the service. */
 export class ServiceError extends TidemarkError {
   readonly failure: FailureKind;
@@ -87,6 +105,9 @@ export class ServiceError extends TidemarkError {
   readonly operation: string;
   readonly target: string;
   readonly refusedPort: number | undefined;
+  /** To make the same error with other words. */
+  readonly details: ServiceErrorDetails;
+  readonly parts: FailureParts;
 
   constructor(details: ServiceErrorDetails) {
     const { failure: kind, status, serviceMessage, operation, target, hint = HINTS[kind] } = details;
@@ -103,17 +124,27 @@ export class ServiceError extends TidemarkError {
     this.operation = operation;
     this.target = target;
     this.refusedPort = details.refusedPort;
+    this.details = details;
+    const path = status !== undefined && saysNothing(details) ? (details.url ?? null) : null;
+    const answer = path === null ? describeAnswer(details) : '';
+    const advice = details.lacks ? details.lacks.otherwise : hint;
+    this.parts = { reason: `${what}${answer}${prefixed(advice)}`, permission: details.lacks?.permission ?? null, path };
   }
 }
 
-/** What the service said, with the host that did not respond; or the path, where it said no more than the status does. */
-function describeAnswer({ status, failure: kind, serviceMessage, url = '' }: ServiceErrorDetails): string {
-  const saysNothing = serviceMessage.toLowerCase().replaceAll(/[^a-z]+/gu, '-') === kind;
+/** What the service said, with the host that did not respond; or the path, where it said nothing. */
+function describeAnswer(details: ServiceErrorDetails): string {
+  const { status, failure: kind, serviceMessage, url } = details;
   if (status === undefined && NO_RESPONSE.includes(kind)) return [serviceMessage, url].map(prefixed).join('');
-  return prefixed(saysNothing || serviceMessage === '' ? url : serviceMessage);
+  return prefixed(saysNothing(details) ? url : serviceMessage);
 }
 
-function prefixed(text: string): string {
+/** Whether the service said no more than the status does. */
+function saysNothing({ failure: kind, serviceMessage }: ServiceErrorDetails): boolean {
+  return serviceMessage === '' || serviceMessage.toLowerCase().replaceAll(/[^a-z]+/gu, '-') === kind;
+}
+
+function prefixed(text = ''): string {
   return text === '' ? '' : `: ${text}`;
 }
 

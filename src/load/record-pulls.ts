@@ -1,4 +1,5 @@
 import type { ActivePull, PullStatus, RunContext } from '../extract/run-context.ts';
+import type { FailureParts } from '../http/errors.ts';
 import { describePart, listUnknown, type Manifest, type UnknownPart } from '../landing/store.ts';
 import { fillParams } from '../warehouse/sql-params.ts';
 import type { Acceptance, Delta } from './judge.ts';
@@ -21,6 +22,8 @@ export interface PullOutcome {
   readonly changed: number;
   readonly deleted: number;
   readonly error: string | null;
+  /** The parts of an error of the service. */
+  readonly failure: FailureParts | null;
   /** What a reader of the rows should know although the pull is complete. */
   readonly note: string | null;
 }
@@ -31,11 +34,12 @@ export interface PullResult {
   /** When the rows were extracted, ISO 8601. */
   readonly extractedAt?: string;
   readonly error?: string;
+  readonly failure?: FailureParts | undefined;
   readonly note?: string | null;
   readonly unknownParts?: readonly UnknownPart[] | undefined;
 }
 
-export function toPullOutcome(pull: ActivePull, { status, delta, error, note }: PullResult): PullOutcome {
+export function toPullOutcome(pull: ActivePull, { status, delta, error, failure, note }: PullResult): PullOutcome {
   const { target, source, metrics, expectedRows } = pull;
   const { requests, retries, bytes, reused } = metrics;
   return {
@@ -53,6 +57,7 @@ export function toPullOutcome(pull: ActivePull, { status, delta, error, note }: 
     changed: delta?.changed ?? 0,
     deleted: delta?.deleted ?? 0,
     error: error ?? null,
+    failure: failure ?? null,
     note: note ?? null,
   };
 }
@@ -65,7 +70,7 @@ export async function recordPull(run: RunContext, pull: ActivePull, result: Pull
 }
 
 /** A row of `pulls`. */
-type PullRow = Readonly<Record<string, string | number | readonly UnknownPart[] | null>>;
+type PullRow = Readonly<Record<string, string | number | readonly UnknownPart[] | FailureParts | null>>;
 
 /** The outcome of a pull, and the row that records it. */
 function describePull(

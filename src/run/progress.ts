@@ -160,34 +160,23 @@ class OutcomeLog {
   }
 }
 
-/** What a service is asked for, which differs between the sources that fail for the same reason. */
-const OPERATION = /^\S+ at \S+: /u;
-const PERMISSION = /(?:: |, or )the token lacks the permission "([^"]*)"(?:, or is not valid)?/u;
-/** The path of a request whose status says everything. */
-const PATH = /^(\d{3} [\w-]+): (\/\S*?)(?=:? |$)/u;
 const MAX_PERMISSIONS = 4;
 
-/** The reason of a failure without the operation, and the permission that is missing for it. */
-function splitError(error: string) {
-  const reason = error.replace(OPERATION, '').replace(PERMISSION, '');
-  return { reason: reason.replace(PATH, '$1'), permission: PERMISSION.exec(error)?.[1], path: PATH.exec(reason)?.[2] };
-}
-
-type Failure = Pick<PullOutcome, 'error'>;
-
-/** The failures of a target by their reason, without the operation that failed. */
-export function groupByReason<T extends Failure>(failures: readonly T[]): ReadonlyMap<string, readonly T[]> {
+/** The failures of a target by their reason, apart from what was asked for. */
+export function groupByReason<T extends Pick<PullOutcome, 'error' | 'failure'>>(
+  failures: readonly T[],
+): ReadonlyMap<string, readonly T[]> {
   const groups = new Map<string, T[]>();
-  for (const failure of failures) {
-    const { reason } = splitError(failure.error ?? '');
-    groups.set(reason, [...(groups.get(reason) ?? []), failure]);
+  for (const one of failures) {
+    const reason = one.failure?.reason ?? one.error ?? '';
+    groups.set(reason, [...(groups.get(reason) ?? []), one]);
   }
   return groups;
 }
 
-/** The reason with the permissions that are missing for these failures. */
-export function formatReason(reason: string, failures: readonly Failure[]): string {
-  const permissions = new Set(failures.flatMap(({ error }) => splitError(error ?? '').permission ?? []));
+/** The reason with the permissions that may be missing for these failures. */
+export function formatReason(reason: string, failures: readonly Pick<PullOutcome, 'failure'>[]): string {
+  const permissions = new Set(failures.flatMap(({ failure }) => failure?.permission ?? []));
   return permissions.size === 0 ? reason : `${reason}: ${formatMissing([...permissions])}`;
 }
 
@@ -197,8 +186,8 @@ function formatFailures(target: string, reason: string, outcomes: readonly PullO
   if (first && others.length === 0) return formatOutcome(first);
   const names = outcomes.map(({ source }) => source).sort();
   const requests = outcomes.reduce((sum, outcome) => sum + outcome.requests, 0);
-  const { path } = splitError(first?.error ?? '');
-  const example = path === undefined ? '' : `, such as ${path}`;
+  const path = first?.failure?.path;
+  const example = path ? `, such as ${path}` : '';
   return `${target}: ${names.length} sources failed: ${formatReason(reason, outcomes)}${example} (${names.join(', ')}; ${plural(requests, 'request')})`;
 }
 

@@ -11,7 +11,7 @@ import {
 } from '../extract/extract.ts';
 import type { ActivePull, RunContext } from '../extract/run-context.ts';
 import { MissingColumnError } from '../extract/sources/explorer/csv-export.ts';
-import { ServiceError } from '../http/errors.ts';
+import { type FailureParts, ServiceError } from '../http/errors.ts';
 import { type Manifest, quarantineLanding, verifyLanding } from '../landing/store.ts';
 import { EmptiedTableError, RowDropError } from '../load/judge.ts';
 import type { LoadQueue } from '../load/load-queue.ts';
@@ -82,7 +82,13 @@ function recordFailure(run: RunContext, pull: ActivePull, error: unknown): Promi
   if (classifyStorageError(error)) throw error;
   const isQuarantined = error instanceof RowDropError || error instanceof MissingColumnError;
   const status = isQuarantined ? 'quarantined' : 'failed';
-  return run.writes(() => recordPull(run, pull, { status, error: run.redactor.text(formatError(error)) }));
+  const failure = error instanceof ServiceError ? redactParts(run, error) : undefined;
+  return run.writes(() => recordPull(run, pull, { status, error: run.redactor.text(formatError(error)), failure }));
+}
+
+function redactParts({ redactor }: RunContext, { parts }: ServiceError): FailureParts {
+  const redact = (text: string | null) => (text === null ? null : redactor.text(text));
+  return { reason: redactor.text(parts.reason), permission: redact(parts.permission), path: redact(parts.path) };
 }
 
 /** Extracts and loads. If the data is invalid, or the service fails, tries again with the next strategy; rejected files are kept. */

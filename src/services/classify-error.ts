@@ -34,7 +34,7 @@ export function classifyError(
     failure: kind,
     status,
     message,
-    hint: chooseHint({ ...operation, permission }, kind, status, message),
+    ...explain({ ...operation, permission }, kind, status, message),
     retryable: isTransient(operation, status, message) ? 'yes' : 'no',
     notProcessed: status === 429,
     retryAfterMs: isPause ? parseRetryAfter(headers, Date.now()) : undefined,
@@ -122,21 +122,29 @@ function isTransient({ kind }: Operation, status: number, message: string): bool
   return TRANSIENT_500[kind]?.test(message) ?? true;
 }
 
-function chooseHint(
-  { kind, name, permission }: Operation,
+/** A hint; where a permission of the token may be missing, that as well. */
+function explain(
+  operation: Operation & { readonly permission: string },
   failure: FailureKind,
   status: number,
   message: string,
-): string | undefined {
+): Pick<HttpFailure, 'hint' | 'lacks'> {
+  const { kind, permission } = operation;
+  const lack = `the token lacks the permission "${permission}"`;
   if (failure === 'not-found' && kind === 'platform') {
-    return `the organization, name or id in the path is wrong, or the token lacks the permission "${permission}"`;
+    const otherwise = 'the organization, name or id in the path is wrong';
+    return { hint: `${otherwise}, or ${lack}`, lacks: { permission, otherwise } };
   }
+  if (failure === 'forbidden')
+    return { hint: `${lack}${kind === 'secrets' ? ', or is not valid' : ''}`, lacks: { permission } };
+  return { hint: chooseHint(operation, failure, status, message) };
+}
+
+function chooseHint({ name }: Operation, failure: FailureKind, status: number, message: string): string | undefined {
   if (failure === 'not-found') return 'check the name or id: it does not exist';
   if (failure === 'precondition' && name === 'platform.agents.delete') {
     return 'an agent can be deleted only while its status is unknown, errored or exited';
   }
-  if (failure === 'forbidden')
-    return `the token lacks the permission "${permission}"${kind === 'secrets' ? ', or is not valid' : ''}`;
   if (failure === 'invalid' && /ACL support disabled/iu.test(message)) return 'ACLs are disabled at this service';
   if (failure === 'invalid' && status === 422) return `see \`tidemark api ${name} --help\` for the body`;
   // Of a service that is down, a gateway says so with 502 or 503.

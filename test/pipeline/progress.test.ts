@@ -53,6 +53,7 @@ const outcome = (target: string, source: string, status: PullOutcome['status'] =
   changed: 0,
   deleted: 0,
   error: status === 'complete' ? null : 'not today',
+  failure: null,
   note: null,
 });
 

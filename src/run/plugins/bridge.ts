@@ -135,10 +135,9 @@ interface WireError {
 function encodeError(error: unknown): WireError {
   try {
     const message = errorMessage(error);
-    const { name, code, hint, failure, status, serviceMessage, operation, target } = Object(error);
+    const { name, code, hint, details } = Object(error);
     if (name === 'TidemarkError') return { message, code, hint };
-    if (name !== 'ServiceError') return { message: `the plugin failed: ${message}` };
-    return { message, service: { failure, status, serviceMessage, operation, target, hint } };
+    return name === 'ServiceError' ? { message, service: details } : { message: `the plugin failed: ${message}` };
   } catch {
     return { message: 'an error that cannot be read' };
   }

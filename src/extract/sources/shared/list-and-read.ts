@@ -147,9 +147,8 @@ export function describeFailure({ failure, status, serviceMessage }: ServiceErro
 
 /** The same failure, with the item that could not be read. */
 function withSubject(error: ServiceError, subject: string): ServiceError {
-  const { failure, status, operation, target, hint } = error;
   const serviceMessage = [subject, error.serviceMessage].filter((text) => text !== '').join(': ');
-  return new ServiceError({ failure, status, operation, target, hint, serviceMessage });
+  return new ServiceError({ ...error.details, serviceMessage });
 }
 
 /** The names that a LIST operation of the secrets service returns. */
