@@ -123,64 +123,56 @@ export interface PermissionText {
 
 export function formatPermissions(needed: TokenRights): PermissionText {
   const { target, token, rights, unknown } = needed;
-  const { usage, lines } = FORMATS[target.kind](needed);
-  const text = [
-    ...(lines.length === 0 ? ['# no rights are needed'] : lines),
-    ...rights.flatMap(({ right, neededBy }) =>
-      right.scope === 'optional' ? [`# ${neededBy.join(', ')}, optional: ${right.shows}`, `# ${right.rule}`] : [],
-    ),
-    ...rights.flatMap(({ right, neededBy }) =>
-      right.scope === 'other' ? [`# ${neededBy.join(', ')}: add the permission "${right.permission}"`] : [],
-    ),
+  const granted = [
+    ...listOf(rights, 'management', (_, users) => [
+      `# no policy grants ${users}: use a token of type management, or leave it out`,
+    ]),
+    ...grantCapabilities(needed),
+    ...listOf(rights, 'plugin', ({ policy }, users) => [`# ${users}`, ...block('plugin', `policy = "${policy}"`)]),
+    ...rights.flatMap((one) => grantServices(one, target)),
+    ...listOf(rights, 'organization', ({ access }, users) => [
+      `# ${users}`,
+      `${access}  (${ORGANIZATION_ACCESS[access]})`,
+    ]),
+  ];
+  const lines = [
+    ...(granted.length === 0 ? ['# no rights are needed'] : granted),
+    ...listOf(rights, 'optional', ({ shows, rule }, users) => [`# ${users}, optional: ${shows}`, `# ${rule}`]),
+    ...listOf(rights, 'other', ({ permission }, users) => [`# ${users}: add the permission "${permission}"`]),
     ...unknown.map((name) => `# unknown: the source ${name} does not declare its operations`),
   ];
-  return { target: target.name, kind: target.kind, token, usage, text: `${text.join('\n')}\n` };
+  return {
+    target: target.name,
+    kind: target.kind,
+    token,
+    usage: describeUsage(target, token),
+    text: `${lines.join('\n')}\n`,
+  };
 }
 
-interface Policy {
-  readonly usage: string;
-  readonly lines: readonly string[];
+function describeUsage({ kind, namespace, organization }: Target, token: TokenRights['token']): string {
+  // A policy for each token: applied under one name, the second would replace the first.
+  const name = token === 'token' ? 'tidemark' : 'tidemark-write';
+  const usages: Readonly<Record<Target['kind'], string>> = {
+    secrets: `vault policy write${namespace === undefined ? '' : ` -namespace=${namespace}`} ${name} FILE`,
+    scheduler: `nomad acl policy apply ${name} FILE`,
+    mesh: `consul acl policy create -name ${name} -rules @FILE`,
+    platform: `organization access of the team that the token belongs to, in ${organization}`,
+    autoscaler: 'the service takes no token',
+    registry: 'a public registry takes no token',
+  };
+  return usages[kind];
 }
 
-const FORMATS: Readonly<Record<Target['kind'], (needed: TokenRights) => Policy>> = {
-  secrets: (needed) => ({
-    usage: `vault policy write${needed.target.namespace === undefined ? '' : ` -namespace=${needed.target.namespace}`} ${policyName(needed)} FILE`,
-    lines: grantCapabilities(needed, (right) => (right.scope === 'path' ? `path "${right.path}"` : undefined)),
-  }),
-  scheduler: (needed) => ({
-    usage: `nomad acl policy apply ${policyName(needed)} FILE`,
-    lines: [
-      ...needed.rights.flatMap(({ right, neededBy }) =>
-        right.scope === 'management'
-          ? [`# no policy grants ${neededBy.join(', ')}: use a token of type management, or leave it out`]
-          : [],
-      ),
-      ...grantCapabilities(needed, ({ scope }) =>
-        scope === 'namespace' ? `namespace "${needed.target.namespace ?? 'default'}"` : undefined,
-      ),
-      ...needed.rights.flatMap((one) =>
-        one.right.scope === 'plugin' ? [reason([one]), ...block('plugin', `policy = "${one.right.policy}"`)] : [],
-      ),
-    ],
-  }),
-  mesh: (needed) => ({
-    usage: `consul acl policy create -name ${policyName(needed)} -rules @FILE`,
-    lines: needed.rights.flatMap((one) => grantServices(one, needed.target)),
-  }),
-  platform: ({ rights, target }) => ({
-    usage: `organization access of the team that the token belongs to, in ${target.organization}`,
-    lines: rights.flatMap((one) =>
-      one.right.scope === 'organization'
-        ? [reason([one]), `${one.right.access}  (${ORGANIZATION_ACCESS[one.right.access]})`]
-        : [],
-    ),
-  }),
-  autoscaler: () => ({ usage: 'the service takes no token', lines: [] }),
-  registry: () => ({ usage: 'a public registry takes no token', lines: [] }),
-};
-
-function reason(needed: readonly Pick<NeededRight, 'neededBy'>[]): string {
-  return `# ${listUsers(needed).join(', ')}`;
+/** The lines of the rights of one scope. */
+function listOf<S extends Right['scope']>(
+  rights: readonly NeededRight[],
+  scope: S,
+  toLines: (right: Extract<TargetRight, { readonly scope: S }>, users: string) => readonly string[],
+): readonly string[] {
+  return rights.flatMap(({ right, neededBy }) =>
+    right.scope === scope ? toLines(right as Extract<TargetRight, { readonly scope: S }>, neededBy.join(', ')) : [],
+  );
 }
 
 /** A block of HCL. */
@@ -188,21 +180,19 @@ function block(head: string, ...lines: readonly string[]): readonly string[] {
   return [`${head} {`, ...lines.map((line) => `  ${line}`), '}'];
 }
 
-/** A policy for each token: applied under one name, the second would replace the first. */
-function policyName({ token }: TokenRights): string {
-  return token === 'token' ? 'tidemark' : 'tidemark-write';
-}
-
-/** A block for each head that rights have, with all capabilities of it. */
-function grantCapabilities(
-  { rights }: TokenRights,
-  toHead: (right: TargetRight) => string | undefined,
-): readonly string[] {
-  const heads = new Set(rights.flatMap(({ right }) => toHead(right) ?? []));
-  return [...heads].flatMap((head) => {
-    const same = rights.filter(({ right }) => toHead(right) === head);
+/** A block for each path and namespace, with all capabilities that rights have there. */
+function grantCapabilities({ rights, target }: TokenRights): readonly string[] {
+  const heads = new Map<string, NeededRight[]>();
+  for (const one of rights) {
+    const { right } = one;
+    if (right.scope !== 'path' && right.scope !== 'namespace') continue;
+    const head = right.scope === 'path' ? `path "${right.path}"` : `namespace "${target.namespace ?? 'default'}"`;
+    heads.set(head, [...(heads.get(head) ?? []), one]);
+  }
+  return [...heads].flatMap(([head, same]) => {
     const names = new Set(same.flatMap(({ right }) => ('capability' in right ? `"${right.capability}"` : [])));
-    return [reason(same), ...block(head, `capabilities = [${[...names].sort().join(', ')}]`)];
+    const line = `capabilities = [${[...names].sort().join(', ')}]`;
+    return [`# ${listUsers(same).join(', ')}`, ...block(head, line)];
   });
 }
 
@@ -214,7 +204,7 @@ function grantServices({ right, neededBy }: NeededRight, { services }: Target): 
     const rule = block(head, `policy = "${right.policy}"`);
     return ns === undefined ? rule : block(`namespace ${JSON.stringify(ns)}`, ...rule);
   });
-  return [reason([{ neededBy }]), ...new Set(rules.map((rule) => rule.join('\n')))];
+  return [`# ${neededBy.join(', ')}`, ...new Set(rules.map((rule) => rule.join('\n')))];
 }
 
 /** A right of a target: that on a path names the path. */
