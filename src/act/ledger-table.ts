@@ -9,6 +9,7 @@ import { acceptFindings } from '../tell/findings/evaluate.ts';
 import { acquireLock, type Lock } from '../warehouse/lock.ts';
 import { warehouseFiles } from '../warehouse/publish.ts';
 import { assertReadable, type Warehouse, withPublished, withWarehouse } from '../warehouse/session.ts';
+import { toJsonParam } from '../warehouse/sql-params.ts';
 import { type LedgerEntries, ledgerFile, ledgerLine, toEvent, toLedgerRow } from './ledger.ts';
 import type { LedgerHead, LedgerScan, SeenLedger } from './ledger-chain.ts';
 import { findUnreadable, NOTHING_SEEN, scanLedger, toLedgerText, unseenEvents } from './ledger-chain.ts';
@@ -80,7 +81,7 @@ export async function keepLedger(
   const ends = { replaced_lines: replaced?.lines ?? null, replaced_digest: replaced?.digest ?? null };
   await database.transaction(async () => {
     await database.run(await files.read('remediation/clear_actions'));
-    await database.run(await files.read('remediation/insert_actions'), { rows: JSON.stringify(rows) });
+    await database.run(await files.read('remediation/insert_actions'), { rows: toJsonParam(rows) });
     await database.run(await files.read('remediation/set_ledger_head'), { ...head, ...ends, now: now.toISOString() });
   });
 }

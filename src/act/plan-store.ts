@@ -8,6 +8,7 @@ import { ignoreMissing } from '../core/fs.ts';
 import type { Log } from '../core/log.ts';
 import { parseRunStart } from '../landing/store.ts';
 import type { Warehouse } from '../warehouse/session.ts';
+import { toJsonParam } from '../warehouse/sql-params.ts';
 import { type ActionKey, identifyRequest, isUnsettled, type LedgerRequest } from './ledger.ts';
 import { readLedger } from './ledger-table.ts';
 import { type Action, PLAN_ID, type Plan, readPlan, writePlan } from './plan-file.ts';
@@ -137,5 +138,5 @@ export async function syncPlans(
       seen_at: asOf.toISOString(),
     };
   });
-  await database.run(await files.read('remediation/update_plans'), { rows: JSON.stringify(rows) });
+  await database.run(await files.read('remediation/update_plans'), { rows: toJsonParam(rows) });
 }

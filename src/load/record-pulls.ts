@@ -1,7 +1,7 @@
 import type { ActivePull, PullStatus, RunContext } from '../extract/run-context.ts';
 import type { FailureParts } from '../http/errors.ts';
 import { describePart, listUnknown, type Manifest, type UnknownPart } from '../landing/store.ts';
-import { fillParams } from '../warehouse/sql-params.ts';
+import { fillParams, toJsonParam } from '../warehouse/sql-params.ts';
 import type { Acceptance, Delta } from './judge.ts';
 import type { Landed } from './stage.ts';
 
@@ -97,7 +97,7 @@ function describePull(
 
 /** The statement that writes rows of `pulls`. */
 export function recordPullsStatement({ warehouse }: RunContext, rows: readonly PullRow[]): string {
-  return fillParams(warehouse.files.read('warehouse/record_pulls'), { pulls: JSON.stringify(rows) });
+  return fillParams(warehouse.files.read('warehouse/record_pulls'), { pulls: toJsonParam(rows) });
 }
 
 /** The outcome of a landing that is loaded, and the row that records it. @param notes of the load */

@@ -1,5 +1,6 @@
 import type { Thresholds } from '../config/config.ts';
 import { TidemarkError } from '../core/errors.ts';
+import { toWellFormedJson } from '../core/well-formed.ts';
 import { quoteLiteral } from './sql-files.ts';
 
 export type SqlParam = null | boolean | number | bigint | string | readonly string[];
@@ -29,6 +30,11 @@ export function fillParams(sql: string, params: SqlParams): string {
   const statement = filled.replace(TRAILING_ENDS, '');
   if (statement.includes(END)) throw new TidemarkError('DATA', 'expected one statement, and there are several');
   return `${statement};`;
+}
+
+/** A value as JSON for a parameter. */
+export function toJsonParam(value: unknown): string {
+  return toWellFormedJson(JSON.stringify(value));
 }
 
 function toLiteral(value: SqlParam): string {

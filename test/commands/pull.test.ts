@@ -31,6 +31,23 @@ test('--quiet prints only warnings to stderr, and does not change stdout', async
   expect(quiet.stdout).toMatch(/^run \S+: incomplete, 1 of 2 sources complete\n$/u);
 });
 
+test.each([
+  ['sends half of a character', 'not \ud83d', 'not \ufffd'],
+  ['is cut in a character', `${'x'.repeat(399 - '1 error occurred: * '.length)}😀`, '\ufffd…'],
+])('an error that %s fails its source alone', async (_, message, shown) => {
+  const place = await testProject({
+    workspaces: 5,
+    faultHook: ({ path }, service) => (path.includes('/mesh/roles') ? service.error(403, message) : undefined),
+  });
+  const { exit, stderr } = await place.tidemark(['pull', '--source', 'kms_providers', '--source', 'mesh_roles']);
+  expect(exit).toBe(1);
+  expect(stderr).toContain(shown);
+  expect(await place.rows('select source, status from pulls order by source')).toEqual([
+    { source: 'kms_providers', status: 'complete' },
+    { source: 'mesh_roles', status: 'failed' },
+  ]);
+});
+
 test('unknown targets and sources are reported with the closest match, and a table selects its source', async () => {
   const place = await testProject({ workspaces: 5 });
   expect(await place.tidemark(['pull', '--target', 'acne'])).toMatchObject({

@@ -87,6 +87,11 @@ test('rows that are cleared or discarded are not written, and leave no file', as
   expect(readdirSync(directory).sort()).toEqual(['saved_view_rows.csv.gz', 'saved_view_rows.json']);
 });
 
+test('a half of a character in a body, which DuckDB refuses, is replaced', () => {
+  const json = '{"half":"x\\ud83d","whole":"\\ud83d\\ude00","path":"C:\\\\ud83d"}';
+  expect(cleanJson(json)).toBe('{"half":"x\ufffd","whole":"😀","path":"C:\\\\ud83d"}');
+});
+
 test('the items of a page are written as they are, unless something of the page has to be masked', async () => {
   const { landing, directory } = await openLanding();
   const rows = landing.collectRows(COLUMNS);

@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from 'vitest';
 import { openDatabase } from '../../src/warehouse/database.ts';
-import { fillParams } from '../../src/warehouse/sql-params.ts';
+import { fillParams, toJsonParam } from '../../src/warehouse/sql-params.ts';
 
 const database = await openDatabase(':memory:');
 afterAll(() => database.close());
@@ -10,6 +10,12 @@ const HOSTILE = [`'; drop table t; --`, `''`, `"`, '$other', '\\', 'a\nb', '/*',
 test.each(HOSTILE)('%j arrives as it is, alone and in a list', async (text) => {
   const sql = fillParams('select $text as text, $list as list', { text, list: [text, 'x'] });
   expect(await database.script(sql)).toEqual([{ text, list: [text, 'x'] }]);
+});
+
+test('a half of a character in JSON is replaced, since DuckDB refuses it', async () => {
+  const rows = [{ text: 'cut \ud83d', '\ude00': '😀', path: 'C:\\ud83d' }];
+  const sql = fillParams('select $rows::json as rows', { rows: toJsonParam(rows) });
+  expect(await database.script(sql)).toEqual([{ rows: [{ text: 'cut \ufffd', '\ufffd': '😀', path: 'C:\\ud83d' }] }]);
 });
 
 test('values have the types of bound values', async () => {

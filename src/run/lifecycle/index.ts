@@ -10,6 +10,7 @@ import { readText } from '../../http/response-body.ts';
 import { DEFAULT_TIMEOUTS, Deadline } from '../../http/timeouts.ts';
 import { createTransport, type Transport } from '../../http/transport.ts';
 import type { Warehouse } from '../../warehouse/session.ts';
+import { toJsonParam } from '../../warehouse/sql-params.ts';
 import { type Fact, parseFacts } from './document.ts';
 
 /** In the package, and where a user has a file of this name beside the configuration, that one. */
@@ -43,7 +44,7 @@ export async function recordFacts(
   knownAt: Date,
 ): Promise<number> {
   if (facts.length === 0) return 0;
-  const params = { facts: JSON.stringify(facts), origin, known_at: knownAt.toISOString() };
+  const params = { facts: toJsonParam(facts), origin, known_at: knownAt.toISOString() };
   return database.write(await files.read('warehouse/record_lifecycle'), params);
 }
 

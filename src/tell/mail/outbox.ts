@@ -1,5 +1,6 @@
 import type { Database } from '../../warehouse/database.ts';
 import type { SqlFiles } from '../../warehouse/sql-files.ts';
+import { toJsonParam } from '../../warehouse/sql-params.ts';
 import type { Message } from './message.ts';
 
 export type OutboxStatus = 'pending' | 'sent' | 'refused' | 'replaced';
@@ -23,7 +24,7 @@ export async function writeOutbox({ database, files }: OutboxStore, messages: re
     for (const message of messages) {
       const { messageId, targets, job, runId, to, subject, composedAt } = message;
       const row = { message_id: messageId, target: targets, job, run_id: runId, recipient: to.address, subject };
-      await database.run(sql, { ...row, created_at: composedAt, content: JSON.stringify(message) });
+      await database.run(sql, { ...row, created_at: composedAt, content: toJsonParam(message) });
       await database.run(replace, row);
     }
   });

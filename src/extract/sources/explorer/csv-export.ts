@@ -4,6 +4,7 @@ import type { Target } from '../../../config/config.ts';
 import { closestMatch } from '../../../config/suggest.ts';
 import { TidemarkError } from '../../../core/errors.ts';
 import { isSecretField, stripSecretFields } from '../../../core/redact/secret-fields.ts';
+import { toWellFormedJson } from '../../../core/well-formed.ts';
 import { readCsv } from '../../../landing/csv.ts';
 import { quoteCell } from '../../../landing/rows.ts';
 import type { BodyPreview } from '../../../services/download.ts';
@@ -86,7 +87,8 @@ export function createRowFormatter(view: ExplorerView) {
         cells[index] = formatCell(times.has(index) ? truncateFraction(toText(value)) : value);
       }
     }
-    if (extra.length > 0) cells[columns.length] = formatCell(JSON.stringify(Object.fromEntries(extra.sort())));
+    if (extra.length > 0)
+      cells[columns.length] = formatCell(toWellFormedJson(JSON.stringify(Object.fromEntries(extra.sort()))));
     return `${cells.join(',')}\n`;
   };
   return {
