@@ -30,41 +30,31 @@ export const approvalRule = z.strictObject({
   approvals: count.optional().describe('of the group; those of `approvers` unless set'),
 });
 
-export const approvers = z.strictObject({
-  approvals: count.default(1).describe('approvers who must sign a plan'),
-  people: z.array(approver, 'must be a list of approvers').min(1, 'must name at least one approver'),
-  rules: z.array(approvalRule, 'must be a list of rules').default([]),
-});
+export const approvers = z
+  .strictObject({
+    approvals: count.default(1).describe('approvers who must sign a plan'),
+    people: z.array(approver, 'must be a list of approvers').min(1, 'must name at least one approver'),
+    rules: z.array(approvalRule, 'must be a list of rules').default([]),
+  })
+  .superRefine(({ approvals, people, rules }, { addIssue }) => {
+    const report = (path: (string | number)[], message: string) => addIssue({ code: 'custom', path, message });
+    for (const [index, { name, key }] of people.entries()) {
+      const earlier = people.slice(0, index);
+      if (earlier.some((other) => other.name === name)) report(['people', index, 'name'], `${name} is there twice`);
+      const same = earlier.find((other) => parseSshKey(other.key)?.equals(parseSshKey(key) as Buffer));
+      if (same) report(['people', index, 'key'], `is the key of ${same.name}: one key must not count as two people`);
+    }
+    if (people.length < approvals) report(['approvals'], `${approvals} must sign, and ${people.length} are named`);
+    for (const [index, { playbook, severity, target, group, approvals: needed = approvals }] of rules.entries()) {
+      const members = people.filter(({ groups }) => groups.includes(group)).length;
+      if (members < needed) {
+        report(['rules', index, 'group'], `${group} has ${members} of the ${needed} approvers that the rule asks for`);
+      }
+      if (playbook === undefined && severity === undefined && target === undefined) {
+        report(['rules', index], 'needs a playbook, a severity or a target');
+      }
+    }
+  });
 
 export type Approvers = z.infer<typeof approvers>;
 export type Approver = z.infer<typeof approver>;
-
-/** What the schema cannot express. A section of another shape has its own issues. */
-export function checkApprovers(
-  section: unknown,
-  targets: readonly unknown[],
-  report: (path: readonly (string | number)[], message: string) => void,
-): void {
-  const { data } = approvers.safeParse(section);
-  if (!data) return;
-  const { approvals, people, rules } = data;
-  for (const [index, { name, key }] of people.entries()) {
-    const earlier = people.slice(0, index);
-    if (earlier.some((other) => other.name === name)) report(['people', index, 'name'], `${name} is there twice`);
-    const same = earlier.find((other) => parseSshKey(other.key)?.equals(parseSshKey(key) as Buffer));
-    if (same) report(['people', index, 'key'], `is the key of ${same.name}: one key must not count as two people`);
-  }
-  if (people.length < approvals) report(['approvals'], `${approvals} must sign, and ${people.length} are named`);
-  for (const [index, { playbook, severity, target, group, approvals: needed = approvals }] of rules.entries()) {
-    const members = people.filter(({ groups }) => groups.includes(group)).length;
-    if (members < needed) {
-      report(['rules', index, 'group'], `${group} has ${members} of the ${needed} approvers that the rule asks for`);
-    }
-    if (target !== undefined && !targets.includes(target)) {
-      report(['rules', index, 'target'], `no target has the name ${target}`);
-    }
-    if (playbook === undefined && severity === undefined && target === undefined) {
-      report(['rules', index], 'needs a playbook, a severity or a target');
-    }
-  }
-}

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { HEADER_TEXT, isHeaderText } from '../core/header-text.ts';
 import { isObject } from '../core/is-object.ts';
-import { approvers, checkApprovers } from './approvers.ts';
+import { listAt, textAt } from '../core/json-path.ts';
+import { approvers } from './approvers.ts';
 import { isLakeAddress, parseS3Address } from './lake.ts';
 import { explainLinks, links } from './links.ts';
 import { ADDRESS_ERROR, parseMailAddress, parseSmtpUrl, SMTP_ERROR } from './mail.ts';
@@ -233,8 +234,8 @@ export type RawTarget = RawConfig['targets'][number];
 export type Pricing = RawConfig['pricing'];
 export type Thresholds = z.infer<typeof thresholds>;
 
-/** In the landing of a run, beside the folders of the targets (`src/extract/resume.ts`). Some file systems ignore case. */
-const MARK = /^unfinished\.json$/iu;
+/** In the landing of a run, beside the folders of the targets (`src/extract/resume.ts`, `src/landing/store.ts`). Some file systems ignore case. */
+const LANDED_FILE = /^(?:unfinished|run)\.json$/iu;
 
 function checkTarget(given: unknown, { addIssue }: z.RefinementCtx): void {
   if (!isObject(given)) return;
@@ -242,7 +243,8 @@ function checkTarget(given: unknown, { addIssue }: z.RefinementCtx): void {
   const report = (field: string, message: string, ...below: readonly string[]) =>
     addIssue({ code: 'custom', path: [field, ...below], message });
   const error = typeof url === 'string' ? urlError(url) : undefined;
-  if (typeof name === 'string' && MARK.test(name)) report('name', 'is the name of a file in the landing of each run');
+  if (typeof name === 'string' && LANDED_FILE.test(name))
+    report('name', 'is the name of a file in the landing of each run');
   if (error) report('url', error);
   if (kind === 'platform' && !organization) report('organization', 'is required for kind platform');
   if ((kind === 'platform' || kind === 'secrets') && !token) report('token', `is required for kind ${kind}`);
@@ -262,14 +264,16 @@ export function urlError(text: string): string | undefined {
 }
 
 function checkDocument(given: unknown, { addIssue }: z.RefinementCtx): void {
-  const { targets, approvers: section } = Object(given) as Readonly<Record<string, unknown>>;
-  const names = (Array.isArray(targets) ? targets : []).map((one: unknown) => (isObject(one) ? one.name : undefined));
-  const report = (path: readonly (string | number)[], message: string) =>
-    addIssue({ code: 'custom', path: [...path], message });
+  const report = (path: (string | number)[], message: string) => addIssue({ code: 'custom', path, message });
+  const names = (listAt(given, 'targets') ?? []).map((one) => textAt(one, 'name'));
   for (const [index, name] of names.entries()) {
     const first = names.indexOf(name);
-    if (first === index || typeof name !== 'string') continue;
+    if (name === null || first === index) continue;
     report(['targets', index, 'name'], `\`${name}\` is already the name of targets[${first}]`);
   }
-  checkApprovers(section, names, (path, message) => report(['approvers', ...path], message));
+  for (const [index, rule] of (listAt(given, 'approvers', 'rules') ?? []).entries()) {
+    const name = textAt(rule, 'target');
+    if (name === null || names.includes(name)) continue;
+    report(['approvers', 'rules', index, 'target'], `no target has the name ${name}`);
+  }
 }

@@ -57,6 +57,11 @@ describe('a wrong configuration ends with 2 and says where', () => {
       /tidemark\.yaml:2: targets\[0\]\.name: is the name of a file in the landing of each run/,
     ],
     [
+      'a target with the name of the plan of a run',
+      ['targets:', '  - { name: run.json, kind: mesh, url: "http://x" }'],
+      /tidemark\.yaml:2: targets\[0\]\.name: is the name of a file in the landing of each run/,
+    ],
+    [
       'a URL that is none',
       ['targets:', '  - { name: a, kind: mesh, url: tfe.example }'],
       /tidemark\.yaml:2: targets\[0\]\.url: is not a URL such as/,
