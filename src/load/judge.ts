@@ -1,14 +1,15 @@
+import { join } from 'node:path';
 import { TidemarkError } from '../core/errors.ts';
 import { plural } from '../core/plural.ts';
+import { readCsv } from '../landing/csv.ts';
+import type { LandingFile } from '../landing/store.ts';
+import { firstLine } from '../warehouse/database.ts';
 import { isOutOfMemory } from '../warehouse/integrity.ts';
 import { ORDINAL, type Table } from '../warehouse/tables.ts';
 import type { Row } from '../warehouse/values.ts';
-import { describeReadError, findInvalidKey } from './locate-errors.ts';
 import type { Changes, Facts, Landed, Stage } from './stage.ts';
 
-/** Whether the rows of a landing may replace those of the warehouse; if not, why. */
-export type Verdict = Acceptance | TidemarkError;
-
+/** The rows of a landing may replace those of the warehouse. */
 export interface Acceptance {
   readonly delta: Delta;
   /** For the column `note` of `pulls`. */
@@ -35,7 +36,11 @@ export interface Limits {
  * Judges a landing by the stages of all tables that its source fills, its main table first. The first objection counts; that a table is
  * emptied only where there is no other.
  */
-export async function judge(landed: Landed, stages: readonly Stage[], limits: Limits): Promise<Verdict> {
+export async function judge(
+  landed: Landed,
+  stages: readonly Stage[],
+  limits: Limits,
+): Promise<Acceptance | TidemarkError> {
   const notes: string[] = [];
   let emptied: EmptiedTableError | undefined;
   for (const { table, facts } of stages) {
@@ -69,7 +74,9 @@ async function findObjection(
 
 async function refuseKey(table: Table, landed: Landed, key: Row): Promise<TidemarkError> {
   const place = await findInvalidKey(table, landed);
-  return new TidemarkError('DATA', `${table.name}: ${describeKey(table, key)}${place}`);
+  const rows = plural(Number(key.times), 'row');
+  const what = key.is_missing === true ? `${rows} without ${table.key[0]}` : describeRepeat(table, key);
+  return new TidemarkError('DATA', `${table.name}: ${what}${place}`);
 }
 
 function countError({ manifest: { source, expected_rows } }: Landed, { landed }: Facts): TidemarkError {
@@ -118,12 +125,6 @@ export function outOfMemory({ manifest }: Landed, memoryLimit: string, cause: un
   return new TidemarkError('INCOMPLETE', `loading needs more memory than ${memoryLimit}`, { hint, cause });
 }
 
-function describeKey(table: Table, row: Row): string {
-  return row.is_missing === true
-    ? `${plural(Number(row.times), 'row')} without ${table.key[0]}`
-    : describeRepeat(table, row);
-}
-
 function describeRepeat({ key }: Table, row: Row): string {
   const shown = key.filter((name) => name !== ORDINAL).map((name) => `${name} ${JSON.stringify(row[name])}`);
   return `${row.times} rows have the key ${shown.join(', ')}`;
@@ -131,4 +132,56 @@ function describeRepeat({ key }: Table, row: Row): string {
 
 function describeNumbered(table: Table, row: Row): string {
   return `${table.name}: ${describeRepeat(table, row)} and other values: the column ordinal keeps them apart`;
+}
+
+/** Turns DuckDB's error of many lines into one line, with the place in the landed file if it can be found. */
+async function describeReadError(table: Table, landed: Landed, error: unknown): Promise<TidemarkError> {
+  if (error instanceof TidemarkError) return error;
+  const cell = INVALID_TIME.exec(firstLine(error))?.[1];
+  const place = cell === undefined ? '' : await findLine(landed, (record) => record.includes(cell));
+  return new TidemarkError('DATA', `${table.name}: ${formatReadError(error)}${place}`, { cause: error });
+}
+
+/** DuckDB's message for a text that is not a timestamp. */
+const INVALID_TIME = /timestamp field [^"]*"(.*)"(?:,|$)/u;
+
+function formatReadError(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  const line = /CSV Error on Line: (\d+)/u.exec(message)?.[1];
+  if (line === undefined) return firstLine(error).replace(/^\w[\w ]* Error: /u, '');
+  const reason = message
+    .split('\n')
+    .find((text) => /^(Error when|Expected Number|Value with|Invalid unicode|Maximum line)/u.test(text));
+  return `line ${line} of the CSV is invalid: ${reason ?? firstLine(error)}`;
+}
+
+/** The first line of a CSV whose key is missing or repeated, as `: line 17 of workspaces.csv`; empty if there is none. */
+function findInvalidKey({ key }: Table, landed: Landed): Promise<string> {
+  const seen = new Set<string>();
+  return findLine(landed, (record, { columns = [], bareNull }) => {
+    const values = key.map((name) => record[columns.indexOf(name)] ?? '');
+    const isMissing = values[0] === '' || (bareNull === true && values[0] === 'null');
+    if (isMissing || seen.has(JSON.stringify(values))) return true;
+    seen.add(JSON.stringify(values));
+    return false;
+  });
+}
+
+interface CsvRecord {
+  readonly record: readonly string[];
+  readonly info: { readonly lines: number };
+}
+
+/** Reads the CSV files of a landing row by row, which is slow: only for errors. */
+async function findLine(
+  { manifest, directory }: Landed,
+  matches: (record: readonly string[], file: LandingFile) => boolean,
+): Promise<string> {
+  for (const file of manifest.files.filter(({ format }) => format === 'csv')) {
+    for await (const row of readCsv(join(directory, file.file), { from: 2, info: true })) {
+      const { record, info } = row as CsvRecord;
+      if (matches(record, file)) return `: line ${info.lines} of ${file.file}`;
+    }
+  }
+  return '';
 }

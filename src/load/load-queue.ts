@@ -2,11 +2,13 @@ import { meshMounts } from '../config/config.ts';
 import { TidemarkError } from '../core/errors.ts';
 import type { ActivePull, RunContext } from '../extract/run-context.ts';
 import { landingDirectory, type Manifest } from '../landing/store.ts';
-import { interruptible } from '../warehouse/database.ts';
-import type { Acceptance } from './judge.ts';
-import { loadLandings } from './load-landings.ts';
+import { firstLine, interruptible } from '../warehouse/database.ts';
+import { classifyStorageError, isOutOfMemory } from '../warehouse/integrity.ts';
+import { tablesForSource } from '../warehouse/tables.ts';
+import { judge, type Limits, outOfMemory } from './judge.ts';
+import { dropStages, merge } from './merge.ts';
 import { describeLoad, type PullOutcome, recordPullsStatement } from './record-pulls.ts';
-import type { Landed } from './stage.ts';
+import { type Destination, type Landed, type Stage, stage } from './stage.ts';
 
 /** A batch is one transaction: its size bounds what a crash costs, and the memory of its stages. */
 const MAX_BATCH = 200;
@@ -48,27 +50,54 @@ export class LoadQueue {
   async #loadNext(): Promise<void> {
     const next = takeBatch(this.#waiting);
     if (next.length === 0) return;
-    const { warehouse, config, asOf, signal } = this.#run;
-    const outcomes = new Map<Waiting, PullOutcome>();
-    const record = (accepted: ReadonlyMap<Waiting, Acceptance>) => {
-      const described = [...accepted].map(([landed, acceptance]) => {
-        const { outcome, row } = describeLoad(this.#run, landed, acceptance);
-        outcomes.set(landed, outcome);
-        return row;
-      });
-      return recordPullsStatement(this.#run, described);
-    };
-    const { shrinkPercent, memoryLimit } = config;
-    const options = { shrinkPercent, memoryLimit, asOf: asOf.toISOString(), signal, record };
+    const { warehouse, signal } = this.#run;
     try {
-      const load = () => loadLandings(warehouse, next, options);
-      for (const [landed, verdict] of await interruptible(warehouse.database, signal, load)) {
-        if (verdict instanceof TidemarkError) landed.reject(verdict);
-        else landed.resolve(outcomes.get(landed) as PullOutcome);
-      }
+      await interruptible(warehouse.database, signal, () => this.#load(next));
     } catch (error) {
       for (const { reject } of next) reject(error);
     }
+  }
+
+  /**
+   * Loads landings of any targets and sources together. Where a statement about all of them fails, each is loaded alone, so that only the
+   * one that causes it is refused.
+   * @throws storage failures; the reason of the signal. Nothing of the transaction is loaded then.
+   */
+  async #load(landings: readonly Waiting[]): Promise<void> {
+    const { config, signal } = this.#run;
+    try {
+      await this.#loadTogether(landings);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (classifyStorageError(error)) throw error;
+      const [first] = landings;
+      if (first && landings.length === 1) first.reject(describeFailure(first, error, config));
+      else for (const landed of landings) await this.#load([landed]);
+    }
+  }
+
+  /** Loads what is accepted in one transaction, into all tables that it fills. What is refused leaves its tables as they are. */
+  async #loadTogether(landings: readonly Waiting[]): Promise<void> {
+    const { warehouse, config, asOf, signal } = this.#run;
+    const stages = await stageAll(warehouse, landings, signal);
+    const accepted = new Map<Waiting, ReturnType<typeof describeLoad>>();
+    const refused = new Map<Waiting, TidemarkError>();
+    for (const landed of landings) {
+      const own = stages.filter(({ facts }) => facts.has(landed));
+      const verdict = await judge(landed, own, config);
+      if (verdict instanceof TidemarkError) refused.set(landed, verdict);
+      else accepted.set(landed, describeLoad(this.#run, landed, verdict));
+    }
+    signal.throwIfAborted();
+    if (accepted.size > 0) {
+      const record = recordPullsStatement(
+        this.#run,
+        [...accepted.values()].map(({ row }) => row),
+      );
+      await merge(warehouse, stages, { accepted, asOf: asOf.toISOString(), record });
+    } else await dropStages(warehouse, stages);
+    for (const [{ reject }, error] of refused) reject(error);
+    for (const [{ resolve }, { outcome }] of accepted) resolve(outcome);
   }
 }
 
@@ -80,4 +109,24 @@ function takeBatch(waiting: Waiting[]): readonly Waiting[] {
     return index === MAX_BATCH || (index > 0 && bytes > MAX_BATCH_BYTES);
   });
   return waiting.splice(0, end === -1 ? waiting.length : end);
+}
+
+function describeFailure(landed: Landed, error: unknown, { memoryLimit }: Limits): TidemarkError {
+  if (isOutOfMemory(error)) return outOfMemory(landed, memoryLimit, error);
+  const { source, run_id } = landed.manifest;
+  const hint = `its landing is kept: load it again with \`tidemark pull --from ${run_id}\``;
+  return new TidemarkError('INCOMPLETE', `${source} cannot be loaded: ${firstLine(error)}`, { hint, cause: error });
+}
+
+/** A stage for each table of each source, the main table of a source first. */
+async function stageAll(to: Destination, landings: readonly Landed[], signal: AbortSignal): Promise<readonly Stage[]> {
+  const stages: Stage[] = [];
+  for (const source of new Set(landings.map(({ manifest }) => manifest.source))) {
+    const group = landings.filter(({ manifest }) => manifest.source === source);
+    for (const table of tablesForSource(source, to.tables)) {
+      signal.throwIfAborted();
+      stages.push(await stage(to, table, group));
+    }
+  }
+  return stages;
 }
