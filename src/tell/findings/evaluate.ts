@@ -2,7 +2,7 @@ import type { Target, Thresholds } from '../../config/config.ts';
 import { TidemarkError } from '../../core/errors.ts';
 import { type Database, openDatabase, type SqlParams } from '../../warehouse/database.ts';
 import type { SqlFiles } from '../../warehouse/sql-files.ts';
-import { fillParams, thresholdParams } from '../../warehouse/sql-params.ts';
+import { fillParams, thresholdParams, toJsonParam } from '../../warehouse/sql-params.ts';
 import { loadTables, type Table } from '../../warehouse/tables.ts';
 import { createCandidates } from '../reports/subjects.ts';
 import { type InvalidRule, type Rule, readRules, renderRuleMacros, runRules } from './rules.ts';
@@ -196,7 +196,7 @@ export async function findUnprovenListings(
   const params = {
     target: target.name,
     sources: [...new Set([...sources, 'tokens'])],
-    token: token === undefined ? null : JSON.stringify(token),
+    token: token === undefined ? null : toJsonParam(token),
     targets: JSON.stringify([describeTarget(target)]),
     as_of: new Date(0).toISOString(),
     stale_hours: 1,
