@@ -14,5 +14,6 @@ export function toWellFormed(text: string): string {
 
 /** The same for JSON, in which a half is an escape. */
 export function toWellFormedJson(json: string): string {
+  if (!json.includes('\\u')) return json;
   return json.replaceAll(ESCAPES, (found) => (found.length === ESCAPED_HALF_LENGTH ? '\ufffd' : found));
 }

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { comparedColumns } from '../load/stage-parts.ts';
-import { readHistoryStart } from '../warehouse/history-start.ts';
 import { quoteIdent, quoteLiteral } from '../warehouse/sql-files.ts';
 import { hashedColumn } from '../warehouse/tables.ts';
 import type { Snapshot } from './delta-log.ts';
@@ -56,10 +55,18 @@ export async function readVisible(reader: LakeReader, writer: number): Promise<V
     isAhead: row.is_ahead === true,
     latest: toTime(row.latest),
     next: toTime(row.next),
-    start: (lastOfAll > 0 ? await readHistoryStart(database, files) : undefined) ?? BEGINNING,
+    start: (lastOfAll > 0 ? await readHistoryStart(reader) : undefined) ?? BEGINNING,
     last: Number(row.last),
     lastOfAll,
   };
+}
+
+/** Since when the history is whole; undefined where nothing was removed, as in a warehouse of a version that removes nothing. */
+async function readHistoryStart({ database, files }: LakeReader): Promise<string | undefined> {
+  const [{ has_start } = { has_start: false }] = await database.rows(files.read('warehouse/has_history_start'));
+  if (has_start !== true) return undefined;
+  const [row] = await database.rows(files.read('warehouse/history_start'));
+  return typeof row?.starts_at === 'string' ? row.starts_at : undefined;
 }
 
 /** Rows of a target that are gone since another writer had it. */

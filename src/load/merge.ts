@@ -1,7 +1,6 @@
-import { sameKey } from '../warehouse/list-columns.ts';
 import { quoteIdent } from '../warehouse/sql-files.ts';
 import { fillParams } from '../warehouse/sql-params.ts';
-import type { Table } from '../warehouse/tables.ts';
+import { sameKey, type Table } from '../warehouse/tables.ts';
 import type { Destination, Landed, Stage } from './stage.ts';
 import { literals, stageParts } from './stage-parts.ts';
 

@@ -1,12 +1,13 @@
 import { listUnknown, type Manifest, type UnknownPart } from '../landing/store.ts';
-import { LIST_TEXT, sameKey } from '../warehouse/list-columns.ts';
 import { quoteIdent, quoteLiteral } from '../warehouse/sql-files.ts';
 import {
   type Column,
   columnList,
   hashedColumn,
   historyTable,
+  LIST_TEXT,
   ORDINAL,
+  sameKey,
   type Table,
   withoutComputedFields,
 } from '../warehouse/tables.ts';

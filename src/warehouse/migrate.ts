@@ -5,11 +5,10 @@ import { TidemarkError } from '../core/errors.ts';
 import { renderChangesViews, selectTold } from './changes.ts';
 import { type Database, firstLine, openDatabase } from './database.ts';
 import { DEFAULT_THRESHOLDS, defineDeadlines, renderDeadlines, type Scope } from './deadlines.ts';
-import { listColumnStatements } from './list-columns.ts';
 import { type Columns, readAdditions, readColumns, withAdditions } from './present-tables.ts';
 import { quoteIdent, quoteLiteral, type SqlFiles } from './sql-files.ts';
 import { fillParams } from './sql-params.ts';
-import { type Addition, type Column, columnList, historyTable, type Table } from './tables.ts';
+import { type Addition, type Column, columnList, historyTable, sameKey, type Table } from './tables.ts';
 
 /** Views and macros that belong to no single table, in the order in which one calls another. */
 const SHARED = [
@@ -174,6 +173,21 @@ function renderAddition(files: SqlFiles, { table, column, after }: Addition): st
 function tableStatements(files: SqlFiles, table: Table): readonly string[] {
   const ddl = table.ddl.replace(`${table.name}_history`, historyTable(table));
   return table.members ? [ddl, ...listColumnStatements(files, table)] : [ddl];
+}
+
+/** Statements that create the member table and the history view. */
+function listColumnStatements(files: SqlFiles, table: Table): readonly string[] {
+  const types = new Map(table.columns.map(({ name, type }) => [name, type]));
+  const keyColumns = ['target', ...table.key].map((name) => `${quoteIdent(name)} ${types.get(name)}`).join(',\n  ');
+  const sameMember = sameKey(table, 'member', 'version');
+  const list = files.render('warehouse/list_value', { table: table.name, sameKey: sameMember });
+  const columnsWithList = table.columns
+    .map(({ name }) => (name === table.members ? `(${list}) as ${quoteIdent(name)}` : `version.${quoteIdent(name)}`))
+    .join(',\n  ');
+  return [
+    files.render('warehouse/list_table', { table: table.name, keyColumns }),
+    files.render('warehouse/list_history', { table: table.name, columnsWithList }),
+  ];
 }
 
 /** Adds what existing tables have not. Columns that were added to the key of a table are added to its members as well. */

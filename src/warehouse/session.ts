@@ -19,6 +19,7 @@ import {
 } from './integrity.ts';
 import { acquireLock, type Lock } from './lock.ts';
 import { migrate } from './migrate.ts';
+import { readColumns } from './present-tables.ts';
 import { publishFile, removeLeftovers, type WarehouseFiles, warehouseFiles } from './publish.ts';
 import { createSqlFiles, type SqlFiles } from './sql-files.ts';
 import { loadTables, type Table } from './tables.ts';
@@ -234,10 +235,10 @@ async function isOfEarlierVersion(
   error: unknown,
 ): Promise<boolean> {
   if (error instanceof TidemarkError || !/^(?:Binder|Catalog) Error/u.test(firstLine(error))) return false;
-  const present = await database.rows(files.read('warehouse/columns'));
-  const names = new Set(present.map(({ table, name }) => `${table}.${name}`));
-  const tables = [...loadTables(files).values()];
-  return tables.some(({ name, columns }) => columns.some((column) => !names.has(`${name}.${column.name}`)));
+  const present = await readColumns({ database, files });
+  return [...loadTables(files).values()].some(({ name, columns }) =>
+    columns.some((column) => !present.get(name)?.has(column.name)),
+  );
 }
 
 function earlierVersionError(published: string, cause: unknown): TidemarkError {

@@ -109,6 +109,21 @@ function splitList(text: string | undefined): readonly string[] {
 /** The last column of the key of a table whose rows have no id: it distinguishes rows with equal values in the other columns of the key. */
 export const ORDINAL = 'ordinal';
 
+/**
+ * Some columns list every workspace that uses something. A change of one workspace would store the whole list again, so the history
+ * of such a column is stored per member (`T_members`), with a digest of the list in the row (`T_rows`). The view `T_history`
+ * puts the list together again. The stage has both: the digest in the column, so that rows are compared and stored without the
+ * list, and the list in `LIST_TEXT`.
+ */
+export const LIST_TEXT = 'list_text';
+
+/** Whether two rows have one key, as SQL. */
+export function sameKey({ key }: Pick<Table, 'key'>, one: string, other: string): string {
+  return ['target', ...key]
+    .map((name) => `${one}.${quoteIdent(name)} is not distinct from ${other}.${quoteIdent(name)}`)
+    .join(' and ');
+}
+
 /** Column names as a select list. */
 export function columnList(table: Table, prefix = ''): string {
   return table.columns.map(({ name }) => `${prefix}${quoteIdent(name)}`).join(', ');

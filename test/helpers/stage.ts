@@ -2,9 +2,8 @@ import type { Manifest, UnknownPart } from '../../src/landing/store.ts';
 import { merge } from '../../src/load/merge.ts';
 import { type Changes, compareStage, type Destination, type Facts, type Landed } from '../../src/load/stage.ts';
 import type { Database } from '../../src/warehouse/database.ts';
-import { LIST_TEXT } from '../../src/warehouse/list-columns.ts';
 import { quoteIdent, type SqlFiles } from '../../src/warehouse/sql-files.ts';
-import { columnList, type Table } from '../../src/warehouse/tables.ts';
+import { columnList, LIST_TEXT, type Table } from '../../src/warehouse/tables.ts';
 
 /** An empty stage with the columns of a table. A list goes into its column as it is. */
 export async function createStage(database: Database, table: Table): Promise<void> {

@@ -1,8 +1,7 @@
 import { loadSubjectKinds, type SubjectKind } from '../../tell/reports/subjects.ts';
 import type { Database } from '../../warehouse/database.ts';
-import { sameKey } from '../../warehouse/list-columns.ts';
 import { quoteIdent, quoteLiteral, type SqlFiles } from '../../warehouse/sql-files.ts';
-import { historyTable, type Table } from '../../warehouse/tables.ts';
+import { historyTable, sameKey, type Table } from '../../warehouse/tables.ts';
 
 /** What goes of a table or of a folder. */
 export interface Removal {
