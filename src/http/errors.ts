@@ -176,7 +176,7 @@ export function looksLikeHtml(text: string): boolean {
 }
 
 function describeHtml(html: string): string {
-  const title = /<title[^>]*>([^<]{0,200})<\/title>/iu.exec(html)?.[1]?.trim();
+  const title = /<title[^<>]*>([^<]{0,200})<\/title>/iu.exec(html)?.[1]?.trim();
   return title ? `an HTML page titled "${title}"` : 'an HTML page';
 }
 

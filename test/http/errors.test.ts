@@ -33,3 +33,9 @@ describe('the error message of a response', () => {
     expect(extractErrorMessage('x'.repeat(5000))).toHaveLength(401);
   });
 });
+
+it('reads the title of a hostile page in linear time', () => {
+  const { user } = process.cpuUsage();
+  expect(extractErrorMessage(`<html>${'<title'.repeat(60_000)}`)).toBe('an HTML page');
+  expect(process.cpuUsage({ user, system: 0 }).user).toBeLessThan(1_000_000);
+});
