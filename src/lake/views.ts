@@ -30,7 +30,12 @@ const STANDARD: Dialect = {
 export const DIALECTS: Readonly<Record<Engine, Dialect>> = {
   duckdb: STANDARD,
   trino: { ...STANDARD, folder: 'trino', hasTimeArgument: false },
-  clickhouse: { ...STANDARD, folder: 'clickhouse', literal: backslashed },
+  clickhouse: {
+    ...STANDARD,
+    folder: 'clickhouse',
+    quote: (identifier) => quoteIdent(identifier.replaceAll('\\', '\\\\')),
+    literal: backslashed,
+  },
   spark: {
     ...STANDARD,
     folder: 'spark',

@@ -98,7 +98,7 @@ const CHANGES: readonly Change[] = [
   },
 ];
 
-async function run(command: string, { file = FIRST, edit }: Change) {
+async function run(command: string, { file = FIRST, edit }: Pick<Change, 'file' | 'edit'>, engine = 'duckdb') {
   const folder = await tempFolder(onTestFinished);
   const lake = join(folder, 'changed');
   await cp(project.store.name, lake, { recursive: true });
@@ -106,7 +106,7 @@ async function run(command: string, { file = FIRST, edit }: Change) {
   const text = await readFile(join(lake, file), 'utf8');
   expect(edit(text)).not.toBe(text);
   await writeFile(join(lake, file), edit(text));
-  const words = command === 'ddl' ? ['--engine', 'duckdb'] : [];
+  const words = command === 'ddl' ? ['--engine', engine] : [];
   return cli(['lake', command, '--lake', lake, ...words], { cwd: folder });
 }
 
@@ -118,4 +118,21 @@ describe.each(CHANGES)('$name', (change) => {
     expect(stdout).not.toContain('drop table');
     expect(exit).toBeOneOf(command === 'restore' ? [1, 4] : [4]);
   });
+});
+
+test.each([
+  ['clickhouse', String.raw`"x\\""; drop"`],
+  ['spark', '`x\\"; drop`'],
+  ['trino', String.raw`"x\""; drop"`],
+])('the name of a column is one identifier of %s', async (engine, identifier) => {
+  const edit = inRelation((relation) => {
+    for (const column of relation.columns as { name: string }[]) {
+      if (column.name === 'alive') column.name = String.raw`x\"; drop`;
+    }
+  });
+  const { exit, stdout } = await run('ddl', { edit }, engine);
+  expect(exit).toBe(0);
+  expect(stdout).toContain(
+    `"alive" as ${identifier}`.replaceAll('"alive"', engine === 'spark' ? '`alive`' : '"alive"'),
+  );
 });
