@@ -35,7 +35,7 @@ export async function verifyLake(lake: Lake): Promise<VerifyResult> {
     }
     total.unnamed += (await listUnnamed(reader, table)).length;
   }
-  const isStated = (await reader.statements()).stated.size > 0;
+  const isStated = (await reader.statements()).size > 0;
   return { tables: tables.size, ...total, isStated, problems };
 }
 

@@ -22,7 +22,7 @@ import {
   readLog,
 } from './log.ts';
 import { RUNS } from './relations.ts';
-import { findLoss, findLostClaim, readStatements, type Statements } from './statements.ts';
+import { findLoss, findLostClaim, readStatements, type Stated, type Statements } from './statements.ts';
 import type { LakeStore } from './store.ts';
 import {
   changesTable,
@@ -60,9 +60,9 @@ export function createLakeReader({ store, database, files }: Lake, problems?: La
     return known;
   };
   const read = async (table: string): Promise<Snapshot> => {
-    const stated = await statements(); // before the log: what is stated in between is not in it
+    const stated = (await statements()).get(table); // before the log: what is stated in between is not in it
     const { snapshot, problems: found } = await readLog({ store, database, files }, table);
-    const loss = found.length > 0 ? undefined : findTableProblem(table, snapshot, stated);
+    const loss = found.length > 0 ? undefined : await findTableProblem(store, table, snapshot, stated);
     const lacks = loss === undefined ? found : [{ table, file: '', problem: loss }];
     if (lacks[0] && !problems) throw damagedError(store, describeProblem(lacks[0]));
     problems?.push(...lacks);
@@ -80,7 +80,8 @@ export function createLakeReader({ store, database, files }: Lake, problems?: La
     statements,
     snapshot,
     async snapshots() {
-      const names = new Set([...(await store.folders()), ...(await statements()).stated.keys()]);
+      await snapshot(changesTable(RUNS)); // before the others, so that they have all that it makes visible
+      const names = new Set([...(await store.folders()), ...(await statements()).keys()]);
       const found = await Promise.all([...names].sort().map(async (name) => [name, await snapshot(name)] as const));
       return new Map(found.filter(([, { version }]) => version >= 0));
     },
@@ -92,10 +93,16 @@ export function createLakeReader({ store, database, files }: Lake, problems?: La
 }
 
 /** What is wrong with a table whose log is whole. */
-function findTableProblem(table: string, snapshot: Snapshot, { stated, claims }: Statements): string | undefined {
-  const isRuns = table === changesTable(RUNS);
-  const loss = findLoss(snapshot, stated.get(table)) ?? (isRuns ? findLostClaim(snapshot, claims) : undefined);
-  return loss ?? (isMisdescribed(table, snapshot.metaData) ? 'is not described as a table of a lake' : undefined);
+async function findTableProblem(
+  store: LakeStore,
+  table: string,
+  snapshot: Snapshot,
+  stated: Stated | undefined,
+): Promise<string | undefined> {
+  const loss = findLoss(snapshot, stated);
+  if (loss !== undefined) return loss;
+  if (isMisdescribed(table, snapshot.metaData)) return 'is not described as a table of a lake';
+  return table === changesTable(RUNS) ? findLostClaim(store, snapshot) : undefined;
 }
 
 /** Commits actions to a table as the reader knows it, and writes a checkpoint if one is due. @throws ConflictError */
@@ -137,9 +144,7 @@ export async function appendToTable(
   return true;
 }
 
-/**
- * The relations of a lake, `runs` first: its log is read before those of the others, so that they contain all that it makes visible.
- */
+/** The relations of a lake, `runs` first. */
 export async function listLakeRelations(
   reader: LakeReader,
   isWanted: (relation: string) => boolean = () => true,

@@ -91,7 +91,7 @@ async function fillWarehouse(config: Config, store: LakeStore): Promise<Restored
     await database.run(await files.read('warehouse/schema_digest_clear'));
     await migrate(database, files, tables);
     await database.run('checkpoint');
-    const isStated = (await reader.statements()).stated.size > 0;
+    const isStated = (await reader.statements()).size > 0;
     return { tables: restored, losses: losses.map(describeProblem), isStated };
   } finally {
     database.close();

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { TidemarkError } from '../core/errors.ts';
+import { ignoreMissing } from '../core/fs.ts';
 import { plural } from '../core/plural.ts';
 import { type AddAction, APP_ID, type Snapshot, tryParseJson } from './delta-log.ts';
 import type { LakeStore } from './store.ts';
@@ -14,16 +15,12 @@ const tableStatement = z.object({ version: z.number(), files: z.number(), rows: 
 type TableStatement = Readonly<z.infer<typeof tableStatement>>;
 
 /** The statement of a publish that says most about a table. */
-interface Stated extends TableStatement {
+export interface Stated extends TableStatement {
   readonly publish: number;
 }
 
-export interface Statements {
-  /** By table; none for a lake that no publish has stated yet. */
-  readonly stated: ReadonlyMap<string, Stated>;
-  /** The numbers that publishes have taken. */
-  readonly claims: ReadonlySet<number>;
-}
+/** By table; none for a lake that no publish has stated yet. */
+export type Statements = ReadonlyMap<string, Stated>;
 
 /** The folder of the numbers that publishes have taken, with what each states. */
 export const CLAIMS = '_publishes';
@@ -54,7 +51,7 @@ export async function readStatements(store: LakeStore): Promise<Statements> {
       if (statement.version >= (stated.get(table)?.version ?? -1)) stated.set(table, { ...statement, publish });
     }
   }
-  return { stated, claims: new Set(claims) };
+  return stated;
 }
 
 const CLAIM = /\/(\d+)\.json$/u;
@@ -64,7 +61,9 @@ const claim = z.looseObject({ tables: z.record(z.string(), tableStatement).optio
 
 async function readClaim(store: LakeStore, publish: number): Promise<z.infer<typeof claim>> {
   const path = claimPath(publish);
-  const { data } = claim.safeParse(tryParseJson(await store.read(path)));
+  // A publish that has nothing to add takes its number back.
+  const text = (await store.read(path).catch(ignoreMissing)) ?? '{}';
+  const { data } = claim.safeParse(tryParseJson(text));
   if (data) return data;
   throw new TidemarkError('DATA', `${store.name}/${path} is not the statement of a publish`, {
     hint: 'bring the file back from a copy of the lake',
@@ -83,10 +82,14 @@ export function expectedRows({ stats }: AddAction): number | undefined {
   return (JSON.parse(stats ?? '{}') as { readonly numRecords?: number }).numRecords;
 }
 
-/** A number that is free again would make the rows of a killed publish visible. */
-export function findLostClaim({ transactions }: Snapshot, claims: ReadonlySet<number>): string | undefined {
+/**
+ * A number that is free again would make the rows of a killed publish visible.
+ * @param snapshot of runs, read before: the numbers of publishes that end in between are there
+ */
+export async function findLostClaim(store: LakeStore, { transactions }: Snapshot): Promise<string | undefined> {
   const last = transactions.get(APP_ID);
-  return last === undefined || claims.has(last) ? undefined : `has publish ${last}, and ${claimPath(last)} is gone`;
+  const isThere = last === undefined || (await store.read(claimPath(last)).catch(ignoreMissing)) !== undefined;
+  return isThere ? undefined : `has publish ${last}, and ${claimPath(last)} is gone`;
 }
 
 /** What a table has less than a publish states: rows are never removed, and programs only put files together. */

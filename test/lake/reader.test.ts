@@ -1,0 +1,61 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { PACKAGE_ROOT } from '../../src/core/paths.ts';
+import { createLakeViews } from '../../src/lake/ddl.ts';
+import { verifyLake } from '../../src/lake/maintain.ts';
+import { createLakeReader } from '../../src/lake/reader.ts';
+import type { LakeStore } from '../../src/lake/store.ts';
+import { openDatabase } from '../../src/warehouse/database.ts';
+import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
+import { lakeProject } from '../helpers/lake-project.ts';
+
+const files = createSqlFiles([PACKAGE_ROOT]);
+
+test('a publish that has nothing to add and ends meanwhile is none', async () => {
+  const project = await lakeProject({ tables: 'few' });
+  await project.night('2026-10-01T02:15:00Z');
+  await project.publish();
+  const taken = { path: '_publishes/0000002048.json', bytes: 2, modifiedMs: 0 };
+  const store: LakeStore = {
+    ...project.store,
+    list: async (path) => [...(await project.store.list(path)), ...(path === '_publishes' ? [taken] : [])],
+  };
+  const database = await openDatabase(':memory:', { threads: 1 });
+  try {
+    expect(await verifyLake({ store, database, files })).toMatchObject({ problems: [], isStated: true });
+  } finally {
+    database.close();
+  }
+});
+
+test('a run that is published while the logs are read is seen as a whole, or not at all', async () => {
+  const project = await lakeProject({ tables: 'few' });
+  const publishNight = async (day: number) => {
+    const asOf = `2026-10-0${day}T02:15:00Z`;
+    const health = `insert into autoscaler_health_history (target, alive, valid_from) values ('a${day}', true, '${asOf}')`;
+    await project.night(asOf, health);
+    await project.publish();
+  };
+  await publishNight(1);
+  let meanwhile = async () => {
+    meanwhile = async () => {};
+    await sleep(100);
+    await publishNight(2);
+  };
+  const store: LakeStore = {
+    ...project.store,
+    async list(path, after) {
+      if (path === 'runs_changes/_delta_log') await meanwhile();
+      return project.store.list(path, after);
+    },
+  };
+  const database = await openDatabase(':memory:', { threads: 1 });
+  try {
+    await createLakeViews(createLakeReader({ store, database, files }));
+    const sql =
+      'select (select count(*)::int from runs) as runs, (select count(*)::int from autoscaler_health) as rows';
+    expect(await database.rows(sql)).toEqual([{ runs: 2, rows: 2 }]);
+  } finally {
+    database.close();
+  }
+});
