@@ -142,7 +142,7 @@ async function closeOnce(options: CloseOptions): Promise<CloseResult> {
 
 async function readVisible(reader: LakeReader): Promise<ReadonlySet<number>> {
   await viewRuns(reader);
-  const rows = await reader.database.rows(await reader.files.read('lake/publishes'));
+  const rows = await reader.database.rows(reader.files.read('lake/publishes'));
   return new Set(rows.map(({ publish }) => Number(publish)));
 }
 

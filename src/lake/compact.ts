@@ -70,7 +70,7 @@ async function rewrite(
     identity: relation.identity.map(quoteIdent).join(', '),
     fields: rowFields(relation).map(quoteIdent).join(', '),
   };
-  await reader.database.run(await reader.files.render('lake/compacted', parts));
+  await reader.database.run(reader.files.render('lake/compacted', parts));
   const rows = { rows: 'lake_compacted', publish: 'publish' };
   const recent = await writeRows(writer, relation, { ...rows, which: 'not lake_is_past' });
   const past = await writeRows(writer, relation, { ...rows, which: 'lake_is_past', isPast: true });

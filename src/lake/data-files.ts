@@ -26,15 +26,15 @@ export async function writeRows(
   relation: LakeRelation,
   { rows, publish, which = 'true', isPast = false }: Rows,
 ): Promise<readonly AddAction[]> {
-  const [found] = await database.rows(await files.render('lake/has_rows', { rows, which }));
+  const [found] = await database.rows(files.render('lake/has_rows', { rows, which }));
   if (found?.has_rows !== true) return [];
   const scratch = await store.scratch();
   try {
     const fields = rowFields(relation).map(quoteIdent).join(', ');
     const order = relation.identity.map(quoteIdent).join(', ');
     const file = quoteLiteral(scratch);
-    await database.run(await files.render('lake/write_file', { rows, publish, which, fields, order, file }));
-    const [row] = await database.rows(await files.render('lake/statistics', { ...statisticsParts(relation), file }));
+    await database.run(files.render('lake/write_file', { rows, publish, which, fields, order, file }));
+    const [row] = await database.rows(files.render('lake/statistics', { ...statisticsParts(relation), file }));
     const [{ size }, sha256] = [await stat(scratch), await hashFile(scratch)];
     const path = `${randomUUID()}.parquet`;
     await store.putFile(`${changesTable(relation.name)}/${path}`, scratch);

@@ -2,10 +2,9 @@ import type { Engine } from '../core/choices.ts';
 import type { Database } from '../warehouse/database.ts';
 import { quoteIdent, type SqlFiles } from '../warehouse/sql-files.ts';
 import { openWithOwnFolder } from '../warehouse/temporary-folder.ts';
-import { parseFields } from './delta-log.ts';
 import { createLakeReader, createTableViews, type LakeReader, listLakeRelations } from './reader.ts';
 import type { LakeStore } from './store.ts';
-import { changesTable, type LakeRelation } from './table.ts';
+import { changesTable, type DescribedRelation } from './table.ts';
 import { DIALECTS, LATEST, renderAt, renderFor, renderHistory, type ViewWriter } from './views.ts';
 
 export interface DdlOptions {
@@ -34,15 +33,15 @@ export async function renderDdl(reader: LakeReader, options: DdlOptions): Promis
   const relations = await listLakeRelations(reader);
   const writer: ViewWriter = { files: reader.files, dialect, relations, table: place };
   const lists = new Set(relations.flatMap(({ list }) => (list ? [list.relation] : [])));
+  const views = listViews(writer).filter(({ isFunction }) => dialect.hasTimeArgument || !isFunction);
   const statements = [
-    await renderFor(writer, 'lake/ddl_schema', { schema: internal }),
-    ...(await Promise.all(relations.map(({ name }) => renderTable(writer, options, changesTable(name))))),
+    renderFor(writer, 'lake/ddl_schema', { schema: internal }),
+    ...relations.map(({ name }) => renderTable(writer, options, changesTable(name))),
+    ...views.flatMap((view) => {
+      const name = lists.has(view.relation) ? place(view.name) : dialect.quote(view.name);
+      return [renderView(writer, name, view), ...renderComments(writer, name, view)];
+    }),
   ];
-  for (const view of await listViews(reader, writer)) {
-    if (view.isFunction && !dialect.hasTimeArgument) continue;
-    const name = lists.has(view.relation) ? place(view.name) : dialect.quote(view.name);
-    statements.push(await renderView(writer, name, view), ...(await renderComments(writer, name, view)));
-  }
   const names = relations.map(({ name }) => name).filter((name) => !lists.has(name));
   return {
     guide: [
@@ -62,9 +61,7 @@ export async function renderDdl(reader: LakeReader, options: DdlOptions): Promis
 export async function createLakeViews(reader: LakeReader, isWanted?: (relation: string) => boolean): Promise<void> {
   const relations = await createTableViews(reader, isWanted);
   const writer: ViewWriter = { files: reader.files, dialect: DIALECTS.duckdb, relations, table: quoteIdent };
-  for (const view of await listViews(reader, writer)) {
-    await reader.database.run(await renderView(writer, quoteIdent(view.name), view));
-  }
+  for (const view of listViews(writer)) await reader.database.run(renderView(writer, quoteIdent(view.name), view));
 }
 
 /**
@@ -107,37 +104,32 @@ interface View {
 
 const PLAIN = { columns: [], isFunction: false } as const;
 
-async function listViews(reader: LakeReader, writer: ViewWriter): Promise<readonly View[]> {
-  const { relations } = writer;
-  const views = (await Promise.all(relations.map((relation) => relationViews(reader, writer, relation)))).flat();
-  if (!relations.some(({ name }) => name === 'pulls')) return views;
+function listViews(writer: ViewWriter): readonly View[] {
+  const views = writer.relations.flatMap((relation) => relationViews(writer, relation));
+  if (!writer.relations.some(({ name }) => name === 'pulls')) return views;
   const name = 'source_state';
-  const query = await renderFor(writer, 'lake/source_state', { pulls: writer.dialect.quote('pulls') });
+  const query = renderFor(writer, 'lake/source_state', { pulls: writer.dialect.quote('pulls') });
   const comment = 'one row per target and source: its last pull, and the time of its last complete one';
   return [...views, { ...PLAIN, name, relation: name, query, comment }];
 }
 
-async function relationViews(reader: LakeReader, writer: ViewWriter, relation: LakeRelation): Promise<readonly View[]> {
-  const { name } = relation;
-  const { metaData } = await reader.snapshot(changesTable(name));
-  const comments = new Map(parseFields(metaData).map((field) => [field.name, field.metadata.comment ?? '']));
+function relationViews(writer: ViewWriter, relation: DescribedRelation): readonly View[] {
+  const { name, grain, comments } = relation;
   const columns = relation.columns
     .map((column) => ({ name: column.name, comment: comments.get(column.field) ?? '' }))
     .filter(({ comment }) => comment !== '');
-  const grain = metaData?.description ?? '';
-  const time = await renderFor(writer, 'lake/time_argument', { latest: LATEST });
   const base = { ...PLAIN, relation: name };
-  const now = { name, query: await renderAt(writer, relation, LATEST), comment: grain, columns };
-  const history = {
-    name: `${name}_history`,
-    query: await renderHistory(writer, relation),
-    comment: `every version of: ${grain}`,
-  };
-  const at = { name: `${name}_at`, query: await renderAt(writer, relation, time), comment: '', isFunction: true };
-  return [now, history, at].map((view) => ({ ...base, ...view }));
+  const now = renderAt(writer, relation, LATEST);
+  const history = renderHistory(writer, relation);
+  const at = renderAt(writer, relation, renderFor(writer, 'lake/time_argument', { latest: LATEST }));
+  return [
+    { ...base, name, query: now, comment: grain, columns },
+    { ...base, name: `${name}_history`, query: history, comment: `every version of: ${grain}` },
+    { ...base, name: `${name}_at`, query: at, comment: '', isFunction: true },
+  ];
 }
 
-function renderTable(writer: ViewWriter, options: DdlOptions, name: string): Promise<string> {
+function renderTable(writer: ViewWriter, options: DdlOptions, name: string): string {
   const { literal } = writer.dialect;
   const isRemote = /^\w+:\/\//u.test(options.location);
   return renderFor(writer, 'lake/ddl_table', {
@@ -149,23 +141,19 @@ function renderTable(writer: ViewWriter, options: DdlOptions, name: string): Pro
   });
 }
 
-function renderView(writer: ViewWriter, name: string, { query, isFunction }: View): Promise<string> {
+function renderView(writer: ViewWriter, name: string, { query, isFunction }: View): string {
   return renderFor(writer, isFunction ? 'lake/ddl_at' : 'lake/view', { temp: '', name, query });
 }
 
-async function renderComments(
-  writer: ViewWriter,
-  name: string,
-  { comment, columns, isFunction }: View,
-): Promise<readonly string[]> {
+function renderComments(writer: ViewWriter, name: string, { comment, columns, isFunction }: View): readonly string[] {
   if (isFunction) return [];
   const { quote, literal, hasColumnComments } = writer.dialect;
   const described = hasColumnComments ? columns : [];
-  return Promise.all([
+  return [
     renderFor(writer, 'lake/ddl_comment', { name, comment: literal(comment) }),
     ...described.map((column) => {
       const parts = { name, column: quote(column.name), comment: literal(column.comment) };
       return renderFor(writer, 'lake/ddl_column_comment', parts);
     }),
-  ]);
+  ];
 }

@@ -42,11 +42,11 @@ export const BEGINNING = '-infinity';
 export async function readVisible(reader: LakeReader, writer: number): Promise<VisiblePublishes> {
   const { database, files } = reader;
   await viewRuns(reader);
-  await database.run(await files.read('lake/visible'), { writer });
-  const [row = {}] = await database.rows(await files.read('lake/range'));
+  await database.run(files.read('lake/visible'), { writer });
+  const [row = {}] = await database.rows(files.read('lake/range'));
   const keep = () => row.is_shared === true;
   await createTableView(reader, 'lake_pulls', changesTable('pulls'), { fields: PULL_FIELDS, keep });
-  await database.run(await files.read('lake/foreign'));
+  await database.run(files.read('lake/foreign'));
   const toTime = (value: unknown) => (typeof value === 'string' ? value : undefined);
   const lastOfAll = Number(row.last_of_all);
   return {
@@ -120,9 +120,9 @@ export async function fillPending(
   const reach = relation.kind === 'register' && relation.byTarget ? ['reach'] : [];
   const repeated = isRepeated ? ['repeat_run'] : [];
   for (const name of ['log', ...reach, ...FILLS[relation.kind], ...repeated])
-    await database.run(await files.render(`lake/${name}`, parts));
+    await database.run(files.render(`lake/${name}`, parts));
   if (visible.writer === 0 || relation.kind !== 'history') return [];
-  const rows = await database.rows(await files.render('lake/losses', parts));
+  const rows = await database.rows(files.render('lake/losses', parts));
   return rows.map(({ target, deleted, held }) => ({
     target: String(target),
     relation: relation.name,

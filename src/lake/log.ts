@@ -96,7 +96,7 @@ async function readBegin({ store, database, files }: Lake, table: string, add: A
   const path = checkpointPath(table, version);
   try {
     const file = quoteLiteral(await store.locate(path));
-    const rows = await database.rows(await files.render('lake/read_checkpoint', { file }));
+    const rows = await database.rows(files.render('lake/read_checkpoint', { file }));
     const actions = parseActions(rows.map((row) => String(row.action)).join('\n'));
     if (actions) return replay({ ...NO_TABLE, checkpoint: version }, version, actions);
   } catch (error) {
@@ -211,7 +211,7 @@ export async function checkpointIfDue(
   try {
     await writeFile(json, actions.map((action) => JSON.stringify(action)).join('\n'));
     const parts = { actions: quoteLiteral(json), file: quoteLiteral(parquet) };
-    await database.run(await files.render('lake/write_checkpoint', parts));
+    await database.run(files.render('lake/write_checkpoint', parts));
     await store.putFile(checkpointPath(table, version), parquet);
   } finally {
     await rm(json, { force: true });

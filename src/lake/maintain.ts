@@ -48,7 +48,7 @@ async function findProblem(
     const fault = await findFault(store, path, add, true);
     const expected = expectedRows(add);
     if (fault !== undefined || expected === undefined) return fault;
-    const sql = await files.render('lake/row_counts', { files: quoteLiteral(await store.locate(path)) });
+    const sql = files.render('lake/row_counts', { files: quoteLiteral(await store.locate(path)) });
     const [row] = await database.rows(sql).catch((error: unknown) => [{ rows: null, problem: firstLine(error) }]);
     if (row?.rows === null) return `cannot be read: ${row.problem}`;
     const count = Number(row?.rows);

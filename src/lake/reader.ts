@@ -26,10 +26,10 @@ import { findLoss, findLostClaim, readStatements, type Stated, type Statements }
 import type { LakeStore } from './store.ts';
 import {
   changesTable,
+  type DescribedRelation,
   describedRelation,
   FOLDER_COLUMN,
   isMisdescribed,
-  type LakeRelation,
   toDuckdbType,
 } from './table.ts';
 
@@ -148,14 +148,14 @@ export async function appendToTable(
 export async function listLakeRelations(
   reader: LakeReader,
   isWanted: (relation: string) => boolean = () => true,
-): Promise<readonly LakeRelation[]> {
+): Promise<readonly DescribedRelation[]> {
   const suffix = changesTable('');
   const names = [...(await reader.snapshots()).keys()]
     .filter((name) => name.endsWith(suffix))
     .map((name) => name.slice(0, -suffix.length))
     .filter((name) => name === RUNS || isWanted(name));
   const ordered = [...names.filter((name) => name === RUNS), ...names.filter((name) => name !== RUNS).sort()];
-  const relations: LakeRelation[] = [];
+  const relations: DescribedRelation[] = [];
   for (const name of ordered) {
     const relation = describedRelation(changesTable(name), (await reader.snapshot(changesTable(name))).metaData);
     if (relation) relations.push(relation);
@@ -188,12 +188,12 @@ export async function createTableView(
     return store.locate(path);
   };
   const paths = await Promise.all([...named.values()].filter(keep).map(locate));
-  const query = await files.render(paths.length === 0 ? 'lake/source_empty' : 'lake/source', {
+  const query = files.render(paths.length === 0 ? 'lake/source_empty' : 'lake/source', {
     typed: stored.map(({ name, type }) => `null::${toDuckdbType(type)} as ${quoteIdent(name)}`).join(', '),
     fields: stored.map(({ name }) => quoteIdent(name)).join(', '),
     files: paths.map(quoteLiteral).join(', '),
   });
-  await database.run(await files.render('lake/view', { temp: 'temp', name: quoteIdent(view), query }));
+  await database.run(files.render('lake/view', { temp: 'temp', name: quoteIdent(view), query }));
 }
 
 /** Creates temporary views of the changes of every relation, under the names of the tables. */
@@ -201,7 +201,7 @@ export async function createTableViews(
   reader: LakeReader,
   isWanted?: (relation: string) => boolean,
   options: Pick<TableViewOptions, 'isChecked'> = {},
-): Promise<readonly LakeRelation[]> {
+): Promise<readonly DescribedRelation[]> {
   const relations = await listLakeRelations(reader, isWanted);
   for (const { name } of relations) await createTableView(reader, changesTable(name), changesTable(name), options);
   return relations;

@@ -38,7 +38,7 @@ export async function listRelations(
   const stored = await readColumns(database, files);
   const relations = [...tables.values()].flatMap((table) => toRelations(table, stored));
   const isRuns = ({ name }: Relation) => name === RUNS;
-  const rollup = rollupRelation(parseTable(ROLLUP, await files.read(`lake/${ROLLUP}`)));
+  const rollup = rollupRelation(parseTable(ROLLUP, files.read(`lake/${ROLLUP}`)));
   return [...relations.filter((relation) => !isRuns(relation)), rollup, ...relations.filter(isRuns)];
 }
 
@@ -51,7 +51,7 @@ type StoredColumns = ReadonlyMap<string, readonly WarehouseColumn[]>;
 
 async function readColumns(database: Database, files: SqlFiles): Promise<StoredColumns> {
   const columns = new Map<string, WarehouseColumn[]>();
-  for (const { table, name, type, comment } of await database.rows(await files.read('lake/columns'))) {
+  for (const { table, name, type, comment } of await database.rows(files.read('lake/columns'))) {
     const column = { name: String(name), type: String(type), comment: String(comment) };
     columns.set(String(table), [...(columns.get(String(table)) ?? []), column]);
   }

@@ -80,7 +80,7 @@ async function fillWarehouse(config: Config, store: LakeStore): Promise<Restored
     const held = new Map(relations.map((relation) => [relation.name, relation]));
     if (!held.has(RUNS)) throw noRunsError(store, losses);
     const which = config.shard ? `publish % 1024 = ${config.shard.index}` : 'true';
-    await database.run(await files.render('lake/restored_runs', { which }));
+    await database.run(files.render('lake/restored_runs', { which }));
     const restored: RestoredTable[] = [];
     for (const relation of await listRelations(database, files, tables)) {
       const source = held.get(relation.name);
@@ -88,7 +88,7 @@ async function fillWarehouse(config: Config, store: LakeStore): Promise<Restored
       if (relation.source) await forgetMissing(reader, relation, source);
     }
     // What the lake does not have begins with its next pull, as after an update, and the views know what updates added.
-    await database.run(await files.read('warehouse/schema_digest_clear'));
+    await database.run(files.read('warehouse/schema_digest_clear'));
     await migrate(database, files, tables);
     await database.run('checkpoint');
     const isStated = (await reader.statements()).size > 0;
@@ -112,10 +112,10 @@ async function forgetMissing(
   source: LakeRelation | undefined,
 ): Promise<void> {
   const table = quoteIdent(stored);
-  if (!source) return database.run(await files.render('lake/forget_table', { stored: table }));
+  if (!source) return database.run(files.render('lake/forget_table', { stored: table }));
   const known = new Set(source.columns.map(({ name }) => name));
   for (const { name } of columns.filter((column) => !known.has(column.name)))
-    await database.run(await files.render('lake/forget_column', { stored: table, column: quoteIdent(name) }));
+    await database.run(files.render('lake/forget_column', { stored: table, column: quoteIdent(name) }));
 }
 
 async function fillTable(
@@ -130,13 +130,13 @@ async function fillTable(
   const writer: ViewWriter = { files, dialect: DIALECTS.duckdb, relations: [], table: quoteIdent, runs };
   const isHistory = kind === 'history';
   const known = new Set(source.columns.map(({ name }) => name));
-  const sql = await files.render(isHistory ? 'lake/restore_history' : 'lake/restore_log', {
+  const sql = files.render(isHistory ? 'lake/restore_history' : 'lake/restore_log', {
     stored: quoteIdent(stored),
     columns: columns
       .filter(({ name }) => known.has(name))
       .map(({ name, type }) => `${quoteIdent(name)}::${type} as ${quoteIdent(name)}`)
       .join(', '),
-    query: isHistory ? await renderHistory(writer, source) : await renderAt(writer, source, LATEST),
+    query: isHistory ? renderHistory(writer, source) : renderAt(writer, source, LATEST),
     which: byTarget && shard ? `list_contains([${names}]::varchar[], target)` : 'true',
   });
   return { table: stored, rows: await database.write(sql) };

@@ -26,6 +26,13 @@ const lakeRelation = z.object({
 });
 export type LakeRelation = Readonly<z.infer<typeof lakeRelation>>;
 
+/** A relation with what the description of its table says for people. */
+export interface DescribedRelation extends LakeRelation {
+  readonly grain: string;
+  /** By field. */
+  readonly comments: ReadonlyMap<string, string>;
+}
+
 /** Property of a table with its `LakeRelation` as JSON. */
 const RELATION_PROPERTY = 'tidemark.relation';
 /** Property with the number of the publish that last changed the description. */
@@ -94,10 +101,13 @@ function describeRelation({ name, kind, key, list }: Relation, columns: MappedCo
 }
 
 /** The relation that a table of the lake holds; undefined for a table of another program, or of a description that no publish writes. */
-export function describedRelation(table: string, metaData: MetaData | undefined): LakeRelation | undefined {
+export function describedRelation(table: string, metaData: MetaData | undefined): DescribedRelation | undefined {
   const { data } = lakeRelation.safeParse(tryParseJson(metaData?.configuration[RELATION_PROPERTY] ?? ''));
-  const isSound = parseFields(metaData).every(({ type }) => toDuckdbType(type) !== undefined);
-  return data && isSound && table === changesTable(data.name) && /^\w+$/u.test(table) ? data : undefined;
+  const fields = parseFields(metaData);
+  const isSound = fields.every(({ type }) => toDuckdbType(type) !== undefined);
+  if (!data || !isSound || table !== changesTable(data.name) || !/^\w+$/u.test(table)) return undefined;
+  const comments = new Map(fields.map(({ name, metadata }) => [name, String(metadata.comment ?? '')]));
+  return { ...data, grain: metaData?.description ?? '', comments };
 }
 
 /** Whether a table has a description that no publish writes. */

@@ -1,7 +1,7 @@
 import type { Engine } from '../core/choices.ts';
 import { quoteIdent, quoteLiteral, type SqlFiles } from '../warehouse/sql-files.ts';
 import { RUNS } from './relations.ts';
-import { changesTable, type LakeRelation, replacesRows, rowFields } from './table.ts';
+import { changesTable, type DescribedRelation, type LakeRelation, replacesRows, rowFields } from './table.ts';
 
 /** What the SQL of an engine has of its own. */
 interface Dialect {
@@ -51,7 +51,7 @@ export interface ViewWriter {
   readonly files: SqlFiles;
   readonly dialect: Dialect;
   /** With the members of lists; a list without its members is a digest. */
-  readonly relations: readonly LakeRelation[];
+  readonly relations: readonly DescribedRelation[];
   /** The name of a table of the lake. */
   table(name: string): string;
   /** The publishes that count, with the columns `publish` and `as_of`. @default the changes of runs */
@@ -59,14 +59,13 @@ export interface ViewWriter {
 }
 
 /** The file of the engine, or else the common one. */
-export async function renderFor(
+export function renderFor(
   { files, dialect }: Pick<ViewWriter, 'files' | 'dialect'>,
   name: string,
   parts: Readonly<Record<string, string>>,
-): Promise<string> {
+): string {
   const own = dialect.folder === undefined ? undefined : `dialects/${dialect.folder}/${name}`;
-  const text = await files.render(own !== undefined && files.has(own) ? own : name, parts);
-  return text.trim();
+  return files.render(own !== undefined && files.has(own) ? own : name, parts).trim();
 }
 
 /** The time up to which the lake has runs. */
@@ -76,7 +75,7 @@ export const LATEST = 'max(as_of)';
  * The rows of a relation at a time.
  * @param present SQL over the rows of `runs_changes`, such as `LATEST`
  */
-export function renderAt(writer: ViewWriter, relation: LakeRelation, present: string): Promise<string> {
+export function renderAt(writer: ViewWriter, relation: LakeRelation, present: string): string {
   return renderWithMembers(writer, relation, 'lake/list_at', (part) =>
     renderFor(writer, replacesRows(part) ? 'lake/at' : 'lake/at_written_once', {
       ...queryParts(writer, part),
@@ -86,7 +85,7 @@ export function renderAt(writer: ViewWriter, relation: LakeRelation, present: st
 }
 
 /** The versions of the rows of a relation. */
-export function renderHistory(writer: ViewWriter, relation: LakeRelation): Promise<string> {
+export function renderHistory(writer: ViewWriter, relation: LakeRelation): string {
   const query = (part: LakeRelation) => renderFor(writer, 'lake/history', queryParts(writer, part));
   return renderWithMembers(writer, relation, 'lake/list_history', query);
 }
@@ -106,20 +105,20 @@ function queryParts(writer: ViewWriter, relation: LakeRelation): Readonly<Record
 }
 
 /** A relation with a list is the query `name` of its rows and of its members. */
-async function renderWithMembers(
+function renderWithMembers(
   writer: ViewWriter,
   relation: LakeRelation,
   name: string,
-  query: (part: LakeRelation) => Promise<string>,
-): Promise<string> {
-  const rows = await query(relation);
+  query: (part: LakeRelation) => string,
+): string {
+  const rows = query(relation);
   const members = writer.relations.find((one) => one.name === relation.list?.relation);
   if (!members) return rows;
-  return renderFor(writer, name, { ...(await listParts(writer, relation)), rows, members: await query(members) });
+  return renderFor(writer, name, { ...listParts(writer, relation), rows, members: query(members) });
 }
 
 /** What puts a list together again: the relation has its digest, and each member is a row of another. */
-async function listParts(writer: ViewWriter, relation: LakeRelation): Promise<Readonly<Record<string, string>>> {
+function listParts(writer: ViewWriter, relation: LakeRelation): Readonly<Record<string, string>> {
   const { quote, same } = writer.dialect;
   const list = quote(relation.list?.column ?? '');
   const key = relation.identity.map((field) =>
@@ -133,7 +132,7 @@ async function listParts(writer: ViewWriter, relation: LakeRelation): Promise<Re
     qualifiedKey: key.map((name) => `lake_row.${name}`).join(', '),
     sameMember: compare('lake_member'),
     sameList: compare('lake_lists'),
-    aggregate: await renderFor(writer, 'lake/list_aggregate', aggregate),
+    aggregate: renderFor(writer, 'lake/list_aggregate', aggregate),
     columns: relation.columns
       .map(({ name }) =>
         quote(name) === list
