@@ -12,6 +12,7 @@ import { fileSystemError, systemLack } from './core/fs.ts';
 import { createLog } from './core/log.ts';
 import { PACKAGE_ROOT } from './core/paths.ts';
 import { Redactor } from './core/redact/redactor.ts';
+import { quoteWord } from './core/shell-word.ts';
 
 type Given =
   | 'cwd'
@@ -99,10 +100,6 @@ function nameStart({ program = 'tidemark', argv }: CliIo): string {
     return value ? [` ${option} ${quoteWord(value)}`] : [];
   });
   return `${program}${options.join('')}`;
-}
-
-function quoteWord(word: string): string {
-  return /^[\w@%+=:,./-]+$/u.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
 function createContext(program: Command, session: Session, exit: (code: ExitCode) => void): Context {

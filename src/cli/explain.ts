@@ -1,6 +1,7 @@
 import type { Context } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { stripControls } from '../core/log.ts';
+import { quoteWord } from '../core/shell-word.ts';
 import { explainFinding, type Guide, loadGuide, nameThresholds } from '../tell/findings/guide.ts';
 import { type Rule, readRules } from '../tell/findings/rules.ts';
 import { createProductLinker } from '../tell/reports/links.ts';
@@ -68,7 +69,10 @@ function formatExplanation({ finding, guide, product }: Explained): string {
     ['repair', guide && (guide.about ?? guide.repair)],
     ['do', guide && `\`${guide.command}\``],
     ['product', product],
-    ['more', `\`tidemark show "${subject_id}" --target ${target}\`; the rule is queries/findings/${finding.rule}.sql`],
+    [
+      'more',
+      `\`tidemark show ${quoteSubject(String(subject_id))} --target ${target}\`; the rule is queries/findings/${finding.rule}.sql`,
+    ],
   ];
   const shown = lines.flatMap(([label, text]) =>
     text ? [`${label.padEnd(WIDTH)}${text.replaceAll('\n', `\n${' '.repeat(WIDTH)}`)}\n`] : [],
@@ -77,6 +81,11 @@ function formatExplanation({ finding, guide, product }: Explained): string {
 }
 
 const WIDTH = 10;
+
+/** What a person copies into a shell: within double quotes, a name from outside could run a command. */
+function quoteSubject(id: string): string {
+  return /["$`\\!]/u.test(id) ? quoteWord(id) : `"${id}"`;
+}
 
 function describeState({ state, opened_at, first_seen, accepted_until, unassessed_since, resolved_at }: Row): string {
   const since = `${state} since ${formatTime(state === 'resolved' ? resolved_at : (opened_at ?? first_seen))}`;

@@ -1,6 +1,8 @@
+import { execFile } from 'node:child_process';
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { toCommand } from '../../src/cli/shell.ts';
 import { makeFolder } from '../../src/core/fs.ts';
@@ -12,6 +14,8 @@ import { cleanAtEnd, tempFolder } from '../helpers/temp.ts';
 
 const AT = '2026-11-18T02:15:00Z';
 const LONG = 'a-workspace-with-a-name-that-is-longer-than-most-terminals-are-wide-and-then-some-more';
+
+const HOSTILE = `x"; touch 'hacked'; "$(id)`;
 
 const atEnd = cleanAtEnd();
 let cwd: string;
@@ -29,7 +33,8 @@ beforeAll(async () => {
       plugin_id: 'ce9400',
       schedulable: false,
     }));
-    await warehouse.pull(AT, 'vault', 'volumes', { volumes });
+    const hostile = { namespace: 'default', volume_id: HOSTILE, plugin_id: 'other', schedulable: false };
+    await warehouse.pull(AT, 'vault', 'volumes', { volumes: [...volumes, hostile] });
     await warehouse.evaluate(AT, { targets: ['acme', 'vault'] });
   });
 });
@@ -95,6 +100,18 @@ describe('tidemark findings explain', () => {
     const item = parseElements(await readFile(page, 'utf8')).find(({ attributes }) => attributes.id === id)?.text ?? '';
     for (const said of [title, guide.meaning, guide.ends, ...Object.keys(finding.detail)]) expect(item).toContain(said);
     expect((await cli(['show', finding.subject_id], { cwd })).stdout).toContain(`tidemark findings explain ${id}\n`);
+  });
+
+  test('the command to copy is one word for each argument, whatever a subject is called', async () => {
+    const all = JSON.parse((await findings(cwd, ['--rule', 'volume-unschedulable'], { json: true })).stdout) as {
+      finding_id: string;
+      subject_id: string;
+    }[];
+    const found = all.find(({ subject_id }) => subject_id.includes('hacked'));
+    const { stdout } = await cli(['findings', 'explain', found?.finding_id ?? ''], { cwd });
+    const [, command = ''] = /`tidemark show (.*) --target vault`/u.exec(stdout) ?? [];
+    const { stdout: word } = await promisify(execFile)('/bin/sh', ['-c', `printf %s ${command}`], { cwd });
+    expect(word).toBe(found?.subject_id);
   });
 
   test('an unknown ID is one line', async () => {

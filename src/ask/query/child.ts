@@ -1,9 +1,12 @@
+import { statSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorMessage, TidemarkError } from '../../core/errors.ts';
 import { systemLack } from '../../core/fs.ts';
 import { overlayRoots } from '../../core/paths.ts';
+import { readSize } from '../../core/size.ts';
 import { createTemporaryFolder } from '../../warehouse/temporary-folder.ts';
-import { memoryError } from './errors.ts';
+import { memoryError, temporaryError } from './errors.ts';
 import type { FromChild, QueryRequest, ResultSummary, ToChild } from './protocol.ts';
 import { findSavedQuery, loadSavedQueries, resolveParameters } from './saved.ts';
 import { QuerySession } from './session.ts';
@@ -43,7 +46,7 @@ async function answer(request: QueryRequest): Promise<void> {
   memoryLimit = request.config.sql.memoryLimit;
   send({ kind: 'started' });
   try {
-    send({ kind: 'done', summary: await runQuery(request, stop.signal) });
+    send({ kind: 'done', summary: await runQuery(request) });
   } catch (error) {
     send(toMessage(error));
   }
@@ -60,18 +63,38 @@ function toMessage(error: unknown): FromChild {
   };
 }
 
-async function runQuery(request: QueryRequest, signal: AbortSignal): Promise<ResultSummary> {
-  const { config, format, asOf } = request;
-  const hasFile = format === 'parquet' || format === 'xlsx';
-  const output = request.output ?? (hasFile ? join(await createTemporaryFolder(), `result.${format}`) : undefined);
+async function runQuery(request: QueryRequest): Promise<ResultSummary> {
+  const { format, output, config } = request;
+  if (output !== undefined || (format !== 'parquet' && format !== 'xlsx')) return runInSession(request, output);
+  const folder = await createTemporaryFolder();
+  const file = join(folder, `result.${format}`);
+  const watch = setInterval(() => limitFile(file, config.sql.temporaryLimit), WATCH_MS);
+  try {
+    return { ...(await runInSession(request, file)), file };
+  } catch (error) {
+    await rm(folder, { recursive: true, force: true });
+    throw error;
+  } finally {
+    clearInterval(watch);
+  }
+}
+
+/** DuckDB's limit of temporary space does not cover what COPY writes. */
+function limitFile(file: string, limit: string): void {
+  const { size = 0 } = statSync(file, { throwIfNoEntry: false }) ?? {};
+  if (size > readSize(limit)) stop.abort(temporaryError(limit));
+}
+
+async function runInSession(request: QueryRequest, output: string | undefined): Promise<ResultSummary> {
+  const { config, asOf } = request;
   const session = await QuerySession.open({
     config,
-    signal,
+    signal: stop.signal,
     ...(asOf && { asOf }),
     ...(output !== undefined && { output }),
   });
   try {
-    return await sendResult(session, request, output);
+    return await sendResult(session, request, output !== undefined);
   } finally {
     await session.close();
   }
@@ -86,12 +109,12 @@ async function readParameters(
   return resolveParameters(findSavedQuery(queries, saved), params, session);
 }
 
-async function sendResult(session: QuerySession, request: QueryRequest, file?: string): Promise<ResultSummary> {
+async function sendResult(session: QuerySession, request: QueryRequest, isFile: boolean): Promise<ResultSummary> {
   const { query: text, format, maxRows, isOwn } = request;
   const params = await readParameters(session, request);
   const query = await session.prepare(text, params, maxRows === undefined ? undefined : maxRows + 1, isOwn);
   const columns = query.columns.map(({ name, type }) => ({ name, type: type.toString(), isNumber: isNumber(type) }));
-  if (file !== undefined) return { columns, rows: await writeResultFile(session, query, format), isCut: false, file };
+  if (isFile) return { columns, rows: await writeResultFile(session, query, format), isCut: false };
   const rows = await writeResult(session, query, request, sendText);
   return { columns, rows, isCut: maxRows !== undefined && rows > maxRows };
 }

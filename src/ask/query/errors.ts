@@ -25,13 +25,17 @@ export function queryError(error: unknown, limits: QueryLimits, temporary: strin
     .replaceAll(temporary, 'the temporary folder');
   if (/Out of Memory Error|bad.alloc/u.test(message)) {
     if (!message.includes('max_temp_directory_size')) return memoryError(limits.memoryLimit);
-    return limitError(`${limits.temporaryLimit} of temporary disk space`, 'temporaryLimit');
+    return temporaryError(limits.temporaryLimit);
   }
   return new TidemarkError('DATA', `the query failed: ${message}`, { cause: error });
 }
 
 export function memoryError(limit: string): TidemarkError {
   return limitError(`${limit} of memory`, 'memoryLimit');
+}
+
+export function temporaryError(limit: string): TidemarkError {
+  return limitError(`${limit} of temporary disk space`, 'temporaryLimit');
 }
 
 function limitError(what: string, key: 'memoryLimit' | 'temporaryLimit'): TidemarkError {

@@ -55,7 +55,7 @@ export interface ResultSummary {
   readonly rows: number;
   /** More rows would follow. */
   readonly isCut: boolean;
-  /** The file of a result that is one. It belongs to the receiver, which removes its folder. */
+  /** The file of a result that is one, where the request names none. It belongs to the receiver, which removes its folder. */
   readonly file?: string;
 }
 

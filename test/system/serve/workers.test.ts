@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { readdir, readFile } from 'node:fs/promises';
+import { appendFile, readdir, readFile } from 'node:fs/promises';
 import { type IncomingMessage, request } from 'node:http';
 import { connect } from 'node:net';
 import { join } from 'node:path';
@@ -164,11 +164,31 @@ test('2,000 requests that do not end lock nobody out, and are closed after a whi
 
 test('a query ends at its time limit with an error', async () => {
   const folder = await copyServedProject();
-  const { appendFile } = await import('node:fs/promises');
   await appendFile(join(folder, 'tidemark.yaml'), '\nsql: { timeout: 1 }\n');
   const server = await startServe(folder);
   const { status, body } = await server.get(queryPath(SLEEPING));
   expect([status, body]).toEqual([400, expect.stringContaining('was stopped after 1 second')]);
+});
+
+test('a file that fails is removed at once, and one that grows beyond the temporary space fails', async () => {
+  const folder = await copyServedProject();
+  await appendFile(join(folder, 'tidemark.yaml'), '\nsql: { temporaryLimit: 20MB }\n');
+  const server = await startServe(folder, ['--workers', '1']);
+  const hashes = 'select md5(i::varchar) as a, md5((i + 1)::varchar) as b from range(100000000) t(i)';
+  for (const [format, sql, said] of [
+    ['parquet', hashes, 'needs more than 20MB of temporary disk space'],
+    ['xlsx', hashes, /needs more than 20MB of temporary disk space|larger than a sheet/u],
+    ['xlsx', 'select i as n from range(1100000) t(i)', 'larger than a sheet of Excel'],
+    ['parquet', "select if(i = 200000, error('no'), md5(i::varchar)) as x from range(10000000) t(i)", 'no'],
+  ] as const) {
+    const { status, body } = await server.get(`/query.${format}?sql=${encodeURIComponent(sql)}`);
+    expect([status, body], format).toEqual([400, expect.stringMatching(said)]);
+    const workers = server.workers();
+    const left = (await readdir(inject('prepared'))).filter((name) =>
+      workers.some((worker) => name.includes(`-${worker}-`)),
+    );
+    expect(left, `${format}: ${sql}`).toEqual([]);
+  }
 });
 
 test('20 clients at once are all answered, or asked to wait', async () => answerClients(20, await double()));
