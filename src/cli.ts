@@ -9,7 +9,7 @@ import { type Colors, createColors, isColorEnabled } from './core/color.ts';
 import type { Context } from './core/context.ts';
 import { EXIT, type ExitCode, errorMessage, TidemarkError } from './core/errors.ts';
 import { fileSystemError, systemLack } from './core/fs.ts';
-import { createLog } from './core/log.ts';
+import { createLog, printError, stripControls } from './core/log.ts';
 import { PACKAGE_ROOT } from './core/paths.ts';
 import { Redactor } from './core/redact/redactor.ts';
 import { quoteWord } from './core/shell-word.ts';
@@ -137,8 +137,7 @@ function reportError(
 ): ExitCode {
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
   if (error instanceof TidemarkError) {
-    const hint = error.hint ? `\n  ${error.hint}` : '';
-    stderr(`${colors.red('error:')} ${error.message}${hint}\n`);
+    stderr(printError(error, colors));
     return error.exit;
   }
   const lack = systemLack(error);
@@ -146,11 +145,11 @@ function reportError(
   const isOwn = unusable?.path.startsWith(PACKAGE_ROOT) ?? false;
   const problem = lack ?? (unusable && !isOwn ? `${unusable.path} cannot be used: ${unusable.reason}` : undefined);
   if (problem !== undefined) {
-    stderr(`${colors.red('error:')} ${problem}\n`);
+    stderr(printError({ message: problem }, colors));
     return lack === undefined ? EXIT.usage : EXIT.incomplete;
   }
   const detail = error instanceof Error ? (error.stack ?? error.message) : errorMessage(error);
-  stderr(`${colors.red('internal error:')} ${detail}\n`);
+  stderr(`${colors.red('internal error:')} ${stripControls(detail)}\n`);
   return EXIT.bug;
 }
 

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import type { Context } from '../core/context.ts';
 import { EXIT } from '../core/errors.ts';
+import { stripControls } from '../core/log.ts';
 import { plural } from '../core/plural.ts';
 import type { BackupManifest } from '../run/backup/manifest.ts';
 import { restoreBackup, verifyBackup } from '../run/backup/restore.ts';
@@ -34,19 +35,25 @@ export async function verify(context: Context, folder: string): Promise<void> {
   const { manifest, problems } = await verifyBackup(resolve(context.cwd, folder));
   for (const { path, problem } of problems) context.log.error(`${path} ${problem}`);
   const end = problems.length === 0 ? 'all complete' : plural(problems.length, 'problem');
-  writeResult(context, { ...manifest, problems }, () => `${describe(manifest)} of ${manifest.created_at}: ${end}\n`);
+  writeResult(
+    context,
+    { ...manifest, problems },
+    () => `${describe(manifest)} of ${stripControls(manifest.created_at)}: ${end}\n`,
+  );
   if (problems.length > 0) context.exit(EXIT.data);
 }
 
 export async function restore(context: Context, folder: string): Promise<void> {
   const config = readLocalConfig(context);
   const manifest = await restoreBackup(config, resolve(context.cwd, folder), context.clock.now());
-  writeResult(context, manifest, () => `${describe(manifest)} of ${manifest.created_at} in ${config.data}\n`);
+  writeResult(
+    context,
+    manifest,
+    () => `${describe(manifest)} of ${stripControls(manifest.created_at)} in ${config.data}\n`,
+  );
 }
 
 function describe({ files }: BackupManifest): string {
-  return `${plural(files.length, 'file')}, ${plural(
-    files.reduce((sum, { bytes }) => sum + bytes, 0),
-    'byte',
-  )}`;
+  const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
+  return `${plural(files.length, 'file')}, ${plural(bytes, 'byte')}`;
 }

@@ -7,7 +7,8 @@ import type { Config } from '../config/config.ts';
 import { type LinkedSignal, linkSignals } from '../core/abort.ts';
 import { FORMATS, type Format } from '../core/choices.ts';
 import type { Context } from '../core/context.ts';
-import { errorMessage, TidemarkError } from '../core/errors.ts';
+import { TidemarkError } from '../core/errors.ts';
+import { printError } from '../core/log.ts';
 import { overlayRoots } from '../core/paths.ts';
 import { createSqlFiles } from '../warehouse/sql-files.ts';
 import { parseParam } from './define.ts';
@@ -229,8 +230,7 @@ class Shell {
 
   #report(error: unknown): void {
     if (!(error instanceof TidemarkError)) throw error;
-    const { colors, stderr } = this.#context;
-    stderr(`${colors.red('error:')} ${errorMessage(error)}${error.hint ? `\n  ${error.hint}` : ''}\n`);
+    this.#context.stderr(printError(error, this.#context.colors));
   }
 }
 

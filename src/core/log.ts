@@ -25,6 +25,12 @@ export function stripControls(text: string): string {
   return text.replaceAll(CONTROLS, '');
 }
 
+/** An error as a command prints it. Its message may quote what a service or a query answered. */
+export function printError({ message, hint }: { message: string; hint?: string | undefined }, colors: Colors): string {
+  const text = stripControls(hint ? `${message}\n  ${hint}` : message);
+  return `${colors.red('error:')} ${text}\n`;
+}
+
 export function createLog({ write, redactor, quiet, colors = createColors(false) }: LogOptions): Log {
   const line = (prefix: string) => (text: string) =>
     write(`${prefix}${redactor.text(stripControls(text).replaceAll('\n', ' '))}\n`);

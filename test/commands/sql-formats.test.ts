@@ -238,6 +238,12 @@ describe('on a terminal', () => {
     expect(piped.stdout).toContain('\u001b[31m\u009b2J\u202eb');
   });
 
+  test('no text of the data controls the terminal from a message either', async () => {
+    const { exit, stderr } = await terminal(`select ('a' || chr(27) || '[31m' || chr(8238) || 'b')::int`);
+    expect([exit, stderr]).toEqual([4, expect.stringContaining('a[31mb')]);
+    expect(stderr).not.toMatch(/[^\P{Cc}\n]|\p{Bidi_C}/u);
+  });
+
   test('a pager that ends before all is written ends the query, and is no failure', async () => {
     const query = `select repeat('x', 1000) as x from range(20000)`;
     for (const PAGER of ['exec <&-; sleep 1', 'sleep 0.2', 'head -n 1 > /dev/null']) {

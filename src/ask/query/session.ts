@@ -71,13 +71,14 @@ export class QuerySession {
     await assertReadable(published);
     await removeAbandonedFolders();
     const temporary = await createTemporaryFolder();
+    let session: QuerySession | undefined;
     try {
       const instance = await openInstance(published, createSettings(options.config.sql, temporary));
-      const session = new QuerySession(await instance.connect(), instance, temporary, options);
+      session = new QuerySession(await instance.connect(), instance, temporary, options);
       await session.#prepareConnection();
       return session;
     } catch (error) {
-      await rm(temporary, { recursive: true, force: true });
+      await (session ? session.close() : rm(temporary, { recursive: true, force: true }));
       throw error;
     }
   }

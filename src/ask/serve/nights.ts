@@ -30,6 +30,9 @@ export async function sendNights(exchange: Exchange): Promise<void> {
       hint: 'choose one of the list',
     });
   }
+  if (!WHO.some(({ value }) => value === filters.by)) {
+    throw new TidemarkError('USAGE', `by=${filters.by} is not plan or others`);
+  }
   const isPublished = (await readPublishedAt(exchange)) !== '';
   const runs = isPublished ? await readNights(exchange) : [];
   const shown = runs.slice(0, MAX_NIGHTS);

@@ -1,0 +1,35 @@
+import { mkdir, readdir, readlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { QuerySession } from '../../src/ask/query/session.ts';
+import { loadConfig } from '../../src/config/config.ts';
+import { Redactor } from '../../src/core/redact/redactor.ts';
+import { emptyProject, publishWarehouse } from '../helpers/findings-command.ts';
+import { cleanAtEnd } from '../helpers/temp.ts';
+
+const atEnd = cleanAtEnd();
+
+/** How often this process has a file of the folder open. */
+async function countOpen(folder: string): Promise<number> {
+  const handles = await readdir('/proc/self/fd');
+  const paths = await Promise.all(handles.map((handle) => readlink(`/proc/self/fd/${handle}`).catch(() => '')));
+  return paths.filter((path) => path.startsWith(folder)).length;
+}
+
+test.skipIf(process.platform !== 'linux')('a session that cannot begin leaves nothing open', async () => {
+  const folder = await emptyProject(atEnd);
+  await publishWarehouse(folder, atEnd, async (warehouse) => {
+    await warehouse.pull('2026-11-18T02:15:00Z', 'acme', 'workspaces', { workspaces: [] });
+  });
+  await mkdir(join(folder, 'queries', 'warehouse'), { recursive: true });
+  await writeFile(join(folder, 'queries', 'warehouse', 'semver_key.sql'), 'broken\n');
+  const { data, directory, sql } = loadConfig(join(folder, 'tidemark.yaml'), {}, new Redactor(), {
+    needsSecrets: false,
+  });
+  const config = { data, directory, sql: { ...sql, timeout: 3_600 } };
+  const asOf = new Date('2026-11-19T00:00:00Z');
+  const before = process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+  await expect(QuerySession.open({ config, asOf, signal: new AbortController().signal })).rejects.toThrow('broken');
+  expect(await countOpen(data)).toBe(0);
+  expect(process.getActiveResourcesInfo().filter((name) => name === 'Timeout')).toHaveLength(before);
+});
