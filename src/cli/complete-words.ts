@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { Command, Option } from 'commander';
-import { type Candidate, type CompletedNames, isNameKind, listNames, type NameKind } from './completion-names.ts';
+import { type Candidate, isNameKind, listNames, type NameKind } from './completion-names.ts';
 import { defineProgram } from './index.ts';
 import type { GlobalOptions } from './program.ts';
 
@@ -36,10 +36,7 @@ export async function completeWords(words: readonly string[], cwd: string): Prom
   try {
     const joined = joinAssignments(words);
     const parsed = parseWords(await defineProgram(joined), joined.slice(0, -1));
-    const candidates = await findCandidates(parsed, joined.at(-1) ?? '', {
-      cwd,
-      configFile: resolve(cwd, parsed.configFile),
-    });
+    const candidates = await findCandidates(parsed, joined.at(-1) ?? '', resolve(cwd, parsed.configFile));
     return candidates.map(({ value, description }) => `${value}\t${description}\n`).join('');
   } catch {
     return '';
@@ -89,22 +86,18 @@ function readWord(parsed: ParsedWords, word: string): void {
   }
 }
 
-async function findCandidates(
-  parsed: ParsedWords,
-  current: string,
-  names: CompletedNames,
-): Promise<readonly Candidate[]> {
+async function findCandidates(parsed: ParsedWords, current: string, configFile: string): Promise<readonly Candidate[]> {
   const { command, operands, pending, isAfterOptions } = parsed;
   const [, name, value = ''] = /^(--[a-z-]+)=(.*)$/u.exec(current) ?? [];
   if (name !== undefined && !pending) {
-    const found = await listValues(findOption(command, name), name, names);
+    const found = await listValues(findOption(command, name), name, configFile);
     return startingWith(found, value).map((each) => ({ ...each, value: `${name}=${each.value}` }));
   }
-  if (pending) return startingWith(await listValues(pending, pending.long ?? '', names), current);
+  if (pending) return startingWith(await listValues(pending, pending.long ?? '', configFile), current);
   if (current.startsWith('-') && !isAfterOptions) return startingWith(listOptions(command), current);
   const { registeredArguments: all } = command;
   const argument = all[operands] ?? all.findLast(({ variadic }) => variadic);
-  const values = await listValues(argument, `${namePath(command)}<${argument?.name()}>`, names);
+  const values = await listValues(argument, `${namePath(command)}<${argument?.name()}>`, configFile);
   return startingWith([...(operands === 0 ? listSubcommands(command) : []), ...values], current);
 }
 
@@ -143,9 +136,9 @@ function findOption(command: Command, name: string): Option | undefined {
 async function listValues(
   taken: { readonly argChoices?: readonly string[] | undefined } | undefined,
   name: string,
-  names: CompletedNames,
+  configFile: string,
 ): Promise<readonly Candidate[]> {
   if (taken?.argChoices) return taken.argChoices.map((value) => ({ value, description: '' }));
   const kind = NAMES[name] ?? `${/[a-z]+(?=>?$)/u.exec(name)?.[0]}s`;
-  return isNameKind(kind) ? listNames(kind, names) : [];
+  return isNameKind(kind) ? listNames(kind, configFile) : [];
 }

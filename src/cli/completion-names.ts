@@ -9,20 +9,15 @@ export interface Candidate {
   readonly description: string;
 }
 
-/** Where the names come from: the configuration, if there is one, and the package. */
-export interface CompletedNames {
-  readonly cwd: string;
-  readonly configFile: string;
-}
-
 export type NameKind = keyof typeof LISTS;
 
-type ListNames = (roots: readonly string[], names: CompletedNames) => Promise<readonly Candidate[]>;
+/** Names come from the configuration, if there is one, and from the package. */
+type ListNames = (roots: readonly string[], configFile: string) => Promise<readonly Candidate[]>;
 
 /** All names of a kind that a shell can take as one word. They are read from files, since loading the code takes too long. */
-export async function listNames(kind: NameKind, names: CompletedNames): Promise<readonly Candidate[]> {
-  const roots = existsSync(names.configFile) ? overlayRoots(dirname(names.configFile)) : [PACKAGE_ROOT];
-  const candidates = await LISTS[kind](roots, names);
+export async function listNames(kind: NameKind, configFile: string): Promise<readonly Candidate[]> {
+  const roots = existsSync(configFile) ? overlayRoots(dirname(configFile)) : [PACKAGE_ROOT];
+  const candidates = await LISTS[kind](roots, configFile);
   return candidates.filter(({ value }) => /^\w[\w.@/-]*$/u.test(value));
 }
 
@@ -87,20 +82,20 @@ interface PartialConfig {
   readonly targets?: unknown;
 }
 
-async function readPartialConfig({ configFile }: CompletedNames): Promise<PartialConfig> {
+async function readPartialConfig(configFile: string): Promise<PartialConfig> {
   const { parse } = await import('yaml');
   return (parse(await readFile(configFile, 'utf8'), { maxAliasCount: 100 }) as PartialConfig | null) ?? {};
 }
 
-async function listTargets(_roots: readonly string[], names: CompletedNames): Promise<readonly Candidate[]> {
-  const { targets } = await readPartialConfig(names);
+async function listTargets(_roots: readonly string[], configFile: string): Promise<readonly Candidate[]> {
+  const { targets } = await readPartialConfig(configFile);
   return (Array.isArray(targets) ? targets : []).flatMap(({ name, kind }) =>
     typeof name === 'string' ? [{ value: name, description: typeof kind === 'string' ? kind : '' }] : [],
   );
 }
 
-async function listPlans(_roots: readonly string[], names: CompletedNames): Promise<readonly Candidate[]> {
-  const { data } = await readPartialConfig(names);
-  const folder = resolve(dirname(names.configFile), typeof data === 'string' ? data : 'data');
+async function listPlans(_roots: readonly string[], configFile: string): Promise<readonly Candidate[]> {
+  const { data } = await readPartialConfig(configFile);
+  const folder = resolve(dirname(configFile), typeof data === 'string' ? data : 'data');
   return listFiles([folder], 'plans', '.json');
 }

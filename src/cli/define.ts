@@ -87,30 +87,19 @@ export function collect(value: string, previous: readonly string[]): readonly st
   return [...previous, value];
 }
 
-export function wholeNumber(text: string): number {
-  if (!/^\d+$/u.test(text)) throw new InvalidArgumentError('must be a whole number');
-  return Number(text);
-}
+/** Parser of a whole number. */
+const whole = (bounds: string, max = Number.POSITIVE_INFINITY, pattern = /^\d+$/u) => {
+  return (text: string): number => {
+    if (pattern.test(text) && Number(text) <= max) return Number(text);
+    throw new InvalidArgumentError(`must be ${bounds}`);
+  };
+};
 
-export function positiveNumber(text: string): number {
-  if (!/^[1-9]\d*$/u.test(text)) throw new InvalidArgumentError('must be a whole number above 0');
-  return Number(text);
-}
-
-const MAX_PORT = 65_535;
-
+export const wholeNumber = whole('a whole number');
+export const positiveNumber = whole('a whole number above 0', undefined, /^[1-9]\d*$/u);
 /** 0 selects a free one. */
-export function port(text: string): number {
-  if (/^\d+$/u.test(text) && Number(text) <= MAX_PORT) return Number(text);
-  throw new InvalidArgumentError(`must be a port from 0 to ${MAX_PORT}`);
-}
-
-const MAX_DAYS = 3650;
-
-export function days(text: string): number {
-  if (/^\d+$/u.test(text) && Number(text) <= MAX_DAYS) return Number(text);
-  throw new InvalidArgumentError(`must be a whole number from 0 to ${MAX_DAYS}`);
-}
+export const port = whole('a port from 0 to 65535', 65_535);
+export const days = whole('a whole number from 0 to 3650', 3650);
 
 export function percentage(text: string): number {
   const value = Number(text);

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { TARGET_KINDS, type TargetKind } from '../config/schema.ts';
 import type { Context } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { writeFileAtomic } from '../core/fs.ts';
@@ -34,12 +35,7 @@ export const define: DefineCommand = (command) =>
 const TEMPLATES = join(PACKAGE_ROOT, 'templates');
 
 /** Services by their URLs. */
-type ServiceFlags = Record<
-  'platform' | 'organization' | 'secrets' | 'scheduler' | 'autoscaler' | 'mesh' | 'registry',
-  string
->;
-
-export interface InitFlags extends Readonly<Partial<ServiceFlags>> {
+export interface InitFlags extends Readonly<Partial<Record<TargetKind | 'organization', string>>> {
   readonly force?: boolean;
   readonly service: readonly string[];
 }
@@ -78,19 +74,16 @@ function isConversation({ stdinIsTerminal, json, quiet }: Context): boolean {
 
 /** @throws TidemarkError USAGE for a platform without its organization */
 function listTargets(flags: InitFlags): readonly InitTarget[] {
-  const { platform, organization, secrets, scheduler, autoscaler, mesh, registry, service } = flags;
+  const { platform, organization = '', mesh, service: services } = flags;
   if (Boolean(platform) !== Boolean(organization)) {
     throw new TidemarkError('USAGE', '--platform requires --organization, and --organization requires it');
   }
-  if (service.length > 0 && mesh === undefined) throw new TidemarkError('USAGE', '--service requires --mesh');
-  return [
-    ...(platform && organization ? [{ kind: 'platform', url: platform, organization } as const] : []),
-    ...(secrets ? [{ kind: 'secrets', url: secrets } as const] : []),
-    ...(scheduler ? [{ kind: 'scheduler', url: scheduler } as const] : []),
-    ...(autoscaler ? [{ kind: 'autoscaler', url: autoscaler } as const] : []),
-    ...(mesh ? [{ kind: 'mesh', url: mesh, services: service } as const] : []),
-    ...(registry ? [{ kind: 'registry', url: registry } as const] : []),
-  ];
+  if (services.length > 0 && mesh === undefined) throw new TidemarkError('USAGE', '--service requires --mesh');
+  const more: Readonly<Partial<Record<TargetKind, object>>> = { platform: { organization }, mesh: { services } };
+  return TARGET_KINDS.flatMap((kind) => {
+    const url = flags[kind];
+    return url ? [{ kind, url, ...more[kind] }] : [];
+  });
 }
 
 function formatResult(

@@ -9,7 +9,7 @@ import { ADDRESS_ERROR, parseMailAddress, parseSmtpUrl, SMTP_ERROR } from './mai
 
 /** The schema of `tidemark.yaml` with its defaults. The descriptions are its reference. */
 
-const TARGET_KINDS = ['platform', 'secrets', 'scheduler', 'autoscaler', 'mesh', 'registry'] as const;
+export const TARGET_KINDS = ['platform', 'secrets', 'scheduler', 'autoscaler', 'mesh', 'registry'] as const;
 export type TargetKind = (typeof TARGET_KINDS)[number];
 
 const positive = z.number().positive();

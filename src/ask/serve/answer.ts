@@ -3,13 +3,48 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import { linkSignals } from '../../core/abort.ts';
 import { errorMessage, TidemarkError } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
-import { registerRequest } from './cancel.ts';
-import { renderError } from './page.ts';
+import { sendAsset } from './assets.ts';
+import { cancelQuery, registerRequest } from './cancel.ts';
+import { sendTables } from './catalogue.ts';
+import { sendHome } from './home.ts';
+import { sendNights, sendRun } from './nights.ts';
+import { renderError, sendState } from './page.ts';
 import { BusyError } from './pool.ts';
-import { readMoment } from './results.ts';
+import { sendEditor, sendList, sendNames, sendSaved } from './query-pages.ts';
+import { sendReportFile } from './report-files.ts';
+import { sendReports } from './reports.ts';
+import { RESULT_FORMATS, readMoment, sendResult } from './results.ts';
 import { type Exchange, ForbiddenError, NotFoundError, type Site } from './route.ts';
-import { routes } from './routes.ts';
-import { type AccessRefusal, type AccessRules, checkAccess, securityHeaders } from './security.ts';
+import { sendRow } from './row.ts';
+import { type AccessRefusal, type AccessRules, CANCEL_PATH, checkAccess, securityHeaders } from './security.ts';
+import { sendTable } from './table-page.ts';
+
+/** What answers a path. The first group of the pattern is `name`. */
+type Route = readonly [pattern: RegExp, answer: (exchange: Exchange) => Promise<void>];
+
+/** Every address that the server answers; the first match wins. */
+const routes: readonly Route[] = [
+  [/^\/$/u, sendHome],
+  [/^\/reports\/?$/u, sendReports],
+  [/^\/nights\/?$/u, sendNights],
+  [/^\/runs\/([^/]+)$/u, sendRun],
+  [/^\/reports\/(.+)$/u, sendReportFile],
+  [/^\/(deadlines\.ics)$/u, sendReportFile],
+  [/^\/tables\/?$/u, sendTables],
+  [/^\/tables\/([^/]+)$/u, sendTable],
+  [/^\/tables\/([^/]+)\/row$/u, sendRow],
+  ...RESULT_FORMATS.flatMap((format): readonly Route[] => [
+    [new RegExp(`^/query\\.${format}()$`, 'u'), (exchange) => sendResult(exchange, format)],
+    [new RegExp(`^/saved/([^/]+)\\.${format}$`, 'u'), (exchange) => sendResult(exchange, format)],
+  ]),
+  [/^\/saved\/?$/u, sendList],
+  [/^\/saved\/([^/]+)$/u, sendSaved],
+  [/^\/sql$/u, sendEditor],
+  [/^\/sql\/names\.json$/u, sendNames],
+  [new RegExp(`^${CANCEL_PATH}$`, 'u'), cancelQuery],
+  [/^\/state\.json$/u, sendState],
+  [/^\/assets\/([\w.-]+)$/u, sendAsset],
+];
 
 /** Answers every request: refuses it, finds its route, and sends errors. */
 export function createAnswer(site: Site, rules: AccessRules, log: Log): RequestListener {
