@@ -11,7 +11,7 @@ import { createTransport } from '../http/transport.ts';
 import { buildRequest, collectSecrets, describePermission } from './build-request.ts';
 import { type BodyPreview, type DownloadResult, downloadToFile } from './download.ts';
 import type { Args, Operation, OperationArgs, QueryPairs } from './operation.ts';
-import { createPagedList, followPages, withRequiredSize } from './pagination.ts';
+import { PageReader, withRequiredSize } from './pagination.ts';
 import { type ResponsePage, readErrorResponse, readResponse, type ServiceResponse } from './response.ts';
 import { requireSubject, validateRequest } from './validate-request.ts';
 
@@ -172,7 +172,7 @@ async function* fetchPages(
   try {
     const sized = withRequiredSize(operation, target, args as Args);
     const fetchPage = createSender(connection, operation, sized, { ...requestOptions, signal });
-    yield* followPages(createPagedList(operation, target, sized), fetchPage, log);
+    yield* new PageReader({ operation, target, args: sized, log }, fetchPage).read();
   } finally {
     abort();
     release();
