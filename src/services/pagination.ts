@@ -104,13 +104,11 @@ export class PageReader {
       query = this.#nextQuery(response) ?? (isProven ? undefined : await this.#findUnnamedPage(query, response));
       for (const [param, value] of query ?? []) this.#assertNew(param, value);
     }
-    if (!this.#isWhole) return;
-    if (total === undefined ? pages >= reportedPages : received >= total) return;
-    const counts =
-      total === undefined
-        ? `${plural(pages, 'page')} received, ${reportedPages} reported`
-        : `${plural(received, 'row')} received, ${total} reported`;
-    throw new IncompleteListError(this.#describeFault(counts));
+    const has = total === undefined ? pages : received;
+    const reported = total ?? reportedPages;
+    if (!this.#isWhole || has >= reported) return;
+    const counted = plural(has, total === undefined ? 'page' : 'row');
+    throw new IncompleteListError(this.#describeFault(`${counted} received, ${reported} reported`));
   }
 
   #assertNew(what: string, value: string): void {
@@ -151,21 +149,25 @@ export class PageReader {
   #nextNumber(document: unknown): number | undefined {
     const number = valueAt(document, ...PAGINATION, 'next-page');
     if (number === null) return undefined;
-    if (number === undefined) return this.#linkedNumber(valueAt(document, 'links', 'next'));
+    if (number === undefined) return this.#linkedNumber(document);
     const current = numberAt(document, ...PAGINATION, 'current-page');
     if (typeof number !== 'number' || (current !== null && number <= current)) throw this.#repeated(PAGE_NUMBER);
     if (!isPageNumber(number)) throw this.#malformed(`the number of the next page is ${number}`);
     return number;
   }
 
-  /** The page number of `links.next`, which must not lead to another origin. */
-  #linkedNumber(link: unknown): number | undefined {
+  /** The page number of `links.next`, which must not lead to another origin. A link of another form may lead to more. */
+  #linkedNumber(document: unknown): number | undefined {
     const { url } = this.#target;
-    if (typeof link !== 'string' || !URL.canParse(link, url)) return undefined;
-    const { origin, searchParams } = new URL(link, url);
-    if (origin !== new URL(url).origin) throw this.#malformed(`links.next leads to another origin, ${origin}`);
-    const number = Number(searchParams.get(PAGE_NUMBER));
-    return isPageNumber(number) ? number : undefined;
+    const link = textAt(document, 'links', 'next');
+    if (link === null) return undefined;
+    const next = URL.canParse(link, url) ? new URL(link, url) : undefined;
+    if (next && next.origin !== new URL(url).origin) {
+      throw this.#malformed(`links.next leads to another origin, ${next.origin}`);
+    }
+    const number = Number(next?.searchParams.get(PAGE_NUMBER));
+    if (!isPageNumber(number)) throw this.#malformed('links.next has no page number');
+    return number;
   }
 
   #items(response: ServiceResponse): readonly unknown[] {
@@ -216,7 +218,7 @@ export class PageReader {
     if (!this.#isWhole || param === undefined || size === undefined) return undefined;
     const items = this.#items(response);
     const page = Number(query[0]?.[1] ?? 1);
-    if (items.length < size && !this.#isUnpaged(response) && !this.#saysMore(page, response)) return undefined;
+    if (items.length < size && !this.#isUnpaged(response) && !this.#saysMore(page, response.json())) return undefined;
     const nextQuery: QueryPairs = [[PAGE_NUMBER, String(page + 1)]];
     const next = await this.#fetchPage(nextQuery).catch(undefinedIfRefused);
     if (next === undefined || this.#items(next).length === 0) return undefined;
@@ -228,10 +230,9 @@ export class PageReader {
   }
 
   /** Whether a page that names no next one says nevertheless that there are more: by the number of pages, or by its link. */
-  #saysMore(page: number, response: ServiceResponse): boolean {
-    const document = response.json();
-    const reported = numberAt(document, ...PAGINATION, 'total-pages') ?? 0;
-    return reported > page || (this.#linkedNumber(valueAt(document, 'links', 'next')) ?? 0) > page;
+  #saysMore(page: number, document: unknown): boolean {
+    const last = numberAt(document, ...PAGINATION, 'total-pages') ?? 0;
+    return last > page || (this.#linkedNumber(document) ?? 0) > page;
   }
 
   /** Whether a numbered page says nothing of pages. The service may have a size of its own, so that its length proves nothing either. */

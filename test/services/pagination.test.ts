@@ -106,6 +106,15 @@ describe('pages by number', () => {
     expect([metrics.retries, lines.filter((line) => line.includes('unreachable'))]).toEqual([retries, []]);
   });
 
+  it.each([['/api/v2/x?page[after]=abc'], ['http://['], ['?page[number]=0']])(
+    'with a link that has no page number are an error: %s',
+    async (next) => {
+      const { error, queries } = await read('platform', platform.views.list, {}, () => jsonApi(['a'], {}, { next }));
+      expect(error).toMatchObject({ failure: 'malformed', serviceMessage: 'links.next has no page number' });
+      expect(queries).toHaveLength(1);
+    },
+  );
+
   it('with a link to another origin are an error', async () => {
     const { error, queries } = await read('platform', platform.views.list, {}, () =>
       jsonApi(['a'], {}, { next: 'https://evil.example/api/v2/x?page[number]=2' }),
