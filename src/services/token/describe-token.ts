@@ -1,11 +1,11 @@
-import { meshMounts, type Target } from '../../config/config.ts';
+import { meshMounts, type Target, type TargetKind } from '../../config/config.ts';
 import { isObject } from '../../core/is-object.ts';
 import { textAt, valueAt } from '../../core/json-path.ts';
 import { stripSecretFields } from '../../core/redact/secret-fields.ts';
 import { ServiceError } from '../../http/errors.ts';
 import { applyMount } from '../build-request.ts';
 import type { ServiceClient } from '../client.ts';
-import { listItems } from '../response.ts';
+import type { Operation } from '../operation.ts';
 import { seesEveryNamespace } from '../scheduler/acl-grants.ts';
 import { scheduler } from '../scheduler/operations.ts';
 import { secrets } from '../secrets/operations.ts';
@@ -50,7 +50,7 @@ const ANONYMOUS: TokenInfo = {
   extra: null,
 };
 
-const ACL_DISABLED: TokenInfo = { ...ANONYMOUS, type: 'acl-disabled', is_management: null };
+const ACL_DISABLED = { type: 'acl-disabled', is_management: null };
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -96,34 +96,38 @@ function isEmpty(value: unknown): boolean {
   return value === null || value === undefined || value === '' || (Array.isArray(value) && value.length === 0);
 }
 
+interface TokenQuestion {
+  readonly operation: Operation;
+  /** What the answer says, beside what is `ANONYMOUS`. */
+  readonly read: (answer: Fields, client: ServiceClient) => Partial<TokenInfo> | Promise<Partial<TokenInfo>>;
+}
+
+/** The other services take no token. */
+const QUESTIONS: Readonly<Partial<Record<TargetKind, TokenQuestion>>> = {
+  platform: { operation: tokenOperations.account, read: readPlatformToken },
+  secrets: { operation: tokenOperations.lookup, read: readSecretsToken },
+  scheduler: { operation: tokenOperations.scheduler, read: readSchedulerToken },
+  mesh: { operation: tokenOperations.mesh, read: readMeshToken },
+};
+
 /**
  * Asks a service who the token of its target is. The result contains no secret.
  * @throws ServiceError if the service refuses the token, or answers with something else than a token
  */
 export async function describeToken(client: ServiceClient): Promise<TokenInfo> {
+  const { kind, name: target, token } = client.target;
+  const question = QUESTIONS[kind];
+  if (!question) return ANONYMOUS;
+  const hasAcl = kind === 'scheduler' || kind === 'mesh';
   try {
-    return await askWho(client);
+    const answer = toFields((await client.call(question.operation)).json());
+    return { ...ANONYMOUS, ...(await question.read(answer, client)) };
   } catch (error) {
+    if (hasAcl && isAclDisabled(error)) return { ...ANONYMOUS, ...ACL_DISABLED };
+    if (hasAcl && token === undefined && error instanceof ServiceError && error.status === 403) return ANONYMOUS;
     if (!(error instanceof UnreadableField)) throw error;
     const serviceMessage = `expected a description of the token with ${error.message}`;
-    const { kind, name: target } = client.target;
-    const { account, lookup, scheduler, mesh } = tokenOperations;
-    const { name: operation } = { platform: account, secrets: lookup, scheduler, mesh }[kind as 'platform'];
-    throw new ServiceError({ failure: 'malformed', serviceMessage, operation, target });
-  }
-}
-
-async function askWho(client: ServiceClient): Promise<TokenInfo> {
-  const { kind, token } = client.target;
-  if (kind === 'platform') return describePlatformToken(client);
-  if (kind === 'secrets') return describeSecretsToken(client);
-  if (kind === 'autoscaler' || kind === 'registry') return ANONYMOUS;
-  try {
-    return await (kind === 'scheduler' ? describeSchedulerToken(client) : describeMeshToken(client));
-  } catch (error) {
-    if (isAclDisabled(error)) return ACL_DISABLED;
-    if (token === undefined && error instanceof ServiceError && error.status === 403) return ANONYMOUS;
-    throw error;
+    throw new ServiceError({ failure: 'malformed', serviceMessage, operation: question.operation.name, target });
   }
 }
 
@@ -132,22 +136,19 @@ export function isAclDisabled(error: unknown): boolean {
   return error instanceof ServiceError && /ACL support disabled/iu.test(error.serviceMessage);
 }
 
-async function describePlatformToken(client: ServiceClient): Promise<TokenInfo> {
-  const account = await client.call(tokenOperations.account);
-  const data = toFields(valueAt(account.json(), 'data'));
+async function readPlatformToken(answer: Fields, client: ServiceClient) {
+  const data = toFields(answer.data);
   assertFields(data, ['id']);
   const attributes = toFields(data.attributes);
   const username = textAt(attributes, 'username');
   const type = accountType(username);
   const entitlements = await optional(client.call(tokenOperations.entitlements));
-  const rights = entitlements && toFields(valueAt(entitlements.json(), 'data', 'attributes'));
   return {
-    ...ANONYMOUS,
     accessor_id: textAt(data, 'id'),
     name: username,
     type,
     is_management: type === 'organization' ? true : null,
-    rights: rights ?? null,
+    rights: entitlements ? toFields(valueAt(entitlements.json(), 'data', 'attributes')) : null,
     // Personal data and links to pictures of a person are of no use here.
     extra: otherFields(attributes, ['username', 'email', 'unconfirmed-email', 'avatar-url', 'the-answer']),
   };
@@ -164,22 +165,14 @@ function accountType(username: string | null): string | null {
 const VAULT_COMPUTED = ['ttl', 'num_uses', 'last_renewal', 'last_renewal_time', 'creation_time'];
 const VAULT_KNOWN = ['accessor', 'display_name', 'type', 'policies', 'expire_time', 'issue_time', 'id'];
 
-async function describeSecretsToken(client: ServiceClient): Promise<TokenInfo> {
-  const response = await client.call(tokenOperations.lookup);
-  const data = toFields(valueAt(response.json(), 'data'));
+async function readSecretsToken(answer: Fields, client: ServiceClient) {
+  const data = toFields(answer.data);
   assertFields(data, ['policies']);
-  const identityPolicies = namesField(data, 'identity_policies');
-  const policies = [...new Set([...namesField(data, 'policies'), ...identityPolicies])].sort();
-  const paths = [
-    ...new Set(
-      Object.values(secrets)
-        .flatMap(Object.values)
-        .flatMap(({ path }) => policyPaths(path, client.target)),
-    ),
-  ];
+  const policies = [...new Set([...namesField(data, 'policies'), ...namesField(data, 'identity_policies')])].sort();
+  const operations = Object.values(secrets).flatMap(Object.values);
+  const paths = [...new Set(operations.flatMap(({ path }) => policyPaths(path, client.target)))];
   const capabilities = await optional(client.call(tokenOperations.capabilities, {}, { body: { paths } }));
   return {
-    ...ANONYMOUS,
     accessor_id: textAt(data, 'accessor'),
     name: textAt(data, 'display_name'),
     type: textAt(data, 'type'),
@@ -211,15 +204,13 @@ const ACL_DERIVED = ['ExpirationTime', 'ExpirationTTL', 'Hash', 'CreateIndex', '
 /** Nomad 2 answers so without ACLs; earlier versions refuse the question. */
 const NO_ACL_ACCESSOR = 'acls-disabled';
 
-async function describeSchedulerToken(client: ServiceClient): Promise<TokenInfo> {
-  const fields = toFields((await client.call(tokenOperations.scheduler)).json());
+async function readSchedulerToken(fields: Fields, client: ServiceClient) {
   assertFields(fields, ['AccessorID', 'Type']);
   if (textAt(fields, 'AccessorID') === NO_ACL_ACCESSOR) return ACL_DISABLED;
   const type = textAt(fields, 'Type');
   const isManagement = type === 'management';
   const policies = isManagement ? null : await readOwnPolicies(client);
   return {
-    ...ANONYMOUS,
     ...aclFields(fields),
     name: textAt(fields, 'Name'),
     type,
@@ -245,9 +236,8 @@ const MAX_POLICIES = 64;
 
 /** The names and rules of the policies that a client token has. It lists and reads its own policies only. */
 async function readOwnPolicies(client: ServiceClient): Promise<readonly (readonly [string, string | null])[] | null> {
-  const list = await optional(client.call(scheduler.policies.list));
-  if (!list) return null;
-  const items = listItems(scheduler.policies.list, list);
+  const items = await optional(listOwnPolicies(client));
+  if (!items) return null;
   const names = items.flatMap((item) => textAt(item, 'Name') ?? []).sort();
   if (names.length < items.length || items.length > MAX_POLICIES) return null;
   return Promise.all(
@@ -258,18 +248,27 @@ async function readOwnPolicies(client: ServiceClient): Promise<readonly (readonl
   );
 }
 
+/** Those of the first page that has more than are read, and of all pages before it. */
+async function listOwnPolicies(client: ServiceClient): Promise<readonly unknown[]> {
+  const items: unknown[] = [];
+  for await (const page of client.pages(scheduler.policies.list)) {
+    items.push(...page.items);
+    if (items.length > MAX_POLICIES) break;
+  }
+  return items;
+}
+
 /** Consul's built-in policy that permits everything. */
 const GLOBAL_MANAGEMENT = 'global-management';
 /** The token that Consul uses for requests without one. */
 const ANONYMOUS_ACCESSOR = '00000000-0000-0000-0000-000000000002';
 
-async function describeMeshToken(client: ServiceClient): Promise<TokenInfo> {
-  const fields = toFields((await client.call(tokenOperations.mesh)).json());
+function readMeshToken(fields: Fields) {
   assertFields(fields, ['AccessorID']);
   const acl = aclFields(fields);
   const isManagement = acl.policies.includes(GLOBAL_MANAGEMENT);
   const type = acl.accessor_id === ANONYMOUS_ACCESSOR ? 'anonymous' : isManagement ? 'management' : 'client';
-  return { ...ANONYMOUS, ...acl, name: textAt(fields, 'Description'), type, is_management: isManagement };
+  return { ...acl, name: textAt(fields, 'Description'), type, is_management: isManagement };
 }
 
 /** The response; undefined if the service refuses the request. */

@@ -3,8 +3,9 @@ import type { Target, TargetKind } from '../../../src/config/config.ts';
 import { describeToken } from '../../../src/services/token/describe-token.ts';
 import { createTarget, createTestClient, startServer, type TestServer } from '../../helpers/http-service.ts';
 
-/** Responses by path: JSON, or a status with a text. */
-type Responses = Readonly<Record<string, object | readonly [status: number, text: string]>>;
+/** Responses by path: JSON, or a status with a text and headers. */
+type Answer = readonly [status: number, text: string, headers?: Readonly<Record<string, string>>];
+type Responses = Readonly<Record<string, object | Answer>>;
 
 const servers: TestServer[] = [];
 afterEach(async () => {
@@ -17,8 +18,8 @@ async function describeAt(kind: TargetKind, responses: Responses, changes: Parti
   const server = await startServer((request, response) => {
     const answer = responses[(request.url ?? '').replace(/^\/(?:v1|api\/v2)/u, '')] ?? [404, '{"errors":[]}'];
     request.resume();
-    const [status, text] = Array.isArray(answer) ? answer : [];
-    if (typeof status === 'number') response.writeHead(status).end(text);
+    const [status, text, headers] = Array.isArray(answer) ? answer : [];
+    if (typeof status === 'number') response.writeHead(status, headers).end(text);
     else response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
   });
   servers.push(server);
@@ -119,6 +120,27 @@ describe('a token of the scheduler', () => {
       expires_at: '2026-11-23T00:29:24.577706912Z',
     });
     expect(JSON.stringify(info)).not.toContain('aaaa-bbbb');
+  });
+
+  test('has the policies of every page of their list', async () => {
+    const { described } = await describeAt('scheduler', {
+      '/acl/token/self': token,
+      '/acl/policies': [200, '[{"Name":"all"}]', { 'x-nomad-nexttoken': 'less' }],
+      '/acl/policies?next_token=less': [{ Name: 'less' }],
+      '/acl/policy/all': { Name: 'all', Rules: 'namespace "*" { policy = "read" }' },
+      '/acl/policy/less': { Name: 'less', Rules: 'namespace "x" { policy = "deny" }' },
+    });
+    expect(await described).toMatchObject({ rights: { less: expect.anything() }, sees_every_namespace: false });
+  });
+
+  test('has unknown rights where it has more policies than anybody has', async () => {
+    const policies = Array.from({ length: 65 }, (_, index) => ({ Name: `p${index}` }));
+    const { described, server } = await describeAt('scheduler', {
+      '/acl/token/self': token,
+      '/acl/policies': policies,
+    });
+    expect(await described).toMatchObject({ rights: null, sees_every_namespace: null });
+    expect(server.requests).toHaveLength(2);
   });
 
   test('is a management token by its type; its policies are not read', async () => {
