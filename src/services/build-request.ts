@@ -152,11 +152,11 @@ export function collectSecretFields(value: unknown, redactor: Redactor): void {
   }
 }
 
-/** Adds a text as a whole, and each value of the `name=value` pairs in it. */
+/** Adds a text as a whole, and the value of a `name=value` pair, also where it has commas and where it is one of several. */
 function addSecret(value: unknown, redactor: Redactor): void {
   if (typeof value === 'string') {
     redactor.add(value);
-    for (const pair of value.split(',')) {
+    for (const pair of [value, ...value.split(',')]) {
       const at = pair.indexOf('=');
       if (at > 0) redactor.add(pair.slice(at + 1));
     }

@@ -56,10 +56,9 @@ export async function readResponse(
   const body = await readText(response, { ...progress, maxBytes });
   const text = isText(operation, args) ? body : repairEscapes(body, progress.metrics);
   const result = checkShape(operation, args, toResponse(status, headers, text));
-  // No operation of the platform returns a secret, and its pages are many and large.
-  if (result.ok && operation.kind !== 'platform' && mayContainSecret(text)) {
-    collectResponseSecrets(result.value, redactor);
-  }
+  // No read of the platform returns a secret, and its pages are many and large. A plugin may create a token.
+  const mayShowSecret = operation.kind !== 'platform' || operation.mutates;
+  if (result.ok && mayShowSecret && mayContainSecret(text)) collectResponseSecrets(result.value, redactor);
   return result;
 }
 
