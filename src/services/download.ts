@@ -53,10 +53,10 @@ export async function downloadToFile(
     return failure({ failure: 'malformed', status, message: rejection, retryable: 'few', notProcessed: false });
   }
   const inspector = new ContentInspector();
-  const received = { bytes: 0 };
+  const received = { bytes: 0 }; // what the service sent, which a repair may change
   const handle = await open(file, 'w', PRIVATE_FILE);
   try {
-    const blocks = repairBlocks(countBytes(toBlocks(body), received), limits.metrics);
+    const blocks = repairBlocks(toBlocks(body, received), limits.metrics);
     await writeBlocks({ handle, file }, maskBlocks(blocks, redactor), inspector);
   } finally {
     await handle.close();
@@ -68,14 +68,6 @@ export async function downloadToFile(
     return failure({ failure: 'truncated', status, message, retryable: 'yes', notProcessed: false });
   }
   return { ok: true, value: { status, contentType, ...content } };
-}
-
-/** Counts what the service sent, which a repair may change. */
-async function* countBytes(blocks: AsyncIterable<Buffer>, received: { bytes: number }): AsyncGenerator<Buffer> {
-  for await (const block of blocks) {
-    received.bytes += block.length;
-    yield block;
-  }
 }
 
 /** Reads the next block while the previous one is compressed and written. */
@@ -165,24 +157,19 @@ async function readPreview(
   return { preview: start.subarray(0, PREVIEW_BYTES), body: body() };
 }
 
-/** Joins chunks, which are as small as the network sends them, into larger blocks. Yields what came before an error, then throws it, so that the file shows it. */
-async function* toBlocks(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+/** Joins chunks, which are as small as the network sends them, into larger blocks. */
+async function* toBlocks(chunks: AsyncIterable<Buffer>, received: { bytes: number }): AsyncGenerator<Buffer> {
   let block: Buffer[] = [];
   let bytes = 0;
-  let caught: { readonly error: unknown } | undefined;
-  try {
-    for await (const chunk of chunks) {
-      block.push(chunk);
-      bytes += chunk.length;
-      if (bytes < BLOCK_BYTES) continue;
-      yield Buffer.concat(block);
-      [block, bytes] = [[], 0];
-    }
-  } catch (error) {
-    caught = { error };
+  for await (const chunk of chunks) {
+    block.push(chunk);
+    bytes += chunk.length;
+    received.bytes += chunk.length;
+    if (bytes < BLOCK_BYTES) continue;
+    yield Buffer.concat(block);
+    [block, bytes] = [[], 0];
   }
   if (bytes > 0) yield Buffer.concat(block);
-  if (caught) throw caught.error;
 }
 
 function rejectPreview(preview: BodyPreview, validatePreview: DownloadContext['validatePreview']): string | undefined {
