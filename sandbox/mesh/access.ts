@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { readEstate } from '../estate.ts';
 import { findText, type HclItem, parseRuleItems } from '../hcl.ts';
 import { createRandom, uuid } from '../random.ts';
 import { HttpError, jsonResponse, textResponse } from '../responses.ts';
@@ -13,8 +14,20 @@ const GLOBAL_MANAGEMENT = { ID: '00000000-0000-0000-0000-000000000001', Name: 'g
 
 export type MeshRight = 'read' | 'write';
 
-/** Who a token is, and what it may do: docs/services/mesh.md#authentication. */
-export const accessRoutes: RouteTable<MeshContext> = { [`GET ${SELF}`]: showSelf };
+const NODE = 'node-1';
+/** Its support ended on 2026-05-24. */
+export const CONSUL_VERSION = '1.20.5';
+
+/**
+ * Who a token is (docs/services/mesh.md#authentication), and which services are registered, with the flavor of the real products: the
+ * catalog and the agent's own.
+ */
+export const accessRoutes: RouteTable<MeshContext> = {
+  [`GET ${SELF}`]: showSelf,
+  'GET /catalog/services': listCatalog,
+  'GET /agent/self': showAgent,
+  'GET /agent/services': listAgent,
+};
 
 /** `holdsLeaf`: the agent has a certificate of the service, which it then answers to a token it does not know. */
 export function authorize(
@@ -44,7 +57,7 @@ export function requireService(context: MeshContext, request: Request, service: 
 }
 
 /** @throws HttpError 403 when the token of the request may not read the agent */
-export function requireAgent(context: MeshContext, request: Request, node: string): void {
+function requireAgent(context: MeshContext, request: Request, node: string): void {
   const { token } = context.tokens.identify(request);
   if (token && allows(context, token, 'agent', node, 'read')) return;
   throw new HttpError(
@@ -54,14 +67,14 @@ export function requireAgent(context: MeshContext, request: Request, node: strin
 }
 
 /** Whether a list shows the service to the caller. The catalog needs the right to read its nodes as well. */
-export function seesService(context: MeshContext, request: Request, service: string, node?: string): boolean {
+function seesService(context: MeshContext, request: Request, service: string, node?: string): boolean {
   const token = context.tokens.find(request);
   if (token === undefined || !allowsService(context, token, service, 'read')) return false;
   return node === undefined || allows(context, token, 'node', node, 'read');
 }
 
 /** A list does not tell a caller without a token that it leaves something out. */
-export function tellsFiltered(context: MeshContext, request: Request): boolean {
+function tellsFiltered(context: MeshContext, request: Request): boolean {
   return context.tokens.find(request) !== undefined;
 }
 
@@ -111,4 +124,31 @@ function closestPolicy(items: readonly HclItem[], type: string, name: string): s
   const prefixes = items.filter((item) => item.name === `${type}_prefix` && name.startsWith(item.labels[0] ?? ''));
   const longest = prefixes.sort((a, b) => b.labels[0]!.length - a.labels[0]!.length)[0];
   return longest && findText(longest.items, 'policy');
+}
+
+/** The tags of each service by its name. */
+function listCatalog(request: Request, context: MeshContext): Response {
+  const registered = ['consul', ...Object.keys(readEstate(context.estate).mesh.services)];
+  const seen = registered.filter((name) => seesService(context, request, name, NODE));
+  const isFiltered = seen.length < registered.length && tellsFiltered(context, request);
+  const headers = {
+    ...indexHeaders(40),
+    'x-consul-effective-consistency': 'leader',
+    ...(isFiltered ? { 'x-consul-results-filtered-by-acls': 'true' } : {}),
+  };
+  return jsonResponse(Object.fromEntries(seen.map((name) => [name, []])), headers);
+}
+
+function showAgent(request: Request, context: MeshContext): Response {
+  requireAgent(context, request, NODE);
+  const config = { Datacenter: 'dc1', NodeName: NODE, Revision: '', Server: true, Version: CONSUL_VERSION };
+  return jsonResponse({ Config: config, DebugConfig: { VersionMetadata: '' }, Member: { Name: NODE } });
+}
+
+function listAgent(request: Request, context: MeshContext): Response {
+  const seen = Object.keys(readEstate(context.estate).mesh.services).filter((name) =>
+    seesService(context, request, name),
+  );
+  const rest = { Tags: [], Meta: {}, Port: 8080, Address: '', Datacenter: 'dc1' };
+  return jsonResponse(Object.fromEntries(seen.map((name) => [name, { ID: name, Service: name, ...rest }])));
 }

@@ -6,7 +6,6 @@ import type { Request, Response, Route, Service, ServiceOptions, TokenGrant } fr
 import { accessRoutes, authorize } from './access.ts';
 import { authorizeRoutes, liveAuthorizeRoutes, seedIntentions } from './authorize.ts';
 import { rootRoutes, seedRoots, tickRoots } from './ca-roots.ts';
-import { catalogRoutes } from './catalog.ts';
 import { type MeshContext, rejectNamespaces } from './context.ts';
 import { holdsLeaf, leafRoutes, renewLeaves, seedLeaves } from './leaves.ts';
 
@@ -34,7 +33,7 @@ export class MeshService implements Service {
     seedRoots(this.state, random);
     seedLeaves(this.state);
     const documented = [authorizeRoutes, rootRoutes, leafRoutes];
-    const live = [accessRoutes, catalogRoutes, liveAuthorizeRoutes];
+    const live = [accessRoutes, liveAuthorizeRoutes];
     this.routes =
       options.flavor === 'spec'
         ? bindRoutes(this.state, ...documented)

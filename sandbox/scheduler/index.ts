@@ -3,7 +3,6 @@ import { textResponse } from '../responses.ts';
 import { bindRoutes } from '../router.ts';
 import type { Request, Response, Route, Service, ServiceOptions, TokenGrant } from '../types.ts';
 import { accessRoutes, authorize } from './access.ts';
-import { clusterRoutes } from './cluster.ts';
 import { SchedulerContext } from './context.ts';
 import { livePolicyRoutes, policyRoutes } from './policies.ts';
 import { seedScheduler } from './seed.ts';
@@ -29,7 +28,7 @@ export class SchedulerService implements Service {
     this.state = new SchedulerContext(options, nodes);
     seedScheduler(this.state, options, random);
     const tables = [policyRoutes, volumeRoutes, volumeWriteRoutes(flavor), externalRoutes, snapshotRoutes(flavor)];
-    if (flavor === 'hashicorp') tables.push(accessRoutes, clusterRoutes, livePolicyRoutes);
+    if (flavor === 'hashicorp') tables.push(accessRoutes, livePolicyRoutes);
     this.routes = bindRoutes(this.state, ...tables);
   }
 

@@ -94,16 +94,18 @@ export interface VolumeCapability {
   readonly AttachmentMode: string;
 }
 
-/** What a registration says beside the fields with names of their own; Nomad returns it. */
+/** What a registration says beside the fields with names of their own, as Nomad returns it. */
 export interface VolumeDefinition {
-  readonly capacityMin: bigint;
-  readonly capacityMax: bigint;
-  readonly mountOptions: { readonly FSType: string; readonly MountFlags: readonly string[] } | null;
-  readonly parameters: Readonly<Record<string, string>> | null;
-  readonly context: Readonly<Record<string, string>> | null;
-  readonly requestedTopologies: unknown;
-  readonly cloneId: string;
-  readonly snapshotId: string;
+  readonly MountOptions: { readonly FSType: string; readonly MountFlags: readonly string[] } | null;
+  readonly Parameters: Readonly<Record<string, string>> | null;
+  readonly Context: Readonly<Record<string, string>> | null;
+  readonly RequestedTopologies: unknown;
+  /** What the storage provider said when the volume was registered: Nomad does not ask it again. */
+  readonly Capacity: bigint;
+  readonly RequestedCapacityMin: bigint;
+  readonly RequestedCapacityMax: bigint;
+  readonly CloneID: string;
+  readonly SnapshotID: string;
 }
 
 export interface VolumeRecord extends Claimable {
@@ -123,7 +125,5 @@ export interface VolumeRecord extends Claimable {
   /** The day of a backup round (`BACKUP_DAYS`) on which its snapshot is created; null when it has no backups. */
   backupSlot: number | null;
   readonly createIndex: number;
-  /** What the storage provider said when the volume was registered: Nomad does not ask it again. */
-  readonly capacityBytes: bigint;
   readonly definition: VolumeDefinition;
 }

@@ -14,7 +14,7 @@ import {
 } from './estate.ts';
 import { addExternal, addPlugins, addSnapshot, CEPH, EBS, HEX, NFS, namedPlugin } from './plugins.ts';
 import type { ClaimMode, Policy, StoragePlugin, VolumeRecord } from './records.ts';
-import { findSource, setVolume } from './volumes.ts';
+import { DEFAULT_DEFINITION, findSource, setVolume } from './volumes.ts';
 
 /** About 40 volumes, 120 snapshots and 14 policies at scale 1, over four plugins and three namespaces. */
 export function seedScheduler(context: SchedulerContext, { scale, start }: ServiceOptions, random: Random): void {
@@ -49,7 +49,7 @@ function seedVolume(context: SchedulerContext, random: Random, plan: VolumePlan,
     exhaustedAt: plan.exhausted ? daysBefore(start, 1.5) : null,
     secrets: plan.leaky ? { password: `planted-volume-secret-${random.hex(16)}` } : null,
     backupSlot: plan.backup === 'regular' ? slot % BACKUP_DAYS : null,
-    capacityBytes: external.capacityBytes,
+    definition: { ...DEFAULT_DEFINITION, Capacity: external.capacityBytes },
   });
   if (plan.abnormal !== undefined) Object.assign(external, { abnormal: true, status: plan.abnormal });
   seedClaims(context, random, volume, plan.use, start);

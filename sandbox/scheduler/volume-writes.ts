@@ -188,8 +188,7 @@ function saveVolume(
     pluginId: stringField(item, 'PluginID'),
     topologies: parseTopologies(item),
     capabilities: parseCapabilities(item),
-    capacityBytes: plugin.externals.get(externalId)?.capacityBytes ?? 0n,
-    definition: parseDefinition(item),
+    definition: parseDefinition(item, plugin.externals.get(externalId)?.capacityBytes ?? 0n),
     ...(replaced && keptFields(replaced)),
   });
 }
@@ -241,23 +240,24 @@ function refuseUnknownFields(item: Body, flavor: Flavor): void {
 }
 
 /** FSType is FsType in the specification; Go reads both. */
-function parseDefinition(item: Body): VolumeDefinition {
+function parseDefinition(item: Body, capacityBytes: bigint): VolumeDefinition {
   const options = item.MountOptions as Body | null | undefined;
   const flags = options?.MountFlags;
   return {
-    capacityMin: bytesField(item, 'RequestedCapacityMin'),
-    capacityMax: bytesField(item, 'RequestedCapacityMax'),
-    mountOptions: options
+    MountOptions: options
       ? {
           FSType: stringField(options, 'FSType') || stringField(options, 'FsType'),
           MountFlags: Array.isArray(flags) ? flags.map(String) : [],
         }
       : null,
-    parameters: item.Parameters ? mapField(item, 'Parameters') : null,
-    context: item.Context ? mapField(item, 'Context') : null,
-    requestedTopologies: item.RequestedTopologies ?? null,
-    cloneId: stringField(item, 'CloneID'),
-    snapshotId: stringField(item, 'SnapshotID'),
+    Parameters: item.Parameters ? mapField(item, 'Parameters') : null,
+    Context: item.Context ? mapField(item, 'Context') : null,
+    RequestedTopologies: item.RequestedTopologies ?? null,
+    Capacity: capacityBytes,
+    RequestedCapacityMin: bytesField(item, 'RequestedCapacityMin'),
+    RequestedCapacityMax: bytesField(item, 'RequestedCapacityMax'),
+    CloneID: stringField(item, 'CloneID'),
+    SnapshotID: stringField(item, 'SnapshotID'),
   };
 }
 

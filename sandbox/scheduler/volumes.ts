@@ -6,15 +6,17 @@ import { checkBlockingQuery, paginateByKey, requestNamespace, type SchedulerCont
 import { HEX } from './plugins.ts';
 import type { ClaimMode, ExternalVolumeRecord, VolumeDefinition, VolumeRecord } from './records.ts';
 
-const DEFAULT_DEFINITION: VolumeDefinition = {
-  capacityMin: 0n,
-  capacityMax: 0n,
-  mountOptions: { FSType: 'ext4', MountFlags: ['noatime'] },
-  parameters: null,
-  context: null,
-  requestedTopologies: null,
-  cloneId: '',
-  snapshotId: '',
+/** That of a volume which is there on day 0. */
+export const DEFAULT_DEFINITION: VolumeDefinition = {
+  MountOptions: { FSType: 'ext4', MountFlags: ['noatime'] },
+  Parameters: null,
+  Context: null,
+  RequestedTopologies: null,
+  Capacity: 0n,
+  RequestedCapacityMin: 0n,
+  RequestedCapacityMax: 0n,
+  CloneID: '',
+  SnapshotID: '',
 };
 
 /** docs/services/scheduler.md#volumes; the calls that change volumes are in `volume-writes.ts`. */
@@ -63,7 +65,6 @@ function usualFields(context: SchedulerContext) {
     backupSlot: null,
     createIndex: index,
     modifyIndex: index,
-    definition: DEFAULT_DEFINITION,
   };
 }
 
@@ -224,20 +225,13 @@ function claimMap(context: SchedulerContext, volume: VolumeRecord, mode: ClaimMo
   return Object.fromEntries(entries);
 }
 
-function nomadFields({ definition, secrets, capacityBytes }: VolumeRecord) {
-  const { mountOptions, capacityMin, capacityMax, cloneId, snapshotId, ...rest } = definition;
-  const flags = mountOptions?.MountFlags ?? [];
+function nomadFields({ definition, secrets }: VolumeRecord) {
+  const { MountOptions } = definition;
+  const flags = MountOptions?.MountFlags ?? [];
   return {
     Secrets: secrets,
-    MountOptions: mountOptions && { ...mountOptions, MountFlags: flags.length === 0 ? null : ['[REDACTED]'] },
-    Parameters: rest.parameters,
-    Context: rest.context,
-    RequestedTopologies: rest.requestedTopologies,
-    Capacity: capacityBytes,
-    RequestedCapacityMin: capacityMin,
-    RequestedCapacityMax: capacityMax,
-    CloneID: cloneId,
-    SnapshotID: snapshotId,
+    ...definition,
+    MountOptions: MountOptions && { ...MountOptions, MountFlags: flags.length === 0 ? null : ['[REDACTED]'] },
   };
 }
 

@@ -1,14 +1,13 @@
 import { addHidden, bindRoutes } from '../router.ts';
 import { TokenStore } from '../tokens.ts';
 import type { Request, Response, Route, Service, ServiceOptions, TokenGrant } from '../types.ts';
-import { accessRoutes, authorize } from './access.ts';
+import { accessRoutes, authorize, refuse } from './access.ts';
 import type { SecretsContext } from './context.ts';
 import { errorResponse } from './envelope.ts';
 import { keyRoutes } from './keys.ts';
 import { providerRoutes } from './kms-providers.ts';
 import { credentialRoutes, roleRoutes } from './mesh-roles.ts';
 import { seedSecrets } from './seed.ts';
-import { refuse, systemRoutes } from './system.ts';
 import { tickSecrets } from './tick.ts';
 
 /** The key management engine and the mesh credentials engine of one secrets server. */
@@ -36,7 +35,7 @@ export class SecretsService implements Service {
     this.state = addHidden(records, { tokens });
     seedSecrets(this.state);
     const tables = [keyRoutes, providerRoutes, credentialRoutes(mount, options.flavor), roleRoutes(mount)];
-    if (isHashicorp) tables.unshift(accessRoutes, systemRoutes);
+    if (isHashicorp) tables.unshift(accessRoutes);
     this.routes = bindRoutes(this.state, ...tables).flatMap(withTrailingSlash);
   }
 
