@@ -34,7 +34,8 @@ export function discoverFiles(
     if (!existsSync(directory)) continue;
     for (const file of readdirSync(directory).sort()) {
       const name = file.slice(0, -extension.length);
-      if (file.endsWith(extension) && !found.has(name)) found.set(name, join(directory, file));
+      // An editor's hidden file, such as `.#own.sql`, is none of them.
+      if (file.endsWith(extension) && !file.startsWith('.') && !found.has(name)) found.set(name, join(directory, file));
     }
   }
   return new Map([...found].sort(([a], [b]) => (a < b ? -1 : 1)));

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { TidemarkError } from '../core/errors.ts';
+import { errorMessage, TidemarkError } from '../core/errors.ts';
 import { findFile } from '../core/paths.ts';
 
 /** A part of a template: a text, or what gives one for the words after the name, such as `{{key n}}`. */
@@ -15,13 +15,21 @@ export interface SqlFiles {
   readonly roots: readonly string[];
 }
 
+/** Errors of one file, which another account has written or which is a folder: others can be read. */
+const UNREADABLE = /^(?:EACCES|EPERM|EISDIR|ELOOP)$/u;
+
 export function createSqlFiles(roots: readonly string[]): SqlFiles {
   const cache = new Map<string, string>();
   const find = (name: string) => findFile(roots, `queries/${name}.sql`);
   const load = (name: string): string => {
     const path = find(name);
     if (!path) throw new TidemarkError('DATA', `queries/${name}.sql does not exist`);
-    return readFileSync(path, 'utf8');
+    try {
+      return readFileSync(path, 'utf8');
+    } catch (cause) {
+      if (!UNREADABLE.test((cause as NodeJS.ErrnoException).code ?? '')) throw cause;
+      throw new TidemarkError('DATA', `${path} cannot be read: ${errorMessage(cause)}`, { cause });
+    }
   };
   const read = (name: string): string => {
     const text = cache.get(name) ?? load(name);

@@ -1,6 +1,6 @@
 import { unknownName } from '../../config/suggest.ts';
 import { parseTimestamp } from '../../core/clock.ts';
-import { TidemarkError } from '../../core/errors.ts';
+import { formatError, TidemarkError } from '../../core/errors.ts';
 import { discoverFiles } from '../../core/paths.ts';
 import { createSqlFiles } from '../../warehouse/sql-files.ts';
 import type { QueryParams, QuerySession } from './session.ts';
@@ -33,21 +33,35 @@ export interface SavedQuery {
   readonly description: string;
   readonly parameters: readonly Parameter[];
   readonly sql: string;
+  /** Why it cannot be run, which its title says as well. */
+  readonly problem?: string;
 }
 
-/** All saved queries by name. A file beside the configuration overrides the package's file of the same name. */
+/**
+ * All saved queries by name. A file beside the configuration overrides the package's file of the same name. One that cannot be read has
+ * a `problem`, and stops no other.
+ */
 export async function loadSavedQueries(roots: readonly string[]): Promise<ReadonlyMap<string, SavedQuery>> {
   const files = createSqlFiles(roots);
   const names = [...(await discoverFiles(roots, 'queries/saved', '.sql')).keys()];
   const queries = await Promise.all(
-    names.map(async (name) => parseSavedQuery(name, await files.read(`saved/${name}`))),
+    names.map(async (name) => {
+      try {
+        return parseSavedQuery(name, await files.read(`saved/${name}`));
+      } catch (error) {
+        if (!(error instanceof TidemarkError)) throw error;
+        const problem = formatError(error);
+        return { name, title: `cannot be run: ${problem}`, description: '', parameters: [], sql: '', problem };
+      }
+    }),
   );
   return new Map(queries.map((query) => [query.name, query]));
 }
 
-/** @throws TidemarkError USAGE naming the closest match. */
+/** @throws TidemarkError USAGE naming the closest match; DATA for one that cannot be read. */
 export function findSavedQuery(queries: ReadonlyMap<string, SavedQuery>, name: string): SavedQuery {
   const query = queries.get(name);
+  if (query?.problem !== undefined) throw new TidemarkError('DATA', query.problem);
   if (query) return query;
   throw unknownName('saved query', name, [...queries.keys()]);
 }

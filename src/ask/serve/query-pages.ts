@@ -126,7 +126,9 @@ export async function sendEditor(exchange: Exchange): Promise<void> {
 /** The saved queries that run as they are, with their defaults instead of parameters. */
 async function listExamples({ files }: Exchange) {
   const queries = [...(await loadSavedQueries(files.roots)).values()];
-  const runnable = queries.filter(({ parameters }) => parameters.every(({ defaultSql }) => defaultSql !== undefined));
+  const runnable = queries.filter(
+    ({ parameters, problem }) => !problem && parameters.every(({ defaultSql }) => defaultSql !== undefined),
+  );
   return runnable.map(({ title, description, sql, parameters }) => {
     const statement = sql.replaceAll(/^--.*\n/gmu, '').trim();
     const text = parameters.reduce(

@@ -7,7 +7,7 @@ import { TidemarkError } from '../../core/errors.ts';
 import { type Moment, resolveMoment } from '../../warehouse/moment.ts';
 import { fillParams } from '../../warehouse/sql-params.ts';
 import { type ColumnInfo, type QueryRequest, queryConfig } from '../query/protocol.ts';
-import { loadSavedQueries, type SavedQuery } from '../query/saved.ts';
+import { findSavedQuery, loadSavedQueries, type SavedQuery } from '../query/saved.ts';
 import { RUN } from './cancel.ts';
 import { PAGES } from './pool.ts';
 import { type Exchange, ForbiddenError, NotFoundError } from './route.ts';
@@ -47,9 +47,9 @@ export function toRequest(
 
 /** The saved query that the path names. */
 export async function findSaved({ files, name, url }: Exchange): Promise<SavedQuery> {
-  const saved = (await loadSavedQueries(files.roots)).get(name);
-  if (!saved) throw new NotFoundError(url.pathname, 'the page of the saved queries lists them');
-  return saved;
+  const queries = await loadSavedQueries(files.roots);
+  if (!queries.has(name)) throw new NotFoundError(url.pathname, 'the page of the saved queries lists them');
+  return findSavedQuery(queries, name);
 }
 
 /** The query that an address means: `sql`, or a saved one, with the parameters that follow. */

@@ -74,6 +74,9 @@ export async function renderReports(options: RenderOptions): Promise<readonly Re
     openReportReader(options),
     reportFailure(options, 'subjects', selectSubjects(options, { limit: subjectPages })),
   ]);
+  for (const failure of selection?.failures ?? []) {
+    await reportFailure(options, 'subjects', Promise.reject(failure));
+  }
   const renderer = await createRenderer(options.roots, listLinked(reader));
   const linkProduct = createProductLinker(targets);
   const links = selection && { linkProduct, linkSubject: createSubjectLinker(selection, linkProduct) };

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
+import { TidemarkError } from '../../core/errors.ts';
 import { discoverFiles } from '../../core/paths.ts';
-import type { Database, SqlParams } from '../../warehouse/database.ts';
+import { type Database, firstLine, type SqlParams } from '../../warehouse/database.ts';
+import { classifyStorageError } from '../../warehouse/integrity.ts';
 import { parseHeader, quoteLiteral, type SqlFiles } from '../../warehouse/sql-files.ts';
 import { loadTables, type Table } from '../../warehouse/tables.ts';
 import type { Row } from '../../warehouse/values.ts';
@@ -51,6 +53,8 @@ export interface SubjectSelection {
   readonly has: (type: string, target: string, id: string) => boolean;
   /** Subjects that are present, with or without a page. */
   readonly present: number;
+  /** Why kinds are left out. */
+  readonly failures: readonly TidemarkError[];
 }
 
 export interface SubjectOptions {
@@ -109,7 +113,7 @@ export async function selectSubjects(
   { limit, only }: { readonly limit: number; readonly only?: readonly SubjectRef[] },
 ): Promise<SubjectSelection> {
   const kinds = await loadPresentKinds(options);
-  await createCandidates(options);
+  const failures = await createCandidates(options);
   const read = async (name: string, params: SqlParams = {}) =>
     querySubjects(options, name, await options.files.read(`subjects/${name}`), { limit, ...params });
   let rows: readonly Row[] = [];
@@ -127,6 +131,7 @@ export async function selectSubjects(
     pages,
     has: (type, target, id) => keys.has(subjectKey(type, target, id)),
     present: Number(totals?.present ?? 0),
+    failures,
   };
 }
 
@@ -135,14 +140,39 @@ export function subjectKey(type: unknown, target: unknown, id: unknown): string 
   return JSON.stringify([type, target, id]);
 }
 
-/** Creates `subject_candidates`: one row for each subject that was ever seen, of all kinds. */
-export async function createCandidates(options: SubjectOptions): Promise<void> {
-  const { files } = options;
+/**
+ * Creates `subject_candidates`: one row for each subject that was ever seen, of all kinds but those whose query fails.
+ * @returns why these are left out
+ */
+export async function createCandidates(options: SubjectOptions): Promise<readonly TidemarkError[]> {
   const kinds = await loadPresentKinds(options);
-  const candidates = await Promise.all(
-    kinds.map(({ type, versions }) => files.render('subjects/candidates', { subject: quoteLiteral(type), versions })),
+  try {
+    await unionCandidates(options, kinds);
+    return [];
+  } catch (error) {
+    if (!(error instanceof TidemarkError) || classifyStorageError(error.cause)) throw error;
+    const failures: TidemarkError[] = [];
+    const sound: SubjectKind[] = [];
+    for (const kind of kinds) {
+      const problem = await unionCandidates(options, [kind]).then(
+        () => undefined,
+        ({ cause }: Error) => firstLine(cause),
+      );
+      if (problem === undefined) sound.push(kind);
+      else failures.push(new TidemarkError('DATA', `queries/subjects/${kind.slug}.sql: ${problem}`));
+    }
+    if (failures.length === 0 || sound.length === 0) throw error;
+    await unionCandidates(options, sound);
+    return failures;
+  }
+}
+
+async function unionCandidates(options: SubjectOptions, kinds: readonly SubjectKind[]): Promise<void> {
+  const { files } = options;
+  const candidates = kinds.map(({ type, versions }) =>
+    files.render('subjects/candidates', { subject: quoteLiteral(type), versions }),
   );
-  const sql = await files.render('subjects/begin', { candidates: candidates.join('\nunion all\n') });
+  const sql = files.render('subjects/begin', { candidates: candidates.join('\nunion all\n') });
   await querySubjects(options, '*', sql);
 }
 
@@ -163,9 +193,10 @@ export interface SubjectMatch extends SubjectRef {
 export async function findSubjects(options: SubjectOptions, query: SubjectQuery): Promise<readonly SubjectMatch[]> {
   const { files } = options;
   const kinds = await loadPresentKinds(options);
-  await createCandidates(options);
+  const [failure] = await createCandidates(options);
   const sql = await files.read('subjects/find');
   const rows = await querySubjects(options, 'find', sql, { type: null, target: null, ...query });
+  if (failure && !rows.some(({ isMatch }) => isMatch)) throw failure;
   const slugs = new Map<unknown, string>(kinds.map(({ type, slug }) => [type, slug]));
   return rows.map((row) => ({ ...row, slug: slugs.get(row.type) ?? '' }) as unknown as SubjectMatch);
 }
