@@ -60,7 +60,7 @@ export async function extract(
   const reuse = new ObjectReuse(run, pull, landing, tools);
   metrics.reused = 0;
   metrics.replaced = 0;
-  await strategy({
+  const context: ExtractContext = {
     client: boundClient(withRequestOptions(client, { metrics, signal }), bounds, source.name, metrics),
     landing,
     log: run.log,
@@ -72,11 +72,14 @@ export async function extract(
     knownParts: () => run.writes(() => readKnownParts(run, pull)),
     query: (name) => run.writes(async () => database.rows(await files.read(`warehouse/${name}`))),
     forEachLimited: (items, work) => forEachLimited(items, work, client.target.limits.concurrency * 2, failed),
-  }).finally(async () => {
+  };
+  try {
+    await strategy(context);
+  } finally {
     clearTimeout(timer);
     release();
     await reuse.end();
-  });
+  }
   if (metrics.replaced > 0) {
     landing.addNote(`${plural(metrics.replaced, 'text')} not valid in Unicode: U+FFFD is in place of what was not`);
   }

@@ -4,8 +4,14 @@ import type { Config, Target } from '../config/config.ts';
 import { DAY_MS } from '../core/clock.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { version } from '../core/paths.ts';
-import { digestItem, type LandedObjects, type ObjectTag, openLandedObjects } from '../landing/objects.ts';
-import { findManifest, landingDirectory, type Manifest, type ReadState, targetFingerprint } from '../landing/store.ts';
+import {
+  digestItem,
+  type LandedObject,
+  type LandedObjects,
+  type ObjectTag,
+  openLandedObjects,
+} from '../landing/objects.ts';
+import { findManifest, landingDirectory, type ReadState, targetFingerprint } from '../landing/store.ts';
 import type { LandingWriter } from '../landing/writer.ts';
 import type { ServiceResponse } from '../services/response.ts';
 import { tablesForSource } from '../warehouse/tables.ts';
@@ -73,7 +79,6 @@ export class ObjectReuse {
   readonly #tools: ReuseTools | undefined;
   #previous: Promise<Previous | undefined> | undefined;
   readonly #indexes: Record<string, string> = {};
-  #isUsed = false;
   #isFullRead = true;
 
   /** @param tools undefined to read every object */
@@ -85,7 +90,6 @@ export class ObjectReuse {
   }
 
   async objects(list: ObjectList): Promise<ObjectReader> {
-    this.#isUsed = true;
     const fields = [this.#pull.source.unchanged?.list ?? []].flat();
     const tags = new Map(list.objects.map((object) => [object.key, this.#tag(list.name, object, fields)]));
     if (list.index !== undefined) this.#indexes[list.name] = list.index;
@@ -98,9 +102,9 @@ export class ObjectReuse {
 
   /** Writes to the manifest how the objects were read, and closes the earlier landing. */
   async end(): Promise<void> {
-    const previous = await this.#previous?.catch(() => undefined);
+    if (this.#previous === undefined) return; // the source reads no objects
+    const previous = await this.#previous.catch(() => undefined);
     await previous?.objects.close();
-    if (!this.#isUsed) return;
     const { asOf } = this.#run;
     const { target, metrics } = this.#pull;
     this.#landing.setReads({
@@ -127,22 +131,19 @@ export class ObjectReuse {
     previous: Previous | undefined,
   ): Promise<void> {
     const known = previous?.objects.find(tag);
-    const isProven = tag.item !== undefined && tag.item === known?.item;
-    if (previous && isProven) return this.#copy(previous, tag);
-    const response = await read(known ? { conditions: known } : {});
-    if (previous && response.status === 304) return this.#copy(previous, tag);
+    const copy = async (landed: LandedObject, { objects }: Previous) => {
+      await this.#landing.copyLine(await objects.readLine(landed));
+      this.#pull.metrics.reused++;
+    };
+    if (previous && known && tag.item !== undefined && tag.item === known.tag.item) return copy(known, previous);
+    const response = await read(known ? { conditions: known.tag } : {});
+    if (previous && known && response.status === 304) return copy(known, previous);
     check?.(response);
     const line = { ...fields, ...derive?.(response) };
     await this.#landing.writeObject({ ...tag, ...readValidators(response) }, line, response.text);
   }
 
-  /** Writes the lines with the tag that they had: it describes the state that they are of. */
-  async #copy({ objects }: Previous, tag: ObjectTag): Promise<void> {
-    await this.#landing.copyLines(await objects.lines(tag));
-    this.#pull.metrics.reused++;
-  }
-
-  /** Undefined without a last landing to take from, or if that was changed. */
+  /** The landing of the last pull, if that was loaded; undefined where nothing may be taken from it, or it was changed. */
   async #open(): Promise<Previous | undefined> {
     try {
       return await this.#openLast();
@@ -154,25 +155,21 @@ export class ObjectReuse {
   }
 
   async #openLast(): Promise<Previous | undefined> {
-    const manifest = await this.#findManifest();
+    const { target, source } = this.#pull;
+    const last = (await this.#tools?.lastPulls)?.get(`${target.name}/${source.name}`);
+    if (!last?.extractedAt || !isLoaded(last.status as PullStatus)) return undefined;
+    const names = { target: target.name, source: source.name };
+    const manifest = await findManifest(this.#run.config, names, last.extractedAt);
     const reads = manifest?.reads;
     const file = manifest?.files.find(({ format }) => format === 'ndjson');
     if (!manifest || !reads || !file) return undefined;
     const reason = await this.#explainFullRead(reads);
     if (reason !== undefined) {
-      this.#run.log.info(`${this.#pull.target.name}: ${this.#pull.source.name}: every object is read: ${reason}`);
+      this.#run.log.info(`${target.name}: ${source.name}: every object is read: ${reason}`);
       return undefined;
     }
     const directory = landingDirectory(this.#run.config, manifest.run_id, manifest.target);
     return { objects: await openLandedObjects(directory, file), reads };
-  }
-
-  /** The landing of the last pull, if that was loaded. */
-  async #findManifest(): Promise<Manifest | undefined> {
-    const { target, source } = this.#pull;
-    const last = (await this.#tools?.lastPulls)?.get(`${target.name}/${source.name}`);
-    if (!last?.extractedAt || !isLoaded(last.status as PullStatus)) return undefined;
-    return findManifest(this.#run.config, { target: target.name, source: source.name }, last.extractedAt);
   }
 
   /** Why nothing of a landing may be taken; undefined if its objects may be compared. */
@@ -206,7 +203,7 @@ export class ObjectReuse {
   #compareIndex({ objects, reads }: Previous, list: ObjectList, tags: ReadonlyMap<string, ObjectTag>): boolean {
     const before = reads.indexes[list.name];
     const isUnknown = (before === undefined) !== (list.index === undefined);
-    const lower = [...tags.values()].find((tag) => isIndexLower(tag.index, objects.find(tag)?.index));
+    const lower = [...tags.values()].find((tag) => isIndexLower(tag.index, objects.find(tag)?.tag.index));
     const isLower = isIndexLower(list.index === undefined ? [] : [list.index], before === undefined ? [] : [before]);
     if (isUnknown || isLower || lower) {
       const what = isUnknown ? 'has an index now and not before, or before and not now' : 'is lower than before';

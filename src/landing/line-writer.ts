@@ -82,12 +82,15 @@ export class LineWriter {
     this.#writes = Promise.resolve();
   }
 
-  /** Closes the file and gives it its final name. @returns undefined when nothing was written */
+  /** Closes the file and gives it its final name. @returns undefined when nothing was written, or all of it was removed */
   async commit(): Promise<WrittenFile | undefined> {
     await this.#flush();
     const { bytes, longestLine, hash } = this.#written;
-    if (!this.#handle || bytes === 0) return undefined;
-    await this.#handle.datasync();
+    if (bytes === 0) {
+      await this.discard();
+      return undefined;
+    }
+    await this.#handle?.datasync();
     await this.close();
     await rename(join(this.#directory, `${this.#file}.part`), join(this.#directory, this.#file));
     return { file: this.#file, bytes, sha256: hash.digest('hex'), longestLine };

@@ -36,10 +36,11 @@ export function digestItem(item: unknown): string {
 
 const BLOCK_BYTES = 1024 * 1024;
 
-interface LandedObject {
+export interface LandedObject {
   readonly tag: ObjectTag;
-  /** Where its lines are, in bytes. */
-  readonly lines: readonly { readonly start: number; readonly length: number }[];
+  /** Where its line is, in bytes. */
+  readonly start: number;
+  readonly length: number;
 }
 
 /** The objects of an earlier landing. Only their tags and positions are in memory. */
@@ -57,17 +58,12 @@ export async function openLandedObjects(directory: string, landed: LandingFile) 
     await pipeline(readContent(path, landed.bytes + 1), createWriteStream(content, { mode: PRIVATE_FILE }));
     const objects = await readObjects(content, landed);
     const file = await open(content);
-    const find = (object: Pick<ObjectTag, 'list' | 'key'>) => objects.get(objectName(object));
     return {
-      find: (object: Pick<ObjectTag, 'list' | 'key'>): ObjectTag | undefined => find(object)?.tag,
-      /** The lines of an object, each with its line break. */
-      lines: async (object: Pick<ObjectTag, 'list' | 'key'>): Promise<readonly string[]> => {
-        const lines: string[] = [];
-        for (const { start, length } of find(object)?.lines ?? []) {
-          const { buffer } = await file.read(Buffer.alloc(length), 0, length, start);
-          lines.push(`${buffer.toString('utf8')}\n`);
-        }
-        return lines;
+      find: (object: Pick<ObjectTag, 'list' | 'key'>): LandedObject | undefined => objects.get(objectName(object)),
+      /** The line of an object, with its line break. */
+      readLine: async ({ start, length }: LandedObject): Promise<string> => {
+        const { buffer } = await file.read(Buffer.alloc(length), 0, length, start);
+        return `${buffer.toString('utf8')}\n`;
       },
       close: async (): Promise<void> => {
         await file.close();
@@ -86,10 +82,7 @@ async function readObjects(path: string, { file, sha256 }: LandingFile): Promise
   const hash = createHash('sha256');
   const add = (line: string, start: number, length: number): void => {
     const tag = readTag(line);
-    if (tag === undefined) return;
-    const name = objectName(tag);
-    const known = objects.get(name) ?? { tag, lines: [] };
-    objects.set(name, { tag, lines: [...known.lines, { start, length }] });
+    if (tag !== undefined) objects.set(objectName(tag), { tag, start, length });
   };
   let start = 0;
   let rest: Buffer = Buffer.alloc(0);

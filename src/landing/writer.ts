@@ -93,9 +93,9 @@ export class LandingWriter {
     return this.#json.write(this.#options.redactor.text(formatLine({ [TAG_FIELD]: tag, ...fields }, body)));
   }
 
-  /** Writes lines of an earlier landing again. */
-  copyLines(lines: readonly string[]): Promise<void> {
-    return this.#json.write(this.#options.redactor.text(lines.join('')));
+  /** Writes a line of an earlier landing again. */
+  copyLine(line: string): Promise<void> {
+    return this.#json.write(this.#options.redactor.text(line));
   }
 
   /** Records how the objects of the landing were read. */

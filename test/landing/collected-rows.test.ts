@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
+import { readdir, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
@@ -32,6 +33,12 @@ async function openLanding() {
 
 const readLanded = (directory: string) =>
   gunzipSync(readFileSync(join(directory, 'saved_view_rows.csv.gz'))).toString();
+
+/** The files below a folder that this process has open. */
+async function listOpenFiles(directory: string): Promise<readonly string[]> {
+  const open = (await readdir('/proc/self/fd')).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => 'closed'));
+  return (await Promise.all(open)).filter((path) => path.startsWith(directory));
+}
 
 /** The views of the rows of a file, one letter for each run of rows of a view. */
 function findRuns(csv: string): string {
@@ -90,6 +97,18 @@ test('rows that are cleared or discarded are not written, and leave no file', as
 test('a half of a character in a body, which DuckDB refuses, is replaced', () => {
   const json = '{"half":"x\\ud83d","whole":"\\ud83d\\ude00","path":"C:\\\\ud83d"}';
   expect(cleanJson(json)).toBe('{"half":"x\ufffd","whole":"😀","path":"C:\\\\ud83d"}');
+});
+
+test.runIf(process.platform === 'linux')('lines that are all rolled back leave no file, and none is open', async () => {
+  const { landing, directory } = await openLanding();
+  await landing.writeJson({ text: TEXT });
+  await landing.checkpoint(); // all lines are on the disk
+  await landing.rollback();
+  expect(await listOpenFiles(directory)).toHaveLength(1);
+  const { files } = await landing.commit();
+  expect(files).toEqual([]);
+  expect(readdirSync(directory)).toEqual(['saved_view_rows.json']);
+  expect(await listOpenFiles(directory)).toEqual([]);
 });
 
 test('the items of a page are written as they are, unless something of the page has to be masked', async () => {
