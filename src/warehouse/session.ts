@@ -234,7 +234,8 @@ async function isOfEarlierVersion(
   { database, files }: Pick<Warehouse, 'database' | 'files'>,
   error: unknown,
 ): Promise<boolean> {
-  if (error instanceof TidemarkError || !/^(?:Binder|Catalog) Error/u.test(firstLine(error))) return false;
+  const reason = error instanceof TidemarkError ? error.cause : error;
+  if (!/^(?:Binder|Catalog) Error/u.test(firstLine(reason))) return false;
   const present = await readColumns({ database, files });
   return [...loadTables(files).values()].some(({ name, columns }) =>
     columns.some((column) => !present.get(name)?.has(column.name)),

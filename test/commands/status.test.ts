@@ -108,6 +108,7 @@ test.each([
   ['status', 'Referenced column "reused" not found'],
   ['findings', 'Table with name unassessed_rules does not exist'],
   ['diff', 'Referenced column "unknown_parts" not found'],
+  ['show x', 'Referenced column "mount" not found'],
   ['export --out exported', 'Table with name additions does not exist'],
   ['lake publish --lake lake', 'Referenced column "namespace" not found'],
 ])('%s says that a warehouse is of an earlier version', async (command, lacking) => {
