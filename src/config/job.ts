@@ -90,15 +90,17 @@ export async function readTimeZone(config: Pick<Config, 'directory'>, env: Envir
 
 /** The error in a cron expression of five fields, as the end of a sentence; undefined when it is valid. */
 export function cronError(expression: string): string | undefined {
-  if (splitCron(expression).length !== 5) {
-    return 'must have five fields: minute, hour, day of month, month, day of week';
-  }
+  const fields = splitCron(expression);
+  if (fields.length !== 5) return 'must have five fields: minute, hour, day of month, month, day of week';
+  // node-cron makes a list of every number of a range.
+  const index = fields.findIndex((field) => /\d{4}/u.test(field));
+  if (index >= 0) return describeField(Object.keys(CRON_FIELDS)[index], fields[index]);
   return validateDetailed(expression).errors.map(formatCronError).join('; ') || undefined;
 }
 
 type CronError = ReturnType<typeof validateDetailed>['errors'][number];
 
-/** What a field of a cron expression may contain, by node-cron's name of the field. */
+/** What a field of a cron expression may contain, by node-cron's name of the field, in their order. */
 const CRON_FIELDS: Readonly<Record<string, readonly [name: string, values: string]>> = {
   minute: ['minute', '0 to 59'],
   hour: ['hour', '0 to 23'],
@@ -108,11 +110,14 @@ const CRON_FIELDS: Readonly<Record<string, readonly [name: string, values: strin
 };
 
 function formatCronError({ field = '', value, message }: CronError): string {
-  const [name, values] = CRON_FIELDS[field] ?? [];
+  const [name] = CRON_FIELDS[field] ?? [];
   if (name === undefined) return message;
-  return message.includes('is a invalid expression')
-    ? `${name}: ${value} is not valid; give ${values}`
-    : `${name}: ${message}`;
+  return message.includes('is a invalid expression') ? describeField(field, value) : `${name}: ${message}`;
+}
+
+function describeField(field = '', value = ''): string {
+  const [name, values] = CRON_FIELDS[field] ?? [];
+  return `${name}: ${value} is not valid; give ${values}`;
 }
 
 /** The error in the name of a time zone; undefined when the runtime has it. */

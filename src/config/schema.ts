@@ -212,7 +212,7 @@ export const configSchema = z
     lifecycle: z
       .strictObject({
         url: webUrl
-          .refine((text) => !new URL(text).username, 'must not contain a user or password')
+          .refine((text) => !hasLogin(text), 'must not contain a user or password')
           .describe('address that answers as endoflife.date does; {product} stands for a name'),
       })
       .optional()
@@ -253,12 +253,18 @@ function checkTarget(given: unknown, { addIssue }: z.RefinementCtx): void {
   for (const [key, problem] of explainLinks(kind, given.links)) report('links', problem, key);
 }
 
+function hasLogin(text: string): boolean {
+  if (!URL.canParse(text)) return false; // another rule says so
+  const { username, password } = new URL(text);
+  return username !== '' || password !== '';
+}
+
 /** What is wrong with the address of a target. */
 export function urlError(text: string): string | undefined {
   if (!URL.canParse(text)) return 'is not a URL such as https://host:port';
   const url = new URL(text);
   if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'must begin with https:// or http://';
-  if (url.username || url.password) return 'must not contain a user or password; use token';
+  if (hasLogin(text)) return 'must not contain a user or password; use token';
   if (url.search || url.hash) return 'must not contain a query or fragment';
   return undefined;
 }

@@ -62,6 +62,16 @@ describe('a wrong configuration ends with 2 and says where', () => {
       /tidemark\.yaml:2: targets\[0\]\.name: is the name of a file in the landing of each run/,
     ],
     [
+      'an address of facts that is none',
+      [`targets: [${TARGET}]`, 'lifecycle: { url: nowhere }'],
+      /tidemark\.yaml:2: lifecycle\.url: must be a URL that begins with https:\/\/ or http:\/\//,
+    ],
+    [
+      'an address of facts with a password',
+      [`targets: [${TARGET}]`, 'lifecycle: { url: "https://:secret@x.example/{product}" }'],
+      /tidemark\.yaml:2: lifecycle\.url: must not contain a user or password/,
+    ],
+    [
       'a URL that is none',
       ['targets:', '  - { name: a, kind: mesh, url: tfe.example }'],
       /tidemark\.yaml:2: targets\[0\]\.url: is not a URL such as/,

@@ -14,6 +14,8 @@ describe('a cron expression', () => {
     ['0 24 * * *', /hour/u],
     ['0 2 * *', /five fields/u],
     ['0 0 2 * * *', /five fields/u],
+    ['1-99999999 0 * * *', /^minute: 1-99999999 is not valid; give 0 to 59$/u],
+    ['0 0 1,2-999999999 * *', /^day of month: 1,2-999999999 is not valid; give 1 to 31$/u],
     ['@daily', /five fields/u],
     ['every day', /five fields/u],
     ['0 2 31 2 *', /./u],
