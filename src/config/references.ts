@@ -20,6 +20,8 @@ const MAX_ENV_KIBIBYTES = 1024;
 
 /** A value that no secret has, in place of a reference that need not resolve. */
 const UNSET = 'tidemark-reference-without-a-value';
+/** The same for a whole field: the address of a mail server must be one. */
+const UNSET_FIELD = `smtp://${UNSET}`;
 
 const REFERENCE = /\$\{([^}]*)\}/gu;
 
@@ -34,9 +36,9 @@ export function interpolate(
   path: Path = [],
 ): unknown {
   if (typeof value === 'string') {
-    return value.replaceAll(REFERENCE, (_, reference: string) => {
+    return value.replaceAll(REFERENCE, (found, reference: string) => {
       const { text, error } = resolveReference(reference, context);
-      if (error !== undefined && context.isOptional(path)) return UNSET;
+      if (error !== undefined && context.isOptional(path)) return found === value ? UNSET_FIELD : UNSET;
       if (error !== undefined) report(path, error);
       return text;
     });

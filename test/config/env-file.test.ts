@@ -67,3 +67,14 @@ test('without it nothing changes; one that cannot be read is an error with its p
   expect(exit).toBe(2);
   expect(stderr).toMatch(/\.env cannot be read/u);
 });
+
+test.each([`\${NOWHERE}`, `smtp://digest:\${NOWHERE}@mail.example`, `smtp://\${NOWHERE}:25`])(
+  'a command that talks to nobody needs no value for the mail server %s',
+  async (smtp) => {
+    const file = join(await tempFolder(), 'tidemark.yaml');
+    const targets = 'targets: [{ name: acme, kind: mesh, url: "http://127.0.0.1:9" }]';
+    await writeFile(file, `${targets}\nmail: { smtp: "${smtp}", from: a@b.example }\n`);
+    expect(loadConfig(file, {}, new Redactor(), { needsSecrets: false }).mail).toMatchObject({ from: 'a@b.example' });
+    expect(() => loadConfig(file, {}, new Redactor())).toThrow('the environment variable NOWHERE is not set');
+  },
+);
