@@ -14,7 +14,6 @@ with
   nights as (from resource_nights($as_of)),
   changes as (
     select
-      arg_max(resources, as_of) as last_resources,
       arg_max(resources, as_of) filter (as_of <= $as_of::timestamptz - interval 29 days) as resources_30_days_ago,
     from nights
   ),
