@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorMessage, TidemarkError } from '../../core/errors.ts';
-import { systemLack } from '../../core/fs.ts';
+import { fileSystemError, systemLack } from '../../core/fs.ts';
 import { overlayRoots } from '../../core/paths.ts';
 import { readSize } from '../../core/size.ts';
 import { createTemporaryFolder } from '../../warehouse/temporary-folder.ts';
@@ -54,7 +54,8 @@ async function answer(request: QueryRequest): Promise<void> {
 
 function toMessage(error: unknown): FromChild {
   const known = error instanceof TidemarkError ? error : undefined;
-  const lack = systemLack(error);
+  const unusable = fileSystemError(error);
+  const lack = systemLack(error) ?? (unusable && `${unusable.path} cannot be used: ${unusable.reason}`);
   return {
     kind: 'error',
     code: known?.code ?? (lack === undefined ? 'DATA' : 'INCOMPLETE'),

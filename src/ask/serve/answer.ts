@@ -9,7 +9,7 @@ import { sendTables } from './catalogue.ts';
 import { sendHome } from './home.ts';
 import { sendNights, sendRun } from './nights.ts';
 import { renderError, sendState } from './page.ts';
-import { BusyError } from './pool.ts';
+import { BusyError, LackError } from './pool.ts';
 import { sendEditor, sendList, sendNames, sendSaved } from './query-pages.ts';
 import { sendReportFile } from './report-files.ts';
 import { sendReports } from './reports.ts';
@@ -84,7 +84,8 @@ async function answer(
   } catch (error) {
     if (gone.signal.aborted) return;
     const status = errorStatus(error);
-    if (status === 500) log.error(`${request.url}: ${errorMessage(error)}`);
+    const isHidden = error instanceof LackError;
+    if (status === 500 || isHidden) log.error(`${request.url}: ${errorMessage(isHidden ? error.cause : error)}`);
     await sendError(exchange, error, status, log);
   } finally {
     release();

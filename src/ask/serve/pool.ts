@@ -16,6 +16,9 @@ export interface PoolOptions {
 /** Too many queries wait. */
 export class BusyError extends TidemarkError {}
 
+/** This machine lacks something, or cannot use a file: whoever runs the server must act, and finds the cause in its log. */
+export class LackError extends TidemarkError {}
+
 /** A query that waits for its turn or has it, with the reader who asks; `PAGES` for the queries that pages consist of. */
 interface Turn {
   readonly reader: string;
@@ -65,7 +68,7 @@ export class WorkerPool {
     try {
       return await worker.run(request, write, signal);
     } catch (error) {
-      throw hideFolder(error, request.config.data);
+      throw hidePaths(error, request.config.data);
     } finally {
       this.#running.delete(turn);
       this.#idle.push(worker);
@@ -122,8 +125,10 @@ function endError(): TidemarkError {
 }
 
 /** A reader learns no path of the server. */
-function hideFolder(error: unknown, folder: string): unknown {
-  if (!(error instanceof TidemarkError) || !error.message.includes(folder)) return error;
+function hidePaths(error: unknown, folder: string): unknown {
+  if (!(error instanceof TidemarkError)) return error;
   const { code, message, hint } = error;
+  if (code === 'INCOMPLETE') return new LackError('INTERRUPTED', 'the server cannot answer now', { cause: error });
+  if (!message.includes(folder)) return error;
   return new TidemarkError(code, message.replaceAll(folder, '…'), hint === undefined ? {} : { hint });
 }

@@ -191,6 +191,19 @@ test('a file that fails is removed at once, and one that grows beyond the tempor
   }
 });
 
+test('what this machine lacks is in the log, and readers learn no path', async () => {
+  const server = await startServe(await copyServedProject(), ['--workers', '1'], {
+    env: { TMPDIR: '/no-such-folder' },
+  });
+  for (const path of [queryPath('select 1'), '/sql?sql=select+1', '/tables']) {
+    const { status, body } = await server.get(path, { 'sec-fetch-site': 'same-origin' });
+    expect([status, body], path).toEqual([503, expect.stringContaining('the server cannot answer now')]);
+    expect(body, path).not.toContain('no-such-folder');
+  }
+  server.process.kill('SIGTERM');
+  expect((await server.ended).stderr).toMatch(/error: .*no-such-folder.* cannot be used: no such file or directory/u);
+});
+
 test('20 clients at once are all answered, or asked to wait', async () => answerClients(20, await double()));
 
 test('more than 1,000 waiting queries are refused with a time to come back', async () => {
