@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import { prepareOnce } from './prepared.ts';
 
-const LINKED = ['queries', 'reports', 'jobs', 'templates', 'node_modules', 'package.json'];
+const LINKED = ['queries', 'reports', 'jobs', 'templates', 'sandbox', 'node_modules', 'package.json'];
 
 /** Builds the package once in a run of the tests, outside of `dist/`. Returns the file to run with Node. */
 export async function buildCommand(): Promise<string> {
