@@ -132,6 +132,6 @@ describe('the report of a fleet', () => {
     const database = await openTables(TABLES.replaceAll('value double', 'amount double'));
     await expect(
       renderFleetReport({ database, files, out: await tempFolder(), generatedAt: new Date() }),
-    ).rejects.toThrow(/^queries\/fleet\/summary\.sql: .*"value"/u);
+    ).rejects.toThrow(/^queries\/fleet\/summary\.sql:10: .*"value"/u);
   });
 });
