@@ -53,6 +53,19 @@ describe('status', () => {
     ]);
   });
 
+  test('reads a warehouse whose pulls have no parts of an error', async () => {
+    const old = await testProject({
+      workspaces: 1,
+      cleanup: atEnd,
+      faultHook: (_, service) => service.error(403, 'no'),
+    });
+    await old.pull(['--target', 'scaler'], 3);
+    await changePublished(old.folder, (database) => database.run('alter table pulls drop column failure'));
+    const { exit, stdout, stderr } = await old.tidemark(['status']);
+    expect([exit, stderr]).toEqual([0, '']);
+    expect(stdout).toMatch(/^scaler: .*403/mu);
+  });
+
   test('names a reason once, with the sources that failed for it', async () => {
     const { stdout } = await unauthorized.tidemark(['status']);
     expect(stdout.match(/403 forbidden/gu)).toHaveLength(1);

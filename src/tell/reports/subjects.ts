@@ -154,12 +154,13 @@ export async function createCandidates(options: SubjectOptions): Promise<readonl
     const failures: TidemarkError[] = [];
     const sound: SubjectKind[] = [];
     for (const kind of kinds) {
-      const problem = await unionCandidates(options, [kind]).then(
+      const failure = await unionCandidates(options, [kind]).then(
         () => undefined,
-        ({ cause }: Error) => firstLine(cause),
+        ({ cause }: Error) =>
+          new TidemarkError('DATA', `queries/subjects/${kind.slug}.sql: ${firstLine(cause)}`, { cause }),
       );
-      if (problem === undefined) sound.push(kind);
-      else failures.push(new TidemarkError('DATA', `queries/subjects/${kind.slug}.sql: ${problem}`));
+      if (failure) failures.push(failure);
+      else sound.push(kind);
     }
     if (failures.length === 0 || sound.length === 0) throw error;
     await unionCandidates(options, sound);
