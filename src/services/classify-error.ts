@@ -2,6 +2,7 @@ import type { FailureKind, HttpFailure } from '../http/errors.ts';
 import { extractErrorMessage, looksLikeHtml } from '../http/errors.ts';
 import { parseRetryAfter } from '../http/rate-limit-headers.ts';
 import type { Operation } from './operation.ts';
+import { NO_RIGHTS } from './permission.ts';
 
 /** HTTP has no status from 600 on (RFC 9110 §15). */
 const FIRST_INVALID_STATUS = 600;
@@ -135,6 +136,8 @@ function explain(
     const otherwise = 'the organization, name or id in the path is wrong';
     return { hint: `${otherwise}, or ${lack}`, lacks: { permission, otherwise } };
   }
+  if (failure === 'forbidden' && permission === NO_RIGHTS.text)
+    return { hint: 'the operation needs no permission: the token is not valid, or a proxy refuses the request' };
   if (failure === 'forbidden')
     return { hint: `${lack}${kind === 'secrets' ? ', or is not valid' : ''}`, lacks: { permission } };
   return { hint: chooseHint(operation, failure, status, message) };

@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
 import type { Target } from '../../src/config/config.ts';
+import { autoscaler } from '../../src/services/autoscaler.ts';
 import { mesh } from '../../src/services/mesh.ts';
 import type { Args, Operation } from '../../src/services/operation.ts';
 import { platform } from '../../src/services/platform/operations.ts';
@@ -29,6 +30,7 @@ const cases: readonly (readonly [Operation, Args, Partial<Target>, string])[] = 
   [scheduler.snapshots.list, { plugin_id: 'ab' }, MOUNTED, 'csi-list-volume, plugin:read in namespace default"'],
   [mesh['ca-leaf'].read, { service: 'web' }, {}, '"service:write on web"'],
   [platform.agents.show, { id: 'agent-1' }, {}, '"manage agent pools"'],
+  [autoscaler.health.read, {}, {}, 'the operation needs no permission'],
 ];
 
 test.each(cases)('$name: a denial names what was asked for', async (operation, args, changes, permission) => {
