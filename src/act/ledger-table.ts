@@ -55,7 +55,7 @@ export async function syncLedger(warehouse: Warehouse, { data }: Config, now: Da
   await keepLedger(warehouse, scan, now);
   // The findings of each undo are accepted once: an acceptance that has ended since, because they got worse, stays ended.
   const { database, files } = warehouse;
-  const undone = await database.rows(await files.read('remediation/undone_findings'), { now: now.toISOString() });
+  const undone = await database.rows(files.read('remediation/undone_findings'), { now: now.toISOString() });
   for (const { ids, plan_id, owner, until } of undone as unknown as Undone[]) {
     const acceptance = { ids, reason: `undone by plan ${plan_id}`, owner, until: new Date(until) };
     await acceptFindings(database, files, acceptance, now);
@@ -80,9 +80,9 @@ export async function keepLedger(
   const rows = [...entries.values()].map((entry) => ({ ...toLedgerRow(entry), entry: toEvent(entry) }));
   const ends = { replaced_lines: replaced?.lines ?? null, replaced_digest: replaced?.digest ?? null };
   await database.transaction(async () => {
-    await database.run(await files.read('remediation/clear_actions'));
-    await database.run(await files.read('remediation/insert_actions'), { rows: toJsonParam(rows) });
-    await database.run(await files.read('remediation/set_ledger_head'), { ...head, ...ends, now: now.toISOString() });
+    await database.run(files.read('remediation/clear_actions'));
+    await database.run(files.read('remediation/insert_actions'), { rows: toJsonParam(rows) });
+    await database.run(files.read('remediation/set_ledger_head'), { ...head, ...ends, now: now.toISOString() });
   });
 }
 
@@ -158,7 +158,7 @@ export function restoreLedger(config: Config, context: WorkContext): Promise<num
       throw new TidemarkError('UNSAFE', `${file} ${state}`, { hint: 'there is nothing to restore' });
     }
     if (seen.rows.length === 0) throw new TidemarkError('UNSAFE', 'the table actions has no rows');
-    const rows = await warehouse.database.rows(await warehouse.files.read('remediation/actions'));
+    const rows = await warehouse.database.rows(warehouse.files.read('remediation/actions'));
     const events = rows.map(({ entry }) => ledgerLine.parse(JSON.parse(String(entry))));
     const text = toLedgerText([...events, ...unseenEvents(scan, seen)]);
     const finish = async () => {

@@ -138,5 +138,5 @@ export async function syncPlans(
       seen_at: asOf.toISOString(),
     };
   });
-  await database.run(await files.read('remediation/update_plans'), { rows: toJsonParam(rows) });
+  await database.run(files.read('remediation/update_plans'), { rows: toJsonParam(rows) });
 }

@@ -72,11 +72,11 @@ async function planFrom(
     const deps = { config, context, remote, now };
     const { rows, skipped, remaining } = await planActions(playbook, selection, {
       ...deps,
-      query: async (name, params) => database.rows(await files.read(`remediation/${name}`), params),
+      query: async (name, params) => database.rows(files.read(`remediation/${name}`), params),
       limit: choice?.limit,
     });
-    const totals = await database.rows(await files.render('remediation/row_counts', { table: playbook.table }));
-    const [run] = await database.rows(await files.read('remediation/last_run'));
+    const totals = await database.rows(files.render('remediation/row_counts', { table: playbook.table }));
+    const [run] = await database.rows(files.read('remediation/last_run'));
     const actions = rows.map(({ action }) => action);
     const plan = await buildPlan(actions, job === undefined ? 'tidemark playbook plan' : `job ${job}`, deps, {
       playbook: playbook.name,
@@ -146,7 +146,7 @@ async function selectFindings(
     now: now.toISOString(),
     stale_hours: config.thresholds.staleHours,
   };
-  const rows = (await database.rows(await files.read('remediation/findings'), params)) as unknown as Candidate[];
+  const rows = (await database.rows(files.read('remediation/findings'), params)) as unknown as Candidate[];
   const chosen = selectChosen(rows, rule, choice);
   const isUsable = ({ reason }: Candidate) => reason === null;
   const usable = chosen.filter(isUsable);

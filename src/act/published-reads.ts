@@ -14,7 +14,7 @@ type Published = Pick<Warehouse, 'database' | 'files'>;
 export function areAccepted(config: Config, ids: readonly string[], now: Date): Promise<boolean> {
   return withPublished(config, async ({ database, files }) => {
     const params = { ids, now: now.toISOString() };
-    const [row] = await database.rows(await files.read('remediation/are_accepted'), params);
+    const [row] = await database.rows(files.read('remediation/are_accepted'), params);
     return row?.accepted === true;
   });
 }
@@ -29,7 +29,7 @@ export function readKnownIds(
   // A plan of an earlier version may lack the input.
   const parent = within && inputs[within[1]];
   return withPublished(config, async ({ database, files }) => {
-    const sql = await files.render('remediation/known_ids', {
+    const sql = files.render('remediation/known_ids', {
       table: quoteIdent(table),
       column: quoteIdent(column),
       within: quoteIdent(within && parent !== undefined ? within[0] : 'target'),
@@ -40,9 +40,9 @@ export function readKnownIds(
 
 /** What a warehouse has seen of the ledger. */
 export async function readSeenLedger({ database, files }: Published): Promise<SeenLedger> {
-  const [table] = await database.rows(await files.read('remediation/has_ledger_head'));
-  const [head] = table?.present === true ? await database.rows(await files.read('remediation/ledger_head')) : [];
-  const rows = await database.rows(await files.read('remediation/seen_actions'));
+  const [table] = await database.rows(files.read('remediation/has_ledger_head'));
+  const [head] = table?.present === true ? await database.rows(files.read('remediation/ledger_head')) : [];
+  const rows = await database.rows(files.read('remediation/seen_actions'));
   return {
     head: head && { lines: Number(head.lines), digest: String(head.digest) },
     replaced: head?.replaced_digest
@@ -64,13 +64,13 @@ export async function identifyPublished(config: Config, { log, clock }: WorkCont
 }
 
 async function findWarehouseId({ database, files }: Published): Promise<string | undefined> {
-  const [row] = await database.rows(await files.read('remediation/warehouse_id'));
+  const [row] = await database.rows(files.read('remediation/warehouse_id'));
   return row ? String(row.warehouse_id) : undefined;
 }
 
 /** Assigns an ID to the warehouse if it has none. */
 export async function ensureWarehouseId(warehouse: Warehouse): Promise<string> {
-  const sql = await warehouse.files.read('remediation/set_warehouse_id');
+  const sql = warehouse.files.read('remediation/set_warehouse_id');
   await warehouse.database.run(sql, { warehouse_id: randomUUID() });
   return String(await findWarehouseId(warehouse));
 }

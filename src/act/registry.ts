@@ -18,8 +18,8 @@ export async function loadPlaybooks(
   playbooks: readonly Playbook[],
 ): Promise<readonly Playbook[]> {
   const roots = overlayRoots(config.directory);
-  const rules = new Set((await discoverFiles(roots, 'queries/findings', '.sql')).keys());
-  const tables = new Set((await loadTables(createSqlFiles(roots))).keys());
+  const rules = new Set(discoverFiles(roots, 'queries/findings', '.sql').keys());
+  const tables = new Set(loadTables(createSqlFiles(roots)).keys());
   validatePlaybooks(playbooks, { rules, tables });
   validateApprovalRules(config, playbooks);
   return playbooks;

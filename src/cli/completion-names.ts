@@ -39,7 +39,7 @@ export function isNameKind(kind: string): kind is NameKind {
 }
 
 async function listFiles(roots: readonly string[], folder: string, extension: string): Promise<readonly Candidate[]> {
-  return [...(await discoverFiles(roots, folder, extension)).keys()].map(toCandidate);
+  return [...discoverFiles(roots, folder, extension).keys()].map(toCandidate);
 }
 
 function toCandidate(value: string): Candidate {
@@ -56,7 +56,7 @@ async function listReports(roots: readonly string[]): Promise<readonly Candidate
 
 /** The headers of the tables name the sources that fill them, those of plugins too. */
 async function listSources(roots: readonly string[]): Promise<readonly Candidate[]> {
-  const tables = await discoverFiles(roots, 'queries/tables', '.sql');
+  const tables = discoverFiles(roots, 'queries/tables', '.sql');
   const texts = await Promise.all([...tables.values()].map((file) => readFile(file, 'utf8')));
   const sources = texts.flatMap((text) => /^-- source: (\S+)/mu.exec(text)?.[1] ?? []);
   return [...new Set(sources)].sort().map(toCandidate);

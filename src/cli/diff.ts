@@ -57,7 +57,7 @@ export async function diff(
   const { counts, gaps } = await withPublished(
     config,
     async (published) => {
-      const declared = await loadTables(published.files);
+      const declared = loadTables(published.files);
       const tables = await selectPresent(published, selectTables(declared, flags.table));
       const moment = async (text: string) => (await readMoment(context, config, published, text)).run.as_of;
       const times = await resolveTimes(published, { from, to }, moment);
@@ -98,7 +98,7 @@ async function resolveTimes(
 ): Promise<Times> {
   const until = given.to === undefined ? undefined : await resolve(given.to);
   const params = { to: until?.toISOString() ?? 'infinity' };
-  const rows = await database.rows(await files.read('diff/last_pulls'), params);
+  const rows = await database.rows(files.read('diff/last_pulls'), params);
   const [last, previous] = rows.map(({ as_of }) => new Date(String(as_of)));
   const to = until ?? last;
   const from = given.from === undefined ? previous : await resolve(given.from);
@@ -122,7 +122,7 @@ async function readDifference(
   const counts = await keepDifference(published, changed, { ...times, target, project, subject });
   if (counts.length === 0) await assertKnown(published, tables, times, flags);
   const sources = [...new Set(tables.map(({ source }) => String(source)))];
-  const gaps = await database.rows(await files.read('diff/gaps'), { ...times, target, sources });
+  const gaps = await database.rows(files.read('diff/gaps'), { ...times, target, sources });
   const rows = counts.length === 0 ? [] : readSections(published);
   return { from, to, tables, counts, rows, gaps } as unknown as Difference;
 }
@@ -135,16 +135,16 @@ async function keepDifference(
 ): Promise<readonly Counts[]> {
   if (changed.length === 0) return [];
   const parts = { difference: await renderDifference(files, changed) };
-  await database.script(fillParams(await files.render('diff/keep', parts), filters));
-  return (await database.script(await files.read('diff/counts'))) as unknown as readonly Counts[];
+  await database.script(fillParams(files.render('diff/keep', parts), filters));
+  return (await database.script(files.read('diff/counts'))) as unknown as readonly Counts[];
 }
 
 /** The rows, of which memory holds one section. */
 async function* readSections({ database, files }: Published): AsyncGenerator<Row> {
-  await database.script(await files.read('diff/sections'));
-  const [last] = await database.script(await files.read('diff/last_section'));
+  await database.script(files.read('diff/sections'));
+  const [last] = await database.script(files.read('diff/last_section'));
   for (let section = 0; section <= Number(last?.section); section++)
-    yield* await database.script(fillParams(await files.read('diff/rows'), { section }));
+    yield* await database.script(fillParams(files.read('diff/rows'), { section }));
 }
 
 /** No difference of a name that nothing has would look clean. @throws TidemarkError USAGE */
@@ -155,7 +155,7 @@ async function assertKnown(
   { project, subject }: DiffFlags,
 ): Promise<void> {
   if (project !== undefined) {
-    const projects = await database.rows(await files.read('diff/projects'), times);
+    const projects = await database.rows(files.read('diff/projects'), times);
     const names = projects.flatMap((row) => [row.project_name, row.project_external_id].map(String));
     if (!names.includes(project)) throw unknownName('project', project, names);
   }

@@ -68,7 +68,7 @@ type Published = Pick<Warehouse, 'database' | 'files'>;
 
 /** Tables and views with the columns that their rows are sorted by, so that the statistics of a file let readers skip parts of it. */
 async function listRelations({ files }: Published): Promise<readonly { name: string; order: readonly string[] }[]> {
-  const relations = [...(await loadTables(files)).values()].flatMap(({ name, source, columns, key }) => {
+  const relations = [...loadTables(files).values()].flatMap(({ name, source, columns, key }) => {
     const order = [...(columns.some((column) => column.name === 'target') ? ['target'] : []), ...key];
     return [{ name, order }, ...(source ? [{ name: `${name}_history`, order: [...order, 'valid_from'] }] : [])];
   });
@@ -84,9 +84,9 @@ async function exportRelation(
   const directory = join(staging, name);
   const path = join(directory, 'data.parquet');
   await makeFolder(directory, SHARED_FOLDER);
-  const columns = await database.rows(await files.render('warehouse/describe_table', { table: quoteIdent(name) }));
+  const columns = await database.rows(files.render('warehouse/describe_table', { table: quoteIdent(name) }));
   const rows = await database.write(
-    await files.render('warehouse/export', {
+    files.render('warehouse/export', {
       table: quoteIdent(name),
       columns: columns.map(selectItem).join(', '),
       order: order.map(quoteIdent).join(', ') || '1',

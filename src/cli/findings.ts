@@ -67,7 +67,7 @@ export async function list(context: Context, options: FindingsFlags): Promise<vo
     const now = context.clock.now().toISOString();
     const view: FindingsView = { database, files, config, now, targets, ...selected };
     const findings = await listFindings(view, options);
-    const times = await database.rows(await files.read('warehouse/evaluation_times'), { targets });
+    const times = await database.rows(files.read('warehouse/evaluation_times'), { targets });
     const isEvaluated = times.some(({ evaluated_at }) => evaluated_at !== null);
     const guide = context.json ? [] : await loadGuide(files, [], config.thresholds);
     writeResult(context, findings, () => formatFindings(findings, guide, isEvaluated, context));
@@ -93,7 +93,7 @@ async function listFindings(
   { database, files, now, targets }: FindingsView,
   options: FindingsFlags,
 ): Promise<readonly ListedFinding[]> {
-  const rows = await database.rows(await files.read('warehouse/select_findings'), {
+  const rows = await database.rows(files.read('warehouse/select_findings'), {
     now,
     targets,
     severities: atOrAbove(options.severity ?? 'info'),
@@ -117,7 +117,7 @@ async function warnUnassessed({ log }: Context, view: FindingsView, options: Fin
   for (const { rule, error } of invalid) log.warn(`rule ${rule} cannot be assessed: ${error}`);
   const severities = atOrAbove(options.severity ?? 'info');
   const rule = options.rule ?? null;
-  const rows = await database.rows(await files.read('warehouse/list_unassessed'), { targets, severities, rule });
+  const rows = await database.rows(files.read('warehouse/list_unassessed'), { targets, severities, rule });
   for (const { target, reason, since, rules } of rows) {
     const names = (rules as readonly string[]).join(', ');
     log.warn(`${target}: not assessed since ${String(since).slice(0, 10)}: ${names}: ${reason}`);
@@ -153,7 +153,7 @@ async function findAssessmentGaps(view: FindingsView, failOn: Severity): Promise
   const { sources } = await loadDefinitions(config, {}, () => false);
   const kinds = new Set(sources.filter(({ name }) => requiredSources.has(name)).map(({ kind }) => kind));
   const targets = config.targets.filter(({ name, kind }) => view.targets.includes(name) && kinds.has(kind));
-  const rows = await database.rows(await files.read('warehouse/unassessed'), {
+  const rows = await database.rows(files.read('warehouse/unassessed'), {
     now,
     targets: JSON.stringify(targets.map(({ name }) => name)),
     stale_hours: config.thresholds.staleHours,

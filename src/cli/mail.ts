@@ -117,7 +117,7 @@ async function composeOptions(
   home: OutboxStore,
   to: readonly string[],
 ): Promise<ComposeOptions> {
-  const [run] = await home.database.rows(await home.files.read('mail/last_run'), { job: job.name });
+  const [run] = await home.database.rows(home.files.read('mail/last_run'), { job: job.name });
   if (!run) {
     throw new TidemarkError('UNREACHABLE', 'the job has no run yet', {
       hint: `run it with \`tidemark run ${job.name}\``,

@@ -79,6 +79,6 @@ export async function readShownTime(
   text: string | undefined,
 ): Promise<Date> {
   if (text !== undefined) return (await readMoment(context, config, published, text)).at;
-  const [latest] = await published.database.rows(await published.files.read('warehouse/latest_as_of'));
+  const [latest] = await published.database.rows(published.files.read('warehouse/latest_as_of'));
   return typeof latest?.latest === 'string' ? new Date(latest.latest) : context.clock.now();
 }

@@ -76,7 +76,7 @@ async function resolveSources(
   names: readonly string[],
 ): Promise<readonly string[]> {
   if (names.length === 0) return [];
-  const tables = await loadTables(createSqlFiles(overlayRoots(config.directory)));
+  const tables = loadTables(createSqlFiles(overlayRoots(config.directory)));
   const known = new Set(sources.map(({ name }) => name));
   return names.map((name) => {
     const source = known.has(name) ? name : tables.get(name)?.source;

@@ -18,14 +18,14 @@ export async function status(context: Context): Promise<void> {
   const next = nextRuns((await loadJobs(config, context.env)).values(), context.clock.now());
   const now = context.clock.now().toISOString();
   await withPublished(config, async ({ database, files }) => {
-    const runs = await database.rows(await files.read('status/runs'));
-    const sources = await database.rows(await files.read('status/sources'), {
+    const runs = await database.rows(files.read('status/runs'));
+    const sources = await database.rows(files.read('status/sources'), {
       now,
       stale_hours: config.thresholds.staleHours,
     });
-    const failures = (await database.rows(await files.read('status/failures'))) as unknown as Status['failures'];
+    const failures = (await database.rows(files.read('status/failures'))) as unknown as Status['failures'];
     await defineMissing(database, files);
-    const lifecycle = await database.rows(await files.read('status/lifecycle'), {
+    const lifecycle = await database.rows(files.read('status/lifecycle'), {
       now,
       lifecycle_days: config.thresholds.lifecycleDays,
     });

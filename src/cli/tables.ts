@@ -14,8 +14,8 @@ export const define: DefineCommand = (command) =>
 
 export async function tables(context: Context, name: string | undefined): Promise<void> {
   const files = createSqlFiles(queryRoots(context));
-  const views = (await loadViews(files)).map((view) => [view.name, view] as const);
-  const declared = new Map([...(await loadTables(files)), ...views]);
+  const views = loadViews(files).map((view) => [view.name, view] as const);
+  const declared = new Map([...loadTables(files), ...views]);
   const selected = name === undefined ? [...declared.values()] : [findTable(declared, name)];
   const rows = selected.map(({ name: table, grain, key, source, columns }) => ({ table, grain, key, source, columns }));
   writeResult(context, name === undefined ? rows : rows[0], () =>

@@ -70,7 +70,7 @@ export async function extract(
     once,
     objects: (list) => reuse.objects(list),
     knownParts: () => run.writes(() => readKnownParts(run, pull)),
-    query: (name) => run.writes(async () => database.rows(await files.read(`warehouse/${name}`))),
+    query: (name) => run.writes(async () => database.rows(files.read(`warehouse/${name}`))),
     forEachLimited: (items, work) => forEachLimited(items, work, client.target.limits.concurrency * 2, failed),
   };
   try {
@@ -93,7 +93,7 @@ async function readKnownParts(
   const { database, files, tables } = warehouse;
   const table = tables.get(source.name);
   if (table?.part === undefined) return new Set();
-  const sql = await files.render('warehouse/known_parts', {
+  const sql = files.render('warehouse/known_parts', {
     history: historyTable(table),
     part: quoteIdent(table.part),
   });

@@ -42,7 +42,7 @@ export function prepareReuse(run: RunContext): ReuseTools {
 
 async function readLastPulls({ warehouse: { database, files }, config, asOf }: RunContext) {
   const since = new Date(asOf.getTime() - (config.fullReadDays + 1) * DAY_MS).toISOString();
-  const rows = await database.rows(await files.read('warehouse/last_pulls'), { since });
+  const rows = await database.rows(files.read('warehouse/last_pulls'), { since });
   return new Map(
     rows.map(({ target, source, status, extracted_at }): [string, LastPull] => [
       `${target}/${source}`,

@@ -84,7 +84,7 @@ async function publishOnce({ config, store, now, run }: PublishOptions): Promise
     const publish = await claimNumber(store, visible, now);
     const shard = config.shard && { ...config.shard, run: run ?? defaultRunName(now) };
     const publishing = { reader, visible, publish, as_of: asOf, shard, nowMs: now.getTime() };
-    const relations = await listRelations(reader.database, reader.files, await loadTables(reader.files));
+    const relations = await listRelations(reader.database, reader.files, loadTables(reader.files));
     const committed: StagedTable[] = [];
     for (const relation of relations) {
       const publishOne = relation.name === RUNS ? publishRuns : publishRelation;

@@ -72,7 +72,7 @@ async function fillWarehouse(config: Config, store: LakeStore): Promise<Restored
   const database = await openDatabase(work, { memoryLimit: config.memoryLimit, tempDirectory: temp });
   try {
     const files = createSqlFiles(overlayRoots(config.directory));
-    const tables = await loadTables(files);
+    const tables = loadTables(files);
     await migrate(database, files, tables);
     const losses: LakeProblem[] = [];
     const reader = createLakeReader({ store, database, files }, losses);

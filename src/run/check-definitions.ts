@@ -77,7 +77,7 @@ async function checkFiles(
   if (changed.rules?.length === 0 && changed.reports?.length === 0) return [];
   const database = await openDatabase(':memory:');
   try {
-    await migrate(database, files, await loadTables(files));
+    await migrate(database, files, loadTables(files));
     const { thresholds, targets } = config;
     const state = { database, files, asOf: context.clock.now(), thresholds };
     const rules = await checkRules({ ...state, targets }, changed.rules);

@@ -202,14 +202,14 @@ async function compareVersion(
   { as_of }: Manifest,
 ): Promise<{ readonly at: unknown; readonly aheadMs: number }> {
   const params = { target: target.name, source: source.name };
-  const [row] = await writes(async () => database.rows(await files.read('warehouse/extracted_at'), params));
+  const [row] = await writes(async () => database.rows(files.read('warehouse/extracted_at'), params));
   const at = row?.extracted_at ?? null;
   return { at, aheadMs: at === null ? Number.NEGATIVE_INFINITY : Date.parse(String(at)) - Date.parse(as_of) };
 }
 
 async function carryForward(run: RunContext, pull: ActivePull, manifest: Manifest): Promise<PullOutcome> {
   const { database, files } = run.warehouse;
-  const [row] = await database.rows(await files.read('warehouse/copy_pull'), {
+  const [row] = await database.rows(files.read('warehouse/copy_pull'), {
     target: pull.target.name,
     source: pull.source.name,
     run_id: run.runId,

@@ -211,8 +211,8 @@ async function recordLeftOut({
   const run = { run_id: runId, as_of: asOf.toISOString() };
   const leftOut = { ...run, left_out: JSON.stringify(pairs), targets };
   await writes(async () => {
-    await database.run(await files.read('warehouse/record_left_out'), leftOut);
-    await database.run(await files.read('warehouse/record_unanswered'), { ...run, unanswered });
+    await database.run(files.read('warehouse/record_left_out'), leftOut);
+    await database.run(files.read('warehouse/record_unanswered'), { ...run, unanswered });
   });
 }
 

@@ -63,12 +63,12 @@ async function beginRun(options: RunOptions, warehouse: Warehouse, now: Date): P
   const { config, context, job, pulls } = options;
   const { database, files } = warehouse;
   const unfinished = (await listInFlight(config)).map(({ run_id }) => run_id);
-  await database.run(await files.read('warehouse/interrupt_runs'), { now: now.toISOString(), run_ids: unfinished });
+  await database.run(files.read('warehouse/interrupt_runs'), { now: now.toISOString(), run_ids: unfinished });
   const asOf = await chooseValidFrom(warehouse, options.asOf ?? now);
   const problem = explainFuture(asOf, now);
   if (problem !== undefined) context.log.warn(problem);
   const runId = await allocateRunId(warehouse, config, asOf);
-  await database.run(await files.read('warehouse/begin_run'), {
+  await database.run(files.read('warehouse/begin_run'), {
     run_id: runId,
     target: [...new Set(pulls.map(({ target }) => target.name))].join(', '),
     job,
@@ -103,7 +103,7 @@ async function recordRun<T extends { readonly pulls: readonly PullOutcome[] }>(
 
 async function finishRun({ runId, asOf, clock, warehouse: { database, files } }: RunContext, status: RunStatus) {
   const finishedAt = new Date(Math.max(clock.now().getTime(), asOf.getTime())).toISOString();
-  await database.run(await files.read('warehouse/finish_run'), { run_id: runId, status, finished_at: finishedAt });
+  await database.run(files.read('warehouse/finish_run'), { run_id: runId, status, finished_at: finishedAt });
 }
 
 /**
@@ -117,7 +117,7 @@ async function chooseValidFrom({ database, files }: Warehouse, now: Date): Promi
 
 /** The latest time of the warehouse; undefined before the first run. */
 export async function readLatest(database: Pick<Database, 'rows'>, files: SqlFiles): Promise<Date | undefined> {
-  const [row] = await database.rows(await files.read('warehouse/latest_run'));
+  const [row] = await database.rows(files.read('warehouse/latest_run'));
   return typeof row?.latest === 'string' ? new Date(row.latest) : undefined;
 }
 
@@ -132,7 +132,7 @@ export function explainFuture(latest: Date, now: Date): string | undefined {
 async function allocateRunId({ database, files }: Warehouse, config: Config, asOf: Date): Promise<string> {
   // The runs of all shards meet in the lake.
   const base = config.shard ? `${formatRunId(asOf)}-s${config.shard.index}` : formatRunId(asOf);
-  const [row] = await database.rows(await files.read('warehouse/count_run_ids'), { run_id: base });
+  const [row] = await database.rows(files.read('warehouse/count_run_ids'), { run_id: base });
   for (let counter = Number(row?.taken) + 1; ; counter++) {
     const candidate = counter === 1 ? base : `${base}-${counter}`;
     if (!existsSync(landingDirectory(config, candidate))) return candidate;

@@ -30,7 +30,7 @@ const EXAMPLES = 'yesterday, last monday, -7d, 2026-11-20, 2026-11-20T02:15:00Z 
 export async function resolveMoment(text: string, options: MomentOptions): Promise<Moment> {
   const { rows, files } = options;
   const at = readInstant(text.trim().toLowerCase(), options) ?? (await findRun(text.trim(), options));
-  const [row] = await rows(await files.read('warehouse/moment'), { at: at.toISOString() });
+  const [row] = await rows(files.read('warehouse/moment'), { at: at.toISOString() });
   const { first_pull, run_id, as_of } = row ?? {};
   if (typeof first_pull !== 'string') throw new TidemarkError('USAGE', `${text}: nothing was pulled yet`);
   const first = new Date(first_pull);
@@ -74,9 +74,7 @@ function readDate(text: string): number | undefined {
 }
 
 async function findRun(text: string, { rows, files }: MomentOptions): Promise<Date> {
-  const runs = /^\d{4}[\w-]*$/u.test(text)
-    ? await rows(await files.read('warehouse/named_runs'), { prefix: text })
-    : [];
+  const runs = /^\d{4}[\w-]*$/u.test(text) ? await rows(files.read('warehouse/named_runs'), { prefix: text }) : [];
   const [first, ...others] = runs;
   if (!first) throw new TidemarkError('USAGE', `${text} names no moment`, { hint: `give ${EXAMPLES}` });
   if (others.length === 0) return new Date(String(first.started_at));

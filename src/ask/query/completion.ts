@@ -10,7 +10,7 @@ export interface QueryNames {
 /** Reads the names of all tables that are documented. */
 export async function readNames(files: SqlFiles): Promise<QueryNames> {
   const tables = new Map<string, readonly string[]>();
-  for (const { name, source, columns } of [...(await loadTables(files)).values(), ...(await loadViews(files))]) {
+  for (const { name, source, columns } of [...loadTables(files).values(), ...loadViews(files)]) {
     const names = columns.map((column) => column.name);
     tables.set(name, names);
     if (!source) continue;

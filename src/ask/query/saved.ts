@@ -43,11 +43,11 @@ export interface SavedQuery {
  */
 export async function loadSavedQueries(roots: readonly string[]): Promise<ReadonlyMap<string, SavedQuery>> {
   const files = createSqlFiles(roots);
-  const names = [...(await discoverFiles(roots, 'queries/saved', '.sql')).keys()];
+  const names = [...discoverFiles(roots, 'queries/saved', '.sql').keys()];
   const queries = await Promise.all(
     names.map(async (name) => {
       try {
-        return parseSavedQuery(name, await files.read(`saved/${name}`));
+        return parseSavedQuery(name, files.read(`saved/${name}`));
       } catch (error) {
         if (!(error instanceof TidemarkError)) throw error;
         const problem = formatError(error);

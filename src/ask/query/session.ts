@@ -124,20 +124,20 @@ export class QuerySession {
         macro: quoteIdent(`${name}_at`),
         asOf: quoteLiteral(asOf.toISOString()),
       };
-      await this.#connection.run(await this.#files.render('warehouse/as_of_view', parts));
+      await this.#connection.run(this.#files.render('warehouse/as_of_view', parts));
       this.#past.delete(name);
     }
   }
 
   /** Columns of the same name get numbers. */
   async #probe(source: string, values: QueryParams) {
-    const probe = await this.#stream(await this.#files.render('query/columns', { source }), values);
+    const probe = await this.#stream(this.#files.render('query/columns', { source }), values);
     return probe.deduplicatedColumnNames().map((name, index) => ({ name, type: probe.columnType(index) }));
   }
 
   /** Runs `select expressions` over a query. Each item is one chunk of rows, which the caller decodes. */
   async *chunks(query: PreparedQuery, expressions: string): AsyncGenerator<DuckDBDataChunk, void, undefined> {
-    const sql = await this.#files.render('query/rows', { expressions, source: query.from });
+    const sql = this.#files.render('query/rows', { expressions, source: query.from });
     const result = await this.#run(() => this.#stream(sql, query.values));
     for (;;) {
       const chunk = await this.#run(() => result.fetchChunk());
@@ -169,7 +169,7 @@ export class QuerySession {
   /** Writes `select expressions` over a query to the output file by DuckDB's COPY with `options`. Returns the number of rows. */
   async copy(query: PreparedQuery, expressions: string, options: string): Promise<number> {
     const parts = { expressions, source: query.from, target: quoteLiteral(this.output), options };
-    const sql = await this.#files.render('query/copy', parts);
+    const sql = this.#files.render('query/copy', parts);
     return this.#run(async () => {
       const prepared = await this.#connection.prepare(sql);
       prepared.bind({ ...query.values });
@@ -189,7 +189,7 @@ export class QuerySession {
     await this.#connection.run("set TimeZone = 'UTC'");
     // the published warehouse is read-only, and the SQL that reports show calls these
     for (const name of ['semver_key', 'previous_run_at', 'finding_states_at']) {
-      await this.#connection.run(await this.#files.render(`warehouse/${name}`, { scope: 'temp ' }));
+      await this.#connection.run(this.#files.render(`warehouse/${name}`, { scope: 'temp ' }));
     }
     if (asOf) for (const name of await listPast(this.#connection, this.#files)) this.#past.add(name);
     if (output !== undefined) await this.#connection.run(`set allowed_paths = [${quoteLiteral(output)}]`);
@@ -200,14 +200,14 @@ export class QuerySession {
   /** An empty table would say that there was nothing. @throws TidemarkError USAGE for a time before the first pull, as `--as-of` does */
   async #assertKnown({ moments }: Statement): Promise<void> {
     if (moments.length === 0) return;
-    const sql = await this.#files.read('query/before_first_pull');
+    const sql = this.#files.read('query/before_first_pull');
     const [early] = toRows(await this.#connection.runAndReadAll(sql, { moments: listValue([...moments]) }));
     if (early) throw beforeFirstPull(String(early.moment), new Date(String(early.first_pull)));
   }
 
   /** The query in parentheses. EXPLAIN is not valid there: it runs now, and its few rows replace it. */
   async #asSubquery(statement: Statement, prepared: DuckDBPreparedStatement, values: QueryParams): Promise<string> {
-    if (statement.showsTables) return `(${await this.#files.render('query/tables', {})})`;
+    if (statement.showsTables) return `(${this.#files.render('query/tables', {})})`;
     if (!statement.isExplain) return `(${statement.text}\n)`;
     prepared.bind(values);
     const reader = await prepared.runAndReadUntil(MAX_LITERAL_ROWS);
@@ -268,8 +268,8 @@ function createSettings(limits: QueryLimits, temporary: string): Readonly<Record
 
 /** The tables and views that have a past. */
 async function listPast(connection: DuckDBConnection, files: SqlFiles): Promise<readonly string[]> {
-  const macros = (await connection.runAndReadAll(await files.read('query/past_macros'))).getColumns()[0] ?? [];
-  const names = [...(await loadTables(files)).keys(), ...(await loadViews(files)).map(({ name }) => name)];
+  const macros = (await connection.runAndReadAll(files.read('query/past_macros'))).getColumns()[0] ?? [];
+  const names = [...loadTables(files).keys(), ...loadViews(files).map(({ name }) => name)];
   return names.filter((name) => macros.includes(`${name}_at`));
 }
 

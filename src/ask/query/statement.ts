@@ -38,7 +38,7 @@ const EXPLAIN =
  */
 export async function readStatement(connection: DuckDBConnection, files: SqlFiles, text: string): Promise<Statement> {
   const parse = async (sql: string) => {
-    const reader = await connection.runAndReadAll(await files.read('query/check'), { text: sql });
+    const reader = await connection.runAndReadAll(files.read('query/check'), { text: sql });
     return toRows(reader)[0] as Parsed;
   };
   const whole = await parse(text);
@@ -70,7 +70,7 @@ let refusedNames: ReadonlySet<string> | undefined;
 async function assertHarmless(connection: DuckDBConnection, files: SqlFiles, names: readonly string[]): Promise<void> {
   if (names.length === 0) return;
   if (!refusedNames) {
-    const rows = toRows(await connection.runAndReadAll(await files.read('query/refused')));
+    const rows = toRows(await connection.runAndReadAll(files.read('query/refused')));
     refusedNames = new Set(rows.map(({ kind, name }) => `${kind}:${name}`));
   }
   const refused = names.find((name) => refusedNames?.has(name));

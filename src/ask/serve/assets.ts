@@ -16,7 +16,7 @@ export async function loadAssets(roots: readonly string[]): Promise<Site['assets
   const assets = new Map<string, Asset>();
   for (const name of ['style.css', 'tables.js']) assets.set(name, toAsset(name, await readTemplate(roots, name)));
   for (const extension of Object.keys(TYPES)) {
-    for (const [name, path] of await discoverFiles(roots, 'reports/serve', extension)) {
+    for (const [name, path] of discoverFiles(roots, 'reports/serve', extension)) {
       assets.set(`${name}${extension}`, toAsset(path, await readFile(path)));
     }
   }

@@ -8,7 +8,7 @@ import { type Exchange, NotFoundError } from './route.ts';
 
 /** The tables and views that people query, by name. */
 export async function loadCatalogue({ files }: Pick<Exchange, 'files'>): Promise<readonly Table[]> {
-  const all = [...(await loadTables(files)).values(), ...(await loadViews(files))];
+  const all = [...loadTables(files).values(), ...loadViews(files)];
   return all.filter(({ internal }) => !internal).sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
@@ -47,10 +47,10 @@ export async function sendTables(exchange: Exchange): Promise<void> {
 /** A table that the published file does not have yet has no entry; nor has a view, which would be computed to be counted. */
 async function readCounts(exchange: Exchange): Promise<ReadonlyMap<string, TextRow>> {
   const { files } = exchange;
-  const present = new Set((await readRows(exchange, await files.read('serve/relations'))).map(({ name }) => name));
-  const tables = [...(await loadTables(files)).values()].filter(({ name, internal }) => present.has(name) && !internal);
+  const present = new Set((await readRows(exchange, files.read('serve/relations'))).map(({ name }) => name));
+  const tables = [...loadTables(files).values()].filter(({ name, internal }) => present.has(name) && !internal);
   const selects = tables.map(async ({ name, source }) => {
-    const history = source && (await files.render('serve/count_versions', { history: quoteIdent(`${name}_history`) }));
+    const history = source && files.render('serve/count_versions', { history: quoteIdent(`${name}_history`) });
     const versions = history ?? 'null::bigint';
     return files.render('serve/count', { name: quoteLiteral(name), table: quoteIdent(name), versions });
   });
@@ -66,7 +66,7 @@ export type SourceFreshness = Awaited<ReturnType<typeof readSources>>[number];
 /** The states of all sources at the time of the page, the stale ones first. */
 export async function readSources(exchange: Exchange) {
   const at = shownTime(exchange);
-  const rows = await readRows(exchange, await exchange.files.read('serve/sources'), {
+  const rows = await readRows(exchange, exchange.files.read('serve/sources'), {
     as_of: at.toISOString(),
     staleness_at: at.toISOString(),
     stale_hours: String(exchange.config.thresholds.staleHours),

@@ -19,7 +19,7 @@ export async function sendHome(exchange: Exchange): Promise<void> {
   const [sources, runs, estate] = isPublished
     ? await Promise.all([
         readSources(exchange),
-        readRows(exchange, await exchange.files.read('reports/runs'), { as_of: at.toISOString() }, MAX_RUNS),
+        readRows(exchange, exchange.files.read('reports/runs'), { as_of: at.toISOString() }, MAX_RUNS),
         readEstate(exchange, at),
       ])
     : [[], [], null];
@@ -41,8 +41,8 @@ async function readEstate(exchange: Exchange, at: Date) {
   const { files } = exchange;
   const params = { as_of: at.toISOString(), rules: '["all"]' };
   const [[counts = {}], critical] = await Promise.all([
-    readRows(exchange, await files.read('reports/lead/finding_counts'), params, 1),
-    readRows(exchange, await files.read('serve/critical'), params, MAX_CRITICAL),
+    readRows(exchange, files.read('reports/lead/finding_counts'), params, 1),
+    readRows(exchange, files.read('serve/critical'), params, MAX_CRITICAL),
   ]);
   const after = counts.compared_with ?? '';
   const number = (name: string) => Number(counts[name] ?? 0);
@@ -61,7 +61,7 @@ async function readEstate(exchange: Exchange, at: Date) {
 }
 
 async function readChanged(exchange: Exchange, from: string, at: Date) {
-  const declared = [...(await loadTables(exchange.files)).values()];
+  const declared = [...loadTables(exchange.files).values()];
   const rows = await readNightChanges(exchange, declared, { from, to: at.toISOString() }, 'serve/changed');
   return rows.map(({ table, first_at, ...counts }) => ({
     ...{ table, first_at },

@@ -23,7 +23,7 @@ type Filters = Readonly<Record<(typeof FILTERS)[number], string>>;
 export async function sendNights(exchange: Exchange): Promise<void> {
   const { files, url } = exchange;
   const filters = Object.fromEntries(FILTERS.map((name) => [name, url.searchParams.get(name) ?? ''])) as Filters;
-  const declared = selectTold([...(await loadTables(files)).values()]);
+  const declared = selectTold([...loadTables(files).values()]);
   const names = declared.map(({ name }) => name).sort();
   if (filters.table !== '' && !names.includes(filters.table)) {
     throw new TidemarkError('USAGE', `no changes of a table ${filters.table} are told`, {
@@ -70,7 +70,7 @@ async function readNights(exchange: Exchange): Promise<readonly Night[]> {
   if (!until)
     throw new TidemarkError('USAGE', `until=${given} is not a time`, { hint: 'such as 2026-11-20T02:15:00Z' });
   const params = { until: until.toISOString(), limit: String(MAX_NIGHTS + 1) };
-  const rows = await readRows(exchange, await exchange.files.read('serve/nights'), params);
+  const rows = await readRows(exchange, exchange.files.read('serve/nights'), params);
   return rows.map((row, index) => ({ ...row, previous: rows[index + 1]?.as_of ?? '' }));
 }
 
@@ -106,7 +106,7 @@ export async function readNightChanges(
   const database = { script: (sql: string) => readRows(exchange, sql).then((rows) => [...rows]) };
   const changed = await selectChanged({ database, files }, await selectPresent({ database, files }, declared), times);
   if (changed.length === 0) return [];
-  const sql = await files.render(query, {
+  const sql = files.render(query, {
     changes: await renderChanges(files, changed),
     after: quoteLiteral(times.from),
     until: quoteLiteral(times.to),
@@ -162,7 +162,7 @@ function viewChange(exchange: Exchange, row: TextRow) {
 /** The page of any run that the warehouse has, as the report's page of a run shows it. */
 export async function sendRun(exchange: Exchange): Promise<void> {
   const { files, name, url } = exchange;
-  const [found] = await readRows(exchange, await files.read('serve/run'), { run_id: name }, 1);
+  const [found] = await readRows(exchange, files.read('serve/run'), { run_id: name }, 1);
   const database = {
     rows: async (sql: string, params: Readonly<Record<string, unknown>> = {}) => {
       const given = Object.entries(params).map(([key, value]) => [key, value === null ? 'infinity' : String(value)]);

@@ -57,7 +57,7 @@ async function findSubject(exchange: Exchange, table: Table, row: TextRow, condi
   const kind = kinds.find((one) => one.table.name === table.name && one.versions.includes('version.*'));
   if (!kind) return row;
   const parts = { subject: quoteLiteral(kind.type), versions: kind.versions, key: condition };
-  const [found = {}] = await readRows(exchange, await exchange.files.render('serve/row_subject', parts), {}, 1);
+  const [found = {}] = await readRows(exchange, exchange.files.render('serve/row_subject', parts), {}, 1);
   return { ...row, ...found };
 }
 
@@ -90,11 +90,11 @@ async function readTimeline(
   params: Readonly<Record<string, string>>,
 ): Promise<readonly TextRow[]> {
   const { files } = exchange;
-  const timeline = await files.render('subjects/timeline', {
+  const timeline = files.render('subjects/timeline', {
     subject: `'row'`,
-    versions: await files.render('serve/subject_versions', { version: versions }),
+    versions: files.render('serve/subject_versions', { version: versions }),
     source: `'${table.source}'`,
   });
-  const sql = await files.render('serve/row_timeline', { version: versions, timeline });
+  const sql = files.render('serve/row_timeline', { version: versions, timeline });
   return readRows(exchange, sql, { ...params, limit: String(MAX_TIMES) }, MAX_TIMES * table.columns.length);
 }

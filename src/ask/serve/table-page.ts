@@ -70,7 +70,7 @@ function hasPast({ files }: Exchange, { source, loggedAt, name }: Table): boolea
 async function readView(exchange: Exchange): Promise<View> {
   const { files, moment, name } = exchange;
   const table = await findTable(exchange, name);
-  const found = await readRows(exchange, await files.read('serve/columns'), { name: table.name });
+  const found = await readRows(exchange, files.read('serve/columns'), { name: table.name });
   const types = new Map(found.map(({ name: column, type }) => [column ?? '', type ?? '']));
   const address = readAddress(exchange.url, [...types.keys()]);
   const conditions = address.filters.map((filter) => filterSql(filter, types));
@@ -102,7 +102,7 @@ function orderColumns({ table, types }: View): readonly string[] {
 
 async function readTablePage(exchange: Exchange, view: View) {
   const { address, rows } = view;
-  const query = await exchange.files.render('serve/page', {
+  const query = exchange.files.render('serve/page', {
     columns: orderColumns(view).map(quoteIdent).join(', '),
     rows,
     order: orderSql(view),
@@ -129,7 +129,7 @@ async function readValues(exchange: Exchange, { table, types, rows }: View) {
   const facets = columns.map(([name]) =>
     files.render('serve/facet', { name: quoteLiteral(name), column: quoteIdent(name) }),
   );
-  const query = await files.render('serve/facets', { rows, facets: (await Promise.all(facets)).join('\n') });
+  const query = files.render('serve/facets', { rows, facets: (await Promise.all(facets)).join('\n') });
   return readRows(exchange, query);
 }
 

@@ -26,7 +26,7 @@ export async function refreshLifecycle(run: RunContext, isOffline = false): Prom
   const { url } = config.lifecycle ?? {};
   if (url === undefined || isOffline) return [];
   const { database, files } = warehouse;
-  const products = await database.rows(await files.read('warehouse/lifecycle_products'));
+  const products = await database.rows(files.read('warehouse/lifecycle_products'));
   const names = products.map(({ product }) => String(product));
   const answers = (await askFacts(url, names, run)).flat();
   const facts = answers.filter((answer) => typeof answer !== 'string');
@@ -45,7 +45,7 @@ export async function recordFacts(
 ): Promise<number> {
   if (facts.length === 0) return 0;
   const params = { facts: toJsonParam(facts), origin, known_at: knownAt.toISOString() };
-  return database.write(await files.read('warehouse/record_lifecycle'), params);
+  return database.write(files.read('warehouse/record_lifecycle'), params);
 }
 
 async function readPackaged({ files }: Pick<Warehouse, 'files'>): Promise<readonly Fact[]> {

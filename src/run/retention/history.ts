@@ -29,12 +29,12 @@ interface OldHistory {
 /** What goes from the history. It only reads, and leaves the rows in temporary tables. */
 export async function listOldHistory(prune: HistoryPrune): Promise<OldHistory> {
   const { database, files, horizon } = prune;
-  const [row] = await database.rows(await files.read('retention/start'), { horizon: horizon.toISOString() });
+  const [row] = await database.rows(files.read('retention/start'), { horizon: horizon.toISOString() });
   if (typeof row?.start !== 'string') return { start: null, removals: [] };
   const { start } = row as { readonly start: string };
   const removals: Removal[] = [];
   for (const what of await findOldRows(prune, start)) {
-    const [counted] = await database.rows(await files.render('retention/count', toParts(what)));
+    const [counted] = await database.rows(files.render('retention/count', toParts(what)));
     removals.push({ what, count: Number(counted?.count), bytes: Number(counted?.bytes) });
   }
   return { start, removals: removals.filter(({ count }) => count > 0) };
@@ -46,8 +46,8 @@ export async function removeOldHistory(prune: HistoryPrune, now: Date): Promise<
   const { start, removals } = await listOldHistory(prune);
   if (removals.length === 0) return { start, removals };
   await database.transaction(async () => {
-    for (const { what } of removals) await database.run(await files.render('retention/remove', toParts(what)));
-    await database.run(await files.read('retention/set_start'), { start, now: now.toISOString() });
+    for (const { what } of removals) await database.run(files.render('retention/remove', toParts(what)));
+    await database.run(files.read('retention/set_start'), { start, now: now.toISOString() });
   });
   return { start, removals };
 }
@@ -66,7 +66,7 @@ async function findOldRows(prune: HistoryPrune, start: string): Promise<readonly
     if (table.source) found.push(...(await findOldVersions(prune, table, kinds, start)));
   }
   for (const [stored, query] of Object.entries(LOGS)) {
-    await database.run(await files.render(`retention/${query}`, toParts(stored)), { start });
+    await database.run(files.render(`retention/${query}`, toParts(stored)), { start });
     found.push(stored);
   }
   return found;
@@ -82,7 +82,7 @@ async function findOldVersions(
   const versions = toParts(stored);
   const key = ['target', ...table.key].map(quoteIdent).join(', ');
   const opened = (await Promise.all(kinds.map((kind) => renderOpened(files, table, kind)))).join('\n');
-  await database.run(await files.render('retention/old_versions', { ...versions, key, opened }), { start });
+  await database.run(files.render('retention/old_versions', { ...versions, key, opened }), { start });
   if (!table.members) return [stored];
   const members = toParts(`${table.name}_members`);
   const parts = {
@@ -92,7 +92,7 @@ async function findOldVersions(
     old: members.old,
     sameKey: sameKey(table, 'member', 'version'),
   };
-  await database.run(await files.render('retention/old_members', parts), { start });
+  await database.run(files.render('retention/old_members', parts), { start });
   return [stored, `${table.name}_members`];
 }
 

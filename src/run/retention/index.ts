@@ -42,7 +42,7 @@ export async function listPrunable(config: Config, context: JobContext): Promise
   const horizon = existsSync(warehouseFiles(config.data).published) ? await findHorizon(config, context) : undefined;
   if (horizon === undefined) return files;
   const { start, removals } = await withPublished(config, async (published) =>
-    listOldHistory({ ...published, tables: await loadTables(published.files), horizon }),
+    listOldHistory({ ...published, tables: loadTables(published.files), horizon }),
   );
   const now = context.clock.now();
   const actions = start === null ? undefined : await listOldActions(config, new Date(start), now);

@@ -61,9 +61,9 @@ function readMetrics(config: Config, log: Log): Promise<readonly PrometheusMetri
   return withPublished(config, async ({ database, files }) => {
     const metrics: PrometheusMetric[] = [];
     // One after another: none may be under way when the database is closed.
-    for (const name of (await discoverFiles(files.roots, 'queries/metrics', '.sql')).keys()) {
+    for (const name of discoverFiles(files.roots, 'queries/metrics', '.sql').keys()) {
       try {
-        const sql = await files.read(`metrics/${name}`);
+        const sql = files.read(`metrics/${name}`);
         metrics.push(toMetric(name, parseHeader(sql).help ?? name, await database.rows(sql)));
       } catch (error) {
         log.warn(describeQueryError(`metrics/${name}`, error));

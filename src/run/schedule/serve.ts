@@ -75,7 +75,7 @@ export async function runDaemon(options: DaemonOptions): Promise<void> {
 async function readLastStarts(config: Config): Promise<ReadonlyMap<string, Date>> {
   if (!existsSync(warehouseFiles(config.data).published)) return new Map();
   return withPublished(config, async ({ database, files }) => {
-    const rows = await database.rows(await files.read('schedule/last_starts'));
+    const rows = await database.rows(files.read('schedule/last_starts'));
     return new Map(rows.map(({ job, started_at }) => [String(job), new Date(String(started_at))]));
   });
 }

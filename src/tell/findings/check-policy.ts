@@ -44,7 +44,7 @@ export interface PolicyCheckOptions {
  */
 export async function comparePolicies(options: PolicyCheckOptions): Promise<PolicyEffect | null> {
   const { database, files, policy, thresholds, targets } = options;
-  const query = async (name: string, params?: SqlParams) => database.rows(await files.read(name), params);
+  const query = async (name: string, params?: SqlParams) => database.rows(files.read(name), params);
   const macros = await query('query/past_macros');
   if (!macros.some(({ name }) => name === 'versions_in_use_at')) return null;
   const { rules: all, invalid } = await readRules(files);
@@ -86,9 +86,9 @@ export async function findImpossible(files: SqlFiles, policy: readonly PolicyRow
   if (policy.length === 0) return [];
   const database = await openDatabase(':memory:');
   try {
-    await database.script(await files.render('warehouse/semver_key', { scope: '' }));
+    await database.script(files.render('warehouse/semver_key', { scope: '' }));
     await database.script(await renderPolicy(files, policy));
-    const rows = await database.rows(await files.read('policy/impossible'));
+    const rows = await database.rows(files.read('policy/impossible'));
     return rows.map(({ name, versions }) => `${POLICY_FILE}: ${name}: denied: no version is in ${versions}`);
   } finally {
     database.close();

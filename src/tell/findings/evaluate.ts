@@ -57,7 +57,7 @@ export async function evaluateFindings(options: EvaluateOptions): Promise<Findin
   const failed = await evaluateRules(options);
   await createCandidates(options);
   await database.transact(await Promise.all(UPDATES.map((name) => fill(files, name, params))));
-  const [summary] = await database.rows(await files.read('warehouse/evaluation_summary'));
+  const [summary] = await database.rows(files.read('warehouse/evaluation_summary'));
   return { ...(summary as unknown as Omit<FindingsSummary, 'failed'>), failed };
 }
 
@@ -92,16 +92,15 @@ const UPDATES = [
 ] as const;
 
 async function fill(files: SqlFiles, name: string, params: SqlParams): Promise<string> {
-  return fillParams(await files.read(`warehouse/${name}`), params);
+  return fillParams(files.read(`warehouse/${name}`), params);
 }
 
 /** Evaluates the rules that can be assessed. An invalid rule is listed as failed; the others still run. */
 async function evaluateRules(options: EvaluateOptions): Promise<readonly InvalidRule[]> {
   const { database, files } = options;
-  const query = async (name: string, params?: SqlParams) =>
-    database.rows(await files.read(`warehouse/${name}`), params);
+  const query = async (name: string, params?: SqlParams) => database.rows(files.read(`warehouse/${name}`), params);
   const { rules, invalid } = await readRules(files);
-  const tables = await loadTables(files);
+  const tables = loadTables(files);
   const needs = rules.map(({ sql, ...rule }) => ({ ...rule, columns: neededColumns({ ...rule, sql }, tables) }));
   await database.script(await prepareStatements(options));
   await query('evaluated_rules', { rules: JSON.stringify(needs) });
@@ -203,9 +202,9 @@ export async function findUnprovenListings(
   };
   try {
     for (const [file, name] of Object.entries(PROOF_STEPS)) {
-      await database.run(await files.render(`warehouse/${file}`, { name }), params);
+      await database.run(files.render(`warehouse/${file}`, { name }), params);
     }
-    const rows = await database.rows(await files.read('warehouse/unproven_listings'));
+    const rows = await database.rows(files.read('warehouse/unproven_listings'));
     return rows.map(({ source, why }) => ({ source: String(source), why: String(why) }));
   } finally {
     database.close();
@@ -235,14 +234,14 @@ export async function acceptFindings(
   const params = { ids, reason, owner, until: until.toISOString(), now: now.toISOString() };
   await database.transaction(async () => {
     await assertOpen(database, files, ids);
-    await database.run(await files.read('warehouse/accept_findings'), params);
-    await database.run(await files.read('warehouse/record_acceptance'), params);
+    await database.run(files.read('warehouse/accept_findings'), params);
+    await database.run(files.read('warehouse/record_acceptance'), params);
   });
 }
 
 /** @throws TidemarkError USAGE naming the findings that are unknown or resolved. */
 export async function assertOpen(database: Database, files: SqlFiles, ids: readonly string[]): Promise<void> {
-  const rows = await database.rows(await files.read('warehouse/findings_by_id'), { ids });
+  const rows = await database.rows(files.read('warehouse/findings_by_id'), { ids });
   const states = new Map(rows.map(({ finding_id, state }) => [finding_id, state]));
   const unknown = ids.filter((id) => !states.has(id));
   if (unknown.length > 0) {

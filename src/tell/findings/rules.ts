@@ -49,12 +49,12 @@ export interface InvalidRule {
 export async function readRules(
   files: SqlFiles,
 ): Promise<{ readonly rules: readonly Rule[]; readonly invalid: readonly InvalidRule[] }> {
-  const names = [...(await discoverFiles(files.roots, 'queries/findings', '.sql')).keys()];
+  const names = [...discoverFiles(files.roots, 'queries/findings', '.sql').keys()];
   const rules: Rule[] = [];
   const invalid: InvalidRule[] = [];
   for (const name of names) {
     try {
-      rules.push(parseRule(name, await files.read(`findings/${name}`)));
+      rules.push(parseRule(name, files.read(`findings/${name}`)));
     } catch (error) {
       invalid.push({ rule: name, error: errorMessage(error) });
     }
@@ -159,7 +159,7 @@ export async function runRules(
 ): Promise<Map<string, string>> {
   const errors = new Map<string, string>();
   for (const { name, sql } of rules) {
-    const query = await files.render('warehouse/evaluate_rule', { rows: sql });
+    const query = files.render('warehouse/evaluate_rule', { rows: sql });
     await database.run(query, { ...params, rule: name }).catch((error: unknown) => {
       if (classifyStorageError(error)) throw error;
       errors.set(name, describeQueryError(`findings/${name}`, error, LINES_BEFORE_RULE));

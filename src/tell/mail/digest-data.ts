@@ -95,7 +95,7 @@ export async function readDigestData(options: ComposeOptions, audience: Audience
   const { database, files, config, job, run, playbooks } = options;
   const asOf = run.asOf.toISOString();
   const query = async (name: string, params: SqlParams) =>
-    queryFile(database, `mail/${name}`, await files.read(`mail/${name}`), params);
+    queryFile(database, `mail/${name}`, files.read(`mail/${name}`), params);
   const [previous] = await query('since', { job: job.name, as_of: asOf });
   const since = typeof previous?.since === 'string' ? previous.since : null;
   const params: SqlParams = {
@@ -107,7 +107,7 @@ export async function readDigestData(options: ComposeOptions, audience: Audience
     routes: JSON.stringify(audience.routes),
     guide: JSON.stringify(await loadGuide(files, (await playbooks?.()) ?? [], config.thresholds)),
   };
-  await database.run(await files.render('warehouse/semver_key', { scope: 'temp ' }));
+  await database.run(files.render('warehouse/semver_key', { scope: 'temp ' }));
   await database.script((await renderDefinitions(files, 'temp ')).join('\n'));
   await defineMissing(database, files, config.thresholds);
   for (const table of ['routes', 'workspaces', 'pools', 'findings', 'sources']) await query(table, params);
@@ -133,7 +133,7 @@ async function readChanges({ database, files }: ComposeOptions, params: SqlParam
   if (typeof params.since !== 'string') return [];
   const changes = await renderChangesBetween({ database, files }, { from: params.since, to: String(params.as_of) });
   if (changes === undefined) return [];
-  return queryFile(database, 'mail/changes', await files.render('mail/changes', { changes }), params);
+  return queryFile(database, 'mail/changes', files.render('mail/changes', { changes }), params);
 }
 
 /** Position of a metric whose header names none. */
@@ -146,8 +146,8 @@ async function loadMetrics(
 ): Promise<readonly Metric[]> {
   const leftOut = findLeftOut(config.targets);
   const metrics: Metric[] = [];
-  for (const name of (await discoverFiles(files.roots, 'queries/mail/metrics', '.sql')).keys()) {
-    const header = parseHeader(await files.read(`mail/metrics/${name}`));
+  for (const name of discoverFiles(files.roots, 'queries/mail/metrics', '.sql').keys()) {
+    const header = parseHeader(files.read(`mail/metrics/${name}`));
     if (isAbsent(header.sources?.split(/,\s*/u) ?? [], leftOut)) continue;
     const { label = name, report = '', order = LAST, subject = order, one, many, trend } = header;
     for (const { value, before = null, added = null, returned = null, resolved = null, deleted = null } of await query(

@@ -18,8 +18,8 @@ export interface OutboxStore {
  * replaced by the message to the same recipient.
  */
 export async function writeOutbox({ database, files }: OutboxStore, messages: readonly Message[]): Promise<void> {
-  const sql = await files.read('mail/outbox_write');
-  const replace = await files.read('mail/outbox_replace');
+  const sql = files.read('mail/outbox_write');
+  const replace = files.read('mail/outbox_replace');
   await database.transaction(async () => {
     for (const message of messages) {
       const { messageId, targets, job, runId, to, subject, composedAt } = message;
@@ -32,7 +32,7 @@ export async function writeOutbox({ database, files }: OutboxStore, messages: re
 
 /** The messages that wait, the oldest first. @param job null for every job */
 export async function listPending({ database, files }: OutboxStore, job: string | null): Promise<readonly Message[]> {
-  const rows = await database.rows(await files.read('mail/outbox_pending'), { job });
+  const rows = await database.rows(files.read('mail/outbox_pending'), { job });
   return rows.map(({ content }) => content as unknown as Message);
 }
 
@@ -41,13 +41,13 @@ export async function getStatuses(
   { database, files }: OutboxStore,
   messageIds: readonly string[],
 ): Promise<ReadonlyMap<string, OutboxStatus>> {
-  const rows = await database.rows(await files.read('mail/outbox_status'), { message_ids: messageIds });
+  const rows = await database.rows(files.read('mail/outbox_status'), { message_ids: messageIds });
   return new Map(rows.map(({ message_id, status }) => [String(message_id), status as OutboxStatus]));
 }
 
 /** Records that a delivery begins. If no result follows, it is unknown whether the server accepted the mail. */
 export async function markSending({ database, files }: OutboxStore, messageId: string, now: Date): Promise<void> {
-  await database.run(await files.read('mail/outbox_begin'), { message_id: messageId, now: now.toISOString() });
+  await database.run(files.read('mail/outbox_begin'), { message_id: messageId, now: now.toISOString() });
 }
 
 export async function markDelivered(
@@ -57,5 +57,5 @@ export async function markDelivered(
   now: Date,
 ): Promise<void> {
   const params = { message_id: messageId, status, reason, now: now.toISOString() };
-  await database.run(await files.read('mail/outbox_end'), params);
+  await database.run(files.read('mail/outbox_end'), params);
 }

@@ -27,10 +27,10 @@ export async function shareConnections(
   const states = await Promise.all(literals.map((time) => files.render('warehouse/kept_state', { time })));
   const begin = [
     macros,
-    await files.render('warehouse/forget_kept_states', {}),
-    await files.render('warehouse/keep_states', { states: states.join('\nunion all\n') }),
+    files.render('warehouse/forget_kept_states', {}),
+    files.render('warehouse/keep_states', { states: states.join('\nunion all\n') }),
   ].join('\n');
-  const hideMacro = await files.render('warehouse/read_kept_states', { times: literals.join(', ') });
+  const hideMacro = files.render('warehouse/read_kept_states', { times: literals.join(', ') });
   const prepare = async (connection: Statements) => {
     const [created] = await connection.script(begin);
     // Without any state there is no row whose time could be wrong: the macro of the warehouse stays.
@@ -65,7 +65,7 @@ export async function shareConnections(
 
 /** The published warehouse is read-only, and an earlier version may have written it: what the queries call exists in these connections. */
 async function makeMacros(files: SqlFiles): Promise<string> {
-  const semverKey = await files.render('warehouse/semver_key', { scope: 'temp ' });
+  const semverKey = files.render('warehouse/semver_key', { scope: 'temp ' });
   return [semverKey, ...(await renderDefinitions(files, 'temp '))].join('\n');
 }
 

@@ -187,7 +187,7 @@ async function readSourceStates(
 ): Promise<readonly SourceState[]> {
   const sources = new Set(reports.flatMap((report) => report.sources));
   const file = 'reports/freshness';
-  const rows = await queryFile(queries, file, await files.read(file), {
+  const rows = await queryFile(queries, file, files.read(file), {
     sources: JSON.stringify([...sources].filter((source) => !leftOut?.sources.has(source))),
     as_of: asOf.toISOString(),
     staleness_at: stalenessAt.toISOString(),
@@ -239,7 +239,7 @@ function findParams(reports: readonly Report[]): ReadonlySet<string | undefined>
 
 /** Time of the last run before the present one; undefined where there was none. */
 async function readPreviousRun({ database, files, asOf }: ReportReadOptions): Promise<Date | undefined> {
-  const [row] = await database.rows(await files.read('reports/previous_run'), { as_of: asOf.toISOString() });
+  const [row] = await database.rows(files.read('reports/previous_run'), { as_of: asOf.toISOString() });
   return typeof row?.as_of === 'string' ? new Date(row.as_of) : undefined;
 }
 

@@ -83,7 +83,7 @@ const RESERVED_NAMES: ReadonlySet<string> = new Set([
  * beside the configuration or in the package.
  */
 export async function loadReports(files: SqlFiles): Promise<ReadonlyMap<string, Report>> {
-  const templates = await discoverFiles(files.roots, 'reports', '.hbs');
+  const templates = discoverFiles(files.roots, 'reports', '.hbs');
   const names = filterReportNames(files.roots, templates.keys());
   const reports = await Promise.all(names.map((name) => loadReport(name, files, templates)));
   const ordered = reports.sort((a, b) => a.order - b.order); // the sort is stable: by name where the order is the same
@@ -92,7 +92,7 @@ export async function loadReports(files: SqlFiles): Promise<ReadonlyMap<string, 
 
 /** Names of the reports, without loading them. */
 export async function listReportNames(roots: readonly string[]): Promise<readonly string[]> {
-  return filterReportNames(roots, (await discoverFiles(roots, 'reports', '.hbs')).keys());
+  return filterReportNames(roots, discoverFiles(roots, 'reports', '.hbs').keys());
 }
 
 function filterReportNames(roots: readonly string[], templates: Iterable<string>): readonly string[] {
@@ -103,7 +103,7 @@ function filterReportNames(roots: readonly string[], templates: Iterable<string>
 
 /** The report of a fleet. Its queries, `queries/fleet/`, run on the views of a lake. */
 export async function loadFleetReport(files: SqlFiles): Promise<Report> {
-  const templates = await discoverFiles(files.roots, 'reports', '.hbs');
+  const templates = discoverFiles(files.roots, 'reports', '.hbs');
   return loadReport('fleet', files, templates, 'fleet');
 }
 
@@ -139,14 +139,14 @@ async function loadReport(
 
 /** The queries of a folder but for the summary. */
 async function loadDatasets(folder: string, files: SqlFiles): Promise<readonly Dataset[]> {
-  const found = [...(await discoverFiles(files.roots, `queries/${folder}`, '.sql')).keys()];
+  const found = [...discoverFiles(files.roots, `queries/${folder}`, '.sql').keys()];
   const names = found.filter((name) => name !== 'summary');
   return Promise.all(names.map((name) => loadDataset(name, `${folder}/${name}`, files)));
 }
 
 async function loadDataset(name: string, file: string, files: SqlFiles): Promise<Dataset> {
   if (RESERVED_NAMES.has(name)) throw new TidemarkError('DATA', `queries/${file}.sql: \`${name}\` is a reserved name`);
-  const sql = await files.read(file);
+  const sql = files.read(file);
   const header = parseHeader(sql);
   return {
     name,

@@ -218,7 +218,7 @@ async function listEntries(
 
 /** The freshness of each target, as the index shows it. */
 async function readTargets({ database, files, asOf, stalenessAt = asOf, thresholds }: RenderOptions) {
-  const rows = await database.rows(await files.read('reports/targets'), {
+  const rows = await database.rows(files.read('reports/targets'), {
     as_of: asOf.toISOString(),
     staleness_at: stalenessAt.toISOString(),
     stale_hours: thresholds.staleHours,

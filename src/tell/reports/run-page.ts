@@ -47,7 +47,7 @@ export async function writeRunPage(options: RunPageOptions, renderer: Renderer):
 
 /** The last run until `asOf`. */
 async function findRun({ database, files, asOf }: ReadOptions): Promise<Row | undefined> {
-  const [run] = await database.rows(await files.read('runs/run'), { as_of: asOf.toISOString() });
+  const [run] = await database.rows(files.read('runs/run'), { as_of: asOf.toISOString() });
   return run;
 }
 
@@ -73,9 +73,9 @@ async function viewRun(options: ReadOptions, run: Row, changes?: string) {
 
 async function readSections({ database, files }: ReadOptions, run: Row, changes = 'from changes') {
   const queries: { name: string; sql: string; header: Readonly<Record<string, string>> }[] = [];
-  for (const name of (await discoverFiles(files.roots, 'queries/runs', '.sql')).keys()) {
-    const header = parseHeader(await files.read(`runs/${name}`));
-    if (name !== 'run') queries.push({ name, sql: await files.render(`runs/${name}`, { changes }), header });
+  for (const name of discoverFiles(files.roots, 'queries/runs', '.sql').keys()) {
+    const header = parseHeader(files.read(`runs/${name}`));
+    if (name !== 'run') queries.push({ name, sql: files.render(`runs/${name}`, { changes }), header });
   }
   const params = {
     run_id: String(run.run_id),
@@ -109,7 +109,7 @@ function formatCell(value: Value): string {
 
 /** The last runs for the index, each with its page and its day in the archive where there is one. */
 export async function listRuns({ database, files, asOf, out }: RunPageOptions, dates: readonly string[]) {
-  const runs = await database.rows(await files.read('reports/runs'), { as_of: asOf.toISOString() });
+  const runs = await database.rows(files.read('reports/runs'), { as_of: asOf.toISOString() });
   return runs.map((run) => {
     const date = String(run.started_at).slice(0, 10);
     const page = runPath(String(run.run_id));

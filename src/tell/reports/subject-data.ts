@@ -25,7 +25,7 @@ export async function* readSubjects(
   if (pages.length === 0) return;
   const shared = new Map<string, RowsByKey>();
   for (const [name, limit] of Object.entries(SHARED)) {
-    const sql = await options.files.read(`subjects/${name}`);
+    const sql = options.files.read(`subjects/${name}`);
     shared.set(name, groupRows(await querySubjects(options, name, sql, { limit })));
   }
   const kinds = [...new Set(pages.map(({ kind }) => kind))];
@@ -45,7 +45,7 @@ export async function* readSubjects(
 async function readKind(options: SubjectOptions, { slug, type, versions, table }: SubjectKind) {
   const parts = { subject: quoteLiteral(type), versions, source: quoteLiteral(table.source ?? '') };
   const read = async (file: string) => {
-    const sql = await options.files.render(`subjects/${file}`, parts);
+    const sql = options.files.render(`subjects/${file}`, parts);
     return groupRows(await querySubjects(options, slug, sql, { limit: MAX_TIMES }), type);
   };
   return { present: await read('present'), timeline: await read('timeline') };

@@ -43,7 +43,7 @@ export interface SubjectPage extends SubjectRef {
 
 /** The kinds whose table the warehouse has: one of an earlier version lacks the newest. */
 async function loadPresentKinds({ database, files }: SubjectOptions): Promise<readonly SubjectKind[]> {
-  const tables = new Set((await database.rows(await files.read('query/present_tables'))).map(({ name }) => name));
+  const tables = new Set((await database.rows(files.read('query/present_tables'))).map(({ name }) => name));
   return (await loadSubjectKinds(files)).filter(({ table }) => tables.has(`${table.name}_history`));
 }
 
@@ -74,7 +74,7 @@ export async function loadSubjectKinds(files: SqlFiles): Promise<readonly Subjec
   ]);
   const declared = await Promise.all(
     [...found.keys()].map(async (slug) => {
-      const sql = await files.read(`subjects/${slug}`);
+      const sql = files.read(`subjects/${slug}`);
       return { slug, sql, header: parseHeader(sql) };
     }),
   );
@@ -115,7 +115,7 @@ export async function selectSubjects(
   const kinds = await loadPresentKinds(options);
   const failures = await createCandidates(options);
   const read = async (name: string, params: SqlParams = {}) =>
-    querySubjects(options, name, await options.files.read(`subjects/${name}`), { limit, ...params });
+    querySubjects(options, name, options.files.read(`subjects/${name}`), { limit, ...params });
   let rows: readonly Row[] = [];
   if (limit > 0 || only !== undefined) {
     await read('findings');
@@ -195,7 +195,7 @@ export async function findSubjects(options: SubjectOptions, query: SubjectQuery)
   const { files } = options;
   const kinds = await loadPresentKinds(options);
   const [failure] = await createCandidates(options);
-  const sql = await files.read('subjects/find');
+  const sql = files.read('subjects/find');
   const rows = await querySubjects(options, 'find', sql, { type: null, target: null, ...query });
   if (failure && !rows.some(({ isMatch }) => isMatch)) throw failure;
   const slugs = new Map<unknown, string>(kinds.map(({ type, slug }) => [type, slug]));

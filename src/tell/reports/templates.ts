@@ -23,7 +23,7 @@ const engines = new Map<string, TemplateEngine>();
  * @param roots folders that contain `reports/`; the first one that has a file wins
  */
 export async function createTemplateEngine(roots: readonly string[], format: TemplateFormat): Promise<TemplateEngine> {
-  const paths = [...(await discoverFiles(roots, 'reports/partials', '.hbs'))].filter(
+  const paths = [...discoverFiles(roots, 'reports/partials', '.hbs')].filter(
     ([file]) => file.endsWith('.txt') === (format === 'text'),
   );
   const partials = await Promise.all(
