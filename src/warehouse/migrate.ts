@@ -45,6 +45,7 @@ const DEFINITIONS = [
   'resource_nights',
   'resources_by',
   'workspace_use_at',
+  'snapshot_protection_at',
   'management_policies',
 ];
 

@@ -37,21 +37,6 @@ with
     from volume_allocations_at($as_of)
     group by target, namespace, volume_id
   ),
-  -- may_count: the time, the readiness or the plugin of a snapshot is not reported, and what is reported does not rule it out
-  ready as (
-    select
-      target,
-      plugin_id,
-      external_source_volume_id as external_id,
-      max(created_at) filter (is_ready and is_ambiguous is not true) as last_at,
-      bool_or(
-        (is_ready is null or created_at is null or is_ambiguous)
-        and is_ready is not false
-        and coalesce(created_at >= $as_of::timestamptz - to_seconds($snapshot_days::double * 86400), true)
-      ) as may_count,
-    from volume_snapshots_at($as_of)
-    group by all
-  ),
   selected as (
     select
       volumes.schedulable,
@@ -95,7 +80,7 @@ with
       on volume_list.target = volumes.target and volume_list.plugin_id = volumes.plugin_id
     left join volume_snapshot_listings_at($as_of) as snapshot_list
       on snapshot_list.target = volumes.target and snapshot_list.plugin_id = volumes.plugin_id
-    left join ready
+    left join snapshot_protection_at($as_of, $snapshot_days) as ready
       on ready.target = volumes.target
       and ready.plugin_id = volumes.plugin_id
       and ready.external_id = volumes.external_id

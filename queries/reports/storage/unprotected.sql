@@ -5,22 +5,6 @@
 -- empty: Every volume has a recent snapshot, as far as the plugins can list.
 -- labels: volume=Volume; plugin_id=Plugin; last_snapshot_at=Last ready snapshot; age_days=Age (days)
 -- subjects: volume=volume
-with
-  -- may_count: the time, the readiness or the plugin of a snapshot is not reported, and what is reported does not rule it out
-  ready as (
-    select
-      target,
-      plugin_id,
-      external_source_volume_id as external_id,
-      max(created_at) filter (is_ready and is_ambiguous is not true) as last_at,
-      bool_or(
-        (is_ready is null or created_at is null or is_ambiguous)
-        and is_ready is not false
-        and coalesce(created_at >= $as_of::timestamptz - to_seconds($snapshot_days::double * 86400), true)
-      ) as may_count,
-    from volume_snapshots_at($as_of)
-    group by all
-  )
 select
   volumes.target,
   concat_ws('/', volumes.namespace, coalesce(volumes.name, volumes.volume_id)) as volume,
@@ -32,7 +16,7 @@ semi join assessed_targets('unprotected-volume', ['volume_snapshots', 'volumes']
   on assessed.target = volumes.target
 join volume_snapshot_listings_at($as_of) as listing
   on listing.target = volumes.target and listing.plugin_id = volumes.plugin_id and listing.supported
-left join ready
+left join snapshot_protection_at($as_of, $snapshot_days) as ready
   on ready.target = volumes.target
   and ready.plugin_id = volumes.plugin_id
   and ready.external_id = volumes.external_id
