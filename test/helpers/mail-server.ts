@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import PostalMime, { type Email } from 'postal-mime';
 import { SMTPServer } from 'smtp-server';
@@ -91,11 +91,5 @@ export async function startMailServer(options: MailServerOptions = {}): Promise<
   return { port: (server.server.address() as AddressInfo).port, received, close };
 }
 
-/** A port where nobody listens. */
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
+/** A port where nobody listens, and that the system gives to no server of another test. */
+export const CLOSED_PORT = 1;

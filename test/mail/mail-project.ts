@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
-import { freePort } from '../helpers/mail-server.ts';
+import { CLOSED_PORT } from '../helpers/mail-server.ts';
 import { prepareProject, type TestProject, testProject } from '../helpers/test-project.ts';
 
 export const MAIL = { to: ['Platform <platform@acme.example>'], when: 'always' };
@@ -33,7 +33,7 @@ async function configureMail(place: TestProject, port: number, more: Readonly<Re
 /** A project after a run whose mail server was unreachable, and what the run left. */
 export const pendingRun = () =>
   prepareProject('mail-pending', SIZE, async (place) => {
-    await configureMail(place, await freePort());
+    await configureMail(place, CLOSED_PORT);
     await writeFile(join(place.folder, 'run.json'), JSON.stringify(await place.tidemark(['run', 'nightly'])));
   });
 

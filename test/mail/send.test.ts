@@ -8,7 +8,7 @@ import { markSending, writeOutbox } from '../../src/tell/mail/outbox.ts';
 import { sendPending } from '../../src/tell/mail/send.ts';
 import { withPublished, withWarehouse } from '../../src/warehouse/session.ts';
 import type { Row } from '../../src/warehouse/values.ts';
-import { freePort, type MailServer, startMailServer } from '../helpers/mail-server.ts';
+import { CLOSED_PORT, type MailServer, startMailServer } from '../helpers/mail-server.ts';
 import { mailConfig, mailContext, publishEmptyWarehouse } from '../helpers/mail-warehouse.ts';
 import { QUIET } from '../helpers/report-warehouse.ts';
 import { tempFolder } from '../helpers/temp.ts';
@@ -228,7 +228,7 @@ describe('the outbox', () => {
   });
 
   test('keeps all messages pending after two failures to reach the server', async () => {
-    const smtp = `smtp://127.0.0.1:${await freePort()}`;
+    const smtp = `smtp://127.0.0.1:${CLOSED_PORT}`;
     const { write, send, rows } = await outboxWith({ smtp });
     await write(...['a', 'b', 'c', 'd'].map((name) => message(`${name}@acme.example`)));
     const ends = await send();
