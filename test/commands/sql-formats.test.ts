@@ -252,6 +252,17 @@ describe('on a terminal', () => {
     }
   });
 
+  test('a pager that cannot be started is an error: nothing of the result was shown', async () => {
+    for (const PAGER of ['no-such-pager', '/etc/passwd']) {
+      const { exit, stderr } = await place.tidemark(['sql', '--format', 'csv', 'select 1'], {
+        stdoutIsTerminal: true,
+        screen,
+        env: { PAGER },
+      });
+      expect([exit, stderr]).toEqual([2, expect.stringContaining(`the pager ${PAGER} cannot be started`)]);
+    }
+  });
+
   test('no line is wider than the screen: cells are cut, then columns are left out', async () => {
     const wide = Array.from({ length: 12 }, (_, index) => `repeat('é', ${index + 20}) as column_${index}`).join(', ');
     const { stdout } = await terminal(`select ${wide}`);
