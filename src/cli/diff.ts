@@ -139,7 +139,7 @@ async function keepDifference(
   return (await database.script(files.read('diff/counts'))) as unknown as readonly Counts[];
 }
 
-/** The rows, of which memory holds one section. */
+/** The rows, of which memory holds two sections at most: one that is printed, and the next. */
 async function* readSections({ database, files }: Published): AsyncGenerator<Row> {
   await database.script(files.read('diff/sections'));
   const [last] = await database.script(files.read('diff/last_section'));
