@@ -111,12 +111,16 @@ function createContext(program: Command, session: Session, exit: (code: ExitCode
     });
   }
   const { screen, readStdin, stderr, redactor, stderrColors } = session;
+  // JSON has texts from outside. They must not control the terminal; a pipe or a file receives every byte.
+  const isGuarded = json && session.stdoutIsTerminal;
+  const stdout = isGuarded ? (text: string) => session.stdout(stripControls(text)) : session.stdout;
   return {
     readLine: async () => (await readStdin()).split('\n', 1)[0] ?? '',
     console: undefined,
     ...session,
+    stdout,
     print: async (text) => {
-      session.stdout(text);
+      stdout(text);
       await session.drain?.();
     },
     screen: screen && wide ? { columns: Number.POSITIVE_INFINITY, rows: screen.rows } : screen,

@@ -17,7 +17,7 @@ import { type DefineCommand, MOMENT } from './define.ts';
 import { formatMarkdown } from './diff-markdown.ts';
 import { type Counts, type Difference, formatStat, formatText } from './diff-text.ts';
 import { assertTargets, readLocalConfig, readMoment } from './options.ts';
-import { indent, toPrintable } from './output.ts';
+import { indent } from './output.ts';
 
 export const define: DefineCommand = (command) =>
   command
@@ -168,7 +168,7 @@ async function print(context: Context, difference: Difference, { format, stat }:
   const { json, colors, log, print: write } = context;
   if (json) {
     for (const { target, sources, problem } of difference.gaps) log.warn(`${target}: ${sources}: ${problem}`);
-    for await (const text of formatJson(difference)) await write(toPrintable(context, text));
+    for await (const text of formatJson(difference)) await write(text);
     return;
   }
   if (stat) return write(formatStat(difference, context));

@@ -71,7 +71,7 @@ function formatExplanation({ finding, guide, product }: Explained): string {
     ['product', product],
     [
       'more',
-      `\`tidemark show ${quoteSubject(String(subject_id))} --target ${target}\`; the rule is queries/findings/${finding.rule}.sql`,
+      `\`tidemark show ${quoteWord(String(subject_id))} --target ${target}\`; the rule is queries/findings/${finding.rule}.sql`,
     ],
   ];
   const shown = lines.flatMap(([label, text]) =>
@@ -81,11 +81,6 @@ function formatExplanation({ finding, guide, product }: Explained): string {
 }
 
 const WIDTH = 10;
-
-/** What a person copies into a shell: within double quotes, a name from outside could run a command. */
-function quoteSubject(id: string): string {
-  return /["$`\\!]/u.test(id) ? quoteWord(id) : `"${id}"`;
-}
 
 function describeState({ state, opened_at, first_seen, accepted_until, unassessed_since, resolved_at }: Row): string {
   const since = `${state} since ${formatTime(state === 'resolved' ? resolved_at : (opened_at ?? first_seen))}`;

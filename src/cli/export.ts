@@ -50,7 +50,7 @@ export async function runExport(context: Context, { out }: { readonly out: strin
     await removePaths(left.map((name) => join(folder, name)));
     const exported: ExportedTable[] = [];
     try {
-      for (const { name, order } of await listRelations(published)) {
+      for (const { name, order } of listRelations(published)) {
         const table = await exportRelation(published, staging, name, order);
         context.log.info(`${name}: ${plural(table.rows, 'row')}`);
         exported.push(table);
@@ -67,7 +67,7 @@ export async function runExport(context: Context, { out }: { readonly out: strin
 type Published = Pick<Warehouse, 'database' | 'files'>;
 
 /** Tables and views with the columns that their rows are sorted by, so that the statistics of a file let readers skip parts of it. */
-async function listRelations({ files }: Published): Promise<readonly { name: string; order: readonly string[] }[]> {
+function listRelations({ files }: Published): readonly { name: string; order: readonly string[] }[] {
   const relations = [...loadTables(files).values()].flatMap(({ name, source, columns, key }) => {
     const order = [...(columns.some((column) => column.name === 'target') ? ['target'] : []), ...key];
     return [{ name, order }, ...(source ? [{ name: `${name}_history`, order: [...order, 'valid_from'] }] : [])];

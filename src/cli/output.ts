@@ -9,7 +9,7 @@ import type { Delivery } from '../tell/mail/send.ts';
 
 /** Writes a result to stdout: the value with `--json`, otherwise the text. */
 export function writeResult(context: Context, value: unknown, text: () => string): void {
-  context.stdout(context.json ? toPrintable(context, `${printJson(value)}\n`) : text());
+  context.stdout(context.json ? `${printJson(value)}\n` : text());
 }
 
 /** Text from outside must not control the terminal; a pipe or a file receives every byte. */

@@ -8,7 +8,6 @@ import { listFleetQueries, renderFleetReport } from '../run/fleet.ts';
 import { toJsonText } from '../tell/reports/index.ts';
 import { createSqlFiles } from '../warehouse/sql-files.ts';
 import { readLocalConfig } from './options.ts';
-import { toPrintable } from './output.ts';
 
 export type ReportFlags = Readonly<Partial<Record<'asOf' | 'lake' | 'out', string>>>;
 
@@ -26,7 +25,7 @@ export async function reportFleet(context: Context, names: readonly string[], fl
     const out = flags.out === undefined ? config.output : resolve(context.cwd, flags.out);
     const generatedAt = context.clock.now();
     const report = await renderFleetReport({ database, files, out, generatedAt }).finally(database.close);
-    if (context.json) context.stdout(toPrintable(context, toJsonText(report.data)));
+    if (context.json) context.stdout(toJsonText(report.data));
     else context.stdout(report.files.map((file) => `${resolve(out, file)}\n`).join(''));
   });
 }

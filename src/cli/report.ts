@@ -8,7 +8,6 @@ import { type ReportReadOptions, renderReports, toJsonText } from '../tell/repor
 import { withPublished } from '../warehouse/session.ts';
 import { type DefineCommand, MOMENT } from './define.ts';
 import { readLocalConfig, readShownTime } from './options.ts';
-import { toPrintable } from './output.ts';
 import { listPlaybooks } from './playbooks.ts';
 import type { ReportFlags } from './report-fleet.ts';
 
@@ -74,7 +73,6 @@ async function writeReports(
     onFailure,
   });
   const data = rendered.map((one) => one.data);
-  if (context.json)
-    context.stdout(toPrintable(context, toJsonText(options.names?.length === 1 && data[0] ? data[0] : data)));
+  if (context.json) context.stdout(toJsonText(options.names?.length === 1 && data[0] ? data[0] : data));
   else context.stdout(rendered.flatMap(({ files }) => files.map((file) => `${resolve(out, file)}\n`)).join(''));
 }

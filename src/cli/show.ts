@@ -23,7 +23,6 @@ import {
 import { withPublished } from '../warehouse/session.ts';
 import { type DefineCommand, MOMENT } from './define.ts';
 import { assertTargets, readLocalConfig, readShownTime } from './options.ts';
-import { toPrintable } from './output.ts';
 import { listPlaybooks } from './playbooks.ts';
 
 export const define: DefineCommand = (command) =>
@@ -47,10 +46,7 @@ export async function show(
     const { only, data } = await readSubject(config, options, subject, flags.target);
     const guide = await loadGuide(files, await listPlaybooks(config), config.thresholds);
     const view = toSubjectView(data, { linker: createProductLinker(config.targets), selection: only, guide });
-    if (context.json)
-      return context.stdout(
-        toPrintable(context, toJsonText({ ...view, as_of: formatTimestamp(asOf), row: data.present })),
-      );
+    if (context.json) return context.stdout(toJsonText({ ...view, as_of: formatTimestamp(asOf), row: data.present }));
     const renderer = await createRenderer(files.roots);
     if (flags.html === undefined) {
       const shown = { subject: view, as_of: formatTimestamp(asOf) };

@@ -1,19 +1,61 @@
+import { isUtf8 } from 'node:buffer';
+
 /**
- * Half of a character whose other half is missing: a service may send one as an escape, and a text that is cut may end in one. UTF-8 has
- * no such thing, and DuckDB refuses JSON with it.
+ * Services may send half of a pair of surrogates, which no text has: JSON escapes it, CSV has its three bytes. DuckDB refuses the whole
+ * file for it. U+FFFD replaces it, and other bytes that are not UTF-8, as every decoder does.
  */
-const HALVES = /\p{Cs}/gu;
-/** What JSON has: an escaped backslash, an escaped character of two halves, or a half. */
-const ESCAPES = /\\\\|\\ud[89ab][\da-f]{2}\\ud[c-f][\da-f]{2}|\\ud[89a-f][\da-f]{2}/giu;
-const ESCAPED_HALF_LENGTH = 6;
-
-/** A text with U+FFFD for each half of a character. */
-export function toWellFormed(text: string): string {
-  return text.replaceAll(HALVES, '\ufffd');
+interface Replaced {
+  /** Counts the places. */
+  replaced: number;
 }
 
-/** The same for JSON, in which a half is an escape. */
-export function toWellFormedJson(json: string): string {
-  if (!json.includes('\\u')) return json;
-  return json.replaceAll(ESCAPES, (found) => (found.length === ESCAPED_HALF_LENGTH ? '\ufffd' : found));
+const REPLACEMENT = '\uFFFD';
+/** Half of a pair as bytes, in a text where each character is one byte. In UTF-8, no byte from A0 on follows ED. */
+const HALF_BYTES = /\u00ED[\u00A0-\u00BF][\u0080-\u00BF]/gu;
+
+/** Bytes of whole characters as UTF-8. */
+export function repairUtf8(bytes: Buffer, metrics: Replaced): Buffer {
+  if (isUtf8(bytes)) return bytes;
+  const bytesOfReplacement = Buffer.from(REPLACEMENT).toString('latin1');
+  const repaired = Buffer.from(bytes.toString('latin1').replaceAll(HALF_BYTES, bytesOfReplacement), 'latin1');
+  metrics.replaced++;
+  return isUtf8(repaired) ? repaired : Buffer.from(new TextDecoder('utf-8', { ignoreBOM: true }).decode(repaired));
 }
+
+/** Escapes of JSON: a pair, half of a pair, any other. */
+const ESCAPES = /\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|(\\u[dD][89a-fA-F][\da-fA-F]{2})|\\./gsu;
+
+/** JSON without halves of pairs. */
+export function repairEscapes(json: string, metrics: Replaced = { replaced: 0 }): string {
+  if (!json.includes('\\ud') && !json.includes('\\uD')) return json;
+  return json.replaceAll(ESCAPES, (whole: string, half?: string) => {
+    if (half === undefined) return whole;
+    metrics.replaced++;
+    return '\\ufffd';
+  });
+}
+
+/** Blocks of a body as UTF-8, cut between characters. */
+export async function* repairBlocks(blocks: AsyncIterable<Buffer>, metrics: Replaced): AsyncGenerator<Buffer> {
+  let rest: Buffer = Buffer.alloc(0);
+  for await (const block of blocks) {
+    const bytes = rest.length === 0 ? block : Buffer.concat([rest, block]);
+    const end = endOfCharacters(bytes);
+    rest = bytes.subarray(end);
+    if (end > 0) yield repairUtf8(bytes.subarray(0, end), metrics);
+  }
+  if (rest.length > 0) yield repairUtf8(rest, metrics);
+}
+
+/** Where the last character begins, if it is not complete. */
+function endOfCharacters(bytes: Buffer): number {
+  for (let back = 1; back <= Math.min(3, bytes.length); back++) {
+    const byte = bytes[bytes.length - back] ?? 0;
+    if (byte < 0x80) return bytes.length;
+    if (byte >= 0xc0) return byte >= (LEADS[back] ?? 0) ? bytes.length - back : bytes.length;
+  }
+  return bytes.length;
+}
+
+/** The least first byte of a character that has more bytes than this. */
+const LEADS: Readonly<Record<number, number>> = { 1: 0xc0, 2: 0xe0, 3: 0xf0 };

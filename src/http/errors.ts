@@ -2,7 +2,6 @@ import { formatSeconds } from '../core/clock.ts';
 import type { HttpTimeouts } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { stripControls } from '../core/log.ts';
-import { toWellFormed } from '../core/well-formed.ts';
 
 /** What went wrong at a service, in the terms a caller decides by. */
 export type FailureKind =
@@ -168,7 +167,7 @@ export function extractErrorMessage(text: string): string {
   const trimmed = text.trim();
   const message = looksLikeHtml(trimmed) ? describeHtml(trimmed) : (jsonErrorMessage(trimmed) ?? trimmed);
   const line = stripControls(message.replaceAll(/\s+/gu, ' ')).trim();
-  return toWellFormed(line.length > MAX_MESSAGE_LENGTH ? `${line.slice(0, MAX_MESSAGE_LENGTH)}…` : line);
+  return (line.length > MAX_MESSAGE_LENGTH ? `${line.slice(0, MAX_MESSAGE_LENGTH)}…` : line).toWellFormed();
 }
 
 export function looksLikeHtml(text: string): boolean {

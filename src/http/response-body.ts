@@ -1,5 +1,5 @@
+import { repairUtf8 } from '../core/well-formed.ts';
 import type { RequestMetrics } from './request-metrics.ts';
-import { repairUtf8 } from './well-formed.ts';
 
 /** A response body larger than allowed. The rest of it is not read. */
 export class ResponseTooLargeError extends Error {

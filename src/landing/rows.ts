@@ -1,6 +1,6 @@
 import { parse, stringify } from 'lossless-json';
 import { mayContainSecret, stripSecretFields } from '../core/redact/secret-fields.ts';
-import { toWellFormedJson } from '../core/well-formed.ts';
+import { repairEscapes } from '../core/well-formed.ts';
 
 /** A cell of CSV; an empty text is null. */
 export function quoteCell(text: string): string {
@@ -16,7 +16,7 @@ export function formatRow(cells: readonly string[]): string {
 export function cleanJson(json: string): string {
   // An escape may hide a name.
   const isClean = !json.includes('\\u') && !mayContainSecret(json);
-  const text = isClean ? json : toWellFormedJson(stringify(stripSecretFields(parse(json))) ?? 'null');
+  const text = isClean ? json : repairEscapes(stringify(stripSecretFields(parse(json))) ?? 'null');
   // Line breaks between tokens have no meaning; strings cannot contain raw ones.
   return /[\r\n]/u.test(text) ? text.replaceAll(/[\r\n]+/gu, ' ') : text;
 }

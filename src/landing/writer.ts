@@ -5,7 +5,7 @@ import type { Target } from '../config/config.ts';
 import { makeFolder } from '../core/fs.ts';
 import type { Redactor } from '../core/redact/redactor.ts';
 import { isSecretField } from '../core/redact/secret-fields.ts';
-import { toWellFormedJson } from '../core/well-formed.ts';
+import { repairEscapes } from '../core/well-formed.ts';
 import { dropColumns } from './csv.ts';
 import { type LineCheckpoint, LineWriter } from './line-writer.ts';
 import { type ObjectTag, TAG_FIELD } from './objects.ts';
@@ -243,7 +243,7 @@ function formatLine(
   fields: Readonly<Record<string, string | number | null | ObjectTag>>,
   body: string | undefined,
 ): string {
-  const start = toWellFormedJson(JSON.stringify(fields)).slice(0, -1);
+  const start = repairEscapes(JSON.stringify(fields)).slice(0, -1);
   if (body === undefined) return `${start}}\n`;
   const comma = start === '{' ? '' : ',';
   return `${start}${comma}"body":${cleanJson(body)}}\n`;

@@ -124,21 +124,24 @@ export interface PermissionText {
 export function formatPermissions(needed: TokenRights): PermissionText {
   const { target, token, rights, unknown } = needed;
   const granted = [
-    ...listOf(rights, 'management', (_, users) => [
+    ...describeScope(rights, 'management', (_, users) => [
       `# no policy grants ${users}: use a token of type management, or leave it out`,
     ]),
     ...grantCapabilities(needed),
-    ...listOf(rights, 'plugin', ({ policy }, users) => [`# ${users}`, ...block('plugin', `policy = "${policy}"`)]),
+    ...describeScope(rights, 'plugin', ({ policy }, users) => [
+      `# ${users}`,
+      ...block('plugin', `policy = "${policy}"`),
+    ]),
     ...rights.flatMap((one) => grantServices(one, target)),
-    ...listOf(rights, 'organization', ({ access }, users) => [
+    ...describeScope(rights, 'organization', ({ access }, users) => [
       `# ${users}`,
       `${access}  (${ORGANIZATION_ACCESS[access]})`,
     ]),
   ];
   const lines = [
     ...(granted.length === 0 ? ['# no rights are needed'] : granted),
-    ...listOf(rights, 'optional', ({ shows, rule }, users) => [`# ${users}, optional: ${shows}`, `# ${rule}`]),
-    ...listOf(rights, 'other', ({ permission }, users) => [`# ${users}: add the permission "${permission}"`]),
+    ...describeScope(rights, 'optional', ({ shows, rule }, users) => [`# ${users}, optional: ${shows}`, `# ${rule}`]),
+    ...describeScope(rights, 'other', ({ permission }, users) => [`# ${users}: add the permission "${permission}"`]),
     ...unknown.map((name) => `# unknown: the source ${name} does not declare its operations`),
   ];
   return {
@@ -165,7 +168,7 @@ function describeUsage({ kind, namespace, organization }: Target, token: TokenRi
 }
 
 /** The lines of the rights of one scope. */
-function listOf<S extends Right['scope']>(
+function describeScope<S extends Right['scope']>(
   rights: readonly NeededRight[],
   scope: S,
   toLines: (right: Extract<TargetRight, { readonly scope: S }>, users: string) => readonly string[],

@@ -3,9 +3,9 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { PRIVATE_FILE } from '../core/fs.ts';
 import { BLOCK_BYTES, encodeBlock } from '../core/gzip.ts';
 import { maskBlocks, type Redactor } from '../core/redact/redactor.ts';
+import { repairBlocks } from '../core/well-formed.ts';
 import { extractErrorMessage, failure, looksLikeHtml, type Result } from '../http/errors.ts';
 import { type BodyLimits, readChunks } from '../http/response-body.ts';
-import { repairBlocks } from '../http/well-formed.ts';
 
 /** What was written: known secrets are masked in it. */
 export interface DownloadResult {

@@ -1,10 +1,10 @@
 import { isObject } from '../core/is-object.ts';
 import type { Redactor } from '../core/redact/redactor.ts';
 import { mayContainSecret } from '../core/redact/secret-fields.ts';
+import { repairEscapes } from '../core/well-formed.ts';
 import { extractErrorMessage, failure, looksLikeHtml, type Result } from '../http/errors.ts';
 import { parseJson } from '../http/json.ts';
 import { type BodyProgress, readText } from '../http/response-body.ts';
-import { repairEscapes } from '../http/well-formed.ts';
 import { collectSecretFields } from './build-request.ts';
 import { classifyError, isEmptyList } from './classify-error.ts';
 import type { Args, Operation } from './operation.ts';

@@ -1,6 +1,6 @@
 import type { Thresholds } from '../config/config.ts';
 import { TidemarkError } from '../core/errors.ts';
-import { toWellFormedJson } from '../core/well-formed.ts';
+import { repairEscapes } from '../core/well-formed.ts';
 import { quoteLiteral } from './sql-files.ts';
 
 export type SqlParam = null | boolean | number | bigint | string | readonly string[];
@@ -34,7 +34,7 @@ export function fillParams(sql: string, params: SqlParams): string {
 
 /** A value as JSON for a parameter. */
 export function toJsonParam(value: unknown): string {
-  return toWellFormedJson(JSON.stringify(value));
+  return repairEscapes(JSON.stringify(value));
 }
 
 function toLiteral(value: SqlParam): string {

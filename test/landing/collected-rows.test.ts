@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { readdir, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
@@ -96,10 +96,13 @@ test('rows that are cleared or discarded are not written, and leave no file', as
 
 test('a half of a character in a body, which DuckDB refuses, is replaced', () => {
   const json = '{"half":"x\\ud83d","whole":"\\ud83d\\ude00","path":"C:\\\\ud83d"}';
-  expect(cleanJson(json)).toBe('{"half":"x\ufffd","whole":"😀","path":"C:\\\\ud83d"}');
+  expect(JSON.parse(cleanJson(json))).toEqual({ half: 'x\ufffd', whole: '😀', path: 'C:\\ud83d' });
 });
 
-test.runIf(process.platform === 'linux')('lines that are all rolled back leave no file, and none is open', async () => {
+const hasDescriptors = existsSync('/proc/self/fd');
+if (!hasDescriptors) console.warn('open files are not counted: this system has no /proc/self/fd');
+
+test.runIf(hasDescriptors)('lines that are all rolled back leave no file, and none is open', async () => {
   const { landing, directory } = await openLanding();
   await landing.writeJson({ text: TEXT });
   await landing.checkpoint(); // all lines are on the disk

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { mkdir, readdir, readlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -16,7 +17,10 @@ async function countOpen(folder: string): Promise<number> {
   return paths.filter((path) => path.startsWith(folder)).length;
 }
 
-test.skipIf(process.platform !== 'linux')('a session that cannot begin leaves nothing open', async () => {
+const hasDescriptors = existsSync('/proc/self/fd');
+if (!hasDescriptors) console.warn('open files are not counted: this system has no /proc/self/fd');
+
+test.skipIf(!hasDescriptors)('a session that cannot begin leaves nothing open', async () => {
   const folder = await emptyProject(atEnd);
   await publishWarehouse(folder, atEnd, async (warehouse) => {
     await warehouse.pull('2026-11-18T02:15:00Z', 'acme', 'workspaces', { workspaces: [] });

@@ -4,7 +4,7 @@ import type { Target } from '../../../config/config.ts';
 import { closestMatch } from '../../../config/suggest.ts';
 import { TidemarkError } from '../../../core/errors.ts';
 import { isSecretField, stripSecretFields } from '../../../core/redact/secret-fields.ts';
-import { toWellFormedJson } from '../../../core/well-formed.ts';
+import { repairEscapes } from '../../../core/well-formed.ts';
 import { readCsv } from '../../../landing/csv.ts';
 import { quoteCell } from '../../../landing/rows.ts';
 import type { BodyPreview } from '../../../services/download.ts';
@@ -88,7 +88,7 @@ export function createRowFormatter(view: ExplorerView) {
       }
     }
     if (extra.length > 0)
-      cells[columns.length] = formatCell(toWellFormedJson(JSON.stringify(Object.fromEntries(extra.sort()))));
+      cells[columns.length] = formatCell(repairEscapes(JSON.stringify(Object.fromEntries(extra.sort()))));
     return `${cells.join(',')}\n`;
   };
   return {
