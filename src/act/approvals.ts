@@ -126,7 +126,7 @@ async function listDemands(
 ): Promise<readonly Demand[]> {
   // The worst severity that the playbook's rule may find: the rule decides, not the plan, which could say less.
   const acted = playbooks.find(({ name }) => name === plan.playbook)?.rule;
-  const known = await readRules(createSqlFiles(overlayRoots(directory)));
+  const known = readRules(createSqlFiles(overlayRoots(directory)));
   const worst = SEVERITIES.indexOf(known.rules.find(({ name }) => name === acted)?.worst ?? 'critical');
   const binding = rules.filter(
     ({ playbook = plan.playbook, severity = 'info', target }) =>

@@ -141,7 +141,7 @@ async function selectFindings(
   for (const action of unsettled) for (const id of action.findingIds) reasons.set(id, explainUnsettled(action));
   const params = {
     rule,
-    sources: findRule(await readRules(files), rule)?.sources ?? [],
+    sources: findRule(readRules(files), rule)?.sources ?? [],
     targets: targets ?? config.targets.map(({ name }) => name),
     now: now.toISOString(),
     stale_hours: config.thresholds.staleHours,

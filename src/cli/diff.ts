@@ -134,7 +134,7 @@ async function keepDifference(
   filters: SqlParams,
 ): Promise<readonly Counts[]> {
   if (changed.length === 0) return [];
-  const parts = { difference: await renderDifference(files, changed) };
+  const parts = { difference: renderDifference(files, changed) };
   await database.script(fillParams(files.render('diff/keep', parts), filters));
   return (await database.script(files.read('diff/counts'))) as unknown as readonly Counts[];
 }
@@ -160,7 +160,7 @@ async function assertKnown(
     if (!names.includes(project)) throw unknownName('project', project, names);
   }
   if (subject === undefined) return;
-  const known = await database.script(`${await renderKnownSubject(files, tables, subject)};`);
+  const known = await database.script(`${renderKnownSubject(files, tables, subject)};`);
   if (known.length === 0) throw new TidemarkError('USAGE', `nothing has the name or ID ${subject}`);
 }
 

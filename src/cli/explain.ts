@@ -26,7 +26,7 @@ export async function explain(context: Context, id: string): Promise<void> {
   const config = readLocalConfig(context);
   await withPublished(config, async ({ database, files }) => {
     const finding = selectFinding(await database.rows(files.read('warehouse/explain_finding'), { id }), id);
-    const found = (await readRules(files)).rules.find(({ name }) => name === finding.rule);
+    const found = readRules(files).rules.find(({ name }) => name === finding.rule);
     const { sql: _, ...rule } = { ...found, description: nameThresholds(found?.description ?? '', config.thresholds) };
     const guides = await loadGuide(files, await listPlaybooks(config), config.thresholds);
     const explanation: Explained = {

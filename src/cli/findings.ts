@@ -63,7 +63,7 @@ export async function list(context: Context, options: FindingsFlags): Promise<vo
   await withPublished(config, async ({ database, files }) => {
     const all = config.targets.map(({ name }) => name);
     const targets = options.target === undefined ? all : assertTargets(config, [options.target]);
-    const selected = selectRules(await readRules(files), options.rule);
+    const selected = selectRules(readRules(files), options.rule);
     const now = context.clock.now().toISOString();
     const view: FindingsView = { database, files, config, now, targets, ...selected };
     const findings = await listFindings(view, options);
@@ -79,7 +79,7 @@ export async function list(context: Context, options: FindingsFlags): Promise<vo
 
 /** @throws TidemarkError USAGE naming the closest match; DATA for a rule with an invalid header. */
 function selectRules(
-  known: Awaited<ReturnType<typeof readRules>>,
+  known: ReturnType<typeof readRules>,
   name: string | undefined,
 ): Pick<FindingsView, 'rules' | 'invalid'> {
   if (name === undefined) return known;

@@ -43,7 +43,7 @@ async function readLines(
 ): Promise<void> {
   const { console: terminal } = context;
   if (!terminal) throw new TidemarkError('USAGE', 'the shell needs a terminal');
-  const names = await readNames(createSqlFiles(overlayRoots(config.directory)));
+  const names = readNames(createSqlFiles(overlayRoots(config.directory)));
   const history = await openHistory(context);
   const lines = createInterface({
     ...terminal,
@@ -202,7 +202,7 @@ class Shell {
   }
 
   async runSaved([name, ...params]: readonly string[]): Promise<void> {
-    const queries = await loadSavedQueries(overlayRoots(this.#config.directory));
+    const queries = loadSavedQueries(overlayRoots(this.#config.directory));
     if (name === undefined) return listSavedQueries({ ...this.#context, json: false }, queries);
     const { sql: query, name: saved } = findSavedQuery(queries, name);
     await this.#runQuery({ query, saved, params: params.reduce((values, word) => parseParam(word, values), {}) });

@@ -97,7 +97,7 @@ async function findSubject(
 /** `KIND/NAME`, where KIND is the name of a file in `queries/subjects/`; otherwise a name or ID, which may contain a slash. */
 async function parseSubject({ files }: SubjectOptions, text: string): Promise<SubjectQuery> {
   const slash = text.indexOf('/');
-  const kind = (await loadSubjectKinds(files)).find(({ slug }) => slug === text.slice(0, Math.max(0, slash)));
+  const kind = loadSubjectKinds(files).find(({ slug }) => slug === text.slice(0, Math.max(0, slash)));
   return kind ? { type: kind.type, name: text.slice(slash + 1) } : { name: text };
 }
 

@@ -47,7 +47,7 @@ export interface SqlFlags {
 /** `words` are the query, or with `--saved` the parameters as `NAME=VALUE`. */
 export async function sql(context: Context, words: readonly string[], flags: SqlFlags): Promise<void> {
   const config = readLocalConfig(context);
-  const savedQueries = await loadSavedQueries(overlayRoots(config.directory));
+  const savedQueries = loadSavedQueries(overlayRoots(config.directory));
   if (flags.list) return listSavedQueries(context, savedQueries);
   if (isForShell(context, words, flags)) return runShell(context, config, flags);
   const format = selectFormat(context, flags);

@@ -51,7 +51,7 @@ const REPORT = /^(?:queries.reports.([^\\/]+).|reports.([^\\/]+?)(?:\.txt)?\.hbs
 
 /** A file that is neither a rule nor a part of one report may be used by any of them. */
 async function findChanged({ directory }: Config, files: SqlFiles): Promise<Changed> {
-  const known = await listReportNames(files.roots);
+  const known = listReportNames(files.roots);
   const [rules, reports] = [new Set<string>(), new Set<string>()];
   for (const folder of ['queries', 'reports']) {
     const entries = await readdir(join(directory, folder), { recursive: true, withFileTypes: true }).catch(() => []);

@@ -246,7 +246,7 @@ export async function validateJobs(
   definitions: Definitions = BUILT_IN,
 ): Promise<void> {
   const sources = definitions.sources.map(({ name }) => name);
-  const reports = await listReportNames(overlayRoots(config.directory));
+  const reports = listReportNames(overlayRoots(config.directory));
   const issues: string[] = [];
   for (const job of jobs) {
     const pull = Array.isArray(job.pull) ? job.pull : [];

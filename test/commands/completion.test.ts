@@ -84,7 +84,7 @@ describe('names', () => {
     expect(await complete('pull', '--source', '')).toEqual(sources.map(({ name }) => name).sort());
     const beginWithAg = (names: readonly string[]) => names.filter((name) => name.startsWith('ag')).sort();
     expect(await complete('pull', '--accept-shrink', 'ag')).toEqual(beginWithAg(sources.map(({ name }) => name)));
-    expect(await complete('report', 'drift', '')).toEqual([...(await listReportNames([PACKAGE_ROOT]))]);
+    expect(await complete('report', 'drift', '')).toEqual([...listReportNames([PACKAGE_ROOT])]);
     expect(await complete('findings', '--rule', 'o')).toEqual(expect.arrayContaining(['own-rule', 'outdated-version']));
     expect(await complete('playbook', 'plan', '')).toEqual(builtInPlaybooks.map(({ name }) => name).sort());
     expect(await complete('permissions', '--playbook', 'reap')).toEqual(['reap-dead-agents']);

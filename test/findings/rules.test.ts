@@ -26,7 +26,7 @@ const HEAD = '-- rule: A rule of a user.\n-- severity: warning\n-- sources: work
 const pullWorkspaces = (ids: readonly string[]) => ({ workspaces: ids.map((external_id) => ({ external_id })) });
 
 test('the sources of every rule exist', async () => {
-  const { rules } = await readRules(createSqlFiles([PACKAGE_ROOT]));
+  const { rules } = readRules(createSqlFiles([PACKAGE_ROOT]));
   const known = sources.map(({ name }) => name);
   for (const rule of rules)
     expect(known, rule.name).toEqual(expect.arrayContaining([...rule.sources, ...rule.elsewhere]));
@@ -36,7 +36,7 @@ test('every rule names all sources whose tables it reads', async () => {
   const files = createSqlFiles([PACKAGE_ROOT]);
   const tables = await loadTables(files);
   const labels = ['agent_pools']; // dead-agent and silent-agent read a pool's name only
-  for (const rule of (await readRules(files)).rules) {
+  for (const rule of readRules(files).rules) {
     const read = [...rule.sql.matchAll(/\b(?:from|join) (\w+)/gu)].map(
       ([, name = '']) => tables.get(name.replace(/_history$/u, ''))?.source,
     );
@@ -167,7 +167,7 @@ test.each([
 ])('a head without what it must say is refused with the file and the line', async (head, words) => {
   const root = await ownRules({ own: `${head}select 1` });
   const error = `queries/findings/own.sql: ${words}`;
-  expect((await readRules(createSqlFiles([root, PACKAGE_ROOT]))).invalid).toEqual([{ rule: 'own', error }]);
+  expect(readRules(createSqlFiles([root, PACKAGE_ROOT])).invalid).toEqual([{ rule: 'own', error }]);
   const warehouse = await createFindingsWarehouse({ roots: [root] });
   await warehouse.pull(FIRST, 'acme', 'workspaces', { workspaces: [{ external_id: 'ws-1', drifted: true }] });
   expect(await warehouse.evaluate(FIRST)).toMatchObject({ failed: [{ rule: 'own', error }], open: 1 });

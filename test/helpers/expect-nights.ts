@@ -42,7 +42,7 @@ export async function expectNights(nights: number, seed: number, cleanup: Cleanu
   }
   for (const [from, to] of pairs(nights)) {
     const params = { from: nightTime(from), to: nightTime(to), target: null, project: null, subject: null };
-    const sql = await renderDifference(files, [...tables.values()]);
+    const sql = renderDifference(files, [...tables.values()]);
     const difference = (await database.script(fillParams(sql, params))).map(toTold);
     expect(sorted(difference), `difference of nights ${from} and ${to}, seed ${seed}`).toEqual(
       sorted(model.difference(from, to)),

@@ -15,7 +15,7 @@ const files = createSqlFiles([PACKAGE_ROOT]);
 const tables = await loadTables(files);
 const database = await openDatabase(':memory:');
 await migrate(database, files, tables);
-await database.script((await renderRuleMacros(files)).join('\n'));
+await database.script(renderRuleMacros(files).join('\n'));
 // Every load creates this table; here it lets the statements prepare that drop it.
 await database.run('create temp table stage_lists as select 1 as one');
 // Views of a lake, and what a publish is about to write.

@@ -194,7 +194,7 @@ const CASES: Readonly<Record<string, { readonly words?: readonly string[]; reado
 /** One process runs them all, as in the shell. */
 test('each saved query answers its question, and runs with its defaults', async () => {
   const { folder } = await project();
-  const saved = await loadSavedQueries([PACKAGE_ROOT]);
+  const saved = loadSavedQueries([PACKAGE_ROOT]);
   const { data, directory, sql } = loadConfig(
     join(folder, 'tidemark.yaml'),
     { TIDEMARK_TEST_TOKEN: 'x' },
@@ -221,7 +221,7 @@ test('each saved query answers its question, and runs with its defaults', async 
 });
 
 test('every shipped query has a title, a description and a case here', async () => {
-  const queries = [...(await loadSavedQueries([PACKAGE_ROOT])).values()];
+  const queries = [...loadSavedQueries([PACKAGE_ROOT]).values()];
   expect(queries.map(({ name }) => name)).toEqual(Object.keys(CASES).sort());
   for (const { name, title, description } of queries) {
     expect(title, name).not.toBe(name);

@@ -106,7 +106,7 @@ async function readParameters(
   { config, saved, params }: QueryRequest,
 ): Promise<QueryRequest['params']> {
   if (saved === undefined) return params;
-  const queries = await loadSavedQueries(overlayRoots(config.directory));
+  const queries = loadSavedQueries(overlayRoots(config.directory));
   return resolveParameters(findSavedQuery(queries, saved), params, session);
 }
 

@@ -8,7 +8,7 @@ export interface QueryNames {
 }
 
 /** Reads the names of all tables that are documented. */
-export async function readNames(files: SqlFiles): Promise<QueryNames> {
+export function readNames(files: SqlFiles): QueryNames {
   const tables = new Map<string, readonly string[]>();
   for (const { name, source, columns } of [...loadTables(files).values(), ...loadViews(files)]) {
     const names = columns.map((column) => column.name);

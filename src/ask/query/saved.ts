@@ -41,20 +41,18 @@ export interface SavedQuery {
  * All saved queries by name. A file beside the configuration overrides the package's file of the same name. One that cannot be read has
  * a `problem`, and stops no other.
  */
-export async function loadSavedQueries(roots: readonly string[]): Promise<ReadonlyMap<string, SavedQuery>> {
+export function loadSavedQueries(roots: readonly string[]): ReadonlyMap<string, SavedQuery> {
   const files = createSqlFiles(roots);
   const names = [...discoverFiles(roots, 'queries/saved', '.sql').keys()];
-  const queries = await Promise.all(
-    names.map(async (name) => {
-      try {
-        return parseSavedQuery(name, files.read(`saved/${name}`));
-      } catch (error) {
-        if (!(error instanceof TidemarkError)) throw error;
-        const problem = formatError(error);
-        return { name, title: `cannot be run: ${problem}`, description: '', parameters: [], sql: '', problem };
-      }
-    }),
-  );
+  const queries = names.map((name): SavedQuery => {
+    try {
+      return parseSavedQuery(name, files.read(`saved/${name}`));
+    } catch (error) {
+      if (!(error instanceof TidemarkError)) throw error;
+      const problem = formatError(error);
+      return { name, title: `cannot be run: ${problem}`, description: '', parameters: [], sql: '', problem };
+    }
+  });
   return new Map(queries.map((query) => [query.name, query]));
 }
 

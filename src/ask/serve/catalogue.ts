@@ -7,14 +7,14 @@ import { readRows, shownTime, type TextRow, toCount } from './results.ts';
 import { type Exchange, NotFoundError } from './route.ts';
 
 /** The tables and views that people query, by name. */
-export async function loadCatalogue({ files }: Pick<Exchange, 'files'>): Promise<readonly Table[]> {
+export function loadCatalogue({ files }: Pick<Exchange, 'files'>): readonly Table[] {
   const all = [...loadTables(files).values(), ...loadViews(files)];
   return all.filter(({ internal }) => !internal).sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
 /** @throws NotFoundError naming the closest match */
 export async function findTable(exchange: Exchange, name: string): Promise<Table> {
-  const tables = await loadCatalogue(exchange);
+  const tables = loadCatalogue(exchange);
   const table = tables.find((one) => one.name === name);
   if (table) return table;
   const names = tables.map((one) => one.name);
@@ -28,7 +28,7 @@ export function rowKey({ source, key, identity }: Table): readonly string[] {
 }
 
 export async function sendTables(exchange: Exchange): Promise<void> {
-  const tables = await loadCatalogue(exchange);
+  const tables = loadCatalogue(exchange);
   const [counts, sources] = await Promise.all([readCounts(exchange), readSources(exchange)]);
   await renderPage(exchange, 'tables', {
     title: 'Tables',
@@ -49,13 +49,13 @@ async function readCounts(exchange: Exchange): Promise<ReadonlyMap<string, TextR
   const { files } = exchange;
   const present = new Set((await readRows(exchange, files.read('serve/relations'))).map(({ name }) => name));
   const tables = [...loadTables(files).values()].filter(({ name, internal }) => present.has(name) && !internal);
-  const selects = tables.map(async ({ name, source }) => {
+  const selects = tables.map(({ name, source }) => {
     const history = source && files.render('serve/count_versions', { history: quoteIdent(`${name}_history`) });
     const versions = history ?? 'null::bigint';
     return files.render('serve/count', { name: quoteLiteral(name), table: quoteIdent(name), versions });
   });
   if (selects.length === 0) return new Map();
-  const query = (await Promise.all(selects)).join('\nunion all\n');
+  const query = selects.join('\nunion all\n');
   const rows = await readRows(exchange, query, { as_of: shownTime(exchange).toISOString() });
   return new Map(rows.map((row) => [row.name ?? '', row]));
 }

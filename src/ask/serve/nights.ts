@@ -117,7 +117,7 @@ export async function readNightChanges(
 
 /** The subjects that rows of the tables are. */
 async function renderSubjects({ files }: Exchange, tables: readonly Table[], from: string): Promise<string> {
-  const kinds = (await loadSubjectKinds(files)).filter(({ versions }) => versions.includes('version.*'));
+  const kinds = loadSubjectKinds(files).filter(({ versions }) => versions.includes('version.*'));
   const queries = kinds.flatMap(({ table: { name }, type, versions }) => {
     const table = tables.find((one) => one.name === name);
     if (!table) return [];
@@ -125,7 +125,7 @@ async function renderSubjects({ files }: Exchange, tables: readonly Table[], fro
     return files.render('serve/night_subjects', { ...rowParts(table), ...parts });
   });
   if (queries.length === 0) return files.read('serve/no_subjects');
-  return (await Promise.all(queries)).join('\nunion all\n');
+  return queries.join('\nunion all\n');
 }
 
 function viewNight(exchange: Exchange, run: Night, rows: readonly TextRow[]) {

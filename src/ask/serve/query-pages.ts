@@ -15,7 +15,7 @@ export async function sendList(exchange: Exchange): Promise<void> {
   await renderPage(exchange, 'saved', {
     title: 'Saved queries',
     about: 'Each is a file in queries/saved/, beside the configuration or in the package.',
-    queries: [...(await loadSavedQueries(exchange.files.roots)).values()].map(({ name, title, description }) => ({
+    queries: [...loadSavedQueries(exchange.files.roots).values()].map(({ name, title, description }) => ({
       ...{ title, description, path: savedPath(name) },
     })),
   });
@@ -106,7 +106,7 @@ export async function sendEditor(exchange: Exchange): Promise<void> {
     asOf: url.searchParams.get('as_of') ?? '',
     view: url.searchParams.get('view') ?? '',
     run: randomUUID(),
-    tables: (await loadCatalogue(exchange)).map(({ name, grain }) => ({
+    tables: loadCatalogue(exchange).map(({ name, grain }) => ({
       ...{ name, grain, sql: `select *\nfrom ${quoteIdent(name)}\nlimit 100` },
     })),
     examples: await listExamples(exchange),
@@ -125,7 +125,7 @@ export async function sendEditor(exchange: Exchange): Promise<void> {
 
 /** The saved queries that run as they are, with their defaults instead of parameters. */
 async function listExamples({ files }: Exchange) {
-  const queries = [...(await loadSavedQueries(files.roots)).values()];
+  const queries = [...loadSavedQueries(files.roots).values()];
   const runnable = queries.filter(
     ({ parameters, problem }) => !problem && parameters.every(({ defaultSql }) => defaultSql !== undefined),
   );
@@ -174,5 +174,5 @@ function listParameters(sql: string, url: URL) {
 
 /** What the editor completes. */
 export async function sendNames(exchange: Exchange): Promise<void> {
-  sendJson(exchange, Object.fromEntries((await readNames(exchange.files)).tables));
+  sendJson(exchange, Object.fromEntries(readNames(exchange.files).tables));
 }

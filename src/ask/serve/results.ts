@@ -47,7 +47,7 @@ export function toRequest(
 
 /** The saved query that the path names. */
 export async function findSaved({ files, name, url }: Exchange): Promise<SavedQuery> {
-  const queries = await loadSavedQueries(files.roots);
+  const queries = loadSavedQueries(files.roots);
   if (!queries.has(name)) throw new NotFoundError(url.pathname, 'the page of the saved queries lists them');
   return findSavedQuery(queries, name);
 }

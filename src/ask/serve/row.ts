@@ -21,7 +21,7 @@ export async function sendRow(exchange: Exchange): Promise<void> {
   if (key.length === 0) throw new NotFoundError(`page of a row of ${table.name}`, 'its rows have no key');
   const params = { as_of: shownTime(exchange).toISOString() };
   const condition = key.map(({ name, value }) => equals(table, name, value)).join(' and ');
-  const rows = await renderRows(exchange, table, condition);
+  const rows = renderRows(exchange, table, condition);
   const [[row], timeline, sources] = await Promise.all([
     readRows(exchange, rows, params, 1),
     table.source === undefined ? [] : readTimeline(exchange, table, rows, params),
@@ -53,7 +53,7 @@ export async function sendRow(exchange: Exchange): Promise<void> {
 /** The row with the subject that it names, or that it is. */
 async function findSubject(exchange: Exchange, table: Table, row: TextRow, condition: string): Promise<TextRow> {
   if (row.subject_type) return row;
-  const kinds = await loadSubjectKinds(exchange.files);
+  const kinds = loadSubjectKinds(exchange.files);
   const kind = kinds.find((one) => one.table.name === table.name && one.versions.includes('version.*'));
   if (!kind) return row;
   const parts = { subject: quoteLiteral(kind.type), versions: kind.versions, key: condition };
@@ -69,7 +69,7 @@ async function viewFinding({ config, files, playbooks }: Exchange, row: TextRow)
 }
 
 /** The row as SQL: of a table with a history, its versions, the newest first. An absent value of the key is empty in the address. */
-async function renderRows({ files }: Exchange, table: Table, condition: string): Promise<string> {
+function renderRows({ files }: Exchange, table: Table, condition: string): string {
   if (table.source === undefined)
     return files.render('serve/log_row', { table: quoteIdent(table.name), key: condition });
   return files.render('serve/row', { history: quoteIdent(`${table.name}_history`), key: condition });

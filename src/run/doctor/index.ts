@@ -243,7 +243,7 @@ async function checkListings(
 ): Promise<void> {
   const readable = probes.filter(({ availability }) => availability === 'permitted' || availability === 'partial');
   const sources = readable.map(({ source }) => source.name);
-  const { rules } = await readRules(files);
+  const { rules } = readRules(files);
   for (const { source, why } of await findUnprovenListings(files, target, sources, token)) {
     const unknown = rules.filter(({ proves, asks }) => [...proves, ...asks].includes(source)).map(({ name }) => name);
     if (unknown.length > 0) list.warn('sees', `${source}: ${why}; ${unknown.join(', ')} may stay unknown`);

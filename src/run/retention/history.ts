@@ -60,7 +60,7 @@ const LOGS = { pulls: 'old_pulls', finding_events: 'old_events' } as const;
 /** @returns the stored tables of which rows may go */
 async function findOldRows(prune: HistoryPrune, start: string): Promise<readonly string[]> {
   const { database, files, tables } = prune;
-  const kinds = await loadSubjectKinds(files);
+  const kinds = loadSubjectKinds(files);
   const found: string[] = [];
   for (const table of tables.values()) {
     if (table.source) found.push(...(await findOldVersions(prune, table, kinds, start)));
@@ -81,7 +81,7 @@ async function findOldVersions(
   const stored = historyTable(table);
   const versions = toParts(stored);
   const key = ['target', ...table.key].map(quoteIdent).join(', ');
-  const opened = (await Promise.all(kinds.map((kind) => renderOpened(files, table, kind)))).join('\n');
+  const opened = kinds.map((kind) => renderOpened(files, table, kind)).join('\n');
   await database.run(files.render('retention/old_versions', { ...versions, key, opened }), { start });
   if (!table.members) return [stored];
   const members = toParts(`${table.name}_members`);
@@ -97,11 +97,7 @@ async function findOldVersions(
 }
 
 /** A kind whose subjects are rows of the table; a project is a group of them. */
-async function renderOpened(
-  files: SqlFiles,
-  table: Table,
-  { table: own, versions, type }: SubjectKind,
-): Promise<string> {
+function renderOpened(files: SqlFiles, table: Table, { table: own, versions, type }: SubjectKind): string {
   if (own.name !== table.name || !versions.includes('version.*')) return '';
   return files.render('retention/opened', {
     versions,

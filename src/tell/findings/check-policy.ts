@@ -47,12 +47,12 @@ export async function comparePolicies(options: PolicyCheckOptions): Promise<Poli
   const query = async (name: string, params?: SqlParams) => database.rows(files.read(name), params);
   const macros = await query('query/past_macros');
   if (!macros.some(({ name }) => name === 'versions_in_use_at')) return null;
-  const { rules: all, invalid } = await readRules(files);
+  const { rules: all, invalid } = readRules(files);
   const rules = all.filter(({ sql }) => /\bversions?_(?:in_use|policy|support)/u.test(sql));
   const [latest] = await query('warehouse/latest_as_of');
   const asOf = new Date(String(latest?.latest ?? 0));
   const params = ruleParams({ asOf, thresholds, targets: targets.map((name) => ({ name })) });
-  await database.script((await renderRuleMacros(files)).join('\n'));
+  await database.script(renderRuleMacros(files).join('\n'));
   const judge = async () => {
     for (const name of ['judged_versions', 'judged_support', 'candidates']) await query(`warehouse/${name}`, params);
     for (const error of (await runRules(database, files, rules, params)).values())

@@ -56,7 +56,7 @@ export async function evaluateFindings(options: EvaluateOptions): Promise<Findin
   };
   const failed = await evaluateRules(options);
   await createCandidates(options);
-  await database.transact(await Promise.all(UPDATES.map((name) => fill(files, name, params))));
+  await database.transact(UPDATES.map((name) => fill(files, name, params)));
   const [summary] = await database.rows(files.read('warehouse/evaluation_summary'));
   return { ...(summary as unknown as Omit<FindingsSummary, 'failed'>), failed };
 }
@@ -71,9 +71,9 @@ export async function checkRules(
   names: readonly string[] | null,
 ): Promise<readonly InvalidRule[]> {
   const { database, files } = options;
-  const { rules: all, invalid } = await readRules(files);
+  const { rules: all, invalid } = readRules(files);
   const rules = all.filter(({ name }) => names === null || names.includes(name));
-  await database.script(await prepareStatements(options));
+  await database.script(prepareStatements(options));
   const errors = await runRules(database, files, rules, ruleParams(options));
   return [...invalid, ...[...errors].map(([rule, error]) => ({ rule, error }))];
 }
@@ -91,7 +91,7 @@ const UPDATES = [
   'record_partial_periods',
 ] as const;
 
-async function fill(files: SqlFiles, name: string, params: SqlParams): Promise<string> {
+function fill(files: SqlFiles, name: string, params: SqlParams): string {
   return fillParams(files.read(`warehouse/${name}`), params);
 }
 
@@ -99,10 +99,10 @@ async function fill(files: SqlFiles, name: string, params: SqlParams): Promise<s
 async function evaluateRules(options: EvaluateOptions): Promise<readonly InvalidRule[]> {
   const { database, files } = options;
   const query = async (name: string, params?: SqlParams) => database.rows(files.read(`warehouse/${name}`), params);
-  const { rules, invalid } = await readRules(files);
+  const { rules, invalid } = readRules(files);
   const tables = loadTables(files);
   const needs = rules.map(({ sql, ...rule }) => ({ ...rule, columns: neededColumns({ ...rule, sql }, tables) }));
-  await database.script(await prepareStatements(options));
+  await database.script(prepareStatements(options));
   await query('evaluated_rules', { rules: JSON.stringify(needs) });
   const assessable = new Set((await query('assessable_rules')).map(({ rule }) => rule));
   const wanted = rules.filter(({ name }) => assessable.has(name));
@@ -126,7 +126,7 @@ function neededColumns({ needs, sources, sql }: Rule, tables: ReadonlyMap<string
 }
 
 /** What rules read and write beside the tables, as one text. */
-async function prepareStatements({ files, asOf, runId, thresholds, targets }: EvaluateOptions): Promise<string> {
+function prepareStatements({ files, asOf, runId, thresholds, targets }: EvaluateOptions): string {
   const params = {
     as_of: asOf.toISOString(),
     run_id: runId ?? null,
@@ -141,7 +141,7 @@ async function prepareStatements({ files, asOf, runId, thresholds, targets }: Ev
     'judged_versions',
     'judged_support',
   ].map((name) => fill(files, name, params));
-  return [...(await renderRuleMacros(files)), ...(await Promise.all(tables))].join('\n');
+  return [...renderRuleMacros(files), ...tables].join('\n');
 }
 
 /** The parameters of rules: `$as_of`, `$targets` (null for all) and each threshold in snake_case. */

@@ -36,7 +36,7 @@ export async function loadGuide(
   playbooks: readonly PlaybookSummary[],
   thresholds: Thresholds,
 ): Promise<readonly Guide[]> {
-  const { rules } = await readRules(files);
+  const { rules } = readRules(files);
   return rules.map((rule) => {
     const { name, many, repair, isRepairedByHand } = rule;
     const playbook = isRepairedByHand ? undefined : playbooks.find(({ rule }) => rule === name);

@@ -46,9 +46,10 @@ export interface InvalidRule {
 }
 
 /** All rules by name, and those with an invalid header. */
-export async function readRules(
-  files: SqlFiles,
-): Promise<{ readonly rules: readonly Rule[]; readonly invalid: readonly InvalidRule[] }> {
+export function readRules(files: SqlFiles): {
+  readonly rules: readonly Rule[];
+  readonly invalid: readonly InvalidRule[];
+} {
   const names = [...discoverFiles(files.roots, 'queries/findings', '.sql').keys()];
   const rules: Rule[] = [];
   const invalid: InvalidRule[] = [];
@@ -63,7 +64,7 @@ export async function readRules(
 }
 
 /** The rule of a name. @throws TidemarkError DATA if its header is invalid */
-export function findRule({ rules, invalid }: Awaited<ReturnType<typeof readRules>>, name: string): Rule | undefined {
+export function findRule({ rules, invalid }: ReturnType<typeof readRules>, name: string): Rule | undefined {
   const problem = invalid.find(({ rule }) => rule === name);
   if (problem) throw new TidemarkError('DATA', problem.error);
   return rules.find((rule) => rule.name === name);
@@ -138,9 +139,9 @@ const RULE_MACROS = [
 ] as const;
 
 /** The statements that make the macros for one connection. */
-export function renderRuleMacros(files: SqlFiles): Promise<readonly string[]> {
+export function renderRuleMacros(files: SqlFiles): readonly string[] {
   const parts = { scope: 'temp ', no_use: quoteLiteral(NO_POOL_USE) };
-  return Promise.all(RULE_MACROS.map((name) => files.render(`warehouse/${name}`, parts)));
+  return RULE_MACROS.map((name) => files.render(`warehouse/${name}`, parts));
 }
 
 /** Lines of `queries/warehouse/evaluate_rule.sql` before the rule. */

@@ -24,7 +24,7 @@ export async function shareConnections(
   const free = [...(await database.siblings(CONNECTIONS))];
   const macros = await makeMacros(files);
   const literals = times.map((time) => `timestamptz ${quoteLiteral(time)}`);
-  const states = await Promise.all(literals.map((time) => files.render('warehouse/kept_state', { time })));
+  const states = literals.map((time) => files.render('warehouse/kept_state', { time }));
   const begin = [
     macros,
     files.render('warehouse/forget_kept_states', {}),

@@ -91,7 +91,7 @@ export async function loadReports(files: SqlFiles): Promise<ReadonlyMap<string, 
 }
 
 /** Names of the reports, without loading them. */
-export async function listReportNames(roots: readonly string[]): Promise<readonly string[]> {
+export function listReportNames(roots: readonly string[]): readonly string[] {
   return filterReportNames(roots, discoverFiles(roots, 'reports', '.hbs').keys());
 }
 
@@ -102,7 +102,7 @@ function filterReportNames(roots: readonly string[], templates: Iterable<string>
 }
 
 /** The report of a fleet. Its queries, `queries/fleet/`, run on the views of a lake. */
-export async function loadFleetReport(files: SqlFiles): Promise<Report> {
+export function loadFleetReport(files: SqlFiles): Promise<Report> {
   const templates = discoverFiles(files.roots, 'reports', '.hbs');
   return loadReport('fleet', files, templates, 'fleet');
 }
@@ -113,12 +113,12 @@ async function loadReport(
   templates: ReadonlyMap<string, string>,
   folder = `reports/${name}`,
 ): Promise<Report> {
-  const summary = await loadDataset('summary', `${folder}/summary`, files);
+  const summary = loadDataset('summary', `${folder}/summary`, files);
   const header = parseHeader(summary.sql);
   const calendar = templates.get(`${name}.ics`);
   // Every report with rules has the datasets about findings.
   const folders = header.rules === undefined ? [folder] : [folder, 'reports/lead'];
-  const others = (await Promise.all(folders.map((place) => loadDatasets(place, files)))).flat();
+  const others = folders.flatMap((place) => loadDatasets(place, files));
   return {
     name,
     title: summary.title,
@@ -138,13 +138,13 @@ async function loadReport(
 }
 
 /** The queries of a folder but for the summary. */
-async function loadDatasets(folder: string, files: SqlFiles): Promise<readonly Dataset[]> {
+function loadDatasets(folder: string, files: SqlFiles): readonly Dataset[] {
   const found = [...discoverFiles(files.roots, `queries/${folder}`, '.sql').keys()];
   const names = found.filter((name) => name !== 'summary');
-  return Promise.all(names.map((name) => loadDataset(name, `${folder}/${name}`, files)));
+  return names.map((name) => loadDataset(name, `${folder}/${name}`, files));
 }
 
-async function loadDataset(name: string, file: string, files: SqlFiles): Promise<Dataset> {
+function loadDataset(name: string, file: string, files: SqlFiles): Dataset {
   if (RESERVED_NAMES.has(name)) throw new TidemarkError('DATA', `queries/${file}.sql: \`${name}\` is a reserved name`);
   const sql = files.read(file);
   const header = parseHeader(sql);

@@ -44,7 +44,7 @@ export interface SubjectPage extends SubjectRef {
 /** The kinds whose table the warehouse has: one of an earlier version lacks the newest. */
 async function loadPresentKinds({ database, files }: SubjectOptions): Promise<readonly SubjectKind[]> {
   const tables = new Set((await database.rows(files.read('query/present_tables'))).map(({ name }) => name));
-  return (await loadSubjectKinds(files)).filter(({ table }) => tables.has(`${table.name}_history`));
+  return loadSubjectKinds(files).filter(({ table }) => tables.has(`${table.name}_history`));
 }
 
 export interface SubjectSelection {
@@ -67,17 +67,12 @@ export interface SubjectOptions {
 const ORDER_LAST = '1000';
 
 /** The kinds of subjects in their order. A kind whose file has no `-- subject:` is a statement for all kinds. */
-export async function loadSubjectKinds(files: SqlFiles): Promise<readonly SubjectKind[]> {
-  const [tables, found] = await Promise.all([
-    loadTables(files),
-    discoverFiles(files.roots, 'queries/subjects', '.sql'),
-  ]);
-  const declared = await Promise.all(
-    [...found.keys()].map(async (slug) => {
-      const sql = files.read(`subjects/${slug}`);
-      return { slug, sql, header: parseHeader(sql) };
-    }),
-  );
+export function loadSubjectKinds(files: SqlFiles): readonly SubjectKind[] {
+  const tables = loadTables(files);
+  const declared = [...discoverFiles(files.roots, 'queries/subjects', '.sql').keys()].map((slug) => {
+    const sql = files.read(`subjects/${slug}`);
+    return { slug, sql, header: parseHeader(sql) };
+  });
   const ordered = declared.sort((a, b) => Number(a.header.order ?? ORDER_LAST) - Number(b.header.order ?? ORDER_LAST));
   return ordered.flatMap(({ slug, sql, header }) => {
     const table = tables.get(header.table ?? '');
