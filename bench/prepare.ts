@@ -10,6 +10,7 @@ import type { ReadableStream } from 'node:stream/web';
 import type { RunningSandbox } from '../sandbox/index.ts';
 import { startSandbox } from '../sandbox/index.ts';
 import { run as runCommand } from '../src/cli.ts';
+import { Redactor } from '../src/core/redact/redactor.ts';
 import { writeConfig } from './estate.ts';
 import { serveMessages } from './processes.ts';
 
@@ -106,8 +107,8 @@ class Recorder {
 /** Runs the command in this process. @throws Error with its messages when it fails */
 export async function pull(folder: string, argv: readonly string[]): Promise<void> {
   let messages = '';
-  const code = await runCommand({
-    argv: [...argv],
+  const code = await runCommand(argv, {
+    program: 'tidemark',
     cwd: folder,
     env: {},
     stdout: () => {},
@@ -116,9 +117,12 @@ export async function pull(folder: string, argv: readonly string[]): Promise<voi
     },
     readStdin: async () => '',
     readLine: async () => '',
+    drain: async () => {},
     stdinIsTerminal: false,
-    stdoutIsTerminal: false,
+    console: undefined,
+    screen: undefined,
     terminal: undefined,
+    redactor: new Redactor(),
     signal: new AbortController().signal,
   });
   if (code !== 0) throw new Error(`${argv.join(' ')} ended with ${code}: ${messages}`);

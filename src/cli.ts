@@ -2,11 +2,12 @@ import { once, setMaxListeners } from 'node:events';
 import { relative } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type Command, CommanderError } from 'commander';
+import type { DocumentedCommand } from './cli/define.ts';
 import { addCommands } from './cli/index.ts';
 import { createProgram, type GlobalOptions } from './cli/program.ts';
-import { frozenClock, parseTimestamp, systemClock } from './core/clock.ts';
+import { frozenClock, systemClock } from './core/clock.ts';
 import { type Colors, createColors, isColorEnabled } from './core/color.ts';
-import type { Context } from './core/context.ts';
+import type { ProcessIo } from './core/context.ts';
 import { EXIT, type ExitCode, errorMessage, TidemarkError } from './core/errors.ts';
 import { fileSystemError, systemLack } from './core/fs.ts';
 import { createLog, printError, stripControls } from './core/log.ts';
@@ -14,131 +15,77 @@ import { PACKAGE_ROOT } from './core/paths.ts';
 import { Redactor } from './core/redact/redactor.ts';
 import { quoteWord } from './core/shell-word.ts';
 
-type Given =
-  | 'cwd'
-  | 'env'
-  | 'stdout'
-  | 'stderr'
-  | 'readStdin'
-  | 'stdinIsTerminal'
-  | 'stdoutIsTerminal'
-  | 'terminal'
-  | 'signal'
-  | 'timeouts';
-type Optional = 'program' | 'readLine' | 'console' | 'screen' | 'redactor';
-
-/** What a command takes from its process; tests pass their own. */
-export interface CliIo extends Pick<Context, Given>, Partial<Pick<Context, Optional>> {
-  readonly argv: readonly string[];
-  /** Resolves when stdout takes more. @default at once */
-  readonly drain?: () => Promise<void>;
-}
-
-/** What `dispatch` derives from the process once, before the command line is parsed. */
-interface Session extends CliIo {
-  readonly program: string;
-  readonly redactor: Redactor;
-  readonly colors: Colors;
-  readonly stderrColors: Colors;
-}
-
 /** Runs one command line and returns its exit code; never throws. */
-export async function run(io: CliIo): Promise<ExitCode> {
-  const { redactor = new Redactor() } = io;
-  const isDisabled = io.argv.includes('--no-color');
-  const program = nameStart(io);
-  const session: Session = {
-    ...io,
-    program,
-    redactor,
-    // Messages name commands as `tidemark …`; the user gets them as this shell runs them.
-    stderr: (text) => io.stderr(redactor.text(text.replaceAll('`tidemark ', () => `\`${program} `))),
-    colors: createColors(isColorEnabled({ isTerminal: io.stdoutIsTerminal, env: io.env, isDisabled })),
-    stderrColors: createColors(isColorEnabled({ isTerminal: io.terminal !== undefined, env: io.env, isDisabled })),
-  };
+export async function run(argv: readonly string[], io: ProcessIo): Promise<ExitCode> {
+  const { env, redactor, screen, terminal } = io;
+  const isDisabled = argv.includes('--no-color');
+  const paint = (isTerminal: boolean) => createColors(isColorEnabled({ isTerminal, env, isDisabled }));
+  const colors = paint(screen !== undefined);
+  const errorColors = paint(terminal !== undefined);
+  // Messages name commands as `tidemark …`; the user gets them as this shell runs them.
+  const stderr = (text: string) =>
+    io.stderr(redactor.text(text.replaceAll('`tidemark ', () => `\`${nameStart(io, program)} `)));
+  let exit: ExitCode = EXIT.done;
+  const program: DocumentedCommand = createProgram({ stdout: io.stdout, stderr, colors }, async (command) => {
+    const { quiet = false } = program.opts<GlobalOptions>();
+    const log = createLog({ write: stderr, redactor, quiet, colors: errorColors });
+    const context = { ...createContext(program, io), stderr, colors, log, exit: (code: ExitCode) => (exit = code) };
+    const { resumeDemo } = await import('./cli/demo-services.ts');
+    const stopServices = await resumeDemo(context, program.args[0] ?? '');
+    await command(context).finally(stopServices);
+  });
   try {
-    return await dispatch(session);
+    await runCommand(argv, io, program);
+    return exit;
   } catch (error) {
-    return reportError(error, session);
+    return reportError(error, stderr, errorColors);
   }
 }
 
 /** The scripts of `tidemark completion` call it. The words after it are not parsed as a command line: the last is incomplete. */
 const COMPLETION_WORD = '__complete';
 
-async function dispatch(session: Session): Promise<ExitCode> {
-  const [first, ...words] = session.argv;
+async function runCommand(argv: readonly string[], io: ProcessIo, program: DocumentedCommand): Promise<void> {
+  const [first, ...words] = argv;
   if (first === COMPLETION_WORD) {
     const { completeWords } = await import('./cli/complete-words.ts');
-    session.stdout(await completeWords(words, session.cwd));
-    return EXIT.done;
+    return io.stdout(await completeWords(words, io.cwd));
   }
-  let exit: ExitCode = EXIT.done;
-  const program = createProgram(session, () => createContext(program, session, (code) => (exit = code)));
-  await addCommands(program, session.argv);
-  await parseCommand(program, session);
-  return exit;
-}
-
-/** Runs the command; the services of a demo run in this process while it does. */
-async function parseCommand(program: Command, session: Session): Promise<void> {
-  let stopServices: (() => Promise<void>) | undefined;
-  program.hook('preAction', async () => {
-    const { resumeDemo } = await import('./cli/demo-services.ts');
-    const context = createContext(program, session, () => {});
-    stopServices = await resumeDemo(context, program.args[0] ?? '');
-  });
-  await program.parseAsync([...session.argv], { from: 'user' }).finally(() => stopServices?.());
+  await addCommands(program, argv);
+  await program.parseAsync([...argv], { from: 'user' });
 }
 
 /** How to run another command with the same configuration, as a shell takes it. */
-function nameStart({ program = 'tidemark', argv }: CliIo): string {
-  const options = ['--config', '--shard'].flatMap((option) => {
-    const last = argv.findLastIndex((word) => word === option || word.startsWith(`${option}=`));
-    const word = argv[last] ?? '';
-    const value = word === option ? argv[last + 1] : word.slice(option.length + 1);
-    return value ? [` ${option} ${quoteWord(value)}`] : [];
-  });
-  return `${program}${options.join('')}`;
+function nameStart(io: ProcessIo, program: Command): string {
+  const given = ['config', 'shard'].filter((name) => program.getOptionValueSource(name) === 'cli');
+  return [io.program, ...given.map((name) => `--${name} ${quoteWord(program.getOptionValue(name))}`)].join(' ');
 }
 
-function createContext(program: Command, session: Session, exit: (code: ExitCode) => void): Context {
-  const { quiet = false, json = false, wide, now: time, config, shard } = program.opts<GlobalOptions>();
-  const now = time === undefined ? undefined : parseTimestamp(time);
-  if (time !== undefined && !now) {
-    throw new TidemarkError('USAGE', `--now ${time} is not a timestamp`, {
-      hint: 'give one such as 2026-11-20T02:15:00Z',
-    });
-  }
-  const { screen, readStdin, stderr, redactor, stderrColors } = session;
+/** What the global options say. */
+function createContext(program: Command, io: ProcessIo) {
+  const { quiet = false, json = false, wide, now, config, shard } = program.opts<GlobalOptions>();
+  const { screen, env } = io;
   // JSON has texts from outside. They must not control the terminal; a pipe or a file receives every byte.
-  const isGuarded = json && session.stdoutIsTerminal;
-  const stdout = isGuarded ? (text: string) => session.stdout(stripControls(text)) : session.stdout;
+  const stdout = json && screen ? (text: string) => io.stdout(stripControls(text)) : io.stdout;
   return {
-    readLine: async () => (await readStdin()).split('\n', 1)[0] ?? '',
-    console: undefined,
-    ...session,
+    ...io,
+    program: nameStart(io, program),
     stdout,
-    print: async (text) => {
+    print: (text: string) => {
       stdout(text);
-      await session.drain?.();
+      return io.drain();
     },
     screen: screen && wide ? { columns: Number.POSITIVE_INFINITY, rows: screen.rows } : screen,
-    exit,
     quiet,
     json,
-    terminal: quiet ? undefined : session.terminal,
+    terminal: quiet ? undefined : io.terminal,
     configFile: config,
-    shard: shard ?? session.env.TIDEMARK_SHARD,
+    shard: shard ?? env.TIDEMARK_SHARD,
     clock: now ? frozenClock(now) : systemClock,
-    log: createLog({ write: stderr, redactor, quiet, colors: stderrColors }),
   };
 }
 
-function reportError(
-  error: unknown,
-  { stderr, stderrColors: colors }: Pick<Session, 'stderr' | 'stderrColors'>,
-): ExitCode {
+function reportError(error: unknown, stderr: ProcessIo['stderr'], colors: Colors): ExitCode {
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
   if (error instanceof TidemarkError) {
     stderr(printError(error, colors));
@@ -183,7 +130,7 @@ const ALLOCATOR = 'narenas:1,dirty_decay_ms:100,muzzy_decay_ms:0';
 /** A fault that no command has caught: it says what is known and ends the process, whose state is not known any more. */
 function exitOnLostError(error: unknown, redactor: Redactor): never {
   const stderr = (text: string) => process.stderr.write(redactor.text(text));
-  process.exit(reportError(error, { stderr, stderrColors: createColors(false) }));
+  process.exit(reportError(error, stderr, createColors(false)));
 }
 
 /** Runs the command line of this process. */
@@ -201,21 +148,19 @@ export async function main(): Promise<void> {
   const redactor = new Redactor();
   process.on('uncaughtException', (error) => exitOnLostError(error, redactor)); // a rejection that nobody handles as well
   process.stdout.on('error', exitOnClosedPipe);
-  process.exitCode = await run({
-    argv: process.argv.slice(2),
+  process.exitCode = await run(process.argv.slice(2), {
     redactor,
     program: nameProgram(process.argv[1] ?? '', process.cwd()),
     cwd: process.cwd(),
     env: process.env,
     stdout: (text) => process.stdout.write(text),
     drain: () => drain(stop.signal),
-    ...(process.stdout.isTTY && { screen: SCREEN }),
-    ...(process.stdin.isTTY && process.stdout.isTTY && { console: { input: process.stdin, output: process.stdout } }),
+    screen: process.stdout.isTTY ? SCREEN : undefined,
+    console: process.stdin.isTTY && process.stdout.isTTY ? { input: process.stdin, output: process.stdout } : undefined,
     stderr: (text) => process.stderr.write(text),
     readStdin,
     readLine: () => readLine(stop.signal),
     stdinIsTerminal: process.stdin.isTTY ?? false,
-    stdoutIsTerminal: process.stdout.isTTY ?? false,
     terminal: process.stderr.isTTY ? process.stderr : undefined,
     signal: stop.signal,
   });

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
+import { parseTimestamp } from '../core/clock.ts';
 import type { Context } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { PACKAGE_ROOT } from '../core/paths.ts';
@@ -14,6 +15,9 @@ export type DefineCommand = (command: DocumentedCommand) => void;
 /** Takes the arguments of its command, and then its options. */
 export type RunCommand = (context: Context, ...given: never[]) => unknown;
 
+/** Gives a command, with its arguments and options, what it takes from its process. */
+export type Perform = (command: (context: Context) => Promise<unknown>) => Promise<void>;
+
 /** The sections of `templates/commands.txt`: a command, in short, in full, and examples. */
 let texts: readonly string[] | undefined;
 
@@ -23,28 +27,34 @@ export type Example = readonly [line: string, does: string];
 /** A command with examples, which its help and the man page show. */
 export class DocumentedCommand extends Command {
   declare readonly commands: readonly DocumentedCommand[];
-  readonly #context: () => Context;
+  readonly #perform: Perform;
 
-  /** @param context is called once the command line is parsed */
-  constructor(name: string | undefined, context: () => Context) {
+  constructor(name: string | undefined, perform: Perform) {
     super(name);
-    this.#context = context;
+    this.#perform = perform;
   }
 
   override createCommand(name?: string): DocumentedCommand {
-    return new DocumentedCommand(name, this.#context);
+    return new DocumentedCommand(name, this.#perform);
   }
 
   /** @param name of what it runs, which `load` exports */
   runs<Name extends string>(load: () => Promise<Readonly<Record<Name, RunCommand>>>, name: Name): this {
-    return this.action(async (...given: unknown[]) => {
-      await (await load())[name](this.#context(), ...(given.slice(0, -1) as never[]));
-    });
+    return this.action((...given: unknown[]) =>
+      this.#perform(async (context) => (await load())[name](context, ...(given.slice(0, -1) as never[]))),
+    );
   }
 
   /** An option with one of some values. @param required that it must be given */
   choice(flags: string, about: string, values: readonly string[], required?: 'required'): this {
     return this.addOption(new Option(flags, about).choices([...values]).makeOptionMandatory(required !== undefined));
+  }
+
+  /** An option that may be given several times: its value is a list. */
+  repeatable(flags: string, about: string): this {
+    const add = (value: string, earlier: readonly string[]) => [...earlier, value];
+    const option = new Option(flags, `${about}; repeatable`).argParser(add);
+    return this.addOption(option).setOptionValue(option.attributeName(), []); // as its default, help would show it
   }
 
   /** Takes what it does from `templates/commands.txt`, with the examples that end its help; its subcommands as well. */
@@ -82,11 +92,6 @@ export class DocumentedCommand extends Command {
 /** What an option or argument that names a moment takes (`resolveMoment`). */
 export const MOMENT = 'yesterday, last monday, -7d, a date, a time or a run';
 
-/** Parser of a repeatable option. */
-export function collect(value: string, previous: readonly string[]): readonly string[] {
-  return [...previous, value];
-}
-
 /** Parser of a whole number. */
 const whole = (bounds: string, max = Number.POSITIVE_INFINITY, pattern = /^\d+$/u) => {
   return (text: string): number => {
@@ -101,6 +106,12 @@ export const positiveNumber = whole('a whole number above 0', undefined, /^[1-9]
 export const port = whole('a port from 0 to 65535', 65_535);
 export const days = whole('a whole number from 0 to 3650', 3650);
 
+export function timestamp(text: string): Date {
+  const date = parseTimestamp(text);
+  if (date) return date;
+  throw new InvalidArgumentError('must be a timestamp such as 2026-11-20 or 2026-11-20T02:15:00Z');
+}
+
 export function percentage(text: string): number {
   const value = Number(text);
   if (!/^\d+(?:\.\d+)?$/u.test(text) || value <= 0 || value > 100) {
@@ -110,7 +121,10 @@ export function percentage(text: string): number {
 }
 
 /** Parser of a repeatable option, or of words. @throws TidemarkError USAGE if the text is not NAME=VALUE. */
-export function parseParam(pair: string, previous: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+export function parseParam(
+  pair: string,
+  previous: Readonly<Record<string, string>> = {},
+): Readonly<Record<string, string>> {
   const at = pair.indexOf('=');
   if (at < 1) throw new TidemarkError('USAGE', `${pair} is not NAME=VALUE`);
   return { ...previous, [pair.slice(0, at)]: pair.slice(at + 1) };

@@ -11,8 +11,8 @@ import { type Guide, loadGuide, tellMany } from '../tell/findings/guide.ts';
 import { atOrAbove, findRule, type InvalidRule, type Rule, readRules } from '../tell/findings/rules.ts';
 import { type Warehouse, withPublished, withWarehouse } from '../warehouse/session.ts';
 import type { Row } from '../warehouse/values.ts';
-import type { DefineCommand } from './define.ts';
-import { assertTargets, parseTimestampOption, readLocalConfig } from './options.ts';
+import { type DefineCommand, timestamp } from './define.ts';
+import { assertTargets, readLocalConfig } from './options.ts';
 import { formatTable, formatTime, type TableStyle, writeResult } from './output.ts';
 
 export const define: DefineCommand = (findings) => {
@@ -32,7 +32,7 @@ export const define: DefineCommand = (findings) => {
     .argument('<id...>', 'finding IDs')
     .requiredOption('--reason <text>', 'why')
     .requiredOption('--owner <name>', 'who is responsible')
-    .requiredOption('--until <timestamp>', 'when the acceptance ends; a date means 00:00 UTC of that day')
+    .requiredOption('--until <timestamp>', 'when the acceptance ends; a date means 00:00 UTC of that day', timestamp)
     .runs(() => import('./findings.ts'), 'accept');
   findings
     .command('explain')
@@ -164,11 +164,15 @@ async function findAssessmentGaps(view: FindingsView, failOn: Severity): Promise
   return rows.map(({ target, reason }) => `${target}: ${reason}`);
 }
 
-export type AcceptFlags = Readonly<Record<'reason' | 'owner' | 'until', string>>;
-
-export async function accept(context: Context, ids: readonly string[], options: AcceptFlags): Promise<void> {
+export async function accept(
+  context: Context,
+  ids: readonly string[],
+  options: Omit<Acceptance, 'ids'>,
+): Promise<void> {
   const config = readLocalConfig(context);
-  const acceptance = toAcceptance([...new Set(ids)], options);
+  const [reason, owner] = [options.reason.trim(), options.owner.trim()];
+  if (reason === '' || owner === '') throw new TidemarkError('USAGE', '--reason and --owner must not be empty');
+  const acceptance = { ids: [...new Set(ids)], reason, owner, until: options.until };
   // Reports an unknown ID before the lock is taken.
   await withPublished(config, ({ database, files }) => assertOpen(database, files, acceptance.ids));
   const now = context.clock.now();
@@ -177,14 +181,6 @@ export async function accept(context: Context, ids: readonly string[], options: 
   );
   const result = { accepted: acceptance.ids, until: acceptance.until.toISOString() };
   writeResult(context, result, () => `accepted until ${formatTime(result.until)}: ${result.accepted.join(', ')}\n`);
-}
-
-function toAcceptance(ids: readonly string[], options: AcceptFlags): Acceptance {
-  const reason = options.reason.trim();
-  const owner = options.owner.trim();
-  const until = parseTimestampOption('--until', options.until);
-  if (reason === '' || owner === '') throw new TidemarkError('USAGE', '--reason and --owner must not be empty');
-  return { ids, reason, owner, until };
 }
 
 /** The columns that the listing uses of `queries/warehouse/select_findings.sql`; times are ISO 8601. */

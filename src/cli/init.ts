@@ -14,7 +14,7 @@ import {
   renderConfigFile,
   renderEnvExample,
 } from '../run/init-config.ts';
-import { collect, type DefineCommand } from './define.ts';
+import type { DefineCommand } from './define.ts';
 import { askTargets, interrupted } from './init-questions.ts';
 import { formatNextSteps, writeResult } from './output.ts';
 
@@ -27,7 +27,7 @@ export const define: DefineCommand = (command) =>
     .option('--autoscaler <url>', 'the Nomad Autoscaler')
     .option('--mesh <url>', 'a Consul agent; the token is in CONSUL_HTTP_TOKEN')
     .option('--registry <url>', 'a registry of providers and modules, such as https://registry.terraform.io')
-    .option('--service <name>', 'service of the mesh whose leaf certificate is recorded; repeatable', collect, [])
+    .repeatable('--service <name>', 'service of the mesh whose leaf certificate is recorded')
     .option('--force', 'replace existing files')
     .runs(() => import('./init.ts'), 'init');
 

@@ -12,7 +12,7 @@ import { explicitRecipients, PREVIEW_RECIPIENT } from '../tell/mail/recipients.t
 import { type Delivery, sendFromOutbox, sendPending } from '../tell/mail/send.ts';
 import { resolveMailSettings, resolvePreviewSettings } from '../tell/mail/transport.ts';
 import { withPublished, withWarehouse } from '../warehouse/session.ts';
-import { collect, type DefineCommand } from './define.ts';
+import type { DefineCommand } from './define.ts';
 import { readConfig } from './options.ts';
 import { formatSent, writeResult } from './output.ts';
 import { listPlaybooks } from './playbooks.ts';
@@ -20,7 +20,7 @@ import { listPlaybooks } from './playbooks.ts';
 export const define: DefineCommand = (command) =>
   command
     .argument('[job]', 'name of a file in jobs/; optional with --pending')
-    .option('--to <address>', 'send the complete digest to this address instead; repeatable', collect, [])
+    .repeatable('--to <address>', 'send the complete digest to this address instead')
     .option('--dry-run', 'print the digest and send nothing; needs no mail server')
     .option('--html <file>', 'with --dry-run, write its page to this file')
     .option('--pending', 'send the pending messages of the outbox')

@@ -3,9 +3,7 @@ import { type Config, type LoadOptions, loadConfig, type Target } from '../confi
 import { readTimeZone } from '../config/job.ts';
 import { parseShard } from '../config/shard.ts';
 import { unknownName } from '../config/suggest.ts';
-import { parseTimestamp } from '../core/clock.ts';
 import type { Context } from '../core/context.ts';
-import { TidemarkError } from '../core/errors.ts';
 import { type Moment, resolveMoment } from '../warehouse/moment.ts';
 import type { Warehouse } from '../warehouse/session.ts';
 
@@ -20,15 +18,6 @@ export function readConfig({ cwd, configFile, env, redactor, shard }: Context, o
 /** The same for a command that only reads the warehouse: it needs no token. */
 export function readLocalConfig(context: Context): Config {
   return readConfig(context, { needsSecrets: false });
-}
-
-/** @throws TidemarkError USAGE naming the option. */
-export function parseTimestampOption(option: string, text: string): Date {
-  const timestamp = parseTimestamp(text);
-  if (timestamp) return timestamp;
-  throw new TidemarkError('USAGE', `${option} ${text} is not a timestamp`, {
-    hint: 'give one such as 2026-11-20 or 2026-11-20T02:15:00Z',
-  });
 }
 
 /** @throws TidemarkError USAGE naming the closest match. */

@@ -13,8 +13,8 @@ export function writeResult(context: Context, value: unknown, text: () => string
 }
 
 /** Text from outside must not control the terminal; a pipe or a file receives every byte. */
-export function toPrintable({ stdoutIsTerminal }: Pick<Context, 'stdoutIsTerminal'>, text: string): string {
-  return stdoutIsTerminal ? stripControls(text) : text;
+export function toPrintable({ screen }: Pick<Context, 'screen'>, text: string): string {
+  return screen ? stripControls(text) : text;
 }
 
 /** How stdout shows a table. */

@@ -3,14 +3,14 @@ import type { Context } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { collectRights, formatPermissions, type PermissionText } from '../run/permissions.ts';
 import { loadDefinitions } from '../run/plugins/index.ts';
-import { collect, type DefineCommand } from './define.ts';
+import type { DefineCommand } from './define.ts';
 import { assertTargets, readConfig } from './options.ts';
 import { writeResult } from './output.ts';
 
 export const define: DefineCommand = (command) =>
   command
-    .option('--target <name>', 'only this target; repeatable', collect, [])
-    .option('--playbook <name>', 'also the rights of this playbook; repeatable', collect, [])
+    .repeatable('--target <name>', 'only this target')
+    .repeatable('--playbook <name>', 'also the rights of this playbook')
     .choice('--token <which>', 'only for one token of each target, without its heading', ['read', 'write'])
     .runs(() => import('./permissions.ts'), 'permissions');
 

@@ -14,7 +14,7 @@ import type { Context } from '../core/context.ts';
 import { EXIT, TidemarkError } from '../core/errors.ts';
 import { stripControls } from '../core/log.ts';
 import { plural } from '../core/plural.ts';
-import { collect, type DefineCommand, days, percentage, positiveNumber } from './define.ts';
+import { type DefineCommand, days, percentage, positiveNumber } from './define.ts';
 import { assertTargets, readConfig } from './options.ts';
 import { formatTime, writeResult } from './output.ts';
 import {
@@ -50,9 +50,9 @@ export const define: DefineCommand = (playbook) => {
       `refuse a plan that affects more of a target's rows in the table (default: ${DEFAULT_LIMITS.maxPercent}, or ${DEFAULT_LIMITS.minRows} rows if that is more)`,
       percentage,
     )
-    .option('--target <name>', 'only this target; repeatable', collect, [])
-    .option('--finding <id>', 'only this finding; repeatable', collect, [])
-    .option('--subject <name>', 'only findings of this subject; repeatable', collect, [])
+    .repeatable('--target <name>', 'only this target')
+    .repeatable('--finding <id>', 'only this finding')
+    .repeatable('--subject <name>', 'only findings of this subject')
     .option('--limit <n>', 'only so many findings: the most severe first, then by weight and name', positiveNumber)
     .runs(load, 'plan');
   defineForPlan('show').runs(load, 'show');

@@ -1,8 +1,6 @@
-import { Option } from 'commander';
 import type { Colors } from '../core/color.ts';
-import type { Context } from '../core/context.ts';
 import { version } from '../core/paths.ts';
-import { DocumentedCommand } from './define.ts';
+import { DocumentedCommand, type Perform, timestamp } from './define.ts';
 
 export interface ProgramOutput {
   readonly stdout: (text: string) => void;
@@ -16,13 +14,13 @@ export interface GlobalOptions {
   readonly json?: boolean;
   readonly quiet?: boolean;
   readonly wide?: boolean;
-  readonly now?: string;
+  readonly now?: Date;
   readonly shard?: string;
 }
 
 /** The command line with its global options and the style of its help, without commands. */
-export function createProgram({ stdout, stderr, colors }: ProgramOutput, context: () => Context): DocumentedCommand {
-  return new DocumentedCommand('tidemark', context)
+export function createProgram({ stdout, stderr, colors }: ProgramOutput, perform: Perform): DocumentedCommand {
+  return new DocumentedCommand('tidemark', perform)
     .description(
       'Nightly history of an infrastructure-as-code estate: pull, compare, report, and apply approved changes.',
     )
@@ -31,7 +29,7 @@ export function createProgram({ stdout, stderr, colors }: ProgramOutput, context
     .option('--quiet', 'print warnings and errors only')
     .option('--wide', 'print tables as wide as they are, where a terminal would cut them')
     .option('--no-color', 'print without colour')
-    .option('--now <timestamp>', 'use this as the current time')
+    .option('--now <timestamp>', 'use this as the current time', timestamp)
     .option('--shard <number/count>', 'only this part of the targets, with its own warehouse (TIDEMARK_SHARD)')
     .version(version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'show help for a command')
@@ -45,9 +43,6 @@ export function createProgram({ stdout, stderr, colors }: ProgramOutput, context
       subcommandTerm(command) {
         const isListed = command.parent?.parent === null; // the help of the program names commands only
         return isListed ? command.name() : Object.getPrototypeOf(this).subcommandTerm.call(this, command);
-      },
-      optionDescription(option) {
-        return Object.getPrototypeOf(this).optionDescription.call(this, withoutEmptyDefault(option));
       },
     })
     .configureOutput({
@@ -63,11 +58,3 @@ To see it work:     tidemark demo
 On your services:   tidemark init, then doctor, then run nightly
 What a command has: tidemark COMMAND --help
 `;
-
-/** A repeatable option begins with an empty list, which says nothing to a reader. */
-function withoutEmptyDefault(option: Option): Option {
-  const { defaultValue } = option;
-  if (typeof defaultValue !== 'object' || Object.keys(defaultValue).length > 0) return option;
-  const shown = new Option(option.flags, option.description);
-  return option.argChoices ? shown.choices(option.argChoices) : shown;
-}

@@ -10,22 +10,17 @@ import { loadDefinitions } from '../run/plugins/index.ts';
 import { assertPulls, pullExitCode, runPulls, selectPulls } from '../run/pull.ts';
 import { createSqlFiles } from '../warehouse/sql-files.ts';
 import { loadTables } from '../warehouse/tables.ts';
-import { collect, type DefineCommand } from './define.ts';
+import type { DefineCommand } from './define.ts';
 import { assertTargets, readConfig } from './options.ts';
 import { formatRunSummary, writeResult } from './output.ts';
 
 export const define: DefineCommand = (command) =>
   command
-    .option('--target <name>', 'only this target; repeatable', collect, [])
-    .option('--source <name>', 'only this source, or the source of this table; repeatable', collect, [])
+    .repeatable('--target <name>', 'only this target')
+    .repeatable('--source <name>', 'only this source, or the source of this table')
     .option('--from <run>', 'load the landing of this run again, without the network')
     .option('--fresh', 'extract everything again, including what an interrupted pull landed')
-    .option(
-      '--accept-shrink <source>',
-      'pull this source and accept the loss of many of its rows; repeatable',
-      collect,
-      [],
-    )
+    .repeatable('--accept-shrink <source>', 'pull this source and accept the loss of many of its rows')
     .runs(() => import('./pull.ts'), 'pull');
 
 export interface PullFlags {

@@ -2,14 +2,14 @@ import { loadJob } from '../config/job.ts';
 import type { Context } from '../core/context.ts';
 import { loadJobDefinitions } from '../run/plugins/index.ts';
 import { type JobResult, jobExitCode, listFailures, runJob } from '../run/run-job.ts';
-import { collect, type DefineCommand } from './define.ts';
+import type { DefineCommand } from './define.ts';
 import { assertTargets, readConfig } from './options.ts';
 import { formatRunSummary, formatSent, writeResult } from './output.ts';
 
 export const define: DefineCommand = (command) =>
   command
     .argument('<job>', 'name of a file in jobs/')
-    .option('--target <name>', 'pull only this target; repeatable', collect, [])
+    .repeatable('--target <name>', 'pull only this target')
     .runs(() => import('./run.ts'), 'run');
 
 export async function run(

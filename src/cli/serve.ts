@@ -5,7 +5,7 @@ import type { Context } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { isLoopback } from '../core/loopback.ts';
 import { readNamedFile } from '../core/regular-file.ts';
-import { collect, type DefineCommand, port, positiveNumber } from './define.ts';
+import { type DefineCommand, port, positiveNumber } from './define.ts';
 import { readLocalConfig } from './options.ts';
 import { listPlaybooks } from './playbooks.ts';
 
@@ -14,7 +14,7 @@ export const define: DefineCommand = (command) =>
     .option('--listen <address>', 'address to listen on; another than loopback needs a token', '127.0.0.1')
     .option('--port <number>', 'port; 0 selects a free one', port, 8420)
     .option('--token-file <file>', 'file with the token that readers must give; else TIDEMARK_SERVE_TOKEN')
-    .option('--allow-host <name>', 'name that readers may use for this server; repeatable', collect, [])
+    .repeatable('--allow-host <name>', 'name that readers may use for this server')
     .option('--workers <n>', 'queries that run at the same time', positiveNumber, 2)
     .runs(() => import('./serve.ts'), 'serve');
 

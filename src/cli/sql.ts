@@ -24,7 +24,7 @@ export const define: DefineCommand = (command) =>
     .option('-f, --file <file>', 'read the query from a file; - for stdin')
     .option('--saved <name>', 'run a saved query')
     .option('--list', 'list the saved queries')
-    .option('--param <name=value>', 'value of $name in the query; repeatable', parseParam, {})
+    .option('--param <name=value>', 'value of $name in the query; repeatable', parseParam)
     .option('--as-of <moment>', `show every table as of ${MOMENT}`)
     .choice('--format <format>', 'output format', FORMATS)
     .option('-o, --output <file>', 'write the result to a file; its extension is the format')
@@ -34,7 +34,7 @@ export const define: DefineCommand = (command) =>
 
 export interface SqlFlags {
   readonly file?: string;
-  readonly param: Readonly<Record<string, string>>;
+  readonly param?: Readonly<Record<string, string>>;
   readonly asOf?: string;
   readonly format?: Format;
   readonly output?: string;
@@ -57,7 +57,7 @@ export async function sql(context: Context, words: readonly string[], flags: Sql
     asOf: flags.asOf === undefined ? undefined : (await readPublishedMoment(context, config, flags.asOf)).at,
     saved: saved?.name,
     query: saved ? saved.sql : await readQuery(context, words, flags.file),
-    params: saved ? readParameters(flags, words) : flags.param,
+    params: saved ? readParameters(flags, words) : (flags.param ?? {}),
     format,
   };
   const { output } = flags;
@@ -121,7 +121,7 @@ async function printResult(
   const print = (write: WriteText) =>
     queries.run(request, guardTerminal(context, request.format, write), context.signal);
   const isLong = request.format !== 'table' || request.screen?.maxRows === Number.POSITIVE_INFINITY;
-  if (context.stdoutIsTerminal && isLong) await writeToPager(context, print);
+  if (context.screen && isLong) await writeToPager(context, print);
   else await print(context.print);
 }
 
@@ -163,7 +163,7 @@ async function replaceFile<T>(path: string, work: (temporary: string) => Promise
 /** With `--saved`, the words are parameters, as `--param` gives them. */
 function readParameters({ file, param }: SqlFlags, words: readonly string[]): QueryRequest['params'] {
   if (file !== undefined) throw new TidemarkError('USAGE', 'give --saved NAME or -f FILE, not both');
-  return words.reduce((params, word) => parseParam(word, params), param);
+  return words.reduce((params, word) => parseParam(word, params), param ?? {});
 }
 
 async function readQuery(context: Context, words: readonly string[], file: string | undefined): Promise<string> {

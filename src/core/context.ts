@@ -30,9 +30,9 @@ export interface HttpTimeouts {
   readonly maxDownloadBytes: number;
 }
 
-/** Everything that a command takes from the process. It is passed in once, so that a command also runs inside a test. */
-export interface Context {
-  /** How to start the program again with the same configuration, as a shell takes it: `tidemark`, or `node bin/tidemark.js --config FILE`. */
+/** What a process gives to the command line. It is passed in once, so that a command also runs inside a test. */
+export interface ProcessIo {
+  /** How to start the program again, as a shell takes it: `tidemark`, or `node bin/tidemark.js`. */
   readonly program: string;
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -41,17 +41,27 @@ export interface Context {
   /** Reads one line that the user types; empty at the end of input. */
   readonly readLine: () => Promise<string>;
   readonly stdinIsTerminal: boolean;
-  readonly stdoutIsTerminal: boolean;
   readonly stdout: (text: string) => void;
+  /** Resolves when stdout takes more. */
+  readonly drain: () => Promise<void>;
   readonly stderr: (text: string) => void;
-  /** Writes to stdout, and resolves when stdout takes more: for output that may be large. */
-  readonly print: (text: string) => Promise<void>;
   /** stdin and stdout, where both are terminals that a person types at. */
   readonly console: { readonly input: NodeJS.ReadStream; readonly output: NodeJS.WriteStream } | undefined;
   /** The size of stdout, where it is a terminal. */
   readonly screen: { readonly columns: number; readonly rows: number } | undefined;
   /** stderr, where it is a terminal that can show progress. */
   readonly terminal: NodeJS.WriteStream | undefined;
+  readonly redactor: Redactor;
+  /** Aborted by SIGTERM and Ctrl-C. */
+  readonly signal: AbortSignal;
+  /** Set by tests to shorten waits. */
+  readonly timeouts?: Partial<HttpTimeouts>;
+}
+
+/** What a command gets: its process, and the values of the global options. `program` has those that name the configuration. */
+export interface Context extends ProcessIo {
+  /** Writes to stdout, and resolves when stdout takes more: for output that may be large. */
+  readonly print: (text: string) => Promise<void>;
   /** Colours for stdout: functions that return the text unchanged where stdout is not coloured. */
   readonly colors: Colors;
   readonly json: boolean;
@@ -61,13 +71,8 @@ export interface Context {
   readonly shard?: string | undefined;
   readonly clock: Clock;
   readonly log: Log;
-  readonly redactor: Redactor;
   /** Sets the exit code of a command that ends without an error. @default 0 */
   readonly exit: (code: ExitCode) => void;
-  /** Aborted by SIGTERM and Ctrl-C. */
-  readonly signal: AbortSignal;
-  /** Set by tests to shorten waits. */
-  readonly timeouts?: Partial<HttpTimeouts>;
 }
 
 /** What a client of services takes from it. */

@@ -23,7 +23,7 @@ export async function runApi(words: readonly string[], input: ApiInput): Promise
       cwd,
       stdin: input.stdin ?? '',
       stdinIsTerminal: isTerminal,
-      stdoutIsTerminal: isTerminal,
+      screen: isTerminal ? { columns: 80, rows: 24 } : undefined,
       ...(input.drain && { drain: input.drain }),
     });
   } finally {

@@ -18,7 +18,8 @@ describe('colour on stdout', () => {
     ],
   ])('%s', async (_when, { isTerminal, env = {}, off = false }: Case, isColoured) => {
     const words = [...(off ? ['--no-color'] : []), 'tables', 'agents'];
-    const { stdout } = await cli(words, { cwd: await tempFolder(), env, stdoutIsTerminal: isTerminal });
+    const screen = isTerminal ? { columns: 80, rows: 24 } : undefined;
+    const { stdout } = await cli(words, { cwd: await tempFolder(), env, screen });
     expect(stdout).toContain('agent_id');
     expect(stdout.includes(ESCAPE)).toBe(isColoured);
   });

@@ -49,7 +49,10 @@ describe('a wrong command line ends with 2', () => {
     ],
     [['run'], /missing required argument 'job'/],
     [['status', 'too', 'much'], /too many arguments/],
-    [['--now', 'yesterday', 'status'], /--now yesterday is not a timestamp\n {2}give one such as 2026-11-20T02:15:00Z/],
+    [
+      ['--now', 'yesterday', 'status'],
+      /'yesterday' is invalid. must be a timestamp such as 2026-11-20 or 2026-11-20T02:15:00Z/,
+    ],
     [['--config'], /argument missing/],
     [['demo', '--runs', 'some'], /must be a whole number above 0/],
     [['sql', '--param', 'x', 'select 1'], /x is not NAME=VALUE/],

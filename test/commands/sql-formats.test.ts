@@ -207,7 +207,7 @@ describe('formats', () => {
 describe('on a terminal', () => {
   const screen = { columns: 60, rows: 24 };
   const terminal = (...words: string[]) =>
-    place.tidemark(['sql', ...words], { stdoutIsTerminal: true, screen, env: { PAGER: 'cat', NO_COLOR: '1' } });
+    place.tidemark(['sql', ...words], { screen, env: { PAGER: 'cat', NO_COLOR: '1' } });
 
   test('the first and last rows with the count, numbers right-aligned', async () => {
     const { stdout } = await terminal(`select i as n, 'w' || i as name from range(1000) t(i)`, '--max-rows', '4');
@@ -247,7 +247,7 @@ describe('on a terminal', () => {
   test('a pager that ends before all is written ends the query, and is no failure', async () => {
     const query = `select repeat('x', 1000) as x from range(20000)`;
     for (const PAGER of ['exec <&-; sleep 1', 'sleep 0.2', 'head -n 1 > /dev/null']) {
-      const options = { stdoutIsTerminal: true, screen, env: { PAGER } };
+      const options = { screen, env: { PAGER } };
       expect(await place.tidemark(['sql', '--format', 'csv', query], options)).toMatchObject({ exit: 0, stderr: '' });
     }
   });
@@ -255,7 +255,6 @@ describe('on a terminal', () => {
   test('a pager that cannot be started is an error: nothing of the result was shown', async () => {
     for (const PAGER of ['no-such-pager', '/etc/passwd']) {
       const { exit, stderr } = await place.tidemark(['sql', '--format', 'csv', 'select 1'], {
-        stdoutIsTerminal: true,
         screen,
         env: { PAGER },
       });

@@ -40,7 +40,6 @@ beforeAll(async () => {
 });
 
 const onScreen = (columns: number): Partial<CliOptions> => ({
-  stdoutIsTerminal: true,
   screen: { columns, rows: 24 },
   env: { NO_COLOR: '1' },
 });

@@ -245,7 +245,7 @@ describe('tidemark findings accept', () => {
     });
     expect(await accept(role.finding_id, 'friday')).toMatchObject({
       exit: 2,
-      stderr: expect.stringContaining('--until friday is not a timestamp'),
+      stderr: expect.stringContaining("'friday' is invalid. must be a timestamp"),
     });
     expect(await accept(role.finding_id, '2026-11-19')).toMatchObject({
       exit: 2,

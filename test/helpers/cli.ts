@@ -1,4 +1,6 @@
-import { type CliIo, run } from '../../src/cli.ts';
+import { run } from '../../src/cli.ts';
+import type { ProcessIo } from '../../src/core/context.ts';
+import { Redactor } from '../../src/core/redact/redactor.ts';
 
 /** What a command left: its exit code and both streams. */
 export interface CliRun {
@@ -9,7 +11,7 @@ export interface CliRun {
   json<T = unknown>(): T;
 }
 
-export type CliOptions = { readonly cwd: string } & Partial<Omit<CliIo, 'argv' | 'cwd' | 'stdout' | 'stderr'>> & {
+export type CliOptions = { readonly cwd: string } & Partial<Omit<ProcessIo, 'cwd' | 'stdout' | 'stderr'>> & {
     readonly stdin?: string;
     /** Receives what the command writes to stderr, while it runs. */
     readonly onStderr?: (text: string) => void;
@@ -20,13 +22,17 @@ export async function cli(words: readonly string[], options: CliOptions): Promis
   const { stdin = '', onStderr, ...io } = options;
   let stdout = '';
   let stderr = '';
-  const exit = await run({
-    argv: words,
+  const exit = await run(words, {
+    program: 'tidemark',
     env: {},
     stdinIsTerminal: false,
-    stdoutIsTerminal: false,
+    console: undefined,
+    screen: undefined,
     terminal: undefined,
     readStdin: async () => stdin,
+    readLine: async () => stdin.split('\n', 1)[0] ?? '',
+    drain: async () => {},
+    redactor: new Redactor(),
     signal: new AbortController().signal,
     timeouts: { backoffMs: 4, maxBackoffMs: 20 },
     ...io,

@@ -12,7 +12,7 @@ export function quietContext(cwd: string, over: Partial<Context> = {}): Context 
     readStdin: async () => '',
     readLine: async () => '',
     stdinIsTerminal: false,
-    stdoutIsTerminal: false,
+    drain: async () => {},
     terminal: undefined,
     stdout: () => {},
     print: async () => {},
