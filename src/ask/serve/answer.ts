@@ -11,8 +11,7 @@ import { sendNights, sendRun } from './nights.ts';
 import { renderError, sendState } from './page.ts';
 import { BusyError, LackError } from './pool.ts';
 import { sendEditor, sendList, sendNames, sendSaved } from './query-pages.ts';
-import { sendReportFile } from './report-files.ts';
-import { sendReports } from './reports.ts';
+import { sendReportFile, sendReportIndex } from './report-files.ts';
 import { RESULT_FORMATS, readMoment, sendResult } from './results.ts';
 import { type Exchange, ForbiddenError, NotFoundError, type Site } from './route.ts';
 import { sendRow } from './row.ts';
@@ -25,7 +24,7 @@ type Route = readonly [pattern: RegExp, answer: (exchange: Exchange) => Promise<
 /** Every address that the server answers; the first match wins. */
 const routes: readonly Route[] = [
   [/^\/$/u, sendHome],
-  [/^\/reports\/?$/u, sendReports],
+  [/^\/reports\/?$/u, sendReportIndex],
   [/^\/nights\/?$/u, sendNights],
   [/^\/runs\/([^/]+)$/u, sendRun],
   [/^\/reports\/(.+)$/u, sendReportFile],

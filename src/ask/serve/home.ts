@@ -5,9 +5,9 @@ import { loadTables } from '../../warehouse/tables.ts';
 import { readSources, type SourceFreshness, worstState } from './catalogue.ts';
 import { readNightChanges } from './nights.ts';
 import { pageHref, readPublishedAt, renderPage } from './page.ts';
-import { findProductPage, findSubjectPage } from './reports.ts';
 import { readRows, shownTime, type TextRow, toCount } from './results.ts';
 import type { Exchange } from './route.ts';
+import { findProductPage, findSubjectPage } from './subject-links.ts';
 
 const MAX_RUNS = 10;
 /** Critical findings that the page names. */

@@ -3,7 +3,7 @@ import { type FileHandle, lstat, open, realpath } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { listArchivedDates, toUtcDate } from '../../tell/reports/archive.ts';
-import { renderTemplate } from './page.ts';
+import { pageHref, renderTemplate } from './page.ts';
 import { type Exchange, NotFoundError } from './route.ts';
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -18,6 +18,11 @@ const TYPES: Readonly<Record<string, string>> = {
 const REPORT_PATH =
   /^(?<folder>archive\/\d{4}-\d\d-\d\d\/|as-of\/[\w-][\w.-]*\/|subjects\/|runs\/)?(?<file>[\w-][\w.-]*\.(?:html|txt|json|csv|ics))$/u;
 
+/** The list of the reports is the index that the last run wrote. */
+export async function sendReportIndex(exchange: Exchange): Promise<void> {
+  exchange.response.writeHead(303, { location: pageHref(exchange, '/reports/index.html') }).end();
+}
+
 /** Sends a file of the reports; a page has the navigation of the site. A link in the folder is not followed. */
 export async function sendReportFile(exchange: Exchange): Promise<void> {
   const { name, url, request, response, config, signal } = exchange;
@@ -26,7 +31,8 @@ export async function sendReportFile(exchange: Exchange): Promise<void> {
   if (exchange.moment && folder !== 'runs/')
     return redirectToArchive(exchange, exchange.moment.run.as_of, folder, file);
   const path = await findFile(config.output, name);
-  if (path === undefined) throw new NotFoundError(url.pathname);
+  if (path === undefined)
+    throw new NotFoundError(url.pathname, 'a job with reports, or `tidemark report`, writes them');
   const handle = await open(path);
   try {
     const { size, mtime, ino } = await handle.stat();

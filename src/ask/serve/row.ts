@@ -8,9 +8,9 @@ import type { Table } from '../../warehouse/tables.ts';
 import type { Row } from '../../warehouse/values.ts';
 import { findTable, readSources, rowKey, selectSources } from './catalogue.ts';
 import { renderPage } from './page.ts';
-import { findProductPage, findSubjectPage } from './reports.ts';
 import { readRows, shownTime, type TextRow } from './results.ts';
 import { type Exchange, NotFoundError } from './route.ts';
+import { findProductPage, findSubjectPage } from './subject-links.ts';
 
 /** Times of the timeline that the page shows. */
 const MAX_TIMES = 200;

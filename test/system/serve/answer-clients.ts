@@ -6,7 +6,7 @@ const PATHS = [
   '/',
   '/tables/agents',
   '/saved/agents-by-pool',
-  '/reports',
+  '/reports/index.html',
   queryPath('from workspaces'),
   queryPath('from agents', 'json'),
 ];

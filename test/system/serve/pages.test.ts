@@ -115,7 +115,6 @@ describe('as of', () => {
   test('is on every page, and keeps the other parameters', async () => {
     for (const path of [
       '/',
-      '/reports',
       '/tables',
       '/tables/workspaces',
       '/saved',
@@ -283,7 +282,8 @@ describe('reports', () => {
   });
 
   test('are listed with their state and time, and served with the navigation of the site', async () => {
-    expect(await text('/reports')).toMatch(/Overview[\s\S]*As of \d{4}/u);
+    expect((await server.get('/reports')).headers.location).toBe('/reports/index.html');
+    expect(await text('/reports/index.html')).toMatch(/Overview[\s\S]*As of \d{4}/u);
     const { status, headers, body } = await server.get('/reports/overview.html');
     expect([status, headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
     const written = await readFile(join(folder, 'out', 'overview.html'), 'utf8');
@@ -299,28 +299,20 @@ describe('reports', () => {
     expect(policy).toMatch(/default-src 'none'.*form-action 'self'; frame-ancestors 'none'$/u);
   });
 
-  test('whose data is damaged are unknown, and stop neither the list nor the others', async () => {
-    const file = join(folder, 'out', 'overview.json');
-    const written = await readFile(file, 'utf8');
-    await writeFile(file, written.slice(0, 100));
-    try {
-      const { status, body } = await server.get('/reports');
-      expect(status).toBe(200);
-      expect(body).toMatch(/Overview[\s\S]{1,200}data-value="unknown"/u);
-      expect(body).toContain('/reports/drift.html');
-      expect(body).not.toContain(folder);
-    } finally {
-      await writeFile(file, written);
-    }
+  test('as of a day are those of the archive; before the first one, there are none', async () => {
+    const past = String((await server.get('/reports?as_of=2100-01-01', HTML)).headers.location);
+    expect(String((await server.get(past, HTML)).headers.location)).toMatch(
+      /^\/reports\/archive\/\d{4}-\d\d-\d\d\/index\.html$/u,
+    );
+    expect(await text('/reports?as_of=2020-01-01')).toContain('is before the first pull');
   });
 
-  test('as of a day are those of the archive; before the first one, there are none', async () => {
-    expect(
-      (await page('/reports?as_of=2100-01-01')).some(({ attributes }) =>
-        attributes.href?.startsWith('/reports/archive/'),
-      ),
-    ).toBe(true);
-    expect(await text('/reports?as_of=2020-01-01')).toContain('is before the first pull');
+  test('that no run has written yet are a page that says what writes them', async () => {
+    const other = await copyServedProject();
+    await rm(join(other, 'out'), { recursive: true });
+    const { get } = await startServe(other);
+    const { status, body } = await get('/reports/index.html', HTML);
+    expect([status, body.includes('a job with reports')]).toEqual([404, true]);
   });
 
   test('that did not change are not sent again', async () => {
