@@ -15,7 +15,6 @@ export interface LineCheckpoint {
   readonly hash: Hash;
 }
 
-const createStart = (): LineCheckpoint => ({ position: 0, bytes: 0, longestLine: 0, hash: createHash('sha256') });
 const copyState = (state: LineCheckpoint): LineCheckpoint => ({ ...state, hash: state.hash.copy() });
 
 type WrittenFile = Required<Pick<LandingFile, 'file' | 'bytes' | 'sha256' | 'longestLine'>>;
@@ -24,46 +23,33 @@ type WrittenFile = Required<Pick<LandingFile, 'file' | 'bytes' | 'sha256' | 'lon
 export class LineWriter {
   readonly #directory: string;
   readonly #file: string;
-  readonly #header: () => string;
   #handle: FileHandle | undefined;
   /** Ends when all writes so far have ended. */
   #writes: Promise<void> = Promise.resolve();
-  #pending: string[] = [];
-  #pendingLength = 0;
-  #isStarted = false;
-  #written = createStart();
+  #pending = '';
+  #written: LineCheckpoint = { position: 0, bytes: 0, longestLine: 0, hash: createHash('sha256') };
 
-  /** @param header the beginning of the file, evaluated with its first line */
-  constructor(directory: string, file: string, header: () => string = () => '') {
+  constructor(directory: string, file: string) {
     this.#directory = directory;
     this.#file = file;
-    this.#header = header;
+  }
+
+  /** Whether no line has been written, or all of them were removed. */
+  get isEmpty(): boolean {
+    return this.#written.longestLine === 0;
   }
 
   /** Appends one or more whole lines. Concurrent calls never interleave. A line may reach the disk with a later one. */
   async write(lines: string): Promise<void> {
-    const text = this.#start() + lines;
-    this.#noteLine(Buffer.byteLength(text));
-    this.#pending.push(text);
-    this.#pendingLength += text.length;
-    if (this.#pendingLength >= BLOCK_BYTES) await this.#flush();
-  }
-
-  /** Appends all lines of another writer, whose file is not compressed, without lines of others between them, and discards it. */
-  async append(other: LineWriter): Promise<void> {
-    await other.#flush();
-    if (other.#handle) {
-      this.#pending.push(this.#start());
-      this.#writes = this.#flush().then(() => this.#copy(other));
-      await this.#writes;
-    }
-    await other.discard();
+    const longestLine = Math.max(this.#written.longestLine, Buffer.byteLength(lines));
+    this.#written = { ...this.#written, longestLine };
+    this.#pending += lines;
+    if (this.#pending.length >= BLOCK_BYTES) await this.#flush();
   }
 
   /** Closes the file and removes it. */
   async discard(): Promise<void> {
-    this.#pending = [];
-    this.#pendingLength = 0;
+    this.#pending = '';
     await this.close();
     await rm(join(this.#directory, `${this.#file}.part`), { force: true });
   }
@@ -73,12 +59,11 @@ export class LineWriter {
     return copyState(this.#written);
   }
 
-  /** Removes everything written after `to`. @default everything */
-  async rollback(to: LineCheckpoint = createStart()): Promise<void> {
+  /** Removes everything written after `to`. */
+  async rollback(to: LineCheckpoint): Promise<void> {
     await this.#settle();
     await this.#handle?.truncate(to.position);
     this.#written = copyState(to);
-    this.#isStarted = to.bytes > 0;
     this.#writes = Promise.resolve();
   }
 
@@ -113,36 +98,9 @@ export class LineWriter {
   }
 
   async #writePending(): Promise<void> {
-    const text = this.#pending.join('');
-    this.#pending = [];
-    this.#pendingLength = 0;
-    if (text !== '') await this.#writeBlock(Buffer.from(text));
-  }
-
-  async #copy(other: LineWriter): Promise<void> {
-    const { bytes, longestLine } = other.#written;
-    const buffer = Buffer.alloc(Math.min(BLOCK_BYTES, bytes));
-    for (let at = 0; at < bytes; ) {
-      const { bytesRead = 0 } = (await other.#handle?.read(buffer, 0, buffer.length, at)) ?? {};
-      if (bytesRead === 0) throw new Error(`${other.#file} ends at byte ${at} of ${bytes}`);
-      await this.#writeBlock(buffer.subarray(0, bytesRead));
-      at += bytesRead;
-    }
-    this.#noteLine(longestLine);
-  }
-
-  #noteLine(bytes: number): void {
-    if (bytes > this.#written.longestLine) this.#written = { ...this.#written, longestLine: bytes };
-  }
-
-  /** The header, once. */
-  #start(): string {
-    const header = this.#isStarted ? '' : this.#header();
-    this.#isStarted = true;
-    return header;
-  }
-
-  async #writeBlock(block: Buffer): Promise<void> {
+    if (this.#pending === '') return;
+    const block = Buffer.from(this.#pending);
+    this.#pending = '';
     this.#handle ??= await this.#open();
     const encoded = await encodeBlock(this.#file, block);
     const { position, bytes, hash } = this.#written;

@@ -9,7 +9,7 @@ import { repairEscapes } from '../core/well-formed.ts';
 import { dropColumns } from './csv.ts';
 import { type LineCheckpoint, LineWriter } from './line-writer.ts';
 import { type ObjectTag, TAG_FIELD } from './objects.ts';
-import { cleanJson, formatRow } from './rows.ts';
+import { cleanJson } from './rows.ts';
 import {
   type LandingFile,
   type Manifest,
@@ -42,25 +42,11 @@ interface State {
   readonly registered: readonly LandingFile[];
 }
 
-const EMPTY: State = { expectedRows: undefined, notes: [], unknownParts: [], allocated: [], registered: [] };
-
-/** A state that a landing can be rolled back to; without lines it is the beginning. */
+/** A state that a landing can be rolled back to. */
 interface LandingCheckpoint {
-  readonly json?: LineCheckpoint;
-  readonly csv?: LineCheckpoint;
+  readonly json: LineCheckpoint;
+  readonly csv: LineCheckpoint;
   readonly state: State;
-}
-
-/** Rows that wait to be written to a landing. Only a few of them are in memory, the others in a file beside it. */
-interface CollectedRows {
-  /** @param rows cells of texts that went through `cleanJson` and `mask` */
-  add(rows: Iterable<readonly string[]>): Promise<void>;
-  /** Removes the rows so far. */
-  clear(): Promise<void>;
-  /** Writes the rows. It is the last call but `discard`. */
-  write(): Promise<void>;
-  /** Removes the file. */
-  discard(): Promise<void>;
 }
 
 /**
@@ -72,15 +58,14 @@ export class LandingWriter {
   readonly #json: LineWriter;
   readonly #csv: LineWriter;
   #csvColumns: readonly string[] = [];
-  #state = EMPTY;
+  #state: State = { expectedRows: undefined, notes: [], unknownParts: [], allocated: [], registered: [] };
   #reads: ReadState | undefined;
-  #collections = 0;
 
   constructor(options: LandingOptions) {
     const { directory, source } = options;
     this.#options = options;
     this.#json = new LineWriter(directory, `${source}.ndjson.gz`);
-    this.#csv = new LineWriter(directory, `${source}.csv.gz`, () => `${this.#csvColumns.join(',')}\n`);
+    this.#csv = new LineWriter(directory, `${source}.csv.gz`);
   }
 
   /** Writes one line: `fields`, and under `body` the JSON text of a response with its numbers as they came. */
@@ -106,28 +91,12 @@ export class LandingWriter {
   /** Writes lines of CSV. `columns` is the header, the same in every call. */
   writeCsv(columns: readonly string[], lines: string): Promise<void> {
     this.#csvColumns = columns;
-    return this.#csv.write(this.#options.redactor.text(lines));
+    const header = this.#csv.isEmpty ? `${columns.join(',')}\n` : '';
+    return this.#csv.write(header + this.#options.redactor.text(lines));
   }
 
   mask(text: string): string {
     return this.#options.redactor.text(text);
-  }
-
-  /** Rows of CSV that are written together, or not at all. `columns` is the header, the same in every call. */
-  collectRows(columns: readonly string[]): CollectedRows {
-    const { directory, source } = this.#options;
-    const lines = new LineWriter(directory, `${source}.rows-${++this.#collections}`);
-    return {
-      add: async (rows) => {
-        for (const cells of rows) await lines.write(formatRow(cells));
-      },
-      clear: () => lines.rollback(),
-      write: () => {
-        this.#csvColumns = columns;
-        return this.#csv.append(lines);
-      },
-      discard: () => lines.discard(),
-    };
   }
 
   /** Reserves a file that the caller writes, compressed. @returns its path; `register` then adds it to the landing */
@@ -171,8 +140,8 @@ export class LandingWriter {
     return { json: await this.#json.checkpoint(), csv: await this.#csv.checkpoint(), state: this.#state };
   }
 
-  /** Removes everything written after a checkpoint. @default everything */
-  async rollback({ json, csv, state }: LandingCheckpoint = { state: EMPTY }): Promise<void> {
+  /** Removes everything written after a checkpoint. */
+  async rollback({ json, csv, state }: LandingCheckpoint): Promise<void> {
     await this.#json.rollback(json);
     await this.#csv.rollback(csv);
     const later = this.#state.allocated.slice(state.allocated.length);

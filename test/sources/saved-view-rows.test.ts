@@ -65,3 +65,42 @@ test('saved views without any row, or whose query fails, have no rows, and their
     { status: 'ok', result_rows: 0, error: null },
   ]);
 });
+
+test('a saved view that changes while it is read, or is refused at a later page, has the rows of its last reading alone', async () => {
+  const item = (id: string) => ({ id, type: 'visibility-workspace', attributes: {} });
+  const page = (ids: readonly string[], next: number | null, total: number) => ({
+    status: 200,
+    body: JSON.stringify({
+      data: ids.map(item),
+      meta: { pagination: { 'next-page': next, 'total-pages': 2, 'total-count': total } },
+    }),
+  });
+  const views: string[] = [];
+  let hasChanged = false;
+  const place = await testProject({
+    workspaces: 2,
+    faultHook: ({ path, query }) => {
+      const view = /views\/([^/]+)\/results/u.exec(path)?.[1];
+      if (view === undefined) return undefined;
+      if (!views.includes(view)) views.push(view);
+      const isSecond = query.get('page[number]') === '2';
+      if (view !== views[0])
+        return isSecond ? { status: 422, body: '{"errors":[{"title":"no such field"}]}' } : page(['ws-9'], 2, 2);
+      if (!isSecond) return page(hasChanged ? ['ws-2'] : ['ws-1'], 2, 2);
+      const last = page(['ws-3'], null, hasChanged ? 2 : 3);
+      hasChanged = true;
+      return last;
+    },
+  });
+  const { pulls } = (await place.pull(['--source', 'saved_view_rows'])).json<RunResult>();
+  expect(pulls).toMatchObject([{ status: 'complete', rows: 2 }]);
+  expect(await place.rows('select position::int as position, row_id from saved_view_rows order by all')).toEqual([
+    { position: 1, row_id: 'ws-2' },
+    { position: 2, row_id: 'ws-3' },
+  ]);
+  const results = await place.rows('select distinct status, result_rows from saved_view_results order by all');
+  expect(results).toEqual([
+    { status: 'failed', result_rows: null },
+    { status: 'ok', result_rows: 2 },
+  ]);
+});

@@ -1,9 +1,9 @@
 import { isRejection, ServiceError } from '../../http/errors.ts';
 import { sliceFields } from '../../http/json.ts';
-import { cleanJson } from '../../landing/rows.ts';
+import { cleanJson, formatRow } from '../../landing/rows.ts';
 import { platform } from '../../services/platform/operations.ts';
 import { listThenRead } from './shared/list-and-read.ts';
-import { fetchPages, itemTexts, PAGE_SIZE, sendPages } from './shared/snapshot-pages.ts';
+import { fetchPages, itemTexts, PAGE_SIZE, type SnapshotPage, sendPages } from './shared/snapshot-pages.ts';
 import { type ExtractContext, optionalString, type SourceDefinition } from './source.ts';
 
 /**
@@ -30,37 +30,30 @@ async function listViewIds(context: ExtractContext): Promise<readonly string[]> 
 }
 
 /** The columns of the table that are landed. */
-export const ROW_COLUMNS = ['view_id', 'position', 'row_id', 'row_type', 'attributes'] as const;
+export const ROW_COLUMNS = ['view_id', 'position', 'row_id', 'row_type', 'attributes'];
 
-/** Pages go to the landing one by one: a view may have as many rows as the organization has workspaces. */
+/**
+ * Pages go to the landing one by one: a view may have as many rows as the organization has workspaces. Where the view changes while it is
+ * read, or is refused, the rows so far stay in the file: `queries/load/saved_view_rows_csv.sql` takes those after `skipped`.
+ */
 async function extractView(context: ExtractContext, id: string): Promise<void> {
   const { landing } = context;
-  const rows = landing.collectRows(ROW_COLUMNS);
-  let position = 0;
+  let [skipped, position] = [0, 0];
+  const write = async ({ text }: SnapshotPage) => {
+    const items = itemTexts(landing.mask(text)).map(cleanJson);
+    const rows = formatRows(landing.mask(id), position, items);
+    position += items.length;
+    for (const row of rows) await landing.writeCsv(ROW_COLUMNS, formatRow(row));
+  };
+  const reset = () => {
+    skipped = position;
+  };
   try {
-    await sendPages(
-      context,
-      platform.views.results,
-      { view_id: id, 'page[size]': PAGE_SIZE },
-      {
-        write: async (page) => {
-          const items = itemTexts(landing.mask(page.text)).map(cleanJson);
-          await rows.add(formatRows(landing.mask(id), position, items));
-          position += items.length;
-        },
-        reset: () => {
-          position = 0;
-          return rows.clear();
-        },
-      },
-    );
-    await rows.write();
-    await landing.writeJson({ view_id: id, rows: position });
+    await sendPages(context, platform.views.results, { view_id: id, 'page[size]': PAGE_SIZE }, { write, reset });
+    await landing.writeJson({ view_id: id, skipped, rows: position - skipped });
   } catch (error) {
     if (!(error instanceof ServiceError) || !isRejection(error)) throw error;
     await landing.writeJson({ view_id: id, error: error.serviceMessage });
-  } finally {
-    await rows.discard();
   }
 }
 
