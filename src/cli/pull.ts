@@ -2,6 +2,7 @@ import type { Config } from '../config/config.ts';
 import { unknownName } from '../config/suggest.ts';
 import type { Context } from '../core/context.ts';
 import { overlayRoots } from '../core/paths.ts';
+import { readPlanned } from '../extract/resume.ts';
 import type { Pull } from '../extract/run-context.ts';
 import type { SourceDefinition } from '../extract/sources/source.ts';
 import { readLanding } from '../landing/store.ts';
@@ -59,8 +60,8 @@ export async function pull(context: Context, options: PullFlags): Promise<void> 
 
 /** The pulls of a run. Those that it did not land fail. */
 async function selectLanded(config: Config, run: string, pulls: readonly Pull[]): Promise<readonly Pull[]> {
-  const { manifests, planned } = await readLanding(config, run);
-  const keys = new Set([...manifests.keys(), ...(planned ?? [])]);
+  const { manifests } = await readLanding(config, run);
+  const keys = new Set([...manifests.keys(), ...(await readPlanned(config, run))]);
   return pulls.filter(({ target, source }) => keys.has(`${target.name}/${source.name}`));
 }
 

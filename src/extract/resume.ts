@@ -1,60 +1,64 @@
-import { existsSync } from 'node:fs';
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { HOUR_MS } from '../core/clock.ts';
-import { makeFolder, PRIVATE_FILE } from '../core/fs.ts';
+import { ignoreMissing, makeFolder, PRIVATE_FILE } from '../core/fs.ts';
 import type { Log } from '../core/log.ts';
 import { plural } from '../core/plural.ts';
-import {
-  landingDirectory,
-  listLandings,
-  type Manifest,
-  readManifests,
-  removeEmptyLanding,
-  targetFingerprint,
-} from '../landing/store.ts';
+import { landingDirectory, listLandings, type Manifest, readManifests, targetFingerprint } from '../landing/store.ts';
 
-/** A run that has begun, and has not done everything that it promised. */
-interface InFlightRun {
+/** What a run is to do. */
+interface RunRecord {
   readonly run_id: string;
   readonly job: string;
   /** ISO 8601. */
   readonly started_at: string;
+  /** `TARGET/SOURCE`. */
+  readonly pulls: readonly string[];
 }
 
-/** In the landing of a run while it runs. A killed run leaves it behind, which tells the next run of the job about it. */
-const MARK = 'unfinished.json';
+/** The name of the record in the landing until the run has done all of it: a killed run tells the next one of the job by it. */
+const UNFINISHED = 'unfinished.json';
+const FINISHED = 'run.json';
 
 /** How long after its start an interrupted run can be resumed: older rows are not those of this run (docs/decisions.md#interrupted-runs). */
 const RESUME_WITHIN_MS = 6 * HOUR_MS;
 
-export async function markInFlight(config: Config, run: InFlightRun): Promise<void> {
+export async function markInFlight(config: Config, run: RunRecord): Promise<void> {
   const directory = landingDirectory(config, run.run_id);
   await makeFolder(directory);
-  await writeFile(join(directory, MARK), `${JSON.stringify(run)}\n`, { mode: PRIVATE_FILE });
+  await writeFile(join(directory, UNFINISHED), `${JSON.stringify(run)}\n`, { mode: PRIVATE_FILE });
 }
 
-/** Removes the marks of a job: it leaves no run to resume. */
+/** Ends the runs of a job: it leaves none to resume, and no folder of one that landed nothing. */
 export async function clearInFlight(config: Config, job: string): Promise<void> {
   for (const { run_id } of (await listInFlight(config)).filter((run) => run.job === job)) {
-    await rm(join(landingDirectory(config, run_id), MARK), { force: true });
-    await removeEmptyLanding(config, run_id);
+    const directory = landingDirectory(config, run_id);
+    await rename(join(directory, UNFINISHED), join(directory, FINISHED));
+    if ((await readdir(directory)).length === 1) await rm(directory, { recursive: true });
   }
 }
 
 /** The runs that are marked, oldest first. Under the lock they are interrupted runs, and the one in progress. */
-export async function listInFlight(config: Config): Promise<readonly InFlightRun[]> {
-  const marks = (await listLandings(config)).map((run) => join(landingDirectory(config, run), MARK));
-  const runs = await Promise.all(marks.filter((mark) => existsSync(mark)).map(readMark));
-  return runs.filter((run): run is InFlightRun => typeof run?.run_id === 'string');
+export async function listInFlight(config: Config): Promise<readonly RunRecord[]> {
+  const runs = await listLandings(config);
+  return (await Promise.all(runs.map((run) => readRecord(config, run, UNFINISHED)))).flat();
 }
 
-async function readMark(file: string): Promise<InFlightRun | null | undefined> {
+/** What a run was to pull, as `TARGET/SOURCE`; nothing if that is not known. */
+export async function readPlanned(config: Config, runId: string): Promise<readonly string[]> {
+  const records = await Promise.all([FINISHED, UNFINISHED].map((name) => readRecord(config, runId, name)));
+  return records.flat().flatMap(({ pulls = [] }) => pulls);
+}
+
+/** Nothing where the record is missing, or incomplete as after a kill. */
+async function readRecord(config: Config, runId: string, name: string): Promise<readonly RunRecord[]> {
+  const text = await readFile(join(landingDirectory(config, runId), name), 'utf8').catch(ignoreMissing);
   try {
-    return JSON.parse(await readFile(file, 'utf8')) as InFlightRun | null;
+    const record = JSON.parse(text ?? 'null') as RunRecord | null;
+    return typeof record?.run_id === 'string' ? [record] : [];
   } catch (error) {
-    if (error instanceof SyntaxError) return undefined; // killed while writing it: nothing had landed
+    if (error instanceof SyntaxError) return [];
     throw error;
   }
 }
@@ -73,7 +77,7 @@ export interface ResumeOptions {
 /** Manifests of the sources that interrupted runs of a job have landed completely, by `TARGET/SOURCE`. */
 export async function findResumable(options: ResumeOptions): Promise<ReadonlyMap<string, Manifest>> {
   const { config, job, runId, asOf, log } = options;
-  const isRecent = ({ started_at }: InFlightRun) =>
+  const isRecent = ({ started_at }: RunRecord) =>
     Math.abs(asOf.getTime() - Date.parse(started_at)) <= RESUME_WITHIN_MS;
   const recent = (await listInFlight(config)).filter((run) => run.job === job && run.run_id !== runId && isRecent(run));
   const manifests = new Map<string, Manifest>();

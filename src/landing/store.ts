@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Config, meshMounts, type Target } from '../config/config.ts';
 import { closestMatch } from '../config/suggest.ts';
 import { DAY_MS } from '../core/clock.ts';
 import { TidemarkError } from '../core/errors.ts';
-import { makeFolder, PRIVATE_FILE } from '../core/fs.ts';
+import { ignoreMissing, makeFolder, PRIVATE_FILE } from '../core/fs.ts';
 import { isCompressed, readContent } from '../core/gzip.ts';
 
 /** A data file of a landing, compressed: CSV with a header, or JSON with one response per line. */
@@ -99,34 +99,6 @@ export interface Landing {
   readonly asOf: Date;
   /** By `TARGET/SOURCE`. */
   readonly manifests: ReadonlyMap<string, Manifest>;
-  /** What the run was to pull, as `TARGET/SOURCE`; undefined for a run that did not record it. */
-  readonly planned: ReadonlySet<string> | undefined;
-}
-
-/** In the landing of a run: what the run was to pull. */
-const PLAN = 'run.json';
-
-export async function recordPlanned(config: Config, runId: string, pulls: readonly string[]): Promise<void> {
-  const directory = landingDirectory(config, runId);
-  await makeFolder(directory);
-  await writeFile(join(directory, PLAN), `${JSON.stringify({ pulls })}\n`, { mode: PRIVATE_FILE });
-}
-
-/** Undefined where it is missing or incomplete. */
-async function readPlanned(config: Config, runId: string): Promise<ReadonlySet<string> | undefined> {
-  const text = await readFile(join(landingDirectory(config, runId), PLAN), 'utf8').catch(() => 'null');
-  try {
-    const plan = JSON.parse(text) as { readonly pulls?: readonly string[] } | null;
-    return Array.isArray(plan?.pulls) ? new Set(plan.pulls) : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-/** Removes the folder of a run that landed nothing. */
-export async function removeEmptyLanding(config: Config, runId: string): Promise<void> {
-  const directory = landingDirectory(config, runId);
-  if ((await readdir(directory)).every((name) => name === PLAN)) await rm(directory, { recursive: true, force: true });
 }
 
 /** Keeps a landing for a person who accepts it. */
@@ -149,7 +121,8 @@ export function landingDirectory(config: Config, runId: string, target?: string)
 /** IDs of the runs that have a landing, oldest first. */
 export async function listLandings(config: Config): Promise<readonly string[]> {
   const root = join(config.data, 'landing');
-  return existsSync(root) ? (await readdir(root)).sort() : [];
+  const entries = (await readdir(root, { withFileTypes: true }).catch(ignoreMissing)) ?? [];
+  return entries.flatMap((entry) => (entry.isDirectory() ? [entry.name] : [])).sort();
 }
 
 /** @throws TidemarkError USAGE when the run has no landing, DATA when no source of it is complete */
@@ -166,7 +139,7 @@ export async function readLanding(config: Config, runId: string): Promise<Landin
   const manifests = await readManifests(config, runId);
   const [first] = manifests.values();
   if (!first) throw new TidemarkError('DATA', `no source of run ${runId} has a complete landing`);
-  return { asOf: new Date(first.as_of), manifests, planned: await readPlanned(config, runId) };
+  return { asOf: new Date(first.as_of), manifests };
 }
 
 /** Manifests of the complete sources of a run, by `TARGET/SOURCE`. */

@@ -1,4 +1,4 @@
-import type { LimitFunction } from 'p-limit';
+import pLimit, { type LimitFunction } from 'p-limit';
 import type { Config } from '../config/config.ts';
 import { linkSignals } from '../core/abort.ts';
 import type { JobContext } from '../core/context.ts';
@@ -9,7 +9,6 @@ import { prepareReuse } from '../extract/reuse.ts';
 import { isLoaded, type Pull, type RunContext } from '../extract/run-context.ts';
 import { sources as builtInSources, findLeftOut, findUnanswered } from '../extract/sources/index.ts';
 import { hasSource, type SourceDefinition } from '../extract/sources/source.ts';
-import { limitTargets } from '../extract/target-limit.ts';
 import { createRequestMetrics } from '../http/request-metrics.ts';
 import { type Landing, type Manifest, readLanding } from '../landing/store.ts';
 import { LoadQueue } from '../load/load-queue.ts';
@@ -86,6 +85,9 @@ export async function runPulls(
   });
 }
 
+/** Each has pages and buffers in memory. More are no faster, as one process reads all responses. */
+const TARGETS_AT_ONCE = 32;
+
 /**
  * Extracts the sources of many targets concurrently, each within its target's rate limit, and loads what has landed meanwhile. A failed
  * source is recorded and does not stop the others; a storage failure stops all of them.
@@ -108,18 +110,17 @@ export async function pullSources(
   const reuse = canReuse ? prepareReuse(run) : undefined;
   const clients = new ServiceClients(config, run, running.signal);
   const tools = { loads: new LoadQueue(running), clients, progress, resumable, acceptShrink, replay, reuse, halt };
-  const targets = limitTargets();
+  const targets = pLimit(TARGETS_AT_ONCE);
   try {
     const outcomes: PullOutcome[] = [];
     for (const wave of [pulls.filter((pull) => !isLast(pull)), pulls.filter(isLast)]) {
-      outcomes.push(...(await mapTargets(wave, targets.limit, (own) => pullTarget(running, own, tools))));
+      outcomes.push(...(await mapTargets(wave, targets, (own) => pullTarget(running, own, tools))));
       halt.signal.throwIfAborted();
     }
     await recordLeftOut(run);
     return outcomes;
   } finally {
     clearTimeout(timer);
-    targets.stop();
     release();
     await clients.close();
     progress.end();

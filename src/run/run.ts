@@ -6,7 +6,7 @@ import type { JobContext } from '../core/context.ts';
 import { EXIT, type ExitCode } from '../core/errors.ts';
 import { listInFlight, markInFlight } from '../extract/resume.ts';
 import { isLoaded, type Pull, type RunContext } from '../extract/run-context.ts';
-import { landingDirectory, recordPlanned } from '../landing/store.ts';
+import { landingDirectory } from '../landing/store.ts';
 import type { PullOutcome } from '../load/record-pulls.ts';
 import type { Database } from '../warehouse/database.ts';
 import type { Warehouse, WarehouseWriter } from '../warehouse/session.ts';
@@ -75,12 +75,8 @@ async function beginRun(options: RunOptions, warehouse: Warehouse, now: Date): P
     started_at: asOf.toISOString(),
   });
   if (!options.asOf) {
-    await recordPlanned(
-      config,
-      runId,
-      pulls.map(({ target, source }) => `${target.name}/${source.name}`),
-    );
-    await markInFlight(config, { run_id: runId, job, started_at: asOf.toISOString() });
+    const keys = pulls.map(({ target, source }) => `${target.name}/${source.name}`);
+    await markInFlight(config, { run_id: runId, job, started_at: asOf.toISOString(), pulls: keys });
   }
   return { ...context, config, job, runId, asOf, warehouse, writes: pLimit(1) };
 }

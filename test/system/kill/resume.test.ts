@@ -149,6 +149,7 @@ describe('an interrupted run', () => {
     ['of which a manifest was lost with the power', 'acme/saved_views.json', '\0\0', true],
     ['of which a manifest says nothing', 'acme/saved_views.json', 'null', true],
     ['whose own mark says nothing', 'unfinished.json', 'null', false],
+    ['beside which is a file that is no landing', '../notes.txt', '', true],
   ])('%s does not stop the next run', async (_, file, text, continues) => {
     const { place } = await interrupted();
     await writeFile(join(place.folder, 'data', 'landing', '20261002T021500Z', file), text);
