@@ -13,7 +13,7 @@ import { type ServiceClient, withRequestOptions } from '../services/client.ts';
 import { classifyStorageError } from '../warehouse/integrity.ts';
 import { quoteIdent } from '../warehouse/sql-files.ts';
 import { historyTable } from '../warehouse/tables.ts';
-import { ObjectReuse, type ReuseTools } from './reuse.ts';
+import { createObjectReuse } from './reuse.ts';
 import type { ActivePull, RunContext } from './run-context.ts';
 import { MissingColumnError } from './sources/explorer/csv-export.ts';
 import type { ExtractContext, SourceDefinition } from './sources/source.ts';
@@ -25,8 +25,8 @@ export type Strategy = SourceDefinition['extract'];
 export interface Connection {
   readonly client: ServiceClient;
   readonly once: ExtractContext['once'];
-  /** What objects of the last pull are found by; undefined to read every object. */
-  readonly reuse: ReuseTools | undefined;
+  /** Whether objects that are proven unchanged may be taken from the last pull. */
+  readonly canReuse: boolean;
 }
 
 export function openLanding(run: RunContext, { target, source, metrics }: ActivePull): LandingWriter {
@@ -47,7 +47,7 @@ export function openLanding(run: RunContext, { target, source, metrics }: Active
 export async function extract(
   run: RunContext,
   pull: ActivePull,
-  { client, once, reuse: tools }: Connection,
+  { client, once, canReuse }: Connection,
   strategy: Strategy,
   landing: LandingWriter,
 ): Promise<Manifest> {
@@ -57,7 +57,7 @@ export async function extract(
   const { database, files } = run.warehouse;
   const bounds = readBounds(client.target);
   const timer = startTimeBound(source.name, bounds.maxSeconds, 'limits.maxSeconds', failed);
-  const reuse = new ObjectReuse(run, pull, landing, tools);
+  const reuse = createObjectReuse(run, pull, landing, canReuse);
   metrics.reused = 0;
   metrics.replaced = 0;
   const context: ExtractContext = {
@@ -68,7 +68,7 @@ export async function extract(
     metrics,
     asOf: run.asOf.toISOString(),
     once,
-    objects: (list) => reuse.objects(list),
+    objects: reuse.objects,
     knownParts: () => run.writes(() => readKnownParts(run, pull)),
     query: (name) => run.writes(async () => database.rows(files.read(`warehouse/${name}`))),
     forEachLimited: (items, work) => forEachLimited(items, work, client.target.limits.concurrency * 2, failed),

@@ -77,8 +77,7 @@ export interface ResumeOptions {
 /** Manifests of the sources that interrupted runs of a job have landed completely, by `TARGET/SOURCE`. */
 export async function findResumable(options: ResumeOptions): Promise<ReadonlyMap<string, Manifest>> {
   const { config, job, runId, asOf, log } = options;
-  const isRecent = ({ started_at }: RunRecord) =>
-    Math.abs(asOf.getTime() - Date.parse(started_at)) <= RESUME_WITHIN_MS;
+  const isRecent = ({ started_at }: RunRecord) => Math.abs(asOf.getTime() - Date.parse(started_at)) <= RESUME_WITHIN_MS;
   const recent = (await listInFlight(config)).filter((run) => run.job === job && run.run_id !== runId && isRecent(run));
   const manifests = new Map<string, Manifest>();
   for (const { run_id } of recent) {

@@ -1,65 +1,17 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import type { Config, Target } from '../config/config.ts';
+import { dirname, join } from 'node:path';
 import { DAY_MS } from '../core/clock.ts';
 import { TidemarkError } from '../core/errors.ts';
+import { ignoreMissing } from '../core/fs.ts';
 import { version } from '../core/paths.ts';
-import {
-  digestItem,
-  type LandedObject,
-  type LandedObjects,
-  type ObjectTag,
-  openLandedObjects,
-} from '../landing/objects.ts';
+import { digestItem, type LandedObjects, type ObjectTag, openLandedObjects } from '../landing/objects.ts';
 import { findManifest, landingDirectory, type ReadState, targetFingerprint } from '../landing/store.ts';
 import type { LandingWriter } from '../landing/writer.ts';
 import type { ServiceResponse } from '../services/response.ts';
 import { tablesForSource } from '../warehouse/tables.ts';
 import { type ActivePull, isLoaded, type PullStatus, type RunContext } from './run-context.ts';
-import type { ListedObject, ObjectList, ObjectReader, ObjectRequest } from './sources/source.ts';
-
-/** The last pull of a source. */
-interface LastPull {
-  readonly status: string;
-  readonly extractedAt: Date | undefined;
-}
-
-/** What all pulls of a run share. */
-export interface ReuseTools {
-  /** By `TARGET/SOURCE`. */
-  readonly lastPulls: Promise<ReadonlyMap<string, LastPull>>;
-  /** Digests of the plugins' files. */
-  readonly plugins: Promise<readonly string[]>;
-}
-
-/** Begins to read what the pulls of a run need. */
-export function prepareReuse(run: RunContext): ReuseTools {
-  const lastPulls = run.writes(() => readLastPulls(run));
-  const plugins = digestPlugins(run.config);
-  for (const promise of [lastPulls, plugins]) promise.catch(() => undefined); // a pull that needs it fails with it
-  return { lastPulls, plugins };
-}
-
-async function readLastPulls({ warehouse: { database, files }, config, asOf }: RunContext) {
-  const since = new Date(asOf.getTime() - (config.fullReadDays + 1) * DAY_MS).toISOString();
-  const rows = await database.rows(files.read('warehouse/last_pulls'), { since });
-  return new Map(
-    rows.map(({ target, source, status, extracted_at }): [string, LastPull] => [
-      `${target}/${source}`,
-      { status: String(status), extractedAt: extracted_at === null ? undefined : new Date(String(extracted_at)) },
-    ]),
-  );
-}
-
-function digestPlugins({ plugins }: Config): Promise<readonly string[]> {
-  return Promise.all(
-    plugins.map(async (file) =>
-      createHash('sha256')
-        .update(await readFile(file))
-        .digest('hex'),
-    ),
-  );
-}
+import type { ListedObject, ObjectList, ObjectReader, ObjectRequest, SourceDefinition } from './sources/source.ts';
 
 /** The landing of the last pull. */
 interface Previous {
@@ -71,155 +23,144 @@ interface Previous {
  * Takes objects from the landing of the last pull where they are proven to be the same. `explainFullRead`, `isIndexLower` and
  * the digest of the whole list item decide: docs/decisions.md#objects-that-are-proven-unchanged-are-not-read-again. What is taken is what the service answered, so that the
  * new landing is complete, and loads without the network and without an earlier one.
+ * @param canReuse false to read every object
  */
-export class ObjectReuse {
-  readonly #run: RunContext;
-  readonly #pull: ActivePull;
-  readonly #landing: LandingWriter;
-  readonly #tools: ReuseTools | undefined;
-  #previous: Promise<Previous | undefined> | undefined;
-  readonly #indexes: Record<string, string> = {};
-  #isFullRead = true;
+export function createObjectReuse(run: RunContext, pull: ActivePull, landing: LandingWriter, canReuse: boolean) {
+  const { metrics, source } = pull;
+  const indexes: Record<string, string> = {};
+  let opened: Promise<Previous | undefined> | undefined;
+  let isFullRead = true;
 
-  /** @param tools undefined to read every object */
-  constructor(run: RunContext, pull: ActivePull, landing: LandingWriter, tools: ReuseTools | undefined) {
-    this.#run = run;
-    this.#pull = pull;
-    this.#landing = landing;
-    this.#tools = tools;
-  }
-
-  async objects(list: ObjectList): Promise<ObjectReader> {
-    const fields = [this.#pull.source.unchanged?.list ?? []].flat();
-    const tags = new Map(list.objects.map((object) => [object.key, this.#tag(list.name, object, fields)]));
-    if (list.index !== undefined) this.#indexes[list.name] = list.index;
-    this.#previous ??= this.#open();
-    const previous = await this.#previous;
-    const known = previous && this.#compareIndex(previous, list, tags) ? previous : undefined;
-    if (known) this.#isFullRead = false;
-    return { land: (key, request) => this.#land(tags.get(key) ?? { list: list.name, key }, request, known) };
-  }
-
-  /** Writes to the manifest how the objects were read, and closes the earlier landing. */
-  async end(): Promise<void> {
-    if (this.#previous === undefined) return; // the source reads no objects
-    const previous = await this.#previous.catch(() => undefined);
-    await previous?.objects.close();
-    const { asOf } = this.#run;
-    const { target, metrics } = this.#pull;
-    this.#landing.setReads({
-      reader: await this.#digestReader(),
-      token: digestToken(target, randomBytes(8).toString('hex')),
-      full_read_at: previous && !this.#isFullRead ? previous.reads.full_read_at : asOf.toISOString(),
-      indexes: this.#indexes,
-      reused: metrics.reused,
-    });
-  }
-
-  /** How the list shows an object; without proof if it has not all fields, or may change without them. */
-  #tag(list: string, { key, item, parts = [] }: ListedObject, fields: readonly string[]): ObjectTag {
-    const values = fields.map((field) => (item as Readonly<Record<string, unknown>> | null)?.[field]);
-    const isComplete =
-      values.length > 0 && [...values, ...parts].every((value) => value !== undefined && value !== null);
-    if (!isComplete || this.#pull.source.unchanged?.unless?.(item)) return { list, key };
-    return { list, key, item: digestItem([item, ...parts]), index: values.map(String) };
-  }
-
-  async #land(
-    tag: ObjectTag,
-    { fields, derive, read, check }: ObjectRequest,
-    previous: Previous | undefined,
-  ): Promise<void> {
-    const known = previous?.objects.find(tag);
-    const copy = async (landed: LandedObject, { objects }: Previous) => {
-      await this.#landing.copyLine(await objects.readLine(landed));
-      this.#pull.metrics.reused++;
-    };
-    if (previous && known && tag.item !== undefined && tag.item === known.tag.item) return copy(known, previous);
-    const response = await read(known ? { conditions: known.tag } : {});
-    if (previous && known && response.status === 304) return copy(known, previous);
-    check?.(response);
-    const line = { ...fields, ...derive?.(response) };
-    await this.#landing.writeObject({ ...tag, ...readValidators(response) }, line, response.text);
-  }
-
-  /** The landing of the last pull, if that was loaded; undefined where nothing may be taken from it, or it was changed. */
-  async #open(): Promise<Previous | undefined> {
-    try {
-      return await this.#openLast();
-    } catch (error) {
-      if (!(error instanceof TidemarkError)) throw error;
-      this.#landing.addNote(`every object was read: ${error.message}`);
-      return undefined;
+  const land = async (tag: ObjectTag, request: ObjectRequest, objects: LandedObjects | undefined): Promise<void> => {
+    const known = objects?.find(tag);
+    const isListed = known !== undefined && tag.item !== undefined && tag.item === known.tag.item;
+    const response = isListed ? undefined : await request.read(known ? { conditions: known.tag } : {});
+    if (objects && known && (!response || response.status === 304)) {
+      await landing.copyLine(await objects.readLine(known));
+      metrics.reused++;
+    } else if (response) {
+      request.check?.(response);
+      const fields = { ...request.fields, ...request.derive?.(response) };
+      await landing.writeObject({ ...tag, ...readValidators(response) }, fields, response.text);
     }
-  }
+  };
 
-  async #openLast(): Promise<Previous | undefined> {
-    const { target, source } = this.#pull;
-    const last = (await this.#tools?.lastPulls)?.get(`${target.name}/${source.name}`);
-    if (!last?.extractedAt || !isLoaded(last.status as PullStatus)) return undefined;
-    const names = { target: target.name, source: source.name };
-    const manifest = await findManifest(this.#run.config, names, last.extractedAt);
-    const reads = manifest?.reads;
-    const file = manifest?.files.find(({ format }) => format === 'ndjson');
-    if (!manifest || !reads || !file) return undefined;
-    const reason = await this.#explainFullRead(reads);
-    if (reason !== undefined) {
-      this.#run.log.info(`${target.name}: ${source.name}: every object is read: ${reason}`);
-      return undefined;
-    }
-    const directory = landingDirectory(this.#run.config, manifest.run_id, manifest.target);
-    return { objects: await openLandedObjects(directory, file), reads };
-  }
+  return {
+    async objects(list: ObjectList): Promise<ObjectReader> {
+      const tags = new Map(list.objects.map((object) => [object.key, createTag(list.name, object, source)]));
+      if (list.index !== undefined) indexes[list.name] = list.index;
+      opened ??= canReuse ? openLast(run, pull, landing) : Promise.resolve(undefined);
+      const previous = await opened;
+      const problem = previous && compareIndex(previous, list, [...tags.values()]);
+      if (problem !== undefined) landing.addNote(`every object was read: the index of the ${list.name} ${problem}`);
+      const known = problem === undefined ? previous?.objects : undefined;
+      if (known) isFullRead = false;
+      return { land: (key, request) => land(tags.get(key) ?? { list: list.name, key }, request, known) };
+    },
 
-  /** Why nothing of a landing may be taken; undefined if its objects may be compared. */
-  async #explainFullRead(reads: ReadState): Promise<string | undefined> {
-    const { config, asOf } = this.#run;
-    // Rounded, so that a night which begins a second earlier than a week ago counts.
-    const days = Math.round((asOf.getTime() - Date.parse(reads.full_read_at)) / DAY_MS);
-    if (!(days >= 0 && days < config.fullReadDays))
-      return `the last full read was on ${reads.full_read_at.slice(0, 10)}`;
-    if (reads.reader !== (await this.#digestReader())) return 'another service, flavor, version or table';
-    if (reads.token !== digestToken(this.#pull.target, reads.token.split(':')[0] ?? '')) return 'another token';
+    /** Writes to the manifest how the objects were read, and closes the earlier landing. */
+    async end(): Promise<void> {
+      if (opened === undefined) return; // the source reads no objects
+      const previous = await opened.catch(() => undefined);
+      await previous?.objects.close();
+      const fullReadAt = previous && !isFullRead ? previous.reads.full_read_at : run.asOf.toISOString();
+      landing.setReads({ reader: await digestReader(run, pull), full_read_at: fullReadAt, indexes });
+    },
+  };
+}
+
+/** How the list shows an object; without proof if it has not all fields, or may change without them. */
+function createTag(list: string, { key, item, parts = [] }: ListedObject, { unchanged }: SourceDefinition): ObjectTag {
+  const fields = [unchanged?.list ?? []].flat();
+  const values = fields.map((field) => (item as Readonly<Record<string, unknown>> | null)?.[field]);
+  const isComplete = values.length > 0 && [...values, ...parts].every((value) => value !== undefined && value !== null);
+  if (!isComplete || unchanged?.unless?.(item)) return { list, key };
+  return { list, key, item: digestItem([item, ...parts]), index: values.map(String) };
+}
+
+/** The landing of the last pull, if that was loaded; undefined where nothing may be taken from it, or it was changed. */
+async function openLast(run: RunContext, pull: ActivePull, landing: LandingWriter): Promise<Previous | undefined> {
+  const { config, warehouse, writes, log } = run;
+  const names = { target: pull.target.name, source: pull.source.name };
+  const [last] = await writes(async () => warehouse.database.rows(warehouse.files.read('warehouse/last_pull'), names));
+  if (!last?.extracted_at || !isLoaded(last.status as PullStatus)) return undefined;
+  const manifest = await findManifest(config, names, new Date(String(last.extracted_at)));
+  const file = manifest?.files.find(({ format }) => format === 'ndjson');
+  if (!manifest?.reads || !file) return undefined;
+  const reason = await explainFullRead(run, pull, manifest.reads);
+  if (reason !== undefined) {
+    log.info(`${names.target}: ${names.source}: every object is read: ${reason}`);
     return undefined;
   }
-
-  /** Everything but the token that decides what a read returns, and what is kept of it. */
-  async #digestReader(): Promise<string> {
-    const { target, source } = this.#pull;
-    return digestItem({
-      service: targetFingerprint(target),
-      flavor: target.flavor,
-      header: target.tokenHeader,
-      version,
-      plugins: (await this.#tools?.plugins) ?? (await digestPlugins(this.#run.config)),
-      source: String(source.extract),
-      unchanged: [source.unchanged?.list ?? []].flat(),
-      tables: tablesForSource(source.name, this.#run.warehouse.tables).map(({ ddl }) => ddl),
-    });
-  }
-
-  /** Whether the service is at least where it was. @returns false for a server that was restored */
-  #compareIndex({ objects, reads }: Previous, list: ObjectList, tags: ReadonlyMap<string, ObjectTag>): boolean {
-    const before = reads.indexes[list.name];
-    const isUnknown = (before === undefined) !== (list.index === undefined);
-    const lower = [...tags.values()].find((tag) => isIndexLower(tag.index, objects.find(tag)?.tag.index));
-    const isLower = isIndexLower(list.index === undefined ? [] : [list.index], before === undefined ? [] : [before]);
-    if (isUnknown || isLower || lower) {
-      const what = isUnknown ? 'has an index now and not before, or before and not now' : 'is lower than before';
-      this.#landing.addNote(`every object was read: the index of the ${list.name} ${what}`);
-      return false;
-    }
-    return true;
+  try {
+    const directory = landingDirectory(config, manifest.run_id, manifest.target);
+    return { objects: await openLandedObjects(directory, file), reads: manifest.reads };
+  } catch (error) {
+    if (!(error instanceof TidemarkError)) throw error;
+    landing.addNote(`every object was read: ${error.message}`);
+    return undefined;
   }
 }
 
-/** Whether a number is lower than before, as after the restoration of a server. */
-function isIndexLower(now: readonly string[] = [], before: readonly string[] = []): boolean {
-  const isNumber = (text: string | undefined) => text !== undefined && /^\d{1,20}$/u.test(text);
+/** Why nothing of a landing may be taken; undefined if its objects may be compared. */
+async function explainFullRead(run: RunContext, pull: ActivePull, reads: ReadState): Promise<string | undefined> {
+  // Rounded, so that a night which begins a second earlier than a week ago counts.
+  const days = Math.round((run.asOf.getTime() - Date.parse(reads.full_read_at)) / DAY_MS);
+  if (!(days >= 0 && days < run.config.fullReadDays))
+    return `the last full read was on ${reads.full_read_at.slice(0, 10)}`;
+  const isSame = reads.reader === (await digestReader(run, pull));
+  return isSame ? undefined : 'another service, flavor, token, version or table';
+}
+
+/** Everything that decides what a read returns, and what is kept of it: 36 bits show a change, and are too few to find a token by. */
+async function digestReader({ config, warehouse }: RunContext, { target, source }: ActivePull): Promise<string> {
+  return digestItem({
+    service: targetFingerprint(target),
+    flavor: target.flavor,
+    header: target.tokenHeader,
+    token: target.token,
+    version,
+    plugins: await digestPlugins(config.plugins),
+    source: String(source.extract),
+    unchanged: [source.unchanged?.list ?? []].flat(),
+    tables: tablesForSource(source.name, warehouse.tables).map(({ ddl }) => ddl),
+  }).slice(0, 6);
+}
+
+/** A name in an import or a `require` that is a file of the plugin. */
+const OWN_FILE = /\b(?:from|import|require)\s*\(?\s*['"`](\.[^'"`]*)['"`]/gu;
+
+/** Digests of the plugins, with the files of their own that they import. One that is not found may be anything. */
+async function digestPlugins(plugins: readonly string[]): Promise<readonly string[]> {
+  const files = new Set(plugins);
+  const digests: string[] = [];
+  // those that are added meanwhile as well
+  for (const file of files) {
+    const text = (await readFile(file, 'utf8').catch(ignoreMissing)) ?? randomUUID();
+    digests.push(createHash('sha256').update(text).digest('hex'));
+    for (const [, name = ''] of text.matchAll(OWN_FILE)) files.add(join(dirname(file), name));
+  }
+  return digests;
+}
+
+/** Whether the service is at least where it was. @returns what is wrong, as after the restoration of a server */
+function compareIndex({ objects, reads }: Previous, list: ObjectList, tags: readonly ObjectTag[]): string | undefined {
+  const before = reads.indexes[list.name];
+  if ((before === undefined) !== (list.index === undefined))
+    return 'has an index now and not before, or before and not now';
+  const isLower = isIndexLower([list.index], [before]);
+  return isLower || tags.some((tag) => isIndexLower(tag.index, objects.find(tag)?.tag.index))
+    ? 'is lower than before'
+    : undefined;
+}
+
+type Index = readonly (string | undefined)[];
+
+function isIndexLower(now: Index = [], before: Index = []): boolean {
+  const toNumber = (text: string | undefined) => (/^\d{1,20}$/u.test(text ?? '') ? BigInt(text ?? '') : undefined);
   return now.some((value, place) => {
-    const earlier = before[place];
-    return isNumber(value) && isNumber(earlier) && BigInt(value) < BigInt(earlier as string);
+    const [number, earlier] = [toNumber(value), toNumber(before[place])];
+    return number !== undefined && earlier !== undefined && number < earlier;
   });
 }
 
@@ -233,9 +174,4 @@ function readValidators({ headers }: ServiceResponse): Pick<ObjectTag, 'etag' | 
   };
   const [etag, modified] = [read('etag'), read('last-modified')];
   return { ...(etag && { etag }), ...(modified && { modified }) };
-}
-
-/** 32 bits show another token, and are too few to find a token by. */
-function digestToken({ token = '' }: Target, salt: string): string {
-  return `${salt}:${createHash('sha256').update(`${salt} ${token}`).digest('hex').slice(0, 8)}`;
 }

@@ -70,16 +70,12 @@ export interface Manifest {
 
 /** How the objects of a landing were read. The next pull compares it, and so knows what it may take from this landing. */
 export interface ReadState {
-  /** Digest of everything but the token that decides what a read returns: service, flavor, program, tables. */
+  /** Short digest of everything that decides what a read returns: service, flavor, token, program, tables. */
   readonly reader: string;
-  /** A salted checksum of 32 bits of the token: it shows another token, and does not reveal this one. */
-  readonly token: string;
   /** When every object was last read, ISO 8601. */
   readonly full_read_at: string;
   /** The index of each list, by its name, where the service sends one. */
   readonly indexes: Readonly<Record<string, string>>;
-  /** Number of objects that were taken from the landing before. */
-  readonly reused: number;
 }
 
 /** The parts of a landing that are unknown. A person who accepts a loss of rows accepts that what nothing names any more is gone. */

@@ -94,7 +94,7 @@ function redactParts({ redactor }: RunContext, { parts }: ServiceError): Failure
 /** Extracts and loads. If the data is invalid, or the service fails, tries again with the next strategy; rejected files are kept. */
 async function extractWithRetry(run: RunContext, pull: ActivePull, options: PullSourceOptions): Promise<PullEnd> {
   const { source, target, metrics } = pull;
-  let { once, reuse } = options;
+  let { once, canReuse } = options;
   let strategies: readonly Strategy[] = [source.extract, ...(source.fallbacks ?? [source.extract])];
   let missing: MissingColumnError | undefined;
   for (;;) {
@@ -102,7 +102,7 @@ async function extractWithRetry(run: RunContext, pull: ActivePull, options: Pull
     const landing = openLanding(run, pull);
     let manifest: Manifest | undefined;
     try {
-      manifest = await extract(run, pull, { client: options.client, once, reuse }, strategy, landing);
+      manifest = await extract(run, pull, { client: options.client, once, canReuse }, strategy, landing);
       return await load(pull, manifest, options);
     } catch (error) {
       const isQuarantined = error instanceof RowDropError;
@@ -118,7 +118,7 @@ async function extractWithRetry(run: RunContext, pull: ActivePull, options: Pull
       if (!(error instanceof ServiceError && error.failure === 'not-found'))
         run.log.info(`${target.name}: ${source.name}: ${formatError(error)}; retrying`);
       metrics.retries++;
-      reuse = undefined;
+      canReuse = false;
       once = createOnce(); // a shared result may be what was wrong
     }
   }

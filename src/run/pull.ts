@@ -5,7 +5,6 @@ import type { JobContext } from '../core/context.ts';
 import { EXIT, type ExitCode, TidemarkError } from '../core/errors.ts';
 import { createOnce, startTimeBound } from '../extract/extract.ts';
 import { clearInFlight, findResumable } from '../extract/resume.ts';
-import { prepareReuse } from '../extract/reuse.ts';
 import { isLoaded, type Pull, type RunContext } from '../extract/run-context.ts';
 import { sources as builtInSources, findLeftOut, findUnanswered } from '../extract/sources/index.ts';
 import { hasSource, type SourceDefinition } from '../extract/sources/source.ts';
@@ -106,10 +105,9 @@ export async function pullSources(
   const { signal, release } = linkSignals(run.signal, halt.signal, late.signal);
   const timer = startTimeBound('the run', config.maxRunTime, 'maxRunTime', late);
   const running: RunContext = { ...run, log: progress.log, signal };
-  const canReuse = !fresh && !replay && config.fullReadDays > 0 && pulls.some(({ source }) => source.unchanged);
-  const reuse = canReuse ? prepareReuse(run) : undefined;
+  const canReuse = !fresh && !replay && config.fullReadDays > 0;
   const clients = new ServiceClients(config, run, running.signal);
-  const tools = { loads: new LoadQueue(running), clients, progress, resumable, acceptShrink, replay, reuse, halt };
+  const tools = { loads: new LoadQueue(running), clients, progress, resumable, acceptShrink, replay, canReuse, halt };
   const targets = pLimit(TARGETS_AT_ONCE);
   try {
     const outcomes: PullOutcome[] = [];
@@ -141,7 +139,7 @@ export async function mapTargets<T>(
 }
 
 /** What the pulls of one run share. */
-interface PullTools extends Pick<PullSourceOptions, 'loads' | 'reuse'> {
+interface PullTools extends Pick<PullSourceOptions, 'loads' | 'canReuse'> {
   readonly clients: ServiceClients;
   readonly progress: Progress;
   readonly resumable: ReadonlyMap<string, Manifest>;
@@ -154,7 +152,7 @@ interface PullTools extends Pick<PullSourceOptions, 'loads' | 'reuse'> {
 
 /** Pulls sources of one target. What they share, such as its pages, is needed until the last of them has ended. */
 async function pullTarget(run: RunContext, pulls: readonly Pull[], tools: PullTools): Promise<readonly PullOutcome[]> {
-  const { loads, clients, progress, resumable, acceptShrink, replay, reuse, halt } = tools;
+  const { loads, clients, progress, resumable, acceptShrink, replay, canReuse, halt } = tools;
   const stopAll = (error: unknown) => halt.abort(error); // only the first call sets the reason
   const once = createOnce();
   const pullOne = async (pull: Pull) => {
@@ -165,7 +163,7 @@ async function pullTarget(run: RunContext, pulls: readonly Pull[], tools: PullTo
     const end = await pullSource(run, active, {
       loads,
       once,
-      reuse,
+      canReuse,
       client: clients.get(target),
       acceptDrop: acceptShrink.includes(source.name),
       replay: replay && findReplay(replay, pull),

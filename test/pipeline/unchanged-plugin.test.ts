@@ -21,12 +21,30 @@ test('a source of a plugin declares in one line what proves its objects unchange
   ]);
 });
 
+test('a changed file that a plugin imports makes everything be read', async () => {
+  const place = await testProject({ workspaces: 5 });
+  await addPlugin(place, "import './prefix.mjs';");
+  const words = ['--source', 'policy_names'];
+  const change = (text: string) => writeFile(join(place.folder, 'prefix.mjs'), `import './part/names.mjs'; ${text}`);
+  await mkdir(join(place.folder, 'part'));
+  await writeFile(join(place.folder, 'part', 'names.mjs'), '');
+  await change('');
+  await pullAt(place, '01T02:15:00', words);
+  const size = scheduler(place).policies.size;
+  expect((await pullAt(place, '02T02:15:00', words)).reused).toEqual({ policy_names: size });
+  await change('// another');
+  expect((await pullAt(place, '03T02:15:00', words)).reused).toEqual({ policy_names: 0 });
+  await writeFile(join(place.folder, 'part', 'names.mjs'), '// another');
+  expect((await pullAt(place, '04T02:15:00', words)).reused).toEqual({ policy_names: 0 });
+});
+
 /** A plugin whose source reads policies one by one. */
-async function addPlugin(place: TestProject) {
+async function addPlugin(place: TestProject, imports = '') {
   const library = pathToFileURL(join(await buildCommand(), '..', '..', 'dist', 'index.js')).href;
   await writeFile(
     join(place.folder, 'plugin.mjs'),
-    `import { definePlugin, scheduler } from ${JSON.stringify(library)};
+    `${imports}
+import { definePlugin, scheduler } from ${JSON.stringify(library)};
 export default definePlugin({ sources: [{
   name: 'policy_names',
   kind: 'scheduler',
