@@ -1,4 +1,3 @@
-import { meshMounts } from '../config/config.ts';
 import { TidemarkError } from '../core/errors.ts';
 import type { ActivePull, RunContext } from '../extract/run-context.ts';
 import { landingDirectory, type Manifest } from '../landing/store.ts';
@@ -38,10 +37,9 @@ export class LoadQueue {
    */
   add(pull: ActivePull, manifest: Manifest, acceptDrop: boolean, acceptEmpty = false): Promise<PullOutcome> {
     const directory = landingDirectory(this.#run.config, manifest.run_id, manifest.target);
-    const [firstMount] = meshMounts(pull.target);
     pull.expectedRows = manifest.expected_rows;
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ pull, manifest, directory, acceptDrop, acceptEmpty, firstMount, resolve, reject });
+      this.#waiting.push({ pull, manifest, directory, acceptDrop, acceptEmpty, resolve, reject });
       this.#run.writes(() => this.#loadNext()).catch(reject);
     });
   }

@@ -3,7 +3,7 @@ import type { Manifest } from '../landing/store.ts';
 import type { Database } from '../warehouse/database.ts';
 import { classifyStorageError } from '../warehouse/integrity.ts';
 import { quoteIdent, type SqlFiles } from '../warehouse/sql-files.ts';
-import { type Column, historyTable, LIST_TEXT, ORDINAL, type Table } from '../warehouse/tables.ts';
+import { type Column, LIST_TEXT, ORDINAL, type Table } from '../warehouse/tables.ts';
 import type { Row } from '../warehouse/values.ts';
 import { type RowQuery, renderRowQueries } from './landed-rows.ts';
 import { isNumbered, stageParts } from './stage-parts.ts';
@@ -24,8 +24,6 @@ export interface Landed {
   readonly acceptDrop: boolean;
   /** Loads a table that loses all rows: the other sources of the target are as they should be. @default false */
   readonly acceptEmpty?: boolean;
-  /** The mount of rows that name none. @default not known */
-  readonly firstMount?: string | undefined;
 }
 
 /**
@@ -67,22 +65,7 @@ export async function stage(to: Destination, table: Table, landings: readonly La
   await createStage(to, table);
   const read = new Map<Landed, Reading>();
   for (const landed of landings) read.set(landed, await readLanding(to, table, landed));
-  if (table.columns.some(({ name }) => name === 'mount')) await assumeMounts(to, table, landings);
   return compareStage(to, table, read);
-}
-
-async function assumeMounts(
-  { database, files }: Destination,
-  table: Table,
-  landings: readonly Landed[],
-): Promise<void> {
-  for (const { manifest, firstMount } of landings) {
-    if (firstMount === undefined) continue;
-    for (const rows of [historyTable(table), `stage_${table.name}`]) {
-      const sql = files.render('warehouse/assume_mount', { rows: quoteIdent(rows) });
-      await database.write(sql, { target: manifest.target, mount: firstMount });
-    }
-  }
 }
 
 /** How a landing was read. */

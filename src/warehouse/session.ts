@@ -1,7 +1,7 @@
 import { constants, existsSync } from 'node:fs';
 import { access, chmod, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { Config } from '../config/config.ts';
+import { type Config, meshMounts } from '../config/config.ts';
 import { loadPolicy, type PolicyRow } from '../config/policy.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { ignoreMissing, makeFolder, PRIVATE_FILE, PRIVATE_FOLDER, systemLack } from '../core/fs.ts';
@@ -138,6 +138,8 @@ async function runSession<T>(
     await chmod(paths.work, PRIVATE_FILE);
     if (!isVerified) await verifyChecksums(database, files, existsSync(paths.published));
     await migrate(database, files, tables, config.thresholds, policy);
+    const mounts = config.targets.map((target) => ({ target: target.name, mount: meshMounts(target)[0] }));
+    await database.run(files.read('warehouse/assume_mount'), { mounts: JSON.stringify(mounts) });
     isUsable = true;
     const result = await work({ database, files, tables, assertHeld: () => lock.assertHeld() });
     await database.run('checkpoint');

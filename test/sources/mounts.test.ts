@@ -96,7 +96,7 @@ describe.each(Object.entries(ANSWERS))('where one of two mounts %s', (_, answer)
   });
 });
 
-test('rows and landings of a version that knew no mounts keep their versions, and are of the first mount', async () => {
+test('rows of a version that knew no mounts keep their versions, and are of the first mount', async () => {
   const { project } = await twoEngines({ mesh: 'consul' });
   await project.pull(SOURCE);
   const before = await project.rows(VERSIONS);
