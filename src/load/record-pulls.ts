@@ -106,14 +106,12 @@ export function describeLoad(
   { pull, manifest, acceptDrop }: { readonly pull: ActivePull } & Pick<Landed, 'manifest' | 'acceptDrop'>,
   { delta, notes }: Acceptance,
 ): ReturnType<typeof describePull> {
-  const missing = listMissing(manifest, acceptDrop).map(describePart);
-  const parts = missing.length === 0 ? [] : [joinNotes(missing, MAX_NAMED_PARTS)];
-  const all = [...parts, ...(manifest.notes ?? []), ...notes];
+  const missing = joinNotes(listMissing(manifest, acceptDrop).map(describePart));
   return describePull(run, pull, {
-    status: missing.length === 0 ? 'complete' : 'partial',
+    status: missing === null ? 'complete' : 'partial',
     delta,
     extractedAt: manifest.as_of,
-    note: all.length === 0 ? null : joinNotes(all, MAX_NOTES),
+    note: joinNotes([...(missing === null ? [] : [missing]), ...(manifest.notes ?? []), ...notes]),
     unknownParts: manifest.unknown_parts && listUnknown(manifest, acceptDrop),
   });
 }
@@ -127,11 +125,10 @@ function listMissing(manifest: Manifest, acceptDrop: boolean): readonly UnknownP
   return listUnknown(manifest, acceptDrop).filter(({ isUnsupported = false }) => !isUnsupported);
 }
 
+/** `unknown_parts` has every part. */
 const MAX_NOTES = 5;
-/** Each unknown part is named, and has a line of its own in `unknown_parts` anyway. */
-const MAX_NAMED_PARTS = 200;
 
-function joinNotes(notes: readonly string[], limit: number): string {
-  const others = notes.length > limit ? [`${notes.length - limit} more`] : [];
-  return [...notes.slice(0, limit), ...others].join('; ');
+function joinNotes(notes: readonly string[]): string | null {
+  const others = notes.length > MAX_NOTES ? [`${notes.length - MAX_NOTES} more`] : [];
+  return notes.length === 0 ? null : [...notes.slice(0, MAX_NOTES), ...others].join('; ');
 }

@@ -212,6 +212,23 @@ test('a statement that fails because of one target refuses that one only; the ot
   expect(await pulled()).toEqual(['good', 'other'].map((target) => ({ run_id: 'run-1', target, rows: 1 })));
 });
 
+test('the note of a pull names a few of many unknown parts, and `unknown_parts` has all of them', async () => {
+  await begin();
+  const unknown_parts = Array.from({ length: 200 }, (_, n) => ({
+    column: 'name',
+    value: `key-${n}`,
+    reason: 'refused',
+  }));
+  const [outcome] = await load([await land('v1', FOUR, { unknown_parts, notes: ['another note'] })]);
+  expect(outcome).toMatchObject({
+    status: 'partial',
+    note: expect.stringMatching(/^name key-0 is unknown: refused; (?:.*; ){4}195 more; another note$/u),
+  });
+  expect(await database.rows('select json_array_length(unknown_parts)::int as parts from pulls')).toEqual([
+    { parts: 200 },
+  ]);
+});
+
 test('an aborted run loads nothing', async () => {
   const halt = new AbortController();
   await begin(halt.signal);
