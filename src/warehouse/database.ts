@@ -1,6 +1,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { errorMessage, TidemarkError } from '../core/errors.ts';
 import { readSize } from '../core/size.ts';
+import type { SqlFiles } from './sql-files.ts';
 import { fillParams, type SqlParams } from './sql-params.ts';
 import { DuckDBInstance, type Row, toRows } from './values.ts';
 
@@ -157,6 +158,21 @@ export function describeQueryError(file: string, error: unknown, linesBefore = 0
   if (file.endsWith('*')) return `queries/${file}.sql: ${firstLine(error)}`; // several files
   const line = Number(/^LINE (\d+):/mu.exec(errorMessage(error))?.[1]) - linesBefore;
   return `queries/${file}.sql${line > 0 ? `:${line}` : ''}: ${firstLine(error)}`;
+}
+
+/** Whether a query failed because of its text, or of what the database has. */
+export function isQueryError(error: unknown): boolean {
+  return /^(?:Binder|Catalog|Parser) Error/u.test(firstLine(error));
+}
+
+/** The error of a query names the files of a user that override queries of the package; another error stays as it is. */
+export function blameOverriding(files: SqlFiles, cause: unknown): unknown {
+  const [file, ...others] = files.overriding();
+  if (file === undefined || !isQueryError(cause)) return cause;
+  const all = [file, ...others].map((name) => `queries/${name}.sql`).join(', ');
+  const message = others.length === 0 ? describeQueryError(file, cause) : `one of ${all}: ${firstLine(cause)}`;
+  const hint = 'your file overrides that of the package: correct it, or remove it';
+  return new TidemarkError('DATA', message, { hint, cause });
 }
 
 /**

@@ -3,7 +3,7 @@ import type { Thresholds } from '../config/config.ts';
 import type { PolicyRow } from '../config/policy.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { renderChangesViews, selectTold } from './changes.ts';
-import { type Database, firstLine, openDatabase } from './database.ts';
+import { type Database, firstLine, isQueryError, openDatabase } from './database.ts';
 import { DEFAULT_THRESHOLDS, defineDeadlines, renderDeadlines, type Scope } from './deadlines.ts';
 import { type Columns, readAdditions, readColumns, withAdditions } from './present-tables.ts';
 import { quoteIdent, quoteLiteral, type SqlFiles } from './sql-files.ts';
@@ -94,7 +94,7 @@ export async function migrate(
     ...added.map((addition) => renderAddition(files, addition)),
     ...all.flatMap((table) => commentStatements(files, table)),
   ]).catch(async (error: unknown) => {
-    throw (await findInvalidTable(files, all)) ?? error;
+    throw (isQueryError(error) && (await findInvalid(files, all, policy))) || error;
   });
   await defineDeadlines(database, files, deadlines);
   await transact([
@@ -105,13 +105,17 @@ export async function migrate(
   await database.run('checkpoint'); // a crash must not have to replay altered tables from the log
 }
 
-/** The error in a table that cannot be made: its file may be a user's. */
-async function findInvalidTable(files: SqlFiles, tables: readonly Table[]): Promise<TidemarkError | undefined> {
+/**
+ * The error of the first statement that cannot be made. In the text of all statements, lines are those of no file. That of a user's table
+ * is named.
+ */
+async function findInvalid(files: SqlFiles, tables: readonly Table[], policy: readonly PolicyRow[]): Promise<unknown> {
   const database = await openDatabase(':memory:');
   const tryEach = async (render: (table: Table) => readonly string[]) => {
     for (const table of tables) {
       for (const sql of render(table)) {
         await database.script(sql).catch((cause: unknown) => {
+          if (!files.isOwn(`tables/${table.name}`)) throw cause;
           throw new TidemarkError('DATA', `queries/tables/${table.name}.sql: ${firstLine(cause)}`, { cause });
         });
       }
@@ -122,9 +126,10 @@ async function findInvalidTable(files: SqlFiles, tables: readonly Table[]): Prom
     for (const name of SHARED) await database.script(files.render(`warehouse/${name}`, {}));
     await tryEach((table) => viewStatements(files, table));
     await tryEach((table) => selectTold([table]).flatMap((told) => renderChangesViews(files, [told])));
+    for (const sql of renderSchema(files, tables, policy)) await database.script(sql);
     return undefined;
   } catch (error) {
-    return error instanceof TidemarkError ? error : undefined;
+    return error;
   } finally {
     database.close();
   }

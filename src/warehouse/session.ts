@@ -8,7 +8,7 @@ import { ignoreMissing, makeFolder, PRIVATE_FILE, PRIVATE_FOLDER, systemLack } f
 import type { Log } from '../core/log.ts';
 import { overlayRoots } from '../core/paths.ts';
 import { removeCompactCopy, replaceWithCompact, writeCompactCopy } from './compact.ts';
-import { type Database, firstLine, halveMemory, openDatabase } from './database.ts';
+import { blameOverriding, type Database, firstLine, halveMemory, isQueryError, openDatabase } from './database.ts';
 import { assertDiskSpace, reportFullDisk } from './disk-space.ts';
 import {
   CorruptDatabaseError,
@@ -147,7 +147,7 @@ async function runSession<T>(
     return result;
   } catch (error) {
     isUsable &&= classifyStorageError(error) === undefined;
-    throw error;
+    throw blameOverriding(files, error);
   } finally {
     database.close();
     // A schema that is not migrated is of no use to readers.
@@ -225,7 +225,8 @@ export async function withPublished<T>(
   try {
     return await read({ database, files });
   } catch (error) {
-    throw (await isOfEarlierVersion({ database, files }, error)) ? earlierVersionError(published, error) : error;
+    if (await isOfEarlierVersion({ database, files }, error)) throw earlierVersionError(published, error);
+    throw blameOverriding(files, error);
   } finally {
     database.close();
   }
@@ -237,7 +238,7 @@ async function isOfEarlierVersion(
   error: unknown,
 ): Promise<boolean> {
   const reason = error instanceof TidemarkError ? error.cause : error;
-  if (!/^(?:Binder|Catalog) Error/u.test(firstLine(reason))) return false;
+  if (!isQueryError(reason)) return false;
   const present = await readColumns({ database, files });
   return [...loadTables(files).values()].some(({ name, columns }) =>
     columns.some((column) => !present.get(name)?.has(column.name)),

@@ -1,6 +1,7 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { errorMessage, TidemarkError } from '../core/errors.ts';
-import { findFile } from '../core/paths.ts';
+import { findFile, PACKAGE_ROOT } from '../core/paths.ts';
 
 /** A part of a template: a text, or what gives one for the words after the name, such as `{{key n}}`. */
 export type SqlParts = Readonly<Record<string, string | ((...words: string[]) => string)>>;
@@ -12,6 +13,10 @@ export interface SqlFiles {
   read(name: string): string;
   /** The text with each `{{name}}` replaced, comments removed: for identifiers, which cannot be bound as parameters. */
   render(name: string, parts: SqlParts): string;
+  /** Whether the package has no such file, or a user's overrides it. */
+  isOwn(name: string): boolean;
+  /** What was read so far of a user's files that override those of the package. */
+  overriding(): readonly string[];
   readonly roots: readonly string[];
 }
 
@@ -21,6 +26,8 @@ const UNREADABLE = /^(?:EACCES|EPERM|EISDIR|ELOOP)$/u;
 export function createSqlFiles(roots: readonly string[]): SqlFiles {
   const cache = new Map<string, string>();
   const find = (name: string) => findFile(roots, `queries/${name}.sql`);
+  const packaged = (name: string) => join(PACKAGE_ROOT, `queries/${name}.sql`);
+  const isOwn = (name: string) => find(name) !== packaged(name);
   const load = (name: string): string => {
     const path = find(name);
     if (!path) throw new TidemarkError('DATA', `queries/${name}.sql does not exist`);
@@ -41,6 +48,8 @@ export function createSqlFiles(roots: readonly string[]): SqlFiles {
     read,
     roots,
     render: (name, parts) => fillTemplate(name, read(name), parts),
+    isOwn,
+    overriding: () => [...cache.keys()].filter((name) => isOwn(name) && existsSync(packaged(name))),
   };
 }
 

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, open, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
+import { readLatest } from '../../src/run/run.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
 import { warehouseFiles } from '../../src/warehouse/publish.ts';
 import { type Warehouse, withPublished, withWarehouse } from '../../src/warehouse/session.ts';
@@ -78,4 +79,20 @@ test('after an unclean end every block is verified: a damaged file is restored f
     database.rows("select count(*) as n from duckdb_tables() where table_name = 'large'");
   expect(await withWarehouse({ ...SESSION, config }, ask)).toEqual([{ n: 0 }]);
   expect(existsSync(`${work}.damaged`)).toBe(true);
+});
+
+test.each([
+  [
+    'warehouse/source_state',
+    'create or replace view source_state as\nselec 1;',
+    /^queries\/warehouse\/source_state\.sql:2: Parser/u,
+  ],
+  ['warehouse/latest_run', 'select 1,\n  no_such_column;', /^queries\/warehouse\/latest_run\.sql:2: Binder/u],
+])("a user's %s that overrides the package's and fails is named with its line", async (name, sql, message) => {
+  const config = mailConfig(await tempFolder());
+  const file = join(config.directory, `queries/${name}.sql`);
+  await mkdir(dirname(file), { recursive: true });
+  await writeFile(file, sql);
+  const session = withWarehouse({ ...SESSION, config }, ({ database, files }) => readLatest(database, files));
+  await expect(session).rejects.toMatchObject({ code: 'DATA', message: expect.stringMatching(message) });
 });
