@@ -74,6 +74,9 @@ export async function openDatabase(file: string, options: OpenOptions = {}): Pro
   return { ...first, siblings, close };
 }
 
+/** What to do where the published warehouse cannot be read. */
+export const PUBLISH_AGAIN = 'the next `tidemark pull` publishes it again from the working file';
+
 /** @throws TidemarkError DATA with DuckDB's message if the file is not a database, or corrupt. */
 export function openInstance(
   file: string,
@@ -82,7 +85,7 @@ export function openInstance(
   return DuckDBInstance.create(file, settings).catch((error: unknown) => {
     throw new TidemarkError('DATA', `${file} cannot be opened: ${firstLine(error)}`, {
       cause: error,
-      ...(settings.access_mode && { hint: 'the next `tidemark pull` publishes it again from the working file' }),
+      ...(settings.access_mode && { hint: PUBLISH_AGAIN }),
     });
   });
 }

@@ -8,7 +8,15 @@ import { ignoreMissing, makeFolder, PRIVATE_FILE, PRIVATE_FOLDER, systemLack } f
 import type { Log } from '../core/log.ts';
 import { overlayRoots } from '../core/paths.ts';
 import { removeCompactCopy, replaceWithCompact, writeCompactCopy } from './compact.ts';
-import { blameOverriding, type Database, firstLine, halveMemory, isQueryError, openDatabase } from './database.ts';
+import {
+  blameOverriding,
+  type Database,
+  firstLine,
+  halveMemory,
+  isQueryError,
+  openDatabase,
+  PUBLISH_AGAIN,
+} from './database.ts';
 import { assertDiskSpace, reportFullDisk } from './disk-space.ts';
 import {
   CorruptDatabaseError,
@@ -225,31 +233,30 @@ export async function withPublished<T>(
   try {
     return await read({ database, files });
   } catch (error) {
-    if (await isOfEarlierVersion({ database, files }, error)) throw earlierVersionError(published, error);
-    throw blameOverriding(files, error);
+    throw await explainFailure({ database, files }, published, error);
   } finally {
     database.close();
   }
 }
 
-/** Whether a query failed for a name, and the warehouse lacks a declared table or column. */
-async function isOfEarlierVersion(
+/** The error of a read of the published warehouse, as people can act on it. */
+async function explainFailure(
   { database, files }: Pick<Warehouse, 'database' | 'files'>,
+  published: string,
   error: unknown,
-): Promise<boolean> {
+): Promise<unknown> {
   const reason = error instanceof TidemarkError ? error.cause : error;
-  if (!isQueryError(reason)) return false;
+  const explain = (what: string, hint: string) =>
+    new TidemarkError('DATA', `${published} is ${what}: ${firstLine(reason)}`, { hint, cause: error });
+  if (classifyStorageError(reason) === 'corrupt') return explain('corrupt', PUBLISH_AGAIN);
+  if (!isQueryError(reason)) return error;
   const present = await readColumns({ database, files });
-  return [...loadTables(files).values()].some(({ name, columns }) =>
+  const lacks = [...loadTables(files).values()].some(({ name, columns }) =>
     columns.some((column) => !present.get(name)?.has(column.name)),
   );
-}
-
-function earlierVersionError(published: string, cause: unknown): TidemarkError {
-  return new TidemarkError('DATA', `${published} is of an earlier version: ${firstLine(cause)}`, {
-    hint: 'run `tidemark pull`, which adds what it lacks',
-    cause,
-  });
+  return lacks
+    ? explain('of an earlier version', 'run `tidemark pull`, which adds what it lacks')
+    : blameOverriding(files, error);
 }
 
 /** @throws TidemarkError UNREACHABLE if nothing was pulled yet, or this account may not read the published warehouse. */

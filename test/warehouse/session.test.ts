@@ -2,9 +2,10 @@ import { existsSync } from 'node:fs';
 import { mkdir, open, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
+import { writeBackup } from '../../src/run/backup/write.ts';
 import { readLatest } from '../../src/run/run.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
-import { warehouseFiles } from '../../src/warehouse/publish.ts';
+import { publishFile, warehouseFiles } from '../../src/warehouse/publish.ts';
 import { type Warehouse, withPublished, withWarehouse } from '../../src/warehouse/session.ts';
 import { mailConfig } from '../helpers/mail-warehouse.ts';
 import { QUIET } from '../helpers/report-warehouse.ts';
@@ -95,4 +96,21 @@ test.each([
   await writeFile(file, sql);
   const session = withWarehouse({ ...SESSION, config }, ({ database, files }) => readLatest(database, files));
   await expect(session).rejects.toMatchObject({ code: 'DATA', message: expect.stringMatching(message) });
+});
+
+test('a published warehouse with a damaged block is one line with what to do, for readers and for a backup', async () => {
+  const config = mailConfig(await tempFolder());
+  await withWarehouse({ ...SESSION, config }, async () => {});
+  const { work, published } = warehouseFiles(config.data);
+  await spoilTable(work);
+  await publishFile(work, published, 0o600);
+  const expected = {
+    code: 'DATA',
+    message: expect.stringContaining(`${published} is corrupt: IO Error`),
+    hint: expect.stringContaining('pull'),
+  };
+  await expect(withPublished(config, ({ database }) => database.rows('from large'))).rejects.toMatchObject(expected);
+  const folder = join(config.directory, 'backup');
+  await expect(writeBackup(config, folder, new Date(0))).rejects.toMatchObject(expected);
+  expect(existsSync(folder)).toBe(false);
 });

@@ -18,9 +18,10 @@ import {
   writeFileAtomic,
 } from '../../core/fs.ts';
 import { version } from '../../core/paths.ts';
+import { verifyChecksums } from '../../warehouse/integrity.ts';
 import { acquireLock } from '../../warehouse/lock.ts';
 import { warehouseFiles } from '../../warehouse/publish.ts';
-import { assertReadable, withPublished } from '../../warehouse/session.ts';
+import { withPublished } from '../../warehouse/session.ts';
 import { type BackupManifest, describeFile, FILES, findManifest, MANIFEST } from './manifest.ts';
 
 /** Of the folder of a backup. */
@@ -29,11 +30,11 @@ const LOCK = 'lock';
 /**
  * Writes what cannot be pulled again: the published warehouse, the ledger, the plans with their approvals, and whether applies are stopped. A run or an apply may be
  * under way: the warehouse is copied first, so that the ledger continues what it has seen, and a plan is kept before the ledger names it.
- * @throws TidemarkError UNREACHABLE without a warehouse; UNSAFE for a folder with something else; DATA for a ledger that is refused
+ * @throws TidemarkError UNREACHABLE without a warehouse; UNSAFE for a folder with something else; DATA for a warehouse that is corrupt, or
+ * a ledger that is refused
  */
 export async function writeBackup(config: Config, folder: string, now: Date): Promise<BackupManifest> {
-  const { published } = warehouseFiles(config.data);
-  await assertReadable(published);
+  await withPublished(config, ({ database, files }) => verifyChecksums(database, files, true));
   await assertBackupFolder(folder);
   await makeFolder(folder);
   const lock = await acquireLock(join(folder, LOCK), 'backup', { now });
