@@ -42,35 +42,20 @@ async function openStore(context: StoreContext, config: LakeConfig, location = c
     : createDirectoryStore(resolve(context.cwd, location));
 }
 
-/** Requests at the same time: those of one command. */
-const CONNECTIONS = 16;
-
 /** Its modules are loaded where a lake is in a bucket. */
-async function openS3Store(
-  { env, redactor, signal, timeouts: given }: StoreContext,
-  config: LakeConfig,
-  location: string,
-): Promise<LakeStore> {
+async function openS3Store(context: StoreContext, config: LakeConfig, location: string): Promise<LakeStore> {
   const address = parseS3Address(location);
   if (!address) {
     throw new TidemarkError('USAGE', `${JSON.stringify(location)} is not the address of a bucket`, {
       hint: 'write s3://BUCKET/PREFIX, such as s3://estate/lake, or a folder',
     });
   }
-  const { createS3Client, readS3Access } = await import('./s3/client.ts');
   const { createS3Store } = await import('./s3/store.ts');
-  const { createTransport } = await import('../http/transport.ts');
-  const variables = withEnvFile(config.directory, env);
-  const access = readS3Access(variables, redactor);
-  const timeouts = { ...DEFAULT_TIMEOUTS, ...given };
-  const transport = createTransport({
-    caFile: access.caFile,
-    concurrency: CONNECTIONS,
-    env: variables,
-    timeouts,
-    redactor,
+  return createS3Store({
+    ...context,
+    address,
+    env: withEnvFile(config.directory, context.env),
+    timeouts: { ...DEFAULT_TIMEOUTS, ...context.timeouts },
+    folder: join(config.data, 'lake-files'),
   });
-  const name = `s3://${address.bucket}/${address.prefix}`.replace(/\/$/u, '');
-  const client = createS3Client({ name, address, access, transport, timeouts, signal });
-  return createS3Store(client, join(config.data, 'lake-files'), () => transport.close());
 }

@@ -1,26 +1,33 @@
 import { rmSync } from 'node:fs';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 // biome-ignore lint/style/noRestrictedImports: the name of a folder says whose it is
 import { pid } from 'node:process';
+import { HOUR_MS } from '../core/clock.ts';
+import { ignoreMissing } from '../core/fs.ts';
 import { type Database, type OpenOptions, openDatabase } from './database.ts';
 import { isAlive } from './lock.ts';
 
-const prefix = () => `tidemark-query-${hostname()}-`;
-
-/** Creates a folder for the temporary files of one database, which nobody else may read. */
+/** Creates a folder for temporary files of this process, which nobody else may read. */
 export async function createTemporaryFolder(root: string = tmpdir()): Promise<string> {
-  return mkdtemp(join(root, `${prefix()}${pid}-`));
+  await removeAbandonedFolders(root);
+  return mkdtemp(join(root, `tidemark-query-${hostname()}-${pid}-`));
 }
 
-/** Removes the folders on this host whose process was killed. Folders of other users stay. */
+const NAME = /^tidemark-query-(.+)-(\d+)-\w+$/u;
+/** Whether a process of another host still runs is not known: its folder goes when it is as old as this. */
+const FOREIGN_MS = 24 * HOUR_MS;
+
+/** Removes the folders whose process was killed. Folders of other users stay. */
 export async function removeAbandonedFolders(root: string = tmpdir()): Promise<void> {
-  const begin = prefix();
   for (const name of await readdir(root)) {
-    const [, owner] = name.startsWith(begin) ? (/^(\d+)-/u.exec(name.slice(begin.length)) ?? []) : [];
-    if (owner === undefined || isAlive(Number(owner))) continue;
-    await rm(join(root, name), { recursive: true, force: true }).catch((error: NodeJS.ErrnoException) => {
+    const [, host, owner] = NAME.exec(name) ?? [];
+    if (host === undefined || (host === hostname() && isAlive(Number(owner)))) continue;
+    const folder = join(root, name);
+    const entry = await stat(folder).catch(ignoreMissing);
+    if (!entry || (host !== hostname() && Date.now() - entry.mtimeMs < FOREIGN_MS)) continue;
+    await rm(folder, { recursive: true, force: true }).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'EPERM' && error.code !== 'EACCES') throw error;
     });
   }
@@ -35,7 +42,6 @@ export async function openWithOwnFolder(
   options: OpenOptions = {},
   root: string = tmpdir(),
 ): Promise<Database> {
-  await removeAbandonedFolders(root);
   const tempDirectory = await createTemporaryFolder(root);
   const remove = () => rmSync(tempDirectory, { recursive: true, force: true });
   try {

@@ -4,8 +4,7 @@ import { mkdir, readdir, readFile, utimes, writeFile } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { LocalCopies } from '../../src/lake/s3/store.ts';
-import { parseListing } from '../../src/lake/s3/xml.ts';
+import { createLocalCopies, parseListing } from '../../src/lake/s3/store.ts';
 import { cli } from '../helpers/cli.ts';
 import { type Handler, startServer } from '../helpers/http-service.ts';
 import { withStore } from '../helpers/lake-store.ts';
@@ -147,10 +146,11 @@ describe('requests', () => {
 describe('copies for DuckDB', () => {
   test('are made once, and go when they are released, when the store is closed, and after a day', async () => {
     const parent = join(await tempFolder(), 'lake-files');
-    for (const name of ['old', 'young']) await mkdir(join(parent, name), { recursive: true });
-    await utimes(join(parent, 'old'), 0, 0);
+    const [old, young] = ['tidemark-query-other-1-old', 'tidemark-query-other-1-young'] as const;
+    for (const name of [old, young]) await mkdir(join(parent, name), { recursive: true });
+    await utimes(join(parent, old), 0, 0);
     const downloads: string[] = [];
-    const copies = new LocalCopies(parent, async (path, file) => {
+    const copies = createLocalCopies(parent, async (path, file) => {
       downloads.push(path);
       if (path === 'gone') throw Object.assign(new Error('gone'), { code: 'ENOENT' });
       await writeFile(file, path);
@@ -163,7 +163,7 @@ describe('copies for DuckDB', () => {
     expect(existsSync(a)).toBe(false);
     await copies.locate('a');
     await copies.close();
-    expect([downloads, await readdir(parent)]).toEqual([['a', 'gone', 'a'], ['young']]);
+    expect([downloads, await readdir(parent)]).toEqual([['a', 'gone', 'a'], [young]]);
   });
 });
 
@@ -220,7 +220,7 @@ describe('lists', () => {
     const xml =
       '<Contents><Key>a&lt;&amp;&#x41;&#66;&unknown;</Key><Size>1</Size></Contents><CommonPrefixes><Prefix>p/</Prefix>';
     expect(parseListing(`<ListBucketResult>${xml}</CommonPrefixes></ListBucketResult>`)).toMatchObject({
-      objects: [{ key: 'a<&AB&unknown;', bytes: 1 }],
+      objects: [{ path: 'a<&AB&unknown;', bytes: 1 }],
       prefixes: ['p/'],
       next: undefined,
     });

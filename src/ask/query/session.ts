@@ -9,7 +9,7 @@ import { warehouseFiles } from '../../warehouse/publish.ts';
 import { assertReadable } from '../../warehouse/session.ts';
 import { createSqlFiles, quoteIdent, quoteLiteral, type SqlFiles } from '../../warehouse/sql-files.ts';
 import { loadTables, loadViews } from '../../warehouse/tables.ts';
-import { createTemporaryFolder, removeAbandonedFolders } from '../../warehouse/temporary-folder.ts';
+import { createTemporaryFolder } from '../../warehouse/temporary-folder.ts';
 import { listValue, type Row, toRows, toValue, type Value } from '../../warehouse/values.ts';
 import { type QueryLimits, queryError, stopError, timeoutError } from './errors.ts';
 import { type ResultColumn, textSql } from './sql-text.ts';
@@ -69,7 +69,6 @@ export class QuerySession {
   static async open(options: QuerySessionOptions): Promise<QuerySession> {
     const { published } = warehouseFiles(options.config.data);
     await assertReadable(published);
-    await removeAbandonedFolders();
     const temporary = await createTemporaryFolder();
     let session: QuerySession | undefined;
     try {

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
-import { setMaxListeners } from 'node:events';
-import { createReadStream, type ReadStream } from 'node:fs';
+import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { AwsV4Signer } from 'aws4fetch';
@@ -15,7 +14,6 @@ import { createRequestMetrics } from '../../http/request-metrics.ts';
 import { ABORTED, withRetry } from '../../http/retry.ts';
 import { Deadline, type HttpTimeouts } from '../../http/timeouts.ts';
 import type { Transport } from '../../http/transport.ts';
-import { findElement } from './xml.ts';
 
 /** What a request needs besides its object. */
 export interface S3Access {
@@ -79,38 +77,22 @@ export function objectUrl({ region, endpoint }: S3Access, { bucket }: S3Address,
   return new URL(`https://${bucket}.s3.${region}.amazonaws.com/${path}`);
 }
 
-/** The body of a request. A request that is repeated opens it again. */
-export interface S3Body {
-  readonly bytes: number;
-  readonly sha256: string;
-  open(): Buffer | ReadStream;
-}
-
-/** A local file, read in pieces: once for the signature, and with each request. */
-export async function createFileBody(file: string): Promise<S3Body> {
-  const { size } = await stat(file);
-  return { bytes: size, sha256: await hashFile(file), open: () => createReadStream(file) };
-}
-
-export function createTextBody(text: string): S3Body {
-  const content = Buffer.from(text);
-  const sha256 = createHash('sha256').update(content).digest('hex');
-  return { bytes: content.length, sha256, open: () => content };
-}
-
 export interface S3Request {
   readonly method: 'GET' | 'PUT' | 'DELETE';
   /** Empty for the bucket. */
   readonly key: string;
   readonly query?: Readonly<Record<string, string>>;
   readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: S3Body;
+  readonly text?: string;
+  /** A local file, sent instead of `text`: it is read in pieces, once for the signature and once for the request. */
+  readonly file?: string;
 }
 
 /** The body of a response, in pieces. */
-type Content = AsyncIterable<Buffer>;
+export type Content = AsyncIterable<Buffer>;
 
-export interface S3ClientOptions {
+/** A bucket, and how requests to it are sent. */
+export interface S3Bucket {
   /** What messages call the store. */
   readonly name: string;
   readonly address: S3Address;
@@ -122,44 +104,40 @@ export interface S3ClientOptions {
 
 /** The longest pause that a store may ask for. */
 const MAX_WAIT_MS = 120_000;
-/** SHA-256 of nothing. */
-const EMPTY = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
 
-/** Signs requests to a bucket, sends them, and repeats those whose failure may pass. Every request may be sent twice. */
-export interface S3Client extends Pick<S3ClientOptions, 'name' | 'address'> {
-  /**
-   * @param read reads the body of the response to its end
-   * @throws MissingObjectError for an object that the store does not have; S3Error with one line
-   */
-  send<T>(request: S3Request, read: (content: Content) => Promise<T>): Promise<T>;
-}
-
-export function createS3Client(options: S3ClientOptions): S3Client {
-  const { name, address, timeouts, signal } = options;
-  // Every request in progress listens to it; Node reports more than ten listeners as a leak.
-  setMaxListeners(0, signal);
-  const retry = { policy: 'safe', timeouts, maxWaitMs: MAX_WAIT_MS, signal, onThrottled() {}, onRetry() {} } as const;
-  return {
-    name,
-    address,
-    async send(request, read) {
-      const metrics = createRequestMetrics();
-      const result = await withRetry(() => attempt(options, request, read), { ...retry, metrics });
-      if (result.ok) return result.value;
-      throw toError(options, request, result.problem);
-    },
-  };
+/**
+ * Signs a request, sends it, and repeats it after a failure that may pass: every request may be sent twice.
+ * @param read reads the body of the response to its end
+ * @throws MissingObjectError for an object that the store does not have; S3Error with one line
+ */
+export async function sendToBucket<T>(
+  bucket: S3Bucket,
+  request: S3Request,
+  read: (content: Content) => Promise<T>,
+): Promise<T> {
+  const { timeouts, signal } = bucket;
+  const result = await withRetry(() => attempt(bucket, request, read), {
+    policy: 'safe',
+    timeouts,
+    maxWaitMs: MAX_WAIT_MS,
+    signal,
+    metrics: createRequestMetrics(),
+    onThrottled() {},
+    onRetry() {},
+  });
+  if (result.ok) return result.value;
+  throw toError(bucket, request, result.problem);
 }
 
 async function attempt<T>(
-  options: S3ClientOptions,
+  bucket: S3Bucket,
   request: S3Request,
   read: (content: Content) => Promise<T>,
 ): Promise<Result<T>> {
-  const { timeouts, signal } = options;
+  const { timeouts, signal } = bucket;
   let deadline: Deadline | undefined;
   try {
-    const { statusCode, headers, body } = await exchange(options, request);
+    const { statusCode, headers, body } = await exchange(bucket, request);
     deadline = new Deadline(signal, timeouts.downloadMs, timeouts);
     const content = watch(body, deadline);
     // No object of a lake and no answer of a store is a page: a proxy asks for something, or another service answers.
@@ -191,16 +169,18 @@ async function* watch(body: Readable, deadline: Deadline): AsyncGenerator<Buffer
 }
 
 async function exchange(
-  { access, address, transport, timeouts, signal }: S3ClientOptions,
-  { method, key, query = {}, headers = {}, body }: S3Request,
+  { access, address, transport, timeouts, signal }: S3Bucket,
+  { method, key, query = {}, headers = {}, text = '', file }: S3Request,
 ): Promise<Dispatcher.ResponseData> {
   const url = objectUrl(access, address, key);
   for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
   const { accessKeyId, secretAccessKey, sessionToken, region } = access;
+  const sha256 = file === undefined ? createHash('sha256').update(text).digest('hex') : await hashFile(file);
+  const bytes = file === undefined ? Buffer.byteLength(text) : (await stat(file)).size;
   const signed = await new AwsV4Signer({
     method,
     url: url.href,
-    headers: { ...headers, 'x-amz-content-sha256': body?.sha256 ?? EMPTY },
+    headers: { ...headers, 'x-amz-content-sha256': sha256 },
     accessKeyId,
     secretAccessKey,
     ...(sessionToken !== undefined && { sessionToken }),
@@ -210,14 +190,14 @@ async function exchange(
   return sendRequest(signed.url, {
     method,
     dispatcher: transport.dispatcher,
-    headers: { ...Object.fromEntries(signed.headers), 'content-length': String(body?.bytes ?? 0) },
-    body: body?.open() ?? null,
+    headers: { ...Object.fromEntries(signed.headers), 'content-length': String(bytes) },
+    body: file === undefined ? text : createReadStream(file),
     headersTimeout: timeouts.headersMs,
     signal,
   });
 }
 
-function toError({ name, address }: S3ClientOptions, { method, key }: S3Request, problem: HttpFailure): Error {
+function toError({ name, address }: S3Bucket, { method, key }: S3Request, problem: HttpFailure): Error {
   const path = key.startsWith(address.prefix) ? key.slice(address.prefix.length) : key;
   const what = [problem.status, problem.message].filter((part) => part !== undefined).join(' ');
   const message = `${name}: ${method} ${path === '' ? 'the list of files' : path}: ${what}`;
@@ -293,4 +273,25 @@ function classifyRefusal(status: number, text: string): HttpFailure {
     retryable: isPassing && status !== 501 ? 'yes' : 'no',
     notProcessed: false,
   };
+}
+
+/** The text of the first element with this name. */
+export function findElement(xml: string, name: string): string | undefined {
+  const [content] = findElements(xml, name);
+  return content === undefined ? undefined : unescapeXml(content);
+}
+
+/** The elements of the few documents of S3 that are read have no attributes that matter, and repeat at one level only. */
+export function findElements(xml: string, name: string): readonly string[] {
+  return [...xml.matchAll(new RegExp(`<${name}>(.*?)</${name}>`, 'gsu'))].map(([, content = '']) => content);
+}
+
+const ENTITIES: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" };
+
+function unescapeXml(text: string): string {
+  return text.replace(/&(?:#x([0-9a-f]{1,6})|#(\d{1,7})|(\w{1,8}));/giu, (whole, hex, decimal, name) => {
+    if (name !== undefined) return ENTITIES[name] ?? whole;
+    const point = hex === undefined ? Number(decimal) : Number.parseInt(hex, 16);
+    return point <= 0x10_ff_ff ? String.fromCodePoint(point) : whole;
+  });
 }

@@ -1,71 +1,95 @@
 import { randomBytes } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
 import { createWriteStream } from 'node:fs';
-import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import pLimit from 'p-limit';
+import type { S3Address } from '../../config/lake.ts';
+import type { Context } from '../../core/context.ts';
 import { TidemarkError } from '../../core/errors.ts';
 import { makeFolder } from '../../core/fs.ts';
+import type { HttpTimeouts } from '../../http/timeouts.ts';
+import { createTransport } from '../../http/transport.ts';
+import { createTemporaryFolder } from '../../warehouse/temporary-folder.ts';
+import { decodePath } from '../delta-log.ts';
 import { type LakeStore, STAGING, type StoredFile } from '../store.ts';
 import {
-  createFileBody,
-  createTextBody,
+  type Content,
   discard,
+  findElement,
+  findElements,
   readBounded,
-  type S3Client,
+  readS3Access,
+  type S3Bucket,
   S3Error,
   type S3Request,
+  sendToBucket,
 } from './client.ts';
-import { incompleteError, type ListingPage, parseListing } from './xml.ts';
 
 /** Of a commit; one has a line for each file that it adds. */
 const MAX_TEXT_BYTES = 256 * 1024 ** 2;
 /** Of a page of a list. */
 const MAX_PAGE_BYTES = 1024 ** 2;
 
+/** What a lake in a bucket needs besides its address. */
+export interface S3StoreOptions extends Pick<Context, 'env' | 'redactor' | 'signal'> {
+  readonly address: S3Address;
+  readonly timeouts: HttpTimeouts;
+  /** Local folder for files that DuckDB reads and writes. */
+  readonly folder: string;
+}
+
+/** Requests at the same time: those of one command. */
+const CONNECTIONS = 16;
+
 /**
  * A lake in a bucket of an object store that speaks S3 and has conditional puts (`If-None-Match: *`). An object is visible when all of
  * it has arrived.
- * @param folder local folder for files that DuckDB reads and writes
- * @param close closes connections
  */
-export function createS3Store(client: S3Client, folder: string, close: () => Promise<void>): LakeStore {
-  const { name, address } = client;
+export function createS3Store({ address, env, redactor, signal, timeouts, folder }: S3StoreOptions): LakeStore {
+  const access = readS3Access(env, redactor);
+  const transport = createTransport({ caFile: access.caFile, concurrency: CONNECTIONS, env, timeouts, redactor });
+  const name = `s3://${address.bucket}/${address.prefix}`.replace(/\/$/u, '');
+  const bucket: S3Bucket = { name, address, access, transport, timeouts, signal };
+  // Every request in progress listens to it; Node reports more than ten listeners as a leak.
+  setMaxListeners(0, signal);
   const toKey = (path: string) => `${address.prefix}${path}`;
-  const copies = new LocalCopies(folder, (path, file) =>
-    client.send({ method: 'GET', key: toKey(path) }, (content) => pipeline(content, createWriteStream(file))),
+  const send = (method: 'PUT' | 'DELETE', path: string, body?: Pick<S3Request, 'text' | 'file'>) =>
+    sendToBucket(bucket, { method, key: toKey(path), ...body }, discard);
+  const get = <T>(path: string, read: (content: Content) => Promise<T>) =>
+    sendToBucket(bucket, { method: 'GET', key: toKey(path) }, read);
+  const copies = createLocalCopies(folder, (path, file) =>
+    get(path, (content) => pipeline(content, createWriteStream(file))),
   );
   let isChecked: Promise<void> | undefined;
   return {
     name,
     async createIfAbsent(path, content) {
-      isChecked ??= assertConditional(client, toKey(`${STAGING}/${randomBytes(8).toString('hex')}`));
+      isChecked ??= assertConditional(bucket, toKey(`${STAGING}/${randomBytes(8).toString('hex')}`));
       await isChecked;
-      return putIfAbsent(client, toKey(path), content);
+      return putIfAbsent(bucket, toKey(path), content);
     },
-    put: (path, content) => client.send({ method: 'PUT', key: toKey(path), body: createTextBody(content) }, discard),
-    putFile: async (path, file) =>
-      client.send({ method: 'PUT', key: toKey(path), body: await createFileBody(file) }, discard),
-    scratch: () => copies.scratch(),
-    list: (path, after) => listFiles(client, path === '' ? '' : `${path}/`, after),
-    folders: () => listFolders(client),
-    read: (path) => client.send({ method: 'GET', key: toKey(path) }, (content) => readBounded(content, MAX_TEXT_BYTES)),
-    remove: (path) => client.send({ method: 'DELETE', key: toKey(path) }, discard),
-    locate: (path) => copies.locate(path),
-    release: (path) => copies.release(path),
+    put: (path, text) => send('PUT', path, { text }),
+    putFile: (path, file) => send('PUT', path, { file }),
+    scratch: copies.scratch,
+    list: (path, after) => listFiles(bucket, path, after),
+    folders: () => listFolders(bucket),
+    read: (path) => get(path, (content) => readBounded(content, MAX_TEXT_BYTES)),
+    remove: (path) => send('DELETE', path),
+    locate: copies.locate,
+    release: copies.release,
     async close() {
       await copies.close();
-      await close();
+      await transport.close();
     },
   };
 }
 
 /** @returns whether the object was written; false if it exists */
-async function putIfAbsent(client: S3Client, key: string, content: string): Promise<boolean> {
-  const body = createTextBody(content);
-  const request: S3Request = { method: 'PUT', key, headers: { 'if-none-match': '*' }, body };
+async function putIfAbsent(bucket: S3Bucket, key: string, content: string): Promise<boolean> {
   try {
-    await client.send(request, discard);
+    await sendToBucket(bucket, { method: 'PUT', key, headers: { 'if-none-match': '*' }, text: content }, discard);
     return true;
   } catch (error) {
     if (error instanceof S3Error && error.status === 412) return false;
@@ -74,16 +98,16 @@ async function putIfAbsent(client: S3Client, key: string, content: string): Prom
 }
 
 /** A store without conditional puts would let two writers overwrite each other's commits. @throws TidemarkError UNSAFE */
-async function assertConditional(client: S3Client, key: string): Promise<void> {
+async function assertConditional(bucket: S3Bucket, key: string): Promise<void> {
   try {
-    const isWritten = await putIfAbsent(client, key, '').catch(refuseUnknownHeader);
-    if (isWritten === undefined || (await putIfAbsent(client, key, ''))) {
-      throw new TidemarkError('UNSAFE', `${client.name}: the object store has no conditional puts (If-None-Match: *)`, {
+    const isWritten = await putIfAbsent(bucket, key, '').catch(refuseUnknownHeader);
+    if (isWritten === undefined || (await putIfAbsent(bucket, key, ''))) {
+      throw new TidemarkError('UNSAFE', `${bucket.name}: the object store has no conditional puts (If-None-Match: *)`, {
         hint: 'use one that has them, such as AWS S3, MinIO or Ceph: without them two writers can overwrite each other',
       });
     }
   } finally {
-    await client.send({ method: 'DELETE', key }, discard).catch(() => undefined); // the first error is the one to show
+    await sendToBucket(bucket, { method: 'DELETE', key }, discard).catch(() => undefined); // the first error is the one to show
   }
 }
 
@@ -94,12 +118,12 @@ function refuseUnknownHeader(error: unknown): undefined {
 }
 
 async function* listPages(
-  client: S3Client,
+  bucket: S3Bucket,
   query: Readonly<Record<string, string>>,
 ): AsyncGenerator<ListingPage, void, undefined> {
   for (let token: string | undefined = ''; token !== undefined; ) {
     const paged = { 'list-type': '2', 'encoding-type': 'url', ...query, ...(token && { 'continuation-token': token }) };
-    const text = await client.send({ method: 'GET', key: '', query: paged }, (content) =>
+    const text = await sendToBucket(bucket, { method: 'GET', key: '', query: paged }, (content) =>
       readBounded(content, MAX_PAGE_BYTES),
     );
     const page = parseListing(text);
@@ -109,82 +133,97 @@ async function* listPages(
   }
 }
 
-async function listFiles(client: S3Client, path: string, after?: string): Promise<readonly StoredFile[]> {
-  const { prefix } = client.address;
+async function listFiles(bucket: S3Bucket, folder: string, after?: string): Promise<readonly StoredFile[]> {
+  const { prefix } = bucket.address;
   const files: StoredFile[] = [];
-  const query = { prefix: `${prefix}${path}`, ...(after !== undefined && { 'start-after': `${prefix}${after}` }) };
-  for await (const { objects } of listPages(client, query)) {
-    files.push(...objects.map(({ key, ...file }) => ({ path: key.slice(prefix.length), ...file })));
+  const query = { prefix: `${prefix}${folder}/`, ...(after !== undefined && { 'start-after': `${prefix}${after}` }) };
+  for await (const { objects } of listPages(bucket, query)) {
+    files.push(...objects.map(({ path, ...file }) => ({ path: path.slice(prefix.length), ...file })));
   }
   return files.filter(({ path: file }) => !file.endsWith('/')).sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
-async function listFolders(client: S3Client): Promise<readonly string[]> {
-  const { prefix } = client.address;
+async function listFolders(bucket: S3Bucket): Promise<readonly string[]> {
+  const { prefix } = bucket.address;
   const names: string[] = [];
-  for await (const { prefixes } of listPages(client, { prefix, delimiter: '/' })) {
+  for await (const { prefixes } of listPages(bucket, { prefix, delimiter: '/' })) {
     names.push(...prefixes.map((folder) => folder.slice(prefix.length, -1)));
   }
   return names.filter((name) => name !== '' && !name.startsWith('_'));
 }
 
-/** Downloads at the same time. */
-const CONCURRENCY = 8;
-/** What a killed process has left is removed when it is as old as this. */
-const LEFTOVER_MS = 24 * 3_600_000;
-
-/** Copies of objects in a folder of this process. Files of a lake that DuckDB reads never change, so that a copy stays valid. */
-export class LocalCopies {
-  readonly #parent: string;
-  readonly #download: (path: string, file: string) => Promise<void>;
-  readonly #copies = new Map<string, Promise<string>>();
-  readonly #limit = pLimit(CONCURRENCY);
-  #folder: Promise<string> | undefined;
-
-  /** @param parent folder of the folders of all processes */
-  constructor(parent: string, download: (path: string, file: string) => Promise<void>) {
-    this.#parent = parent;
-    this.#download = download;
-  }
-
-  /** The copy of an object, which is made once. */
-  locate(path: string): Promise<string> {
-    const download = async () => {
-      const file = await this.scratch();
-      await this.#download(path, file);
-      return file;
-    };
-    const copy = this.#copies.get(path) ?? this.#limit(download);
-    this.#copies.set(path, copy);
-    return copy;
-  }
-
-  /** A path in the folder that nothing has. */
-  async scratch(): Promise<string> {
-    this.#folder ??= createFolder(this.#parent);
-    return join(await this.#folder, `${randomBytes(8).toString('hex')}.parquet`);
-  }
-
-  async release(path: string): Promise<void> {
-    const copy = this.#copies.get(path);
-    this.#copies.delete(path);
-    if (copy) await rm(await copy.catch(() => ''), { force: true });
-  }
-
-  async close(): Promise<void> {
-    await Promise.allSettled(this.#copies.values());
-    this.#copies.clear();
-    if (this.#folder) await rm(await this.#folder, { recursive: true, force: true });
-    this.#folder = undefined;
-  }
+/** A page of `ListObjectsV2`. */
+interface ListingPage {
+  /** Their paths are the keys. */
+  readonly objects: readonly StoredFile[];
+  /** What the delimiter has put together. */
+  readonly prefixes: readonly string[];
+  /** Where the next page begins; undefined for the last one. */
+  readonly next: string | undefined;
 }
 
-async function createFolder(parent: string): Promise<string> {
-  await makeFolder(parent);
-  for (const name of await readdir(parent)) {
-    const folder = join(parent, name);
-    const { mtimeMs } = await stat(folder).catch(() => ({ mtimeMs: Number.POSITIVE_INFINITY }));
-    if (Date.now() - mtimeMs > LEFTOVER_MS) await rm(folder, { recursive: true, force: true });
-  }
-  return mkdtemp(join(parent, 'files-'));
+/** @throws TidemarkError DATA for another document, or a page that does not say where the next one begins: files would be missing */
+export function parseListing(xml: string): ListingPage {
+  const isEncoded = findElement(xml, 'EncodingType') === 'url';
+  const decode = (key = ''): string => {
+    const decoded = isEncoded ? decodePath(key.replaceAll('+', ' ')) : key;
+    if (decoded === undefined) throw incompleteError();
+    return decoded;
+  };
+  const isTruncated = findElement(xml, 'IsTruncated') === 'true';
+  const next = isTruncated ? findElement(xml, 'NextContinuationToken') : undefined;
+  if (!xml.includes('<ListBucketResult') || (isTruncated && !next)) throw incompleteError();
+  return {
+    objects: findElements(xml, 'Contents').map((content) => ({
+      path: decode(findElement(content, 'Key')),
+      bytes: Number(findElement(content, 'Size')),
+      modifiedMs: Date.parse(findElement(content, 'LastModified') ?? ''),
+    })),
+    prefixes: findElements(xml, 'CommonPrefixes').map((content) => decode(findElement(content, 'Prefix'))),
+    next,
+  };
+}
+
+function incompleteError(): TidemarkError {
+  return new TidemarkError('DATA', 'the object store does not answer with a complete list of its objects', {
+    hint: 'check AWS_ENDPOINT_URL: a proxy or another service may answer there',
+  });
+}
+
+/** Downloads at the same time. */
+const CONCURRENCY = 8;
+
+/** Copies of objects in a folder of this process below `parent`. Files of a lake that DuckDB reads never change, so that a copy stays valid. */
+export function createLocalCopies(parent: string, download: (path: string, file: string) => Promise<void>) {
+  const copies = new Map<string, Promise<string>>();
+  const limit = pLimit(CONCURRENCY);
+  let folder: Promise<string> | undefined;
+  /** A path that nothing has. */
+  const scratch = async (): Promise<string> => {
+    folder ??= makeFolder(parent).then(() => createTemporaryFolder(parent));
+    return join(await folder, `${randomBytes(8).toString('hex')}.parquet`);
+  };
+  return {
+    scratch,
+    /** The copy of an object, which is made once. */
+    locate(path: string): Promise<string> {
+      const make = async () => {
+        const file = await scratch();
+        await download(path, file);
+        return file;
+      };
+      const copy = copies.get(path) ?? limit(make);
+      copies.set(path, copy);
+      return copy;
+    },
+    async release(path: string): Promise<void> {
+      const copy = copies.get(path);
+      copies.delete(path);
+      if (copy) await rm(await copy.catch(() => ''), { force: true });
+    },
+    async close(): Promise<void> {
+      await Promise.allSettled(copies.values());
+      if (folder) await rm(await folder, { recursive: true, force: true });
+    },
+  };
 }
