@@ -4,7 +4,7 @@ import type { Shard } from '../config/shard.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { plural } from '../core/plural.ts';
 import { isMassLoss } from '../load/judge.ts';
-import { compactLake } from './compact.ts';
+import { compactLake } from './data-files.ts';
 import { addAction, type MetaData, metaData, tryParseJson } from './delta-log.ts';
 import { targetLoss } from './difference.ts';
 import { type Lake, retryConflicts } from './log.ts';

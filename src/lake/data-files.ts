@@ -2,9 +2,19 @@ import { randomUUID } from 'node:crypto';
 import { rm, stat } from 'node:fs/promises';
 import { hashFile } from '../core/fs.ts';
 import { quoteIdent, quoteLiteral } from '../warehouse/sql-files.ts';
-import type { AddAction } from './delta-log.ts';
-import type { LakeWriter } from './reader.ts';
-import { changesTable, type LakeRelation, PAST_TAG, rowFields } from './table.ts';
+import type { Action, AddAction, MetaData, Snapshot } from './delta-log.ts';
+import { ConflictError } from './log.ts';
+import { commit, createTableView, type LakeWriter, viewRuns } from './reader.ts';
+import {
+  changesTable,
+  describedRelation,
+  isPast,
+  type LakeRelation,
+  PAST_TAG,
+  replacesRows,
+  rowFields,
+  withoutFolders,
+} from './table.ts';
 
 interface Rows {
   /** The table that has them. */
@@ -34,7 +44,7 @@ export async function writeRows(
     const order = relation.identity.map(quoteIdent).join(', ');
     const file = quoteLiteral(scratch);
     await database.run(files.render('lake/write_file', { rows, publish, which, fields, order, file }));
-    const [row] = await database.rows(files.render('lake/statistics', { ...statisticsParts(relation), file }));
+    const [row] = await database.rows(files.render('lake/statistics', { file }));
     const [{ size }, sha256] = [await stat(scratch), await hashFile(scratch)];
     const path = `${randomUUID()}.parquet`;
     await store.putFile(`${changesTable(relation.name)}/${path}`, scratch);
@@ -46,32 +56,84 @@ export async function writeRows(
   }
 }
 
-/** Longer texts have no bounds: those of Delta are cut, and a cut upper bound is below the values. */
-const MAX_TEXT = 64;
-/** How a bound is written, times to the millisecond; null for a value that has no such form. Readers use these types to skip files. */
-const BOUNDS: Readonly<Record<string, (value: string) => string>> = {
-  VARCHAR: (value) => `if(length(${value}) <= ${MAX_TEXT}, ${value}, null)`,
-  BIGINT: (value) => value,
-  DATE: (value) => value,
-  'TIMESTAMP WITH TIME ZONE': (value) =>
-    `if(year(${value}) between 0 and 9999, strftime(${value}, '%Y-%m-%dT%H:%M:%S.%gZ'), null)`,
-};
+/**
+ * A publish adds a file for each table, and a reader opens all of them. So files that are small are put together, in a commit that changes
+ * no data, and what later rows have replaced is kept apart: a publish reads the rest only.
+ */
 
-/** The fields of which the log has bounds and the number of nulls: the change, its time and publish, and what identifies a row. */
-function statisticsParts({ identity, columns }: LakeRelation) {
-  const types = new Map(columns.map(({ field, type }) => [field, type]));
-  const bounded = [
-    { field: 'op', type: 'VARCHAR' },
-    { field: 'as_of', type: 'TIMESTAMP WITH TIME ZONE' },
-    { field: 'publish', type: 'BIGINT' },
-    ...identity.map((field) => ({ field, type: types.get(field) ?? 'BIGINT' })),
-  ].flatMap(({ field, type }) => {
-    const toBound = BOUNDS[type];
-    return toBound ? [{ name: quoteLiteral(field), column: quoteIdent(field), toBound }] : [];
-  });
-  return {
-    least: bounded.map(({ name, column, toBound }) => `${name}, ${toBound(`min(${column})`)}`).join(', '),
-    greatest: bounded.map(({ name, column, toBound }) => `${name}, ${toBound(`max(${column})`)}`).join(', '),
-    nulls: bounded.map(({ name, column }) => `${name}, count(*) - count(${column})`).join(', '),
+/** More files than these, of each kind, are put together. */
+const MAX_FILES = 4;
+/** A larger file stays as it is. */
+const MAX_BYTES = 32 * 1024 ** 2;
+/** A file is written again when those that are smaller have a fourth of its size together: each row is written a few times in all. */
+const MAX_RATIO = 4;
+
+/** Puts the small files of every table together. Does nothing where another process does it at the same time. */
+export async function compactLake(writer: LakeWriter): Promise<void> {
+  for (const [table, snapshot] of await writer.reader.snapshots()) {
+    if (hasFolders(snapshot)) continue;
+    const files = [...snapshot.files.values()];
+    const chosen = [files.filter((add) => !isPast(add)), files.filter(isPast)].flatMap(chooseFiles);
+    if (chosen.length > 0) await rewrite(writer, table, snapshot, chosen).catch(ignoreConflict);
+  }
+}
+
+const hasFolders = ({ metaData }: Snapshot): boolean => metaData?.partitionColumns.length !== 0;
+
+/** The files of a group to put together: the smallest ones, up to one that is much larger than they are. */
+export function chooseFiles(files: readonly AddAction[]): readonly AddAction[] {
+  const small = files.filter(({ size }) => size < MAX_BYTES).sort((a, b) => a.size - b.size);
+  if (small.length <= MAX_FILES) return [];
+  let sum = 0;
+  const chosen = small.slice(0, 2);
+  for (const add of small.slice(2)) {
+    sum = chosen.reduce((bytes, { size }) => bytes + size, 0);
+    if (add.size > MAX_RATIO * sum) break;
+    chosen.push(add);
+  }
+  return chosen;
+}
+
+/** Writes a table of an earlier version without its folders for months. @throws ConflictError if another process has committed to it */
+export async function migrateTable(writer: LakeWriter, table: string): Promise<void> {
+  const snapshot = await writer.reader.snapshot(table);
+  const { metaData, files } = snapshot;
+  if (metaData && hasFolders(snapshot))
+    await rewrite(writer, table, snapshot, [...files.values()], withoutFolders(metaData));
+}
+
+/** Does nothing with a table of another program. @param metaData the new description of the table, if it gets one */
+async function rewrite(
+  writer: LakeWriter,
+  table: string,
+  snapshot: Snapshot,
+  files: readonly AddAction[],
+  metaData?: MetaData,
+): Promise<void> {
+  const { reader, nowMs } = writer;
+  const relation = describedRelation(table, snapshot.metaData);
+  if (!relation) return;
+  await viewRuns(reader);
+  const chosen = new Set(files);
+  await createTableView(reader, 'lake_changes', table, { keep: (add) => chosen.has(add) });
+  const parts = {
+    replaces: String(replacesRows(relation)),
+    identity: relation.identity.map(quoteIdent).join(', '),
+    fields: rowFields(relation).map(quoteIdent).join(', '),
   };
+  await reader.database.run(reader.files.render('lake/compacted', parts));
+  const rows = { rows: 'lake_compacted', publish: 'publish' };
+  const recent = await writeRows(writer, relation, { ...rows, which: 'not lake_is_past' });
+  const past = await writeRows(writer, relation, { ...rows, which: 'lake_is_past', isPast: true });
+  const actions: readonly Action[] = [
+    { commitInfo: { timestamp: nowMs, operation: 'OPTIMIZE', operationParameters: {}, isBlindAppend: false } },
+    ...(metaData ? [{ metaData }] : []),
+    ...files.map(({ path }) => ({ remove: { path, deletionTimestamp: nowMs, dataChange: false } })),
+    ...[...recent, ...past].map((add) => ({ add: { ...add, dataChange: false } })),
+  ];
+  await commit(reader, table, actions);
+}
+
+function ignoreConflict(error: unknown): void {
+  if (!(error instanceof ConflictError)) throw error;
 }

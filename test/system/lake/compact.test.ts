@@ -3,7 +3,7 @@ import { cp, mkdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { PACKAGE_ROOT } from '../../../src/core/paths.ts';
-import { chooseFiles } from '../../../src/lake/compact.ts';
+import { chooseFiles } from '../../../src/lake/data-files.ts';
 import type { AddAction } from '../../../src/lake/delta-log.ts';
 import { verifyLake } from '../../../src/lake/maintain.ts';
 import { createLakeReader } from '../../../src/lake/reader.ts';
