@@ -47,7 +47,7 @@ export interface WarehouseWriter {
    * Opens the working warehouse, migrates it, lets `work` write, and publishes a copy of the result. Readers of
    * `data/warehouse.duckdb` see the old or the new warehouse, never a mixture. If the working file turns out to be corrupt, it is
    * moved aside and `work` runs again on a copy of the published one.
-   * @param compactUnless compacts the file after `work` if it has grown, unless this signal is aborted. @default never
+   * @param compactUnless compacts the file after `work` if much of it is free, unless this signal is aborted. @default never
    */
   write<T>(work: (warehouse: Warehouse) => Promise<T>, compactUnless?: AbortSignal): Promise<T>;
 }
@@ -133,7 +133,7 @@ interface LockedSession extends LockedOptions {
 }
 
 async function runSession<T>(
-  { config, now, log, policy, compactUnless: signal, paths, lock }: LockedSession,
+  { config, log, policy, compactUnless: signal, paths, lock }: LockedSession,
   work: (warehouse: Warehouse) => Promise<T>,
 ): Promise<T> {
   const files = createSqlFiles(overlayRoots(config.directory));
@@ -151,7 +151,7 @@ async function runSession<T>(
     isUsable = true;
     const result = await work({ database, files, tables, assertHeld: () => lock.assertHeld() });
     await database.run('checkpoint');
-    if (signal) isCompact = await writeCompactCopy(database, files, paths.work, { now, log, signal });
+    if (signal) isCompact = await writeCompactCopy(database, files, paths.work, { log, signal });
     return result;
   } catch (error) {
     isUsable &&= classifyStorageError(error) === undefined;
@@ -161,7 +161,7 @@ async function runSession<T>(
     // A schema that is not migrated is of no use to readers.
     if (isUsable && isClosed(paths.work)) {
       lock.assertHeld();
-      if (isCompact) await replaceWithCompact(paths.work, { now, log });
+      if (isCompact) await replaceWithCompact(paths.work, log);
       await publish(paths, config.groupRead);
     }
   }

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
@@ -53,33 +53,25 @@ const describe = (database: Database) =>
         from duckdb_columns() where table_name = 'kept') as columns
   `);
 
-test('a file that has grown by a third is replaced by a copy with the same content', async () => {
+test('a file of which a third is free is replaced by a copy with the same content', async () => {
   const { database, file } = await createFragmented();
   const { log, lines } = collectLog();
   const before = await describe(database);
   const { size } = statSync(file);
-  const now = new Date('2026-11-20T02:15:00Z');
-  const write = (minBytes = 0) => writeCompactCopy(database, FILES, file, { now, log, minBytes, signal: RUNNING });
-  const setLast = (bytes: number, time = '2026-11-13T02:15:00.000Z') =>
-    writeFileSync(join(dirname(file), 'compacted'), `${bytes} bytes at ${time}\n`);
-  const readLast = () => readFileSync(join(dirname(file), 'compacted'), 'utf8');
-
-  expect(await write(), 'the first time, its size is noted').toBe(false);
-  expect(readLast()).toBe(`${size} bytes at 2026-11-20T02:15:00.000Z\n`);
-  setLast(Math.ceil((size * 3) / 4));
-  expect(await write(), 'grown by a third').toBe(false);
-  setLast(1, '2026-11-13T02:15:00.001Z');
-  expect(await write(), 'compacted less than a week ago').toBe(false);
-  setLast(Math.floor((size * 3) / 4) - 1);
+  const write = (minBytes = 0) => writeCompactCopy(database, FILES, file, { log, minBytes, signal: RUNNING });
   expect(await write(size + 1), 'smaller than is worth it').toBe(false);
-  expect(await write(), 'grown by more').toBe(true);
+  await database.script(
+    `create table filled as select hash(range) as a, md5(range::varchar) as b from range(${ROWS}); checkpoint;`,
+  );
+  expect(await write(), 'full').toBe(false);
+  await database.script('drop table filled; checkpoint;');
+  expect(await write(), 'free').toBe(true);
 
   database.close();
-  await replaceWithCompact(file, { now, log });
+  await replaceWithCompact(file, log);
   expect(statSync(file).size).toBeLessThan(size / 2);
   expect(statSync(file).mode & 0o777).toBe(0o600);
-  expect(readLast()).toBe(`${statSync(file).size} bytes at 2026-11-20T02:15:00.000Z\n`);
-  expect(readdirSync(dirname(file)).sort()).toEqual(['compacted', 'warehouse.duckdb']);
+  expect(readdirSync(dirname(file)).sort()).toEqual(['warehouse.duckdb']);
   expect(lines).toEqual([expect.stringMatching(/^compacted the warehouse from \d+\.\d MB to \d+\.\d MB$/u)]);
   const reopened = await openDatabase(file);
   onTestFinished(() => reopened.close());
@@ -89,36 +81,29 @@ test('a file that has grown by a third is replaced by a copy with the same conte
 test('a copy that fails or differs is removed, and the file stays as it is', async () => {
   const { database, file } = await createFragmented();
   const { log, lines } = collectLog();
-  writeFileSync(join(dirname(file), 'compacted'), '1 bytes at 2026-11-01T00:00:00.000Z\n');
   const before = await describe(database);
   const copyWith = (statement: string) => {
     const render: SqlFiles['render'] = (name, parts) =>
       name === 'warehouse/copy_compact' ? statement : FILES.render(name, parts);
-    return writeCompactCopy(database, { ...FILES, render }, file, {
-      now: new Date(),
-      log,
-      minBytes: 0,
-      signal: RUNNING,
-    });
+    return writeCompactCopy(database, { ...FILES, render }, file, { log, minBytes: 0, signal: RUNNING });
   };
   expect(await copyWith('copy from database nothing to compact')).toBe(false);
   expect(await copyWith('create table compact.kept as from kept limit 999')).toBe(false);
   const why = 'the warehouse is not compacted, and stays as it is:';
   expect(lines).toEqual([expect.stringMatching(`${why} .*nothing`), `${why} the copy of kept has other rows`]);
-  expect(readdirSync(dirname(file)).sort()).toEqual(['compacted', 'warehouse.duckdb']);
+  expect(readdirSync(dirname(file)).sort()).toEqual(['warehouse.duckdb']);
   expect(await describe(database)).toEqual(before);
-  const now = new Date();
-  expect(
-    await writeCompactCopy(database, FILES, file, { now, log, minBytes: 0, signal: RUNNING }),
-    'the next time',
-  ).toBe(true);
+  expect(await writeCompactCopy(database, FILES, file, { log, minBytes: 0, signal: RUNNING }), 'the next time').toBe(
+    true,
+  );
 });
 
 test('a copy ends when the command is stopped, and is not begun after that', async () => {
   const { database, file } = await createFragmented();
   const { log, lines } = collectLog();
-  await database.script(`create table large as select md5(range::varchar) as a from range(${6 * ROWS}); checkpoint;`);
-  writeFileSync(join(dirname(file), 'compacted'), '1 bytes at 2026-11-01T00:00:00.000Z\n');
+  await database.script(`
+    create table other as select md5(range::varchar) as a from range(${6 * ROWS}); checkpoint;
+    create table large as from other; checkpoint; drop table other; checkpoint;`);
   const stop = new AbortController();
   const stopping: typeof FILES = {
     ...FILES,
@@ -127,13 +112,12 @@ test('a copy ends when the command is stopped, and is not begun after that', asy
       return FILES.render(name, parts);
     },
   };
-  const write = () =>
-    writeCompactCopy(database, stopping, file, { now: new Date(), log, minBytes: 0, signal: stop.signal });
+  const write = () => writeCompactCopy(database, stopping, file, { log, minBytes: 0, signal: stop.signal });
   expect(await write()).toBe(false);
   expect(stop.signal.aborted).toBe(true);
   expect(await write()).toBe(false);
   expect(lines).toEqual([]);
-  expect(readdirSync(dirname(file)).sort()).toEqual(['compacted', 'warehouse.duckdb']);
+  expect(readdirSync(dirname(file)).sort()).toEqual(['warehouse.duckdb']);
   expect(await database.rows('select count(*) as n from large')).toEqual([{ n: 6 * ROWS }]);
 });
 
@@ -151,7 +135,6 @@ test('a session publishes the compact file, and removes what a killed one left',
   });
   const { size } = statSync(work);
   expect(size).toBeGreaterThan(16 * 1024 * 1024);
-  writeFileSync(join(dirname(work), 'compacted'), `${Math.floor(size / 2)} bytes at 2026-11-01T00:00:00.000Z\n`);
   for (const path of [`${work}.compact`, `${work}.compact.wal`]) writeFileSync(path, 'left by a kill');
 
   await write(async ({ database }) => {
