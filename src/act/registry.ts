@@ -7,7 +7,7 @@ import type { Operation } from '../services/operation.ts';
 import type { PlaybookSummary } from '../tell/reports/index.ts';
 import { createSqlFiles } from '../warehouse/sql-files.ts';
 import { loadTables } from '../warehouse/tables.ts';
-import type { ActionDefinition, GuardRead, ParameterSources, Playbook } from './define.ts';
+import type { ActionDefinition, GuardRead, Playbook } from './define.ts';
 
 /**
  * Checks playbooks, those of the package and the user's, against the rules, tables and operations that exist.
@@ -18,9 +18,8 @@ export async function loadPlaybooks(
   playbooks: readonly Playbook[],
 ): Promise<readonly Playbook[]> {
   const roots = overlayRoots(config.directory);
-  const rules = new Set(discoverFiles(roots, 'queries/findings', '.sql').keys());
-  const tables = new Set(loadTables(createSqlFiles(roots)).keys());
-  validatePlaybooks(playbooks, { rules, tables });
+  const rules = discoverFiles(roots, 'queries/findings', '.sql');
+  validatePlaybooks(playbooks, { rules, tables: loadTables(createSqlFiles(roots)) });
   validateApprovalRules(config, playbooks);
   return playbooks;
 }
@@ -40,8 +39,11 @@ function validateApprovalRules({ approvers }: Pick<Config, 'approvers'>, playboo
 export function getPlaybook(playbooks: readonly Playbook[], name: string): Playbook {
   const playbook = playbooks.find((candidate) => candidate.name === name);
   if (playbook) return playbook;
-  const names = playbooks.map((candidate) => candidate.name);
-  throw unknownName('playbook', name, names);
+  throw unknownName(
+    'playbook',
+    name,
+    playbooks.map((candidate) => candidate.name),
+  );
 }
 
 /** @throws TidemarkError UNSAFE: a plan that names an unknown operation was not made by this version. */
@@ -73,37 +75,38 @@ export function isReversibleAction({ undo, operation }: ActionDefinition, isUndo
 
 /** The names that a playbook may refer to. */
 interface Registry {
-  readonly rules: ReadonlySet<string>;
-  readonly tables: ReadonlySet<string>;
+  readonly rules: Names;
+  readonly tables: Names;
 }
 
-type Report = (field: string, message: string) => void;
+type Names = Pick<ReadonlyMap<string, unknown>, 'has' | 'keys'>;
 
 /** @throws TidemarkError CONFIG with one line per problem: `playbook NAME: field: what, what to do`. */
 function validatePlaybooks(playbooks: readonly Playbook[], registry: Registry): void {
-  const problems: string[] = [];
-  const names = new Set<string>();
-  for (const { name, rule, table, actions } of playbooks) {
-    const report: Report = (field, message) => problems.push(`playbook ${name}: ${field}: ${message}`);
-    if (!/^[a-z][a-z0-9-]*$/u.test(name)) report('name', 'must be lower-case words joined by `-`');
-    if (names.has(name)) report('name', 'is taken by another playbook');
-    names.add(name);
-    checkName(report, 'rule', rule, registry.rules);
-    checkName(report, 'table', table, registry.tables);
-    if (actions.length === 0) report('actions', 'must not be empty');
-    for (const [index, action] of actions.entries()) {
-      const place = `actions[${index}].`;
-      if (actions.findIndex(({ operation }) => operation === action.operation) !== index) {
-        report(`${place}operation`, 'is that of another action: a plan identifies an action by its operation');
-      }
-      checkAction(action, registry, (field, message) => report(`${place}${field}`, message));
-    }
-  }
+  const problems = playbooks.flatMap((playbook, index) => {
+    const isTaken = playbooks.findIndex(({ name }) => name === playbook.name) !== index;
+    return [...findProblems(playbook, isTaken, registry)].map((problem) => `playbook ${playbook.name}: ${problem}`);
+  });
   if (problems.length > 0) throw new TidemarkError('CONFIG', problems.join('\n'));
 }
 
-function checkName(report: Report, field: string, name: string, known: ReadonlySet<string>): void {
-  if (!known.has(name)) report(field, `unknown: ${name}${suggestClosest(name, known)}`);
+function* findProblems({ name, rule, table, actions }: Playbook, isTaken: boolean, registry: Registry) {
+  if (!/^[a-z][a-z0-9-]*$/u.test(name)) yield 'name: must be lower-case words joined by `-`';
+  if (isTaken) yield 'name: is taken by another playbook';
+  yield* checkName('rule', rule, registry.rules);
+  yield* checkName('table', table, registry.tables);
+  if (actions.length === 0) yield 'actions: must not be empty';
+  for (const [index, action] of actions.entries()) {
+    const place = `actions[${index}].`;
+    if (actions.findIndex(({ operation }) => operation === action.operation) !== index) {
+      yield `${place}operation: is that of another action: a plan identifies an action by its operation`;
+    }
+    yield* checkAction(action, place, registry);
+  }
+}
+
+function* checkName(place: string, name: string, known: Names) {
+  if (!known.has(name)) yield `${place}: unknown: ${name}${suggestClosest(name, known.keys())}`;
 }
 
 function suggestClosest(name: string, known: Iterable<string>): string {
@@ -111,69 +114,59 @@ function suggestClosest(name: string, known: Iterable<string>): string {
   return closest ? `; did you mean \`${closest}\`?` : '';
 }
 
-function checkAction(action: ActionDefinition, registry: Registry, report: Report): void {
-  const call = findOperation('operation', action.operation, report);
+/** `place`: where the action is, up to the name of a field. */
+function* checkAction(action: ActionDefinition, place: string, registry: Registry): Generator<string> {
+  const call = operations.get(action.operation);
+  yield* checkName(`${place}operation`, action.operation, operations);
   if (call) {
-    if (!call.mutates) report('operation', `${call.name} changes nothing`);
-    checkParams(call, action.params, action.inputNames, (field, message) => report(`params${field}`, message));
-    if (call.body?.required && !action.hasBody) report('body', `is required by ${call.name}`);
-    if (!call.body && action.hasBody) report('body', `is not accepted by ${call.name}`);
+    if (!call.mutates) yield `${place}operation: ${call.name} changes nothing`;
+    yield* checkParams(call, action, action.inputNames, place);
+    if (call.body?.required && !action.hasBody) yield `${place}body: is required by ${call.name}`;
+    if (!call.body && action.hasBody) yield `${place}body: is not accepted by ${call.name}`;
   }
   for (const [name, read] of Object.entries(action.reads)) {
-    checkRead(read, { call, action, registry }, (field, message) => report(`reads.${name}${field}`, message));
+    yield* checkRead(read, `${place}reads.${name}.`, action, registry);
   }
-  if (Object.keys(action.reads).length === 0) report('reads', 'must not be empty: every action is guarded by a read');
-  if (action.undo) checkAction(action.undo.action, registry, (field, message) => report(`undo.${field}`, message));
+  if (Object.keys(action.reads).length === 0)
+    yield `${place}reads: must not be empty: every action is guarded by a read`;
+  if (action.undo) yield* checkAction(action.undo.action, `${place}undo.`, registry);
 }
 
-interface ReadScope {
-  readonly call: Operation | undefined;
-  readonly action: ActionDefinition;
-  readonly registry: Registry;
-}
-
-function checkRead({ operation: name, params, allPages, absence }: GuardRead, scope: ReadScope, report: Report): void {
-  const { call, action, registry } = scope;
-  const operation = findOperation('.operation', name, report);
+function* checkRead(read: GuardRead, place: string, action: ActionDefinition, registry: Registry): Generator<string> {
+  const [call, operation] = [operations.get(action.operation), operations.get(read.operation)];
+  yield* checkName(`${place}operation`, read.operation, operations);
   if (!operation) return;
-  if (operation.mutates) report('.operation', `${name} changes something`);
+  if (operation.mutates) yield `${place}operation: ${operation.name} changes something`;
   if (call && operation.kind !== call.kind) {
-    report('.operation', `belongs to another kind of target than ${call.name}`);
+    yield `${place}operation: belongs to another kind of target than ${call.name}`;
   }
-  const reportParam: Report = (param, message) => report(`.params${param}`, message);
-  checkParams(operation, params, action.inputNames, reportParam, allPages);
-  if (!absence) return;
-  const { list, subject, known } = absence;
-  if (list) checkRead(list, scope, (field, message) => report(`.absence.list${field}`, message));
+  yield* checkParams(operation, read, action.inputNames, place);
+  if (!read.absence) return;
+  const { list, subject, known } = read.absence;
+  if (list) yield* checkRead(list, `${place}absence.list.`, action, registry);
   for (const input of [subject, ...(known.within ? [known.within[1]] : [])]) {
-    if (!action.inputNames.includes(input)) report('.absence', `unknown input ${input}`);
+    if (!action.inputNames.includes(input)) yield `${place}absence: unknown input ${input}`;
   }
-  checkName(report, '.absence.known.table', known.table, registry.tables);
-}
-
-function findOperation(field: string, name: string, report: Report): Operation | undefined {
-  checkName(report, field, name, new Set(operations.keys()));
-  return operations.get(name);
+  yield* checkName(`${place}absence.known.table`, known.table, registry.tables);
 }
 
 /** With `allPages`, the reader chooses the page size. */
-function checkParams(
+function* checkParams(
   { name, params }: Operation,
-  given: ParameterSources,
+  { params: given, allPages }: Pick<GuardRead, 'params' | 'allPages'>,
   inputNames: readonly string[],
-  report: Report,
-  allPages = false,
-): void {
+  place: string,
+) {
   for (const [param, source] of Object.entries(given)) {
     if (!Object.hasOwn(params, param)) {
-      report(`.${param}`, `is not a parameter of ${name}${suggestClosest(param, Object.keys(params))}`);
+      yield `${place}params.${param}: is not a parameter of ${name}${suggestClosest(param, Object.keys(params))}`;
     }
     if (typeof source === 'string' && !inputNames.includes(source)) {
-      report(`.${param}`, `unknown input ${source}; known are ${inputNames.join(', ')}`);
+      yield `${place}params.${param}: unknown input ${source}; known are ${inputNames.join(', ')}`;
     }
   }
   for (const [param, { required }] of Object.entries(params)) {
     const isNeeded = required !== false && !(allPages && required === 'spec');
-    if (isNeeded && !Object.hasOwn(given, param)) report('', `${name} needs \`${param}\``);
+    if (isNeeded && !Object.hasOwn(given, param)) yield `${place}params: ${name} needs \`${param}\``;
   }
 }
