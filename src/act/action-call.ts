@@ -95,21 +95,11 @@ export function resolveDefinitions(plan: Plan, playbooks: readonly Playbook[]): 
   );
 }
 
-/** The definition of an action; undefined where the plan does not match the playbook. */
-export function findDefinition(
-  plan: Plan,
-  action: Action,
-  playbooks: readonly Playbook[],
-): ActionDefinition | undefined {
-  const found = matchDefinition(plan, action, playbooks);
-  return typeof found === 'string' ? undefined : found;
-}
-
 /**
  * The definition of an action, or why the action is not the one that the playbook makes of the inputs in its guard: another version made
  * the plan, or the file was changed, so that it acts on one subject and reads another.
  */
-function matchDefinition(
+export function matchDefinition(
   { playbook: name, undoes }: Plan,
   { action_id, operation, params, body, guard }: Action,
   playbooks: readonly Playbook[],

@@ -6,19 +6,19 @@ import { EXIT, type ExitCode, formatError, TidemarkError } from '../core/errors.
 import { plural } from '../core/plural.ts';
 import { reportFullDisk } from '../warehouse/disk-space.ts';
 import { type Lock, LockError } from '../warehouse/lock.ts';
+import { withPublished } from '../warehouse/session.ts';
 import { resolveDefinitions } from './action-call.ts';
 import { assertApproved, assertValidAt } from './approvals.ts';
 import type { ActionDefinition, Playbook } from './define.ts';
 import { type ActionResult, executeAction, failAction, newIntent, skipAction } from './execute-action.ts';
 import { findEntry, identifyRequest, isFinal, isUnsettled, type LedgerEntry, takeFinal } from './ledger.ts';
 import { assertAfterLedger, type Ledger } from './ledger-file.ts';
-import { copyLedger, readLedger, withLedger } from './ledger-table.ts';
+import { readLedger, trySyncLedger, withLedger } from './ledger-table.ts';
 import type { ApplyContext } from './observe-action.ts';
 import { explainUnsettled, findRepeated, findUnsettledActions, type UnsettledAction } from './other-plans.ts';
 import { type Action, findingIds, type Plan } from './plan-file.ts';
 import { keepPlan } from './plan-store.ts';
 import { assertNamesTargets, assertSameInstallations, assertSameWarehouse } from './plan-targets.ts';
-import { areAccepted } from './published-reads.ts';
 import { isReversibleAction } from './registry.ts';
 import { RemoteServices } from './remote.ts';
 
@@ -36,7 +36,7 @@ export interface ApplyOptions {
 export interface ApplyResult {
   readonly plan_id: string;
   /** In the order of the plan. Actions that were not reached are left out. */
-  readonly rows: readonly ActionResult[];
+  readonly rows: readonly Omit<ActionResult, 'event'>[];
   /** Why it stopped before the end. */
   readonly stopped: Abort | null;
 }
@@ -56,7 +56,7 @@ export function applyPlan(given: Plan, options: ApplyOptions): Promise<ApplyResu
     const now = context.clock.now();
     await assertAfterLedger(config.data, context.clock);
     const { plan, definitions } = await assertApplicable(given, options, now);
-    const copy = isInRun ? undefined : () => copyLedger(config, context);
+    const copy = isInRun ? undefined : () => trySyncLedger(config, context);
     return withLedger(config, context, { purpose: `plan ${plan.plan_id}`, copy }, async (ledger, lock) => {
       await assertSameInstallations(plan, config, context);
       await keepPlan(config, plan);
@@ -94,7 +94,11 @@ async function assertApplicable(
 export async function findFinishedResult({ plan_id, actions }: Plan, config: Config): Promise<ApplyResult | undefined> {
   const entries = await readLedger(config);
   const rows = actions.flatMap(({ action_id }) => takeFinal(findEntry(entries, { plan_id, action_id })) ?? []);
-  return actions.length > 0 && rows.length === actions.length ? { plan_id, rows, stopped: null } : undefined;
+  return rows.length > 0 && rows.length === actions.length ? toApplyResult(plan_id, rows, null) : undefined;
+}
+
+function toApplyResult(planId: string, results: readonly ActionResult[], stopped: Abort | null): ApplyResult {
+  return { plan_id: planId, rows: results.map(({ event: _, ...row }) => row), stopped };
 }
 
 /**
@@ -161,6 +165,15 @@ function isPresent(file: string): boolean {
   }
 }
 
+/** Whether all of these findings are accepted now. A run may replace the warehouse meanwhile: the newest one is asked. */
+function areAccepted(config: Config, ids: readonly string[], now: Date): Promise<boolean> {
+  return withPublished(config, async ({ database, files }) => {
+    const params = { ids, now: now.toISOString() };
+    const [row] = await database.rows(files.read('remediation/are_accepted'), params);
+    return row?.accepted === true;
+  });
+}
+
 /** A plan of one or two actions tells nothing about the service. */
 const MIN_CONTRADICTIONS = 2;
 
@@ -181,20 +194,20 @@ class Progress {
     this.#unsettled = unsettled;
     for (const action of ctx.plan.actions) {
       const previous = this.#previous(action);
-      if (previous && identifyRequest(previous.row) !== identifyRequest(action)) {
+      if (previous && identifyRequest(previous) !== identifyRequest(action)) {
         const name = `${action.action_id} of plan ${ctx.plan.plan_id}`;
         throw new TidemarkError('UNSAFE', `${name} was changed since it was applied`, { hint: 'make a new plan' });
       }
       // What was left open or unconfirmed is settled, and a failed action is tried again; every other outcome is final.
-      const row = takeFinal(previous);
-      if (row) this.#results.set(action, row);
+      const final = takeFinal(previous);
+      if (final) this.#results.set(action, final);
     }
   }
 
   /** The actions without a final outcome. Those of findings with a failed action come last, so that they do not block the rest. */
   pendingActions(): readonly Action[] {
     const { actions } = this.#ctx.plan;
-    const tried = actions.filter((action) => this.#previous(action)?.isOpen === false && !this.#results.has(action));
+    const tried = actions.filter((action) => this.#previous(action)?.event === 'outcome' && !this.#results.has(action));
     const failed = new Set(tried.map(({ finding_id }) => finding_id));
     const isLate = ({ finding_id }: Action) => failed.has(finding_id);
     const pending = actions.filter((action) => !this.#results.has(action));
@@ -215,7 +228,8 @@ class Progress {
       else await record();
     }
     const { plan_id, actions } = this.#ctx.plan;
-    return { plan_id, rows: actions.flatMap((action) => this.#results.get(action) ?? []), stopped };
+    const results = actions.flatMap((action) => this.#results.get(action) ?? []);
+    return toApplyResult(plan_id, results, stopped);
   }
 
   /** One subject may change between plan and apply. Where half of them seem to, the service is wrong. */
@@ -239,14 +253,21 @@ class Progress {
       if (blocking) {
         // Not in the ledger: the action is due once the one before it is applied.
         const reason = `${blocking.action_id}, which must come first, was not applied`;
-        return { ...newIntent(attempt), status: 'skipped', reason, satisfied: false, finished_at: null };
+        return {
+          ...newIntent(attempt),
+          event: 'outcome',
+          status: 'skipped',
+          reason,
+          satisfied: false,
+          finished_at: null,
+        };
       }
       // An acceptance does not keep an action from being undone.
       if (plan.undoes === undefined && (await areAccepted(config, findingIds(action), context.clock.now()))) {
         return skipAction(attempt, 'the finding was accepted since the plan was made');
       }
       const repeated = findRepeated(action, plan.plan_id, this.#unsettled);
-      if (repeated) return failAction(attempt, explainUnsettled(repeated), previous);
+      if (repeated) return failAction(attempt, explainUnsettled(repeated.entry), previous);
     }
     const { result, record } = await executeAction(attempt, previous);
     if (record) {

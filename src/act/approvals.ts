@@ -9,7 +9,7 @@ import { explainSignature } from '../core/ssh-signature.ts';
 import { readRules } from '../tell/findings/rules.ts';
 import { createSqlFiles } from '../warehouse/sql-files.ts';
 import type { Playbook } from './define.ts';
-import { assertTimeMovedOn } from './ledger-file.ts';
+import { assertTimeMovedOn, type KnownTime } from './ledger-file.ts';
 import { type Approval, approvalDigest, type Plan, readPlan, writePlan } from './plan-file.ts';
 import { assertNamesTargets } from './plan-targets.ts';
 
@@ -35,38 +35,21 @@ export function approvalStatement(
   ].join('\n');
 }
 
-/**
- * The approver of a name, where `approvers:` is configured.
- * @throws TidemarkError USAGE for a name that is not listed, UNSAFE for that of the planner.
- */
-function findApprover({ approvers }: Pick<Config, 'approvers'>, plan: Plan, name: string): Approver | undefined {
-  if (!approvers) return undefined;
-  const person = approvers.people.find((candidate) => candidate.name === name);
-  if (!person) {
-    throw new TidemarkError('USAGE', `${name} is not one of the approvers: in the configuration`, {
-      hint: `they are ${approvers.people.map((each) => each.name).join(', ')}`,
-    });
-  }
-  if (isPlanner(person, plan)) {
-    throw new TidemarkError('UNSAFE', `${name} made plan ${plan.plan_id} and cannot approve it`, {
-      hint: 'ask another approver',
-    });
-  }
-  return person;
-}
-
 /** `who` is the account and the host that the plan was made on, such as `alice@build-1`. */
 export function isPlanner({ name, accounts = [name] }: Approver, { planned_by }: Plan): boolean {
   const account = planned_by?.who.replace(/@[^@]*$/u, '').toLowerCase();
   return account === undefined || accounts.some((own) => own.toLowerCase() === account);
 }
 
-/** Why the signature of an approval does not count; undefined where it does. */
-function explainApproval(plan: Plan, approval: Omit<Approval, 'digest'>, { key }: Approver): string | undefined {
-  const { signature } = approval;
+/** Why an approval does not count where the configuration has `approvers:`; undefined where it does. */
+function explainDoubt(plan: Plan, approval: Omit<Approval, 'digest'>, { people }: Approvers): string | undefined {
+  const { by, signature } = approval;
+  const person = people.find(({ name }) => name === by);
+  if (!person) return 'the configuration does not list this approver';
+  if (isPlanner(person, plan)) return 'the planner may not approve';
   if (signature === undefined) return 'it is not signed';
   const text = approvalStatement(plan, approval);
-  return explainSignature({ text, signature, namespace: SIGNATURE_NAMESPACE, key });
+  return explainSignature({ text, signature, namespace: SIGNATURE_NAMESPACE, key: person.key });
 }
 
 /**
@@ -87,27 +70,22 @@ export async function assertApproved(
     });
   }
   if (!approvers) return plan.approvals;
-  const findPerson = (name: string) => approvers.people.find((person) => person.name === name);
   const doubts: string[] = [];
   const counted = plan.approvals.filter((approval, index) => {
     const isRepeated = plan.approvals.findIndex(({ by }) => by === approval.by) !== index;
-    const doubt = isRepeated ? 'it is there twice' : explainDoubt(plan, approval, findPerson(approval.by));
+    const doubt = isRepeated ? 'it is there twice' : explainDoubt(plan, approval, approvers);
     if (doubt !== undefined) doubts.push(`; that of ${approval.by} does not count: ${doubt}`);
     return doubt === undefined;
   });
   for (const { needed, group, why } of await listDemands(plan, approvers, config.directory, playbooks)) {
-    const found = counted.filter(({ by }) => group === undefined || findPerson(by)?.groups.includes(group)).length;
+    const members = approvers.people.filter(({ groups }) => group === undefined || groups.includes(group));
+    const found = counted.filter(({ by }) => members.some(({ name }) => name === by)).length;
     if (found >= needed) continue;
     const whose = group === undefined ? '' : ` of group ${group} (${why})`;
     const problem = `plan ${plan_id} has ${found} of ${plural(needed, 'approval')}${whose}${doubts.join('')}`;
     throw new TidemarkError('UNSAFE', problem, { hint: `sign it with \`tidemark playbook approve ${plan_id}\`` });
   }
   return counted;
-}
-
-function explainDoubt(plan: Plan, approval: Approval, person: Approver | undefined): string | undefined {
-  if (!person) return 'the configuration does not list this approver';
-  return isPlanner(person, plan) ? 'the planner may not approve' : explainApproval(plan, approval, person);
 }
 
 interface Demand {
@@ -165,7 +143,7 @@ export async function approvePlan(file: string, options: ApproveOptions): Promis
   assertApprovable(plan, options);
   const { by, now, irreversible, signature } = options;
   const approval = { by: by.trim(), at: now.toISOString(), irreversible, ...(signature && { signature }) };
-  assertSigned(plan, approval, options);
+  assertSigned(plan, approval, options.config);
   const others = plan.approvals.filter((other) => other.by !== approval.by);
   const approved = { ...plan, approvals: [...others, { ...approval, digest: approvalDigest(plan, approval) }] };
   await writePlan(file, approved);
@@ -175,7 +153,7 @@ export async function approvePlan(file: string, options: ApproveOptions): Promis
 /** @throws TidemarkError where this plan cannot be approved by this person, with whatever signature. */
 export function assertApprovable(plan: Plan, { config, by, now, irreversible }: ApproveOptions): void {
   if (by.trim() === '') throw new TidemarkError('USAGE', 'an approval needs a name', { hint: 'use --by NAME' });
-  findApprover(config, plan, by.trim());
+  if (config.approvers) assertMayApprove(plan, config.approvers, by.trim());
   assertNamesTargets(plan);
   assertValidAt(plan, now, config);
   const permanent = plan.actions.filter((action) => action.irreversible);
@@ -188,20 +166,33 @@ export function assertApprovable(plan: Plan, { config, by, now, irreversible }: 
   );
 }
 
-function assertSigned(plan: Plan, approval: Omit<Approval, 'digest'>, { config }: ApproveOptions): void {
-  const person = findApprover(config, plan, approval.by);
+/** @throws TidemarkError USAGE for a name that is not listed, UNSAFE for that of the planner. */
+function assertMayApprove(plan: Plan, { people }: Approvers, by: string): void {
+  const person = people.find(({ name }) => name === by);
   if (!person) {
-    if (approval.signature === undefined) return;
+    throw new TidemarkError('USAGE', `${by} is not one of the approvers: in the configuration`, {
+      hint: `they are ${people.map(({ name }) => name).join(', ')}`,
+    });
+  }
+  if (!isPlanner(person, plan)) return;
+  throw new TidemarkError('UNSAFE', `${by} made plan ${plan.plan_id} and cannot approve it`, {
+    hint: 'ask another approver',
+  });
+}
+
+function assertSigned(plan: Plan, approval: Omit<Approval, 'digest'>, { approvers }: Pick<Config, 'approvers'>): void {
+  const isSigned = approval.signature !== undefined;
+  if (!approvers && isSigned) {
     throw new TidemarkError('USAGE', 'the configuration has no approvers: whose signatures could be verified', {
       hint: 'add them (docs/approvals.md), or approve without a signature',
     });
   }
-  if (approval.signature === undefined) {
+  if (approvers && !isSigned) {
     throw new TidemarkError('USAGE', 'the configuration has approvers:, so an approval needs a signature', {
       hint: 'sign with --key FILE, or sign elsewhere what --print prints and pass the result with --signature FILE',
     });
   }
-  const doubt = explainApproval(plan, approval, person);
+  const doubt = approvers && explainDoubt(plan, approval, approvers);
   if (doubt === undefined) return;
   throw new TidemarkError('UNSAFE', `the signature is not that of ${approval.by} for this approval: ${doubt}`, {
     hint: 'sign what `--print` prints with the key that `approvers:` has, with the same --by and --irreversible',
@@ -212,8 +203,8 @@ function assertSigned(plan: Plan, approval: Omit<Approval, 'digest'>, { config }
 export function assertValidAt(plan: Plan, now: Date, { planHours }: Pick<Config, 'planHours'>): void {
   const { plan_id, created_at, expires_at, approvals } = plan;
   assertTimeMovedOn(now, [
-    { what: `plan ${plan_id} was created`, at: created_at },
-    ...approvals.map(({ by, at }) => ({ what: `plan ${plan_id} was approved by ${by}`, at })),
+    [`plan ${plan_id} was created`, created_at],
+    ...approvals.map(({ by, at }): KnownTime => [`plan ${plan_id} was approved by ${by}`, at]),
   ]);
   if (now.getTime() >= Date.parse(expires_at)) {
     throw new TidemarkError('UNSAFE', `plan ${plan_id} expired at ${expires_at}`, { hint: 'make a new plan' });

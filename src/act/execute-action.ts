@@ -1,12 +1,13 @@
-import { DAY_MS } from '../core/clock.ts';
+import { DAY_MS, formatSeconds } from '../core/clock.ts';
 import { formatError } from '../core/errors.ts';
 import { type FailureKind, ServiceError } from '../http/errors.ts';
 import type { Precondition } from './define.ts';
 import { type ActionIntent, type ActionOutcome, isUnsettled, type LedgerEntry } from './ledger.ts';
-import { type ApplyContext, type Attempt, observeAction, type Reading, rethrowUnexpected } from './observe-action.ts';
+import type { Reading, Sample } from './observe-action.ts';
+import { type ApplyContext, type Attempt, observeAction, readRepeatedly, rethrowUnexpected } from './observe-action.ts';
 import { findSame, listDoneElsewhere } from './other-plans.ts';
 import { findingIds } from './plan-file.ts';
-import { awaitConfirmation, formatLag, type Settlement, settleAction } from './settle.ts';
+import { getOperation } from './registry.ts';
 
 /** The result of an action in one apply. `finished_at` is null where the ledger holds no outcome. */
 export type ActionResult = Omit<ActionOutcome, 'finished_at'> & { readonly finished_at: string | null };
@@ -28,8 +29,8 @@ type Conclusion = Pick<ActionOutcome, 'status' | 'reason'> &
  */
 export async function executeAction(attempt: Attempt, previous: LedgerEntry | undefined): Promise<Execution> {
   if (previous && isUnsettled(previous)) {
-    const settlement = await settlePrevious(attempt, previous);
-    if (settlement.status !== 'failed') return { result: await recordSettlement(attempt, previous, settlement) };
+    const result = await settleAction(attempt, previous);
+    if (result.status !== 'failed') return { result };
   }
   let reading: Reading;
   try {
@@ -42,7 +43,7 @@ export async function executeAction(attempt: Attempt, previous: LedgerEntry | un
   if (precondition.state === 'unknown') return { result: await failAction(attempt, precondition.reason, previous) };
   const intent = { ...newIntent(attempt), before: observed };
   if (precondition.state !== 'ready') return skipContradicted(attempt, intent, reading, precondition, previous);
-  await attempt.ledger.recordIntent(intent);
+  await attempt.ledger.record(intent);
   const sent = await send(attempt, previous);
   return { result: await conclude(attempt, { ...intent, ...keepAnswer(previous) }, sent) };
 }
@@ -61,6 +62,7 @@ export function newIntent({ plan, context, action }: Attempt): ActionIntent {
   const now = context.clock.now();
   const acceptedUntil = new Date(now.getTime() + (plan.accept_days ?? 0) * DAY_MS).toISOString();
   return {
+    event: 'intent',
     plan_id: plan.plan_id,
     action_id: action.action_id,
     playbook: plan.playbook,
@@ -77,25 +79,23 @@ export function newIntent({ plan, context, action }: Attempt): ActionIntent {
   };
 }
 
-async function conclude(
-  ctx: ApplyContext,
-  row: ActionIntent | ActionOutcome,
-  conclusion: Conclusion,
-): Promise<ActionOutcome> {
-  const outcome = finish(ctx, row, conclusion);
-  await ctx.ledger.recordOutcome(outcome);
+async function conclude(ctx: ApplyContext, entry: LedgerEntry, conclusion: Conclusion): Promise<ActionOutcome> {
+  const outcome = finish(ctx, entry, conclusion);
+  await ctx.ledger.record(outcome);
   return outcome;
 }
 
-function finish({ context }: ApplyContext, row: ActionIntent | ActionOutcome, conclusion: Conclusion): ActionOutcome {
+function finish({ context }: ApplyContext, entry: LedgerEntry, conclusion: Conclusion): ActionOutcome {
   const reason = conclusion.reason === null ? null : context.redactor.text(conclusion.reason);
-  const satisfied = conclusion.status === 'applied';
-  return { ...row, satisfied, ...conclusion, reason, finished_at: context.clock.now().toISOString() };
+  const ended = { satisfied: conclusion.status === 'applied', finished_at: context.clock.now().toISOString() };
+  return { ...entry, event: 'outcome', ...ended, ...conclusion, reason };
 }
 
 /** An earlier request that was interrupted, or whose answer was unclear, may take effect later, and is then ours. */
 function isAmbiguous(previous: LedgerEntry | undefined): previous is LedgerEntry {
-  return previous !== undefined && (previous.isOpen || isUnsettled(previous) || previous.row.answer === 'ambiguous');
+  return (
+    previous !== undefined && (previous.event === 'intent' || isUnsettled(previous) || previous.answer === 'ambiguous')
+  );
 }
 
 function keepAnswer(previous: LedgerEntry | undefined): Pick<ActionOutcome, 'answer'> {
@@ -132,43 +132,35 @@ async function skipContradicted(
   }
   if (isAmbiguous(previous) && isSatisfied) {
     const conclusion = { ...confirmedLate(precondition.reason), after: observed };
-    return { result: await conclude(attempt, previous.row, conclusion) };
+    return { result: await conclude(attempt, previous, conclusion) };
   }
   const result = finish(attempt, intent, skippedBy(precondition));
-  const record = () => ledger.recordOutcome(result);
+  const record = () => ledger.record(result);
   if (!isAbsenceProven) return { result, record };
   await record();
   return { result };
 }
 
-/** Reads the subject of an action that an earlier apply left open or unconfirmed, over the lag. Nothing is sent here. */
-function settlePrevious(attempt: Attempt, { isOpen, row }: LedgerEntry): Promise<Settlement> {
-  const elapsedMs = attempt.context.clock.now().getTime() - Date.parse(row.started_at);
-  return settleAction(attempt, elapsedMs, isOpen ? undefined : row.answer);
-}
-
-async function recordSettlement(
-  attempt: Attempt,
-  { isOpen, row }: LedgerEntry,
-  { status, reason, reading }: Settlement,
-): Promise<ActionResult> {
+/**
+ * Reads the subject of an action that an earlier apply left open or unconfirmed, over the lag, and records what became of it: one that
+ * was certainly not applied has failed, so that the next apply tries it again. Nothing is sent.
+ */
+export async function settleAction(attempt: Attempt, previous: LedgerEntry): Promise<ActionResult> {
+  const isOpen = previous.event === 'intent';
+  const elapsedMs = attempt.context.clock.now().getTime() - Date.parse(previous.started_at);
+  const { status, reason, reading } = await readOutcome(attempt, elapsedMs, isOpen ? undefined : previous.answer);
   const after = reading?.observed ?? null;
   const prefix = isOpen ? 'interrupted; ' : '';
-  if (status === 'failed') return conclude(attempt, row, { status, reason, after, answer: 'ambiguous' });
+  if (status === 'failed') return conclude(attempt, previous, { status, reason, after, answer: 'ambiguous' });
   if (status === 'applied') {
     const detail = reading && 'reason' in reading.precondition ? `: ${reading.precondition.reason}` : '';
-    return conclude(attempt, row, { ...confirmedLate(`${prefix}${reason}${detail}`), after });
+    return conclude(attempt, previous, { ...confirmedLate(`${prefix}${reason}${detail}`), after });
   }
   const advice = 'check the subject, and make a new plan if the action is still needed';
-  const doubt = { status, reason: `${prefix}${reason}: ${advice}`, satisfied: false, after };
+  const doubt: Conclusion = { status, reason: `${prefix}${reason}: ${advice}`, after };
   // An action that could not be read stays open.
-  if (isOpen && !reading) return { ...finish(attempt, row, doubt), finished_at: null };
-  return conclude(attempt, row, doubt);
-}
-
-/** Settles an action; one that was certainly not applied is recorded as failed, so that the next apply tries it again. */
-export async function settleOnly(attempt: Attempt, previous: LedgerEntry): Promise<ActionResult> {
-  return recordSettlement(attempt, previous, await settlePrevious(attempt, previous));
+  if (isOpen && !reading) return { ...finish(attempt, previous, doubt), finished_at: null };
+  return conclude(attempt, previous, doubt);
 }
 
 async function send(attempt: Attempt, previous: LedgerEntry | undefined): Promise<Conclusion> {
@@ -179,12 +171,14 @@ async function send(attempt: Attempt, previous: LedgerEntry | undefined): Promis
     rethrowUnexpected(error);
     return explainFailure(attempt, error, previous);
   }
-  const { reading, isConfirmed, error } = await awaitConfirmation(attempt, response);
+  const lagMs = attempt.remote.lagMs(attempt.action.target);
+  const { last } = await readRepeatedly(attempt, READINGS, lagMs, ({ isConfirmed }) => isConfirmed, { response });
+  const { reading, isConfirmed, error } = last;
   const after = reading?.observed ?? null;
   if (isConfirmed) return { status: 'applied', reason: null, after };
   const doubt =
     error === undefined
-      ? `readings over ${formatLag(attempt)} do not show it`
+      ? `readings over ${formatSeconds(lagMs)} do not show it`
       : `the subject could not be read again: ${error}`;
   return { status: 'unconfirmed', reason: `the service accepted it, and ${doubt}`, after, answer: 'accepted' };
 }
@@ -215,7 +209,7 @@ async function explainFailure(
       : undefined;
   if (!refusal && error instanceof ServiceError && !NOT_EXECUTED.has(error.failure)) {
     // After a 5xx, a reset or a time-out, only readings over the lag tell whether the action took effect.
-    const { status, reason, reading } = await settleAction(attempt, 0, 'ambiguous');
+    const { status, reason, reading } = await readOutcome(attempt, 0, 'ambiguous');
     return { status, reason: `${message}; ${reason}`, after: reading?.observed ?? null, answer: 'ambiguous' };
   }
   const reading = await observeAction(attempt).catch(rethrowUnexpected);
@@ -226,4 +220,55 @@ async function explainFailure(
     return { ...(isAmbiguous(previous) ? confirmedLate(precondition.reason) : skippedBy(precondition)), after };
   }
   return { status: 'failed', reason: refusal ? `${message}; not done: ${refusal.advice}` : message, after };
+}
+
+/** When the subject is read, in fractions of the target's lag. The last one confirms the one at the end of the lag. */
+const READINGS = [0, 0.01, 0.04, 0.15, 0.4, 1, 1.04];
+/** From this fraction on, two readings in a row that show the action end the wait. */
+const EARLIEST_AGREEMENT = 0.15;
+/** For a call that was sent longer ago than the lag. */
+const LATE_READINGS = [0, 0.05];
+
+/** What readings over the lag agree on. `failed`: it was certainly not applied, and may be sent again. */
+interface ReadOutcome {
+  readonly status: 'applied' | 'unconfirmed' | 'failed';
+  readonly reason: string;
+  /** The last one; undefined where it failed. */
+  readonly reading: Reading | undefined;
+}
+
+/**
+ * Finds out whether a call without a clear answer took effect. Services report a change late (replicas, eventual consistency), so
+ * one reading proves nothing: those over the whole lag must agree. Ends early on the user's signal, without a verdict.
+ * @param elapsedMs how long ago the call was sent
+ * @param answer how the service answered it
+ */
+async function readOutcome(attempt: Attempt, elapsedMs: number, answer: ActionOutcome['answer']): Promise<ReadOutcome> {
+  const lagMs = attempt.remote.lagMs(attempt.action.target);
+  const remainingMs = Math.min(lagMs, Math.max(0, lagMs - elapsedMs));
+  const isLate = remainingMs === 0;
+  const isAgreed = (sample: Sample, before: Sample | undefined, fraction: number) =>
+    (isLate || fraction >= EARLIEST_AGREEMENT) && sample.isConfirmed && before?.isConfirmed === true;
+  const [fractions, scaleMs] = isLate ? [LATE_READINGS, lagMs] : [READINGS, remainingMs];
+  const { samples, last, isInterrupted } = await readRepeatedly(attempt, fractions, scaleMs, isAgreed);
+  const settled = (status: ReadOutcome['status'], reason: string) => ({ status, reason, reading: last.reading });
+  if (attempt.definition.notVerifiable) return settled('unconfirmed', 'a read cannot show whether it was applied');
+  if (isInterrupted) return settled('unconfirmed', 'the readings were interrupted');
+  if (last.isConfirmed && samples.at(-2)?.isConfirmed) return settled('applied', 'readings show that it was applied');
+  if (!samples.every(({ reading }) => reading?.precondition.state === 'ready')) {
+    return settled('unconfirmed', explainDoubt(last));
+  }
+  if (answer === 'accepted') return settled('unconfirmed', 'the service accepted it, and readings do not show it');
+  const { retryPolicy, method } = getOperation(attempt.action.operation);
+  // DELETE is idempotent, so it may be repeated here even where the client never retries it.
+  const isRepeatable = retryPolicy !== 'never' || method === 'DELETE';
+  if (!isRepeatable) return settled('unconfirmed', 'readings do not show it, but it may still be in progress');
+  return settled('failed', `readings over ${formatSeconds(lagMs)} agree that it was not applied`);
+}
+
+function explainDoubt({ reading, error }: Sample): string {
+  if (error !== undefined) return `the subject could not be read: ${error}`;
+  const precondition = reading?.precondition;
+  const isReason = precondition?.state === 'drifted' || precondition?.state === 'unknown';
+  return isReason ? precondition.reason : 'the readings do not agree';
 }

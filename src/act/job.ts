@@ -102,8 +102,8 @@ export async function planJobPlaybooks(
       const excluded = new Map<string, string>();
       if (mode === 'apply') {
         const ledger = await readLedger(config, warehouse);
-        const entries = [...ledger.values()].filter(({ row }) => row.playbook === name);
-        const begun = entries.filter(({ row }) => row.approved_by === approvedBy).map(({ row }) => row.plan_id);
+        const entries = [...ledger.values()].filter(({ playbook }) => playbook === name);
+        const begun = entries.filter(({ approved_by }) => approved_by === approvedBy).map(({ plan_id }) => plan_id);
         for (const plan of await findUnfinished(config, new Set(begun), ledger, approvedBy, context.clock.now())) {
           plans.push({ ...base, plan, file: planFile(config, plan.plan_id) });
           const ids = plan.actions.flatMap(findingIds);

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { LedgerEntry, LedgerEvent, LedgerRow } from './ledger.ts';
-import { isFinal, ledgerLine, toEntry, toKey, toLedgerRow } from './ledger.ts';
+import type { LedgerEntries, LedgerEntry, LedgerEvent, LedgerRow } from './ledger.ts';
+import { isFinal, ledgerLine, toKey, toLedgerRow } from './ledger.ts';
 
 /**
  * Each line of the ledger carries, as `previous`, the digest of the line before it and of all before that one. The warehouse keeps the
@@ -17,17 +17,18 @@ const NO_LINES: LedgerHead = { lines: 0, digest: sha256('') };
 
 /** What the warehouse has seen of the ledger. */
 export interface SeenLedger {
-  /** Undefined where no ledger was seen, and in a warehouse of a version that kept no head. */
-  readonly head: LedgerHead | undefined;
-  /** The end of the ledger that the one with `head` replaces. Until the next run sees which one the file has, both are sound. */
-  readonly replaced?: LedgerHead | undefined;
+  /**
+   * The end of the ledger, then that of the one which it replaces: until the next run sees which one the file has, both are sound.
+   * Empty where no ledger was seen, and in a warehouse of a version that kept no end.
+   */
+  readonly heads: readonly LedgerHead[];
   /** Of the table `actions`, which is a copy of the ledger. */
   readonly rows: readonly SeenRow[];
 }
 
 type SeenRow = Pick<LedgerRow, 'plan_id' | 'action_id' | 'status'>;
 
-export const NOTHING_SEEN: SeenLedger = { head: undefined, rows: [] };
+export const NOTHING_SEEN: SeenLedger = { heads: [], rows: [] };
 
 export interface LedgerProblem {
   /** Null where the whole file is meant. */
@@ -50,15 +51,12 @@ interface LedgerLine {
   readonly isCut: boolean;
 }
 
-type RecordedEntry = LedgerEntry & { readonly line: number };
-
 /** A ledger as its file has it. */
 export interface LedgerScan {
   readonly lines: readonly LedgerLine[];
-  /** Every record of an action, with the number of its line. */
-  readonly records: readonly RecordedEntry[];
-  /** The latest record of each action, in the order in which the actions were started. */
-  readonly entries: ReadonlyMap<string, RecordedEntry>;
+  /** Every record of an action. */
+  readonly records: readonly LedgerEntry[];
+  readonly entries: LedgerEntries;
   readonly head: LedgerHead;
   /** What follows the last complete line: a line that a crash cut off. */
   readonly rest: string;
@@ -94,11 +92,8 @@ export function scanLedger(text: string): LedgerScan {
     const isCut = parsed[index + 1]?.event?.event === 'truncated';
     return { text, head, previous, event: isCut ? undefined : event, isCut };
   });
-  const records = lines.flatMap(({ event }, index) => {
-    const entry = event && toEntry(event);
-    return entry ? [{ ...entry, line: index + 1 }] : [];
-  });
-  return { lines, records, entries: new Map(records.map((entry) => [toKey(entry.row), entry])), head, rest };
+  const records = lines.flatMap(({ event }) => (event?.event === 'intent' || event?.event === 'outcome' ? event : []));
+  return { lines, records, entries: new Map(records.map((entry) => [toKey(entry), entry])), head, rest };
 }
 
 function parseLine(text: string): Pick<LedgerLine, 'text' | 'event' | 'previous'> {
@@ -115,18 +110,15 @@ function parseLine(text: string): Pick<LedgerLine, 'text' | 'event' | 'previous'
 
 /** Why a ledger cannot be used, the first line first. Up to the line that the warehouse has seen, its digest alone counts. */
 export function findProblems(scan: LedgerScan, seen: SeenLedger): readonly LedgerProblem[] {
-  const known = seenHeads(seen).find((head) => continues(scan, head));
+  const known = seen.heads.find((head) => continues(scan, head));
+  const [head] = seen.heads;
   const links = findBrokenLinks(scan, known?.lines);
   return [
     ...findUnreadable(scan),
     ...links,
-    ...(seen.head && !known ? describeHead(scan, seen.head, links) : []),
+    ...(head && !known ? describeHead(scan, head, links) : []),
     ...(known ? [] : compareRows(scan, seen.rows)),
   ].sort((a, b) => (a.line ?? 0) - (b.line ?? 0));
-}
-
-function seenHeads({ head, replaced }: SeenLedger): readonly LedgerHead[] {
-  return [head, replaced].filter((seen) => seen !== undefined);
 }
 
 function continues({ lines }: LedgerScan, head: LedgerHead): boolean {
@@ -178,21 +170,21 @@ function describeHead(
 }
 
 /** Which actions the table `actions` knows otherwise. */
-function compareRows({ entries }: LedgerScan, rows: readonly SeenRow[]): readonly LedgerProblem[] {
+function compareRows({ entries, lines }: LedgerScan, rows: readonly SeenRow[]): readonly LedgerProblem[] {
   return rows.flatMap((row): readonly LedgerProblem[] => {
     const entry = entries.get(toKey(row));
     const name = `${row.action_id} of plan ${row.plan_id}`;
     if (!entry) return [{ line: null, problem: `lacks ${name}, which the table actions has as ${row.status}` }];
     const { status } = toLedgerRow(entry);
     if (status === row.status || !isFinal(row)) return [];
-    return [{ line: entry.line, problem: `has ${name} as ${status}, and the table actions as ${row.status}` }];
+    const line = lines.findIndex(({ event }) => event === entry) + 1;
+    return [{ line, problem: `has ${name} as ${status}, and the table actions as ${row.status}` }];
   });
 }
 
 /** The lines that follow what the warehouse has seen, also where that part was damaged. */
-export function unseenEvents(scan: LedgerScan, seen: SeenLedger): readonly LedgerEvent[] {
+export function unseenEvents(scan: LedgerScan, { heads }: SeenLedger): readonly LedgerEvent[] {
   const { lines } = scan;
-  const heads = seenHeads(seen);
   const known = heads.find((head) => continues(scan, head));
   const first = known?.lines ?? lines.findIndex(({ previous }) => heads.some(({ digest }) => digest === previous));
   return first < 0 ? [] : lines.slice(first).flatMap(({ event }) => event ?? []);

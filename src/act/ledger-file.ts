@@ -6,8 +6,7 @@ import { makeFolder, PRIVATE_FILE, syncFolder } from '../core/fs.ts';
 import { plural } from '../core/plural.ts';
 import type { Lock } from '../warehouse/lock.ts';
 import { describeAccess } from '../warehouse/session.ts';
-import type { ActionIntent, ActionOutcome, LedgerEntries, LedgerEntry, LedgerEvent } from './ledger.ts';
-import { ledgerFile, toEvent, toKey } from './ledger.ts';
+import { type LedgerEntries, type LedgerEntry, type LedgerEvent, ledgerFile, toKey } from './ledger.ts';
 import type { LedgerHead, LedgerProblem, LedgerScan, SeenLedger } from './ledger-chain.ts';
 import { extendHead, findProblems, NOTHING_SEEN, scanLedger, toLine } from './ledger-chain.ts';
 
@@ -50,14 +49,11 @@ export class Ledger {
     }
   }
 
-  /** @throws LockError also if the process was paused: what the action depends on may be outdated. */
-  async recordIntent(row: ActionIntent): Promise<void> {
-    this.#lock.assertUnpaused();
-    await this.#record({ isOpen: true, row });
-  }
-
-  recordOutcome(row: ActionOutcome): Promise<void> {
-    return this.#record({ isOpen: false, row });
+  /** @throws LockError, for an intent also if the process was paused: what the action depends on may be outdated. */
+  async record(entry: LedgerEntry): Promise<void> {
+    if (entry.event === 'intent') this.#lock.assertUnpaused();
+    await this.#append(entry);
+    this.#entries.set(toKey(entry), entry);
   }
 
   get entries(): LedgerEntries {
@@ -66,11 +62,6 @@ export class Ledger {
 
   close(): Promise<void> {
     return this.#handle.close();
-  }
-
-  async #record(entry: LedgerEntry): Promise<void> {
-    await this.#append(toEvent(entry));
-    this.#entries.set(toKey(entry.row), entry);
   }
 
   async #append(event: LedgerEvent, prefix = ''): Promise<void> {
@@ -94,7 +85,7 @@ export async function inspectLedger(data: string, seen: SeenLedger): Promise<Led
   const text = await readText(ledgerFile(data));
   const scan = scanLedger(text ?? '');
   const isMissing = text === undefined;
-  const expected = Math.max(seen.head?.lines ?? 0, seen.rows.length);
+  const expected = Math.max(seen.heads[0]?.lines ?? 0, seen.rows.length);
   const missing = `is missing, and the table actions has ${plural(seen.rows.length, 'row')} of it`;
   if (isMissing && expected > 0) return { isMissing, scan, problems: [{ line: null, problem: missing }] };
   return { isMissing, scan, problems: findProblems(scan, seen) };
@@ -137,24 +128,18 @@ async function readText(file: string): Promise<string | undefined> {
   }
 }
 
-/** A time that is on record. The present cannot be before it. */
-export interface KnownTime {
-  /** What happened then, in a clause such as `plan p-1 was approved`. */
-  readonly what: string;
-  readonly at: string;
-}
+/** What happened, in a clause such as `plan p-1 was approved`, and when. */
+export type KnownTime = readonly [what: string, at: string];
 
 /**
  * Refuses to write at a time before the last known one: with an earlier time, a plan that has expired would be valid again.
  * @throws TidemarkError UNSAFE that says what happened later than `now`.
  */
 export function assertTimeMovedOn(now: Date, known: readonly KnownTime[]): void {
-  const last = known.reduce<KnownTime | undefined>(
-    (latest, time) => (latest && Date.parse(latest.at) >= Date.parse(time.at) ? latest : time),
-    undefined,
-  );
-  if (!last || now.getTime() >= Date.parse(last.at)) return;
-  throw new TidemarkError('UNSAFE', `${last.what} at ${last.at}, which is in the future of ${now.toISOString()}`, {
+  const later = known.filter(([, at]) => Date.parse(at) > now.getTime());
+  const [last] = later.sort(([, a], [, b]) => Date.parse(b) - Date.parse(a));
+  if (!last) return;
+  throw new TidemarkError('UNSAFE', `${last.join(' at ')}, which is in the future of ${now.toISOString()}`, {
     hint: 'check the clock, or leave --now out',
   });
 }
@@ -166,12 +151,10 @@ export function assertTimeMovedOn(now: Date, known: readonly KnownTime[]): void 
  */
 export async function assertAfterLedger(data: string, { frozen, now }: Clock): Promise<void> {
   if (!frozen) return;
-  const { entries } = scanLedger((await readText(ledgerFile(data))) ?? '');
-  assertTimeMovedOn(now(), [...entries.values()].flatMap(entryTimes));
-}
-
-function entryTimes({ isOpen, row }: LedgerEntry): readonly KnownTime[] {
-  const name = `${row.action_id} of plan ${row.plan_id}`;
-  const started = { what: `${name} was started`, at: row.started_at };
-  return isOpen ? [started] : [started, { what: `${name} ended`, at: row.finished_at }];
+  const { records } = scanLedger((await readText(ledgerFile(data))) ?? '');
+  const times = records.map((entry): KnownTime => {
+    const name = `${entry.action_id} of plan ${entry.plan_id}`;
+    return entry.event === 'intent' ? [`${name} was started`, entry.started_at] : [`${name} ended`, entry.finished_at];
+  });
+  assertTimeMovedOn(now(), times);
 }

@@ -10,11 +10,11 @@ import { acquireLock, type Lock } from '../warehouse/lock.ts';
 import { warehouseFiles } from '../warehouse/publish.ts';
 import { assertReadable, type Warehouse, withPublished, withWarehouse } from '../warehouse/session.ts';
 import { toJsonParam } from '../warehouse/sql-params.ts';
-import { type LedgerEntries, ledgerFile, ledgerLine, toEvent, toLedgerRow } from './ledger.ts';
+import { type LedgerEntries, ledgerFile, ledgerLine, toLedgerRow } from './ledger.ts';
 import type { LedgerHead, LedgerScan, SeenLedger } from './ledger-chain.ts';
 import { findUnreadable, NOTHING_SEEN, scanLedger, toLedgerText, unseenEvents } from './ledger-chain.ts';
 import { assertSound, formatProblem, inspectLedger, Ledger, type LedgerInspection, readSound } from './ledger-file.ts';
-import { ensureWarehouseId, readSeenLedger } from './published-reads.ts';
+import { ensureWarehouseId } from './plan-targets.ts';
 
 /** What the warehouse keeps of the ledger: the table `actions`, a copy of it, and its last line. */
 
@@ -32,6 +32,17 @@ export async function readLedger(config: Config, warehouse?: LedgerWarehouse): P
   return scan.entries;
 }
 
+/** What a warehouse has seen of the ledger. */
+export async function readSeenLedger({ database, files }: LedgerWarehouse): Promise<SeenLedger> {
+  const [table] = await database.rows(files.read('remediation/has_ledger_head'));
+  const heads = table?.present === true ? await database.rows(files.read('remediation/ledger_heads')) : [];
+  const rows = await database.rows(files.read('remediation/seen_actions'));
+  return {
+    heads: heads.map(({ lines, digest }) => ({ lines: Number(lines), digest: String(digest) })),
+    rows: rows as unknown as SeenLedger['rows'],
+  };
+}
+
 async function readPublishedSeen(config: Config): Promise<SeenLedger> {
   return existsSync(warehouseFiles(config.data).published) ? withPublished(config, readSeenLedger) : NOTHING_SEEN;
 }
@@ -41,8 +52,8 @@ export async function verifyLedger(config: Config): Promise<LedgerInspection & {
   const seen = await readPublishedSeen(config);
   const inspection = await inspectLedger(config.data, seen);
   if (inspection.problems.length === 0) return { ...inspection, seen };
-  const { head } = await readPublishedSeen(config);
-  return head?.digest === seen.head?.digest ? { ...inspection, seen } : verifyLedger(config);
+  const { heads } = await readPublishedSeen(config);
+  return heads[0]?.digest === seen.heads[0]?.digest ? { ...inspection, seen } : verifyLedger(config);
 }
 
 /**
@@ -56,18 +67,10 @@ export async function syncLedger(warehouse: Warehouse, { data }: Config, now: Da
   // The findings of each undo are accepted once: an acceptance that has ended since, because they got worse, stays ended.
   const { database, files } = warehouse;
   const undone = await database.rows(files.read('remediation/undone_findings'), { now: now.toISOString() });
-  for (const { ids, plan_id, owner, until } of undone as unknown as Undone[]) {
-    const acceptance = { ids, reason: `undone by plan ${plan_id}`, owner, until: new Date(until) };
-    await acceptFindings(database, files, acceptance, now);
+  for (const { ids, plan_id, owner, until } of undone) {
+    const acceptance = { reason: `undone by plan ${plan_id}`, owner: String(owner), until: new Date(String(until)) };
+    await acceptFindings(database, files, { ...acceptance, ids: ids as readonly string[] }, now);
   }
-}
-
-/** The findings of an undo. */
-interface Undone {
-  readonly plan_id: string;
-  readonly ids: readonly string[];
-  readonly owner: string;
-  readonly until: string;
 }
 
 /** Replaces the table `actions`. `replaced`: the end of the ledger that this one takes the place of. */
@@ -77,7 +80,7 @@ export async function keepLedger(
   now: Date,
   replaced?: LedgerHead,
 ): Promise<void> {
-  const rows = [...entries.values()].map((entry) => ({ ...toLedgerRow(entry), entry: toEvent(entry) }));
+  const rows = [...entries.values()].map((entry) => ({ ...toLedgerRow(entry), entry }));
   const ends = { replaced_lines: replaced?.lines ?? null, replaced_digest: replaced?.digest ?? null };
   await database.transaction(async () => {
     await database.run(files.read('remediation/clear_actions'));
@@ -86,32 +89,26 @@ export async function keepLedger(
   });
 }
 
-/** As `syncLedger`. A ledger that is refused is logged. @returns why it was refused */
+/**
+ * Does it where the program does not depend on it: what prevents it is logged, such as a ledger that is refused, or a run that holds the
+ * warehouse and copies the ledger itself.
+ * @param warehouse the working one of a run in progress; @default the published one
+ * @returns why the table was not updated
+ */
 export async function trySyncLedger(
-  warehouse: Warehouse,
   config: Config,
   { clock, log }: Pick<WorkContext, 'clock' | 'log'>,
+  warehouse?: Warehouse,
 ): Promise<TidemarkError | undefined> {
+  const now = clock.now();
+  const sync = (open: Warehouse) => syncLedger(open, config, now);
   try {
-    await syncLedger(warehouse, config, clock.now());
+    await (warehouse ? sync(warehouse) : withWarehouse({ config, purpose: 'playbook apply', now, log }, sync));
     return undefined;
   } catch (error) {
     if (!(error instanceof TidemarkError)) throw error;
     log.warn(`the table actions was not updated: ${formatError(error)}`);
     return error;
-  }
-}
-
-/** The ledger is the source of truth. Where a run holds the warehouse, that run copies it to the table `actions`. */
-export async function copyLedger(config: Config, context: WorkContext): Promise<void> {
-  const { log, clock } = context;
-  try {
-    await withWarehouse({ config, purpose: 'playbook apply', now: clock.now(), log }, (warehouse) =>
-      syncLedger(warehouse, config, clock.now()),
-    );
-  } catch (error) {
-    if (!(error instanceof TidemarkError)) throw error;
-    log.warn(`the next run will update the table actions: ${formatError(error)}`);
   }
 }
 
@@ -143,74 +140,66 @@ export function lockLedger({ data }: Pick<Config, 'data'>, purpose: string, now:
 }
 
 /**
- * Writes a ledger that was refused again: what the table `actions` has, then the lines that the warehouse has not seen. The refused
- * file is kept beside it. The table comes first: what a kill leaves is refused, and restored again.
+ * Ends a refusal. `--restore` writes the ledger again: what the table `actions` has, then the lines that the warehouse has not seen; the
+ * refused file is kept beside it. `--accept` takes the file as it is. The table comes first: what a kill leaves is refused, and restored
+ * again.
  * @returns the number of actions.
- * @throws TidemarkError UNSAFE where the ledger is not refused, or there is nothing to restore it from.
+ * @throws TidemarkError UNSAFE where the ledger is not refused, or is missing on both sides; DATA for a line that cannot be accepted.
  */
-export function restoreLedger(config: Config, context: WorkContext): Promise<number> {
-  const file = ledgerFile(config.data);
-  return changeLedger(config, context, '--restore', async (warehouse, lock) => {
-    const seen = await readSeenLedger(warehouse);
-    const { scan, isMissing, problems } = await inspectLedger(config.data, seen);
-    if (problems.length === 0) {
-      const state = isMissing ? 'was never written' : 'exists, and continues what the warehouse has seen';
-      throw new TidemarkError('UNSAFE', `${file} ${state}`, { hint: 'there is nothing to restore' });
-    }
-    if (seen.rows.length === 0) throw new TidemarkError('UNSAFE', 'the table actions has no rows');
-    const rows = await warehouse.database.rows(warehouse.files.read('remediation/actions'));
-    const events = rows.map(({ entry }) => ledgerLine.parse(JSON.parse(String(entry))));
-    const text = toLedgerText([...events, ...unseenEvents(scan, seen)]);
-    const finish = async () => {
-      lock.assertHeld();
-      if (!isMissing) await rename(file, `${file}.${scan.head.digest.slice(0, 8)}`);
-      await writeFileAtomic(file, text);
-    };
-    return { scan: scanLedger(text), finish };
-  });
-}
-
-/**
- * Takes a ledger that was refused as it is.
- * @returns the number of actions.
- * @throws TidemarkError UNSAFE where there is none, DATA for a line that cannot be read.
- */
-export function acceptLedger(config: Config, context: WorkContext): Promise<number> {
-  const file = ledgerFile(config.data);
-  return changeLedger(config, context, '--accept', async () => {
-    const { isMissing, scan } = await inspectLedger(config.data, NOTHING_SEEN);
-    if (isMissing) throw new TidemarkError('UNSAFE', `${file} is missing`, { hint: 'write it with `--restore`' });
-    const [damaged] = findUnreadable(scan);
-    if (!damaged) return { scan };
-    throw new TidemarkError('DATA', formatProblem(file, damaged), {
-      hint: 'it may record an action: correct the line, or restore the ledger with `--restore`',
-    });
-  });
-}
-
-/** @param change returns the ledger to keep, and what follows once the warehouse is published */
-async function changeLedger(
+export async function repairLedger(
   config: Config,
   { clock, log }: WorkContext,
-  option: string,
-  change: (
-    warehouse: Warehouse,
-    lock: Lock,
-  ) => Promise<{ readonly scan: LedgerScan; readonly finish?: () => Promise<void> }>,
+  option: '--restore' | '--accept',
 ): Promise<number> {
   const purpose = `playbook ledger ${option}`;
   const now = clock.now();
+  const file = ledgerFile(config.data);
   await assertReadable(warehouseFiles(config.data).published);
   const lock = await lockLedger(config, purpose, now);
   try {
-    const { scan, finish } = await withWarehouse({ config, purpose, now, log }, async (warehouse) => {
-      const changed = await change(warehouse, lock);
-      await keepLedger(warehouse, changed.scan, now);
-      return changed;
+    const { scan, text, refused } = await withWarehouse({ config, purpose, now, log }, async (warehouse) => {
+      const repaired = option === '--accept' ? await acceptFile(config) : await restoreFromTable(config, warehouse);
+      await keepLedger(warehouse, repaired.scan, now);
+      return repaired;
     });
-    await finish?.();
+    lock.assertHeld();
+    if (refused) await rename(file, `${file}.${refused.digest.slice(0, 8)}`);
+    if (text !== undefined) await writeFileAtomic(file, text);
     return scan.entries.size;
   } finally {
     await lock.release();
   }
+}
+
+interface RepairedLedger {
+  readonly scan: LedgerScan;
+  /** What the file gets; undefined where it stays as it is. */
+  readonly text?: string;
+  /** The end of the file that is kept beside it. */
+  readonly refused?: LedgerHead | undefined;
+}
+
+async function restoreFromTable(config: Config, warehouse: Warehouse): Promise<RepairedLedger> {
+  const seen = await readSeenLedger(warehouse);
+  const { scan, isMissing, problems } = await inspectLedger(config.data, seen);
+  if (problems.length === 0) {
+    const state = isMissing ? 'was never written' : 'exists, and continues what the warehouse has seen';
+    throw new TidemarkError('UNSAFE', `${ledgerFile(config.data)} ${state}`, { hint: 'there is nothing to restore' });
+  }
+  if (seen.rows.length === 0) throw new TidemarkError('UNSAFE', 'the table actions has no rows');
+  const rows = await warehouse.database.rows(warehouse.files.read('remediation/actions'));
+  const events = rows.map(({ entry }) => ledgerLine.parse(JSON.parse(String(entry))));
+  const text = toLedgerText([...events, ...unseenEvents(scan, seen)]);
+  return { scan: scanLedger(text), text, refused: isMissing ? undefined : scan.head };
+}
+
+async function acceptFile({ data }: Config): Promise<RepairedLedger> {
+  const file = ledgerFile(data);
+  const { isMissing, scan } = await inspectLedger(data, NOTHING_SEEN);
+  if (isMissing) throw new TidemarkError('UNSAFE', `${file} is missing`, { hint: 'write it with `--restore`' });
+  const [damaged] = findUnreadable(scan);
+  if (!damaged) return { scan };
+  throw new TidemarkError('DATA', formatProblem(file, damaged), {
+    hint: 'it may record an action: correct the line, or restore the ledger with `--restore`',
+  });
 }

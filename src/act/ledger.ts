@@ -54,28 +54,15 @@ const prunedLine = z.object({
 export const ledgerLine = z.discriminatedUnion('event', [intentLine, outcomeLine, truncatedLine, prunedLine]);
 export type LedgerEvent = z.infer<typeof ledgerLine>;
 
-export type ActionIntent = Omit<z.infer<typeof intentLine>, 'event'>;
-export type ActionOutcome = Omit<z.infer<typeof outcomeLine>, 'event'>;
+export type ActionIntent = z.infer<typeof intentLine>;
+export type ActionOutcome = z.infer<typeof outcomeLine>;
 
-/** The latest record of an action. `isOpen`: it was started, and no outcome was recorded. */
-export type LedgerEntry =
-  | { readonly isOpen: true; readonly row: ActionIntent }
-  | { readonly isOpen: false; readonly row: ActionOutcome };
-
-/** Undefined for a line that records no action. */
-export function toEntry(event: LedgerEvent): LedgerEntry | undefined {
-  if (event.event === 'truncated' || event.event === 'pruned') return undefined;
-  const { event: kind, ...row } = event;
-  return kind === 'intent' ? { isOpen: true, row } : { isOpen: false, row: row as ActionOutcome };
-}
-
-export function toEvent({ isOpen, row }: LedgerEntry): LedgerEvent {
-  return isOpen ? { event: 'intent', ...row } : { event: 'outcome', ...row };
-}
+/** The latest record of an action: an intent where it was started, and no outcome was recorded. */
+export type LedgerEntry = ActionIntent | ActionOutcome;
 
 /** Whether an earlier apply left it open whether the action took effect. */
 export function isUnsettled(entry: LedgerEntry): boolean {
-  return entry.isOpen || entry.row.status === 'unconfirmed';
+  return entry.event === 'intent' || entry.status === 'unconfirmed';
 }
 
 /** Whether no later apply may change it. */
@@ -85,7 +72,7 @@ export function isFinal({ status }: Pick<ActionOutcome, 'status'>): boolean {
 
 /** The outcome of an entry, where no later apply may change it. */
 export function takeFinal(entry: LedgerEntry | undefined): ActionOutcome | undefined {
-  return entry && !entry.isOpen && isFinal(entry.row) ? entry.row : undefined;
+  return entry?.event === 'outcome' && isFinal(entry) ? entry : undefined;
 }
 
 export type LedgerRequest = Pick<ActionIntent, 'operation' | 'target' | 'params'>;
@@ -129,7 +116,7 @@ const INTERRUPTED = {
   finished_at: null,
 } as const;
 
-export function toLedgerRow({ isOpen, row }: LedgerEntry): LedgerRow {
-  const values: LedgerRow = isOpen ? { ...row, ...INTERRUPTED } : row;
+export function toLedgerRow(entry: LedgerEntry): LedgerRow {
+  const values: LedgerRow = entry.event === 'intent' ? { ...entry, ...INTERRUPTED } : entry;
   return Object.fromEntries(COLUMNS.map((column) => [column, values[column]])) as LedgerRow;
 }

@@ -1,7 +1,10 @@
 import type { Config } from '../config/config.ts';
 import type { WorkContext } from '../core/context.ts';
-import { TidemarkError } from '../core/errors.ts';
+import { formatError, TidemarkError } from '../core/errors.ts';
+import { sleep } from '../http/retry.ts';
 import { LockError } from '../warehouse/lock.ts';
+import { withPublished } from '../warehouse/session.ts';
+import { quoteIdent } from '../warehouse/sql-files.ts';
 import { resolveParams } from './action-call.ts';
 import type {
   AbsenceEvidence,
@@ -17,7 +20,6 @@ import { findEntry } from './ledger.ts';
 import type { Ledger } from './ledger-file.ts';
 import { findSame, listDoneElsewhere } from './other-plans.ts';
 import type { Action, Plan } from './plan-file.ts';
-import { readKnownIds } from './published-reads.ts';
 import { getOperation } from './registry.ts';
 import type { RemoteServices } from './remote.ts';
 
@@ -92,6 +94,54 @@ export function rethrowUnexpected(error: unknown): undefined {
   if (!(error instanceof TidemarkError) || error instanceof LockError) throw error;
 }
 
+/** One reading, or why it failed. */
+export interface Sample {
+  readonly reading: Reading | undefined;
+  readonly isConfirmed: boolean;
+  readonly error?: string;
+}
+
+/**
+ * Reads the subject at fractions of a time, until a reading is enough or the user's signal ends the wait.
+ * @param accepted the response of the service that has just accepted the call
+ */
+export async function readRepeatedly(
+  attempt: Attempt,
+  fractions: readonly number[],
+  scaleMs: number,
+  isEnough: (sample: Sample, before: Sample | undefined, fraction: number) => boolean,
+  accepted?: { readonly response: unknown },
+): Promise<{ readonly samples: readonly Sample[]; readonly last: Sample; readonly isInterrupted: boolean }> {
+  const samples: Sample[] = [];
+  let waitedMs = 0;
+  let isInterrupted = false;
+  for (const fraction of fractions) {
+    if (samples.length > 0) {
+      const wait = sleep(scaleMs * fraction - waitedMs, attempt.context.signal);
+      isInterrupted = await wait.then(
+        () => false,
+        () => true,
+      );
+    }
+    if (isInterrupted) break;
+    waitedMs = scaleMs * fraction;
+    const sample = await takeSample(attempt, accepted);
+    samples.push(sample);
+    if (isEnough(sample, samples.at(-2), fraction)) break;
+  }
+  return { samples, last: samples.at(-1) as Sample, isInterrupted };
+}
+
+async function takeSample(attempt: Attempt, accepted?: { readonly response: unknown }): Promise<Sample> {
+  try {
+    const reading = await observeAction(attempt, { wasAccepted: accepted !== undefined });
+    return { reading, isConfirmed: reading.isConfirmed(accepted?.response) };
+  } catch (error) {
+    rethrowUnexpected(error);
+    return { reading: undefined, isConfirmed: false, error: formatError(error) };
+  }
+}
+
 /** What verifying an absence may use. */
 export interface EvidenceSources {
   /** Reads the list of an evidence. */
@@ -109,12 +159,31 @@ function evidenceSources({ plan, remote, config, action, ledger }: Observed): Ev
       const done = listDoneElsewhere(plan, ledger.entries);
       const isApplied = (peer: Action): boolean => {
         const entry = findEntry(ledger.entries, { plan_id: plan.plan_id, action_id: peer.action_id });
-        return (entry !== undefined && !entry.isOpen && entry.row.satisfied) || findSame(peer, done) !== undefined;
+        return (entry?.event === 'outcome' && entry.satisfied) || findSame(peer, done) !== undefined;
       };
       const gone = new Set(peers.filter(isApplied).map((peer) => String(peer.guard.inputs[subject])));
       return (await readKnownIds(config, target, known, guard.inputs)).filter((id) => !gone.has(id));
     },
   };
+}
+
+/** The IDs that the published warehouse knows in the list of an evidence. */
+function readKnownIds(
+  config: Config,
+  target: string,
+  { table, column, within }: AbsenceEvidence['known'],
+  inputs: Action['guard']['inputs'],
+): Promise<readonly string[]> {
+  // A plan of an earlier version may lack the input.
+  const parent = within && inputs[within[1]];
+  return withPublished(config, async ({ database, files }) => {
+    const sql = files.render('remediation/known_ids', {
+      table: quoteIdent(table),
+      column: quoteIdent(column),
+      within: quoteIdent(within && parent !== undefined ? within[0] : 'target'),
+    });
+    return (await database.rows(sql, { target, parent: String(parent ?? target) })).map(({ id }) => String(id));
+  });
 }
 
 /** Whether a read shows that its subject is gone, and why that is not proven. */

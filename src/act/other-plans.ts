@@ -3,6 +3,7 @@ import { canonicalJson } from '../core/canonical-json.ts';
 import { DAY_MS } from '../core/clock.ts';
 import type { JsonValue } from './define.ts';
 import {
+  type ActionKey,
   type ActionOutcome,
   identifyRequest,
   isUnsettled,
@@ -18,7 +19,7 @@ const BLOCKING_MS = DAY_MS;
 
 /** An action that may still take effect, so that no plan may repeat it. */
 export interface UnsettledAction {
-  readonly row: LedgerEntry['row'];
+  readonly entry: LedgerEntry;
   readonly findingIds: readonly string[];
   /** As canonical JSON; undefined where there is none, or its plan is not kept. */
   readonly body: string | undefined;
@@ -31,13 +32,13 @@ export async function findUnsettledActions(
   now: Date,
 ): Promise<readonly UnsettledAction[]> {
   const recent = [...entries.values()].filter(
-    (entry) => isUnsettled(entry) && now.getTime() - Date.parse(entry.row.started_at) < BLOCKING_MS,
+    (entry) => isUnsettled(entry) && now.getTime() - Date.parse(entry.started_at) < BLOCKING_MS,
   );
   return Promise.all(
-    recent.map(async ({ row }) => {
-      const kept = await readKeptAction(config, row);
-      if (!kept) return { row, findingIds: [row.finding_id], body: undefined };
-      return { row, findingIds: findingIds(kept.action), body: canonicalJson(kept.action.body) };
+    recent.map(async (entry) => {
+      const kept = await readKeptAction(config, entry);
+      if (!kept) return { entry, findingIds: [entry.finding_id], body: undefined };
+      return { entry, findingIds: findingIds(kept.action), body: canonicalJson(kept.action.body) };
     }),
   );
 }
@@ -51,7 +52,7 @@ export function findRepeated(
   const ids = findingIds(action);
   const request = identifyRequest(action);
   return unsettled
-    .filter(({ row }) => row.plan_id !== planId && identifyRequest(row) === request)
+    .filter(({ entry }) => entry.plan_id !== planId && identifyRequest(entry) === request)
     .find(
       ({ body, findingIds: others }) => body === canonicalJson(action.body) || others.some((id) => ids.includes(id)),
     );
@@ -62,10 +63,10 @@ export function listDoneElsewhere(
   { plan_id, created_at }: Pick<Plan, 'plan_id' | 'created_at'>,
   entries: LedgerEntries,
 ): readonly ActionOutcome[] {
-  return [...entries.values()].flatMap(({ isOpen, row }) => {
-    const isSince = !isOpen && row.status === 'applied' && row.plan_id !== plan_id && row.finished_at >= created_at;
-    return isSince ? [row] : [];
-  });
+  return [...entries.values()].filter(
+    (row): row is ActionOutcome =>
+      row.event === 'outcome' && row.status === 'applied' && row.plan_id !== plan_id && row.finished_at >= created_at,
+  );
 }
 
 /**
@@ -85,6 +86,6 @@ export function findSame(
   );
 }
 
-export function explainUnsettled({ row: { plan_id, action_id } }: Pick<UnsettledAction, 'row'>): string {
+export function explainUnsettled({ plan_id, action_id }: ActionKey): string {
   return `${action_id} of plan ${plan_id} is unconfirmed: run \`tidemark playbook ledger --settle\``;
 }

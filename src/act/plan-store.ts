@@ -107,7 +107,7 @@ export async function listOldPlans(
   });
   if (old.length === 0) return [];
   try {
-    const unsettled = [...(await readLedger(config)).values()].filter(isUnsettled).map(({ row }) => row.plan_id);
+    const unsettled = [...(await readLedger(config)).values()].filter(isUnsettled).map(({ plan_id }) => plan_id);
     return old.filter((id) => !unsettled.includes(id)).map((id) => planFile(config, id));
   } catch (error) {
     if (!(error instanceof TidemarkError)) throw error;

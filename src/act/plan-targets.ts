@@ -1,13 +1,14 @@
+import { randomUUID } from 'node:crypto';
 import type { Config, Target } from '../config/config.ts';
 import { canonicalJson } from '../core/canonical-json.ts';
 import type { WorkContext } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { stripControls } from '../core/log.ts';
+import { type Warehouse, withPublished, withWarehouse } from '../warehouse/session.ts';
 import type { Plan, PlanTarget } from './plan-file.ts';
-import { readWarehouseId } from './published-reads.ts';
 import { RemoteServices } from './remote.ts';
 
-/** Which installations a plan is for: its targets as the configuration names them and as their services say they are. */
+/** What a plan is of: its warehouse, and its targets as the configuration names them and as their services say they are. */
 
 type Identifier = Pick<RemoteServices, 'identify'>;
 
@@ -63,7 +64,7 @@ export function assertNamesTargets({ plan_id, targets, actions }: Plan): readonl
 
 /** @throws TidemarkError UNSAFE for a plan that was made from another warehouse. */
 export async function assertSameWarehouse({ plan_id, warehouse_id }: Plan, config: Config): Promise<void> {
-  if ((await readWarehouseId(config)) === warehouse_id) return;
+  if ((await withPublished(config, findWarehouseId)) === warehouse_id) return;
   throw new TidemarkError('UNSAFE', `plan ${plan_id} was made from another warehouse than ${config.data}`, {
     hint: 'name its configuration with --config, or make a new plan',
   });
@@ -86,4 +87,25 @@ function assertSameFields(
       { hint: 'check the configuration, or plan again' },
     );
   }
+}
+
+/** The ID of the published warehouse: one that only `tidemark pull` has written gets it under the lock. */
+export async function identifyPublished(config: Config, { log, clock }: WorkContext): Promise<string> {
+  const known = await withPublished(config, findWarehouseId);
+  return known ?? withWarehouse({ config, purpose: 'playbook', now: clock.now(), log }, ensureWarehouseId);
+}
+
+/** The ID of a warehouse, which gets one if it has none. */
+export async function ensureWarehouseId(warehouse: Warehouse): Promise<string> {
+  const sql = warehouse.files.read('remediation/set_warehouse_id');
+  await warehouse.database.run(sql, { warehouse_id: randomUUID() });
+  return String(await findWarehouseId(warehouse));
+}
+
+async function findWarehouseId({
+  database,
+  files,
+}: Pick<Warehouse, 'database' | 'files'>): Promise<string | undefined> {
+  const [row] = await database.rows(files.read('remediation/warehouse_id'));
+  return row ? String(row.warehouse_id) : undefined;
 }

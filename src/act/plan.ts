@@ -1,21 +1,22 @@
 import { randomBytes } from 'node:crypto';
 import { hostname, userInfo } from 'node:os';
-import type { Config } from '../config/config.ts';
+import { z } from 'zod';
+import type { Config, Target } from '../config/config.ts';
 import type { PlanLimits } from '../core/choices.ts';
 import { HOUR_MS } from '../core/clock.ts';
 import type { WorkContext } from '../core/context.ts';
-import { TidemarkError } from '../core/errors.ts';
+import { formatError, TidemarkError } from '../core/errors.ts';
+import { ServiceError } from '../http/errors.ts';
 import { findRule, readRules } from '../tell/findings/rules.ts';
 import { type Warehouse, withPublished } from '../warehouse/session.ts';
-import type { NewAction, PlanCandidate } from './action-call.ts';
-import type { Playbook } from './define.ts';
+import { buildAction, type NewAction, type PlanCandidate } from './action-call.ts';
+import type { PlanContext, Playbook } from './define.ts';
 import { assertAfterLedger } from './ledger-file.ts';
 import { readLedger } from './ledger-table.ts';
 import { explainUnsettled, findUnsettledActions } from './other-plans.ts';
-import { countAffected, explainLimits, type FindingSelection, type PlanDeps, planActions } from './plan-actions.ts';
 import { type Plan, planDigest } from './plan-file.ts';
-import { describeTargets } from './plan-targets.ts';
-import { ensureWarehouseId, identifyPublished } from './published-reads.ts';
+import { countAffected, explainLimits, type PlannedRow } from './plan-limits.ts';
+import { describeTargets, ensureWarehouseId, identifyPublished } from './plan-targets.ts';
 import { RemoteServices } from './remote.ts';
 
 /** Which of a rule's findings to plan: those of these IDs and of these subjects, or all, and not more than so many. */
@@ -68,13 +69,10 @@ async function planFrom(
   const now = context.clock.now();
   const selection = await selectFindings(warehouse, options, now);
   const remote = new RemoteServices(config, context, context.signal);
+  const query: PlanDeps['query'] = (name, params) => database.rows(files.read(`remediation/${name}`), params);
+  const deps = { config, context, remote, now, query, limit: choice?.limit };
   try {
-    const deps = { config, context, remote, now };
-    const { rows, skipped, remaining } = await planActions(playbook, selection, {
-      ...deps,
-      query: async (name, params) => database.rows(files.read(`remediation/${name}`), params),
-      limit: choice?.limit,
-    });
+    const { rows, skipped, remaining } = await planActions(playbook, selection, deps);
     const totals = await database.rows(files.render('remediation/row_counts', { table: playbook.table }));
     const [run] = await database.rows(files.read('remediation/last_run'));
     const actions = rows.map(({ action }) => action);
@@ -138,7 +136,7 @@ async function selectFindings(
   // The action of a finding may not be repeated while its outcome is not known.
   const unsettled = await findUnsettledActions(config, await readLedger(config, { database, files }), now);
   const reasons = new Map(excluded);
-  for (const action of unsettled) for (const id of action.findingIds) reasons.set(id, explainUnsettled(action));
+  for (const { entry, findingIds } of unsettled) for (const id of findingIds) reasons.set(id, explainUnsettled(entry));
   const params = {
     rule,
     sources: findRule(readRules(files), rule)?.sources ?? [],
@@ -185,4 +183,99 @@ function loginName(): string {
   } catch {
     return 'unknown';
   }
+}
+
+interface FindingSelection {
+  /** The worst first. */
+  readonly candidates: readonly PlanCandidate[];
+  readonly skipped: Plan['skipped'];
+  /** Findings that may be acted on, and that were not chosen. */
+  readonly remaining: number;
+}
+
+/** What planning works with. */
+export interface PlanDeps {
+  readonly config: Config;
+  readonly context: WorkContext;
+  readonly remote: RemoteServices;
+  /** Runs a query in `queries/remediation/`. */
+  readonly query: (name: string, params: Readonly<Record<string, string>>) => ReturnType<PlanContext['query']>;
+  readonly now: Date;
+  /** Findings to plan actions for. */
+  readonly limit: number | undefined;
+}
+
+/** Plans the worst findings first, until there are actions for `limit` of them. */
+export async function planActions(
+  playbook: Playbook,
+  { candidates, skipped, remaining }: FindingSelection,
+  deps: PlanDeps,
+): Promise<Omit<FindingSelection, 'candidates'> & { readonly rows: readonly PlannedRow[] }> {
+  const rows: PlannedRow[] = [];
+  const reasons = [...skipped];
+  const { limit = candidates.length } = deps;
+  let [plannedFindings, tried] = [0, 0];
+  for (const findings of groupFindings(playbook, candidates, limit)) {
+    if (plannedFindings >= limit) break;
+    tried += findings.length;
+    const target = deps.config.targets.find(({ name }) => name === findings[0]?.target);
+    const planned = target ? await planGroup(playbook, findings, target, deps) : [];
+    if (typeof planned === 'string') {
+      for (const { finding_id } of findings) reasons.push({ finding_id, reason: planned });
+    } else {
+      plannedFindings += planned.length > 0 ? findings.length : 0;
+      rows.push(...planned);
+    }
+  }
+  return { rows, skipped: reasons, remaining: remaining + candidates.length - tried };
+}
+
+/** The findings that are planned together. */
+function groupFindings(
+  { perTarget }: Playbook,
+  candidates: readonly PlanCandidate[],
+  limit: number,
+): readonly (readonly PlanCandidate[])[] {
+  if (!perTarget) return candidates.map((finding) => [finding]);
+  const chosen = candidates.slice(0, limit);
+  const targets = [...new Set(chosen.map(({ target }) => target))];
+  return targets.map((target) => chosen.filter((finding) => finding.target === target));
+}
+
+/** The validated actions of one group of findings, or the reason why there are none. */
+async function planGroup(
+  playbook: Playbook,
+  findings: readonly PlanCandidate[],
+  target: Target,
+  { config, context, remote, query, now }: PlanDeps,
+): Promise<readonly PlannedRow[] | string> {
+  const subjects = findings.map(({ subject_id }) => subject_id);
+  try {
+    const planned = await playbook.plan(findings, {
+      target,
+      now,
+      thresholds: config.thresholds,
+      read: (operation, args, options) =>
+        remote.read(target.name, operation, args as Readonly<Record<string, unknown>>, options),
+      query: (name, params) => query(name, { ...params, target: target.name }),
+    });
+    if ('skip' in planned) return planned.skip;
+    return planned.map((action) => {
+      const { affectedRow } = action;
+      const affectedRows = affectedRow === undefined ? subjects : affectedRow === null ? [] : [affectedRow];
+      return { action: buildAction(action, findings, target), affectedRows };
+    });
+  } catch (error) {
+    const isReason = error instanceof TidemarkError || error instanceof z.ZodError;
+    if (!isReason || context.signal.aborted) throw error;
+    const reason = context.redactor.text(explainError(error));
+    if (error instanceof ServiceError) context.log.warn(`${findings[0]?.title}: not planned: ${reason}`);
+    return reason;
+  }
+}
+
+function explainError(error: unknown): string {
+  if (!(error instanceof z.ZodError)) return formatError(error);
+  const [issue] = error.issues;
+  return `the finding has no valid ${issue?.path.join('.') ?? 'detail'}: ${issue?.message ?? ''}`;
 }

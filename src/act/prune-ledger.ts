@@ -4,12 +4,11 @@ import type { WorkContext } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { writeFileAtomic } from '../core/fs.ts';
 import type { WarehouseWriter } from '../warehouse/session.ts';
-import { isUnsettled, type LedgerEntry, type LedgerEvent, ledgerFile, toEvent, toKey } from './ledger.ts';
+import { isUnsettled, type LedgerEntry, type LedgerEvent, ledgerFile, toKey } from './ledger.ts';
 import { type LedgerScan, scanLedger, toLedgerText } from './ledger-chain.ts';
 import { assertSound, readSound } from './ledger-file.ts';
-import { keepLedger, lockLedger, verifyLedger } from './ledger-table.ts';
+import { keepLedger, lockLedger, readSeenLedger, verifyLedger } from './ledger-table.ts';
 import { listPlanIds } from './plan-store.ts';
-import { readSeenLedger } from './published-reads.ts';
 
 export interface PrunedLedger {
   /** How many actions go. */
@@ -63,10 +62,10 @@ async function withoutOld(config: Config, scan: LedgerScan, start: Date, now: Da
   const horizon = new Date(Math.min(start.getTime(), now.getTime() - config.planHours * HOUR_MS)).toISOString();
   const kept = await listPlanIds(config);
   const entries = [...scan.entries.values()].slice(0, -1); // the last one tells until when time has moved on
-  const old = entries.filter((entry) => !kept.includes(entry.row.plan_id) && isOver(entry, horizon, now));
+  const old = entries.filter((entry) => !kept.includes(entry.plan_id) && isOver(entry, horizon, now));
   if (old.length === 0) return undefined;
-  const keys = new Set(old.map(({ row }) => toKey(row)));
-  const stays = scan.records.filter(({ row }) => !keys.has(toKey(row))).map(toEvent);
+  const keys = new Set(old.map(toKey));
+  const stays = scan.records.filter((entry) => !keys.has(toKey(entry)));
   const first: LedgerEvent = { event: 'pruned', at: now.toISOString(), actions: old.length, ...scan.head };
   const text = toLedgerText([first, ...stays]);
   const bytes = scan.lines.reduce((sum, line) => sum + Buffer.byteLength(line.text) + 1, 0);
@@ -75,7 +74,7 @@ async function withoutOld(config: Config, scan: LedgerScan, start: Date, now: Da
 
 /** Whether an action has ended before a time, and nothing follows from it any more. */
 function isOver(entry: LedgerEntry, horizon: string, now: Date): boolean {
-  if (entry.isOpen || isUnsettled(entry)) return false;
-  const { finished_at, accepts } = entry.row;
+  if (entry.event === 'intent' || isUnsettled(entry)) return false;
+  const { finished_at, accepts } = entry;
   return finished_at < horizon && (accepts === undefined || Date.parse(accepts.until) <= now.getTime());
 }

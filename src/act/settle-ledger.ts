@@ -3,12 +3,12 @@ import type { Config } from '../config/config.ts';
 import type { WorkContext } from '../core/context.ts';
 import { formatError, TidemarkError } from '../core/errors.ts';
 import type { Warehouse } from '../warehouse/session.ts';
-import { findDefinition } from './action-call.ts';
+import { matchDefinition } from './action-call.ts';
 import type { Playbook } from './define.ts';
-import { type ActionResult, settleOnly } from './execute-action.ts';
+import { type ActionResult, settleAction } from './execute-action.ts';
 import { isUnsettled, type LedgerEntry } from './ledger.ts';
 import { assertAfterLedger } from './ledger-file.ts';
-import { copyLedger, trySyncLedger, withLedger } from './ledger-table.ts';
+import { trySyncLedger, withLedger } from './ledger-table.ts';
 import type { ApplyContext } from './observe-action.ts';
 import { readKeptAction } from './plan-store.ts';
 import { assertSameInstallations } from './plan-targets.ts';
@@ -34,13 +34,13 @@ export interface SettleLedgerOptions {
 export async function settleLedger(options: SettleLedgerOptions): Promise<readonly ActionResult[]> {
   const { config, context, warehouse } = options;
   await assertAfterLedger(config.data, context.clock);
-  const copy = () => (warehouse ? trySyncLedger(warehouse, config, context) : copyLedger(config, context));
+  const copy = () => trySyncLedger(config, context, warehouse);
   return withLedger(config, context, { purpose: 'playbook ledger --settle', copy }, async (ledger) => {
     const remote = new RemoteServices(config, context, context.signal);
     const results: ActionResult[] = [];
     try {
       for (const entry of ledger.entries.values()) {
-        const { plan_id, playbook } = entry.row;
+        const { plan_id, playbook } = entry;
         const isWanted = (options.planId ?? plan_id) === plan_id && (options.playbook ?? playbook) === playbook;
         if (!isWanted || !isUnsettled(entry)) continue;
         if (context.signal.aborted) break;
@@ -60,14 +60,13 @@ async function settleEntry(
   deps: Omit<ApplyContext, 'plan'>,
   { config, context, playbooks }: SettleLedgerOptions,
 ): Promise<ActionResult> {
-  const { row } = entry;
-  const kept = await readKeptAction(config, row);
-  const definition = kept && findDefinition(kept.plan, kept.action, playbooks);
+  const kept = await readKeptAction(config, entry);
+  const definition = kept && matchDefinition(kept.plan, kept.action, playbooks);
   const unread = (reason: string): ActionResult => {
-    return { ...row, status: 'unconfirmed', reason, satisfied: false, finished_at: null };
+    return { ...entry, event: 'outcome', status: 'unconfirmed', reason, satisfied: false, finished_at: null };
   };
-  if (!definition) {
-    return unread(`plan ${row.plan_id} is not in ${join(config.data, 'plans')} as it was applied: check the subject`);
+  if (!kept || typeof definition !== 'object') {
+    return unread(`plan ${entry.plan_id} is not in ${join(config.data, 'plans')} as it was applied: check the subject`);
   }
   try {
     await assertSameInstallations(kept.plan, config, context);
@@ -75,5 +74,5 @@ async function settleEntry(
     if (!(error instanceof TidemarkError)) throw error;
     return unread(formatError(error));
   }
-  return settleOnly({ ...deps, ...kept, definition }, entry);
+  return settleAction({ ...deps, ...kept, definition }, entry);
 }

@@ -56,7 +56,7 @@ export async function createUndoPlan(plan: Plan, options: UndoOptions): Promise<
   const actions: NewAction[] = [];
   try {
     for (const { action, entry } of applied) {
-      const planned = await planUndo(action, definitions.get(action) as ActionDefinition, entry.row, deps);
+      const planned = await planUndo(action, definitions.get(action) as ActionDefinition, entry, deps);
       if (typeof planned === 'string') skipped.push({ finding_id: action.finding_id, reason: planned });
       else actions.push(planned);
     }

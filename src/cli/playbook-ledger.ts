@@ -1,6 +1,6 @@
 import { type LedgerRow, ledgerFile, toLedgerRow } from '../act/ledger.ts';
 import type { LedgerHead, LedgerProblem } from '../act/ledger-chain.ts';
-import { acceptLedger, readLedger, restoreLedger, verifyLedger } from '../act/ledger-table.ts';
+import { readLedger, repairLedger, verifyLedger } from '../act/ledger-table.ts';
 import { settleLedger } from '../act/settle-ledger.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, TidemarkError } from '../core/errors.ts';
@@ -20,8 +20,10 @@ export async function ledger(
 ) {
   if (restore && accept) throw new TidemarkError('USAGE', '--restore and --accept cannot be used together');
   const { config, playbooks } = await readPlaybooks(context);
-  if (restore) context.log.info(`the ledger is restored: ${plural(await restoreLedger(config, context), 'action')}`);
-  if (accept) context.log.info(`the ledger is accepted: ${plural(await acceptLedger(config, context), 'action')}`);
+  if (restore || accept) {
+    const count = await repairLedger(config, context, restore ? '--restore' : '--accept');
+    context.log.info(`the ledger is ${restore ? 'restored' : 'accepted'}: ${plural(count, 'action')}`);
+  }
   if (settle) {
     const settled = await settleLedger({ config, context, playbooks, planId });
     if (settled.some(({ status }) => status === 'unconfirmed')) context.exit(EXIT.incomplete);
@@ -36,7 +38,8 @@ export async function ledger(
 export async function verify(context: Context): Promise<void> {
   const config = readLocalConfig(context);
   const { scan, seen, problems } = await verifyLedger(config);
-  const result = { ledger: ledgerFile(config.data), ...scan.head, seen: seen.head ?? null, problems };
+  const [head = null] = seen.heads;
+  const result = { ledger: ledgerFile(config.data), ...scan.head, seen: head, problems };
   writeResult(context, result, () => formatVerified(result, context));
   if (problems.length > 0) context.exit(EXIT.data);
 }

@@ -1,4 +1,4 @@
-import { findDefinition } from '../act/action-call.ts';
+import { matchDefinition } from '../act/action-call.ts';
 import type { ApplyResult } from '../act/apply.ts';
 import type { ActionDefinition, Change, Playbook } from '../act/define.ts';
 import { type LedgerEntry, type LedgerRow, toLedgerRow } from '../act/ledger.ts';
@@ -171,7 +171,7 @@ export function formatActions(
 ): string {
   return plan.actions
     .map((action) => {
-      const definition = findDefinition(plan, action, playbooks);
+      const definition = matchDefinition(plan, action, playbooks);
       const call = formatCall(action, config, redactor);
       const difference = formatChange(describeChange(action, definition), colors);
       return `${clean(`${action.action_id}: ${action.summary}`)}\n${block([...call, ...difference], redactor)}`;
@@ -204,8 +204,9 @@ function masked(value: unknown): unknown {
 }
 
 /** Where the playbook does not declare it: what is deleted is as the plan was made on. */
-function describeChange(action: Action, definition: ActionDefinition | undefined): Change | undefined {
-  const declared = definition?.change?.(definition.schema.parse(action.guard.inputs));
+function describeChange(action: Action, definition: ActionDefinition | string): Change | undefined {
+  const isKnown = typeof definition === 'object';
+  const declared = isKnown && definition.change?.(definition.schema.parse(action.guard.inputs));
   if (declared) return declared;
   return getOperation(action.operation).method === 'DELETE' ? { before: action.guard.inputs, after: null } : undefined;
 }

@@ -136,7 +136,7 @@ async function deliverStages(
     return { reports, sent: { deliveries: [], problem: null } };
   }
   return writer.write(async (warehouse) => {
-    if (hasActions) await trySyncLedger(warehouse, config, context);
+    if (hasActions) await trySyncLedger(config, context, warehouse);
     const reports = await renderStage(config, context, warehouse, options);
     return { reports, sent: await sendStage(config, context, warehouse) };
   });
@@ -165,7 +165,7 @@ async function updateWarehouse(
   const { thresholds, targets } = config;
   const findings = await evaluateFindings({ database, files, asOf, runId: run.runId, thresholds, targets });
   for (const { rule, error } of findings.failed) log.warn(`rule ${rule} was not assessed: ${error}`);
-  const refusedLedger = await trySyncLedger(warehouse, config, run);
+  const refusedLedger = await trySyncLedger(config, run, warehouse);
   const plans = await planJobPlaybooks(config, run, job, definitions.playbooks, warehouse);
   await syncPlans(warehouse, config, asOf);
   const notes = [

@@ -4,6 +4,7 @@ import { Ledger } from '../../src/act/ledger-file.ts';
 import { acquireLock } from '../../src/warehouse/lock.ts';
 
 const INTENT = {
+  event: 'intent' as const,
   action_id: 'a1',
   playbook: 'reap-dead-agents',
   operation: 'platform.agents.delete',
@@ -36,9 +37,9 @@ export async function appendActions(data: string, actions: readonly OldAction[])
       started_at: `${day}T12:00:00.000Z`,
       ...(accepts && { accepts }),
     };
-    await ledger.recordIntent(intent);
+    await ledger.record(intent);
     const end = { ...intent, finished_at: `${day}T12:00:01.000Z`, satisfied: status === 'applied' };
-    if (status) await ledger.recordOutcome({ ...end, status });
+    if (status) await ledger.record({ ...end, event: 'outcome', status });
   }
   await ledger.close();
   await lock.release();

@@ -184,7 +184,7 @@ test('a damaged ledger is logged, and does not fail the run', async () => {
   await writeFile(join(config.data, 'ledger.ndjson'), 'damaged\n');
   const options = { config, purpose: 'test', now: context.clock.now(), log: context.log };
   const log = { ...context.log, warn: (line: string) => warnings.push(line) };
-  await withWarehouse(options, (warehouse) => trySyncLedger(warehouse, config, { ...context, log }));
+  await withWarehouse(options, (warehouse) => trySyncLedger(config, { ...context, log }, warehouse));
   expect(warnings).toEqual([expect.stringContaining('ledger.ndjson:1 is damaged')]);
   expect(await harness.place.rows('select count(*) as actions from actions')).toEqual(before);
   await expect(withWarehouse(options, (warehouse) => syncLedger(warehouse, config, options.now))).rejects.toMatchObject(

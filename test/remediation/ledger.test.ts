@@ -1,7 +1,14 @@
 import { appendFile, readdir, readFile, readlink, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { type ActionIntent, findEntry, type LedgerEntry, ledgerFile, toLedgerRow } from '../../src/act/ledger.ts';
+import {
+  type ActionIntent,
+  type ActionOutcome,
+  findEntry,
+  type LedgerEntry,
+  ledgerFile,
+  toLedgerRow,
+} from '../../src/act/ledger.ts';
 import { NOTHING_SEEN } from '../../src/act/ledger-chain.ts';
 import { Ledger, readSound } from '../../src/act/ledger-file.ts';
 import { acquireLock, type Lock } from '../../src/warehouse/lock.ts';
@@ -23,6 +30,7 @@ async function readLedger(data: string): Promise<readonly LedgerEntry[]> {
 }
 
 const intent = (action_id: string): ActionIntent => ({
+  event: 'intent',
   plan_id: 'p-1',
   action_id,
   playbook: 'rotate-old-keys',
@@ -36,9 +44,10 @@ const intent = (action_id: string): ActionIntent => ({
   before: { latest_version: 1 },
   after: null,
 });
-const outcome = (action_id: string) => ({
+const outcome = (action_id: string): ActionOutcome => ({
   ...intent(action_id),
-  status: 'applied' as const,
+  event: 'outcome',
+  status: 'applied',
   satisfied: true,
   finished_at: '2026-10-01T02:15:01.000Z',
   after: { latest_version: 2 },
@@ -47,11 +56,11 @@ const outcome = (action_id: string) => ({
 test('the latest record of an action counts', async () => {
   const data = await tempFolder();
   const ledger = await openLedger(data);
-  await ledger.recordIntent(intent('a1'));
-  await ledger.recordIntent(intent('a2'));
-  await ledger.recordOutcome(outcome('a1'));
-  expect(findEntry(ledger.entries, { plan_id: 'p-1', action_id: 'a1' })?.isOpen).toBe(false);
-  expect(findEntry(ledger.entries, { plan_id: 'p-1', action_id: 'a2' })?.isOpen).toBe(true);
+  await ledger.record(intent('a1'));
+  await ledger.record(intent('a2'));
+  await ledger.record(outcome('a1'));
+  expect(findEntry(ledger.entries, { plan_id: 'p-1', action_id: 'a1' })?.event).toBe('outcome');
+  expect(findEntry(ledger.entries, { plan_id: 'p-1', action_id: 'a2' })?.event).toBe('intent');
   expect(findEntry(ledger.entries, { plan_id: 'p-2', action_id: 'a1' })).toBeUndefined();
   await ledger.close();
   expect((await readLedger(data)).map(toLedgerRow)).toMatchObject([
@@ -65,7 +74,7 @@ test('earlier lines are never changed', async () => {
   for (const id of ['a1', 'a2', 'a3']) {
     const before = await readFile(ledgerFile(data), 'utf8').catch(() => '');
     const ledger = await openLedger(data);
-    await ledger.recordIntent(intent(id));
+    await ledger.record(intent(id));
     await ledger.close();
     expect((await readFile(ledgerFile(data), 'utf8')).startsWith(before)).toBe(true);
   }
@@ -74,20 +83,20 @@ test('earlier lines are never changed', async () => {
 test('a truncated last line is skipped, and lines after it are read', async () => {
   const data = await tempFolder();
   const first = await openLedger(data);
-  await first.recordIntent(intent('a1'));
+  await first.record(intent('a1'));
   await first.close();
   const whole = await readFile(ledgerFile(data), 'utf8');
-  const line = `${JSON.stringify({ event: 'outcome', ...outcome('a1') })}\n`;
+  const line = `${JSON.stringify(outcome('a1'))}\n`;
   for (let cut = 1; cut < line.length; cut += 7) {
     await writeFile(ledgerFile(data), whole + line.slice(0, cut));
-    expect((await readLedger(data))[0]?.isOpen, `cut at ${cut}`).toBe(true);
+    expect((await readLedger(data))[0]?.event, `cut at ${cut}`).toBe('intent');
     const again = await openLedger(data);
-    expect(findEntry(again.entries, { plan_id: 'p-1', action_id: 'a1' })?.isOpen).toBe(true);
-    await again.recordIntent(intent('a2'));
+    expect(findEntry(again.entries, { plan_id: 'p-1', action_id: 'a1' })?.event).toBe('intent');
+    await again.record(intent('a2'));
     await again.close();
-    expect((await readLedger(data)).map(({ row, isOpen }) => [row.action_id, isOpen])).toEqual([
-      ['a1', true],
-      ['a2', true],
+    expect((await readLedger(data)).map(({ action_id, event }) => [action_id, event])).toEqual([
+      ['a1', 'intent'],
+      ['a2', 'intent'],
     ]);
   }
 });
@@ -95,8 +104,8 @@ test('a truncated last line is skipped, and lines after it are read', async () =
 test('a damaged line anywhere else is refused: it may record an action', async () => {
   const data = await tempFolder();
   const ledger = await openLedger(data);
-  await ledger.recordIntent(intent('a1'));
-  await ledger.recordOutcome(outcome('a1'));
+  await ledger.record(intent('a1'));
+  await ledger.record(outcome('a1'));
   await ledger.close();
   const text = await readFile(ledgerFile(data), 'utf8');
   await writeFile(ledgerFile(data), text.replace('"applied"', '"approved"'));
@@ -112,19 +121,16 @@ test('a folder without a ledger has no actions', async () => {
 
 test('a ledger without a chain is read, continued, and covered by the first digest', async () => {
   const data = await tempFolder();
-  const lines = [
-    { event: 'intent', ...intent('a1') },
-    { event: 'outcome', ...outcome('a1') },
-  ].map((line) => JSON.stringify(line));
+  const lines = [intent('a1'), outcome('a1')].map((line) => JSON.stringify(line));
   const unchained = `${lines.join('\n')}\n{"event":"int\n{"event":"truncated"}\n`;
   await writeFile(ledgerFile(data), unchained);
-  expect((await readLedger(data)).map(({ row }) => row)).toEqual([outcome('a1')]);
+  expect(await readLedger(data)).toEqual([outcome('a1')]);
   const ledger = await openLedger(data);
-  await ledger.recordIntent(intent('a2'));
+  await ledger.record(intent('a2'));
   await ledger.close();
   const text = await readFile(ledgerFile(data), 'utf8');
   expect(text.startsWith(unchained)).toBe(true);
-  expect((await readLedger(data)).map(({ row }) => row.action_id)).toEqual(['a1', 'a2']);
+  expect((await readLedger(data)).map(({ action_id }) => action_id)).toEqual(['a1', 'a2']);
   await writeFile(ledgerFile(data), text.replace('"applied"', '"failed"'));
   await expect(readLedger(data)).rejects.toMatchObject({
     code: 'DATA',
@@ -148,11 +154,11 @@ test('a line is written only while the lock is held, and an action begins only w
   const file = join(data, 'apply.lock');
   const lock = await acquireLock(file, 'a test', { maxPauseMs: -1 });
   const ledger = await Ledger.open(data, lock);
-  await expect(ledger.recordIntent(intent('a1'))).rejects.toThrow(/was stopped for/u);
-  await ledger.recordOutcome(outcome('a1'));
+  await expect(ledger.record(intent('a1'))).rejects.toThrow(/was stopped for/u);
+  await ledger.record(outcome('a1'));
   const before = await readFile(ledgerFile(data), 'utf8');
   await rm(file);
-  await expect(ledger.recordOutcome(outcome('a2'))).rejects.toMatchObject({ code: 'LOCKED' });
+  await expect(ledger.record(outcome('a2'))).rejects.toMatchObject({ code: 'LOCKED' });
   expect(await readFile(ledgerFile(data), 'utf8')).toBe(before);
   await ledger.close();
   await lock.release();

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { explainLimits } from '../../src/act/plan-actions.ts';
+import { explainLimits } from '../../src/act/plan-limits.ts';
 import { DEFAULT_LIMITS } from '../../src/core/choices.ts';
 
 const limits = { maxActions: 25, maxPercent: 20, minRows: 0 };

@@ -31,9 +31,9 @@ async function keepPlans({ folder }: TestProject): Promise<string> {
   const ledger = await Ledger.open(data, lock);
   for (const name of ['applied', 'open', 'unconfirmed'] as const) {
     const intent = { ...INTENT, plan_id: PLANS[name] };
-    await ledger.recordIntent(intent);
+    await ledger.record(intent);
     const end = { ...intent, finished_at: '2026-07-02T02:15:01.000Z', satisfied: name === 'applied' };
-    if (name !== 'open') await ledger.recordOutcome({ ...end, status: name });
+    if (name !== 'open') await ledger.record({ ...end, event: 'outcome', status: name });
   }
   await ledger.close();
   await lock.release();
@@ -41,6 +41,7 @@ async function keepPlans({ folder }: TestProject): Promise<string> {
 }
 
 const INTENT = {
+  event: 'intent' as const,
   action_id: 'a1',
   playbook: 'reap-dead-agents',
   operation: 'platform.agents.delete',

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest';
 import { type Playbook, skip } from '../../src/act/define.ts';
-import { type PlanDeps, planActions } from '../../src/act/plan-actions.ts';
+import { type PlanDeps, planActions } from '../../src/act/plan.ts';
 import { findingIds, type Plan } from '../../src/act/plan-file.ts';
 import { builtInPlaybooks } from '../../src/act/playbooks/index.ts';
 import { type PlaybookHarness, playbookHarness } from '../helpers/playbook-harness.ts';

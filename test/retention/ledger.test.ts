@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { copyFile, open, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
-import { type LedgerEntry, type LedgerRow, toEvent } from '../../src/act/ledger.ts';
+import type { LedgerEntry, LedgerRow } from '../../src/act/ledger.ts';
 import { scanLedger, toLedgerText } from '../../src/act/ledger-chain.ts';
 import { keepPlan } from '../../src/act/plan-store.ts';
 import { acquireLock } from '../../src/warehouse/lock.ts';
@@ -177,7 +177,7 @@ test('a file that only says that it was pruned is refused, also beside a prune t
     const { head, entries } = scanLedger(await readFile(file, 'utf8'));
     const [first] = [...entries.values()];
     const pruned = { event: 'pruned', at: '2027-06-20T03:00:00.000Z', actions: 7, ...head } as const;
-    return toLedgerText([pruned, toEvent(first as LedgerEntry)]);
+    return toLedgerText([pruned, first as LedgerEntry]);
   };
   await run('playbook', 'ledger', '--settle'); // the warehouse has seen the ledger
   const before = await readFile(file, 'utf8');

@@ -4,8 +4,8 @@ import { chmod, constants, copyFile, readdir, readFile, writeFile } from 'node:f
 import { dirname, join } from 'node:path';
 import { ledgerFile } from '../../act/ledger.ts';
 import { inspectLedger } from '../../act/ledger-file.ts';
+import { readSeenLedger } from '../../act/ledger-table.ts';
 import { listPlanIds, planFile } from '../../act/plan-store.ts';
-import { readSeenLedger } from '../../act/published-reads.ts';
 import type { Config } from '../../config/config.ts';
 import { TidemarkError } from '../../core/errors.ts';
 import {
