@@ -1,5 +1,6 @@
-import { expect, test } from 'vitest';
-import { listWrites, playbookHarness } from '../helpers/playbook-harness.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { listWrites, type PlaybookHarness, playbookHarness } from '../helpers/playbook-harness.ts';
+import { cleanAtEnd } from '../helpers/temp.ts';
 
 /** A list that answers 404 just before the action, or is not supported, is unknown, and so is a subject: the action stays pending. */
 const cases = [
@@ -47,3 +48,46 @@ test.each(cases)(
     expect(listWrites(place.sandbox.log)).toHaveLength(rows.filter((row) => row.status === 'applied').length);
   },
 );
+
+/** Agents, pools, keys, roles, policies and volumes, each by its ID. */
+const SUBJECTS = /\/(?:agents|agent-pools|key|roles|policy|csi)\/[^/]+$/u;
+
+describe('a subject of which the service tells nothing', () => {
+  const cleanup = cleanAtEnd();
+  let isTold = true;
+  let shared: PlaybookHarness;
+  beforeAll(async () => {
+    shared = await playbookHarness({
+      updatesTable: false,
+      playbook: 'reap-dead-agents',
+      sources: ['external_volumes'],
+      cleanup,
+      faultHook: ({ method, path }) =>
+        !isTold && method === 'GET' && SUBJECTS.test(path) ? { status: 200, body: '{"data":{}}' } : undefined,
+    });
+  });
+
+  test.each([
+    'reap-dead-agents',
+    'scope-unused-pools',
+    'remove-empty-pools',
+    'rotate-old-keys',
+    'retire-old-key-versions',
+    'remove-retired-keys',
+    'downgrade-management-roles',
+    'trim-anonymous-policy',
+    'detach-lost-claims',
+    'deregister-missing-volumes',
+    'snapshot-unprotected-volumes',
+  ])('is unknown to %s: nothing is sent, and no outcome is final', async (name) => {
+    const place = shared.switchTo(name);
+    isTold = true;
+    await place.plan(['--max-percent', '100', '--limit', '1']);
+    await place.approve();
+    isTold = false;
+    place.sandbox.log.length = 0;
+    const { rows } = (await place.apply([], 1)).json<{ rows: { status: string; reason: string }[] }>();
+    expect(listWrites(place.sandbox.log)).toEqual([]);
+    expect(rows[0]).toMatchObject({ status: 'failed', reason: expect.stringMatching(/not reported$/u) });
+  });
+});

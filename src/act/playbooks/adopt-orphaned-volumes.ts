@@ -38,6 +38,7 @@ const deregister = defineAction(deregisterInputs, {
   observe: ({ volume }) => observeVolume(volume),
   evaluate: (observed, { external_id }) => {
     if (observed === null) return satisfied('the volume is not registered');
+    if (observed.external_id === null) return unknown('its external volume is not reported');
     if (observed.external_id !== external_id) return drifted('another volume has the ID');
     if (observed.claims === null) return unknown('its claims are not reported');
     return observed.claims === 0 ? ready : drifted('it is claimed');

@@ -19,11 +19,11 @@ const deregister = defineAction(inputs, {
   },
   evaluate: (observed, { external_id }) => {
     if (observed === null) return satisfied('the volume is not registered');
-    if (observed.external_id !== external_id) {
-      return drifted(`its external volume is ${observed.external_id ?? 'none'} now`);
-    }
+    if (observed.external_id === null) return unknown('its external volume is not reported');
+    if (observed.external_id !== external_id) return drifted(`its external volume is ${observed.external_id} now`);
     if (observed.in_provider === null) return unknown('the volumes in the provider are not reported');
     if (observed.in_provider) return drifted('it is in the provider again');
+    if (observed.claims === null) return unknown('its claims are not reported');
     return observed.claims === 0 ? ready : drifted('it is claimed');
   },
 });

@@ -3,7 +3,7 @@ import { meshMounts } from '../../config/config.ts';
 import { isObject } from '../../core/is-object.ts';
 import { valueAt } from '../../core/json-path.ts';
 import { secrets } from '../../services/secrets/operations.ts';
-import { defineAction, definePlaybook, drifted, type JsonValue, ready, satisfied, skip } from '../define.ts';
+import { defineAction, definePlaybook, drifted, type JsonValue, ready, satisfied, skip, unknown } from '../define.ts';
 import { responseBody } from './lib/reads.ts';
 import { readRole } from './lib/secrets.ts';
 
@@ -63,6 +63,7 @@ const downgrade = defineAction(inputs, {
   observe: ({ role }) => parseRole(responseBody(role)),
   evaluate: (observed, { role }) => {
     if (observed === null) return drifted('the role is gone');
+    if (!isSet(observed.token_type)) return unknown('the type of its tokens is not reported');
     // The other fields are not compared: after a write, services return the lease of a role under either of its names.
     if (observed.token_type === 'client') return satisfied('its tokens are client tokens');
     return fieldsBesideType(observed) === fieldsBesideType(role)

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { listAt, valueAt } from '../../core/json-path.ts';
+import { listAt } from '../../core/json-path.ts';
 import { defineAction, definePlaybook, drifted, ready, satisfied, unknown } from '../define.ts';
 import { readView } from './lib/platform.ts';
 import { read, responseBody } from './lib/reads.ts';
@@ -15,12 +15,12 @@ const drop = defineAction(inputs, {
     results: { ...read('platform.views.results', { view_id: 'view_id' }), allowFailure: true },
   },
   observe: ({ view, results }) =>
-    valueAt(responseBody(view), 'data') === undefined
-      ? null
-      : {
+    view.found
+      ? {
           rows_on_first_page: listAt(responseBody(results), 'data')?.length ?? null,
           failure: results.found ? null : results.failure,
-        },
+        }
+      : null,
   evaluate: (observed, { reason }) => {
     if (observed === null) return satisfied('the view is gone');
     // The finding rests on a rejected query. A time-out or an error within the service says nothing about the query.
@@ -28,7 +28,7 @@ const drop = defineAction(inputs, {
       return unknown(`its query could not be run: ${observed.failure}`);
     }
     if (reason === 'failed') return observed.failure === null ? drifted('its query works again') : ready;
-    if (observed.rows_on_first_page === null) return drifted('its query returned no result');
+    if (observed.rows_on_first_page === null) return unknown('its query returned no result');
     return observed.rows_on_first_page > 0 ? drifted('it returns rows again') : ready;
   },
 });

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { defineAction, definePlaybook, drifted, ready, satisfied } from '../define.ts';
+import { defineAction, definePlaybook, drifted, ready, satisfied, unknown } from '../define.ts';
 import { responseItems } from './lib/reads.ts';
 import {
   choosePluginMatch,
@@ -52,7 +52,7 @@ const drop = defineAction(detail.extend({ plugin_match: pluginMatch }), {
   },
   evaluate: ({ listed, longer_plugins, snapshot }, { plugin_id, external_id, created_at, reason }) => {
     if (snapshot === null) {
-      return listed ? satisfied('the snapshot is gone') : drifted('the plugin does not list its snapshots');
+      return listed ? satisfied('the snapshot is gone') : unknown('the plugin does not list its snapshots');
     }
     if (longer_plugins.length > 0) return drifted(describeLongerPlugins(plugin_id, longer_plugins));
     if ((snapshot.plugin ?? plugin_id) !== plugin_id) return drifted(`it is a snapshot of plugin ${snapshot.plugin}`);

@@ -32,8 +32,7 @@ const observed = {
   params: { view_id: 'view_id' },
   reads: { view: readView },
   observe: ({ view }: ReadResults<'view'>) => {
-    const found = valueAt(responseBody(view), 'data');
-    return found === undefined ? null : toObserved(found);
+    return view.found ? toObserved(valueAt(responseBody(view), 'data')) : null;
   },
 };
 
@@ -85,6 +84,7 @@ const update = defineAction(z.object({ name: z.literal(NAME), view_id: z.string(
   change: ({ query }) => ({ before: { query }, after: { query: QUERY } }),
   evaluate: (view, { query }) => {
     if (view === null) return drifted('the view is gone');
+    if (view.name === null) return unknown('its name is not reported');
     const isNamed = view.name === NAME;
     if (isNamed && isSameQuery(view.query, QUERY)) return satisfied('the view lists drifting workspaces');
     return isNamed && isSameQuery(view.query, query) ? ready : drifted('the view was changed');

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { textAt, valueAt } from '../../core/json-path.ts';
-import { defineAction, definePlaybook, drifted, ready, satisfied } from '../define.ts';
+import { defineAction, definePlaybook, drifted, ready, satisfied, unknown } from '../define.ts';
 import { readAgent } from './lib/platform.ts';
 import { responseBody } from './lib/reads.ts';
 
@@ -22,13 +22,15 @@ const remove = defineAction(inputs, {
   reads: { agent: readAgent },
   observe: ({ agent }) => {
     const attributes = valueAt(responseBody(agent), 'data', 'attributes');
-    if (attributes === undefined) return null;
-    return { status: textAt(attributes, 'status'), last_ping_at: textAt(attributes, 'last-ping-at') };
+    return agent.found
+      ? { status: textAt(attributes, 'status'), last_ping_at: textAt(attributes, 'last-ping-at') }
+      : null;
   },
   evaluate: (observed, planned) => {
     if (observed === null) return satisfied('the agent is gone');
     const { status, last_ping_at } = observed;
-    if (!DEAD.includes(status ?? '')) return drifted(`its status is ${status ?? 'not reported'}`);
+    if (status === null) return unknown('its status is not reported');
+    if (!DEAD.includes(status)) return drifted(`its status is ${status}`);
     if (last_ping_at === null) return ready;
     // What is no time may be a later one.
     const isAsPlanned = Date.parse(last_ping_at) <= Date.parse(planned.last_ping_at ?? '1970');

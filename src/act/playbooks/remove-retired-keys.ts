@@ -4,6 +4,8 @@ import { defineAction, definePlaybook, drifted, ready, satisfied, unknown } from
 import { read, responseBody } from './lib/reads.ts';
 import { parseKey, readDistribution, readKey } from './lib/secrets.ts';
 
+const NOT_TOLD = 'whether the key may be deleted is not reported';
+
 const removeFromProvider = defineAction(z.object({ key_name: z.string(), provider_name: z.string() }), {
   operation: 'secrets.kms-keys.remove',
   params: { name: 'provider_name', key_name: 'key_name' },
@@ -14,7 +16,8 @@ const removeFromProvider = defineAction(z.object({ key_name: z.string(), provide
   }),
   evaluate: ({ in_provider, deletion_allowed }) => {
     if (!in_provider) return satisfied('the key is not in the provider');
-    return deletion_allowed === true ? ready : drifted('the key may no longer be deleted');
+    if (deletion_allowed === null) return unknown(NOT_TOLD);
+    return deletion_allowed ? ready : drifted('the key may no longer be deleted');
   },
 });
 
@@ -28,7 +31,8 @@ const deleteKey = defineAction(z.object({ key_name: z.string() }), {
   },
   evaluate: (observed) => {
     if (observed === null) return satisfied('the key is gone');
-    if (observed.deletion_allowed !== true) return drifted('it may no longer be deleted');
+    if (observed.deletion_allowed === null) return unknown(NOT_TOLD);
+    if (!observed.deletion_allowed) return drifted('it may no longer be deleted');
     if (observed.providers === null) return unknown('its providers are not reported');
     return observed.providers.length > 0 ? drifted(`it is distributed to ${observed.providers.join(', ')}`) : ready;
   },

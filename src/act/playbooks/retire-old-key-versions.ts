@@ -32,10 +32,11 @@ const retire = defineAction(inputs, {
   }),
   evaluate: (observed, { latest_version, wanted_min_enabled_version, deletion_allowed }) => {
     if (observed === null) return drifted('the key is gone');
+    const missing = Object.entries(observed).find(([, value]) => value === null);
+    if (missing) return unknown(`its \`${missing[0]}\` is not reported`);
     if (observed.deletion_allowed !== deletion_allowed) return drifted('its `deletion_allowed` was changed');
     if (observed.latest_version !== latest_version) return drifted(`its newest version is ${observed.latest_version}`);
-    if (observed.min_enabled_version === null) return unknown('its lowest enabled version is not reported');
-    return observed.min_enabled_version < wanted_min_enabled_version
+    return (observed.min_enabled_version ?? 0) < wanted_min_enabled_version
       ? ready
       : satisfied(`its versions below ${observed.min_enabled_version} are disabled`);
   },

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { defineAction, definePlaybook, drifted, ready, satisfied } from '../define.ts';
+import { defineAction, definePlaybook, drifted, ready, satisfied, unknown } from '../define.ts';
 import { parseKey, readKey } from './lib/secrets.ts';
 
 const inputs = z.object({ key_name: z.string(), latest_version: z.number(), rotated_at: z.string() });
@@ -12,10 +12,11 @@ const rotate = defineAction(inputs, {
   observe: ({ key }) => (key.found ? { latest_version: parseKey(key).latest_version } : null),
   evaluate: (observed, { latest_version }) => {
     if (observed === null) return drifted('the key is gone');
+    if (observed.latest_version === null) return unknown('its newest version is not reported');
     if (observed.latest_version === latest_version) return ready;
-    return (observed.latest_version ?? 0) > latest_version
+    return observed.latest_version > latest_version
       ? satisfied(`it was rotated since: its newest version is ${observed.latest_version}`)
-      : drifted(`its newest version is ${observed.latest_version ?? 'not reported'}`);
+      : drifted(`its newest version is ${observed.latest_version}`);
   },
 });
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { booleanAt, hasSameMembers, valueAt } from '../../core/json-path.ts';
+import { booleanAt, hasSameMembers } from '../../core/json-path.ts';
 import { plural } from '../../core/plural.ts';
 import { defineAction, definePlaybook, drifted, type ReadResults, ready, satisfied, unknown } from '../define.ts';
 import { explainOtherUsers, parsePoolUsers, readPool, relatedIds } from './lib/platform.ts';
@@ -18,8 +18,8 @@ const update = {
   params: { id: 'pool_id' },
   reads: { pool: readPool },
   observe: ({ pool }: ReadResults<'pool'>) => {
+    if (!pool.found) return null;
     const body = responseBody(pool);
-    if (valueAt(body, 'data') === undefined) return null;
     const { workspaces: attached, others } = parsePoolUsers(body);
     const organizationScoped = booleanAt(body, 'data', 'attributes', 'organization-scoped');
     // Absent where empty: the list has no effect while the whole organization may use the pool.
@@ -58,8 +58,9 @@ const scope = defineAction(inputs, {
   evaluate: (observed, { workspace_ids, allowed_workspace_ids }) => {
     if (observed === null) return drifted('the pool is gone');
     const { organization_scoped, attached, allowed } = observed;
+    if (organization_scoped === null) return unknown('its scope is not reported');
     if (!attached) return unknown('its attached workspaces are not reported');
-    if (organization_scoped === false) {
+    if (!organization_scoped) {
       return attached.every((id) => allowed.includes(id))
         ? satisfied('it is scoped')
         : drifted('it is scoped, and an attached workspace is not allowed to use it');

@@ -41,6 +41,7 @@ const removeSnapshot = defineAction(removeInputs, {
   },
   evaluate: (observed, { external_id }) => {
     if (observed === null) return satisfied('the snapshot is gone');
+    if (observed.source === null) return unknown('its volume is not reported');
     return observed.source === external_id ? ready : drifted('it is of another volume');
   },
 });
@@ -72,9 +73,8 @@ const createSnapshot = defineAction(inputs, {
   },
   evaluate: (observed, { external_id, under_way_from }) => {
     if (observed === null) return drifted('the volume is no longer registered');
-    if (observed.external_id !== external_id) {
-      return drifted(`its external volume is ${observed.external_id ?? 'none'} now`);
-    }
+    if (observed.external_id === null) return unknown('its external volume is not reported');
+    if (observed.external_id !== external_id) return drifted(`its external volume is ${observed.external_id} now`);
     const recent = observed.recent_snapshots;
     if (recent === null) return unknown('its snapshots are not reported');
     const complete = recent.find(({ is_ready }) => is_ready === true);

@@ -10,6 +10,7 @@ import {
   ready,
   satisfied,
   skip,
+  unknown,
 } from '../define.ts';
 import { readOnlyRules } from './lib/read-only-rules.ts';
 import { responseBody } from './lib/reads.ts';
@@ -50,7 +51,8 @@ const trim = defineAction(inputs, {
   change: ({ rules, wanted_rules }) => ({ before: { rules }, after: { rules: wanted_rules } }),
   evaluate: (observed, { description, job_acl, rules, wanted_rules }) => {
     if (observed === null) return satisfied('the policy is gone');
-    if (observed.rules !== null && normalize(observed.rules) === normalize(wanted_rules)) {
+    if (observed.rules === null) return unknown('its rules are not reported');
+    if (normalize(observed.rules) === normalize(wanted_rules)) {
       return satisfied('its rules grant only read access');
     }
     const isAsPlanned = JSON.stringify(observed) === JSON.stringify({ description, job_acl, rules });

@@ -1,4 +1,15 @@
-import { defineAction, definePlaybook, drifted, listAt, ready, responseBody, satisfied, textAt, z } from 'tidemark';
+import {
+  defineAction,
+  definePlaybook,
+  drifted,
+  listAt,
+  ready,
+  responseBody,
+  satisfied,
+  textAt,
+  unknown,
+  z,
+} from 'tidemark';
 
 // The inputs of the action: taken from the detail of the finding, and kept in the plan.
 const inputs = z.object({ agent_id: z.string(), pool_id: z.string(), status: z.string() });
@@ -20,10 +31,12 @@ const remove = defineAction(inputs, {
     },
   },
   // The part of the results that matters. The ledger keeps it as `before` and `after`: without secrets.
-  observe: ({ agent }) => ({ status: textAt(responseBody(agent), 'data', 'attributes', 'status') }),
-  evaluate: ({ status }, { status: planned }) => {
-    if (status === null) return satisfied('the agent is gone');
-    return status === planned ? ready : drifted(`its status is ${status}`);
+  observe: ({ agent }) =>
+    agent.found ? { status: textAt(responseBody(agent), 'data', 'attributes', 'status') } : null,
+  evaluate: (observed, { status: planned }) => {
+    if (observed === null) return satisfied('the agent is gone');
+    if (observed.status === null) return unknown('its status is not reported'); // stays pending
+    return observed.status === planned ? ready : drifted(`its status is ${observed.status}`);
   },
 });
 
