@@ -10,7 +10,8 @@ import type { Context } from '../core/context.ts';
 import { EXIT, TidemarkError } from '../core/errors.ts';
 import { PACKAGE_ROOT } from '../core/paths.ts';
 import { plural } from '../core/plural.ts';
-import { type JobResult, jobExitCode, runJob } from '../run/run-job.ts';
+import { exitCode, type JobResult } from '../run/run.ts';
+import { runJob } from '../run/run-job.ts';
 import { type DefineCommand, positiveNumber } from './define.ts';
 import { startDemoServices } from './demo-services.ts';
 import { type FaultHook, loadSandbox, type RunningSandbox } from './load-sandbox.ts';
@@ -100,7 +101,7 @@ async function playNights(context: Context, { config, job, sandbox, incident, ru
     const nightContext = { ...context, log: quiet, terminal: undefined, timeouts, clock: frozenClock(sandbox.now) };
     const result = await runJob(config, nightContext, { ...job, reports }).finally(stop);
     log.info(formatNight(colors, night, night === 1 ? FIRST_NIGHT : describeDay(sandbox.day), result));
-    if (jobExitCode(result) !== EXIT.done && !incident.isOn) context.exit(EXIT.incomplete);
+    if (exitCode(result) !== EXIT.done && !incident.isOn) context.exit(EXIT.incomplete);
   }
 }
 

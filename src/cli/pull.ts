@@ -6,9 +6,9 @@ import { readPlanned } from '../extract/resume.ts';
 import type { Pull } from '../extract/run-context.ts';
 import type { SourceDefinition } from '../extract/sources/source.ts';
 import { readLanding } from '../landing/store.ts';
-import { isUnpublished } from '../run/lake.ts';
 import { loadDefinitions } from '../run/plugins/index.ts';
-import { assertPulls, pullExitCode, runPulls, selectPulls } from '../run/pull.ts';
+import { assertPulls, runPulls, selectPulls } from '../run/pull.ts';
+import { exitCode, listFailures } from '../run/run.ts';
 import { createSqlFiles } from '../warehouse/sql-files.ts';
 import { loadTables } from '../warehouse/tables.ts';
 import type { DefineCommand } from './define.ts';
@@ -54,8 +54,8 @@ export async function pull(context: Context, options: PullFlags): Promise<void> 
     fresh: options.fresh ?? false,
     ...(options.from !== undefined && { from: options.from }),
   });
-  writeResult(context, result, () => formatRunSummary(result, isUnpublished(result.lake) ? ['lake'] : []));
-  context.exit(pullExitCode(result));
+  writeResult(context, result, () => formatRunSummary(result, listFailures(result)));
+  context.exit(exitCode(result));
 }
 
 /** The pulls of a run. Those that it did not land fail. */

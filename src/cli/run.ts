@@ -1,7 +1,8 @@
 import { loadJob } from '../config/job.ts';
 import type { Context } from '../core/context.ts';
 import { loadJobDefinitions } from '../run/plugins/index.ts';
-import { type JobResult, jobExitCode, listFailures, runJob } from '../run/run-job.ts';
+import { exitCode, type JobResult, listFailures } from '../run/run.ts';
+import { runJob } from '../run/run-job.ts';
 import type { DefineCommand } from './define.ts';
 import { assertTargets, readConfig } from './options.ts';
 import { formatRunSummary, formatSent, writeResult } from './output.ts';
@@ -22,7 +23,7 @@ export async function run(
   const job = await loadJob(config, context.env, name);
   const result = await runJob(config, context, job, await loadJobDefinitions(config, [job]), { targets });
   writeResult(context, result, () => formatJobResult(result, config.output));
-  context.exit(jobExitCode(result));
+  context.exit(exitCode(result));
 }
 
 function formatJobResult(result: JobResult, output: string): string {

@@ -3,7 +3,8 @@ import type { Context } from '../core/context.ts';
 import { EXIT, TidemarkError } from '../core/errors.ts';
 import { checkDefinitions } from '../run/check-definitions.ts';
 import { loadJobDefinitions } from '../run/plugins/index.ts';
-import { jobExitCode, runJob, validateJobs } from '../run/run-job.ts';
+import { exitCode } from '../run/run.ts';
+import { runJob, validateJob } from '../run/run-job.ts';
 import { nextRuns } from '../run/schedule/cron-schedule.ts';
 import type { ScheduledJob } from '../run/schedule/scheduler.ts';
 import { runDaemon } from '../run/schedule/serve.ts';
@@ -25,7 +26,8 @@ export async function schedule(context: Context, { list }: { readonly list?: boo
   }
   const scheduled = [...jobs.values()].flatMap(toScheduledJob);
   const used = [...jobs.values()].filter((job) => job.schedule !== undefined);
-  await validateJobs(config, used, await loadJobDefinitions(config, used));
+  const definitions = await loadJobDefinitions(config, used);
+  for (const job of used) await validateJob(config, job, definitions);
   if (context.clock.frozen) throw new TidemarkError('USAGE', 'schedule cannot be combined with --now');
   if (scheduled.length === 0) {
     throw new TidemarkError('CONFIG', 'no job has a schedule', {
@@ -43,7 +45,7 @@ function toScheduledJob({ name, schedule: expression, timezone }: Job): readonly
 async function runOnce(context: Context, name: string): Promise<boolean> {
   const config = readConfig(context);
   const job = await loadJob(config, context.env, name);
-  return jobExitCode(await runJob(config, context, job, await loadJobDefinitions(config, [job]))) === EXIT.done;
+  return exitCode(await runJob(config, context, job, await loadJobDefinitions(config, [job]))) === EXIT.done;
 }
 
 function listNextRuns(context: Context, jobs: ReadonlyMap<string, Job>): void {

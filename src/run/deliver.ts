@@ -16,18 +16,10 @@ import { classifyStorageError } from '../warehouse/integrity.ts';
 import { type Warehouse, withPublished } from '../warehouse/session.ts';
 
 /** The reports of a run. */
-export interface RenderResult {
+export interface Rendered {
   /** Names of the reports that were written. */
-  readonly written: readonly string[];
-  /** Reports that could not be rendered, and why. */
-  readonly failed: readonly { readonly report: string; readonly error: string }[];
-}
-
-export interface RenderStageOptions {
-  /** Names of reports. */
-  readonly names: readonly string[];
-  readonly asOf: Date;
-  readonly playbooks: readonly Playbook[];
+  readonly reports: readonly string[];
+  readonly failed_reports: readonly { readonly report: string; readonly error: string }[];
 }
 
 /** Writes a job's reports. A report that fails is logged and does not stop the others, nor the mail. */
@@ -35,15 +27,16 @@ export async function renderStage(
   config: Config,
   context: WorkContext,
   { database, files }: Pick<Warehouse, 'database' | 'files'>,
-  { names, asOf, playbooks }: RenderStageOptions,
-): Promise<RenderResult> {
-  const failed: RenderResult['failed'][number][] = [];
+  names: readonly string[],
+  { asOf, playbooks }: { readonly asOf: Date; readonly playbooks: readonly Playbook[] },
+): Promise<Rendered> {
+  const failed: Rendered['failed_reports'][number][] = [];
   const onFailure = (report: string, error: TidemarkError) => {
     if (classifyStorageError(error)) throw error;
     context.log.error(`report ${report}: ${formatError(error)}`);
     failed.push({ report, error: formatError(error) });
   };
-  if (names.length === 0) return { written: [], failed };
+  if (names.length === 0) return { reports: [], failed_reports: failed };
   try {
     const rendered = await renderReports({
       database,
@@ -63,11 +56,11 @@ export async function renderStage(
       playbooks: async () => summarizePlaybooks(playbooks),
       onFailure,
     });
-    return { written: rendered.map(({ name }) => name), failed };
+    return { reports: rendered.map(({ name }) => name), failed_reports: failed };
   } catch (error) {
     if (!(error instanceof TidemarkError) || classifyStorageError(error)) throw error;
     for (const name of names) onFailure(name, error); // the failure is not one of a single report
-    return { written: [], failed };
+    return { reports: [], failed_reports: failed };
   }
 }
 
@@ -80,23 +73,28 @@ export interface MailResult {
   readonly problem: string | null;
 }
 
-export type ComposeStageResult = Pick<MailResult, 'skipped' | 'problem'>;
-export type SendStageResult = Pick<MailResult, 'deliveries' | 'problem'>;
+/** What composing leaves to the delivery. */
+export type Composed = Omit<MailResult, 'deliveries'>;
+export const NOT_COMPOSED: Composed = { skipped: [], problem: null };
 
-export function allDelivered({ deliveries, problem }: MailResult): boolean {
-  return problem === null && deliveries.every(({ status }) => status === 'sent');
+interface Extras extends Pick<ComposeOptions, 'notes' | 'attachments'> {
+  readonly playbooks: readonly Playbook[];
 }
 
-type Extras = Pick<ComposeOptions, 'notes' | 'attachments' | 'playbooks'>;
-
 /** Composes a job's digests and writes them to the outbox. A failure is logged and does not stop the run. */
-export async function composeStage(run: RunContext, job: Job, extras: Extras): Promise<ComposeStageResult> {
-  if (!job.mail) return { skipped: [], problem: null };
+export async function composeStage(
+  run: RunContext,
+  job: Job,
+  { playbooks: known, ...extras }: Extras,
+): Promise<Composed> {
+  if (!job.mail) return NOT_COMPOSED;
   const { config, warehouse, clock, log } = run;
   const { database, files } = warehouse;
   try {
     const composedAt = clock.now();
-    const { messages, skipped } = await composeMessages({ database, files, config, job, run, composedAt, ...extras });
+    const playbooks = async () => summarizePlaybooks(known);
+    const options = { database, files, config, job, run, composedAt, playbooks, ...extras };
+    const { messages, skipped } = await composeMessages(options);
     await writeOutbox(warehouse, messages);
     for (const { recipients, reason } of skipped) log.info(`no digest to ${recipients.join(', ')}: ${reason}`);
     return { skipped, problem: null };
@@ -106,12 +104,18 @@ export async function composeStage(run: RunContext, job: Job, extras: Extras): P
 }
 
 /** Sends the pending messages of this run and of earlier ones. */
-export async function sendStage(config: Config, context: WorkContext, store: OutboxStore): Promise<SendStageResult> {
-  if (!config.mail) return { deliveries: [], problem: null };
+export async function sendStage(
+  config: Config,
+  context: WorkContext,
+  store: OutboxStore,
+  composed: Composed,
+): Promise<MailResult> {
+  if (!config.mail) return { ...composed, deliveries: [] };
   try {
-    return { deliveries: await sendFromOutbox(store, { config, context }), problem: null };
+    return { ...composed, deliveries: await sendFromOutbox(store, { config, context }) };
   } catch (error) {
-    return { deliveries: [], problem: logFailure(context, error) };
+    const problem = logFailure(context, error);
+    return { ...composed, deliveries: [], problem: composed.problem ?? problem };
   }
 }
 

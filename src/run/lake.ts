@@ -14,10 +14,6 @@ export interface LakeResult {
   readonly problem: string | null;
 }
 
-export function isUnpublished(lake: LakeResult | null): boolean {
-  return lake !== null && lake.problem !== null;
-}
-
 /**
  * Publishes a run that has ended to the lake of the configuration. The warehouse has the run already, so that a failure of any kind is
  * shown and loses nothing.

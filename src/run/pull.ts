@@ -2,9 +2,9 @@ import pLimit, { type LimitFunction } from 'p-limit';
 import type { Config } from '../config/config.ts';
 import { linkSignals } from '../core/abort.ts';
 import type { JobContext } from '../core/context.ts';
-import { EXIT, type ExitCode, TidemarkError } from '../core/errors.ts';
+import { TidemarkError } from '../core/errors.ts';
 import { createOnce, startTimeBound } from '../extract/extract.ts';
-import { clearInFlight, findResumable } from '../extract/resume.ts';
+import { findResumable } from '../extract/resume.ts';
 import { isLoaded, type Pull, type RunContext } from '../extract/run-context.ts';
 import { sources as builtInSources, findLeftOut, findUnanswered } from '../extract/sources/index.ts';
 import { hasSource, type SourceDefinition } from '../extract/sources/source.ts';
@@ -13,12 +13,10 @@ import { type Landing, type Manifest, readLanding } from '../landing/store.ts';
 import { LoadQueue } from '../load/load-queue.ts';
 import type { PullOutcome } from '../load/record-pulls.ts';
 import { ServiceClients } from '../services/clients.ts';
-import { withWarehouseLock } from '../warehouse/session.ts';
-import { isUnpublished, type LakeResult, lakeStage } from './lake.ts';
 import { refreshLifecycle } from './lifecycle/index.ts';
 import { createProgress, type Progress } from './progress.ts';
 import { isHeld, loadHeld, type PullSourceOptions, pullSource } from './pull-source.ts';
-import { exitCode, type RunResult, withRun } from './run.ts';
+import { executeRun, type RunResult } from './run.ts';
 
 /** The pulls of the selected targets and sources. @default all */
 export function selectPulls(
@@ -50,38 +48,21 @@ export interface PullOptions {
   readonly fresh?: boolean;
 }
 
-export interface PullRunResult extends RunResult {
-  /** The publish to the lake; null without one. */
-  readonly lake: LakeResult | null;
-}
-
-/** The exit code of the pulls; `incomplete` as well if the publish to the lake failed. */
-export function pullExitCode(result: PullRunResult): ExitCode {
-  const pulled = exitCode(result);
-  return pulled === EXIT.done && isUnpublished(result.lake) ? EXIT.incomplete : pulled;
-}
-
 /** Runs `tidemark pull`. `from` names a run whose landing is loaded again, without the network. */
 export async function runPulls(
   config: Config,
   context: JobContext,
   { from, ...options }: PullOptions & { readonly from?: string },
-): Promise<PullRunResult> {
+): Promise<RunResult> {
   const replay = from === undefined ? undefined : await readLanding(config, from);
   const { pulls } = options;
-  const { clock, log } = context;
-  const lock = { config, purpose: 'pull', now: clock.now(), log };
+  const fill = async (run: RunContext) => {
+    const pulled = await pullSources(run, options, replay);
+    await refreshLifecycle(run, replay !== undefined);
+    return { pulls: pulled };
+  };
   const run = { config, context, job: 'pull', pulls, ...(replay && { asOf: replay.asOf }) };
-  return withWarehouseLock(lock, async (writer) => {
-    const { result } = await withRun(run, writer, async (begun) => {
-      const pulled = await pullSources(begun, options, replay);
-      await refreshLifecycle(begun, replay !== undefined);
-      return { pulls: pulled };
-    });
-    if (result.status === 'interrupted') return { ...result, lake: null };
-    await clearInFlight(config, 'pull');
-    return { ...result, lake: await lakeStage(config, context) };
-  });
+  return executeRun(run, fill, async () => ({}));
 }
 
 /** Each has pages and buffers in memory. More are no faster, as one process reads all responses. */

@@ -1,61 +1,36 @@
-import {
-  applyJobPlaybooks,
-  type JobPlan,
-  type JobPlaybookResult,
-  planJobPlaybooks,
-  validateJobPlaybooks,
-} from '../act/job.ts';
+import { applyJobPlaybooks, type JobPlan, planJobPlaybooks, validateJobPlaybooks } from '../act/job.ts';
 import { assertAfterLedger } from '../act/ledger-file.ts';
 import { trySyncLedger } from '../act/ledger-table.ts';
 import { syncPlans } from '../act/plan-store.ts';
-import { summarizePlaybooks } from '../act/registry.ts';
 import type { Config } from '../config/config.ts';
 import type { Job } from '../config/job.ts';
 import { suggestName } from '../config/suggest.ts';
 import type { JobContext } from '../core/context.ts';
-import { EXIT, type ExitCode, formatError, TidemarkError } from '../core/errors.ts';
+import { EXIT, formatError, TidemarkError } from '../core/errors.ts';
 import { overlayRoots } from '../core/paths.ts';
 import { plural } from '../core/plural.ts';
-import { clearInFlight } from '../extract/resume.ts';
 import type { Pull, RunContext } from '../extract/run-context.ts';
 import type { PullOutcome } from '../load/record-pulls.ts';
 import { evaluateFindings, type FindingsSummary } from '../tell/findings/evaluate.ts';
 import type { Attachment } from '../tell/mail/message.ts';
 import { resolveMailSettings } from '../tell/mail/transport.ts';
 import { listReportNames } from '../tell/reports/index.ts';
-import { type WarehouseWriter, withPublished, withWarehouseLock } from '../warehouse/session.ts';
+import { type Warehouse, type WarehouseWriter, withPublished } from '../warehouse/session.ts';
 import { waitForLock } from '../warehouse/wait-for-lock.ts';
 import {
-  allDelivered,
-  type ComposeStageResult,
+  type Composed,
   composeStage,
   hasPendingMail,
   type MailResult,
-  type RenderResult,
-  type RenderStageOptions,
+  NOT_COMPOSED,
   renderStage,
-  type SendStageResult,
   sendStage,
 } from './deliver.ts';
 import { withHeartbeat } from './heartbeat.ts';
-import { isUnpublished, type LakeResult, lakeStage } from './lake.ts';
 import { refreshLifecycle } from './lifecycle/index.ts';
 import { BUILT_IN, type Definitions } from './plugins/index.ts';
 import { type PullOptions, pullSources, selectPulls } from './pull.ts';
-import { exitCode, type RunResult, withRun } from './run.ts';
-
-export interface JobResult extends RunResult {
-  readonly findings: FindingsSummary | null;
-  /** Names of the reports that were written. */
-  readonly reports: readonly string[];
-  readonly failed_reports: RenderResult['failed'];
-  readonly playbooks: readonly JobPlaybookResult[];
-  /** Why the ledger was refused, so that no playbook acted; null where it was not. */
-  readonly refused_ledger: string | null;
-  readonly mail: MailResult;
-  /** The publish to the lake; null without one. */
-  readonly lake: LakeResult | null;
-}
+import { type EndedRun, executeRun, exitCode, type JobResult, type JobStages } from './run.ts';
 
 /** The part of a job to run. */
 export interface JobSelection {
@@ -63,10 +38,7 @@ export interface JobSelection {
   readonly targets?: readonly string[];
 }
 
-/**
- * Runs a job under one lock: pull, findings, plans, digests; then, once the warehouse is published, actions, reports and mail. A run
- * that is cut off before the end stays marked as unfinished: for the next one, nothing of it counts as reported.
- */
+/** Runs a job: pull, findings, plans, digests; then, once the warehouse is published, actions, reports and mail. */
 export async function runJob(
   config: Config,
   context: JobContext,
@@ -74,111 +46,89 @@ export async function runJob(
   definitions: Definitions = BUILT_IN,
   selection: JobSelection = {},
 ): Promise<JobResult> {
-  await validateJobs(config, [job], definitions);
+  await validateJob(config, job, definitions);
   await assertAfterLedger(config.data, context.clock);
+  const pulls = selectJobPulls(config, job, definitions, selection);
+  const execute = () =>
+    executeRun(
+      { config, context, job: job.name, pulls },
+      (run) => fillWarehouse(run, job, { pulls }, definitions),
+      (filled, ended, writer) => deliver(config, context, job, definitions, { filled, ended, writer }),
+    );
   return withHeartbeat(
     { ...context, url: job.heartbeat },
-    (result) => jobExitCode(result) === EXIT.done,
-    () => waitForLock(config, context, () => runStages(config, context, job, definitions, selection)),
+    (result) => exitCode(result) === EXIT.done,
+    () => waitForLock(config, context, execute),
   );
 }
 
-async function runStages(
-  config: Config,
-  context: JobContext,
-  job: Job,
-  definitions: Definitions,
-  selection: JobSelection,
-): Promise<JobResult> {
-  const pulls = selectJobPulls(config, job, definitions, selection);
-  const lock = { config, purpose: job.name, now: context.clock.now(), log: context.log };
-  return withWarehouseLock(lock, async (writer) => {
-    const { result, stages } = await withRun({ config, context, job: job.name, pulls }, writer, (run) =>
-      updateWarehouse(run, job, { pulls }, definitions),
-    );
-    const { findings, plans, digests, refusedLedger } = stages;
-    const ledger = { refused_ledger: refusedLedger ? formatError(refusedLedger) : null };
-    if (result.status === 'interrupted') return { ...result, findings, ...ledger, ...NOTHING_DELIVERED };
-    const playbooks = await applyJobPlaybooks(config, context, plans, definitions.playbooks);
-    const options = { names: job.reports, asOf: new Date(result.as_of), playbooks: definitions.playbooks };
-    const hasActions = playbooks.some(({ applied }) => applied !== null);
-    const { reports, sent } = await deliverStages(config, context, writer, options, hasActions);
-    if (!context.signal.aborted) await clearInFlight(config, job.name);
-    const mail = { ...sent, skipped: digests.skipped, problem: digests.problem ?? sent.problem };
-    const lake = await lakeStage(config, context);
-    const { written, failed } = reports;
-    return { ...result, findings, reports: written, failed_reports: failed, playbooks, ...ledger, mail, lake };
-  });
-}
-
-/** An interrupted run ends after the pulls: the next one resumes it, and reports what it changed. */
-const NOTHING_DELIVERED: Pick<JobResult, 'reports' | 'failed_reports' | 'playbooks' | 'mail' | 'lake'> = {
-  reports: [],
-  failed_reports: [],
-  playbooks: [],
-  mail: { deliveries: [], skipped: [], problem: null },
-  lake: null,
-};
-
-/**
- * Writes the reports and sends the mail. Actions and mail change the warehouse, which is then published once more
- * (docs/decisions.md#locks).
- */
-async function deliverStages(
-  config: Config,
-  context: JobContext,
-  writer: WarehouseWriter,
-  options: RenderStageOptions,
-  hasActions: boolean,
-): Promise<{ readonly reports: RenderResult; readonly sent: SendStageResult }> {
-  if (!hasActions && !(await hasPendingMail(config))) {
-    const reports = await withPublished(config, (published) => renderStage(config, context, published, options));
-    return { reports, sent: { deliveries: [], problem: null } };
-  }
-  return writer.write(async (warehouse) => {
-    if (hasActions) await trySyncLedger(config, context, warehouse);
-    const reports = await renderStage(config, context, warehouse, options);
-    return { reports, sent: await sendStage(config, context, warehouse) };
-  });
-}
-
-interface WarehouseStages {
+interface Filled {
   readonly pulls: readonly PullOutcome[];
   readonly findings: FindingsSummary | null;
   readonly plans: readonly JobPlan[];
-  readonly digests: ComposeStageResult;
-  readonly refusedLedger?: TidemarkError | undefined;
+  readonly composed: Composed;
+  readonly refused_ledger: string | null;
+}
+
+/**
+ * Acts, writes the reports and sends the mail. Actions and mail change the warehouse, which is then published once more
+ * (docs/decisions.md#locks). An interrupted run ends after the pulls: the next one resumes it, and reports what it changed.
+ */
+async function deliver(
+  config: Config,
+  context: JobContext,
+  { reports: names }: Job,
+  { playbooks }: Definitions,
+  { filled, ended, writer }: { readonly filled: Filled; readonly ended: EndedRun; readonly writer: WarehouseWriter },
+): Promise<JobStages> {
+  const { findings, plans, composed, refused_ledger } = filled;
+  const ledger = { refused_ledger };
+  const unsent: MailResult = { deliveries: [], ...composed };
+  if (ended.status === 'interrupted') {
+    return { findings, reports: [], failed_reports: [], playbooks: [], ...ledger, mail: unsent };
+  }
+  const applied = await applyJobPlaybooks(config, context, plans, playbooks);
+  const hasActions = applied.some((one) => one.applied !== null);
+  const render = (warehouse: Pick<Warehouse, 'database' | 'files'>) =>
+    renderStage(config, context, warehouse, names, { asOf: new Date(ended.as_of), playbooks });
+  if (!hasActions && !(await hasPendingMail(config))) {
+    return { findings, ...(await withPublished(config, render)), playbooks: applied, ...ledger, mail: unsent };
+  }
+  return writer.write(async (warehouse) => {
+    if (hasActions) await trySyncLedger(config, context, warehouse);
+    const rendered = await render(warehouse);
+    const mail = await sendStage(config, context, warehouse, composed);
+    return { findings, ...rendered, playbooks: applied, ...ledger, mail };
+  });
 }
 
 /** The stages that write to the warehouse. */
-async function updateWarehouse(
+async function fillWarehouse(
   run: RunContext,
   job: Job,
   selected: PullOptions,
   definitions: Definitions,
-): Promise<WarehouseStages> {
+): Promise<Filled> {
   const { config, warehouse, log, asOf } = run;
   const { database, files } = warehouse;
   const pulls = await pullSources(run, selected);
-  if (run.signal.aborted) return { pulls, findings: null, plans: [], digests: { skipped: [], problem: null } };
+  if (run.signal.aborted) return { pulls, findings: null, plans: [], composed: NOT_COMPOSED, refused_ledger: null };
   const notAnswered = await refreshLifecycle(run);
   const { thresholds, targets } = config;
   const findings = await evaluateFindings({ database, files, asOf, runId: run.runId, thresholds, targets });
   for (const { rule, error } of findings.failed) log.warn(`rule ${rule} was not assessed: ${error}`);
-  const refusedLedger = await trySyncLedger(config, run, warehouse);
+  const refusal = await trySyncLedger(config, run, warehouse);
+  const refusedLedger = refusal ? formatError(refusal) : null;
   const plans = await planJobPlaybooks(config, run, job, definitions.playbooks, warehouse);
   await syncPlans(warehouse, config, asOf);
   const notes = [
-    ...(refusedLedger ? [`The ledger is refused: ${formatError(refusedLedger)}`] : []),
+    ...(refusal ? [`The ledger is refused: ${refusedLedger}`] : []),
     ...notAnswered.map((problem) => `${problem}; the last ones are kept`),
     ...planNotes(plans),
   ];
-  const digests = await composeStage(run, job, {
-    notes,
-    attachments: planAttachments(plans),
-    playbooks: async () => summarizePlaybooks(definitions.playbooks),
-  });
-  return { pulls, findings, plans, digests, refusedLedger };
+  const attachments = planAttachments(plans);
+  const composed = await composeStage(run, job, { notes, attachments, playbooks: definitions.playbooks });
+  return { pulls, findings, plans, composed, refused_ledger: refusedLedger };
 }
 
 /** Lines of the digest about the plans of a job. */
@@ -204,28 +154,6 @@ function planAttachments(plans: readonly JobPlan[]): readonly Attachment[] {
   );
 }
 
-/**
- * The exit code of the pulls; after complete ones that of a refused ledger, and `incomplete` if a rule, report, playbook, action, digest
- * or publish failed.
- */
-export function jobExitCode(result: JobResult): ExitCode {
-  const pulled = exitCode(result);
-  if (pulled === EXIT.done && result.refused_ledger !== null) return EXIT.data;
-  return pulled === EXIT.done && listFailures(result).length > 0 ? EXIT.incomplete : pulled;
-}
-
-/** What failed beside the pulls: `rule own`, `report pools`, `mail`. */
-export function listFailures(result: JobResult): readonly string[] {
-  return [
-    ...(result.findings?.failed ?? []).map(({ rule }) => `rule ${rule}`),
-    ...(result.refused_ledger === null ? [] : ['ledger']),
-    ...result.playbooks.flatMap(({ name, exit }) => (exit === EXIT.done ? [] : [`playbook ${name}`])),
-    ...result.failed_reports.map(({ report }) => `report ${report}`),
-    ...(allDelivered(result.mail) ? [] : ['mail']),
-    ...(isUnpublished(result.lake) ? ['lake'] : []),
-  ];
-}
-
 function selectJobPulls(
   config: Config,
   { pull }: Job,
@@ -236,49 +164,34 @@ function selectJobPulls(
   return selectPulls(config, { ...selection, ...(pull !== 'all' && { sources: pull }) }, sources);
 }
 
-/**
- * Checks the names in jobs, and whether their mail can be sent, before a run starts.
- * @throws TidemarkError CONFIG with one line per issue: `jobs/NAME.yaml: field: what, what to do`.
- */
-export async function validateJobs(
-  config: Config,
-  jobs: readonly Job[],
-  definitions: Definitions = BUILT_IN,
-): Promise<void> {
+/** @throws TidemarkError CONFIG with one line per issue: `jobs/NAME.yaml: field: what, what to do`. */
+export async function validateJob(config: Config, job: Job, definitions: Definitions = BUILT_IN): Promise<void> {
+  const problems = await listJobProblems(config, job, definitions);
+  if (problems.length > 0) throw new TidemarkError('CONFIG', problems.join('\n'));
+}
+
+/** Checks the names in a job, and whether its mail can be sent, before a run starts. */
+export async function listJobProblems(config: Config, job: Job, definitions: Definitions): Promise<readonly string[]> {
+  const find = (field: 'pull' | 'reports', kind: string, names: readonly string[], known: readonly string[]) =>
+    names
+      .filter((name) => !known.includes(name))
+      .map((name) => `jobs/${job.name}.yaml: ${field}: unknown ${kind} ${name}; ${suggestName(name, known)}`);
   const sources = definitions.sources.map(({ name }) => name);
-  const reports = listReportNames(overlayRoots(config.directory));
-  const issues: string[] = [];
-  for (const job of jobs) {
-    const pull = Array.isArray(job.pull) ? job.pull : [];
-    issues.push(
-      ...findUnknownNames(job.name, 'pull', 'source', pull, sources),
-      ...findUnknownNames(job.name, 'reports', 'report', job.reports, reports),
-      ...(await catchConfigError(async () => job.mail && resolveMailSettings(config))),
-      ...(await catchConfigError(() => validateJobPlaybooks(config, job, definitions.playbooks))),
-    );
-  }
-  if (issues.length > 0) throw new TidemarkError('CONFIG', [...new Set(issues)].join('\n'));
+  return [
+    ...find('pull', 'source', Array.isArray(job.pull) ? job.pull : [], sources),
+    ...find('reports', 'report', job.reports, listReportNames(overlayRoots(config.directory))),
+    ...(await listProblems(() => job.mail && resolveMailSettings(config))),
+    ...(await listProblems(() => validateJobPlaybooks(config, job, definitions.playbooks))),
+  ];
 }
 
-function findUnknownNames(
-  job: string,
-  field: string,
-  kind: string,
-  names: readonly string[],
-  known: readonly string[],
-): readonly string[] {
-  return names
-    .filter((name) => !known.includes(name))
-    .map((name) => `jobs/${job}.yaml: ${field}: unknown ${kind} ${name}; ${suggestName(name, known)}`);
-}
-
-/** @returns the message of a configuration error, or nothing. */
-async function catchConfigError(validate: () => Promise<unknown>): Promise<readonly string[]> {
+/** The list that a check returns, if it returns one, or the lines of the error that it throws. */
+export async function listProblems(check: () => unknown): Promise<readonly string[]> {
   try {
-    await validate();
-    return [];
+    const problems = await check();
+    return Array.isArray(problems) ? problems : [];
   } catch (error) {
-    if (!(error instanceof TidemarkError) || error.code !== 'CONFIG') throw error;
-    return [error.hint ? `${error.message}; ${error.hint}` : error.message];
+    if (!(error instanceof TidemarkError)) throw error;
+    return error.message.includes('\n') ? error.message.split('\n') : [formatError(error)];
   }
 }

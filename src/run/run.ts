@@ -1,16 +1,20 @@
 import { existsSync } from 'node:fs';
 import pLimit from 'p-limit';
+import type { JobPlaybookResult } from '../act/job.ts';
 import type { Config } from '../config/config.ts';
 import { formatTimestamp, HOUR_MS } from '../core/clock.ts';
 import type { JobContext } from '../core/context.ts';
 import { EXIT, type ExitCode } from '../core/errors.ts';
-import { listInFlight, markInFlight } from '../extract/resume.ts';
+import { clearInFlight, listInFlight, markInFlight } from '../extract/resume.ts';
 import { isLoaded, type Pull, type RunContext } from '../extract/run-context.ts';
 import { landingDirectory } from '../landing/store.ts';
 import type { PullOutcome } from '../load/record-pulls.ts';
+import type { FindingsSummary } from '../tell/findings/evaluate.ts';
 import type { Database } from '../warehouse/database.ts';
-import type { Warehouse, WarehouseWriter } from '../warehouse/session.ts';
+import { type Warehouse, type WarehouseWriter, withWarehouseLock } from '../warehouse/session.ts';
 import type { SqlFiles } from '../warehouse/sql-files.ts';
+import type { MailResult, Rendered } from './deliver.ts';
+import { type LakeResult, lakeStage } from './lake.ts';
 import { pruneAfterRun } from './retention/index.ts';
 
 export type RunStatus = 'complete' | 'incomplete' | 'failed' | 'interrupted';
@@ -22,7 +26,20 @@ export interface RunResult {
   /** `valid_from` of what the run changed, ISO 8601. */
   readonly as_of: string;
   readonly pulls: readonly PullOutcome[];
+  /** The publish to the lake; null without one. */
+  readonly lake: LakeResult | null;
 }
+
+/** What a job has beside its pulls. */
+export interface JobStages extends Rendered {
+  readonly findings: FindingsSummary | null;
+  readonly playbooks: readonly JobPlaybookResult[];
+  /** Why the ledger was refused, so that no playbook acted; null where it was not. */
+  readonly refused_ledger: string | null;
+  readonly mail: MailResult;
+}
+
+export type JobResult = RunResult & JobStages;
 
 export interface RunOptions {
   readonly config: Config;
@@ -34,29 +51,35 @@ export interface RunOptions {
   readonly asOf?: Date;
 }
 
-interface EndedRun<T> {
-  readonly result: RunResult;
-  /** What the stages returned. */
-  readonly stages: T;
+/** The state of a run once the warehouse is published. */
+export type EndedRun = Omit<RunResult, 'lake'>;
+
+interface Pulled {
+  readonly pulls: readonly PullOutcome[];
 }
 
 /**
- * Records a run around `work`, and publishes the result. The run stays marked as unfinished: the caller clears the mark when all that
- * the run promised is done.
- * @returns the run as recorded, and what `work` returned.
+ * Runs under one lock: `fill` writes to the warehouse, which is then published; `deliver` does what follows from it, and the lake is last.
+ * A run that is cut off before the end stays marked as unfinished: for the next one, nothing of it counts as reported.
  */
-export async function withRun<T extends { readonly pulls: readonly PullOutcome[] }>(
+export async function executeRun<T extends Pulled, D extends object>(
   options: RunOptions,
-  writer: WarehouseWriter,
-  work: (run: RunContext) => Promise<T>,
-): Promise<EndedRun<T>> {
-  const now = options.context.clock.now();
-  const ended = await writer.write(
-    async (warehouse) => recordRun(await beginRun(options, warehouse, now), work),
-    options.context.signal,
-  );
-  await pruneAfterRun(options.config, options.context, writer);
-  return ended;
+  fill: (run: RunContext) => Promise<T>,
+  deliver: (filled: T, ended: EndedRun, writer: WarehouseWriter) => Promise<D>,
+): Promise<RunResult & D> {
+  const { config, context, job } = options;
+  const now = context.clock.now();
+  return withWarehouseLock({ config, purpose: job, now, log: context.log }, async (writer) => {
+    const { ended, filled } = await writer.write(
+      async (warehouse) => recordRun(await beginRun(options, warehouse, now), fill),
+      context.signal,
+    );
+    await pruneAfterRun(config, context, writer);
+    const delivered = await deliver(filled, ended, writer);
+    if (ended.status === 'interrupted') return { ...ended, ...delivered, lake: null };
+    if (!context.signal.aborted) await clearInFlight(config, job);
+    return { ...ended, ...delivered, lake: await lakeStage(config, context) };
+  });
 }
 
 async function beginRun(options: RunOptions, warehouse: Warehouse, now: Date): Promise<RunContext> {
@@ -81,16 +104,16 @@ async function beginRun(options: RunOptions, warehouse: Warehouse, now: Date): P
   return { ...context, config, job, runId, asOf, warehouse, writes: pLimit(1) };
 }
 
-async function recordRun<T extends { readonly pulls: readonly PullOutcome[] }>(
+async function recordRun<T extends Pulled>(
   run: RunContext,
-  work: (run: RunContext) => Promise<T>,
-): Promise<EndedRun<T>> {
+  fill: (run: RunContext) => Promise<T>,
+): Promise<{ readonly ended: EndedRun; readonly filled: T }> {
   const { runId, job, asOf } = run;
   try {
-    const stages = await work(run);
-    const status = runStatus(stages.pulls, run.signal);
+    const filled = await fill(run);
+    const status = runStatus(filled.pulls, run.signal);
     await finishRun(run, status);
-    return { result: { run_id: runId, job, status, as_of: asOf.toISOString(), pulls: stages.pulls }, stages };
+    return { ended: { run_id: runId, job, status, as_of: asOf.toISOString(), pulls: filled.pulls }, filled };
   } catch (error) {
     await finishRun(run, 'failed').catch(() => undefined); // the database may be what failed
     throw error;
@@ -146,9 +169,30 @@ function runStatus(outcomes: readonly PullOutcome[], signal: AbortSignal): RunSt
   return outcomes.some(({ status }) => isLoaded(status)) ? 'incomplete' : 'failed';
 }
 
-/** `done` if every pull is complete, `incomplete` if some are, `unavailable` if none is. */
-export function exitCode({ status, pulls }: RunResult): ExitCode {
-  if (status === 'complete') return EXIT.done;
+/**
+ * `done` if every pull is complete and nothing else failed, `data` for a refused ledger, `unavailable` if no pull is loaded or
+ * quarantined, else `incomplete`.
+ */
+export function exitCode(result: RunResult & Partial<JobStages>): ExitCode {
+  const { status, pulls } = result;
+  if (status === 'complete') {
+    if (typeof result.refused_ledger === 'string') return EXIT.data;
+    return listFailures(result).length > 0 ? EXIT.incomplete : EXIT.done;
+  }
   const hasQuarantined = pulls.some((pull) => pull.status === 'quarantined');
   return status === 'failed' && !hasQuarantined ? EXIT.unavailable : EXIT.incomplete;
+}
+
+/** What failed beside the pulls: `rule own`, `report pools`, `mail`. */
+export function listFailures(result: RunResult & Partial<JobStages>): readonly string[] {
+  const { findings, refused_ledger, playbooks = [], failed_reports = [], mail, lake } = result;
+  const isUnsent = mail && (mail.problem !== null || mail.deliveries.some(({ status }) => status !== 'sent'));
+  return [
+    ...(findings?.failed ?? []).map(({ rule }) => `rule ${rule}`),
+    ...(typeof refused_ledger === 'string' ? ['ledger'] : []),
+    ...playbooks.flatMap(({ name, exit }) => (exit === EXIT.done ? [] : [`playbook ${name}`])),
+    ...failed_reports.map(({ report }) => `report ${report}`),
+    ...(isUnsent ? ['mail'] : []),
+    ...(typeof lake?.problem === 'string' ? ['lake'] : []),
+  ];
 }

@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { stringify } from 'yaml';
-import type { JobResult } from '../../src/run/run-job.ts';
+import type { JobResult } from '../../src/run/run.ts';
 import { VERSION_QUESTIONS } from '../../src/services/describe-server.ts';
 import { warehouseFiles } from '../../src/warehouse/publish.ts';
 import type { Row } from '../../src/warehouse/values.ts';

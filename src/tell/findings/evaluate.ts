@@ -61,18 +61,10 @@ export async function evaluateFindings(options: EvaluateOptions): Promise<Findin
   return { ...(summary as unknown as Omit<FindingsSummary, 'failed'>), failed };
 }
 
-/**
- * Evaluates rules on whatever the warehouse has, and keeps nothing.
- * @param names null for all
- * @returns the rules that cannot be evaluated
- */
-export async function checkRules(
-  options: EvaluateOptions,
-  names: readonly string[] | null,
-): Promise<readonly InvalidRule[]> {
+/** Evaluates all rules on whatever the warehouse has, and keeps nothing. @returns the rules that cannot be evaluated */
+export async function checkRules(options: EvaluateOptions): Promise<readonly InvalidRule[]> {
   const { database, files } = options;
-  const { rules: all, invalid } = readRules(files);
-  const rules = all.filter(({ name }) => names === null || names.includes(name));
+  const { rules, invalid } = readRules(files);
   await database.script(prepareStatements(options));
   const errors = await runRules(database, files, rules, ruleParams(options));
   return [...invalid, ...[...errors].map(([rule, error]) => ({ rule, error }))];
