@@ -183,6 +183,12 @@ describe('missed starts', () => {
     expect((await startAt('2026-11-20T02:16:00Z', '2026-11-19T02:15:03Z', { catchUpHours: 0 })).starts).toEqual([]);
   });
 
+  test('with catchUpHours 0 a start is not too late because the timer fired some milliseconds after it', async () => {
+    const { play, starts } = await startAt('2026-11-20T02:14:00.005Z', undefined, { catchUpHours: 0 });
+    await play('2026-11-20T02:20:00Z');
+    expect(starts.map(({ at }) => at.toISOString())).toEqual(['2026-11-20T02:15:00.005Z']);
+  });
+
   test('a machine that slept through starts runs once when it wakes', async () => {
     const played = simulate([HOURLY], '2026-11-20T00:30:00Z');
     await played.play('2026-11-20T00:40:00Z');

@@ -11,8 +11,6 @@ import { tempFolder } from '../helpers/temp.ts';
 import { until } from '../helpers/until.ts';
 
 const NIGHTLY = { name: 'nightly', schedule: '15 2 * * *', timezone: 'Europe/Berlin' };
-/** A tick has the time of the machine where that is later, and would move what these tests have set. */
-const NEVER = '0 0 29 2 *';
 const stops: AbortController[] = [];
 afterEach(() => {
   for (const stop of stops.splice(0)) stop.abort();
@@ -41,7 +39,6 @@ async function serve(config: Config, now: () => Date, more: Partial<DaemonOption
         return true;
       },
       onReady: ready,
-      ticks: NEVER,
       ...more,
     });
     ended.catch(failed);
@@ -79,7 +76,7 @@ const run = (id: string, status: string, start: string, end: string | null) =>
 
 test('the ticker starts jobs that are due, until the signal', async () => {
   let now = new Date('2030-01-10T01:14:59.900Z');
-  const { runs, lines, stop } = await serve(await configFor(), () => now, { ticks: '* * * * * *' });
+  const { runs, lines, stop } = await serve(await configFor(), () => now, { tickMs: 5 });
   expect(lines).toContain('nightly: next run 2030-01-10T01:15:00.000Z (Europe/Berlin)');
   now = new Date('2030-01-10T01:15:00.000Z');
   await until(() => expect(runs).not.toEqual([]));
@@ -155,11 +152,11 @@ describe('the status pages', () => {
     });
   });
 
-  test('/healthz responds with 503 after minutes without a tick', async () => {
+  test('/healthz says the same after the clock went ahead: a machine that slept works', async () => {
     let time = now();
     const { get } = await serve(await configFor(), () => time);
     time = new Date('2026-11-20T03:06:00Z');
-    expect((await get('/healthz')).status).toBe(503);
+    expect((await get('/healthz')).status).toBe(200);
   });
 
   test('/metrics shows last success, rows, waits and findings in the text format of Prometheus', async () => {

@@ -102,7 +102,7 @@ export class Scheduler {
     const due = passed.at(-1);
     if (!due || signal.aborted) return false;
     const lateMs = now.getTime() - due.getTime();
-    if (lateMs > catchUpHours * HOUR_MS) {
+    if (lateMs > Math.max(LATE_MS, catchUpHours * HOUR_MS)) {
       return this.#skip(entry, due, 'too late', `missed by more than ${plural(catchUpHours, 'hour')}`);
     }
     if (entry.counts.running) return this.#skip(entry, due, 'overlap', 'the previous run has not finished');

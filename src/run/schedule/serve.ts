@@ -2,9 +2,7 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { schedule, setLogger } from 'node-cron';
 import type { Config } from '../../config/config.ts';
-import { MINUTE_MS } from '../../core/clock.ts';
 import type { Context } from '../../core/context.ts';
 import { errorMessage, formatError, TidemarkError } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
@@ -21,13 +19,15 @@ export interface DaemonOptions {
   readonly runJob: (name: string) => Promise<boolean>;
   /** Called once it is ready, with the port of the status pages if there are any. */
   readonly onReady?: (port: number | undefined) => void;
-  /** How often due jobs are looked for, as a cron expression in UTC. @default every minute */
-  readonly ticks?: string;
+  /** How often due jobs are looked for. @default 10 seconds */
+  readonly tickMs?: number;
 }
+
+const TICK_MS = 10_000;
 
 /** Starts every job at its time until the signal; then waits for the active run and returns. */
 export async function runDaemon(options: DaemonOptions): Promise<void> {
-  const { config, context, jobs, runJob } = options;
+  const { config, context, jobs, runJob, tickMs = TICK_MS } = options;
   const { clock, log, signal } = context;
   const scheduler = new Scheduler({
     jobs,
@@ -38,37 +38,18 @@ export async function runDaemon(options: DaemonOptions): Promise<void> {
     lastStarts: await readLastStarts(config),
     catchUpHours: config.schedule.catchUpHours,
   });
-  let tickedAt = clock.now();
-  const tick = (now: Date) => {
-    tickedAt = now;
-    scheduler.tick(now);
-  };
-  const server = await openServer(options, scheduler, () => tickedAt);
-  setLogger({
-    info: () => {},
-    debug: () => {},
-    warn: (line) => log.warn(line),
-    error: (error) => log.error(errorMessage(error)),
-  });
+  const server = await openServer(options, scheduler);
   for (const { job, next, timezone } of scheduler.nextRuns()) log.info(`${job}: next run ${next} (${timezone})`);
-  // Every minute of UTC, which no change of the clock affects; the schedules of the jobs decide what is due. A timer that fires
-  // early must not miss its own minute, hence the later of the two times.
-  const onTick = ({ date }: { readonly date: Date }) => tick(date > clock.now() ? date : clock.now());
-  const ticker = schedule(options.ticks ?? '* * * * *', onTick, {
-    timezone: 'UTC',
-    name: 'tidemark',
-  });
-  tick(clock.now());
+  const tick = () => scheduler.tick(clock.now());
+  tick();
+  const ticker = setInterval(tick, tickMs);
   options.onReady?.((server?.address() as AddressInfo | undefined)?.port);
   if (!signal.aborted) await once(signal, 'abort');
-  await ticker.destroy();
+  clearInterval(ticker);
   log.info('stopping: waiting for the active run');
   await scheduler.whenIdle();
-  if (!server) return;
-  const closed = once(server, 'close');
-  server.close();
-  server.closeAllConnections();
-  await closed;
+  server?.close();
+  server?.closeAllConnections();
 }
 
 /** The start of each job's last finished run, from the published warehouse. */
@@ -80,27 +61,25 @@ async function readLastStarts(config: Config): Promise<ReadonlyMap<string, Date>
   });
 }
 
-/** The ticker has failed if there is no tick for this long. */
-const TICK_TIMEOUT_MS = 5 * MINUTE_MS;
-
 /** Serves the status over HTTP, to GET and HEAD. @throws TidemarkError CONFIG when the address cannot be listened on */
 async function openServer(
-  { config, context: { clock, log } }: DaemonOptions,
+  { config, context: { log } }: DaemonOptions,
   scheduler: Scheduler,
-  tickedAt: () => Date,
 ): Promise<Server | undefined> {
   const { listen } = config.schedule;
   if (listen === undefined) return undefined;
   const { host, port } = parseListenAddress(listen);
   const readMetrics = createWarehouseMetrics(config, log);
-  const pages: Pages = {
-    '/healthz': async () => showHealth(scheduler, clock.now().getTime() - tickedAt().getTime() < TICK_TIMEOUT_MS),
-    '/metrics': async () => ({
-      status: 200,
-      type: 'text/plain; version=0.0.4; charset=utf-8',
-      body: toPrometheusText([...(await readMetrics()), ...schedulerMetrics(scheduler)]),
-    }),
-  };
+  const pages: Pages = new Map([
+    ['/healthz', async () => ({ type: 'application/json', body: formatHealth(scheduler) })],
+    [
+      '/metrics',
+      async () => ({
+        type: 'text/plain; version=0.0.4; charset=utf-8',
+        body: toPrometheusText([...(await readMetrics()), ...schedulerMetrics(scheduler)]),
+      }),
+    ],
+  ]);
   const server = createServer((request, response) => void answer(request, response, pages, log));
   server.requestTimeout = 10_000;
   server.listen(port, host);
@@ -113,43 +92,42 @@ async function openServer(
   return server;
 }
 
-interface StatusPage {
-  readonly status: number;
-  /** @default plain text */
-  readonly type?: string;
+interface Page {
+  readonly type: string;
   readonly body: string;
 }
 
 /** Renders the page of each path. */
-type Pages = Readonly<Record<string, () => Promise<StatusPage>>>;
+type Pages = ReadonlyMap<string, () => Promise<Page>>;
 
-/** Whether the scheduler works; whether jobs succeed is the subject of the metrics and the heartbeat. */
-function showHealth(scheduler: Scheduler, isAlive: boolean): StatusPage {
-  const body = {
-    status: isAlive ? 'ok' : 'dead',
-    running: scheduler.counts().flatMap(({ job, running }) => (running ? [job] : [])),
-    next: scheduler.nextRuns(),
+/** That the scheduler works; whether jobs succeed is the subject of the metrics and the heartbeat. */
+function formatHealth(scheduler: Scheduler): string {
+  const running = scheduler.counts().flatMap((counts) => (counts.running ? [counts.job] : []));
+  return `${JSON.stringify({ status: 'ok', running, next: scheduler.nextRuns() }, null, 2)}\n`;
+}
+
+async function answer(
+  { url = '/', method = '' }: IncomingMessage,
+  response: ServerResponse,
+  pages: Pages,
+  log: Log,
+): Promise<void> {
+  const send = (status: number, { type, body }: Page, more = {}) => {
+    const headers = { 'content-type': type, 'content-length': Buffer.byteLength(body), 'cache-control': 'no-store' };
+    response.writeHead(status, { ...headers, ...more }).end(method === 'HEAD' ? undefined : body);
   };
-  return { status: isAlive ? 200 : 503, type: 'application/json', body: `${JSON.stringify(body, null, 2)}\n` };
-}
-
-async function answer(request: IncomingMessage, response: ServerResponse, pages: Pages, log: Log): Promise<void> {
-  const { status, type = 'text/plain; charset=utf-8', body } = await renderPage(request, pages, log);
-  const headers = { 'content-type': type, 'content-length': Buffer.byteLength(body), 'cache-control': 'no-store' };
-  response.writeHead(status, status === 405 ? { ...headers, allow: 'GET, HEAD' } : headers);
-  response.end(request.method === 'HEAD' ? undefined : body);
-}
-
-async function renderPage({ url = '/', method }: IncomingMessage, pages: Pages, log: Log): Promise<StatusPage> {
+  const text = (body: string): Page => ({ type: 'text/plain; charset=utf-8', body });
   const [path = ''] = url.split('?', 1);
-  const render = Object.hasOwn(pages, path) ? pages[path] : undefined;
-  if (!render) return { status: 404, body: `not found; the pages are ${Object.keys(pages).join(' and ')}\n` };
-  if (method !== 'GET' && method !== 'HEAD') return { status: 405, body: 'only GET and HEAD are allowed\n' };
+  const render = pages.get(path);
+  if (!render) return send(404, text(`not found; the pages are ${[...pages.keys()].join(' and ')}\n`));
+  if (!['GET', 'HEAD'].includes(method)) {
+    return send(405, text('only GET and HEAD are allowed\n'), { allow: 'GET, HEAD' });
+  }
   try {
-    return await render();
+    send(200, await render());
   } catch (error) {
     log.warn(`${path}: ${formatError(error)}`);
-    return { status: 500, body: 'internal error; see the log\n' };
+    send(500, text('internal error; see the log\n'));
   }
 }
 
