@@ -8,33 +8,49 @@ import type { PullOutcome } from '../load/record-pulls.ts';
 /** Shows the pulls of a run: a live display on a terminal, plain lines elsewhere. */
 export interface Progress {
   start(target: string, source: string, metrics: RequestMetrics): void;
-  /** Logs how a pull that was started has ended. */
+  /** Logs how a pull that was started has ended; a failure is logged with those of its target. */
   done(outcome: PullOutcome): void;
+  /** Logs the failures of a target. Those with the same reason are one line: a token that is refused fails every source. */
+  fail(failures: readonly PullOutcome[]): void;
   /** On a terminal, writes above the live display. */
   readonly log: Log;
   /** Removes the live display. */
   end(): void;
 }
 
-/** Loads the drawing library only if there is a terminal. */
-export async function createProgress({ terminal, log }: Pick<Context, 'terminal' | 'log'>): Promise<Progress> {
-  if (terminal) return createTerminalProgress({ terminal, log });
-  const outcomes = new OutcomeLog(log);
-  return {
-    log,
-    start: (target) => outcomes.start(target),
-    done: (outcome) => outcomes.add(outcome),
-    end: () => outcomes.flush(),
-  };
-}
-
-export interface TerminalOptions {
-  readonly terminal: NodeJS.WriteStream;
-  readonly log: Log;
+interface ProgressOptions extends Pick<Context, 'terminal' | 'log'> {
   /** Milliseconds between two updates. @default 120 */
   readonly intervalMs?: number;
   /** A monotonic clock in milliseconds. @default performance.now */
   readonly now?: () => number;
+}
+
+export async function createProgress(options: ProgressOptions): Promise<Progress> {
+  const { log } = options;
+  const display = options.terminal && (await createDisplay(options.terminal, options));
+  const above = display?.above ?? ((write: () => void) => write());
+  let hasCounts = false;
+  return {
+    log: {
+      info: (line) => above(() => log.info(line)),
+      warn: (line) => above(() => log.warn(line)),
+      error: (line) => above(() => log.error(line)),
+    },
+    start: (target, source, metrics) => display?.start(`${target}: ${source}`, metrics),
+    done(outcome) {
+      const { target, source, status } = outcome;
+      display?.done(`${target}: ${source}`);
+      hasCounts ||= isLoaded(status);
+      if (status !== 'failed') above(() => log[status === 'complete' ? 'info' : 'warn'](formatOutcome(outcome)));
+    },
+    fail(failures) {
+      for (const [reason, same] of groupByReason(failures)) above(() => log.warn(formatFailures(reason, same)));
+    },
+    end() {
+      display?.end();
+      if (hasCounts) log.info('rows of a source: + new, ~ changed, - gone');
+    },
+  };
 }
 
 interface DisplayedPull {
@@ -49,15 +65,12 @@ const SPARE_ROWS = 4;
  * One line per pull in progress, redrawn in place; the line of a pull that ends stays above. Log lines go above the display, and stdout
  * may be a file: that is why a task runner such as listr2 does not fit.
  */
-export async function createTerminalProgress({
-  terminal,
-  log,
-  intervalMs = 120,
-  now = () => performance.now(),
-}: TerminalOptions): Promise<Progress> {
+async function createDisplay(
+  terminal: NodeJS.WriteStream,
+  { intervalMs = 120, now = () => performance.now() }: ProgressOptions,
+) {
   const { createLogUpdate } = await import('log-update');
   const draw = createLogUpdate(terminal, { showCursor: true });
-  const outcomes = new OutcomeLog(log);
   const pulls = new Map<string, DisplayedPull>();
   const redraw = (): void => {
     if (pulls.size === 0) return;
@@ -67,31 +80,19 @@ export async function createTerminalProgress({
     const hidden = pulls.size - shown.length;
     draw([...lines, ...(hidden > 0 ? [`  and ${hidden} more`] : [])].join('\n'));
   };
-  const above = (write: () => void): void => {
-    draw.clear();
-    write();
-    redraw();
-  };
   const timer = setInterval(redraw, intervalMs);
   timer.unref();
   return {
-    log: {
-      info: (line) => above(() => log.info(line)),
-      warn: (line) => above(() => log.warn(line)),
-      error: (line) => above(() => log.error(line)),
+    above(write: () => void) {
+      draw.clear();
+      write();
+      redraw();
     },
-    start(target, source, metrics) {
-      pulls.set(`${target}: ${source}`, { metrics, startedMs: now() });
-      outcomes.start(target);
-    },
-    done(outcome) {
-      pulls.delete(`${outcome.target}: ${outcome.source}`);
-      above(() => outcomes.add(outcome));
-    },
+    start: (name: string, metrics: RequestMetrics) => void pulls.set(name, { metrics, startedMs: now() }),
+    done: (name: string) => void pulls.delete(name),
     end() {
       clearInterval(timer);
       draw.clear();
-      outcomes.flush();
     },
   };
 }
@@ -115,51 +116,6 @@ function clip(line: string, columns: number): string {
   return line.length < columns ? line : `${line.slice(0, Math.max(0, columns - 2))}…`;
 }
 
-/**
- * Logs the outcomes of pulls. The failures of a target wait until its last pull ends, because those with the same reason are one line:
- * a token that is refused fails every source.
- */
-class OutcomeLog {
-  readonly #log: Log;
-  readonly #targets = new Map<string, { running: number; failures: PullOutcome[] }>();
-  #hasCounts = false;
-
-  constructor(log: Log) {
-    this.#log = log;
-  }
-
-  start(name: string): void {
-    this.#find(name).running++;
-  }
-
-  add(outcome: PullOutcome): void {
-    const target = this.#find(outcome.target);
-    this.#hasCounts ||= isLoaded(outcome.status);
-    target.running--;
-    if (outcome.status === 'complete') this.#log.info(formatOutcome(outcome));
-    else if (outcome.status === 'failed') target.failures.push(outcome);
-    else this.#log.warn(formatOutcome(outcome));
-    if (target.running === 0) this.#flushTarget(outcome.target);
-  }
-
-  #find(name: string) {
-    const target = this.#targets.get(name) ?? { running: 0, failures: [] };
-    this.#targets.set(name, target);
-    return target;
-  }
-
-  /** Logs the held messages while pulls are running. */
-  flush(): void {
-    for (const name of this.#targets.keys()) this.#flushTarget(name);
-    if (this.#hasCounts) this.#log.info('rows of a source: + new, ~ changed, - gone');
-  }
-
-  #flushTarget(name: string): void {
-    const failures = this.#targets.get(name)?.failures.splice(0) ?? [];
-    for (const [reason, outcomes] of groupByReason(failures)) this.#log.warn(formatFailures(name, reason, outcomes));
-  }
-}
-
 const MAX_PERMISSIONS = 4;
 
 /** The failures of a target by their reason, apart from what was asked for. */
@@ -181,14 +137,14 @@ export function formatReason(reason: string, failures: readonly Pick<PullOutcome
 }
 
 /** `acme: 8 sources failed: 401 unauthorized: … (agents, workspaces, …; 8 requests)` */
-function formatFailures(target: string, reason: string, outcomes: readonly PullOutcome[]): string {
-  const [first, ...others] = outcomes;
-  if (first && others.length === 0) return formatOutcome(first);
+function formatFailures(reason: string, outcomes: readonly PullOutcome[]): string {
+  const [first, ...others] = outcomes as [PullOutcome, ...PullOutcome[]];
+  if (others.length === 0) return formatOutcome(first);
   const names = outcomes.map(({ source }) => source).sort();
   const requests = outcomes.reduce((sum, outcome) => sum + outcome.requests, 0);
-  const path = first?.failure?.path;
+  const path = first.failure?.path;
   const example = path ? `, such as ${path}` : '';
-  return `${target}: ${names.length} sources failed: ${formatReason(reason, outcomes)}${example} (${names.join(', ')}; ${plural(requests, 'request')})`;
+  return `${first.target}: ${names.length} sources failed: ${formatReason(reason, outcomes)}${example} (${names.join(', ')}; ${plural(requests, 'request')})`;
 }
 
 /** `acme: workspaces: 240 rows (+3 ~12 -1), 2 requests`, or the error. */

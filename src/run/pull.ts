@@ -163,10 +163,13 @@ async function pullTarget(run: RunContext, pulls: readonly Pull[], tools: PullTo
     progress.done(outcome);
     return outcome;
   });
-  const outcomes = await Promise.all(settled.map((outcome) => outcome.catch(stopAll)));
+  const outcomes = (await Promise.all(settled.map((outcome) => outcome.catch(stopAll)))).filter(
+    (outcome) => outcome !== undefined,
+  );
+  progress.fail(outcomes.filter(({ status }) => status === 'failed'));
   const [first] = pulls;
   if (first) await clients.release(first.target.name);
-  return outcomes.filter((outcome) => outcome !== undefined);
+  return outcomes;
 }
 
 function findReplay({ manifests }: Landing, pull: Pull): Manifest | TidemarkError {

@@ -5,7 +5,7 @@ import { createLog } from '../../src/core/log.ts';
 import { Redactor } from '../../src/core/redact/redactor.ts';
 import { createRequestMetrics } from '../../src/http/request-metrics.ts';
 import type { PullOutcome } from '../../src/load/record-pulls.ts';
-import { createTerminalProgress } from '../../src/run/progress.ts';
+import { createProgress } from '../../src/run/progress.ts';
 import { testProject } from '../helpers/test-project.ts';
 
 interface Screen {
@@ -61,7 +61,7 @@ async function drawing(columns?: number, rows?: number) {
   const view = screen(columns, rows);
   const log = createLog({ write: (text) => view.terminal.write(text), redactor: new Redactor(), quiet: false });
   let nowMs = 0;
-  const progress = await createTerminalProgress({ terminal: view.terminal, log, intervalMs: 1, now: () => nowMs });
+  const progress = await createProgress({ terminal: view.terminal, log, intervalMs: 1, now: () => nowMs });
   const drawn = async () => {
     await new Promise((resolve) => setTimeout(resolve, 20));
     return view.lines();
@@ -98,6 +98,7 @@ test('ended pulls and log lines go above the display as plain lines, and end() r
     '  vault: keys  0 rows, 0 requests, 0.0/s',
   ]);
   progress.done(outcome('vault', 'keys', 'failed'));
+  progress.fail([outcome('vault', 'keys', 'failed')]);
   progress.end();
   expect(lines()).toEqual([
     'acme: agents: retrying',
