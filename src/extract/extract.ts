@@ -1,5 +1,4 @@
 import { sep } from 'node:path';
-import pLimit from 'p-limit';
 import { linkSignals } from '../core/abort.ts';
 import { formatSeconds } from '../core/clock.ts';
 import { TidemarkError } from '../core/errors.ts';
@@ -13,6 +12,7 @@ import { type ServiceClient, withRequestOptions } from '../services/client.ts';
 import { classifyStorageError } from '../warehouse/integrity.ts';
 import { quoteIdent } from '../warehouse/sql-files.ts';
 import { historyTable } from '../warehouse/tables.ts';
+import { forEachLimited } from './for-each-limited.ts';
 import { createObjectReuse } from './reuse.ts';
 import type { ActivePull, RunContext } from './run-context.ts';
 import { MissingColumnError } from './sources/explorer/csv-export.ts';
@@ -129,28 +129,6 @@ export function withRejectedHint(error: unknown, run: RunContext, { target }: Ac
   const folder = landingDirectory(run.config, run.runId, target.name).split(sep).slice(-3).join('/');
   const hint = `the rejected files are in ${folder}, under names that end in .rejected`;
   return new TidemarkError('DATA', error.message, { hint, cause: error });
-}
-
-/**
- * Works on a limited number of items at a time. The first failure aborts the items in progress and starts no more. It is thrown once
- * all have ended, so that none writes to a rejected landing. Calls may be nested; each has a limit of its own.
- */
-async function forEachLimited<T>(
-  items: readonly T[],
-  work: (item: T) => Promise<void>,
-  concurrency: number,
-  failed: AbortController,
-): Promise<void> {
-  const limit = pLimit(concurrency);
-  await limit.map(items, async (item) => {
-    if (failed.signal.aborted) return;
-    try {
-      await work(item);
-    } catch (error) {
-      failed.abort(error); // only the first call sets the reason
-    }
-  });
-  failed.signal.throwIfAborted();
 }
 
 /** Runs a request once for all sources of a target that need its result. They share a failure as well. */

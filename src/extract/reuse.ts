@@ -39,8 +39,8 @@ export function createObjectReuse(run: RunContext, pull: ActivePull, landing: La
       await landing.copyLine(await objects.readLine(known));
       metrics.reused++;
     } else if (response) {
-      request.check?.(response);
-      const fields = { ...request.fields, ...request.derive?.(response) };
+      await request.check?.(response); // that of a plugin runs in its thread
+      const fields = { ...request.fields, ...(await request.derive?.(response)) };
       await landing.writeObject({ ...tag, ...readValidators(response) }, fields, response.text);
     }
   };

@@ -15,9 +15,13 @@ test('a source of a plugin declares in one line what proves its objects unchange
   const { reads, reused } = await pullAt(place, '02T02:15:00', words);
   expect(reads).toEqual([changed.name]);
   expect(reused).toEqual({ policy_names: scheduler(place).policies.size - 1 });
+  const [counted] = await place.rows(
+    `select requests, bytes > 0 as has_bytes from pulls where source = 'policy_names' order by run_id desc limit 1`,
+  );
+  expect(counted, 'the list and the object that changed').toEqual({ requests: 2, has_bytes: true });
   expect(await place.rows('select count(*) as n from policy_names')).toEqual([{ n: scheduler(place).policies.size }]);
-  expect(await place.rows(`select description from policy_names where name = 'anonymous'`)).toEqual([
-    { description: 'changed' },
+  expect(await place.rows(`select description, about from policy_names where name = 'anonymous'`)).toEqual([
+    { description: 'changed', about: 'policy anonymous' },
   ]);
 });
 
@@ -55,6 +59,8 @@ export default definePlugin({ sources: [{
     await forEachLimited(items, ({ Name: name }) => reader.land(name, {
       fields: { name },
       read: (options) => client.call(scheduler.policies.read, { policy_name: name }, options),
+      check: (response) => { if (response.json().Name !== name) throw new Error('of another policy'); },
+      derive: (response) => ({ about: 'policy ' + response.json().Name }),
     }));
   },
   checkAccess: (client) => client.call(scheduler.policies.list),
@@ -73,6 +79,7 @@ create table if not exists policy_names_history (
   target varchar not null, -- name of the target in tidemark.yaml
   name varchar, -- name
   description varchar, -- description
+  about varchar, -- what follows from the response
   valid_from timestamptz not null, -- time of the pull that first saw this version of the row
   valid_to timestamptz -- time of the pull that first saw another version, or none; null for the current version
 );
@@ -81,8 +88,8 @@ create table if not exists policy_names_history (
   await writeFile(
     join(folder, 'load', 'policy_names.sql'),
     `-- grain: one row per policy
-select name, body ->> 'Description' as description,
-from read_json($files, format = 'newline_delimited', columns = {name: 'VARCHAR', body: 'JSON'}, maximum_object_size = $longest_line)
+select name, body ->> 'Description' as description, about,
+from read_json($files, format = 'newline_delimited', columns = {name: 'VARCHAR', about: 'VARCHAR', body: 'JSON'}, maximum_object_size = $longest_line)
 `,
   );
   await place.configure((config) => Object.assign(config, { plugins: ['./plugin.mjs'] }));

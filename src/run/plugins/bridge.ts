@@ -118,10 +118,12 @@ export function isPlain(value: unknown): value is object {
   return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
 }
 
-function mapPlain(value: unknown, map: (inner: unknown) => unknown): unknown {
+/** Maps what a list or a plain object contains. A field without a value is left out: it would hide a default of the other side. */
+export function mapPlain(value: unknown, map: (inner: unknown) => unknown): unknown {
   if (Array.isArray(value)) return value.map(map);
   if (!isPlain(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, map(inner)]));
+  const mapped = Object.entries(value).map(([name, inner]) => [name, map(inner)] as const);
+  return Object.fromEntries(mapped.filter(([, inner]) => inner !== undefined));
 }
 
 interface WireError {

@@ -1,14 +1,14 @@
 import { pathToFileURL } from 'node:url';
 import { parentPort, workerData } from 'node:worker_threads';
-import pLimit from 'p-limit';
 import type { Playbook } from '../../act/define.ts';
 import { errorMessage, TidemarkError } from '../../core/errors.ts';
+import { forEachLimited } from '../../extract/for-each-limited.ts';
 import type { ExtractContext, ListedObject, ObjectList, SourceDefinition } from '../../extract/sources/source.ts';
 import type { ServiceClient } from '../../services/client.ts';
 import { operations } from '../../services/index.ts';
 import type { Args, Operation } from '../../services/operation.ts';
 import type { ResponsePage } from '../../services/response.ts';
-import { ALIVE, Bridge, isPlain } from './bridge.ts';
+import { ALIVE, Bridge, isPlain, mapPlain } from './bridge.ts';
 import type { RemoteClient, RemoteContext, ThreadPlugin, ThreadSource } from './remote.ts';
 
 /**
@@ -80,17 +80,16 @@ function describePlaybook(playbook: unknown, index: number): Playbook {
   throw new TidemarkError('CONFIG', `playbooks[${index}] is not what \`definePlaybook\` returns`);
 }
 
-/** What can be copied of a value: a schema, which is an object of a class, cannot. */
+/** What can be copied of a value: no function, and no object of a class, such as a schema. */
 function withoutFunctions(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutFunctions);
-  if (typeof value !== 'object' || value === null || value instanceof RegExp) return value;
-  const kept = Object.entries(value).filter(([, inner]) => canBeCopied(inner));
-  return Object.fromEntries(kept.map(([name, inner]) => [name, withoutFunctions(inner)]));
-}
-
-function canBeCopied(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return typeof value !== 'function';
-  return Array.isArray(value) || value instanceof RegExp || isPlain(value);
+  if (typeof value === 'function') return undefined;
+  return typeof value !== 'object' ||
+    value === null ||
+    value instanceof RegExp ||
+    Array.isArray(value) ||
+    isPlain(value)
+    ? mapPlain(value, withoutFunctions)
+    : undefined;
 }
 
 function toContext(remote: RemoteContext, source: SourceDefinition): ExtractContext {
@@ -98,20 +97,8 @@ function toContext(remote: RemoteContext, source: SourceDefinition): ExtractCont
   return {
     ...shared,
     client: toClient(remote.client),
-    objects: async (list) => {
-      const { land } = await remote.objects(markChangeable(list, source));
-      return {
-        land: (key, { fields, read, check }) => {
-          const readChecked: typeof read = async (options) => {
-            const response = await read(options);
-            if (response.status !== 304) check?.(response);
-            return response;
-          };
-          return land(key, { fields, read: readChecked });
-        },
-      };
-    },
-    forEachLimited: (items, work) => forEachLimited(items, work, concurrency),
+    objects: (list) => remote.objects(markChangeable(list, source)),
+    forEachLimited: (items, work) => forEachLimited(items, work, concurrency, new AbortController()),
   } as ExtractContext;
 }
 
@@ -120,18 +107,6 @@ function markChangeable(list: ObjectList, { unchanged }: SourceDefinition): Obje
   const mark = (object: ListedObject) =>
     unchanged?.unless?.(object.item) ? { ...object, parts: [undefined] } : object;
   return { ...list, objects: list.objects.map(mark) };
-}
-
-/** The first failure starts no more items, and is thrown once those in progress have ended. */
-async function forEachLimited<T>(items: readonly T[], work: (item: T) => Promise<void>, concurrency: number) {
-  const failures: unknown[] = [];
-  await pLimit(concurrency).map(items, async (item) => {
-    if (failures.length > 0) return;
-    await Promise.resolve(item)
-      .then(work)
-      .catch((error: unknown) => failures.push(error));
-  });
-  if (failures.length > 0) throw failures[0];
 }
 
 function toClient({ target, call, download, openPages }: RemoteClient): ServiceClient {
