@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { canonicalJson } from '../core/canonical-json.ts';
 import { TidemarkError } from '../core/errors.ts';
-import { writeFileAtomic } from '../core/fs.ts';
+import { readNamedFile, writeFileAtomic } from '../core/fs.ts';
 import { isObject } from '../core/is-object.ts';
 
 const args = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]));
@@ -153,10 +152,7 @@ export async function readPlan(file: string): Promise<Plan> {
 }
 
 async function readJson(file: string): Promise<unknown> {
-  const text = await readFile(file, 'utf8').catch((cause) => {
-    const hint = 'make one with `tidemark playbook plan`';
-    throw new TidemarkError('USAGE', `${file} cannot be read`, { cause, hint });
-  });
+  const text = readNamedFile(file, { hint: 'make one with `tidemark playbook plan`' });
   try {
     return JSON.parse(text);
   } catch (cause) {

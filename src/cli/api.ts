@@ -1,4 +1,4 @@
-import { createReadStream, readFileSync } from 'node:fs';
+import { createReadStream } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -6,6 +6,7 @@ import type { Config, Target } from '../config/config.ts';
 import { unknownName } from '../config/suggest.ts';
 import type { Context } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
+import { readNamedFile } from '../core/fs.ts';
 import { parseJson, parseLossless, printJson } from '../http/json.ts';
 import { collectSecrets } from '../services/build-request.ts';
 import { ServiceClients } from '../services/clients.ts';
@@ -193,21 +194,14 @@ function parseArgs({ name: operation, params }: Operation, words: readonly strin
 /** Parses `--body`: JSON, `@FILE`, or `-` for standard input. 64-bit integers keep their digits; no message contains the text. */
 export async function readBody(given: string | undefined, { cwd, readStdin }: Context): Promise<unknown> {
   if (given === undefined) return undefined;
-  const text =
-    given === '-' ? await readStdin() : given.startsWith('@') ? readFile(resolve(cwd, given.slice(1))) : given;
+  const file = given.startsWith('@') ? resolve(cwd, given.slice(1)) : undefined;
+  const named = file === undefined ? given : readNamedFile(file, { name: `--body: ${file}` });
+  const text = given === '-' ? await readStdin() : named;
   try {
     return parseJson(text.replace(/^\uFEFF/u, ''));
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     throw new TidemarkError('USAGE', '--body is not valid JSON', { hint: 'give JSON, @FILE, or - for standard input' });
-  }
-}
-
-function readFile(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (cause) {
-    throw new TidemarkError('USAGE', `--body: ${file} cannot be read`, { cause, hint: 'give a readable file after @' });
   }
 }
 

@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
 import { appendFileSync, existsSync } from 'node:fs';
-import { readFile, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { Context } from '../core/context.ts';
+import { TidemarkError } from '../core/errors.ts';
+import { readNamedFile, writeFileAtomic } from '../core/fs.ts';
 import {
   type Flavor,
   loadSandbox,
@@ -11,10 +13,8 @@ import {
   type StartOptions,
 } from './load-sandbox.ts';
 
-/** What the services of a demo are started with, beside its configuration. */
-const STATE_FILE = 'sandbox.json';
-/** The changes that commands made to the services since the demo, one JSON object a line. */
-const CHANGES_FILE = 'sandbox-changes.jsonl';
+/** Beside the configuration: what the services of a demo are started with, then the changes that commands made to them, a line each. */
+const STATE_FILE = 'sandbox.ndjson';
 /** Ports from here, below those that systems give to clients. */
 const FIRST_PORT = 20_000;
 /** The services take a group of consecutive ports. */
@@ -77,24 +77,33 @@ export async function resumeDemo(context: Context, command: string): Promise<(()
 
 /** Undefined where another command of the same demo serves them now. */
 async function resumeServices(folder: string, clock: () => Date): Promise<RunningSandbox | undefined> {
-  const state = JSON.parse(await readFile(join(folder, STATE_FILE), 'utf8')) as DemoState;
-  const file = join(folder, CHANGES_FILE);
+  const file = join(folder, STATE_FILE);
   const onChange = (change: SandboxChange) => appendFileSync(file, `${JSON.stringify(change)}\n`);
+  const sandbox = await startServices(readState(file).state, { clock, onChange }).catch((error: unknown) => {
+    if (!isPortTaken(error)) throw error;
+  });
+  if (!sandbox) return undefined;
   try {
-    const sandbox = await startServices(state, { clock, onChange });
-    for (const change of await readChanges(file)) sandbox.repeat(change);
+    const { text, changes } = readState(file); // only who has the ports writes to it
+    await writeFileAtomic(file, text);
+    for (const change of changes) sandbox.repeat(change);
     sandbox.advanceTo(clock());
     return sandbox;
   } catch (error) {
-    if (isPortTaken(error)) return undefined;
+    await sandbox.close();
     throw error;
   }
 }
 
-async function readChanges(file: string): Promise<SandboxChange[]> {
-  if (!existsSync(file)) return [];
-  const lines = (await readFile(file, 'utf8')).split('\n').filter((line) => line !== '');
-  return lines.map((line) => JSON.parse(line) as SandboxChange);
+/** What a command had written of a line when it was killed is left out. */
+function readState(file: string) {
+  const text = readNamedFile(file).replace(/.+$/u, '');
+  try {
+    const [state, ...changes] = text.match(/.+/gu)?.map((line) => JSON.parse(line) as object) ?? [];
+    return { text, state: state as DemoState, changes: changes as SandboxChange[] };
+  } catch (cause) {
+    throw new TidemarkError('DATA', `${file} is damaged`, { cause, hint: 'make the demo again with `tidemark demo`' });
+  }
 }
 
 function isPortTaken(error: unknown): boolean {

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import type { Context } from '../core/context.ts';
+import { readNamedFile } from '../core/fs.ts';
 import { plural } from '../core/plural.ts';
-import { readNamedFile } from '../core/regular-file.ts';
 import { parseFacts } from '../run/lifecycle/document.ts';
 import { recordFacts } from '../run/lifecycle/index.ts';
 import { withWarehouse } from '../warehouse/session.ts';
@@ -20,7 +20,11 @@ const MAX_KIBIBYTES = 4096;
 export async function importFacts(context: Context, file: string): Promise<void> {
   const config = readLocalConfig(context);
   const now = context.clock.now();
-  const facts = parseFacts(readNamedFile(resolve(context.cwd, file), MAX_KIBIBYTES, { name: file }), file, now);
+  const facts = parseFacts(
+    readNamedFile(resolve(context.cwd, file), { name: file, maxKibibytes: MAX_KIBIBYTES }),
+    file,
+    now,
+  );
   const added = await withWarehouse({ config, purpose: 'lifecycle import', now, log: context.log }, (warehouse) =>
     recordFacts(warehouse, facts, 'imported', now),
   );

@@ -1,4 +1,4 @@
-import { type Job, loadJob, loadJobs } from '../config/job.ts';
+import { type Job, loadJob, readJobs } from '../config/job.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, TidemarkError } from '../core/errors.ts';
 import { checkDefinitions } from '../run/check-definitions.ts';
@@ -17,15 +17,16 @@ export const define: DefineCommand = (command) =>
 
 export async function schedule(context: Context, { list }: { readonly list?: boolean }): Promise<void> {
   const config = readConfig(context);
-  const jobs = await loadJobs(config, context.env);
+  const { jobs, problems } = readJobs(config, context.env);
   if (list) {
     listNextRuns(context, jobs);
-    const problems = await checkDefinitions(config, context);
-    if (problems.length === 0) return;
-    throw new TidemarkError('CONFIG', problems.map(({ what, problem }) => `${what}: ${problem}`).join('\n'));
+    const found = await checkDefinitions(config, context);
+    if (found.length === 0) return;
+    throw new TidemarkError('CONFIG', found.map(({ what, problem }) => `${what}: ${problem}`).join('\n'));
   }
-  const scheduled = [...jobs.values()].flatMap(toScheduledJob);
-  const used = [...jobs.values()].filter((job) => job.schedule !== undefined);
+  if (problems.length > 0) throw new TidemarkError('CONFIG', problems.join('\n'));
+  const scheduled = jobs.flatMap(toScheduledJob);
+  const used = jobs.filter((job) => job.schedule !== undefined);
   const definitions = await loadJobDefinitions(config, used);
   for (const job of used) await validateJob(config, job, definitions);
   if (context.clock.frozen) throw new TidemarkError('USAGE', 'schedule cannot be combined with --now');
@@ -48,8 +49,8 @@ async function runOnce(context: Context, name: string): Promise<boolean> {
   return exitCode(await runJob(config, context, job, await loadJobDefinitions(config, [job]))) === EXIT.done;
 }
 
-function listNextRuns(context: Context, jobs: ReadonlyMap<string, Job>): void {
-  const upcoming = nextRuns(jobs.values(), context.clock.now());
+function listNextRuns(context: Context, jobs: readonly Job[]): void {
+  const upcoming = nextRuns(jobs, context.clock.now());
   writeResult(context, upcoming, () =>
     upcoming.map(({ job, next, timezone }) => `${formatTime(next)}  ${job} (${timezone})\n`).join(''),
   );

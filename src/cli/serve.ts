@@ -3,8 +3,8 @@ import { resolve } from 'node:path';
 import { startServer } from '../ask/serve/server.ts';
 import type { Context } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
+import { readNamedFile } from '../core/fs.ts';
 import { isLoopback } from '../core/loopback.ts';
-import { readNamedFile } from '../core/regular-file.ts';
 import { type DefineCommand, port, positiveNumber } from './define.ts';
 import { readLocalConfig } from './options.ts';
 import { listPlaybooks } from './playbooks.ts';
@@ -71,5 +71,5 @@ function readToken({ cwd, env, redactor }: Context, file: string | undefined): s
 const MAX_TOKEN_KIBIBYTES = 64;
 
 function readTokenFile(path: string): string {
-  return readNamedFile(path, MAX_TOKEN_KIBIBYTES, { name: `--token-file ${path}` });
+  return readNamedFile(path, { name: `--token-file ${path}`, maxKibibytes: MAX_TOKEN_KIBIBYTES });
 }

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { SIGNATURE_NAMESPACE } from '../act/approvals.ts';
 import type { Context } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
-import { readNamedFile } from '../core/regular-file.ts';
+import { readNamedFile } from '../core/fs.ts';
 
 /** More than any signature file has, and any message of ssh-keygen. */
 const MAX_KIBIBYTES = 4;
@@ -15,7 +15,10 @@ export async function obtainSignature(
   statement: string,
 ): Promise<string | undefined> {
   if (signature !== undefined)
-    return readNamedFile(resolve(context.cwd, signature), MAX_KIBIBYTES, { hint: 'name the signature file' });
+    return readNamedFile(resolve(context.cwd, signature), {
+      maxKibibytes: MAX_KIBIBYTES,
+      hint: 'name the signature file',
+    });
   return key === undefined ? undefined : signWithKey(context, resolve(context.cwd, key), statement);
 }
 

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, lstatSync } from 'node:fs';
-import { open, readFile, rename, rm } from 'node:fs/promises';
+import { open, rename, rm } from 'node:fs/promises';
 import { delimiter, dirname, extname, join, resolve } from 'node:path';
 import { type QueryRequest, queryConfig, type WriteText } from '../ask/query/protocol.ts';
 import type { QueryProcess } from '../ask/query/query-process.ts';
@@ -10,7 +10,7 @@ import { findSavedQuery, loadSavedQueries } from '../ask/query/saved.ts';
 import { FORMATS, type Format } from '../core/choices.ts';
 import type { Context } from '../core/context.ts';
 import { errorMessage, TidemarkError } from '../core/errors.ts';
-import { PRIVATE_FILE } from '../core/fs.ts';
+import { PRIVATE_FILE, readNamedFile } from '../core/fs.ts';
 import { overlayRoots } from '../core/paths.ts';
 import { plural } from '../core/plural.ts';
 import { type DefineCommand, MOMENT, parseParam, positiveNumber, wholeNumber } from './define.ts';
@@ -180,9 +180,7 @@ async function readQueryText(context: Context, words: readonly string[], file: s
   if (file === undefined && context.stdinIsTerminal)
     throw new TidemarkError('USAGE', 'no query given', { hint: 'try: tidemark sql "from workspaces"' });
   if (file === undefined || file === '-') return context.readStdin();
-  return readFile(resolve(context.cwd, file), 'utf8').catch((error: unknown) => {
-    throw new TidemarkError('USAGE', `${file} cannot be read: ${errorMessage(error)}`, { cause: error });
-  });
+  return readNamedFile(resolve(context.cwd, file), { name: file });
 }
 
 /**

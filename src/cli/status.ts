@@ -1,4 +1,4 @@
-import { loadJobs } from '../config/job.ts';
+import { readJobs } from '../config/job.ts';
 import type { Context } from '../core/context.ts';
 import { stripControls } from '../core/log.ts';
 import { plural } from '../core/plural.ts';
@@ -15,7 +15,9 @@ export const define: DefineCommand = (command) => command.runs(() => import('./s
 
 export async function status(context: Context): Promise<void> {
   const config = readLocalConfig(context);
-  const next = nextRuns((await loadJobs(config, context.env)).values(), context.clock.now());
+  const { jobs, problems } = readJobs(config, context.env);
+  for (const problem of problems) context.log.warn(problem);
+  const next = nextRuns(jobs, context.clock.now());
   const now = context.clock.now().toISOString();
   await withPublished(config, async ({ database, files }) => {
     const runs = await database.rows(files.read('status/runs'));

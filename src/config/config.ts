@@ -51,9 +51,11 @@ export function loadConfig(
 ): Config {
   const directory = dirname(resolve(file));
   const variables = withEnvFile(directory, env);
-  const value = readYamlFile(resolve(file), configSchema, variables, (path) =>
-    needsSecrets ? false : SECRET_FIELDS.has(String(path.at(-1))),
-  );
+  const value = readYamlFile(resolve(file), configSchema, {
+    hint: 'write one with `tidemark init`, or name one with --config FILE',
+    env: variables,
+    isOptional: (path) => !needsSecrets && SECRET_FIELDS.has(String(path.at(-1))),
+  });
   registerSecrets(value, directory, variables, redactor);
   const toAbsolute = (path: string) => resolve(directory, path);
   const config: Config = {

@@ -1,4 +1,4 @@
-import { validateDetailed } from 'node-cron';
+import { validate } from 'node-cron';
 import { z } from 'zod';
 import { TidemarkError } from '../core/errors.ts';
 import { discoverFiles, overlayRoots } from '../core/paths.ts';
@@ -8,10 +8,10 @@ import { mailboxes, webUrl } from './schema.ts';
 import { unknownName } from './suggest.ts';
 import { readYamlFile } from './yaml.ts';
 
-/** A text for which `validate` returns no error. */
-const validated = (validate: (text: string) => string | undefined) =>
+/** A text in which `findError` finds none. */
+const validated = (findError: (text: string) => string | undefined) =>
   z.string().superRefine((text, context) => {
-    const message = validate(text);
+    const message = findError(text);
     if (message !== undefined) context.addIssue({ code: 'custom', message });
   });
 
@@ -52,20 +52,19 @@ function findJobs({ directory }: Pick<Config, 'directory'>): ReadonlyMap<string,
   return discoverFiles(overlayRoots(directory), 'jobs', '.yaml');
 }
 
-/** Every job, by name. @throws TidemarkError CONFIG naming file and field. */
-export async function loadJobs(config: Config, env: Environment): Promise<ReadonlyMap<string, Job>> {
-  const errors: string[] = [];
-  const jobs = new Map<string, Job>();
+/** Every job that is valid, and a line for each error in the others. */
+export function readJobs(config: Config, env: Environment) {
+  const jobs: Job[] = [];
+  const problems: string[] = [];
   for (const [name, path] of findJobs(config)) {
     try {
-      jobs.set(name, readJob(config, env, name, path));
+      jobs.push(readJob(config, env, name, path));
     } catch (error) {
       if (!(error instanceof TidemarkError)) throw error;
-      errors.push(error.message);
+      problems.push(...error.message.split('\n'));
     }
   }
-  if (errors.length > 0) throw new TidemarkError('CONFIG', errors.join('\n'));
-  return jobs;
+  return { jobs, problems };
 }
 
 /** One job. @throws TidemarkError USAGE naming the closest match, or CONFIG. */
@@ -77,7 +76,7 @@ export async function loadJob(config: Config, env: Environment, name: string): P
 }
 
 function readJob({ directory }: Config, env: Environment, name: string, path: string): Job {
-  return { name, ...readYamlFile(path, jobSchema, withEnvFile(directory, env)) };
+  return { name, ...readYamlFile(path, jobSchema, { name: `jobs/${name}.yaml`, env: withEnvFile(directory, env) }) };
 }
 
 /** The zone in which people mean a day: that of the job `nightly`. Nothing else of its file is read, so its references need not resolve. */
@@ -85,39 +84,21 @@ export async function readTimeZone(config: Pick<Config, 'directory'>, env: Envir
   const path = findJobs(config).get('nightly');
   if (path === undefined) return 'UTC';
   const schema = z.object({ timezone: jobSchema.shape.timezone });
-  return readYamlFile(path, schema, withEnvFile(config.directory, env), ([field]) => field !== 'timezone').timezone;
+  return readYamlFile(path, schema, {
+    name: 'jobs/nightly.yaml',
+    env: withEnvFile(config.directory, env),
+    isOptional: ([field]) => field !== 'timezone',
+  }).timezone;
 }
 
-/** The error in a cron expression of five fields, as the end of a sentence; undefined when it is valid. */
+const CRON_ERROR =
+  'must be a time that exists, in five fields: minute 0 to 59, hour 0 to 23, day of month 1 to 31, month 1 to 12 or jan to dec, day of week 0 to 7 or sun to sat';
+
+/** The error in a cron expression, as the end of a sentence; undefined when it is valid. */
 export function cronError(expression: string): string | undefined {
-  const fields = splitCron(expression);
-  if (fields.length !== 5) return 'must have five fields: minute, hour, day of month, month, day of week';
-  // node-cron makes a list of every number of a range.
-  const index = fields.findIndex((field) => /\d{4}/u.test(field));
-  if (index >= 0) return describeField(Object.keys(CRON_FIELDS)[index], fields[index]);
-  return validateDetailed(expression).errors.map(formatCronError).join('; ') || undefined;
-}
-
-type CronError = ReturnType<typeof validateDetailed>['errors'][number];
-
-/** What a field of a cron expression may contain, by node-cron's name of the field, in their order. */
-const CRON_FIELDS: Readonly<Record<string, readonly [name: string, values: string]>> = {
-  minute: ['minute', '0 to 59'],
-  hour: ['hour', '0 to 23'],
-  dayOfMonth: ['day of month', '1 to 31'],
-  month: ['month', '1 to 12, or jan to dec'],
-  dayOfWeek: ['day of week', '0 to 7, or sun to sat'],
-};
-
-function formatCronError({ field = '', value, message }: CronError): string {
-  const [name] = CRON_FIELDS[field] ?? [];
-  if (name === undefined) return message;
-  return message.includes('is a invalid expression') ? describeField(field, value) : `${name}: ${message}`;
-}
-
-function describeField(field = '', value = ''): string {
-  const [name, values] = CRON_FIELDS[field] ?? [];
-  return `${name}: ${value} is not valid; give ${values}`;
+  // node-cron takes a field of seconds as well, and makes a list of every number of a range.
+  const isValid = splitCron(expression).length === 5 && !/\d{4}/u.test(expression) && validate(expression);
+  return isValid ? undefined : CRON_ERROR;
 }
 
 /** The error in the name of a time zone; undefined when the runtime has it. */

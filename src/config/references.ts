@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import { TidemarkError } from '../core/errors.ts';
-import { readRegularFile, UnreadableFileError } from '../core/regular-file.ts';
+import { readNamedFile } from '../core/fs.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 export type Path = readonly PropertyKey[];
@@ -70,10 +70,11 @@ function resolveReference(reference: string, { env, directory }: InterpolationCo
 
 function readSecretFile(file: string, reference: string): Resolution {
   try {
-    return { text: readRegularFile(file, MAX_SECRET_KIBIBYTES).replace(/[\r\n]+$/u, '') };
+    const text = readNamedFile(file, { name: `\${${reference}}: the file`, maxKibibytes: MAX_SECRET_KIBIBYTES });
+    return { text: text.replace(/[\r\n]+$/u, '') };
   } catch (error) {
-    if (!(error instanceof UnreadableFileError)) throw error;
-    return { text: '', error: `\${${reference}}: the file ${error.message}` };
+    if (!(error instanceof TidemarkError)) throw error;
+    return { text: '', error: error.message };
   }
 }
 
@@ -94,10 +95,10 @@ function readVariable(name: string, env: Environment): Resolution {
 export function withEnvFile(directory: string, env: Environment): Environment {
   const file = join(directory, '.env');
   try {
-    return { ...parseEnv(readRegularFile(file, MAX_ENV_KIBIBYTES).replace(/^\ufeff/u, '')), ...env };
+    const text = readNamedFile(file, { code: 'CONFIG', maxKibibytes: MAX_ENV_KIBIBYTES });
+    return { ...parseEnv(text.replace(/^\ufeff/u, '')), ...env };
   } catch (error) {
-    if (!(error instanceof UnreadableFileError)) throw error;
-    if (error.isMissing) return env;
-    throw new TidemarkError('CONFIG', `${file} ${error.message}`, { cause: error });
+    if (((error as Error).cause as NodeJS.ErrnoException | undefined)?.code === 'ENOENT') return env;
+    throw error;
   }
 }

@@ -272,10 +272,12 @@ export function urlError(text: string): string | undefined {
 function checkDocument(given: unknown, { addIssue }: z.RefinementCtx): void {
   const report = (path: (string | number)[], message: string) => addIssue({ code: 'custom', path, message });
   const names = (listAt(given, 'targets') ?? []).map((one) => textAt(one, 'name'));
+  const folders = names.map((name) => name?.toLowerCase());
   for (const [index, name] of names.entries()) {
-    const first = names.indexOf(name);
+    const first = folders.indexOf(folders[index]);
     if (name === null || first === index) continue;
-    report(['targets', index, 'name'], `\`${name}\` is already the name of targets[${first}]`);
+    const how = names[first] === name ? '' : ' but for its case, which some file systems ignore';
+    report(['targets', index, 'name'], `\`${name}\` is already the name of targets[${first}]${how}`);
   }
   for (const [index, rule] of (listAt(given, 'approvers', 'rules') ?? []).entries()) {
     const name = textAt(rule, 'target');

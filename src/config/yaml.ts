@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { type Document, isNode, LineCounter, parseDocument } from 'yaml';
 import { z } from 'zod';
 import { errorMessage, TidemarkError } from '../core/errors.ts';
+import { readNamedFile } from '../core/fs.ts';
 import { type Environment, interpolate, type Path } from './references.ts';
 import { closestMatch } from './suggest.ts';
 
@@ -12,26 +12,38 @@ interface ValidationIssue {
   readonly message: string;
 }
 
+interface YamlFile {
+  /** What messages call the file. @default its name */
+  readonly name?: string;
+  /** What to do where it cannot be read. */
+  readonly hint?: string;
+  /** Of the references; without it, the file has none. */
+  readonly env?: Environment;
+  /** Whether a reference in a field need not resolve. @default none */
+  readonly isOptional?: (path: Path) => boolean;
+}
+
 /**
  * Reads a YAML file, interpolates it and validates it against a schema.
- * @param env of the references; without it, the file has none
  * @throws TidemarkError CONFIG with one line per issue: `file:line: field: what is wrong`.
  */
 export function readYamlFile<T>(
   file: string,
   schema: z.ZodType<T>,
-  env?: Environment,
-  isOptional: (path: Path) => boolean = () => false,
+  { name = basename(file), hint, env, isOptional = () => false }: YamlFile = {},
 ): T {
   const lines = new LineCounter();
-  const document = parseDocument(readText(file), { lineCounter: lines, prettyErrors: false });
+  const document = parseDocument(readNamedFile(file, { code: 'CONFIG', hint }), {
+    lineCounter: lines,
+    prettyErrors: false,
+  });
   const [syntax] = document.errors;
   if (syntax) {
     const { line } = lines.linePos(syntax.pos[0]);
-    throw new TidemarkError('CONFIG', `${basename(file)}:${line}: not valid YAML: ${syntax.message}`);
+    throw new TidemarkError('CONFIG', `${name}:${line}: not valid YAML: ${syntax.message}`);
   }
   const issues: ValidationIssue[] = [];
-  const plain = toPlainData(document, file) ?? {};
+  const plain = toPlainData(document, name) ?? {};
   const report = (path: Path, message: string) => issues.push({ path, message });
   const interpolated =
     env === undefined ? plain : interpolate(plain, { env, directory: dirname(file), isOptional }, report);
@@ -42,23 +54,23 @@ export function readYamlFile<T>(
     issue,
     line: findLine(document, lines, issue.path),
   }));
-  const messages = located.sort((a, b) => a.line - b.line).map(({ issue, line }) => formatIssue(file, line, issue));
+  const messages = located.sort((a, b) => a.line - b.line).map(({ issue, line }) => formatIssue(name, line, issue));
   throw new TidemarkError('CONFIG', messages.join('\n'));
 }
 
 /** The content of a YAML file that `readYamlFile` has accepted, with its references as they are written. */
 export function readPlainYaml(file: string): unknown {
-  return toPlainData(parseDocument(readText(file)), file);
+  return toPlainData(parseDocument(readNamedFile(file, { code: 'CONFIG' })), basename(file));
 }
 
 /** A configuration of 500 targets may share a few anchors; far more copies than this exhaust memory. */
 const MAX_ALIASES = 10_000;
 
-function toPlainData(document: Document, file: string): unknown {
+function toPlainData(document: Document, name: string): unknown {
   try {
     return document.toJS({ maxAliasCount: MAX_ALIASES });
   } catch (error) {
-    throw new TidemarkError('CONFIG', `${basename(file)}: an alias cannot be resolved: ${errorMessage(error)}`);
+    throw new TidemarkError('CONFIG', `${name}: an alias cannot be resolved: ${errorMessage(error)}`);
   }
 }
 
@@ -70,19 +82,6 @@ function firstIssueOfEachField(issues: readonly ValidationIssue[]): readonly Val
     if (!first.has(field)) first.set(field, issue);
   }
   return [...first.values()];
-}
-
-function readText(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') {
-      throw new TidemarkError('CONFIG', `${file} cannot be read: ${errorMessage(error)}`, { cause: error });
-    }
-    throw new TidemarkError('CONFIG', `${file} does not exist`, {
-      hint: 'write one with `tidemark init`, or name one with --config FILE',
-    });
-  }
 }
 
 /** A line for each unknown key of an object. */
@@ -103,13 +102,13 @@ function toIssues(issue: z.core.$ZodIssue): readonly ValidationIssue[] {
   return message.split('\n').map((line, index) => ({ path: [...path, issue.keys[index] ?? ''], message: line }));
 }
 
-function formatIssue(file: string, line: number, { path, message }: ValidationIssue): string {
+function formatIssue(name: string, line: number, { path, message }: ValidationIssue): string {
   const field = path.reduce<string>(
     (text, part) =>
       typeof part === 'number' ? `${text}[${part}]` : text === '' ? String(part) : `${text}.${String(part)}`,
     '',
   );
-  return `${basename(file)}:${line}: ${field === '' ? '' : `${field}: `}${message}`;
+  return `${name}:${line}: ${field === '' ? '' : `${field}: `}${message}`;
 }
 
 /** The line of the field, or of the closest field around it that is in the file. */

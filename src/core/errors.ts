@@ -31,7 +31,7 @@ export type ErrorCode = keyof typeof EXIT_CODES;
 
 export interface ErrorDetails {
   /** What the user can do about it, in one sentence. */
-  readonly hint?: string;
+  readonly hint?: string | undefined;
   readonly cause?: unknown;
 }
 

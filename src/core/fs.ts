@@ -1,8 +1,18 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { createReadStream, existsSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  createReadStream,
+  existsSync,
+  fstatSync,
+  openSync,
+  readFileSync,
+  readSync,
+} from 'node:fs';
 import { type FileHandle, lstat, mkdir, open, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { type ErrorCode, errorMessage, TidemarkError } from './errors.ts';
 
 /** Permissions of files that their owner alone may read. A umask can only remove some. */
 export const PRIVATE_FILE = 0o600;
@@ -128,7 +138,55 @@ export function fileSystemError(error: unknown): { readonly path: string; readon
   if (!(error instanceof Error)) return undefined;
   const { code, path: from, dest: path = from } = error as NodeJS.ErrnoException & { readonly dest?: string };
   if (code === undefined || path === undefined || !PATH_ERROR.test(code)) return undefined;
-  return { path, reason: error.message.replace(/^\w+: |, \w+ '.*$/gu, '') };
+  return { path, reason: describeFileError(error.message) };
+}
+
+/** The message of Node without its code, and without the call and the path at its end. */
+function describeFileError(message: string): string {
+  return message.replace(/^E[A-Z]+: |, \w+(?: '.*)?$/gu, '');
+}
+
+interface NamedFile {
+  /** @default USAGE */
+  readonly code?: ErrorCode;
+  /** What the message begins with. @default the path */
+  readonly name?: string;
+  readonly hint?: string | undefined;
+  /** Bounds a regular file, and refuses every other: a pipe would wait for a writer, and a device has no end. @default any file */
+  readonly maxKibibytes?: number;
+}
+
+/** The text of a file that a person names or writes. @throws TidemarkError why it cannot be read, unless the system lacks something */
+export function readNamedFile(
+  file: string,
+  { code = 'USAGE', name = file, hint, maxKibibytes }: NamedFile = {},
+): string {
+  try {
+    return maxKibibytes === undefined ? readFileSync(file, 'utf8') : readBounded(file, maxKibibytes);
+  } catch (cause) {
+    if (systemLack(cause) !== undefined) throw cause;
+    const isMissing = (cause as NodeJS.ErrnoException).code === 'ENOENT';
+    const problem = isMissing ? 'does not exist' : `cannot be read: ${describeFileError(errorMessage(cause))}`;
+    throw new TidemarkError(code, `${name} ${problem}`, { cause, hint });
+  }
+}
+
+/** Windows has no such flag, and no pipes in folders. */
+const WITHOUT_WAITING = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
+
+/** The size that the system reports does not bound what can be read: a file may grow, and one of `/proc` has size 0. */
+function readBounded(file: string, maxKibibytes: number): string {
+  const handle = openSync(file, WITHOUT_WAITING);
+  try {
+    if (!fstatSync(handle).isFile()) throw new Error('it is not a regular file');
+    const buffer = Buffer.alloc(maxKibibytes * 1024 + 1);
+    let length = 0;
+    for (let bytes = -1; bytes !== 0; length += bytes) bytes = readSync(handle, buffer, { offset: length });
+    if (length < buffer.length) return buffer.toString('utf8', 0, length);
+    throw new Error(`it is larger than ${maxKibibytes} KiB`);
+  } finally {
+    closeSync(handle);
+  }
 }
 
 /** Removes files and folders. */

@@ -2,8 +2,8 @@ import { AssertionError } from 'node:assert';
 import type { Socket } from 'node:net';
 import { Agent, buildConnector, type Dispatcher, EnvHttpProxyAgent, Pool, fetch as undiciFetch } from 'undici';
 import { TidemarkError } from '../core/errors.ts';
+import { readNamedFile } from '../core/fs.ts';
 import type { Redactor } from '../core/redact/redactor.ts';
-import { readNamedFile } from '../core/regular-file.ts';
 import type { HttpTimeouts } from './timeouts.ts';
 
 export interface HttpTransportOptions {
@@ -89,7 +89,7 @@ const MAX_PEM_KIBIBYTES = 16_384;
 /** @throws TidemarkError CONFIG that names the field and the file */
 export function readPem(file: string, field: string): string {
   const hint = 'name a readable PEM file';
-  return readNamedFile(file, MAX_PEM_KIBIBYTES, { code: 'CONFIG', name: `${field}: ${file}`, hint });
+  return readNamedFile(file, { code: 'CONFIG', name: `${field}: ${file}`, hint, maxKibibytes: MAX_PEM_KIBIBYTES });
 }
 
 /** ky passes a `Request` of Node's own fetch, which the undici package does not accept: it gets the URL and the parts. */

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
-import { loadJobs } from '../config/job.ts';
+import { readJobs } from '../config/job.ts';
 import { loadPolicy } from '../config/policy.ts';
 import type { Context } from '../core/context.ts';
 import { formatError } from '../core/errors.ts';
@@ -41,10 +41,10 @@ export async function checkDefinitions(config: Config, context: CheckContext): P
 }
 
 async function checkJobs(config: Config, { env }: CheckContext): Promise<readonly string[]> {
-  const jobs = [...(await loadJobs(config, env)).values()];
+  const { jobs, problems } = readJobs(config, env);
   const definitions = await loadJobDefinitions(config, jobs);
-  const problems = await Promise.all(jobs.map((job) => listJobProblems(config, job, definitions)));
-  return [...new Set(problems.flat())];
+  const found = await Promise.all(jobs.map((job) => listJobProblems(config, job, definitions)));
+  return [...new Set([...problems, ...found.flat()])];
 }
 
 async function checkFiles(

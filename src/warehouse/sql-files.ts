@@ -1,6 +1,7 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { errorMessage, TidemarkError } from '../core/errors.ts';
+import { TidemarkError } from '../core/errors.ts';
+import { readNamedFile } from '../core/fs.ts';
 import { findFile, PACKAGE_ROOT } from '../core/paths.ts';
 
 /** A part of a template: a text, or what gives one for the words after the name, such as `{{key n}}`. */
@@ -20,9 +21,6 @@ export interface SqlFiles {
   readonly roots: readonly string[];
 }
 
-/** Errors of one file, which another account has written or which is a folder: others can be read. */
-const UNREADABLE = /^(?:EACCES|EPERM|EISDIR|ELOOP)$/u;
-
 export function createSqlFiles(roots: readonly string[]): SqlFiles {
   const cache = new Map<string, string>();
   const find = (name: string) => findFile(roots, `queries/${name}.sql`);
@@ -31,12 +29,7 @@ export function createSqlFiles(roots: readonly string[]): SqlFiles {
   const load = (name: string): string => {
     const path = find(name);
     if (!path) throw new TidemarkError('DATA', `queries/${name}.sql does not exist`);
-    try {
-      return readFileSync(path, 'utf8');
-    } catch (cause) {
-      if (!UNREADABLE.test((cause as NodeJS.ErrnoException).code ?? '')) throw cause;
-      throw new TidemarkError('DATA', `${path} cannot be read: ${errorMessage(cause)}`, { cause });
-    }
+    return readNamedFile(path, { code: 'DATA' });
   };
   const read = (name: string): string => {
     const text = cache.get(name) ?? load(name);

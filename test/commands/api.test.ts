@@ -118,7 +118,7 @@ describe('the request body', () => {
 
   it.each([
     ['{secret-body', '--body is not valid JSON'],
-    ['@/missing.json', 'cannot be read'],
+    ['@/missing.json', '/missing.json does not exist'],
     ['-', '--body is not valid JSON'],
   ])('%s is refused, and not repeated', async (body, says) => {
     const { exit, stderr } = await run([...create, body]);

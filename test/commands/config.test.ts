@@ -52,6 +52,11 @@ describe('a wrong configuration ends with 2 and says where', () => {
       /tidemark\.yaml:2: targets\[1\]\.name: `acme` is already the name of targets\[0\]/,
     ],
     [
+      'two targets whose names differ in their case',
+      [`targets: [${TARGET},`, `  ${TARGET.replace('acme', 'Acme')}]`],
+      /tidemark\.yaml:2: targets\[1\]\.name: `Acme` is already the name of targets\[0\] but for its case, which/,
+    ],
+    [
       'a target with the name of the mark of a run',
       ['targets:', '  - { name: Unfinished.json, kind: mesh, url: "http://x" }'],
       /tidemark\.yaml:2: targets\[0\]\.name: is the name of a file in the landing of each run/,

@@ -1,7 +1,7 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { chooseFirstPort } from '../../src/cli/demo-services.ts';
+import { chooseFirstPort, startDemoServices } from '../../src/cli/demo-services.ts';
 import { cli } from '../helpers/cli.ts';
 import { tempFolder } from '../helpers/temp.ts';
 
@@ -22,4 +22,22 @@ test('a folder named demo that no demo made is left alone', async () => {
     stderr: expect.stringContaining('was not made by a demo'),
   });
   expect(await readFile(join(cwd, 'demo', 'mine.txt'), 'utf8')).toBe('precious');
+});
+
+test('what a killed command wrote of a change is removed, and a damaged state of a demo is named', async () => {
+  const cwd = await tempFolder(onTestFinished);
+  const sandbox = await startDemoServices(cwd, { start: new Date(), workspaces: 10 });
+  await writeFile(join(cwd, 'tidemark.yaml'), sandbox.config());
+  await sandbox.close();
+  const state = join(cwd, 'sandbox.ndjson');
+  const whole = await readFile(state, 'utf8');
+  await appendFile(state, '{"method":"DEL');
+  const words = ['api', 'registry.providers.versions', 'namespace=hashicorp', 'name=aws'];
+  expect(await cli(words, { cwd })).toMatchObject({ exit: 0, stderr: '' });
+  expect(await readFile(state, 'utf8')).toBe(whole);
+  await appendFile(state, '{"method":"DEL\n');
+  expect(await cli(words, { cwd })).toMatchObject({
+    exit: 4,
+    stderr: expect.stringMatching(/sandbox\.ndjson is damaged\n {2}make the demo again with `tidemark demo`\n/u),
+  });
 });

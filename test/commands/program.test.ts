@@ -81,7 +81,11 @@ test('--version prints the version of the package', async () => {
 
 describe('a file or folder that cannot be used ends with 2 and its name', () => {
   test.each([
-    ['a folder for a configuration', ['--config', '.', 'sql', 'select 1'], /cannot be read: EISDIR/u],
+    [
+      'a folder for a configuration',
+      ['--config', '.', 'sql', 'select 1'],
+      /cannot be read: illegal operation on a directory\n/u,
+    ],
     [
       'a configuration under a file',
       ['--config', 'occupied/deeper/t.yaml', 'init'],

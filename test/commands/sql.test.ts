@@ -64,7 +64,7 @@ describe('where the query comes from', () => {
     });
     expect(await sql('-f', 'none.sql')).toMatchObject({
       exit: 2,
-      stderr: expect.stringContaining('none.sql cannot be read'),
+      stderr: expect.stringContaining('none.sql does not exist'),
     });
     const terminal = await place.tidemark(['sql'], { stdinIsTerminal: true });
     expect(terminal).toMatchObject({ exit: 2, stderr: expect.stringContaining('no query given') });

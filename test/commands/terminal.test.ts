@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -143,6 +143,15 @@ describe('a typo is found before the night', () => {
     const { exit, stderr } = await cli(['schedule', '--list'], { cwd: folder });
     expect(stderr).toMatch(new RegExp(said, 'u'));
     expect(exit).toBe(2);
+  });
+
+  test('a folder in place of a template or of a partial is named', async () => {
+    for (const file of ['reports/drift.hbs', 'reports/partials/lead.hbs']) {
+      await mkdir(join(cwd, file), { recursive: true });
+      const { exit, stderr } = await cli(['report', 'drift'], { cwd });
+      await rm(join(cwd, file), { recursive: true });
+      expect([exit, stderr]).toEqual([4, expect.stringContaining(`${file} cannot be read: `)]);
+    }
   });
 
   test('what the package has is without one', async () => {

@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../src/config/config.ts';
-import { loadJobs } from '../../src/config/job.ts';
+import { readJobs } from '../../src/config/job.ts';
 import { Redactor } from '../../src/core/redact/redactor.ts';
 import { cli } from '../helpers/cli.ts';
 import { tempFolder } from '../helpers/temp.ts';
@@ -55,7 +55,8 @@ test('jobs use it as well', async () => {
   const { config, folder } = await load('NOMAD_TOKEN=a-long-token\nOTHER=web\nCHECK=abc\n', {});
   await mkdir(join(folder, 'jobs'));
   await writeFile(join(folder, 'jobs', 'mine.yaml'), `heartbeat: "https://hc.example/\${CHECK}"\n`);
-  expect((await loadJobs(config, {})).get('mine')?.heartbeat).toBe('https://hc.example/abc');
+  const { jobs } = readJobs(config, {});
+  expect(jobs.find(({ name }) => name === 'mine')?.heartbeat).toBe('https://hc.example/abc');
 });
 
 test('without it nothing changes; one that cannot be read is an error with its path', async () => {

@@ -102,7 +102,7 @@ describe('a job file', () => {
       const { exit, stderr } = await place.tidemark(words);
       expect(exit).toBe(2);
       for (const problem of [
-        /nightly\.yaml:1: schedule: minute/u,
+        /jobs\/nightly\.yaml:1: schedule: must be a time that exists/u,
         /nightly\.yaml:2: timezone: there is no time zone Mars\/Phobos/u,
         /nightly\.yaml:\d+: mail\.to.*: must be one address/u,
         /nightly\.yaml:\d+: mail\.when: must be always, changed or findings/u,

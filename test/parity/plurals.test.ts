@@ -1,7 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { cronError } from '../../src/config/job.ts';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 
 const SRC = join(PACKAGE_ROOT, 'src');
@@ -34,18 +33,4 @@ test('a number and its noun agree: `plural` writes them', () => {
     .filter((name) => !name.startsWith('sandbox'))
     .flatMap((name) => [...readFileSync(join(SRC, name), 'utf8').matchAll(COUNTED)].map(([text]) => ({ name, text })));
   expect(found.filter(({ text }) => ![...SEVERAL, ...OTHER].some((known) => known.test(text)))).toEqual([]);
-});
-
-test.each([
-  ['99 * * * *', 'minute: 99 is not valid; give 0 to 59'],
-  ['0 24 * * *', 'hour: 24 is not valid; give 0 to 23'],
-  [
-    '0 0 32 foo 9',
-    'day of month: 32 is not valid; give 1 to 31; month: foo is not valid; give 1 to 12, or jan to dec; day of week: 9 is not valid; give 0 to 7, or sun to sat',
-  ],
-  ['0 0 31 2 *', 'day of month: 31 2 is an impossible day of month for the given month'],
-  ['$ 0 * * *', 'pattern includes illegal characters'],
-  ['1 2 3', 'must have five fields: minute, hour, day of month, month, day of week'],
-])('the error in the schedule %s says what is right', (expression, message) => {
-  expect(cronError(expression)).toBe(message);
 });

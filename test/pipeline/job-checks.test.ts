@@ -60,7 +60,22 @@ test('a schedule reports the issues of all job files together', async () => {
   await put(place, { 'jobs/a.yaml': 'schedule: never', 'jobs/b.yaml': 'pull: [1]' });
   const { exit, stderr } = await place.tidemark(['schedule']);
   expect(exit).toBe(2);
-  expect(stderr).toMatch(/a\.yaml:1: schedule: .*\n.*b\.yaml:1: pull: must be all, false or a list of sources/u);
+  expect(stderr).toMatch(
+    /jobs\/a\.yaml:1: schedule: .*\n.*jobs\/b\.yaml:1: pull: must be all, false or a list of sources/u,
+  );
+});
+
+test('a broken job stops neither `status` nor the list of the others', async () => {
+  const place = await testProject({ workspaces: 10 });
+  await put(place, { 'jobs/a.yaml': 'schedule: never' });
+  const list = await place.tidemark(['schedule', '--list']);
+  expect([list.exit, list.stdout]).toEqual([2, expect.stringMatching(/ nightly \(UTC\)\n.* weekly \(UTC\)\n$/su)]);
+  expect(list.stderr).toContain('jobs: jobs/a.yaml:1: schedule: must be a time');
+  await place.tidemark(['pull', '--source', 'ca_roots']);
+  const status = await place.tidemark(['status', '--json']);
+  const { next } = status.json<{ next: { job: string }[] }>();
+  expect([status.exit, new Set(next.map(({ job }) => job))]).toEqual([0, new Set(['nightly', 'weekly'])]);
+  expect(status.stderr).toContain('warning: jobs/a.yaml:1: schedule: must be a time');
 });
 
 test('a failed report does not stop the others: a run exits with 1, `tidemark report` with 4', async () => {

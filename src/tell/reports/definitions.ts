@@ -1,5 +1,5 @@
-import { readFile } from 'node:fs/promises';
 import { TidemarkError } from '../../core/errors.ts';
+import { readNamedFile } from '../../core/fs.ts';
 import { discoverFiles, findFile } from '../../core/paths.ts';
 import { parseHeader, type SqlFiles } from '../../warehouse/sql-files.ts';
 import { toHeading } from './format.ts';
@@ -85,7 +85,7 @@ const RESERVED_NAMES: ReadonlySet<string> = new Set([
 export async function loadReports(files: SqlFiles): Promise<ReadonlyMap<string, Report>> {
   const templates = discoverFiles(files.roots, 'reports', '.hbs');
   const names = filterReportNames(files.roots, templates.keys());
-  const reports = await Promise.all(names.map((name) => loadReport(name, files, templates)));
+  const reports = names.map((name) => loadReport(name, files, templates));
   const ordered = reports.sort((a, b) => a.order - b.order); // the sort is stable: by name where the order is the same
   return new Map(ordered.map((report) => [report.name, report]));
 }
@@ -102,19 +102,20 @@ function filterReportNames(roots: readonly string[], templates: Iterable<string>
 }
 
 /** The report of a fleet. Its queries, `queries/fleet/`, run on the views of a lake. */
-export function loadFleetReport(files: SqlFiles): Promise<Report> {
+export async function loadFleetReport(files: SqlFiles): Promise<Report> {
   const templates = discoverFiles(files.roots, 'reports', '.hbs');
   return loadReport('fleet', files, templates, 'fleet');
 }
 
-async function loadReport(
+function loadReport(
   name: string,
   files: SqlFiles,
   templates: ReadonlyMap<string, string>,
   folder = `reports/${name}`,
-): Promise<Report> {
+): Report {
   const summary = loadDataset('summary', `${folder}/summary`, files);
   const header = parseHeader(summary.sql);
+  const read = (file = '') => readNamedFile(file, { code: 'DATA' });
   const calendar = templates.get(`${name}.ics`);
   // Every report with rules has the datasets about findings.
   const folders = header.rules === undefined ? [folder] : [folder, 'reports/lead'];
@@ -131,9 +132,9 @@ async function loadReport(
     datasets: others.map((dataset) =>
       dataset.sources.length > 0 ? dataset : { ...dataset, sources: summary.sources },
     ),
-    template: await readFile(templates.get(name) ?? '', 'utf8'),
-    textTemplate: await readFile(templates.get(`${name}.txt`) ?? templates.get('plain.txt') ?? '', 'utf8'),
-    calendarTemplate: calendar && (await readFile(calendar, 'utf8')),
+    template: read(templates.get(name)),
+    textTemplate: read(templates.get(`${name}.txt`) ?? templates.get('plain.txt')),
+    calendarTemplate: calendar && read(calendar),
   };
 }
 

@@ -1,6 +1,6 @@
-import { readFile } from 'node:fs/promises';
 import Handlebars from 'handlebars';
 import { errorMessage, TidemarkError } from '../../core/errors.ts';
+import { readNamedFile } from '../../core/fs.ts';
 import { discoverFiles, findFile } from '../../core/paths.ts';
 import { registerHelpers, type TemplateFormat } from './helpers.ts';
 
@@ -26,8 +26,8 @@ export async function createTemplateEngine(roots: readonly string[], format: Tem
   const paths = [...discoverFiles(roots, 'reports/partials', '.hbs')].filter(
     ([file]) => file.endsWith('.txt') === (format === 'text'),
   );
-  const partials = await Promise.all(
-    paths.map(async ([file, path]) => [file.replace(/\.txt$/u, ''), await readFile(path, 'utf8')] as const),
+  const partials = paths.map(
+    ([file, path]) => [file.replace(/\.txt$/u, ''), readNamedFile(path, { code: 'DATA' })] as const,
   );
   const key = JSON.stringify([format, partials]);
   const engine = engines.get(key) ?? buildEngine(partials, format);
@@ -82,5 +82,5 @@ function keep<T>(cache: Map<string, T>, key: string, value: T, limit: number): v
 export async function readTemplate(roots: readonly string[], name: string): Promise<string> {
   const path = findFile(roots, `reports/${name}`);
   if (!path) throw new TidemarkError('DATA', `reports/${name} does not exist`);
-  return readFile(path, 'utf8');
+  return readNamedFile(path, { code: 'DATA' });
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { loadConfig } from '../../../src/config/config.ts';
-import { cronError, loadJobs, timeZoneError } from '../../../src/config/job.ts';
+import { cronError, readJobs, timeZoneError } from '../../../src/config/job.ts';
 import { PACKAGE_ROOT } from '../../../src/core/paths.ts';
 import { Redactor } from '../../../src/core/redact/redactor.ts';
 import { tempFolder } from '../../helpers/temp.ts';
@@ -274,9 +274,10 @@ test('the jobs of the package are valid, and each has a schedule', async () => {
   const config = await configOf(
     'targets: [{ name: acme, kind: platform, url: "https://x.example", organization: acme, token: tok-en }]',
   );
-  const jobs = await loadJobs(config, {});
-  expect([...jobs.keys()]).toEqual(['nightly', 'weekly']);
-  for (const { schedule, reports } of jobs.values()) {
+  const { jobs, problems } = readJobs(config, {});
+  expect(problems).toEqual([]);
+  expect(jobs.map(({ name }) => name)).toEqual(['nightly', 'weekly']);
+  for (const { schedule, reports } of jobs) {
     expect(schedule).toBeDefined();
     for (const report of reports) expect(existsSync(join(PACKAGE_ROOT, 'reports', `${report}.hbs`)), report).toBe(true);
   }
