@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
-import ky, { type KyInstance } from 'ky'; // until Node 22: ky 2 needs it
 import pLimit, { type LimitFunction } from 'p-limit';
+import type { Target } from '../config/config.ts';
 import { linkSignals } from '../core/abort.ts';
 import { formatSeconds } from '../core/clock.ts';
 import { TidemarkError } from '../core/errors.ts';
@@ -24,26 +24,14 @@ import { Deadline, type HttpTimeouts } from './timeouts.ts';
 import type { Transport } from './transport.ts';
 
 export interface HttpClientOptions {
-  /** Name of the target, for messages. */
-  readonly target: string;
-  readonly credentials: Credentials;
+  readonly target: Pick<Target, 'name' | 'token' | 'tokenHeader' | 'writeToken' | 'limits'>;
   readonly transport: Transport;
   readonly limiter: TargetLimiter;
-  /** Requests in progress at the same time, at most. */
-  readonly concurrency: number;
   readonly redactor: Redactor;
   readonly log: Log;
   readonly signal: AbortSignal;
   readonly maxWaitMs: number;
   readonly timeouts: HttpTimeouts;
-}
-
-export interface Credentials {
-  /** `Authorization` sends the token as `Bearer TOKEN`, any other header sends it as it is. */
-  readonly tokenHeader: string;
-  readonly token?: string | undefined;
-  /** Used instead of `token` by requests that ask for it. */
-  readonly writeToken?: string | undefined;
 }
 
 export interface HttpRequest {
@@ -71,23 +59,14 @@ export interface CallOptions {
 /** Reads a response to its end and classifies it. It must use up or cancel the body. */
 export type ResponseReader<T> = (response: Response, progress: BodyProgress) => Promise<Result<T>>;
 
-/** Values of a request for the hooks of the ky instance. */
-interface HookContext extends Record<string, unknown> {
-  readonly ticket: number;
-  readonly metrics: RequestMetrics;
-  readonly useWriteToken: boolean;
-  readonly beforeRequest: (() => void) | undefined;
-}
-
 const MAX_REDIRECTS = 3;
 
 /**
- * The client of one target: ky sends, the limiter spaces the attempts, `withRetry` repeats them. Retry is outside the limiter
- * and the concurrency limit, so that a request that waits for its next attempt holds no slot.
+ * The client of one target: the limiter spaces the attempts, `withRetry` repeats them. Retry is outside the limiter and the concurrency
+ * limit, so that a request that waits for its next attempt holds no slot.
  */
 export class HttpClient {
   readonly #options: HttpClientOptions;
-  readonly #ky: KyInstance;
   readonly #slots: LimitFunction;
   readonly #concurrency: AdaptiveConcurrency;
   readonly #gate = new SealedGate();
@@ -96,16 +75,17 @@ export class HttpClient {
 
   constructor(options: HttpClientOptions) {
     this.#options = options;
-    this.#ky = createKy(options);
-    this.#slots = pLimit(options.concurrency);
-    this.#concurrency = new AdaptiveConcurrency(options.concurrency);
+    const { concurrency } = options.target.limits;
+    this.#slots = pLimit(concurrency);
+    this.#concurrency = new AdaptiveConcurrency(concurrency);
     // Every request in progress listens to it; Node reports more than ten listeners as a leak.
     setMaxListeners(0, options.signal);
   }
 
   /** Sends a request, repeats it where its policy allows, and reads the response. @throws ServiceError */
   async send<T>(request: HttpRequest, read: ResponseReader<T>, call: CallOptions): Promise<T> {
-    const { target, limiter, redactor, log, timeouts, maxWaitMs } = this.#options;
+    const { limiter, redactor, log, timeouts, maxWaitMs } = this.#options;
+    const target = this.#options.target.name;
     const { operation, retryPolicy } = request;
     const { signal, release } = linkSignals(this.#options.signal, call.signal);
     const attempt = () => this.#slots(() => this.#attempt(request, read, call, signal));
@@ -124,14 +104,10 @@ export class HttpClient {
         log.info(`${target}: ${operation} waits ${formatSeconds(waitMs)}: ${reason}`);
       },
     };
-    const repeat = (first: Result<T>) => {
-      const results = [first];
-      return withRetry(async () => results.pop() ?? (await attempt()), options);
-    };
     const result = await this.#gate
       .run(
         (isClosed) => this.#slots(async () => (isClosed() ? undefined : this.#attempt(request, read, call, signal))),
-        repeat,
+        (first) => withRetry(attempt, options, first),
       )
       .finally(release);
     if (result.ok) {
@@ -165,22 +141,22 @@ export class HttpClient {
   async #exchange<T>(
     request: HttpRequest,
     read: ResponseReader<T>,
-    { metrics, attemptMs, beforeRequest }: CallOptions,
+    call: CallOptions,
     signal: AbortSignal,
   ): Promise<Result<T>> {
     const { limiter, timeouts, target, log, maxWaitMs } = this.#options;
+    const { metrics } = call;
     let deadline: Deadline | undefined;
     let hasResponse = false;
     let ticket: number | undefined;
     try {
-      const acquired = await limiter.acquire({ name: target, signal, maxWaitMs, log });
+      const acquired = await limiter.acquire({ name: target.name, signal, maxWaitMs, log });
       ticket = acquired.ticket;
       metrics.throttleWaitMs += acquired.waitedMs;
-      const begun = new Deadline(signal, attemptMs, timeouts);
+      const begun = new Deadline(signal, call.attemptMs, timeouts);
       deadline = begun;
-      const context: HookContext = { ticket, metrics, useWriteToken: request.useWriteToken, beforeRequest };
       const sentMs = performance.now();
-      const response = await this.#follow(request, context, begun.signal);
+      const response = await this.#follow(request, call, ticket, begun.signal);
       begun.touch();
       hasResponse = true;
       if (response.ok) this.#concurrency.onResponse(request.operation, performance.now() - sentMs);
@@ -191,7 +167,8 @@ export class HttpClient {
       }
       return await read(response, { metrics, touch: (bytes) => begun.touch(bytes), signal: begun.signal });
     } catch (error) {
-      return failure(classifyAttempt(error, { signal, exceeded: deadline?.exceeded, timeouts, hasResponse }));
+      if (signal.aborted) return failure(ABORTED);
+      return failure(deadline?.exceeded ?? classifyAttempt(error, timeouts, hasResponse));
     } finally {
       if (ticket !== undefined && !hasResponse) limiter.onNoResponse(ticket);
       deadline?.dispose();
@@ -199,20 +176,21 @@ export class HttpClient {
   }
 
   /** Sends, follows redirects within the origin, and passes status and rate limit headers of each response to the limiter. */
-  async #follow(request: HttpRequest, context: HookContext, signal: AbortSignal): Promise<Response> {
-    const { method, headers, body } = request;
-    const { transport, limiter } = this.#options;
-    const fetch: Transport['fetch'] = async (input, init) => {
-      // ky and `Request` refer to a signal weakly, so the transport receives it directly.
-      const response = await transport.fetch(input, { ...init, signal });
-      // Not a hook of ky, which would clone each response for it: 4 % of the processor time of a pull.
-      limiter.onResponse(context.ticket, response);
-      if (response.status === 429) context.metrics.throttled++;
-      return response;
-    };
+  async #follow(
+    { method, body, useWriteToken, ...request }: HttpRequest,
+    { metrics, beforeRequest }: CallOptions,
+    ticket: number,
+    signal: AbortSignal,
+  ): Promise<Response> {
+    const { transport, limiter, target } = this.#options;
+    const headers = { ...request.headers, ...credentialHeader(target, useWriteToken) };
     let { url } = request;
     for (let hops = 0; ; hops++) {
-      const response = await this.#ky(url, { method, headers, ...(body !== undefined && { body }), fetch, context });
+      beforeRequest?.();
+      metrics.requests++;
+      const response = await transport.fetch(url, { method, headers, signal, ...(body !== undefined && { body }) });
+      limiter.onResponse(ticket, response);
+      if (response.status === 429) metrics.throttled++;
       const next = sameOriginRedirect(url, method, response);
       if (!next || hops === MAX_REDIRECTS) return response;
       await response.body?.cancel();
@@ -221,51 +199,20 @@ export class HttpClient {
   }
 }
 
-/**
- * The ky instance of a target. Its hook adds the credentials and counts requests.
- * docs/decisions.md#dependencies says why its retry, timeout, redirects and errors are off.
- */
-function createKy({ credentials }: HttpClientOptions): KyInstance {
-  return ky.create({
-    redirect: 'manual',
-    retry: 0,
-    timeout: false,
-    throwHttpErrors: false,
-    headers: { 'User-Agent': 'tidemark' },
-    hooks: {
-      beforeRequest: [
-        (request, options) => {
-          const { metrics, useWriteToken, beforeRequest } = options.context as HookContext;
-          authenticate(request.headers, credentials, useWriteToken);
-          beforeRequest?.();
-          metrics.requests++;
-        },
-      ],
-    },
-  });
-}
-
-function authenticate(headers: Headers, { tokenHeader, token, writeToken }: Credentials, useWriteToken: boolean): void {
+/** `Authorization` has the token as `Bearer TOKEN`, any other header has it as it is. */
+function credentialHeader(
+  { tokenHeader, token, writeToken }: HttpClientOptions['target'],
+  useWriteToken: boolean,
+): Readonly<Record<string, string>> {
   const sent = (useWriteToken ? writeToken : undefined) ?? token;
-  if (sent === undefined) return;
-  headers.set(tokenHeader, tokenHeader.toLowerCase() === 'authorization' ? `Bearer ${sent}` : sent);
-}
-
-/** How far an attempt had come when it failed. */
-interface AttemptState {
-  readonly signal: AbortSignal;
-  readonly exceeded: Deadline['exceeded'];
-  readonly timeouts: HttpTimeouts;
-  readonly hasResponse: boolean;
+  if (sent === undefined) return {};
+  return { [tokenHeader]: tokenHeader.toLowerCase() === 'authorization' ? `Bearer ${sent}` : sent };
 }
 
 /** The failure that an error of an attempt means. Errors that are not about the service are thrown again. */
-function classifyAttempt(error: unknown, { signal, exceeded, timeouts, hasResponse }: AttemptState): HttpFailure {
-  const permanent = { retryable: 'no', notProcessed: false } as const;
-  if (signal.aborted) return ABORTED;
-  if (error instanceof MaxWaitExceededError) return { failure: 'too-long-wait', message: error.message, ...permanent };
-  if (error instanceof ResponseTooLargeError) return { failure: 'too-large', message: error.message, ...permanent };
-  if (exceeded !== undefined) return { ...exceeded, retryable: 'yes', notProcessed: false };
+function classifyAttempt(error: unknown, timeouts: HttpTimeouts, hasResponse: boolean): HttpFailure {
+  if (error instanceof MaxWaitExceededError) return { failure: 'too-long-wait', message: error.message };
+  if (error instanceof ResponseTooLargeError) return { failure: 'too-large', message: error.message };
   if (!isNetworkError(error)) throw error;
   return classifyNetworkError(error, timeouts, hasResponse);
 }

@@ -38,10 +38,10 @@ export interface HttpFailure {
   readonly message: string;
   readonly hint?: string | undefined;
   readonly lacks?: LackedPermission | undefined;
-  /** `yes`: it may pass; `few`: a response of the wrong form, worth two more attempts; `no`: it would fail the same way. */
-  readonly retryable: 'yes' | 'few' | 'no';
-  /** The service certainly did nothing: throttled, or never connected. */
-  readonly notProcessed: boolean;
+  /** `yes`: it may pass; `few`: a response of the wrong form, worth two more attempts. @default `no`: it would fail the same way */
+  readonly retryable?: 'yes' | 'few' | 'no';
+  /** The service certainly did nothing: throttled, or never connected. @default false */
+  readonly notProcessed?: boolean;
   /** The port at which a host answered that nothing listens there: that of the service, or of a proxy. */
   readonly refusedPort?: number | undefined;
   /** The pause that the service asks for. */

@@ -28,8 +28,6 @@ export function redirectError(from: URL, response: Response): HttpFailure | unde
     hint: isElsewhere
       ? 'the token is not sent to another origin: if that is the service, set `url` of this target to it'
       : 'check `url` of this target',
-    retryable: 'no',
-    notProcessed: false,
   };
 }
 

@@ -27,11 +27,15 @@ export interface RetryOptions {
 /** Attempts at a response of the wrong form (a login page, broken JSON). */
 const MALFORMED_ATTEMPTS = 3;
 
-/** Makes attempts until one succeeds, the failure may not be repeated, or no attempt is left. */
-export async function withRetry<T>(attempt: () => Promise<Result<T>>, options: RetryOptions): Promise<Result<T>> {
+/** Makes attempts until one succeeds, the failure may not be repeated, or no attempt is left. `first` is the result of one made before. */
+export async function withRetry<T>(
+  attempt: () => Promise<Result<T>>,
+  options: RetryOptions,
+  first?: Result<T>,
+): Promise<Result<T>> {
   const { metrics, timeouts, maxWaitMs, signal } = options;
   for (let made = 1; ; made++) {
-    const result = await attempt();
+    const result = (made === 1 && first) || (await attempt());
     if (result.ok) return result;
     const { problem } = result;
     const { retryAfterMs = 0 } = problem;
@@ -52,13 +56,7 @@ export async function withRetry<T>(attempt: () => Promise<Result<T>>, options: R
 }
 
 /** What an attempt becomes when its signal is aborted. */
-export const ABORTED: HttpFailure = {
-  failure: 'aborted',
-  message: 'stopped',
-  hint: 'run it again',
-  retryable: 'no',
-  notProcessed: false,
-};
+export const ABORTED: HttpFailure = { failure: 'aborted', message: 'stopped', hint: 'run it again' };
 
 function isThrottled({ status, retryAfterMs }: HttpFailure): boolean {
   return status === 429 || (status === 503 && retryAfterMs !== undefined);
@@ -67,7 +65,7 @@ function isThrottled({ status, retryAfterMs }: HttpFailure): boolean {
 function canRetry(problem: HttpFailure, made: number, options: RetryOptions): boolean {
   const { policy } = options;
   if (policy === 'never' || made >= maxAttempts(problem, options)) return false;
-  if (policy === 'if-unprocessed') return problem.notProcessed;
+  if (policy === 'if-unprocessed') return problem.notProcessed === true;
   return problem.retryable === 'yes' || (problem.retryable === 'few' && made < MALFORMED_ATTEMPTS);
 }
 
@@ -81,13 +79,7 @@ function maxAttempts(
 
 function tooLongWait({ status, message }: HttpFailure, waitMs: number): HttpFailure {
   const asked = `asked to wait ${formatSeconds(waitMs)}`;
-  return {
-    failure: 'too-long-wait',
-    status,
-    message: message === '' ? asked : `${asked}: ${message}`,
-    retryable: 'no',
-    notProcessed: true,
-  };
+  return { failure: 'too-long-wait', status, message: message === '' ? asked : `${asked}: ${message}` };
 }
 
 /** Exponential with jitter, at least half of the full delay, so that `Retry-After: 0` does not spin. */
@@ -124,12 +116,12 @@ export function sleep(
 const REMEMBER_MS = 30_000;
 
 /**
- * Lets one request of a target wait for a sealed or standby server. The others wait for the outcome of that one, so that there is
- * one wait and one message for the whole target.
+ * Lets one request of a target wait for a sealed or standby server. The others take over the outcome of that one, so that there is one
+ * wait and one message for the whole target.
  */
 export class SealedGate {
-  #waiting: Promise<unknown> | undefined;
-  #failed: { readonly result: Result<never>; readonly atMs: number } | undefined;
+  /** What became of the last wait: the failure while the server is known to be sealed. Undefined before one. */
+  #outcome: Promise<Result<never> | undefined> | undefined;
 
   /**
    * @param attempt makes one attempt; undefined when its turn came while `isClosed`
@@ -140,32 +132,28 @@ export class SealedGate {
     repeat: (first: Result<T>) => Promise<Result<T>>,
   ): Promise<Result<T>> {
     for (;;) {
-      if (this.#waiting) await this.#waiting;
-      if (this.#failed && this.#isRemembered()) return this.#failed.result;
-      const result = await attempt(() => this.#waiting !== undefined || this.#isRemembered());
-      if (result === undefined) continue;
-      if (result.ok) return result;
-      if (result.problem.failure !== 'sealed') return repeat(result);
-      if (!this.#waiting) return this.#lead(() => repeat(result));
+      const sealed = await this.#outcome;
+      if (sealed) return sealed;
+      const result = await attempt(() => this.#outcome !== undefined);
+      if (result && !isSealed(result)) return repeat(result);
+      if (result && this.#outcome === undefined) return this.#lead(repeat(result));
     }
   }
 
-  #isRemembered(): boolean {
-    return this.#failed !== undefined && performance.now() - this.#failed.atMs < REMEMBER_MS;
+  async #lead<T>(waiting: Promise<Result<T>>): Promise<Result<T>> {
+    const forget = () => {
+      this.#outcome = undefined;
+    };
+    this.#outcome = waiting.then(
+      (result) => (isSealed(result) ? result : undefined),
+      () => undefined,
+    );
+    if (await this.#outcome) setTimeout(forget, REMEMBER_MS).unref();
+    else forget();
+    return waiting;
   }
+}
 
-  async #lead<T>(wait: () => Promise<Result<T>>): Promise<Result<T>> {
-    const waiting = wait();
-    this.#waiting = waiting.catch(() => undefined);
-    try {
-      const result = await waiting;
-      const isSealed = !result.ok && result.problem.failure === 'sealed';
-      this.#failed = isSealed
-        ? { result: { ok: false, problem: { ...result.problem, retryable: 'no' } }, atMs: performance.now() }
-        : undefined;
-      return result;
-    } finally {
-      this.#waiting = undefined;
-    }
-  }
+function isSealed(result: Result<unknown>): result is Result<never> {
+  return !result.ok && result.problem.failure === 'sealed';
 }

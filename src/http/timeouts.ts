@@ -23,9 +23,6 @@ const MIN_BYTES_PER_SECOND = 1024;
 
 type BodyTimeouts = Pick<HttpTimeouts, 'headersMs' | 'idleMs' | 'slowMs'>;
 
-/** What an exceeded limit means for the attempt. */
-type Exceeded = Pick<HttpFailure, 'failure' | 'message'>;
-
 /**
  * The timeouts of one attempt, which begins now, as an abort signal that follows an outer signal too. undici's own timers tick about
  * once a second; these are exact and name the timeout that was exceeded. Call `dispose` when the attempt is over.
@@ -42,7 +39,7 @@ export class Deadline {
   #slowTimer: NodeJS.Timeout | undefined;
   /** Of the body, since `#slowTimer` fired last. */
   #bytes = 0;
-  #exceeded: Exceeded | undefined;
+  #exceeded: HttpFailure | undefined;
 
   /** @param wholeMs to the last byte */
   constructor(outer: AbortSignal, wholeMs: number, timeouts: BodyTimeouts) {
@@ -59,8 +56,8 @@ export class Deadline {
     return this.#controller.signal;
   }
 
-  /** The limit that was exceeded first; undefined while none was. */
-  get exceeded(): Exceeded | undefined {
+  /** What the limit that was exceeded first means for the attempt; undefined while none was. */
+  get exceeded(): HttpFailure | undefined {
     return this.#exceeded;
   }
 
@@ -85,15 +82,15 @@ export class Deadline {
     const { slowMs } = this.#timeouts;
     const isSlow = this.#bytes * 1000 < MIN_BYTES_PER_SECOND * slowMs;
     this.#bytes = 0;
-    if (isSlow) this.#abort({ failure: 'truncated', message: `less than 1 KiB/s for ${formatSeconds(slowMs)}` });
+    if (isSlow) this.#abort('truncated', `less than 1 KiB/s for ${formatSeconds(slowMs)}`);
   }
 
   #abortAfter(ms: number, message: string): NodeJS.Timeout {
-    return setTimeout(() => this.#abort({ failure: 'timeout', message }), ms);
+    return setTimeout(() => this.#abort('timeout', message), ms);
   }
 
-  #abort(exceeded: Exceeded): void {
-    this.#exceeded ??= exceeded;
+  #abort(kind: HttpFailure['failure'], message: string): void {
+    this.#exceeded ??= { failure: kind, message, retryable: 'yes' };
     this.#controller.abort();
   }
 }

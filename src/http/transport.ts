@@ -1,6 +1,14 @@
 import { AssertionError } from 'node:assert';
 import type { Socket } from 'node:net';
-import { Agent, buildConnector, type Dispatcher, EnvHttpProxyAgent, Pool, fetch as undiciFetch } from 'undici';
+import {
+  Agent,
+  buildConnector,
+  type Dispatcher,
+  EnvHttpProxyAgent,
+  Pool,
+  type RequestInit,
+  fetch as undiciFetch,
+} from 'undici';
 import { TidemarkError } from '../core/errors.ts';
 import { readNamedFile } from '../core/fs.ts';
 import type { Redactor } from '../core/redact/redactor.ts';
@@ -18,8 +26,8 @@ export interface HttpTransportOptions {
 }
 
 export interface Transport {
-  /** `fetch` over the target's own connections; for ky. A signal belongs into `init`: a `Request` refers to it weakly. */
-  readonly fetch: typeof globalThis.fetch;
+  /** `fetch` over the target's own connections, which follows no redirect. */
+  readonly fetch: (url: string | URL, init?: RequestInit) => Promise<Response>;
   /** The same connections, for requests of undici with a body that is a stream. */
   readonly dispatcher: Dispatcher;
   close(): Promise<void>;
@@ -29,7 +37,11 @@ export interface Transport {
 export function createTransport(options: HttpTransportOptions): Transport {
   const dispatcher = createDispatcher(options);
   return {
-    fetch: (input, init) => send(input instanceof Request ? input : new Request(input, init), init?.signal, dispatcher),
+    fetch: async (url, init) => {
+      const response = await undiciFetch(url, { redirect: 'manual', ...init, dispatcher });
+      // Both are the Response of undici, in two versions.
+      return response as unknown as Response;
+    },
     dispatcher,
     close: () => dispatcher.destroy(),
   };
@@ -90,25 +102,6 @@ const MAX_PEM_KIBIBYTES = 16_384;
 export function readPem(file: string, field: string): string {
   const hint = 'name a readable PEM file';
   return readNamedFile(file, { code: 'CONFIG', name: `${field}: ${file}`, hint, maxKibibytes: MAX_PEM_KIBIBYTES });
-}
-
-/** ky passes a `Request` of Node's own fetch, which the undici package does not accept: it gets the URL and the parts. */
-async function send(
-  request: Request,
-  signal: AbortSignal | null | undefined,
-  dispatcher: Dispatcher,
-): Promise<Response> {
-  const body = request.body === null ? undefined : await request.text();
-  const response = await undiciFetch(request.url, {
-    method: request.method,
-    headers: [...request.headers],
-    redirect: 'manual',
-    ...(signal && { signal }),
-    dispatcher,
-    ...(body !== undefined && { body }),
-  });
-  // Both are the Response of undici, in two versions; ky only reads it.
-  return response as unknown as Response;
 }
 
 /** A pool of connections with two defects of undici 7 corrected: see `deferSocketEnd` and `withConnectTimeout`. */

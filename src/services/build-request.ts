@@ -92,6 +92,7 @@ function formatQuery(query: QueryPairs): string {
 function buildHeaders(operation: Operation, target: Target, hasBody: boolean): Record<string, string> {
   const isJsonApi = target.kind === 'platform' && operation.responseType !== 'csv';
   return {
+    'User-Agent': 'tidemark',
     Accept: isJsonApi ? JSON_API : operation.responseType === 'csv' ? '*/*' : 'application/json',
     ...(isJsonApi && { 'Content-Type': JSON_API }),
     ...(hasBody && !isJsonApi && { 'Content-Type': 'application/json' }),

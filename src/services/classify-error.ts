@@ -9,7 +9,7 @@ const FIRST_INVALID_STATUS = 600;
 
 function invalidStatus(status: number): HttpFailure {
   const message = `${status} is not a status of HTTP`;
-  return { failure: 'malformed', status, message, retryable: 'no', notProcessed: false };
+  return { failure: 'malformed', status, message };
 }
 
 /**

@@ -84,24 +84,13 @@ export interface ServiceClient {
 }
 
 export function createServiceClient(target: Target, options: ServiceClientOptions): ServiceClient {
-  const { redactor, log, limiter, signal, maxWaitMs, env = {} } = options;
+  const { redactor, log, env = {} } = options;
   for (const token of [target.token, target.writeToken]) if (token) redactor.add(token);
   const timeouts: HttpTimeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts };
   const { caFile, clientCert, clientKey } = target;
   const { concurrency } = target.limits;
   const transport = createTransport({ caFile, clientCert, clientKey, concurrency, env, timeouts, redactor });
-  const http = new HttpClient({
-    target: target.name,
-    credentials: target,
-    transport,
-    limiter,
-    concurrency,
-    redactor,
-    log,
-    signal,
-    maxWaitMs,
-    timeouts,
-  });
+  const http = new HttpClient({ ...options, target, transport, timeouts });
   const connection = { target, http, redactor, log, timeouts };
 
   const call: ServiceClient['call'] = async (operation, args, requestOptions = {}) => {

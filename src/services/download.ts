@@ -50,7 +50,7 @@ export async function downloadToFile(
   const rejection = rejectPreview({ contentType, firstBytes: preview.toString('utf8') }, validatePreview);
   if (rejection) {
     await chunks.return(undefined);
-    return failure({ failure: 'malformed', status, message: rejection, retryable: 'few', notProcessed: false });
+    return failure({ failure: 'malformed', status, message: rejection, retryable: 'few' });
   }
   const inspector = new ContentInspector();
   const received = { bytes: 0 }; // what the service sent, which a repair may change
@@ -65,7 +65,7 @@ export async function downloadToFile(
   const expected = expectedBytes(headers);
   if (expected !== undefined && expected !== received.bytes) {
     const message = `the response was cut off: ${received.bytes} of ${expected} bytes`;
-    return failure({ failure: 'truncated', status, message, retryable: 'yes', notProcessed: false });
+    return failure({ failure: 'truncated', status, message, retryable: 'yes' });
   }
   return { ok: true, value: { status, contentType, ...content } };
 }

@@ -121,7 +121,7 @@ function checkShape(operation: Operation, args: Args, response: ServiceResponse)
     const { responseType, itemsPath } = operation;
     const list = responseType === 'object' && itemsPath !== undefined ? ` with a list in \`${itemsPath}\`` : '';
     const message = `expected ${SHAPES[responseType].form}${list}, got ${actual}`;
-    return failure({ failure: 'malformed', status: response.status, message, retryable: 'few', notProcessed: false });
+    return failure({ failure: 'malformed', status: response.status, message, retryable: 'few' });
   };
   const { text } = response;
   if (looksLikeHtml(text)) return fail(extractErrorMessage(text));

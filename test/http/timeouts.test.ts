@@ -27,7 +27,7 @@ it('a body of 1 KiB per second is not slow', () => {
 it.each([1, 1023])('a body of %d bytes per second is given up after a minute', (bytes) => {
   expect(deliver(bytes, 59).exceeded).toBeUndefined();
   const deadline = deliver(bytes, 61);
-  expect(deadline.exceeded).toEqual({ failure: 'truncated', message: 'less than 1 KiB/s for 60 s' });
+  expect(deadline.exceeded).toEqual({ failure: 'truncated', message: 'less than 1 KiB/s for 60 s', retryable: 'yes' });
   expect(deadline.signal.aborted).toBe(true);
 });
 
