@@ -1,6 +1,6 @@
 import { loadConfig } from '../src/config/config.ts';
 import { Redactor } from '../src/core/redact/redactor.ts';
-import { ServiceClients } from '../src/services/clients.ts';
+import { ServiceClients } from '../src/services/client.ts';
 import { platform } from '../src/services/platform/operations.ts';
 import { serveMessages } from './processes.ts';
 

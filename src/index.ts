@@ -13,7 +13,7 @@ import type { JobResult, RunResult } from './run/run.ts';
 import { runJob } from './run/run-job.ts';
 import { type ApiClient, createApiClient } from './services/api-client.ts';
 import type { ServiceClient } from './services/client.ts';
-import { ServiceClients } from './services/clients.ts';
+import { ServiceClients } from './services/client.ts';
 import type { Row } from './warehouse/values.ts';
 
 /** Tidemark as a library. docs/library.md describes it. */

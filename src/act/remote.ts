@@ -3,7 +3,7 @@ import type { WorkContext } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { isRejection, ServiceError } from '../http/errors.ts';
 import type { ServiceClient } from '../services/client.ts';
-import { ServiceClients } from '../services/clients.ts';
+import { ServiceClients } from '../services/client.ts';
 import { identifyService, type ServiceIdentity } from '../services/describe-server.ts';
 import type { Args, Operation } from '../services/operation.ts';
 import { LockError } from '../warehouse/lock.ts';

@@ -9,6 +9,7 @@ import type { Redactor } from '../core/redact/redactor.ts';
 import { AdaptiveConcurrency, showsOverload } from './adaptive-concurrency.ts';
 import {
   classifyNetworkError,
+  type FailureKind,
   failure,
   type HttpFailure,
   isNetworkError,
@@ -19,7 +20,7 @@ import { MaxWaitExceededError, type TargetLimiter } from './rate-limiter.ts';
 import { redirectError, sameOriginRedirect } from './redirects.ts';
 import type { RequestMetrics } from './request-metrics.ts';
 import { type BodyProgress, ResponseTooLargeError } from './response-body.ts';
-import { ABORTED, type RetryOptions, type RetryPolicy, SealedGate, withRetry } from './retry.ts';
+import { ABORTED, type RetryPolicy, withRetry } from './retry.ts';
 import { Deadline, type HttpTimeouts } from './timeouts.ts';
 import type { Transport } from './transport.ts';
 
@@ -60,6 +61,8 @@ export interface CallOptions {
 export type ResponseReader<T> = (response: Response, progress: BodyProgress) => Promise<Result<T>>;
 
 const MAX_REDIRECTS = 3;
+/** Failures of the whole target. */
+const CONCERNS_ALL: readonly FailureKind[] = ['unreachable', 'sealed'];
 
 /**
  * The client of one target: the limiter spaces the attempts, `withRetry` repeats them. Retry is outside the limiter and the concurrency
@@ -69,9 +72,8 @@ export class HttpClient {
   readonly #options: HttpClientOptions;
   readonly #slots: LimitFunction;
   readonly #concurrency: AdaptiveConcurrency;
-  readonly #gate = new SealedGate();
-  /** No request has been answered since one was not. */
-  #isUnreachable = false;
+  /** What a retry was last said to be for, if that concerns every request: it is said once, and the retries are counted. */
+  #said: FailureKind | undefined;
 
   constructor(options: HttpClientOptions) {
     this.#options = options;
@@ -89,7 +91,7 @@ export class HttpClient {
     const { operation, retryPolicy } = request;
     const { signal, release } = linkSignals(this.#options.signal, call.signal);
     const attempt = () => this.#slots(() => this.#attempt(request, read, call, signal));
-    const options: RetryOptions = {
+    const result = await withRetry(attempt, {
       policy: retryPolicy,
       timeouts,
       maxServerErrorAttempts: call.maxServerErrorAttempts,
@@ -98,20 +100,14 @@ export class HttpClient {
       signal,
       onThrottled: (waitMs) => limiter.pause(waitMs),
       onRetry: ({ status, failure: kind, message }, waitMs) => {
-        if (kind === 'unreachable' && this.#isUnreachable) return; // said once; the retries are counted
-        this.#isUnreachable = kind === 'unreachable';
+        if (kind === this.#said) return;
+        this.#said = CONCERNS_ALL.includes(kind) ? kind : undefined;
         const reason = [status, kind, redactor.text(message)].filter(Boolean).join(' ');
         log.info(`${target}: ${operation} waits ${formatSeconds(waitMs)}: ${reason}`);
       },
-    };
-    const result = await this.#gate
-      .run(
-        (isClosed) => this.#slots(async () => (isClosed() ? undefined : this.#attempt(request, read, call, signal))),
-        (first) => withRetry(attempt, options, first),
-      )
-      .finally(release);
+    }).finally(release);
     if (result.ok) {
-      this.#isUnreachable = false;
+      this.#said = undefined;
       return result.value;
     }
     // A bound of the run or of the source was reached: its message says more than that the request was stopped.

@@ -1,6 +1,7 @@
 import { formatSeconds } from '../core/clock.ts';
 import type { HttpTimeouts } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
+import { listAt, textAt } from '../core/json-path.ts';
 import { stripControls } from '../core/log.ts';
 
 /** What went wrong at a service, in the terms a caller decides by. */
@@ -74,7 +75,7 @@ export interface ServiceErrorDetails {
 /** Failures where nothing responded at all, unless there is a status. */
 const NO_RESPONSE: readonly FailureKind[] = ['unreachable', 'timeout', 'aborted'];
 
-const HINTS: Partial<Record<FailureKind, string>> = {
+export const HINTS: Partial<Record<FailureKind, string>> = {
   unauthorized: 'check the token of this target: it is missing, wrong or expired',
   forbidden: 'the token lacks the permission; `tidemark api OPERATION --help` names it',
   'wrong-mount': 'check `mounts` of this target: nothing responds at that path',
@@ -102,10 +103,6 @@ export class ServiceError extends TidemarkError {
   readonly failure: FailureKind;
   readonly status: number | undefined;
   readonly serviceMessage: string;
-  readonly operation: string;
-  readonly target: string;
-  readonly refusedPort: number | undefined;
-  /** To make the same error with other words. */
   readonly details: ServiceErrorDetails;
   readonly parts: FailureParts;
 
@@ -121,9 +118,6 @@ export class ServiceError extends TidemarkError {
     this.failure = kind;
     this.status = status;
     this.serviceMessage = serviceMessage;
-    this.operation = operation;
-    this.target = target;
-    this.refusedPort = details.refusedPort;
     this.details = details;
     const path = status !== undefined && saysNothing(details) ? (details.url ?? null) : null;
     const answer = path === null ? describeAnswer(details) : '';
@@ -181,31 +175,32 @@ function describeHtml(html: string): string {
 
 function jsonErrorMessage(text: string): string | undefined {
   if (!text.startsWith('{') && !text.startsWith('[') && !text.startsWith('"')) return undefined;
-  let value: unknown;
+  const value = tryParse(text);
+  if (value === undefined || typeof value === 'string') return value;
+  const errors = listAt(value, 'errors');
+  if (errors) return errors.map(formatJsonApiError).filter(Boolean).join('; ');
+  return [textAt(value, 'error'), textAt(value, 'message')].filter((part) => part !== null).join(': ');
+}
+
+/** Undefined for text that is not JSON. */
+function tryParse(text: string): unknown {
   try {
-    value = JSON.parse(text);
+    return JSON.parse(text);
   } catch {
-    return undefined; // plain text that begins like JSON
+    return undefined;
   }
-  if (typeof value === 'string') return value;
-  const errors = getField(value, 'errors');
-  if (Array.isArray(errors)) return errors.map(formatJsonApiError).filter(Boolean).join('; ');
-  return [getField(value, 'error'), getField(value, 'message')].filter((part) => typeof part === 'string').join(': ');
+}
+
+/** The errors that a response in JSON lists; undefined where it has no list of them. */
+export function listErrors(text: string): readonly unknown[] | undefined {
+  return listAt(tryParse(text), 'errors');
 }
 
 function formatJsonApiError(error: unknown): string {
   if (typeof error === 'string') return error;
-  const pointer = getField(getField(error, 'source'), 'pointer');
-  const parts = [getField(error, 'title'), getField(error, 'detail')].filter(
-    (part) => typeof part === 'string' && part !== '',
-  );
-  return `${parts.join(': ')}${typeof pointer === 'string' ? ` (${pointer})` : ''}`;
-}
-
-function getField(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null
-    ? Object.entries(value).find(([key]) => key === name)?.[1]
-    : undefined;
+  const pointer = textAt(error, 'source', 'pointer');
+  const parts = [textAt(error, 'title'), textAt(error, 'detail')].filter((part) => part !== null);
+  return `${parts.join(': ')}${pointer === null ? '' : ` (${pointer})`}`;
 }
 
 /** OpenSSL's names of certificates that do not verify and of failed handshakes. Another attempt does not help. */

@@ -14,6 +14,9 @@ export interface RateLimitInfo {
 const EPOCH_SECONDS = 1_000_000_000;
 const EPOCH_MS = EPOCH_SECONDS * 1000;
 
+/** No client can follow the instruction to wait for longer: the header is as if it were not there. */
+const MAX_WAIT_MS = 366 * 86_400_000;
+
 /** A reset of 0 lost its fraction: Vault gives whole seconds for windows of one second. */
 const LESS_THAN_A_SECOND_MS = 1000;
 
@@ -81,8 +84,12 @@ function findNumber(headers: Headers, places: readonly string[]): string | undef
 function toMs(text: string | undefined, nowMs: number): number | undefined {
   if (text === undefined) return undefined;
   const seconds = Number(text);
-  if (seconds < EPOCH_SECONDS) return seconds * 1000;
-  return Math.max(0, (seconds < EPOCH_MS ? seconds * 1000 : seconds) - nowMs);
+  if (seconds < EPOCH_SECONDS) return boundWait(seconds * 1000);
+  return boundWait((seconds < EPOCH_MS ? seconds * 1000 : seconds) - nowMs);
+}
+
+function boundWait(waitMs: number): number | undefined {
+  return waitMs <= MAX_WAIT_MS ? Math.max(0, waitMs) : undefined;
 }
 
 /** A date is compared with the response's own `Date`, so that a wrong clock on either side does not matter. */
@@ -90,7 +97,7 @@ function parseRetryDate(headers: Headers, nowMs: number): number | undefined {
   const date = headers.get('retry-after')?.trim() ?? '';
   // An HTTP date begins with a weekday; Date.parse would read a stray number as a year.
   const until = /^[a-z]{3}/iu.test(date) ? Date.parse(date) : Number.NaN;
-  return Number.isNaN(until) ? undefined : Math.max(0, until - sentAt(headers, nowMs));
+  return boundWait(until - sentAt(headers, nowMs));
 }
 
 /** When a response was sent, by the clock of its service; the local time where it does not say. */

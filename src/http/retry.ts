@@ -27,15 +27,11 @@ export interface RetryOptions {
 /** Attempts at a response of the wrong form (a login page, broken JSON). */
 const MALFORMED_ATTEMPTS = 3;
 
-/** Makes attempts until one succeeds, the failure may not be repeated, or no attempt is left. `first` is the result of one made before. */
-export async function withRetry<T>(
-  attempt: () => Promise<Result<T>>,
-  options: RetryOptions,
-  first?: Result<T>,
-): Promise<Result<T>> {
+/** Makes attempts until one succeeds, the failure may not be repeated, or no attempt is left. */
+export async function withRetry<T>(attempt: () => Promise<Result<T>>, options: RetryOptions): Promise<Result<T>> {
   const { metrics, timeouts, maxWaitMs, signal } = options;
   for (let made = 1; ; made++) {
-    const result = (made === 1 && first) || (await attempt());
+    const result = await attempt();
     if (result.ok) return result;
     const { problem } = result;
     const { retryAfterMs = 0 } = problem;
@@ -110,50 +106,4 @@ export function sleep(
     signal.addEventListener('abort', stop);
     onStart(wake);
   });
-}
-
-/** How long a server that stayed sealed is not asked again. */
-const REMEMBER_MS = 30_000;
-
-/**
- * Lets one request of a target wait for a sealed or standby server. The others take over the outcome of that one, so that there is one
- * wait and one message for the whole target.
- */
-export class SealedGate {
-  /** What became of the last wait: the failure while the server is known to be sealed. Undefined before one. */
-  #outcome: Promise<Result<never> | undefined> | undefined;
-
-  /**
-   * @param attempt makes one attempt; undefined when its turn came while `isClosed`
-   * @param repeat makes further attempts after a failed one; while one request does so for a sealed server, no other does
-   */
-  async run<T>(
-    attempt: (isClosed: () => boolean) => Promise<Result<T> | undefined>,
-    repeat: (first: Result<T>) => Promise<Result<T>>,
-  ): Promise<Result<T>> {
-    for (;;) {
-      const sealed = await this.#outcome;
-      if (sealed) return sealed;
-      const result = await attempt(() => this.#outcome !== undefined);
-      if (result && !isSealed(result)) return repeat(result);
-      if (result && this.#outcome === undefined) return this.#lead(repeat(result));
-    }
-  }
-
-  async #lead<T>(waiting: Promise<Result<T>>): Promise<Result<T>> {
-    const forget = () => {
-      this.#outcome = undefined;
-    };
-    this.#outcome = waiting.then(
-      (result) => (isSealed(result) ? result : undefined),
-      () => undefined,
-    );
-    if (await this.#outcome) setTimeout(forget, REMEMBER_MS).unref();
-    else forget();
-    return waiting;
-  }
-}
-
-function isSealed(result: Result<unknown>): result is Result<never> {
-  return !result.ok && result.problem.failure === 'sealed';
 }

@@ -5,7 +5,7 @@ import { withEnvFile } from '../config/references.ts';
 import type { Context, ServiceContext } from '../core/context.ts';
 import { sources as builtInSources } from '../extract/sources/index.ts';
 import { hasSource } from '../extract/sources/source.ts';
-import { ServiceClients } from '../services/clients.ts';
+import { ServiceClients } from '../services/client.ts';
 import { askToken } from './doctor/check-token.ts';
 import { type Availability, lacksExplorer, probeSources, type SourceProbe } from './doctor/probe-sources.ts';
 

@@ -12,7 +12,7 @@ import { createRequestMetrics } from '../http/request-metrics.ts';
 import { type Landing, type Manifest, readLanding } from '../landing/store.ts';
 import { LoadQueue } from '../load/load-queue.ts';
 import type { PullOutcome } from '../load/record-pulls.ts';
-import { ServiceClients } from '../services/clients.ts';
+import { ServiceClients } from '../services/client.ts';
 import { refreshLifecycle } from './lifecycle/index.ts';
 import { createProgress, type Progress } from './progress.ts';
 import { isHeld, loadHeld, type PullSourceOptions, pullSource } from './pull-source.ts';

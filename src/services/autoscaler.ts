@@ -1,12 +1,9 @@
-import { type ArgIssue, type Args, defineOperations, queryParam } from './operation.ts';
+import { defineOperations, queryParam } from './operation.ts';
 
 /** Operations of the autoscaler agent, which takes no token. */
 
 /** Any other value is JSON in the real product, and not documented: docs/services/autoscaler.md#metrics. */
-function validateFormat({ format }: Args): ArgIssue[] {
-  if (format === undefined || format === '' || format === 'prometheus') return [];
-  return [{ path: 'format', message: 'must be prometheus, or left out for JSON' }];
-}
+const FORMATS = { spec: ['prometheus'], hashicorp: ['prometheus'] };
 
 export const autoscaler = defineOperations('autoscaler', {
   health: {
@@ -20,8 +17,7 @@ export const autoscaler = defineOperations('autoscaler', {
     read: {
       path: '/metrics',
       description: "reads the agent's own metrics",
-      params: { format: queryParam('`prometheus` for the text format; JSON by default') },
-      validate: validateFormat,
+      params: { format: { ...queryParam('`prometheus` for the text format; JSON by default'), values: FORMATS } },
     },
   },
 });

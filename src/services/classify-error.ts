@@ -1,5 +1,11 @@
-import type { FailureKind, HttpFailure } from '../http/errors.ts';
-import { extractErrorMessage, looksLikeHtml } from '../http/errors.ts';
+import {
+  extractErrorMessage,
+  type FailureKind,
+  HINTS,
+  type HttpFailure,
+  listErrors,
+  looksLikeHtml,
+} from '../http/errors.ts';
 import { parseRetryAfter } from '../http/rate-limit-headers.ts';
 import type { Operation } from './operation.ts';
 import { NO_RIGHTS } from './permission.ts';
@@ -7,10 +13,8 @@ import { NO_RIGHTS } from './permission.ts';
 /** HTTP has no status from 600 on (RFC 9110 §15). */
 const FIRST_INVALID_STATUS = 600;
 
-function invalidStatus(status: number): HttpFailure {
-  const message = `${status} is not a status of HTTP`;
-  return { failure: 'malformed', status, message };
-}
+/** With these, something in front of a service may answer: a page for people says nothing of the token, or of an object. */
+const PAGE_STATUSES = [401, 403, 404, 410];
 
 /**
  * Classifies a response without success: the section "Errors" of docs/services/*.md has the rules of each service. `permission` is
@@ -23,7 +27,8 @@ export function classifyError(
   text: string,
   permission: string,
 ): HttpFailure {
-  if (status >= FIRST_INVALID_STATUS) return invalidStatus(status);
+  if (status >= FIRST_INVALID_STATUS)
+    return { failure: 'malformed', status, message: `${status} is not a status of HTTP` };
   const message = extractErrorMessage(text);
   const isPage = looksLikeHtml(text);
   // What a service rejects, it does not reject with a page for people.
@@ -35,7 +40,9 @@ export function classifyError(
     failure: kind,
     status,
     message,
-    ...explain({ ...operation, permission }, kind, status, message),
+    ...(isPage && PAGE_STATUSES.includes(status) && kind !== 'wrong-mount'
+      ? { hint: HINTS.malformed }
+      : explain({ ...operation, permission }, kind, status, message)),
     retryable: isTransient(operation, status, message) ? 'yes' : 'no',
     notProcessed: status === 429,
     retryAfterMs: isPause ? parseRetryAfter(headers, Date.now()) : undefined,
@@ -47,9 +54,7 @@ export function classifyError(
  * anything in front of the service.
  */
 export function isEmptyList({ method }: Operation, status: number, text: string): boolean {
-  if (method !== 'LIST' || status !== 404) return false;
-  const { errors } = parseFields(text);
-  return Array.isArray(errors) && errors.length === 0;
+  return method === 'LIST' && status === 404 && listErrors(text)?.length === 0;
 }
 
 /**
@@ -57,18 +62,7 @@ export function isEmptyList({ method }: Operation, status: number, text: string)
  * docs/services/registry.md#errors.
  */
 function isUndocumentedAbsence({ kind }: Operation, status: number, text: string): boolean {
-  if (kind !== 'registry' || status !== 404) return false;
-  const { errors } = parseFields(text);
-  return !Array.isArray(errors) || errors.length === 0;
-}
-
-function parseFields(text: string): Readonly<Record<string, unknown>> {
-  try {
-    return Object(JSON.parse(text)) as Readonly<Record<string, unknown>>;
-  } catch (error) {
-    if (error instanceof SyntaxError) return {};
-    throw error;
-  }
+  return kind === 'registry' && status === 404 && !listErrors(text)?.length;
 }
 
 /** A 404 with a message means a wrong mount if the path has no name, or if the message says so. */
@@ -91,7 +85,9 @@ const FAILURES: Readonly<Record<number, FailureKind>> = {
   429: 'rate-limited',
 };
 
-/** A standby that knows no active node answers 500: docs/services/secrets.md#errors. */
+/** Of Vault: docs/services/secrets.md#errors. */
+const SEALED_STATUSES = [472, 473, 501, 503];
+/** A standby that knows no active node answers 500. */
 const NO_ACTIVE_NODE = /local node not active/iu;
 
 function classifyFailure(operation: Operation, status: number, message: string, isPage: boolean): FailureKind {
@@ -101,7 +97,8 @@ function classifyFailure(operation: Operation, status: number, message: string, 
   if ([403, 500].includes(status) && /(?:ACL token|ACL|token) (?:not found|expired)/iu.test(message))
     return 'unauthorized';
   if (status === 404) return isWrongMount(operation, message, isPage) ? 'wrong-mount' : 'not-found';
-  if (kind === 'secrets' && (status === 503 || (status === 500 && NO_ACTIVE_NODE.test(message)))) return 'sealed';
+  const isSealed = SEALED_STATUSES.includes(status) || (status === 500 && NO_ACTIVE_NODE.test(message));
+  if (kind === 'secrets' && isSealed) return 'sealed';
   if (status === 503 && /rate limit/iu.test(message)) return 'rate-limited';
   if (status === 500 && kind === 'scheduler' && /not found|no such/iu.test(message)) return 'not-found';
   return FAILURES[status] ?? (status >= 500 ? 'server' : 'invalid');

@@ -1,10 +1,11 @@
-import type { Target } from '../config/config.ts';
+import { type Config, credentialKey, type Target } from '../config/config.ts';
 import { linkSignals } from '../core/abort.ts';
+import type { ServiceContext } from '../core/context.ts';
 import type { Log } from '../core/log.ts';
 import type { Redactor } from '../core/redact/redactor.ts';
 import { HttpClient, type ResponseReader } from '../http/client.ts';
 import { ServiceError } from '../http/errors.ts';
-import type { TargetLimiter } from '../http/rate-limiter.ts';
+import { createTargetLimiter, type TargetLimiter } from '../http/rate-limiter.ts';
 import { createRequestMetrics, type RequestMetrics } from '../http/request-metrics.ts';
 import { DEFAULT_TIMEOUTS, type HttpTimeouts } from '../http/timeouts.ts';
 import { createTransport } from '../http/transport.ts';
@@ -214,6 +215,57 @@ async function withFallbackPath<T>(
     if (!(error instanceof ServiceError) || error.failure !== 'not-found') throw error;
     return await send(!isFallbackFirst).catch(() => {
       throw error;
+    });
+  }
+}
+
+/** The clients of a run: one per target, created on first use. Targets with the same credential share a rate limiter. */
+export class ServiceClients {
+  readonly #maxWaitMs: number;
+  readonly #context: ServiceContext;
+  readonly #signal: AbortSignal;
+  readonly #clients = new Map<string, ServiceClient>();
+  readonly #limiters = new Map<string, TargetLimiter>();
+
+  /** `signal` aborts every wait and transfer. */
+  constructor({ maxWait }: Pick<Config, 'maxWait'>, context: ServiceContext, signal: AbortSignal) {
+    this.#maxWaitMs = maxWait * 1000;
+    this.#context = context;
+    this.#signal = signal;
+  }
+
+  get(target: Target): ServiceClient {
+    const client = this.#clients.get(target.name) ?? this.#create(target);
+    this.#clients.set(target.name, client);
+    return client;
+  }
+
+  /** Closes the connections of a target that needs no more requests. */
+  async release(target: string): Promise<void> {
+    const client = this.#clients.get(target);
+    this.#clients.delete(target);
+    await client?.close();
+  }
+
+  /** Closes idle connections. */
+  async close(): Promise<void> {
+    await Promise.all([...this.#clients.values()].map((client) => client.close()));
+  }
+
+  #create(target: Target): ServiceClient {
+    const { redactor, log, env, timeouts } = this.#context;
+    const key = credentialKey(target);
+    const limiter = this.#limiters.get(key) ?? createTargetLimiter(target);
+    this.#limiters.set(key, limiter);
+    return createServiceClient(target, {
+      redactor,
+      // Arguments come from responses of the service: the user cannot act on a warning about them.
+      log: { ...log, warn: () => {} },
+      signal: this.#signal,
+      env,
+      maxWaitMs: this.#maxWaitMs,
+      limiter,
+      ...(timeouts && { timeouts }),
     });
   }
 }

@@ -43,8 +43,8 @@ export async function downloadToFile(
   file: string,
   { validatePreview, redactor, ...limits }: DownloadContext,
 ): Promise<Result<DownloadResult>> {
-  const { status, headers } = response;
-  const contentType = headers.get('content-type') ?? '';
+  const { status } = response;
+  const contentType = response.headers.get('content-type') ?? '';
   const chunks = readChunks(response, limits);
   const { preview, body } = await readPreview(chunks);
   const rejection = rejectPreview({ contentType, firstBytes: preview.toString('utf8') }, validatePreview);
@@ -53,21 +53,14 @@ export async function downloadToFile(
     return failure({ failure: 'malformed', status, message: rejection, retryable: 'few' });
   }
   const inspector = new ContentInspector();
-  const received = { bytes: 0 }; // what the service sent, which a repair may change
   const handle = await open(file, 'w', PRIVATE_FILE);
   try {
-    const blocks = repairBlocks(toBlocks(body, received), limits.metrics);
+    const blocks = repairBlocks(toBlocks(body), limits.metrics);
     await writeBlocks({ handle, file }, maskBlocks(blocks, redactor), inspector);
   } finally {
     await handle.close();
   }
-  const content = inspector.result();
-  const expected = expectedBytes(headers);
-  if (expected !== undefined && expected !== received.bytes) {
-    const message = `the response was cut off: ${received.bytes} of ${expected} bytes`;
-    return failure({ failure: 'truncated', status, message, retryable: 'yes' });
-  }
-  return { ok: true, value: { status, contentType, ...content } };
+  return { ok: true, value: { status, contentType, ...inspector.result() } };
 }
 
 /** Reads the next block while the previous one is compressed and written. */
@@ -158,13 +151,12 @@ async function readPreview(
 }
 
 /** Joins chunks, which are as small as the network sends them, into larger blocks. */
-async function* toBlocks(chunks: AsyncIterable<Buffer>, received: { bytes: number }): AsyncGenerator<Buffer> {
+async function* toBlocks(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let block: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of chunks) {
     block.push(chunk);
     bytes += chunk.length;
-    received.bytes += chunk.length;
     if (bytes < BLOCK_BYTES) continue;
     yield Buffer.concat(block);
     [block, bytes] = [[], 0];
@@ -175,10 +167,4 @@ async function* toBlocks(chunks: AsyncIterable<Buffer>, received: { bytes: numbe
 function rejectPreview(preview: BodyPreview, validatePreview: DownloadContext['validatePreview']): string | undefined {
   if (looksLikeHtml(preview.firstBytes)) return `got ${extractErrorMessage(preview.firstBytes)} instead of the data`;
   return validatePreview(preview);
-}
-
-/** The size of the body; unknown for a compressed body, whose `content-length` counts the compressed bytes. */
-function expectedBytes(headers: Headers): number | undefined {
-  const length = headers.get('content-length');
-  return length === null || headers.has('content-encoding') ? undefined : Number(length);
 }

@@ -17,6 +17,10 @@ export interface OperationParam {
   readonly description: string;
   /** The value is a secret and is masked in all output. */
   readonly secret?: boolean;
+  /** The values that a service has. @default any */
+  readonly values?: Readonly<Record<Target['flavor'], readonly string[]>>;
+  /** The value is several of `values`, comma-separated. */
+  readonly isList?: true;
 }
 export type OperationParams = Readonly<Record<string, OperationParam>>;
 

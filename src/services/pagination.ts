@@ -55,9 +55,7 @@ const MAX_PAGE_NUMBER = 2 ** 31;
  * total, or by another request. Some storage drivers honour the page size and never name a next page (docs/services/scheduler.md#pagination).
  */
 export class PageReader {
-  readonly #operation: Operation;
-  readonly #target: Target;
-  readonly #log: Log;
+  readonly #list: ListRequest;
   readonly #fetchPage: FetchPage;
   readonly #sizeParam: 'per_page' | 'page[size]' | undefined;
   /** Undefined when the service chooses the size. */
@@ -68,10 +66,9 @@ export class PageReader {
   readonly #isWhole: boolean;
   readonly #seen = new Set<string>();
 
-  constructor({ operation, target, args, log }: ListRequest, fetchPage: FetchPage) {
-    this.#operation = operation;
-    this.#target = target;
-    this.#log = log;
+  constructor(list: ListRequest, fetchPage: FetchPage) {
+    const { operation, args } = list;
+    this.#list = list;
     this.#fetchPage = fetchPage;
     this.#sizeParam = (['per_page', 'page[size]'] as const).find((name) => operation.params[name] !== undefined);
     const size = Number(args[this.#sizeParam ?? ''] ?? (this.#sizeParam === 'page[size]' ? DEFAULT_ROWS : 0));
@@ -81,10 +78,10 @@ export class PageReader {
 
   /** @throws ServiceError `malformed` when a page, its number or its token repeats: the list would never end; IncompleteListError */
   async *read(): AsyncGenerator<ResponsePage> {
-    const { name, pagination } = this.#operation;
+    const { name, pagination } = this.#list.operation;
     const fetch: FetchPage =
       pagination === 'token' ? (query) => this.#fetchByToken(query) : createPrefetch(this.#fetchPage);
-    const count = createPageCounter(readBounds(this.#target), `the list of ${name}`);
+    const count = createPageCounter(readBounds(this.#list.target), `the list of ${name}`);
     let received = 0;
     let total: number | undefined;
     let pages = 0;
@@ -127,22 +124,22 @@ export class PageReader {
   #describeFault(serviceMessage: string) {
     return {
       failure: 'malformed',
-      operation: this.#operation.name,
-      target: this.#target.name,
+      operation: this.#list.operation.name,
+      target: this.#list.target.name,
       serviceMessage,
       hint: 'try again; if the error persists, the service is faulty',
     } as const;
   }
 
   #nextQuery(response: ServiceResponse): QueryPairs | undefined {
-    const isNumbered = this.#operation.pagination === 'page';
+    const isNumbered = this.#list.operation.pagination === 'page';
     const next = isNumbered ? this.#nextNumber(response.json()) : this.#nextToken(response);
     return next === undefined ? undefined : [[isNumbered ? PAGE_NUMBER : 'next_token', String(next)]];
   }
 
   /** The token of the next page, from the body or from the header. */
   #nextToken(response: ServiceResponse): string | undefined {
-    if (this.#operation.pagination !== 'token') return undefined;
+    if (this.#list.operation.pagination !== 'token') return undefined;
     return textAt(response.json(), 'NextToken') || response.headers.get('x-nomad-nexttoken') || undefined;
   }
 
@@ -158,7 +155,7 @@ export class PageReader {
 
   /** The page number of `links.next`, which must not lead to another origin. A link of another form may lead to more. */
   #linkedNumber(document: unknown): number | undefined {
-    const { url } = this.#target;
+    const { url } = this.#list.target;
     const link = textAt(document, 'links', 'next');
     if (link === null) return undefined;
     const next = URL.canParse(link, url) ? new URL(link, url) : undefined;
@@ -171,7 +168,7 @@ export class PageReader {
   }
 
   #items(response: ServiceResponse): readonly unknown[] {
-    return listItems(this.#operation, response);
+    return listItems(this.#list.operation, response);
   }
 
   /** A full page that names no next page is requested with a larger size, until it is not full. */
@@ -192,8 +189,8 @@ export class PageReader {
       if (this.#items(grown).length > count) {
         this.#grownSize = size;
         const counts = `a page of ${count} items names no next page, one of ${size} has more`;
-        const where = `${this.#target.name}: ${this.#operation.name}`;
-        this.#log.info(`${where}: ${counts}; the smaller size is not used any more`);
+        const where = `${this.#list.target.name}: ${this.#list.operation.name}`;
+        this.#list.log.info(`${where}: ${counts}; the smaller size is not used any more`);
       }
       response = grown;
     }

@@ -179,12 +179,12 @@ export const wrongCalls: readonly WrongCall[] = [
     says: ['include', 'must be one of workspaces, stacks, hyok-configurations'],
   },
   { rule: 'the format of metrics', words: ['autoscaler.metrics.read', 'format=xml'], says: ['format', 'prometheus'] },
-  { rule: 'the type of volumes', words: ['scheduler.volumes.list', 'type=host'], says: ['type', 'must be csi'] },
+  { rule: 'the type of volumes', words: ['scheduler.volumes.list', 'type=host'], says: ['type', 'must be one of csi'] },
   {
     rule: 'the type of volumes of the real product',
     words: ['scheduler.volumes.list', 'type=dynamic'],
     flavor: 'hashicorp',
-    says: ['type', 'must be csi or host'],
+    says: ['type', 'must be one of csi, host'],
   },
   {
     rule: 'the last bracket 0',

@@ -36,6 +36,10 @@ describe('how long a response asks the client to wait', () => {
     ],
     ['Retry-After before X-RateLimit-Reset', { 'retry-after': '5', 'x-ratelimit-reset': '1' }, 5000],
     ['a negative wait', { 'retry-after': '-5' }, undefined],
+    ['a wait of years', { 'retry-after': '999999999' }, undefined],
+    ['a wait of more digits than a number has', { 'retry-after': '9'.repeat(400) }, undefined],
+    ['a date beyond any wait', { 'retry-after': 'Fri, 31 Dec 9999 23:59:59 GMT' }, undefined],
+    ['a reset beyond any wait', { 'x-ratelimit-reset': '9'.repeat(20) }, undefined],
     ['nothing', {}, undefined],
   ])('%s', (_, headers, waitMs) => {
     expect(parseRetryAfter(new Headers(headers), NOW_MS)).toBe(waitMs);

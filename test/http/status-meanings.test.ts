@@ -7,6 +7,7 @@ import { createTarget, createTestClient } from '../helpers/http-service.ts';
 import { ALL, outcome, serve } from './call-outcome.ts';
 
 const [roots, leaf] = [mesh['ca-roots'].read, mesh['ca-leaf'].read];
+const PAGE = '<html><title>Not for you</title></html>';
 const JSON_API_404 = '{"errors":[{"status":"404","title":"not found"}]}';
 
 describe('what a status means, and whether a read is repeated', () => {
@@ -79,7 +80,13 @@ describe('what a status means, and whether a read is repeated', () => {
     ['secrets', secrets.keys.read, 412, '{"errors":["required index state not present"]}', ALL, 'precondition', ''],
     ['secrets', secrets.keys.read, 429, '{"errors":["rate limit quota exceeded"]}', ALL, 'rate-limited', ''],
     ['secrets', secrets.keys.read, 500, '{"errors":["internal error"]}', ALL, 'server', ''],
-    ['secrets', secrets.keys.read, 501, '', 1, 'server', ''],
+    ['secrets', secrets.keys.read, 472, '', 1, 'sealed', 'unseal'],
+    ['secrets', secrets.keys.read, 473, '', 1, 'sealed', 'unseal'],
+    ['secrets', secrets.keys.read, 501, '', 1, 'sealed', 'unseal'],
+    ['platform', platform.agents.show, 404, PAGE, 1, 'not-found', 'a proxy or a login page'],
+    ['platform', platform.views.list, 401, PAGE, 1, 'unauthorized', 'a proxy or a login page'],
+    ['secrets', secrets.keys.read, 403, PAGE, 1, 'forbidden', 'a proxy or a login page'],
+    ['scheduler', scheduler.policies.read, 404, PAGE, 1, 'not-found', 'a proxy or a login page'],
     ['secrets', secrets.keys.read, 503, '{"errors":["Vault is sealed"]}', ALL, 'sealed', 'unseal'],
     ['scheduler', scheduler.policies.read, 403, 'Permission denied', 1, 'forbidden', 'management'],
     ['scheduler', scheduler.policies.read, 403, 'ACL token not found', 1, 'unauthorized', 'token'],
@@ -118,8 +125,7 @@ describe('what a status means, and whether a read is repeated', () => {
       expect(error).toMatchObject({
         failure,
         status,
-        operation: operation.name,
-        target: kind,
+        details: { operation: operation.name, target: kind },
         code: 'REFUSED',
         exit: 3,
       });

@@ -12,7 +12,8 @@ export const autoscalerHealth: SourceDefinition = {
   operations: [autoscaler.health.read],
   async extract({ client, landing, asOf }) {
     const { status } = await client.call(autoscaler.health.read).catch((error: unknown) => {
-      if (error instanceof ServiceError && error.refusedPort === readPort(client.target.url)) return { status: null };
+      if (error instanceof ServiceError && error.details.refusedPort === readPort(client.target.url))
+        return { status: null };
       throw error;
     });
     await landing.writeJson({ status, checked_at: asOf });

@@ -12,7 +12,7 @@ import { sources as builtInSources } from '../../extract/sources/index.ts';
 import { servers } from '../../extract/sources/servers.ts';
 import { fitsTarget, hasSource, isWanted, type SourceDefinition } from '../../extract/sources/source.ts';
 import type { ServiceClient } from '../../services/client.ts';
-import { ServiceClients } from '../../services/clients.ts';
+import { ServiceClients } from '../../services/client.ts';
 import { platform } from '../../services/platform/operations.ts';
 import type { TokenInfo } from '../../services/token/describe-token.ts';
 import { findUnprovenListings } from '../../tell/findings/evaluate.ts';

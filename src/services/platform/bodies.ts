@@ -2,32 +2,15 @@ import { z } from 'zod';
 import type { Target } from '../../config/config.ts';
 import type { ArgIssue, Args, RequestDraft } from '../operation.ts';
 import {
-  type FlatQuery,
   HASHICORP_VIEWS,
   mapSorted,
+  toFilter,
   toHashicorpField,
   toHashicorpOperator,
-  validateSavedQuery,
+  validateFields,
+  validateFilter,
   validateView,
 } from './explorer.ts';
-
-/** What a list of pools is sorted by, and what a pool can include: docs/services/platform.md#agent-pools. */
-const SORTS = ['name', 'created-at'];
-const INCLUDES = ['workspaces'];
-const HASHICORP_INCLUDES = [...INCLUDES, 'stacks', 'hyok-configurations'];
-
-export function validatePoolQuery({ sort, include }: Args, _body: unknown, { flavor }: Target): ArgIssue[] {
-  const included = flavor === 'hashicorp' ? HASHICORP_INCLUDES : INCLUDES;
-  const sorts = SORTS.flatMap((name) => [name, `-${name}`]);
-  const findUnknown = (path: string, values: readonly unknown[], known: readonly string[]): ArgIssue[] => {
-    const isKnown = (value: unknown) => value === undefined || value === '' || known.includes(String(value));
-    return values.every(isKnown) ? [] : [{ path, message: `must be one of ${known.join(', ')}` }];
-  };
-  return [
-    ...findUnknown('sort', [sort].flat(), sorts),
-    ...findUnknown('include', String(include ?? '').split(','), included),
-  ];
-}
 
 /** Request bodies. Unknown fields are accepted, since services add fields. */
 
@@ -70,22 +53,20 @@ const filters = z.array(
 );
 const viewName = z.string('is required').min(1, 'must not be empty');
 
+const queryParts = { filter: filters, fields: strings, sort: strings };
+const savedQuery = z.looseObject(queryParts, 'is required').partial();
+type FlatQuery = z.infer<typeof savedQuery>;
+
 const flatCreate = z.looseObject({
   name: viewName,
   query_type: z.enum(HASHICORP_VIEWS, `must be one of ${HASHICORP_VIEWS.join(', ')}`),
-  query: z.looseObject(
-    { filter: filters.optional(), fields: strings.optional(), sort: strings.optional() },
-    'is required',
-  ),
+  query: savedQuery,
 });
 
 /** All parts are required, since an update replaces the whole query: docs/services/platform.md#saved-views. */
 const flatUpdate = z.looseObject({
   name: viewName,
-  query: z.looseObject(
-    { filter: filters, fields: strings, sort: strings },
-    'is required: an update replaces the whole query',
-  ),
+  query: z.looseObject(queryParts, 'is required: an update replaces the whole query'),
 });
 
 /** A body in the JSON:API form of the real product is not checked. */
@@ -124,6 +105,18 @@ export function validateViewBody(_args: Args, body: unknown, target: Target): Ar
   ];
 }
 
+/** @param path where the query is in the body */
+function validateSavedQuery({ filter = [], fields = [], sort = [] }: FlatQuery, view: string, path: string) {
+  const filters = filter.flatMap(({ field, operator, value }) =>
+    (value.length === 0 ? [''] : value).map((text) => toFilter(field, operator, text)),
+  );
+  return [
+    ...filters.flatMap((one) => validateFilter(one, view, `${path}.filter`)),
+    ...validateFields(fields, view, `${path}.fields`),
+    ...validateFields(sort, view, `${path}.sort`),
+  ];
+}
+
 /** Translates the flat body of the API documents to JSON:API. A body that already is JSON:API stays as it is. */
 export function toHashicorpView(draft: RequestDraft, args: Args): RequestDraft {
   const data = (draft.body as { data: FlatView & { attributes?: unknown } }).data;
@@ -146,7 +139,7 @@ export function toHashicorpView(draft: RequestDraft, args: Args): RequestDraft {
   };
 }
 
-function toHashicorpSavedQuery(query: NonNullable<FlatView['query']>, type: string): unknown {
+function toHashicorpSavedQuery(query: FlatQuery, type: string): unknown {
   const { filter = [], fields, sort } = query;
   return {
     type,

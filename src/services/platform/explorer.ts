@@ -95,7 +95,7 @@ interface ExplorerFilter {
   readonly value: string;
 }
 
-function toFilter(field: string, operator: string, value: string): ExplorerFilter {
+export function toFilter(field: string, operator: string, value: string): ExplorerFilter {
   const known = operator === 'does_not_contain' ? 'does not contain' : operator; // the real product's spelling
   return { field: canonicalField(field), operator: known, value };
 }
@@ -208,7 +208,7 @@ const VALUES: Readonly<Record<FieldType, { readonly form: string; readonly accep
 };
 
 /** Checks that the operator exists and applies to the type of the field, and that the value has that type. */
-function validateFilter({ field, operator, value }: ExplorerFilter, view: string, path: string): ArgIssue[] {
+export function validateFilter({ field, operator, value }: ExplorerFilter, view: string, path: string): ArgIssue[] {
   const types = Object.hasOwn(OPERATORS, operator) ? OPERATORS[operator] : undefined;
   if (!types) {
     const closest = closestMatch(operator, Object.keys(OPERATORS));
@@ -226,7 +226,7 @@ function validateFilter({ field, operator, value }: ExplorerFilter, view: string
 }
 
 /** Checks the names of fields. An unknown one is only a warning, since services add fields. */
-function validateFields(names: readonly string[], view: string, path: string): ArgIssue[] {
+export function validateFields(names: readonly string[], view: string, path: string): ArgIssue[] {
   const known = findFields(view);
   return names.flatMap((name) => {
     const field = canonicalField(name.replace(/^-/u, ''));
@@ -240,23 +240,4 @@ function validateFields(names: readonly string[], view: string, path: string): A
 function findFields(view: string): ReadonlyMap<string, FieldType> | undefined {
   const fields = Object.hasOwn(EXPLORER_FIELDS, view) ? EXPLORER_FIELDS[view as ExplorerView] : undefined;
   return fields && new Map(Object.entries(fields));
-}
-
-/** The query of a saved view as the API documents write it. */
-export interface FlatQuery {
-  readonly filter?: readonly { readonly field: string; readonly operator: string; readonly value: readonly string[] }[];
-  readonly fields?: readonly string[];
-  readonly sort?: readonly string[];
-}
-
-/** @param path where the query is in the body */
-export function validateSavedQuery({ filter = [], fields = [], sort = [] }: FlatQuery, view: string, path: string) {
-  const filters = filter.flatMap(({ field, operator, value }) =>
-    (value.length === 0 ? [''] : value).map((text) => toFilter(field, operator, text)),
-  );
-  return [
-    ...filters.flatMap((one) => validateFilter(one, view, `${path}.filter`)),
-    ...validateFields(fields, view, `${path}.fields`),
-    ...validateFields(sort, view, `${path}.sort`),
-  ];
 }

@@ -6,7 +6,6 @@ import {
   toHashicorpView,
   updatePoolBody,
   updateViewBody,
-  validatePoolQuery,
   validateViewBody,
 } from './bodies.ts';
 import { explorerQueryEncoder, validateExplorerArgs } from './explorer.ts';
@@ -21,7 +20,13 @@ const POOLS = '/organizations/{organization_name}/agent-pools';
 const EXPLORER = '/organizations/{organization_name}/explorer';
 const VIEWS = `${EXPLORER}/views`;
 const poolId = pathParam('ID of the pool (apool-…)');
-const include = queryParam('related resources to include: workspaces');
+/** What a list of pools is sorted by, and what a pool can include: docs/services/platform.md#agent-pools. */
+const SORTS = ['name', '-name', 'created-at', '-created-at'];
+const include = {
+  ...queryParam('related resources to include: workspaces'),
+  values: { spec: ['workspaces'], hashicorp: ['workspaces', 'stacks', 'hyok-configurations'] },
+  isList: true,
+} as const;
 const page = queryParam('page to read, from 1', 'integer');
 /** The API documents show no maximum. */
 const pages = { 'page[number]': page, 'page[size]': queryParam('rows per page, 20 by default', 'integer') } as const;
@@ -82,12 +87,14 @@ export const platform = defineOperations('platform', {
       description: 'lists the agent pools of the organization',
       params: {
         q: queryParam('part of the name'),
-        sort: queryParam('name or created-at, prefix `-` for descending order'),
+        sort: {
+          ...queryParam('name or created-at, prefix `-` for descending order'),
+          values: { spec: SORTS, hashicorp: SORTS },
+        },
         'filter[allowed_workspaces][name]': queryParam('only pools that the named workspace may use'),
         include,
         ...pages,
       },
-      validate: validatePoolQuery,
       pagination: 'page',
     },
     show: {
@@ -95,7 +102,6 @@ export const platform = defineOperations('platform', {
       ...pool,
       description: 'shows an agent pool',
       params: { id: poolId, include },
-      validate: validatePoolQuery,
     },
     create: {
       ...create,

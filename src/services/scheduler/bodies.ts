@@ -105,16 +105,8 @@ export function validatePrefixes(args: Args, _body: unknown, target: Target): Ar
   ];
 }
 
-/** The API documents have `csi` alone; the real product also has `host`. */
-export function validateVolumeList(args: Args, body: unknown, target: Target): ArgIssue[] {
-  const types = target.flavor === 'hashicorp' ? ['csi', 'host'] : ['csi'];
-  const isKnown = args.type === undefined || args.type === '' || types.includes(String(args.type));
-  const typeIssues = isKnown ? [] : [{ path: 'type', message: `must be ${types.join(' or ')}` }];
-  return [...typeIssues, ...validatePluginOfList(args, body, target)];
-}
-
 /** In the namespace `*`, the real product returns an empty list for a plugin: docs/services/scheduler.md#real-product. */
-function validatePluginOfList(args: Args, body: unknown, target: Target): ArgIssue[] {
+export function validatePluginOfList(args: Args, body: unknown, target: Target): ArgIssue[] {
   const lost = args.plugin_id !== undefined && (args.namespace ?? target.namespace) === '*';
   if (target.flavor !== 'hashicorp' || !lost) return validatePrefixes(args, body, target);
   return [{ path: 'plugin_id', message: 'finds nothing in the namespace `*`: choose one namespace', isWarning: true }];

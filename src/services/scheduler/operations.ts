@@ -7,10 +7,10 @@ import {
   registerVolumeBody,
   toHashicorpSecretsHeader,
   toHashicorpSnapshotPath,
+  validatePluginOfList,
   validatePolicy,
   validatePrefixes,
   validateVolumeId,
-  validateVolumeList,
 } from './bodies.ts';
 
 /** Operations on ACL policies, volumes, external volumes and snapshots. */
@@ -77,13 +77,14 @@ export const scheduler = defineOperations('scheduler', {
       path: '/volumes',
       description: 'lists volumes; empty without `type=csi`',
       params: {
-        type: queryParam('csi'),
+        // The API documents have `csi` alone.
+        type: { ...queryParam('csi'), values: { spec: ['csi'], hashicorp: ['csi', 'host'] } },
         node_id: queryParam('prefix of a node ID: an even number of hexadecimal characters'),
         plugin_id: queryParam('prefix of a plugin ID'),
         namespace: queryParam("namespace, `*` for all; by default the target's"),
       },
       responseType: 'array',
-      validate: validateVolumeList,
+      validate: validatePluginOfList,
       permission: LIST_VOLUMES,
       pagination: 'token',
     },
