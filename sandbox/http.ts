@@ -4,11 +4,10 @@ import {
   type IncomingMessage,
   type ServerResponse,
 } from 'node:http';
-import { type AddressInfo, createServer as createNetServer, type Server as NetServer, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { LIST_ALIAS, withListMethod } from './list-method.ts';
+import { LIST_ALIAS, type ListServer, listen } from './list-method.ts';
 import { type FaultHook, READS, Router } from './router.ts';
 import type { Flavor, Request, RequestRecord, Response, SandboxChange, Service } from './types.ts';
 
@@ -43,10 +42,8 @@ export class ServiceServer {
   readonly #options: ServiceServerOptions;
   readonly #router: Router;
   readonly #rateWindow: RateWindow | undefined;
-  readonly #sockets = new Set<Socket>();
   readonly #http: HttpServer;
-  readonly #net: NetServer;
-  #url = '';
+  #listening: ListServer | undefined;
 
   constructor(options: ServiceServerOptions) {
     this.#options = options;
@@ -57,27 +54,19 @@ export class ServiceServer {
         response.destroy(error instanceof Error ? error : undefined),
       );
     });
-    this.#net = createNetServer((socket) => this.#accept(socket));
   }
 
   /** `http://127.0.0.1:PORT`, without the base path; still known after `close`. */
   get url(): string {
-    return this.#url;
+    return `http://127.0.0.1:${this.#listening?.port}`;
   }
 
   async listen(): Promise<void> {
-    await new Promise<void>((resolve, reject) => {
-      this.#net.once('error', reject);
-      this.#net.listen(this.#options.port, '127.0.0.1', resolve);
-    });
-    this.#url = `http://127.0.0.1:${(this.#net.address() as AddressInfo).port}`;
+    this.#listening = await listen(this.#http, this.#options.port);
   }
 
-  close(): Promise<void> {
-    return new Promise((resolve, reject) => {
-      this.#net.close((error) => (error ? reject(error) : resolve()));
-      for (const socket of this.#sockets) socket.destroy();
-    });
+  async close(): Promise<void> {
+    await this.#listening?.close();
   }
 
   /** The response to a request that comes from the sandbox itself. */
@@ -86,13 +75,6 @@ export class ServiceServer {
   ): Response {
     const complete = { ...request, params: {}, query: new URLSearchParams(request.query), origin: this.url };
     return this.#router.route(complete, false);
-  }
-
-  #accept(socket: Socket): void {
-    this.#sockets.add(socket);
-    socket.setNoDelay(true);
-    socket.on('close', () => this.#sockets.delete(socket));
-    this.#http.emit('connection', withListMethod(socket));
   }
 
   async #respond(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {

@@ -1,6 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { type AddressInfo, createServer as createNetServer, type Socket } from 'node:net';
-import { LIST_ALIAS, withListMethod } from '../../sandbox/list-method.ts';
+import { LIST_ALIAS, listen } from '../../sandbox/list-method.ts';
 import type { Target, TargetKind } from '../../src/config/config.ts';
 import { createLog } from '../../src/core/log.ts';
 import { Redactor } from '../../src/core/redact/redactor.ts';
@@ -29,22 +28,8 @@ export async function startServer(handle: Handler): Promise<TestServer> {
     requests.push({ method, url: request.url ?? '', headers: request.headers, atMs: performance.now() });
     handle(request, response, requests.length);
   });
-  // Node's parser rejects LIST, so the request line is rewritten before it.
-  const sockets = new Set<Socket>();
-  const server = createNetServer((socket) => {
-    sockets.add(socket.on('close', () => sockets.delete(socket)).on('error', () => socket.destroy()));
-    http.emit('connection', withListMethod(socket));
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return {
-    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    requests,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        for (const socket of sockets) socket.destroy();
-      }),
-  };
+  const { port, close } = await listen(http);
+  return { origin: `http://127.0.0.1:${port}`, requests, close };
 }
 
 export interface TestClient {

@@ -1,13 +1,12 @@
 import { createServer as createHttpServer } from 'node:http';
-import { type AddressInfo, createServer, type Socket } from 'node:net';
-import { LIST_ALIAS, withListMethod } from '../../sandbox/list-method.ts';
+import { LIST_ALIAS, listen } from '../../sandbox/list-method.ts';
 import { type Recorded, readRecorded } from './recorded.ts';
 
 export interface ReplayServer {
   readonly url: string;
   /** The requests that no recorded answer was there for, as `METHOD PATH`. */
   readonly unanswered: readonly string[];
-  close(): void;
+  close(): Promise<void>;
 }
 
 /** Headers that Node writes itself. */
@@ -18,7 +17,6 @@ export async function replay(names: readonly string[], extra: readonly Recorded[
   const recorded = [...names.map(readRecorded), ...extra];
   const byRequest = new Map(recorded.map((answer) => [describeRequest(answer.method, answer.path), answer]));
   const unanswered: string[] = [];
-  const sockets = new Set<Socket>();
   const http = createHttpServer((request, response) => {
     request.resume();
     const method = request.method === LIST_ALIAS ? 'LIST' : (request.method ?? 'GET');
@@ -29,20 +27,8 @@ export async function replay(names: readonly string[], extra: readonly Recorded[
     const sent = Object.entries(headers).filter(([name]) => !OWN_HEADERS.includes(name));
     response.writeHead(status, Object.fromEntries(sent)).end(body);
   });
-  const server = createServer((socket) => {
-    sockets.add(socket);
-    socket.on('close', () => sockets.delete(socket));
-    http.emit('connection', withListMethod(socket));
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
-    unanswered,
-    close() {
-      server.close();
-      for (const socket of sockets) socket.destroy();
-    },
-  };
+  const { port, close } = await listen(http);
+  return { url: `http://127.0.0.1:${port}/v1`, unanswered, close };
 }
 
 /** Method and path with the query in a fixed order. */
