@@ -1,4 +1,4 @@
-import { createECDH, createHash } from 'node:crypto';
+import { createECDH, createHash, createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
 import { createMemo } from './memo.ts';
 import type { Random } from './random.ts';
 
@@ -78,44 +78,19 @@ function extension(id: string, value: Buffer, isCritical = false): Buffer {
   return sequence(oid(id), ...(isCritical ? [boolean(true)] : []), octets(value));
 }
 
-export type CurveName = 'P-256' | 'P-384' | 'P-521';
+export type CurveName = keyof typeof ORDERS;
 
-interface Curve {
-  readonly name: CurveName;
-  readonly openssl: string;
-  readonly oid: string;
-  /** The number of points. */
-  readonly order: bigint;
-  readonly bytes: number;
-}
-
-const CURVES: Readonly<Record<CurveName, Curve>> = {
-  'P-256': {
-    name: 'P-256',
-    openssl: 'prime256v1',
-    oid: '1.2.840.10045.3.1.7',
-    order: 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n,
-    bytes: 32,
-  },
-  'P-384': {
-    name: 'P-384',
-    openssl: 'secp384r1',
-    oid: '1.3.132.0.34',
-    order: 0xffffffffffffffffffffffffffffffffffffffffffffffffc7634d81f4372ddf581a0db248b0a77aecec196accc52973n,
-    bytes: 48,
-  },
-  'P-521': {
-    name: 'P-521',
-    openssl: 'secp521r1',
-    oid: '1.3.132.0.35',
-    order:
-      0x1fffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffa51868783bf2f966b7fcc0148f709a5d03bb5c9b8899c47aebb6fb71e91386409n,
-    bytes: 66,
-  },
+/** The number of points of each curve. */
+const ORDERS = {
+  'P-256': 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n,
+  'P-384': 0xffffffffffffffffffffffffffffffffffffffffffffffffc7634d81f4372ddf581a0db248b0a77aecec196accc52973n,
+  'P-521':
+    0x1fffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffa51868783bf2f966b7fcc0148f709a5d03bb5c9b8899c47aebb6fb71e91386409n,
 };
 
-const EC_PUBLIC_KEY = '1.2.840.10045.2.1';
-const RSA_ENCRYPTION = '1.2.840.113549.1.1.1';
+/** As OpenSSL names them. */
+const OPENSSL_NAMES = { 'P-256': 'prime256v1', 'P-384': 'secp384r1', 'P-521': 'secp521r1' };
+
 const ECDSA_WITH_SHA256 = sequence(oid('1.2.840.10045.4.3.2'));
 
 /**
@@ -125,30 +100,36 @@ const ECDSA_WITH_SHA256 = sequence(oid('1.2.840.10045.4.3.2'));
 export class EcKey {
   /** The public point, uncompressed. */
   readonly point: Buffer;
-  readonly #curve: Curve;
+  readonly #curve: CurveName;
   readonly #scalar: bigint;
 
   constructor(random: Random, curve: CurveName = 'P-256') {
-    this.#curve = CURVES[curve];
-    this.#scalar = randomScalar(random, this.#curve);
-    this.point = multiplyGenerator(this.#scalar, this.#curve);
+    this.#curve = curve;
+    this.#scalar = (BigInt(`0x${random.hex(scalarBytes(curve) * 2)}`) % (ORDERS[curve] - 1n)) + 1n;
+    this.point = multiplyGenerator(this.#scalar, curve);
   }
 
   /** SubjectPublicKeyInfo. */
   get publicDer(): Buffer {
-    return sequence(sequence(oid(EC_PUBLIC_KEY), oid(this.#curve.oid)), bits(this.point));
+    return createPublicKey(this.#key()).export({ type: 'spki', format: 'der' });
   }
 
   /** The form that Consul writes private keys in. */
   get privatePem(): string {
-    const { oid: name, bytes } = this.#curve;
-    const scalar = octets(bigintBytes(this.#scalar, bytes));
-    return toPem('EC PRIVATE KEY', sequence(integer(1n), scalar, der(0xa0, oid(name)), der(0xa1, bits(this.point))));
+    return String(this.#key().export({ type: 'sec1', format: 'pem' }));
+  }
+
+  #key(): KeyObject {
+    const bytes = scalarBytes(this.#curve);
+    const d = bigintBytes(this.#scalar, bytes).toString('base64url');
+    const x = this.point.toString('base64url', 1, bytes + 1);
+    const y = this.point.toString('base64url', bytes + 1);
+    return createPrivateKey({ format: 'jwk', key: { kty: 'EC', crv: this.#curve, d, x, y } });
   }
 
   /** ECDSA with SHA-256. The secret number comes from key and message, so that the signature is always the same. */
   sign(message: Uint8Array): Buffer {
-    const { order } = this.#curve;
+    const order = ORDERS[this.#curve];
     const digest = BigInt(`0x${createHash('sha256').update(message).digest('hex')}`);
     const nonce = createHash('sha512').update(bigintBytes(this.#scalar)).update(message).digest('hex');
     const secret = (BigInt(`0x${nonce}`) % (order - 1n)) + 1n;
@@ -161,21 +142,21 @@ export class EcKey {
 /** The public key of an RSA pair that nobody has: its modulus is a random odd number. */
 export function createRsaPublicDer(random: Random, modulusBits: number): Buffer {
   const modulus = BigInt(`0x${random.hex(modulusBits / 4)}`) | (1n << BigInt(modulusBits - 1)) | 1n;
-  const key = sequence(integer(modulus), integer(65_537n));
-  return sequence(sequence(oid(RSA_ENCRYPTION), NULL), bits(key));
+  const key = { kty: 'RSA', n: bigintBytes(modulus).toString('base64url'), e: 'AQAB' };
+  return createPublicKey({ format: 'jwk', key }).export({ type: 'spki', format: 'der' });
 }
 
-function randomScalar(random: Random, { order, bytes }: Curve): bigint {
-  return (BigInt(`0x${random.hex(bytes * 2)}`) % (order - 1n)) + 1n;
+function scalarBytes(curve: CurveName): number {
+  return Math.ceil(ORDERS[curve].toString(16).length / 2);
 }
 
 /** The largest curve takes milliseconds for one. */
 const points = createMemo<Buffer>();
 
-function multiplyGenerator(scalar: bigint, { openssl, bytes }: Curve): Buffer {
-  return points(`${openssl} ${scalar.toString(16)}`, () => {
-    const ecdh = createECDH(openssl);
-    ecdh.setPrivateKey(bigintBytes(scalar, bytes));
+function multiplyGenerator(scalar: bigint, curve: CurveName): Buffer {
+  return points(`${curve} ${scalar.toString(16)}`, () => {
+    const ecdh = createECDH(OPENSSL_NAMES[curve]);
+    ecdh.setPrivateKey(bigintBytes(scalar, scalarBytes(curve)));
     return ecdh.getPublicKey();
   });
 }
@@ -238,8 +219,6 @@ function boolean(value: boolean): Buffer {
 function utf8(text: string): Buffer {
   return der(0x0c, Buffer.from(text));
 }
-
-const NULL = der(0x05);
 
 /** `1.2.840.10045.2.1`. */
 function oid(dotted: string): Buffer {
