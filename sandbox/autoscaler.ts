@@ -1,6 +1,6 @@
 import { readEstate } from './estate.ts';
 import { createRandom, type Random, scaleCount } from './random.ts';
-import { jsonResponse, textResponse } from './responses.ts';
+import { jsonResponse, textResponse } from './router.ts';
 import {
   type Flavor,
   FORTNIGHT,

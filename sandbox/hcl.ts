@@ -1,4 +1,4 @@
-import { isObject } from './responses.ts';
+import { isObject } from './router.ts';
 
 /** An argument, e.g. `policy = "read"`, or a block with its labels, e.g. `namespace "prod" { … }`. */
 export interface HclItem {

@@ -40,8 +40,8 @@ function createServices(options: ServiceOptions) {
 
 export type Services = ReturnType<typeof createServices>;
 
+export { describeDay, isIncident, lastDay } from './estate.ts';
 export type { FaultHook } from './router.ts';
-export { describeDay, isIncident, lastDay } from './story.ts';
 export type { Flavor, SandboxChange } from './types.ts';
 
 export interface StartOptions extends SandboxOptions {

@@ -1,6 +1,5 @@
 import { createECDH, createHash, createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
-import { createMemo } from './memo.ts';
-import type { Random } from './random.ts';
+import { createMemo, type Random } from './random.ts';
 
 export interface CertificateOptions {
   readonly serialNumber: bigint;

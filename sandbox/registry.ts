@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { DAY_MS } from '../src/core/clock.ts';
 import { type Estate, readEstate } from './estate.ts';
-import { HttpError } from './responses.ts';
+import { HttpError } from './router.ts';
 import type { Request, Response, Route, Service, ServiceOptions } from './types.ts';
 
 export interface ProviderRecord {

@@ -1,5 +1,5 @@
 import type { EcKey } from '../pki.ts';
-import { HttpError } from '../responses.ts';
+import { HttpError } from '../router.ts';
 import type { TokenStore } from '../tokens.ts';
 import type { Request, Route, ServiceOptions } from '../types.ts';
 

@@ -1,13 +1,10 @@
 import { createRandom, uuid } from '../random.ts';
-import { textResponse } from '../responses.ts';
-import { addHidden, bindRoutes } from '../router.ts';
+import { addHidden, bindRoutes, textResponse } from '../router.ts';
 import { TokenStore } from '../tokens.ts';
 import type { Request, Response, Route, Service, ServiceOptions, TokenGrant } from '../types.ts';
-import { accessRoutes, authorize } from './access.ts';
-import { authorizeRoutes, liveAuthorizeRoutes, seedIntentions } from './authorize.ts';
-import { rootRoutes, seedRoots, tickRoots } from './ca-roots.ts';
+import { accessRoutes, authorize, authorizeRoutes, liveAuthorizeRoutes, seedIntentions } from './access.ts';
+import { holdsLeaf, leafRoutes, renewLeaves, rootRoutes, seedLeaves, seedRoots, tickRoots } from './ca-roots.ts';
 import { type MeshContext, rejectNamespaces } from './context.ts';
-import { holdsLeaf, leafRoutes, renewLeaves, seedLeaves } from './leaves.ts';
 
 /** A mesh agent on its node. It does not grow with the scale. */
 export class MeshService implements Service {

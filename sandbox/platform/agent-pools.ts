@@ -1,4 +1,4 @@
-import { isObject } from '../responses.ts';
+import { isObject } from '../router.ts';
 import type { Flavor, Request, Response, RouteTable } from '../types.ts';
 import { countActive, deleteAgents, listAgents } from './agents.ts';
 import type { AgentPoolRecord, PlatformContext, Reference } from './context.ts';

@@ -1,4 +1,4 @@
-import { HttpError, isObject } from '../responses.ts';
+import { HttpError, isObject } from '../router.ts';
 import type { Request, Response, RouteTable } from '../types.ts';
 import type { AgentRecord, AgentTokenRecord, PlatformContext } from './context.ts';
 import { parseTime } from './explorer-query.ts';

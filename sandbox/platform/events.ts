@@ -1,7 +1,6 @@
 import { HOUR_MS } from '../../src/core/clock.ts';
 import type { Random } from '../random.ts';
-import type { AgentPoolRecord, AgentStatus, PlatformContext, PoolPlan, ViewPlan } from './context.ts';
-import type { EventRow } from './estate.ts';
+import type { AgentPoolRecord, AgentStatus, EventRow, PlatformContext, PoolPlan, ViewPlan } from './context.ts';
 import { createPool, createSavedView } from './seed.ts';
 import type { Workspace } from './workspaces.ts';
 

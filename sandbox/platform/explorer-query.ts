@@ -1,4 +1,4 @@
-import { HttpError } from '../responses.ts';
+import { HttpError } from '../router.ts';
 import type { Flavor, Request } from '../types.ts';
 import type {
   ExplorerField,

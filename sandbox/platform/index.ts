@@ -1,16 +1,14 @@
 import { MINUTE_MS } from '../../src/core/clock.ts';
 import { readEstate } from '../estate.ts';
-import { createRandom } from '../random.ts';
+import { createRandom, words } from '../random.ts';
 import { addHidden, bindRoutes } from '../router.ts';
-import { TokenStore } from '../tokens.ts';
-import type { Request, Response, Route, Service, ServiceOptions, TokenGrant } from '../types.ts';
-import { accessRoutes, authorize, liveAccessRoutes } from './access.ts';
+import { permits, type TokenRecord, TokenStore } from '../tokens.ts';
+import type { Request, Response, Route, RouteTable, Service, ServiceOptions, TokenGrant } from '../types.ts';
 import { poolRoutes } from './agent-pools.ts';
 import { agentRoutes, agentTokenRoutes } from './agents.ts';
-import type { PlatformContext } from './context.ts';
-import { createPlatformEstate, type PlatformEstate } from './estate.ts';
+import { createPlatformEstate, type PlatformContext, type PlatformEstate } from './context.ts';
 import { explorerRoutes } from './explorer.ts';
-import { errorDocument, notFound } from './json-api.ts';
+import { documentResponse, errorDocument, type JsonObject, notFound } from './json-api.ts';
 import { viewRoutes } from './saved-views.ts';
 import { seedAgentPools, seedSavedViews, WorkspaceSeeder } from './seed.ts';
 import { tickPlatform } from './tick.ts';
@@ -107,4 +105,117 @@ function ofOrganization(route: Route): Route {
       return route.handle(request);
     },
   };
+}
+
+/** The organization access of a team that each part of the service needs. */
+const MANAGE_POOLS = 'manage-agent-pools';
+const READ_WORKSPACES = 'read-workspaces';
+
+const VERSIONS = { 'tfp-api-version': '2.6', 'tfp-appname': 'HCP Terraform' };
+
+/** Who a token is, what the organization has, and what a client asks first: docs/services/platform.md#authentication. */
+export const accessRoutes: RouteTable<PlatformContext> = {
+  'GET /ping': ping,
+  'GET /.well-known/terraform.json': { isAtRoot: true, isPublic: true, handle: discoveryResponse },
+};
+export const liveAccessRoutes: RouteTable<PlatformContext> = {
+  'GET /account/details': account,
+  'GET /organizations/:organization': showOrganization,
+  'GET /organizations/:organization/entitlement-set': entitlements,
+};
+
+/** A valid token without the permission gets 404, never 403. */
+export function authorize(context: PlatformContext, request: Request, route: Route | undefined): Response | undefined {
+  const token = context.tokens.find(request);
+  if (!token) return errorDocument(401, '');
+  return permits(token, route, () => allows(token, route)) ? undefined : errorDocument(404, '');
+}
+
+function ping(_request: Request, context: PlatformContext): Response {
+  const more = context.flavor === 'hashicorp' ? { 'x-tfe-version': '', 'x-ratelimit-limit': '30' } : {};
+  return { status: 204, headers: { ...VERSIONS, ...more } };
+}
+
+function account(request: Request, context: PlatformContext): Response {
+  const token = context.tokens.find(request)!;
+  const name = token.name.replaceAll(' ', '-') || 'tidemark';
+  const attributes = {
+    username: name,
+    'is-service-account': token.scope === 'rules',
+    'auth-method': 'hcp_sso',
+    'avatar-url': null,
+    password: null,
+    'v2-only': true,
+    permissions: { 'can-create-organizations': false, 'can-change-email': false, 'can-change-username': false },
+  };
+  return documentResponse(200, {
+    data: {
+      id: createRandom(token.accessor).id('user-', 16),
+      type: 'users',
+      attributes,
+      relationships: { 'authentication-tokens': { links: { related: '/api/v2/users/me/authentication-tokens' } } },
+      links: { self: '/api/v2/account/details' },
+    },
+  });
+}
+
+function showOrganization(request: Request, context: PlatformContext): Response {
+  const token = context.tokens.find(request);
+  const isOwner = token?.scope === 'all';
+  const has = (permission: string) => isOwner || token?.scope === 'reads' || token?.permissions.includes(permission);
+  return documentResponse(200, {
+    data: {
+      id: context.organization,
+      type: 'organizations',
+      attributes: {
+        name: context.organization,
+        'external-id': createRandom(context.organization).id('org-', 16),
+        'plan-is-enterprise': false,
+        permissions: {
+          'can-update': isOwner,
+          'can-destroy': isOwner,
+          'can-manage-agent-pools': isOwner || token?.permissions.includes(MANAGE_POOLS),
+          'can-access-via-teams': true,
+          'can-read-explorer': has(READ_WORKSPACES),
+        },
+      },
+      relationships: {
+        'entitlement-set': { links: { related: `/api/v2/organizations/${context.organization}/entitlement-set` } },
+      },
+      links: { self: `/api/v2/organizations/${context.organization}` },
+    },
+  });
+}
+
+function entitlements(_request: Request, context: PlatformContext): Response {
+  const id = createRandom(context.organization).id('org-', 16);
+  const attributes = Object.fromEntries(ENTITLEMENTS.map((name) => [name, true]));
+  const self = `/api/v2/entitlement-sets/${id}`;
+  return documentResponse(200, { data: { id, type: 'entitlement-sets', attributes, links: { self } } });
+}
+
+/** What the plan of the organization includes. */
+export const ENTITLEMENTS = words(`
+  agents audit-logging cost-estimation global-run-tasks module-tests-generation operations policy-enforcement
+  private-module-registry run-tasks self-serve-billing sentinel sso state-storage teams usage-reporting
+  user-limit vcs-integrations
+`);
+
+function allows({ permissions }: TokenRecord, route: Route | undefined): boolean {
+  const path = route?.path ?? '';
+  if (/explorer|\/workspaces$/.test(path)) return permissions.includes(READ_WORKSPACES);
+  return /agent/.test(path) ? permissions.includes(MANAGE_POOLS) : true;
+}
+
+/** The services of the host, as `terraform login` and go-tfe discover them. */
+function discoveryResponse(): Response {
+  const services: JsonObject = {
+    'modules.v1': '/api/registry/v1/modules/',
+    'providers.v1': '/api/registry/v1/providers/',
+    'state.v2': '/api/v2/',
+    'tfe.v2': '/api/v2/',
+    'tfe.v2.1': '/api/v2/',
+    'tfe.v2.2': '/api/v2/',
+  };
+  return { status: 200, headers: { 'content-type': 'application/json' }, body: JSON.stringify(services) };
 }

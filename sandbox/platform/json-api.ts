@@ -1,4 +1,4 @@
-import { HttpError, isObject } from '../responses.ts';
+import { HttpError, isObject } from '../router.ts';
 import type { ErrorSource, Request, Response } from '../types.ts';
 
 const MEDIA_TYPE = 'application/vnd.api+json; charset=utf-8';

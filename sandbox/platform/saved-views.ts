@@ -1,4 +1,4 @@
-import { isObject } from '../responses.ts';
+import { isObject } from '../router.ts';
 import type { Flavor, Request, Response, RouteTable } from '../types.ts';
 import type { PlatformContext, SavedViewQuery, SavedViewRecord, ViewFilter } from './context.ts';
 import { explorerCsv, explorerPage, runQuery } from './explorer.ts';

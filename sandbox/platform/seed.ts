@@ -1,15 +1,16 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/core/clock.ts';
 import { createRandom, type Random } from '../random.ts';
 import type {
+  AgentLife,
   AgentPoolRecord,
   AgentRecord,
   AgentStatus,
   PlatformContext,
+  PlatformEstate,
   PoolPlan,
   SavedViewRecord,
   ViewPlan,
 } from './context.ts';
-import type { AgentLife, PlatformEstate } from './estate.ts';
 import { type Project, Stacks, type Workspace } from './workspaces.ts';
 
 const SECOND_MS = 1000;

@@ -1,8 +1,7 @@
 import { HOUR_MS, MINUTE_MS } from '../../src/core/clock.ts';
 import type { Random } from '../random.ts';
 import { FORTNIGHT } from '../types.ts';
-import type { AgentRecord, AgentStatus, PlatformContext } from './context.ts';
-import type { AgentLife, PlatformEstate } from './estate.ts';
+import type { AgentLife, AgentRecord, AgentStatus, PlatformContext, PlatformEstate } from './context.ts';
 import { applyEvent, assess, drift, loseAssessment, resolveDrift, type WorkspaceChange } from './events.ts';
 import { createAgent, pingAgeMs, type WorkspaceSeeder } from './seed.ts';
 import type { Stacks, Workspace } from './workspaces.ts';

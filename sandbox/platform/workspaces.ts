@@ -1,5 +1,4 @@
-import type { Random } from '../random.ts';
-import { words } from '../random.ts';
+import { type Random, words } from '../random.ts';
 
 /** A provider or a module with its versions, oldest first. */
 export interface Product {

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import { HttpError, textResponse } from '../responses.ts';
+import { HttpError, textResponse } from '../router.ts';
 import { permits, type TokenRecord } from '../tokens.ts';
 import type { Request, Response, Route, RouteTable } from '../types.ts';
-import { Acl, parseRules } from './acl.ts';
 import { requestNamespace, type SchedulerContext } from './context.ts';
+import { Acl, parseRules } from './policies.ts';
 import type { StoragePlugin } from './records.ts';
 
 const VOLUME_LIST = ['csi-list-volume', 'csi-read-volume', 'csi-mount-volume', 'list-jobs'];
@@ -43,12 +43,6 @@ export function authorize(context: SchedulerContext, request: Request, route: Ro
   if (state === 'missing') return DENIED;
   if (state !== 'valid' || !token) return refuse(context, state === 'expired', route);
   return permits(token, route, () => allows(context, token, request, route)) ? undefined : DENIED;
-}
-
-/** A token that is not of type management sees its own policies only. */
-export function seesPolicy(context: SchedulerContext, request: Request, name: string): boolean {
-  const token = context.tokens.find(request);
-  return token !== undefined && (token.scope !== 'rules' || token.policies.includes(name));
 }
 
 /** The rights of the caller; undefined when it may see everything. */

@@ -1,5 +1,5 @@
 import { parse, parseNumberAndBigInt } from 'lossless-json';
-import { HttpError, jsonResponse, parseObject } from '../responses.ts';
+import { HttpError, jsonResponse, parseObject } from '../router.ts';
 import { TokenStore } from '../tokens.ts';
 import type { EstateName, Flavor, Request, Response, ServiceOptions } from '../types.ts';
 import type { Allocation, Policy, StoragePlugin, VolumeRecord } from './records.ts';
@@ -74,6 +74,12 @@ export class SchedulerContext {
     if (this.flavor === 'spec') return {};
     return { 'x-nomad-index': String(this.index), 'x-nomad-lastcontact': '0', 'x-nomad-knownleader': 'true' };
   }
+}
+
+/** A token that is not of type management sees its own policies only. */
+export function seesPolicy(context: SchedulerContext, request: Request, name: string): boolean {
+  const token = context.tokens.find(request);
+  return token !== undefined && (token.scope !== 'rules' || token.policies.includes(name));
 }
 
 export type Body = Readonly<Record<string, unknown>>;

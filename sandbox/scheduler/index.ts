@@ -1,6 +1,5 @@
 import { createRandom, uuid } from '../random.ts';
-import { textResponse } from '../responses.ts';
-import { bindRoutes } from '../router.ts';
+import { bindRoutes, textResponse } from '../router.ts';
 import type { Request, Response, Route, Service, ServiceOptions, TokenGrant } from '../types.ts';
 import { accessRoutes, authorize } from './access.ts';
 import { SchedulerContext } from './context.ts';

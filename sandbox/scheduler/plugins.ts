@@ -1,6 +1,6 @@
 import { readEstate } from '../estate.ts';
 import { createRandom, type Random } from '../random.ts';
-import { HttpError } from '../responses.ts';
+import { HttpError } from '../router.ts';
 import type { Request } from '../types.ts';
 import type { SchedulerContext } from './context.ts';
 import type { Capability, ExternalVolumeRecord, SnapshotRecord, StoragePlugin } from './records.ts';

@@ -4,16 +4,19 @@ import { daysBefore, type Random, scaleCount, uuid } from '../random.ts';
 import type { ServiceOptions } from '../types.ts';
 import { endAllocation, startAllocation } from './allocations.ts';
 import type { SchedulerContext } from './context.ts';
+import { addExternal, addPlugins, addSnapshot, CEPH, EBS, HEX, NFS, namedPlugin } from './plugins.ts';
 import {
   type BackupPlan,
+  type ClaimMode,
   GIB,
+  type Policy,
   type PolicyPlan,
   type SchedulerEstate,
+  type StoragePlugin,
   type VolumePlan,
+  type VolumeRecord,
   type VolumeUse,
-} from './estate.ts';
-import { addExternal, addPlugins, addSnapshot, CEPH, EBS, HEX, NFS, namedPlugin } from './plugins.ts';
-import type { ClaimMode, Policy, StoragePlugin, VolumeRecord } from './records.ts';
+} from './records.ts';
 import { DEFAULT_DEFINITION, findSource, setVolume } from './volumes.ts';
 
 /** About 40 volumes, 120 snapshots and 14 policies at scale 1, over four plugins and three namespaces. */

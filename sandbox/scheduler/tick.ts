@@ -4,9 +4,8 @@ import { createRandom, type Random } from '../random.ts';
 import { FORTNIGHT } from '../types.ts';
 import { endAllocation, isRunning, isTerminal, startAllocation } from './allocations.ts';
 import type { SchedulerContext } from './context.ts';
-import { GIB, type SchedulerEstate } from './estate.ts';
 import { addExternal, addSnapshot, EBS, HEX, namedPlugin } from './plugins.ts';
-import type { StoragePlugin, VolumeRecord } from './records.ts';
+import { GIB, type SchedulerEstate, type StoragePlugin, type VolumeRecord } from './records.ts';
 import { BACKUP_DAYS } from './seed.ts';
 import { deleteVolume, findByExternal, findSource } from './volumes.ts';
 

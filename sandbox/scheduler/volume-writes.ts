@@ -1,5 +1,5 @@
 import { createRandom, words } from '../random.ts';
-import { HttpError } from '../responses.ts';
+import { HttpError } from '../router.ts';
 import type { Flavor, Request, Response, RouteTable } from '../types.ts';
 import { isRunning } from './allocations.ts';
 import {

@@ -1,5 +1,5 @@
 import { createRandom } from '../random.ts';
-import { HttpError } from '../responses.ts';
+import { HttpError } from '../router.ts';
 import type { Request, Response, RouteTable } from '../types.ts';
 import { allocationDocument, toNanoseconds } from './allocations.ts';
 import { checkBlockingQuery, paginateByKey, requestNamespace, type SchedulerContext } from './context.ts';

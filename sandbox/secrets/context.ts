@@ -59,6 +59,40 @@ export interface MeshRoleRecord {
   maxTtlSeconds: number;
 }
 
+export interface KeyPlan {
+  readonly name: string;
+  readonly type: KeyType;
+  /** Age of the newest version on day 0. */
+  readonly ageDays: number;
+  readonly versions: number;
+  readonly minEnabled?: number;
+  readonly deletionAllowed?: boolean;
+  readonly provider?: string;
+}
+
+type RolePlan = readonly [
+  name: string,
+  tokenType: string,
+  policy: string | null,
+  ttlSeconds: number,
+  policies: readonly string[],
+];
+
+/** The part of an estate's file that is about the secrets server. */
+export interface SecretsEstate {
+  readonly providers: readonly (readonly [name: string, provider: string, keyCollection: string])[];
+  /** The keys that the rules are about. */
+  readonly keys: readonly KeyPlan[];
+  /** Keys that only the specification permits. */
+  readonly specKeys: readonly KeyPlan[];
+  readonly roles: readonly RolePlan[];
+  readonly teams: readonly string[];
+  /** The uses of keys with the type that each needs; without it, any type. */
+  readonly uses: readonly (readonly [use: string, type?: KeyType])[];
+  /** Teams that have roles in a larger estate; without any, numbered ones. */
+  readonly roleTeams: readonly string[];
+}
+
 /** The records of a secrets server, and what its endpoints share. Tests read and damage them. */
 export interface SecretsContext extends ServiceOptions {
   readonly tokens: TokenStore;

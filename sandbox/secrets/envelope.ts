@@ -1,5 +1,5 @@
 import { createRandom, uuid } from '../random.ts';
-import { HttpError, parseObject } from '../responses.ts';
+import { HttpError, parseObject } from '../router.ts';
 import type { Request, Response } from '../types.ts';
 
 export type Input = Readonly<Record<string, unknown>>;

@@ -4,11 +4,10 @@ import type { Request, Response, Route, Service, ServiceOptions, TokenGrant } fr
 import { accessRoutes, authorize, refuse } from './access.ts';
 import type { SecretsContext } from './context.ts';
 import { errorResponse } from './envelope.ts';
+import { seedSecrets, tickSecrets } from './estate.ts';
 import { keyRoutes } from './keys.ts';
 import { providerRoutes } from './kms-providers.ts';
 import { credentialRoutes, roleRoutes } from './mesh-roles.ts';
-import { seedSecrets } from './seed.ts';
-import { tickSecrets } from './tick.ts';
 
 /** The key management engine and the mesh credentials engine of one secrets server. */
 export class SecretsService implements Service {

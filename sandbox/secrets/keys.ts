@@ -1,6 +1,5 @@
-import { createMemo } from '../memo.ts';
 import { createRsaPublicDer, EcKey, toPem } from '../pki.ts';
-import { createRandom, formatMicroseconds, type Random } from '../random.ts';
+import { createMemo, createRandom, formatMicroseconds, type Random } from '../random.ts';
 import type { Flavor, Request, Response, RouteTable } from '../types.ts';
 import {
   type DistributionTerms,

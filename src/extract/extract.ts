@@ -4,7 +4,7 @@ import { formatSeconds } from '../core/clock.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { plural } from '../core/plural.ts';
 import { type FailureKind, ServiceError } from '../http/errors.ts';
-import type { RequestMetrics } from '../http/request-metrics.ts';
+import type { RequestMetrics } from '../http/response-body.ts';
 import { landingDirectory, type Manifest } from '../landing/store.ts';
 import { LandingWriter } from '../landing/writer.ts';
 import { BoundExceededError, type Bounds, createPageCounter, readBounds } from '../services/bounds.ts';

@@ -1,7 +1,7 @@
 import type { LimitFunction } from 'p-limit';
 import type { Config, Target } from '../config/config.ts';
 import type { JobContext } from '../core/context.ts';
-import type { RequestMetrics } from '../http/request-metrics.ts';
+import type { RequestMetrics } from '../http/response-body.ts';
 import type { Warehouse } from '../warehouse/session.ts';
 import type { SourceDefinition } from './sources/source.ts';
 

@@ -12,7 +12,7 @@ import {
 import { TidemarkError } from '../core/errors.ts';
 import { readNamedFile } from '../core/fs.ts';
 import type { Redactor } from '../core/redact/redactor.ts';
-import type { HttpTimeouts } from './timeouts.ts';
+import type { HttpTimeouts } from './retry.ts';
 
 export interface HttpTransportOptions {
   readonly caFile?: string | undefined;

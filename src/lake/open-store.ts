@@ -4,7 +4,7 @@ import { isLakeAddress, parseS3Address } from '../config/lake.ts';
 import { withEnvFile } from '../config/references.ts';
 import type { Context } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
-import { DEFAULT_TIMEOUTS } from '../http/timeouts.ts';
+import { DEFAULT_TIMEOUTS } from '../http/retry.ts';
 import { createDirectoryStore, type LakeStore } from './store.ts';
 
 /** What a lake needs of the configuration. */

@@ -1,6 +1,6 @@
 import { findUrlSecrets } from '../config/secrets.ts';
 import type { WorkContext } from '../core/context.ts';
-import { DEFAULT_TIMEOUTS } from '../http/timeouts.ts';
+import { DEFAULT_TIMEOUTS } from '../http/retry.ts';
 import { createTransport, type Transport } from '../http/transport.ts';
 
 /** A dead-man's switch must not delay the job. */

@@ -2,7 +2,7 @@ import type { Context } from '../core/context.ts';
 import type { Log } from '../core/log.ts';
 import { plural } from '../core/plural.ts';
 import { isLoaded } from '../extract/run-context.ts';
-import type { RequestMetrics } from '../http/request-metrics.ts';
+import type { RequestMetrics } from '../http/response-body.ts';
 import type { PullOutcome } from '../load/record-pulls.ts';
 
 /** Shows the pulls of a run: a live display on a terminal, plain lines elsewhere. */

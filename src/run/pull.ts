@@ -8,7 +8,7 @@ import { findResumable } from '../extract/resume.ts';
 import { isLoaded, type Pull, type RunContext } from '../extract/run-context.ts';
 import { sources as builtInSources, findLeftOut, findUnanswered } from '../extract/sources/index.ts';
 import { hasSource, type SourceDefinition } from '../extract/sources/source.ts';
-import { createRequestMetrics } from '../http/request-metrics.ts';
+import { createRequestMetrics } from '../http/response-body.ts';
 import { type Landing, type Manifest, readLanding } from '../landing/store.ts';
 import { LoadQueue } from '../load/load-queue.ts';
 import type { PullOutcome } from '../load/record-pulls.ts';

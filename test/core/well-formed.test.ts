@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from 'vitest';
 import { repairBlocks, repairEscapes, repairUtf8 } from '../../src/core/well-formed.ts';
-import { createRequestMetrics } from '../../src/http/request-metrics.ts';
+import { createRequestMetrics } from '../../src/http/response-body.ts';
 
 const repair = (json: string) => {
   const metrics = createRequestMetrics();

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { seesEveryNamespace } from '../../src/services/scheduler/acl-grants.ts';
+import { seesEveryNamespace } from '../../src/services/scheduler/acl-rules.ts';
 import type { AssessedTarget } from '../../src/tell/findings/evaluate.ts';
 import { createFindingsWarehouse, type FindingsWarehouse, type Rows } from '../helpers/findings-warehouse.ts';
 import { cleanAtEnd } from '../helpers/temp.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { listGrants } from '../../src/services/scheduler/acl-grants.ts';
+import { listGrants } from '../../src/services/scheduler/acl-rules.ts';
 import { createFindingsWarehouse } from '../helpers/findings-warehouse.ts';
 
 const NOW = '2026-11-20T02:15:00Z';

@@ -4,7 +4,7 @@ import type { Target, TargetKind } from '../../src/config/config.ts';
 import { createLog } from '../../src/core/log.ts';
 import { Redactor } from '../../src/core/redact/redactor.ts';
 import { TargetLimiter } from '../../src/http/rate-limiter.ts';
-import { createRequestMetrics, type RequestMetrics } from '../../src/http/request-metrics.ts';
+import { createRequestMetrics, type RequestMetrics } from '../../src/http/response-body.ts';
 import { createServiceClient, type ServiceClient, type ServiceClientOptions } from '../../src/services/client.ts';
 
 export interface TestServer {

@@ -7,7 +7,7 @@ import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import type { TargetKind } from '../../src/config/config.ts';
 import { BLOCK_BYTES } from '../../src/core/gzip.ts';
 import type { FailureKind } from '../../src/http/errors.ts';
-import type { HttpTimeouts } from '../../src/http/timeouts.ts';
+import type { HttpTimeouts } from '../../src/http/retry.ts';
 import type { DownloadOptions } from '../../src/services/client.ts';
 import { mesh, platform, scheduler, secrets } from '../../src/services/index.ts';
 import type { Operation } from '../../src/services/operation.ts';

@@ -6,7 +6,7 @@ import type { Config } from '../../src/config/config.ts';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import type { ActivePull, RunContext } from '../../src/extract/run-context.ts';
 import { sources } from '../../src/extract/sources/index.ts';
-import { createRequestMetrics } from '../../src/http/request-metrics.ts';
+import { createRequestMetrics } from '../../src/http/response-body.ts';
 import { type LandingFile, landingDirectory, type Manifest } from '../../src/landing/store.ts';
 import { LoadQueue } from '../../src/load/load-queue.ts';
 import type { PullOutcome } from '../../src/load/record-pulls.ts';

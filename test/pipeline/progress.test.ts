@@ -3,7 +3,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { expect, test } from 'vitest';
 import { createLog } from '../../src/core/log.ts';
 import { Redactor } from '../../src/core/redact/redactor.ts';
-import { createRequestMetrics } from '../../src/http/request-metrics.ts';
+import { createRequestMetrics } from '../../src/http/response-body.ts';
 import type { PullOutcome } from '../../src/load/record-pulls.ts';
 import { createProgress } from '../../src/run/progress.ts';
 import { testProject } from '../helpers/test-project.ts';

@@ -1,6 +1,6 @@
 import { ServiceError } from '../../http/errors.ts';
 import type { ResponsePage, ServiceResponse } from '../../services/response.ts';
-import { listGrants } from '../../services/scheduler/acl-grants.ts';
+import { listGrants } from '../../services/scheduler/acl-rules.ts';
 import { scheduler } from '../../services/scheduler/operations.ts';
 import { checkFirst, describeFailure, listThenLand } from './shared/list-and-read.ts';
 import {

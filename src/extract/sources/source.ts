@@ -1,7 +1,7 @@
 import type { Target, TargetKind } from '../../config/config.ts';
 import { TidemarkError } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
-import type { RequestMetrics } from '../../http/request-metrics.ts';
+import type { RequestMetrics } from '../../http/response-body.ts';
 import type { UnknownPart } from '../../landing/store.ts';
 import type { LandingWriter } from '../../landing/writer.ts';
 import type { RequestOptions, ServiceClient } from '../../services/client.ts';

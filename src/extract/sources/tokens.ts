@@ -1,5 +1,5 @@
+import { tokenOperations } from '../../services/describe-server.ts';
 import { describeToken } from '../../services/token/describe-token.ts';
-import { tokenOperations } from '../../services/token/operations.ts';
 import type { SourceDefinition } from './source.ts';
 
 /**

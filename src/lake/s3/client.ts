@@ -10,9 +10,8 @@ import { hashFile, systemLack } from '../../core/fs.ts';
 import { HEADER_TEXT, isHeaderText } from '../../core/header-text.ts';
 import type { Redactor } from '../../core/redact/redactor.ts';
 import { classifyNetworkError, failure, type HttpFailure, type Result } from '../../http/errors.ts';
-import { createRequestMetrics } from '../../http/request-metrics.ts';
-import { ABORTED, withRetry } from '../../http/retry.ts';
-import { Deadline, type HttpTimeouts } from '../../http/timeouts.ts';
+import { createRequestMetrics } from '../../http/response-body.ts';
+import { ABORTED, Deadline, type HttpTimeouts, withRetry } from '../../http/retry.ts';
 import type { Transport } from '../../http/transport.ts';
 
 /** What a request needs besides its object. */

@@ -9,7 +9,7 @@ import type { S3Address } from '../../config/lake.ts';
 import type { Context } from '../../core/context.ts';
 import { TidemarkError } from '../../core/errors.ts';
 import { makeFolder } from '../../core/fs.ts';
-import type { HttpTimeouts } from '../../http/timeouts.ts';
+import type { HttpTimeouts } from '../../http/retry.ts';
 import { createTransport } from '../../http/transport.ts';
 import { createTemporaryFolder } from '../../warehouse/temporary-folder.ts';
 import { decodePath } from '../delta-log.ts';

@@ -7,10 +7,10 @@ import type { SourceDefinition } from '../../extract/sources/source.ts';
 import { ServiceError } from '../../http/errors.ts';
 import { describePart, type UnknownPart } from '../../landing/store.ts';
 import type { ServiceClient } from '../../services/client.ts';
+import { ownOperations } from '../../services/describe-server.ts';
 import { platform } from '../../services/platform/operations.ts';
 import type { ServiceResponse } from '../../services/response.ts';
 import { isAclDisabled, type TokenInfo, toFields } from '../../services/token/describe-token.ts';
-import { ownOperations } from '../../services/token/operations.ts';
 
 /** Whether a source can be pulled. `partial`: but for some parts; `absent`: the service does not have it; `misplaced`: its engine is at another path. */
 export type Availability = 'permitted' | 'partial' | 'absent' | 'misplaced' | 'refused' | 'failed';

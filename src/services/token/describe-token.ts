@@ -5,11 +5,11 @@ import { stripSecretFields } from '../../core/redact/secret-fields.ts';
 import { ServiceError } from '../../http/errors.ts';
 import { applyMount } from '../build-request.ts';
 import type { ServiceClient } from '../client.ts';
+import { tokenOperations } from '../describe-server.ts';
 import type { Operation } from '../operation.ts';
-import { seesEveryNamespace } from '../scheduler/acl-grants.ts';
+import { seesEveryNamespace } from '../scheduler/acl-rules.ts';
 import { scheduler } from '../scheduler/operations.ts';
 import { secrets } from '../secrets/operations.ts';
-import { tokenOperations } from './operations.ts';
 
 /** What a service says about a token. It never contains the token itself. */
 export interface TokenInfo {

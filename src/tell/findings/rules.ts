@@ -1,7 +1,7 @@
 import { SEVERITIES, type Severity } from '../../core/choices.ts';
 import { errorMessage, TidemarkError } from '../../core/errors.ts';
 import { discoverFiles } from '../../core/paths.ts';
-import { NO_POOL_USE } from '../../services/platform/pool-relationships.ts';
+import { NO_POOL_USE } from '../../services/platform/operations.ts';
 import { type Database, describeQueryError, type SqlParams } from '../../warehouse/database.ts';
 import { classifyStorageError } from '../../warehouse/integrity.ts';
 import { parseHeader, quoteLiteral, type SqlFiles } from '../../warehouse/sql-files.ts';

@@ -10,7 +10,7 @@ import { type ExplorerResult, runExplorerQuery } from '../../../sandbox/platform
 import { createExplorerViews } from '../../../sandbox/platform/explorer-views.ts';
 import { toExplorerQuery } from '../../../sandbox/platform/saved-views.ts';
 import { sourceAddress, type Workspace } from '../../../sandbox/platform/workspaces.ts';
-import { HttpError } from '../../../sandbox/responses.ts';
+import { HttpError } from '../../../sandbox/router.ts';
 import type { Flavor } from '../../../sandbox/types.ts';
 import { filled, object, type Rows, type Tables, time, wholeSeconds } from './values.ts';
 

@@ -1,6 +1,6 @@
 import type { RunningSandbox } from '../../../sandbox/index.ts';
 import { CONSUL_VERSION } from '../../../sandbox/mesh/access.ts';
-import { ENTITLEMENTS } from '../../../sandbox/platform/access.ts';
+import { ENTITLEMENTS } from '../../../sandbox/platform/index.ts';
 import { createRandom } from '../../../sandbox/random.ts';
 import { NOMAD_VERSION } from '../../../sandbox/scheduler/access.ts';
 import { VAULT_VERSION } from '../../../sandbox/secrets/access.ts';

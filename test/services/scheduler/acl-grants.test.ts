@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { listGrants, seesEveryNamespace } from '../../../src/services/scheduler/acl-grants.ts';
+import { listGrants, seesEveryNamespace } from '../../../src/services/scheduler/acl-rules.ts';
 
 const READ_ALL = 'namespace "*" { policy = "read" }';
 

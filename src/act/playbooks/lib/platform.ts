@@ -1,7 +1,7 @@
 import { isObject } from '../../../core/is-object.ts';
 import { listAt, textAt, valueAt } from '../../../core/json-path.ts';
 import { plural } from '../../../core/plural.ts';
-import { NO_POOL_USE } from '../../../services/platform/pool-relationships.ts';
+import { NO_POOL_USE } from '../../../services/platform/operations.ts';
 import type { JsonValue } from '../../define.ts';
 import { itemIds, known, listItemsById, read, readPages } from './reads.ts';
 
