@@ -1,3 +1,4 @@
+import { basename } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { errorMessage, TidemarkError } from '../core/errors.ts';
 import { readSize } from '../core/size.ts';
@@ -168,14 +169,19 @@ export function isQueryError(error: unknown): boolean {
   return /^(?:Binder|Catalog|Parser) Error/u.test(firstLine(error));
 }
 
-/** The error of a query names the files of a user that override queries of the package; another error stays as it is. */
-export function blameOverriding(files: SqlFiles, cause: unknown): unknown {
-  const [file, ...others] = files.overriding();
-  if (file === undefined || !isQueryError(cause)) return cause;
+/**
+ * The error of a query, as that of the file of a user that is to blame; another error stays as it is.
+ * @param sql the query that failed; where it has the name of a file, that one is to blame. @default unknown
+ */
+export function blameOwn(files: SqlFiles, cause: unknown, sql = ''): unknown {
+  if (!isQueryError(cause)) return cause;
+  const own = files.own();
+  const named = own.filter((name) => sql.includes(basename(name)));
+  const [file, ...others] = named.length > 0 ? named : own;
+  if (file === undefined) return cause;
   const all = [file, ...others].map((name) => `queries/${name}.sql`).join(', ');
   const message = others.length === 0 ? describeQueryError(file, cause) : `one of ${all}: ${firstLine(cause)}`;
-  const hint = 'your file overrides that of the package: correct it, or remove it';
-  return new TidemarkError('DATA', message, { hint, cause });
+  return new TidemarkError('DATA', message, { hint: 'correct your file, or remove it', cause });
 }
 
 /**

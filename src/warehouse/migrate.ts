@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Thresholds } from '../config/config.ts';
 import type { PolicyRow } from '../config/policy.ts';
-import { TidemarkError } from '../core/errors.ts';
-import { renderChangesViews, selectTold } from './changes.ts';
-import { type Database, firstLine, isQueryError, openDatabase } from './database.ts';
+import { renderChangesViews } from './changes.ts';
+import { blameOwn, type Database, isQueryError } from './database.ts';
 import { DEFAULT_THRESHOLDS, defineDeadlines, renderDeadlines, type Scope } from './deadlines.ts';
 import { type Columns, readAdditions, readColumns, withAdditions } from './present-tables.ts';
 import { quoteIdent, quoteLiteral, type SqlFiles } from './sql-files.ts';
@@ -85,16 +84,17 @@ export async function migrate(
   const current = await readColumns({ database, files });
   const added = await findAdditions(database, files, declared, current);
   const all = withAdditions(declared, [...(await readAdditions({ database, files }, current)), ...added]);
-  const transact = (texts: readonly string[]) =>
-    database.transact(texts.map((sql) => `${sql.trim().replace(/;$/u, '')};`));
+  const transact = (texts: readonly string[]) => database.transact(texts.map(endStatement));
   // About 800: one by one they would take five times as long.
-  await transact([
+  const statements = [
     ...all.flatMap((table) => addColumns(files, table, current)),
     ...renderSchema(files, all, policy),
     ...added.map((addition) => renderAddition(files, addition)),
     ...all.flatMap((table) => commentStatements(files, table)),
-  ]).catch(async (error: unknown) => {
-    throw (isQueryError(error) && (await findInvalid(files, all, policy))) || error;
+  ];
+  await transact(statements).catch(async (error: unknown) => {
+    if (!isQueryError(error)) throw error;
+    await database.transaction(() => runEach(database, files, statements));
   });
   await defineDeadlines(database, files, deadlines);
   await transact([
@@ -105,33 +105,14 @@ export async function migrate(
   await database.run('checkpoint'); // a crash must not have to replay altered tables from the log
 }
 
-/**
- * The error of the first statement that cannot be made. In the text of all statements, lines are those of no file. That of a user's table
- * is named.
- */
-async function findInvalid(files: SqlFiles, tables: readonly Table[], policy: readonly PolicyRow[]): Promise<unknown> {
-  const database = await openDatabase(':memory:');
-  const tryEach = async (render: (table: Table) => readonly string[]) => {
-    for (const table of tables) {
-      for (const sql of render(table)) {
-        await database.script(sql).catch((cause: unknown) => {
-          if (!files.isOwn(`tables/${table.name}`)) throw cause;
-          throw new TidemarkError('DATA', `queries/tables/${table.name}.sql: ${firstLine(cause)}`, { cause });
-        });
-      }
-    }
-  };
-  try {
-    await tryEach((table) => tableStatements(files, table));
-    for (const name of SHARED) await database.script(files.render(`warehouse/${name}`, {}));
-    await tryEach((table) => viewStatements(files, table));
-    await tryEach((table) => selectTold([table]).flatMap((told) => renderChangesViews(files, [told])));
-    for (const sql of renderSchema(files, tables, policy)) await database.script(sql);
-    return undefined;
-  } catch (error) {
-    return error;
-  } finally {
-    database.close();
+const endStatement = (sql: string): string => `${sql.trim().replace(/;$/u, '')};`;
+
+/** Where one fails, the error names the line of a file, and not that of the text of all. */
+async function runEach(database: Database, files: SqlFiles, statements: readonly string[]): Promise<void> {
+  for (const sql of statements) {
+    await database.script(sql).catch((error: unknown) => {
+      throw blameOwn(files, error, sql);
+    });
   }
 }
 

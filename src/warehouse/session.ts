@@ -9,7 +9,7 @@ import type { Log } from '../core/log.ts';
 import { overlayRoots } from '../core/paths.ts';
 import { removeCompactCopy, replaceWithCompact, writeCompactCopy } from './compact.ts';
 import {
-  blameOverriding,
+  blameOwn,
   type Database,
   firstLine,
   halveMemory,
@@ -155,7 +155,7 @@ async function runSession<T>(
     return result;
   } catch (error) {
     isUsable &&= classifyStorageError(error) === undefined;
-    throw blameOverriding(files, error);
+    throw blameOwn(files, error);
   } finally {
     database.close();
     // A schema that is not migrated is of no use to readers.
@@ -256,7 +256,7 @@ async function explainFailure(
   );
   return lacks
     ? explain('of an earlier version', 'run `tidemark pull`, which adds what it lacks')
-    : blameOverriding(files, error);
+    : blameOwn(files, error);
 }
 
 /** @throws TidemarkError UNREACHABLE if nothing was pulled yet, or this account may not read the published warehouse. */

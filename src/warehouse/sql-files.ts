@@ -14,10 +14,8 @@ export interface SqlFiles {
   read(name: string): string;
   /** The text with each `{{name}}` replaced, comments removed: for identifiers, which cannot be bound as parameters. */
   render(name: string, parts: SqlParts): string;
-  /** Whether the package has no such file, or a user's overrides it. */
-  isOwn(name: string): boolean;
-  /** What was read so far of a user's files that override those of the package. */
-  overriding(): readonly string[];
+  /** What was read so far of a user's tables, and of the user's files that override those of the package. */
+  own(): readonly string[];
   readonly roots: readonly string[];
 }
 
@@ -25,7 +23,6 @@ export function createSqlFiles(roots: readonly string[]): SqlFiles {
   const cache = new Map<string, string>();
   const find = (name: string) => findFile(roots, `queries/${name}.sql`);
   const packaged = (name: string) => join(PACKAGE_ROOT, `queries/${name}.sql`);
-  const isOwn = (name: string) => find(name) !== packaged(name);
   const load = (name: string): string => {
     const path = find(name);
     if (!path) throw new TidemarkError('DATA', `queries/${name}.sql does not exist`);
@@ -41,8 +38,10 @@ export function createSqlFiles(roots: readonly string[]): SqlFiles {
     read,
     roots,
     render: (name, parts) => fillTemplate(name, read(name), parts),
-    isOwn,
-    overriding: () => [...cache.keys()].filter((name) => isOwn(name) && existsSync(packaged(name))),
+    own: () =>
+      [...cache.keys()].filter(
+        (name) => find(name) !== packaged(name) && (name.startsWith('tables/') || existsSync(packaged(name))),
+      ),
   };
 }
 

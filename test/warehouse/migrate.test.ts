@@ -74,7 +74,7 @@ test.each([
   await writeFile(join(folder, 'queries', 'tables', 'mine.sql'), text);
   await expect(migrateAgain()).rejects.toMatchObject({
     code: 'DATA',
-    message: expect.stringMatching(new RegExp(`^queries/tables/mine.sql: .*${problem}`)),
+    message: expect.stringMatching(new RegExp(`^queries/tables/mine.sql(?::\\d+)?: .*${problem}`)),
   });
 });
 
