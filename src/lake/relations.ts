@@ -1,9 +1,7 @@
 import type { Database } from '../warehouse/database.ts';
+import { type Columns, readColumns } from '../warehouse/present-tables.ts';
 import type { SqlFiles } from '../warehouse/sql-files.ts';
 import { type Column, historyTable, parseTable, type Table } from '../warehouse/tables.ts';
-
-/** A column as the warehouse has it. */
-export type WarehouseColumn = Pick<Column, 'name' | 'type' | 'comment'>;
 
 /**
  * - `history`: versions of rows, with `valid_from` and `valid_to`
@@ -19,7 +17,7 @@ export interface Relation
   readonly kind: (typeof KINDS)[number];
   /** The stored table. */
   readonly stored: string;
-  readonly columns: readonly WarehouseColumn[];
+  readonly columns: readonly Column[];
   /** The column that lists members, and the relation with them. */
   readonly list?: { readonly column: string; readonly relation: string } | undefined;
 }
@@ -35,7 +33,7 @@ export async function listRelations(
   files: SqlFiles,
   tables: ReadonlyMap<string, Table>,
 ): Promise<readonly Relation[]> {
-  const stored = await readColumns(database, files);
+  const stored = await readColumns({ database, files });
   const relations = [...tables.values()].flatMap((table) => toRelations(table, stored));
   const isRuns = ({ name }: Relation) => name === RUNS;
   const rollup = rollupRelation(parseTable(ROLLUP, files.read(`lake/${ROLLUP}`)));
@@ -47,33 +45,18 @@ function rollupRelation(table: Table): Relation {
   return { ...table, kind: 'rollup', stored: table.name, columns, key: ['target', ...table.key] };
 }
 
-type StoredColumns = ReadonlyMap<string, readonly WarehouseColumn[]>;
-
-async function readColumns(database: Database, files: SqlFiles): Promise<StoredColumns> {
-  const columns = new Map<string, WarehouseColumn[]>();
-  for (const { table, name, type, comment } of await database.rows(files.read('lake/columns'))) {
-    const column = { name: String(name), type: String(type), comment: String(comment) };
-    columns.set(String(table), [...(columns.get(String(table)) ?? []), column]);
-  }
-  return columns;
-}
-
-function toRelations(table: Table, stored: StoredColumns): readonly Relation[] {
+function toRelations(table: Table, stored: Columns): readonly Relation[] {
   const name = historyTable(table);
-  const columns = stored.get(name);
+  const columns = [...(stored.get(name)?.values() ?? [])];
   // A table that was declared after the last run is in the warehouse from the next run on.
-  if (!columns) return [];
+  if (columns.length === 0) return [];
   return table.source ? historyRelations(table, columns, stored) : [logRelation(table, columns)];
 }
 
 const VALIDITY = new Set(['valid_from', 'valid_to']);
-const withoutValidity = (columns: readonly WarehouseColumn[]) => columns.filter(({ name }) => !VALIDITY.has(name));
+const withoutValidity = (columns: readonly Column[]) => columns.filter(({ name }) => !VALIDITY.has(name));
 
-function historyRelations(
-  table: Table,
-  columns: readonly WarehouseColumn[],
-  stored: StoredColumns,
-): readonly Relation[] {
+function historyRelations(table: Table, columns: readonly Column[], stored: Columns): readonly Relation[] {
   const members = `${table.name}_members`;
   const memberColumns = table.members === undefined ? undefined : stored.get(members);
   const comments = new Map(table.columns.map(({ name, comment }) => [name, comment]));
@@ -93,14 +76,14 @@ function historyRelations(
       name: members,
       stored: members,
       grain: `one row per member of the lists in ${table.name}.${table.members}`,
-      columns: withoutValidity(memberColumns),
+      columns: withoutValidity([...memberColumns.values()]),
       key: [...main.key, 'member', 'nth'],
       computed: [],
     },
   ];
 }
 
-function logRelation(table: Table, columns: readonly WarehouseColumn[]): Relation {
+function logRelation(table: Table, columns: readonly Column[]): Relation {
   const key = table.identity.length > 0 ? table.identity : columns.map(({ name }) => name);
   return { ...table, kind: table.isWrittenOnce ? 'journal' : 'register', stored: table.name, columns, key };
 }

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
+import type { Column } from '../warehouse/tables.ts';
 import {
   type AddAction,
   type DeltaField,
@@ -9,7 +10,7 @@ import {
   toSchemaString,
   tryParseJson,
 } from './delta-log.ts';
-import { KINDS, type Relation, type WarehouseColumn } from './relations.ts';
+import { KINDS, type Relation } from './relations.ts';
 
 /** A column of the warehouse and the field of the lake that holds it. */
 const mappedColumn = z.object({ name: z.string(), type: z.string(), field: z.string() });
@@ -174,7 +175,7 @@ export function lakeType(type: string): { readonly delta: DeltaField['type']; re
  */
 export function evolveFields(
   existing: readonly DeltaField[],
-  columns: readonly WarehouseColumn[],
+  columns: readonly Column[],
 ): { readonly fields: readonly DeltaField[]; readonly columns: MappedColumn[] } {
   const fields = [...existing];
   const mapped = columns.map(({ name, type, comment }): MappedColumn => {

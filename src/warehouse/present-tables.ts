@@ -1,6 +1,6 @@
 import type { Database } from './database.ts';
 import type { SqlFiles } from './sql-files.ts';
-import { type Addition, historyTable, type Table } from './tables.ts';
+import { type Addition, type Column, historyTable, type Table } from './tables.ts';
 
 /** What reads a published warehouse, here or through a worker. */
 export interface ReadWarehouse {
@@ -20,16 +20,17 @@ export async function selectPresent(read: ReadWarehouse, tables: readonly Table[
   });
 }
 
-/** The columns that each table of a warehouse has. */
-export type Columns = ReadonlyMap<string, ReadonlySet<string>>;
+/** The columns that each table of a warehouse has, by name, in their order. */
+export type Columns = ReadonlyMap<string, ReadonlyMap<string, Column>>;
 
 export async function readColumns({ database, files }: ReadWarehouse): Promise<Columns> {
-  const columns = new Map<string, Set<string>>();
-  for (const { table, name } of await database.script(files.read('warehouse/columns'))) {
-    const names = columns.get(String(table)) ?? new Set();
-    columns.set(String(table), names.add(String(name)));
+  const tables = new Map<string, Map<string, Column>>();
+  for (const row of await database.script(files.read('warehouse/columns'))) {
+    const [table, name] = [String(row.table), String(row.name)];
+    const columns = tables.get(table) ?? new Map<string, Column>();
+    tables.set(table, columns.set(name, { name, type: String(row.type), comment: String(row.comment) }));
   }
-  return columns;
+  return tables;
 }
 
 /** @param present columns of the warehouse */
