@@ -5,7 +5,7 @@ import { TidemarkError } from '../core/errors.ts';
 import { plural } from '../core/plural.ts';
 import { isMassLoss } from '../load/judge.ts';
 import { compactLake } from './data-files.ts';
-import { addAction, type MetaData, metaData, tryParseJson } from './delta-log.ts';
+import { addAction, metaData, tryParseJson } from './delta-log.ts';
 import { targetLoss } from './difference.ts';
 import { type Lake, retryConflicts } from './log.ts';
 import { appendToTable, createLakeReader, type LakeReader, type LakeWriter, viewRuns } from './reader.ts';
@@ -171,18 +171,14 @@ const stagedRuns = ({ tables }: StagedShard) => tables.filter(({ table }) => tab
 async function commitRuns(writer: LakeWriter, staged: StagedShard['tables'], publish: number): Promise<void> {
   const table = changesTable(RUNS);
   const { metaData: held } = await writer.reader.snapshot(table);
-  const last = staged.findLast((one) => one.metaData !== null)?.metaData ?? undefined;
-  await appendToTable(
-    writer,
-    { table, adds: staged.flatMap(({ adds }) => adds), metaData: last && held ? describeAgain(held, last) : last },
-    publish,
-  );
-}
-
-/** The description of the last shard that has one; a table keeps its identity. */
-function describeAgain(held: MetaData, last: MetaData): MetaData | undefined {
-  if (last.schemaString === held.schemaString) return undefined;
-  return { ...last, id: held.id, ...(held.createdTime !== undefined && { createdTime: held.createdTime }) };
+  // The description of the last shard that has one; a table keeps its identity.
+  const last = staged.findLast(({ metaData }) => metaData)?.metaData ?? undefined;
+  const isKnown = last?.schemaString === held?.schemaString;
+  const metaData =
+    last && !isKnown
+      ? { ...last, id: held?.id ?? last.id, createdTime: held?.createdTime ?? last.createdTime }
+      : undefined;
+  await appendToTable(writer, { table, adds: staged.flatMap(({ adds }) => adds), metaData }, publish);
 }
 
 /** @throws TidemarkError USAGE */

@@ -16,24 +16,29 @@ import {
   type TableDesign,
 } from './table.ts';
 
-/** The publishes that readers see, which are in the table `lake_runs`, as a writer sees them. */
-export interface VisiblePublishes {
+/** The publishes that readers see, which are in the table `lake_runs`, as a writer sees them; times are ISO 8601. */
+const visiblePublishes = z.object({
+  /** Of the last run of the writer that the lake has; `-infinity` for none. */
+  after: z.string(),
+  /** The lake has a run of the writer that the warehouse does not have. */
+  is_ahead: z.boolean(),
+  /** Other writers have published. */
+  is_shared: z.boolean(),
+  /** Of the last run of the warehouse; null for none. */
+  latest: z.string().nullable(),
+  /** Of the first run of the warehouse that the lake does not have; null for none. */
+  next: z.string().nullable(),
+  /** The last publish of the writer; 0 for none. */
+  last: z.number(),
+  /** The last publish of any writer; 0 for none. */
+  last_of_all: z.number(),
+});
+
+export interface VisiblePublishes extends Readonly<z.infer<typeof visiblePublishes>> {
   /** The number of the shard; 0 without one. */
   readonly writer: number;
-  /** `as_of` of the last run of the writer that the lake has; `-infinity` for none. */
-  readonly after: string;
-  /** The lake has a run of the writer that the warehouse does not have. */
-  readonly isAhead: boolean;
-  /** `as_of` of the last run of the warehouse; undefined for none. */
-  readonly latest: string | undefined;
-  /** `as_of` of the first run of the warehouse that the lake does not have; undefined for none. */
-  readonly next: string | undefined;
   /** Since when the history of the warehouse is whole; `-infinity` where nothing was removed, or the lake is new. */
   readonly start: string;
-  /** The last publish of the writer; 0 for none. */
-  readonly last: number;
-  /** The last publish of any writer; 0 for none. */
-  readonly lastOfAll: number;
 }
 
 export const BEGINNING = '-infinity';
@@ -43,22 +48,13 @@ export async function readVisible(reader: LakeReader, writer: number): Promise<V
   const { database, files } = reader;
   await viewRuns(reader);
   await database.run(files.read('lake/visible'), { writer });
-  const [row = {}] = await database.rows(files.read('lake/range'));
-  const keep = () => row.is_shared === true;
+  const [row] = await database.rows(files.read('lake/range'));
+  const visible = visiblePublishes.parse(row);
+  const keep = () => visible.is_shared;
   await createTableView(reader, 'lake_pulls', changesTable('pulls'), { fields: PULL_FIELDS, keep });
   await database.run(files.read('lake/foreign'));
-  const toTime = (value: unknown) => (typeof value === 'string' ? value : undefined);
-  const lastOfAll = Number(row.last_of_all);
-  return {
-    writer,
-    after: toTime(row.after) ?? BEGINNING,
-    isAhead: row.is_ahead === true,
-    latest: toTime(row.latest),
-    next: toTime(row.next),
-    start: (lastOfAll > 0 ? await readHistoryStart(reader) : undefined) ?? BEGINNING,
-    last: Number(row.last),
-    lastOfAll,
-  };
+  const start = visible.last_of_all > 0 ? await readHistoryStart(reader) : undefined;
+  return { ...visible, writer, start: start ?? BEGINNING };
 }
 
 /** Since when the history is whole; undefined where nothing was removed, as in a warehouse of a version that removes nothing. */
@@ -123,13 +119,8 @@ export async function fillPending(
     await database.run(files.render(`lake/${name}`, parts));
   if (visible.writer === 0 || relation.kind !== 'history') return [];
   const rows = await database.rows(files.render('lake/losses', parts));
-  return rows.map(({ target, deleted, held }) => ({
-    target: String(target),
-    relation: relation.name,
-    volatile: relation.volatile,
-    deleted: Number(deleted),
-    held: Number(held),
-  }));
+  const { name, volatile } = relation;
+  return z.array(targetLoss).parse(rows.map((row) => ({ ...row, relation: name, volatile })));
 }
 
 /** Views the changes that the lake holds of the rows that are compared: only those of a relation whose rows replace each other. */
@@ -154,11 +145,11 @@ type Parts = Readonly<Record<string, string>>;
 
 /** SQL: which rows are compared, and from which time on. */
 function targetParts(
-  { latest = '', start }: VisiblePublishes,
+  { latest, start }: VisiblePublishes,
   { kind, source = '', byTarget, loggedAt }: Relation,
-  period: { readonly after: string; readonly since: string | undefined },
+  period: { readonly after: string; readonly since: string | null },
 ): Parts {
-  const toTime = (time: string | undefined) => (time === undefined ? 'null' : `${quoteLiteral(time)}::timestamptz`);
+  const toTime = (time: string | null) => (time === null ? 'null' : `${quoteLiteral(time)}::timestamptz`);
   const [after, now] = [toTime(period.after), toTime(latest)];
   const written = loggedAt === undefined ? now : quoteIdent(loggedAt);
   const isWhole = loggedAt === undefined || start === BEGINNING ? 'true' : `${written} >= ${toTime(start)}`;

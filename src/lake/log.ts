@@ -1,4 +1,5 @@
 import { rm, writeFile } from 'node:fs/promises';
+import pLimit from 'p-limit';
 import { z } from 'zod';
 import { TidemarkError } from '../core/errors.ts';
 import { ignoreMissing } from '../core/fs.ts';
@@ -60,12 +61,9 @@ export async function readLog(lake: Lake, table: string): Promise<TableLog> {
   const begin = await readBegin(lake, table, add);
   const versions = await listVersions(lake, table, begin.version);
   findGaps(versions, begin.version + 1, add);
-  const actions: Action[] = [];
-  for (let start = 0; start < versions.length; start += READ_AHEAD) {
-    const paths = versions.slice(start, start + READ_AHEAD).map((version) => commitPath(table, version));
-    actions.push(...(await Promise.all(paths.map((path) => readCommit(lake, path, add)))).flat());
-  }
-  const snapshot = replay(begin, versions.at(-1) ?? begin.version, actions);
+  const read = (version: number) => readCommit(lake, commitPath(table, version), add);
+  const actions = await pLimit(READ_AHEAD).map(versions, read);
+  const snapshot = replay(begin, versions.at(-1) ?? begin.version, actions.flat());
   const { minReaderVersion, minWriterVersion } = snapshot.protocol;
   if (minReaderVersion <= 1 && minWriterVersion <= 2) return { snapshot, problems };
   const what = `${lake.store.name}/${table}: another program has raised the protocol of the table`;
@@ -182,17 +180,12 @@ function isConflict(table: string, own: readonly Action[], other: readonly Actio
   const describes = (actions: readonly Action[]) => actions.some(({ metaData }) => metaData);
   const replaces = (actions: readonly Action[]) => actions.some(({ remove }) => remove);
   const changes = (actions: readonly Action[]) => describes(actions) || replaces(actions);
-  const arePublishes = [own, other].every((actions) => findPublish(actions) !== undefined);
+  const isPublish = (actions: readonly Action[]) => actions.some(({ txn }) => txn?.appId === APP_ID);
   return (
     (describes(own) && replaces(own)) ||
     (changes(own) && changes(other)) ||
-    (table === changesTable(RUNS) && arePublishes)
+    (table === changesTable(RUNS) && isPublish(own) && isPublish(other))
   );
-}
-
-/** The number of the publish that made a commit; undefined for one of another program. */
-function findPublish(actions: readonly Action[]): number | undefined {
-  return actions.find(({ txn }) => txn?.appId === APP_ID)?.txn?.version;
 }
 
 /** Commits between two checkpoints: a reader reads at most so many files of JSON. */

@@ -122,8 +122,8 @@ function withPublishedReader<T>(
 }
 
 /** @returns the time of the last run of the warehouse */
-function assertPublishable({ name }: LakeStore, { after, latest, isAhead }: VisiblePublishes): string {
-  if (latest === undefined) {
+function assertPublishable({ name }: LakeStore, { after, latest, is_ahead: isAhead }: VisiblePublishes): string {
+  if (latest === null) {
     throw new TidemarkError('UNREACHABLE', 'the warehouse has no run yet', { hint: 'pull first: `tidemark pull`' });
   }
   if (!isAhead) return latest;
@@ -136,9 +136,13 @@ function assertPublishable({ name }: LakeStore, { after, latest, isAhead }: Visi
 const WRITERS = 1024;
 
 /** Takes the next number of the writer that no publish has had, not even one that was killed: its rows must never become visible. */
-async function claimNumber(store: LakeStore, { lastOfAll, writer }: VisiblePublishes, now: Date): Promise<number> {
+async function claimNumber(
+  store: LakeStore,
+  { last_of_all: last, writer }: VisiblePublishes,
+  now: Date,
+): Promise<number> {
   const claim = `${JSON.stringify({ startedAt: now.toISOString() })}\n`;
-  for (let publish = (Math.floor(lastOfAll / WRITERS) + 1) * WRITERS + writer; ; publish += WRITERS) {
+  for (let publish = (Math.floor(last / WRITERS) + 1) * WRITERS + writer; ; publish += WRITERS) {
     if ((await createOrRead(store, claimPath(publish), claim)) === undefined) return publish;
   }
 }

@@ -144,23 +144,15 @@ export async function appendToTable(
   return true;
 }
 
-/** The relations of a lake, `runs` first. */
+/** The relations of a lake; `runs` is always one of them. */
 export async function listLakeRelations(
   reader: LakeReader,
   isWanted: (relation: string) => boolean = () => true,
 ): Promise<readonly DescribedRelation[]> {
-  const suffix = changesTable('');
-  const names = [...(await reader.snapshots()).keys()]
-    .filter((name) => name.endsWith(suffix))
-    .map((name) => name.slice(0, -suffix.length))
-    .filter((name) => name === RUNS || isWanted(name));
-  const ordered = [...names.filter((name) => name === RUNS), ...names.filter((name) => name !== RUNS).sort()];
-  const relations: DescribedRelation[] = [];
-  for (const name of ordered) {
-    const relation = describedRelation(changesTable(name), (await reader.snapshot(changesTable(name))).metaData);
-    if (relation) relations.push(relation);
-  }
-  return relations;
+  const relations = [...(await reader.snapshots())].flatMap(
+    ([table, { metaData }]) => describedRelation(table, metaData) ?? [],
+  );
+  return relations.filter(({ name }) => name === RUNS || isWanted(name));
 }
 
 interface TableViewOptions {

@@ -7,9 +7,8 @@ import { makeFolder } from '../core/fs.ts';
 import type { Log } from '../core/log.ts';
 import { overlayRoots } from '../core/paths.ts';
 import { openDatabase } from '../warehouse/database.ts';
-import { recordFingerprint } from '../warehouse/integrity.ts';
 import { migrate } from '../warehouse/migrate.ts';
-import { publishFile, warehouseFiles } from '../warehouse/publish.ts';
+import { publishWarehouse, warehouseFiles } from '../warehouse/publish.ts';
 import { withWarehouseLock } from '../warehouse/session.ts';
 import { createSqlFiles, quoteIdent, quoteLiteral } from '../warehouse/sql-files.ts';
 import { loadTables } from '../warehouse/tables.ts';
@@ -57,8 +56,7 @@ export async function restoreFromLake({ config, store, now, log }: RestoreOption
     await makeFolder(dirname(paths.work));
     try {
       const restored = await fillWarehouse(config, store);
-      await publishFile(paths.work, paths.published, config.groupRead ? 0o440 : 0o400);
-      await recordFingerprint(paths.work);
+      await publishWarehouse(paths, config.groupRead);
       return restored;
     } catch (error) {
       for (const file of [paths.work, `${paths.work}.wal`]) await rm(file, { force: true });

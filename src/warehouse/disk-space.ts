@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { readdir, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TidemarkError } from '../core/errors.ts';
-import { makeFolder } from '../core/fs.ts';
+import { ignoreMissing, makeFolder } from '../core/fs.ts';
 import { landingBytes } from '../landing/store.ts';
 import { classifyStorageError } from './integrity.ts';
 import { warehouseFiles } from './publish.ts';
@@ -13,8 +13,12 @@ const NEW_FILE_BYTES = 20 * 1024 * 1024;
 /** Bytes that a run may need: the working file at twice its size, a copy of it to publish, and a landing as large as the largest. */
 async function requiredBytes(data: string): Promise<number> {
   const { work, published } = warehouseFiles(data);
-  const file = Math.max(NEW_FILE_BYTES, await fileSize(work), await fileSize(published));
-  return 3 * file + (await largestLanding(join(data, 'landing')));
+  const files = [work, published].map((file) => stat(file).catch(ignoreMissing));
+  const sizes = (await Promise.all(files)).map((file) => file?.size ?? 0);
+  const folder = join(data, 'landing');
+  const entries = (await readdir(folder, { withFileTypes: true }).catch(ignoreMissing)) ?? [];
+  const landings = entries.filter((entry) => entry.isDirectory()).map(({ name }) => landingBytes(join(folder, name)));
+  return 3 * Math.max(NEW_FILE_BYTES, ...sizes) + Math.max(0, ...(await Promise.all(landings)));
 }
 
 /** Runs before anything is written. @throws TidemarkError INCOMPLETE if the disk has too little free space. */
@@ -22,20 +26,6 @@ export async function assertDiskSpace(data: string): Promise<void> {
   await makeFolder(data);
   const [needed, free] = [await requiredBytes(data), await freeBytes(data)];
   if (free < needed) throw diskFullError(data, needed, free);
-}
-
-async function largestLanding(landing: string): Promise<number> {
-  if (!existsSync(landing)) return 0;
-  return Math.max(0, ...(await Promise.all((await listFolders(landing)).map(landingBytes))));
-}
-
-async function listFolders(folder: string): Promise<readonly string[]> {
-  const entries = await readdir(folder, { withFileTypes: true });
-  return entries.filter((entry) => entry.isDirectory()).map(({ name }) => join(folder, name));
-}
-
-async function fileSize(file: string): Promise<number> {
-  return existsSync(file) ? (await stat(file)).size : 0;
 }
 
 /** Bytes that can still be written to the file system of `directory`. */

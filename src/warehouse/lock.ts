@@ -39,9 +39,6 @@ export interface LockOptions {
 
 const DEFAULT_MAX_PAUSE_MS = 30_000;
 
-/** How often a lock file may be removed and created again by others while one is acquired. */
-const MAX_ATTEMPTS = 5;
-
 /** A lock that this process acquired. */
 export interface Lock {
   readonly fence: number;
@@ -66,18 +63,16 @@ export interface Lock {
 export async function acquireLock(file: string, purpose: string, options: LockOptions = {}): Promise<Lock> {
   await makeFolder(dirname(file));
   const { now = new Date(), maxPauseMs = DEFAULT_MAX_PAUSE_MS } = options;
-  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-    const fd = openLockFile(file);
-    try {
-      if (!tryLockFile(fd, file)) throw lockedError(file, await waitForOwner(file), now);
-      if (isFile(fd, file)) return await beginLock(file, fd, { purpose, since: now.toISOString() }, maxPauseMs);
-    } catch (error) {
-      closeSync(fd);
-      throw error;
-    }
-    closeSync(fd); // the file was removed, and is not what others lock
+  const fd = openLockFile(file);
+  try {
+    if (!tryLockFile(fd, file)) throw lockedError(file, await waitForOwner(file), now);
+    // What was removed meanwhile is not what others lock.
+    if (!isFile(fd, file)) throw new TidemarkError('LOCKED', `${file} was removed`, { hint: 'run again' });
+    return await beginLock(file, fd, { purpose, since: now.toISOString() }, maxPauseMs);
+  } catch (error) {
+    closeSync(fd);
+    throw error;
   }
-  throw new TidemarkError('LOCKED', `${file} is removed again and again`, { hint: 'run again' });
 }
 
 /** Increments the fencing number: it is on disk before anyone may rely on the lock. @param fd open and locked */
@@ -90,7 +85,7 @@ async function beginLock(
   const owner = { pid, host: hostname(), purpose, since };
   const own: LockRecord = { fence: (readRecord(file)?.fence ?? 0) + 1, id: randomUUID(), owner };
   await writeRecord(file, own);
-  const pauses = new PauseMonitor();
+  const pauses = monitorPauses();
   let isReleased = false;
   const assertHeld = (): void => {
     if (isReleased) throw new Error(`${file} was released`);
@@ -227,34 +222,22 @@ const CHECK_EVERY_MS = 1_000;
 /**
  * Measures the longest time for which this process did not run: stopped by a signal, or asleep with its machine. The clock is the
  * time since boot, which no change of the wall clock affects.
+ * @param now seconds since boot, including sleep
  */
-export class PauseMonitor {
-  readonly #now: () => number;
-  readonly #timer: NodeJS.Timeout;
-  #lastSeen: number;
-  #longest = 0;
-
-  /** `now`: seconds since boot, including sleep. */
-  constructor(now: () => number = uptime) {
-    this.#now = now;
-    this.#lastSeen = now();
-    this.#timer = setInterval(() => this.#observe(), CHECK_EVERY_MS);
-    this.#timer.unref();
-  }
-
-  /** Also counts a pause that ended just now, before any timer could run. */
-  longestMs(): number {
-    this.#observe();
-    return this.#longest * 1000;
-  }
-
-  stop(): void {
-    clearInterval(this.#timer);
-  }
-
-  #observe(): void {
-    const now = this.#now();
-    this.#longest = Math.max(this.#longest, now - this.#lastSeen);
-    this.#lastSeen = now;
-  }
+export function monitorPauses(now: () => number = uptime) {
+  let lastSeen = now();
+  let longest = 0;
+  const observe = () => {
+    longest = Math.max(longest, now() - lastSeen);
+    lastSeen = now();
+  };
+  const timer = setInterval(observe, CHECK_EVERY_MS).unref();
+  return {
+    /** Also counts a pause that ended just now, before any timer could run. */
+    longestMs(): number {
+      observe();
+      return longest * 1000;
+    },
+    stop: () => clearInterval(timer),
+  };
 }

@@ -1,6 +1,7 @@
 import { chmod, constants, copyFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { syncFolder, syncPath } from '../core/fs.ts';
+import { recordFingerprint } from './integrity.ts';
 
 /** The published warehouse and the working file it is copied from. */
 export interface WarehouseFiles {
@@ -38,6 +39,12 @@ export async function publishFile(from: string, to: string, mode: number): Promi
     throw error;
   }
   await syncFolder(dirname(to));
+}
+
+/** Publishes the working file, which is closed. @param isGroupRead whether the group may read it */
+export async function publishWarehouse({ work, published }: WarehouseFiles, isGroupRead: boolean): Promise<void> {
+  await publishFile(work, published, isGroupRead ? 0o440 : 0o400);
+  await recordFingerprint(work);
 }
 
 /** Removes the partial copies of a killed process. */

@@ -18,17 +18,11 @@ import {
   PUBLISH_AGAIN,
 } from './database.ts';
 import { assertDiskSpace, reportFullDisk } from './disk-space.ts';
-import {
-  CorruptDatabaseError,
-  classifyStorageError,
-  isUnchanged,
-  recordFingerprint,
-  verifyChecksums,
-} from './integrity.ts';
+import { CorruptDatabaseError, classifyStorageError, isUnchanged, verifyChecksums } from './integrity.ts';
 import { acquireLock, type Lock } from './lock.ts';
 import { migrate } from './migrate.ts';
 import { readColumns } from './present-tables.ts';
-import { publishFile, removeLeftovers, type WarehouseFiles, warehouseFiles } from './publish.ts';
+import { publishFile, publishWarehouse, removeLeftovers, type WarehouseFiles, warehouseFiles } from './publish.ts';
 import { createSqlFiles, type SqlFiles } from './sql-files.ts';
 import { loadTables, type Table } from './tables.ts';
 
@@ -107,22 +101,22 @@ async function makeDataFolder({ data, groupRead }: Config): Promise<void> {
 /** Runs a session again on a copy of the published file if the working file is corrupt. */
 async function runSafely<T>(session: LockedSession, work: (warehouse: Warehouse) => Promise<T>): Promise<T> {
   const { paths, log } = session;
+  const isCorrupt = (error: unknown) => classifyStorageError(error) === 'corrupt';
   return runSession(session, work).catch(async (error: unknown) => {
-    if (classifyStorageError(error) !== 'corrupt') throw error;
-    await restoreFromPublished(paths, log);
-    return runSession(session, work).catch(rethrowCorruptPublished(paths));
-  });
-}
-
-/** Neither file can be used; only the landings are left. */
-function rethrowCorruptPublished({ published }: WarehouseFiles): (error: unknown) => never {
-  return (cause) => {
-    if (classifyStorageError(cause) !== 'corrupt') throw cause;
-    throw new TidemarkError('DATA', `${published} is corrupt as well`, {
-      hint: 'restore it from a backup; or move it away, and load the kept landings with `tidemark pull --from RUN`',
-      cause,
+    if (!isCorrupt(error)) throw error;
+    const aside = `${paths.work}.damaged`;
+    log.warn(`the working file is corrupt and kept as ${aside}; starting again from the published warehouse`);
+    await rename(paths.work, aside);
+    await copyFromPublished(paths);
+    return runSession(session, work).catch((cause: unknown) => {
+      if (!isCorrupt(cause)) throw cause;
+      // Only the landings are left.
+      throw new TidemarkError('DATA', `${paths.published} is corrupt as well`, {
+        hint: 'restore it from a backup; or move it away, and load the kept landings with `tidemark pull --from RUN`',
+        cause,
+      });
     });
-  };
+  });
 }
 
 interface LockedSession extends LockedOptions {
@@ -158,23 +152,13 @@ async function runSession<T>(
     throw blameOwn(files, error);
   } finally {
     database.close();
-    // A schema that is not migrated is of no use to readers.
-    if (isUsable && isClosed(paths.work)) {
+    // A schema that is not migrated is of no use to readers. A `.wal` beside a file means that it was not closed cleanly.
+    if (isUsable && !existsSync(`${paths.work}.wal`)) {
       lock.assertHeld();
       if (isCompact) await replaceWithCompact(paths.work, log);
-      await publish(paths, config.groupRead);
+      await publishWarehouse(paths, config.groupRead);
     }
   }
-}
-
-/** A `.wal` beside a file means that it was not closed cleanly: the published file then stays as it is. */
-function isClosed(file: string): boolean {
-  return !existsSync(`${file}.wal`);
-}
-
-async function publish({ work, published }: WarehouseFiles, isGroupRead: boolean): Promise<void> {
-  await publishFile(work, published, isGroupRead ? 0o440 : 0o400);
-  await recordFingerprint(work);
 }
 
 /**
@@ -191,24 +175,15 @@ async function openWorkingCopy(paths: WarehouseFiles, memoryLimit: string): Prom
   try {
     return await openDatabase(paths.work, options);
   } catch (error) {
-    if (/Conflicting lock|Could not set lock/iu.test(String(error))) throw workingCopyInUse(paths.work, error);
+    if (/Conflicting lock|Could not set lock/iu.test(String(error))) {
+      throw new TidemarkError('LOCKED', `another program has ${paths.work} open`, {
+        hint: 'query the published data/warehouse.duckdb instead, and close the working file',
+        cause: error,
+      });
+    }
     if (systemLack(error) !== undefined || /permission denied/iu.test(String(error))) throw error;
     throw new CorruptDatabaseError(firstLine(error), { cause: error });
   }
-}
-
-function workingCopyInUse(file: string, cause: unknown): TidemarkError {
-  return new TidemarkError('LOCKED', `another program has ${file} open`, {
-    hint: 'query the published data/warehouse.duckdb instead, and close the working file',
-    cause,
-  });
-}
-
-async function restoreFromPublished(paths: WarehouseFiles, log: Log): Promise<void> {
-  const aside = `${paths.work}.damaged`;
-  log.warn(`the working file is corrupt and kept as ${aside}; starting again from the published warehouse`);
-  await rename(paths.work, aside);
-  await copyFromPublished(paths);
 }
 
 async function copyFromPublished(paths: WarehouseFiles): Promise<void> {
@@ -264,15 +239,17 @@ export async function assertReadable(published: string): Promise<void> {
   try {
     await access(published, constants.R_OK);
   } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') throw noWarehouseError(published, cause);
-    throw new TidemarkError(
-      'UNREACHABLE',
-      `${published} cannot be read by this account: ${await describeAccess(published)}`,
-      {
-        hint: 'run as its owner; or set `groupRead: true`, add this account to its group, and pull once more',
-        cause,
-      },
-    );
+    const isMissing = (cause as NodeJS.ErrnoException).code === 'ENOENT';
+    const [message, hint] = isMissing
+      ? [
+          `there is no warehouse yet at ${published}`,
+          'create one with `tidemark pull`, or see one with `tidemark demo`',
+        ]
+      : [
+          `${published} cannot be read by this account: ${await describeAccess(published)}`,
+          'run as its owner; or set `groupRead: true`, add this account to its group, and pull once more',
+        ];
+    throw new TidemarkError('UNREACHABLE', message, { hint, cause });
   }
 }
 
@@ -283,11 +260,4 @@ export async function describeAccess(file: string): Promise<string> {
     async () => [await stat(dirname(file)), dirname(file)] as const,
   );
   return `${path} belongs to user ${stats.uid} and group ${stats.gid}, with mode ${(stats.mode & 0o777).toString(8)}`;
-}
-
-function noWarehouseError(published: string, cause: unknown): TidemarkError {
-  return new TidemarkError('UNREACHABLE', `there is no warehouse yet at ${published}`, {
-    hint: 'create one with `tidemark pull`, or see one with `tidemark demo`',
-    cause,
-  });
 }

@@ -2,7 +2,7 @@ import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
-import { acquireLock, LockError, PauseMonitor } from '../../src/warehouse/lock.ts';
+import { acquireLock, LockError, monitorPauses } from '../../src/warehouse/lock.ts';
 import { tempFolder } from '../helpers/temp.ts';
 import { testProject } from '../helpers/test-project.ts';
 
@@ -125,7 +125,7 @@ describe('the lock', () => {
 describe('a pause', () => {
   test('is noticed, and a clock that only the wall sees is not one', () => {
     let sinceBoot = 100;
-    const pauses = new PauseMonitor(() => sinceBoot);
+    const pauses = monitorPauses(() => sinceBoot);
     expect(pauses.longestMs()).toBe(0);
     sinceBoot += 66;
     expect(pauses.longestMs()).toBe(66_000);
