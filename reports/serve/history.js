@@ -31,7 +31,7 @@
   };
   if (document.querySelector('#result')) {
     const params = new URLSearchParams(location.search);
-    for (const name of ['_run', 'as_of', 'view']) params.delete(name);
+    for (const name of ['as_of', 'view']) params.delete(name);
     const entry = String(params);
     write([entry, ...read().filter((other) => other !== entry)].slice(0, MAX));
   }

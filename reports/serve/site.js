@@ -37,27 +37,23 @@
         : 'The query runs.';
     setTimeout(showQueue, 2_000);
   };
-  addEventListener('submit', ({ target }) => {
-    // The answer to a cancellation has no content, so that the page stays.
-    isAsking = target.id !== 'cancel';
-    document.body.classList.toggle('is-asking', isAsking);
-    if (!isAsking) {
-      status.textContent = 'The query was cancelled.';
-      return;
-    }
-    status.textContent = 'The query runs.';
+  const ask = (asks, text) => {
+    isAsking = asks;
+    document.body.classList.toggle('is-asking', asks);
+    status.textContent = text;
+  };
+  addEventListener('submit', () => {
+    ask(true, 'The query runs.');
     setTimeout(showQueue, 1_000);
   });
   addEventListener('pageshow', () => {
-    if (isAsking) status.textContent = ''; // back from the result
-    isAsking = false;
-    document.body.classList.remove('is-asking');
+    if (isAsking) ask(false, ''); // back from the result
   });
-  const address = new URL(location.href);
-  if (address.searchParams.has('_run')) {
-    address.searchParams.delete('_run');
-    history.replaceState(history.state, '', address); // it named the request, which is answered
-  }
+  addEventListener('click', ({ target }) => {
+    if (!target.closest('.cancel')) return;
+    stop(); // the browser closes the connection, and the server ends the query
+    ask(false, 'The query was cancelled.');
+  });
 
   document.addEventListener('click', async ({ target }) => {
     const button = target.closest('button[data-copy]');

@@ -2,7 +2,7 @@ import { createInterface, type Interface } from 'node:readline';
 import { completeSql, isTerminated, readNames } from '../ask/query/completion.ts';
 import { type QueryRequest, queryConfig } from '../ask/query/protocol.ts';
 import type { QueryProcess } from '../ask/query/query-process.ts';
-import { findSavedQuery, loadSavedQueries } from '../ask/query/saved.ts';
+import { fillSavedQuery, findSavedQuery, loadSavedQueries } from '../ask/query/saved.ts';
 import type { Config } from '../config/config.ts';
 import { type LinkedSignal, linkSignals } from '../core/abort.ts';
 import { FORMATS, type Format } from '../core/choices.ts';
@@ -142,7 +142,7 @@ class Shell {
     await this.#runQuery({ query: statement, params: {} });
   }
 
-  async #runQuery(request: Pick<QueryRequest, 'query' | 'saved' | 'params'>): Promise<void> {
+  async #runQuery(request: Pick<QueryRequest, 'query' | 'params'>): Promise<void> {
     const running = linkSignals(this.#context.signal);
     this.#running = running;
     const started = performance.now();
@@ -204,8 +204,8 @@ class Shell {
   async runSaved([name, ...params]: readonly string[]): Promise<void> {
     const queries = loadSavedQueries(overlayRoots(this.#config.directory));
     if (name === undefined) return listSavedQueries({ ...this.#context, json: false }, queries);
-    const { sql: query, name: saved } = findSavedQuery(queries, name);
-    await this.#runQuery({ query, saved, params: params.reduce((values, word) => parseParam(word, values), {}) });
+    const given = params.reduce((values, word) => parseParam(word, values), {});
+    await this.#runQuery(fillSavedQuery(findSavedQuery(queries, name), given));
   }
 
   leave(): void {

@@ -6,7 +6,7 @@ import { open, rename, rm } from 'node:fs/promises';
 import { delimiter, dirname, extname, join, resolve } from 'node:path';
 import { type QueryRequest, queryConfig, type WriteText } from '../ask/query/protocol.ts';
 import type { QueryProcess } from '../ask/query/query-process.ts';
-import { findSavedQuery, loadSavedQueries } from '../ask/query/saved.ts';
+import { fillSavedQuery, findSavedQuery, loadSavedQueries } from '../ask/query/saved.ts';
 import { FORMATS, type Format } from '../core/choices.ts';
 import type { Context } from '../core/context.ts';
 import { errorMessage, TidemarkError } from '../core/errors.ts';
@@ -55,9 +55,9 @@ export async function sql(context: Context, words: readonly string[], flags: Sql
   const request = {
     config: queryConfig(config, flags.timeout),
     asOf: flags.asOf === undefined ? undefined : (await readPublishedMoment(context, config, flags.asOf)).at,
-    saved: saved?.name,
-    query: saved ? saved.sql : await readQuery(context, words, flags.file),
-    params: saved ? readParameters(flags, words) : (flags.param ?? {}),
+    ...(saved
+      ? fillSavedQuery(saved, readParameters(flags, words))
+      : { query: await readQuery(context, words, flags.file), params: flags.param ?? {} }),
     format,
   };
   const { output } = flags;

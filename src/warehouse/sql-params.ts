@@ -32,6 +32,13 @@ export function fillParams(sql: string, params: SqlParams): string {
   return `${statement};`;
 }
 
+/** The text with what `replace` says instead of each `$name`. */
+export function replaceParams(sql: string, replace: (name: string) => string): string {
+  return sql.replaceAll(TOKEN, (token: string, _: string | undefined, name: string | undefined) =>
+    name === undefined ? token : replace(name),
+  );
+}
+
 /** A value as JSON for a parameter. */
 export function toJsonParam(value: unknown): string {
   return repairEscapes(JSON.stringify(value));

@@ -2,7 +2,7 @@ import { copyFile, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { QueryProcess } from '../../src/ask/query/query-process.ts';
-import { loadSavedQueries } from '../../src/ask/query/saved.ts';
+import { fillSavedQuery, findSavedQuery, loadSavedQueries } from '../../src/ask/query/saved.ts';
 import { parseParam } from '../../src/cli/define.ts';
 import { loadConfig } from '../../src/config/config.ts';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
@@ -209,7 +209,7 @@ test('each saved query answers its question, and runs with its defaults', async 
     const text = async (part: string) => {
       json += part;
     };
-    const request = { config, query: saved.get(name)?.sql ?? '', saved: name, params, format: 'json' } as const;
+    const request = { config, ...fillSavedQuery(findSavedQuery(saved, name), params), format: 'json' } as const;
     await queries.run(request, text, new AbortController().signal);
     return JSON.parse(json) as unknown[];
   };

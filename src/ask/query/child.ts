@@ -3,12 +3,10 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorMessage, TidemarkError } from '../../core/errors.ts';
 import { fileSystemError, systemLack } from '../../core/fs.ts';
-import { overlayRoots } from '../../core/paths.ts';
 import { readSize } from '../../core/size.ts';
 import { createTemporaryFolder } from '../../warehouse/temporary-folder.ts';
 import { memoryError, temporaryError } from './errors.ts';
 import type { FromChild, QueryRequest, ResultSummary, ToChild } from './protocol.ts';
-import { findSavedQuery, loadSavedQueries, resolveParameters } from './saved.ts';
 import { QuerySession } from './session.ts';
 import { isNumber } from './sql-text.ts';
 import { writeResult, writeResultFile } from './write-result.ts';
@@ -101,18 +99,8 @@ async function runInSession(request: QueryRequest, output: string | undefined): 
   }
 }
 
-async function readParameters(
-  session: QuerySession,
-  { config, saved, params }: QueryRequest,
-): Promise<QueryRequest['params']> {
-  if (saved === undefined) return params;
-  const queries = loadSavedQueries(overlayRoots(config.directory));
-  return resolveParameters(findSavedQuery(queries, saved), params, session);
-}
-
 async function sendResult(session: QuerySession, request: QueryRequest, isFile: boolean): Promise<ResultSummary> {
-  const { query: text, format, maxRows, isOwn } = request;
-  const params = await readParameters(session, request);
+  const { query: text, params, format, maxRows, isOwn } = request;
   const query = await session.prepare(text, params, maxRows === undefined ? undefined : maxRows + 1, isOwn);
   const columns = query.columns.map(({ name, type }) => ({ name, type: type.toString(), isNumber: isNumber(type) }));
   if (isFile) return { columns, rows: await writeResultFile(session, query, format), isCut: false };

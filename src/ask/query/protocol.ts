@@ -8,8 +8,6 @@ export interface QueryRequest {
   readonly query: string;
   /** It is a query of ours, and nothing that a person wrote: it is not checked, and its texts are not cut. @default false */
   readonly isOwn?: boolean;
-  /** Name of the saved query that `query` comes from: it checks the parameters and has defaults for them. */
-  readonly saved?: string | undefined;
   readonly params: Readonly<Record<string, string>>;
   readonly asOf?: Date | undefined;
   /** `rows`: the rows of a page, each a JSON list of texts and nulls. */

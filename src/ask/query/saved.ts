@@ -3,7 +3,8 @@ import { parseTimestamp } from '../../core/clock.ts';
 import { formatError, TidemarkError } from '../../core/errors.ts';
 import { discoverFiles } from '../../core/paths.ts';
 import { createSqlFiles } from '../../warehouse/sql-files.ts';
-import type { QueryParams, QuerySession } from './session.ts';
+import { replaceParams } from '../../warehouse/sql-params.ts';
+import type { QueryRequest } from './protocol.ts';
 
 /** What a value of a parameter must look like. */
 const TYPES = {
@@ -90,44 +91,27 @@ function parseParameter(query: string, text: string): Parameter {
 }
 
 /**
- * The values of all parameters: the given ones, checked, and the defaults of the others, which DuckDB evaluates.
- * @throws TidemarkError USAGE if one is missing, unknown, or not of its type.
+ * The query as it runs: a given value is a parameter, and the default of every other one, which is SQL, takes its place in the text.
+ * @throws TidemarkError USAGE if a value is missing, of no parameter, or not of its type.
  */
-export async function resolveParameters(
-  query: SavedQuery,
-  given: QueryParams,
-  session: QuerySession,
-): Promise<QueryParams> {
-  assertKnown(query, Object.keys(given));
-  const values: Record<string, string> = {};
-  for (const parameter of query.parameters) {
-    const value = given[parameter.name];
-    values[parameter.name] =
-      value === undefined ? await evaluateDefault(query, parameter, session) : checkValue(parameter, value);
+export function fillSavedQuery(
+  saved: SavedQuery,
+  given: QueryRequest['params'],
+): Pick<QueryRequest, 'query' | 'params'> {
+  const { name: query, sql, parameters } = saved;
+  const refuse = (message: string) => new TidemarkError('USAGE', message, { hint: describeParameters(saved) });
+  const unknown = Object.keys(given).find((name) => !parameters.some((parameter) => parameter.name === name));
+  if (unknown !== undefined) throw refuse(`${query} has no parameter ${unknown}`);
+  const defaults = new Map<string, string>();
+  for (const { name, type, defaultSql } of parameters) {
+    const value = given[name];
+    const { matches, example } = TYPES[type];
+    if (value !== undefined && !matches(value)) throw new TidemarkError('USAGE', `${name}=${value} is not ${example}`);
+    if (value !== undefined) continue;
+    if (defaultSql === undefined) throw refuse(`${query} needs ${name}=VALUE`);
+    defaults.set(name, `(${defaultSql})`);
   }
-  return values;
-}
-
-function assertKnown(query: SavedQuery, names: readonly string[]): void {
-  const unknown = names.find((name) => !query.parameters.some((parameter) => parameter.name === name));
-  if (unknown === undefined) return;
-  throw new TidemarkError('USAGE', `${query.name} has no parameter ${unknown}`, { hint: describeParameters(query) });
-}
-
-function checkValue({ name, type }: Parameter, value: string): string {
-  if (TYPES[type].matches(value)) return value;
-  throw new TidemarkError('USAGE', `${name}=${value} is not ${TYPES[type].example}`);
-}
-
-async function evaluateDefault(
-  query: SavedQuery,
-  { name, defaultSql }: Parameter,
-  session: QuerySession,
-): Promise<string> {
-  if (defaultSql === undefined) {
-    throw new TidemarkError('USAGE', `${query.name} needs ${name}=VALUE`, { hint: describeParameters(query) });
-  }
-  return session.evaluate(defaultSql);
+  return { query: replaceParams(sql, (name) => defaults.get(name) ?? `$${name}`), params: given };
 }
 
 function describeParameters({ parameters }: SavedQuery): string {

@@ -1,10 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import { linkSignals } from '../../core/abort.ts';
 import { errorMessage, TidemarkError } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import { sendAsset } from './assets.ts';
-import { cancelQuery, registerRequest } from './cancel.ts';
 import { sendTables } from './catalogue.ts';
 import { sendHome } from './home.ts';
 import { sendNights, sendRun } from './nights.ts';
@@ -15,7 +13,7 @@ import { sendReportFile, sendReportIndex } from './report-files.ts';
 import { RESULT_FORMATS, readMoment, sendResult } from './results.ts';
 import { type Exchange, ForbiddenError, NotFoundError, type Site } from './route.ts';
 import { sendRow } from './row.ts';
-import { type AccessRefusal, type AccessRules, CANCEL_PATH, checkAccess, securityHeaders } from './security.ts';
+import { type AccessRefusal, type AccessRules, checkAccess, securityHeaders } from './security.ts';
 import { sendTable } from './table-page.ts';
 
 /** What answers a path. The first group of the pattern is `name`. */
@@ -40,7 +38,6 @@ const routes: readonly Route[] = [
   [/^\/saved\/([^/]+)$/u, sendSaved],
   [/^\/sql$/u, sendEditor],
   [/^\/sql\/names\.json$/u, sendNames],
-  [new RegExp(`^${CANCEL_PATH}$`, 'u'), cancelQuery],
   [/^\/state\.json$/u, sendState],
   [/^\/assets\/([\w.-]+)$/u, sendAsset],
 ];
@@ -75,19 +72,16 @@ async function answer(
   response.once('close', () => gone.abort(new TidemarkError('INTERRUPTED', 'the reader is gone')));
   const reader = request.socket.remoteAddress ?? 'gone';
   const url = new URL(address);
-  const asked = { ...site, request, response, url, moment: undefined, name: '', nonce, reader };
-  const { signal, release } = linkSignals(gone.signal, registerRequest(asked));
-  const exchange = { ...asked, signal };
+  const { signal } = gone;
+  const exchange = { ...site, request, response, url, moment: undefined, name: '', nonce, reader, signal };
   try {
     await findAndAnswer(exchange);
   } catch (error) {
-    if (gone.signal.aborted) return;
+    if (signal.aborted) return;
     const status = errorStatus(error);
     const isHidden = error instanceof LackError;
     if (status === 500 || isHidden) log.error(`${request.url}: ${errorMessage(isHidden ? error.cause : error)}`);
     await sendError(exchange, error, status, log);
-  } finally {
-    release();
   }
 }
 

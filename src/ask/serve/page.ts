@@ -6,7 +6,6 @@ import { ignoreMissing } from '../../core/fs.ts';
 import { formatTime } from '../../tell/reports/format.ts';
 import { readTemplate } from '../../tell/reports/templates.ts';
 import { warehouseFiles } from '../../warehouse/publish.ts';
-import { RUN } from './cancel.ts';
 import { type Exchange, sendJson } from './route.ts';
 
 /** What the layout (`reports/partials/site.hbs`) shows besides the data of a template. */
@@ -93,7 +92,7 @@ const NAVIGATION = [
 /** What `reports/partials/site-bar.hbs` shows on every page. */
 async function describeSite(exchange: Exchange) {
   const { url, nonce, moment } = exchange;
-  const kept = [...url.searchParams].filter(([name]) => name !== 'as_of' && name !== RUN);
+  const kept = [...url.searchParams].filter(([name]) => name !== 'as_of');
   const present = new URLSearchParams(kept);
   return {
     nonce,

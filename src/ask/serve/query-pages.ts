@@ -1,8 +1,9 @@
-import { randomUUID } from 'node:crypto';
 import { TidemarkError } from '../../core/errors.ts';
 import { quoteIdent } from '../../warehouse/sql-files.ts';
+import { replaceParams } from '../../warehouse/sql-params.ts';
 import { readNames } from '../query/completion.ts';
-import { loadSavedQueries, type Parameter, type SavedQuery } from '../query/saved.ts';
+import type { QueryRequest } from '../query/protocol.ts';
+import { fillSavedQuery, loadSavedQueries, type Parameter, type SavedQuery } from '../query/saved.ts';
 import { loadCatalogue } from './catalogue.ts';
 import { renderPage } from './page.ts';
 import { BusyError } from './pool.ts';
@@ -28,20 +29,21 @@ function savedPath(name: string): string {
 /** The form of a query, and its result as soon as every parameter has a value and no other site led here. */
 export async function sendSaved(exchange: Exchange): Promise<void> {
   const { url, request } = exchange;
-  const query = await findSaved(exchange);
+  const query = findSaved(exchange);
   const given = readParams(url);
   const isReady = query.parameters.every(({ name, defaultSql }) => defaultSql || given[name] !== undefined);
   const path = savedPath(query.name);
   const [defaults, result] = await Promise.all([
     readDefaults(exchange, query, given),
-    isReady && !isLedByOtherSite(request) ? runQuery(exchange, query, given, { page: path, files: path }) : null,
+    isReady && !isLedByOtherSite(request)
+      ? runQuery(exchange, fillSavedQuery(query, given), { page: path, files: path, params: given })
+      : null,
   ]);
   await renderPage(exchange, 'saved-query', {
     title: query.title,
     about: query.description,
     path,
     asOf: url.searchParams.get('as_of') ?? '',
-    run: randomUUID(),
     fields: query.parameters.map((parameter) => toField(parameter, given[parameter.name], defaults)),
     result,
     sql: query.sql.trim(),
@@ -49,17 +51,10 @@ export async function sendSaved(exchange: Exchange): Promise<void> {
 }
 
 /** Runs what a person asks on a page, and views its beginning. */
-async function runQuery(
-  exchange: Exchange,
-  { sql, name }: Pick<SavedQuery, 'sql'> & Partial<SavedQuery>,
-  params: Readonly<Record<string, string>>,
-  address: Omit<ResultAddress, 'params'>,
-) {
+async function runQuery(exchange: Exchange, query: Pick<QueryRequest, 'query' | 'params'>, address: ResultAddress) {
   const began = performance.now();
-  const request = toRequest(exchange, { query: sql, saved: name, params, format: 'rows' });
-  const page = await readPage(exchange, request, { reader: exchange.reader });
-  const shown = name === undefined ? { sql, ...params } : params;
-  return viewResult(exchange, page, { ...address, params: shown }, (performance.now() - began) / 1000);
+  const page = await readPage(exchange, toRequest(exchange, { ...query, format: 'rows' }), { reader: exchange.reader });
+  return viewResult(exchange, page, address, (performance.now() - began) / 1000);
 }
 
 /** The defaults of the parameters that the address does not give, which DuckDB evaluates. */
@@ -105,7 +100,6 @@ export async function sendEditor(exchange: Exchange): Promise<void> {
     ...{ sql, nonce, parameters, error: null, result: null, isLinked: isAsked && !isRun },
     asOf: url.searchParams.get('as_of') ?? '',
     view: url.searchParams.get('view') ?? '',
-    run: randomUUID(),
     tables: loadCatalogue(exchange).map(({ name, grain }) => ({
       ...{ name, grain, sql: `select *\nfrom ${quoteIdent(name)}\nlimit 100` },
     })),
@@ -113,8 +107,10 @@ export async function sendEditor(exchange: Exchange): Promise<void> {
   };
   if (!isRun) return renderPage(exchange, 'sql', data);
   const given = parameters.filter(({ value }) => value !== '').map(({ name, value }) => [name, value]);
+  const params = Object.fromEntries(given) as QueryRequest['params'];
   try {
-    const result = await runQuery(exchange, { sql }, Object.fromEntries(given), { page: '/sql', files: '/query' });
+    const address = { page: '/sql', files: '/query', params: { sql, ...params } };
+    const result = await runQuery(exchange, { query: sql, params }, address);
     await renderPage(exchange, 'sql', { ...data, result });
   } catch (error) {
     if (exchange.signal.aborted || !(error instanceof TidemarkError) || error.code === 'INTERRUPTED') throw error;
@@ -129,13 +125,9 @@ async function listExamples({ files }: Exchange) {
   const runnable = queries.filter(
     ({ parameters, problem }) => !problem && parameters.every(({ defaultSql }) => defaultSql !== undefined),
   );
-  return runnable.map(({ title, description, sql, parameters }) => {
-    const statement = sql.replaceAll(/^--.*\n/gmu, '').trim();
-    const text = parameters.reduce(
-      (rest, { name, defaultSql }) => rest.replaceAll(new RegExp(`\\$${name}\\b`, 'gu'), () => `(${defaultSql})`),
-      statement,
-    );
-    return { title, description, sql: text };
+  return runnable.map((saved) => {
+    const sql = fillSavedQuery(saved, {}).query.replaceAll(/^--.*\n/gmu, '');
+    return { title: saved.title, description: saved.description, sql: sql.trim() };
   });
 }
 
@@ -165,11 +157,12 @@ export function findErrorPosition(message: string, query: string): QueryPosition
   return { line: Number(line), column: offset + inExcerpt + 1 };
 }
 
-/** A field for each `$name` of the text. A name in quotes has a field too, which may stay empty. */
+/** A field for each `$name` of the text. */
 function listParameters(sql: string, url: URL) {
-  const names = [...sql.matchAll(/(?<![\w$])\$(\w+)(?![\w$])/gu)].map(([, name = '']) => name);
+  const names = new Set<string>();
+  replaceParams(sql, (name) => `${names.add(name)}`);
   const given = readParams(url);
-  return [...new Set(names)].map((name) => ({ name, value: given[name] ?? '' }));
+  return [...names].map((name) => ({ name, value: given[name] ?? '' }));
 }
 
 /** What the editor completes. */

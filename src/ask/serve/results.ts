@@ -7,8 +7,7 @@ import { TidemarkError } from '../../core/errors.ts';
 import { type Moment, resolveMoment } from '../../warehouse/moment.ts';
 import { fillParams } from '../../warehouse/sql-params.ts';
 import { type ColumnInfo, type QueryRequest, queryConfig } from '../query/protocol.ts';
-import { findSavedQuery, loadSavedQueries, type SavedQuery } from '../query/saved.ts';
-import { RUN } from './cancel.ts';
+import { fillSavedQuery, findSavedQuery, loadSavedQueries, type SavedQuery } from '../query/saved.ts';
 import { PAGES } from './pool.ts';
 import { type Exchange, ForbiddenError, NotFoundError } from './route.ts';
 import { isLedByOtherSite } from './security.ts';
@@ -30,7 +29,7 @@ export const RESULT_FORMATS = Object.keys(MIME) as readonly ResultFormat[];
 const STALL_MS = 30_000;
 
 /** Query parameters that are not parameters of the query. */
-const RESERVED = new Set(['sql', 'as_of', 'view', RUN]);
+const RESERVED = new Set(['sql', 'as_of', 'view']);
 
 /** Parameters of a query in an address: every name that is not reserved. Empty ones have their default. */
 export function readParams(url: URL): Readonly<Record<string, string>> {
@@ -46,20 +45,17 @@ export function toRequest(
 }
 
 /** The saved query that the path names. */
-export async function findSaved({ files, name, url }: Exchange): Promise<SavedQuery> {
+export function findSaved({ files, name, url }: Exchange): SavedQuery {
   const queries = loadSavedQueries(files.roots);
   if (!queries.has(name)) throw new NotFoundError(url.pathname, 'the page of the saved queries lists them');
   return findSavedQuery(queries, name);
 }
 
 /** The query that an address means: `sql`, or a saved one, with the parameters that follow. */
-async function readRequest(exchange: Exchange, format: ResultFormat): Promise<QueryRequest> {
+function readRequest(exchange: Exchange, format: ResultFormat): QueryRequest {
   const { url, name } = exchange;
   const params = readParams(url);
-  if (name !== '') {
-    const saved = await findSaved(exchange);
-    return toRequest(exchange, { query: saved.sql, saved: name, params, format });
-  }
+  if (name !== '') return toRequest(exchange, { ...fillSavedQuery(findSaved(exchange), params), format });
   const query = url.searchParams.get('sql') ?? '';
   if (query.trim() === '') throw new TidemarkError('USAGE', 'the parameter sql is missing');
   return toRequest(exchange, { query, params, format });
@@ -72,7 +68,7 @@ export async function sendResult(exchange: Exchange, format: ResultFormat): Prom
     const hint = 'copy the address into a new tab, or open it from a page of this server';
     throw new ForbiddenError('USAGE', 'a page of another site runs no query', { hint });
   }
-  const queryRequest = await readRequest(exchange, format);
+  const queryRequest = readRequest(exchange, format);
   const begin = (headers: Readonly<Record<string, string | number>>) => {
     const file = `${(name || 'query').replaceAll(/[^\w.-]/gu, '_')}.${format}`;
     response.writeHead(200, {

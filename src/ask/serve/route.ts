@@ -24,8 +24,6 @@ export interface Site {
   /** Files of `/assets/` by name. */
   readonly assets: ReadonlyMap<string, Asset>;
   readonly playbooks: () => Promise<readonly PlaybookSummary[]>;
-  /** Requests whose query a reader can cancel. */
-  readonly cancellable: Map<string, AbortController>;
   /** The zone of days. */
   readonly readTimeZone: () => Promise<string>;
 }
@@ -41,7 +39,7 @@ export interface Exchange extends Site {
   readonly response: ServerResponse;
   /** Whose queries share fairly: the address. */
   readonly reader: string;
-  /** Aborted when the reader is gone, or cancels. */
+  /** Aborted when the reader is gone: also one who cancels, since a browser closes the connection then. */
   readonly signal: AbortSignal;
   /** For the scripts and styles of a page. */
   readonly nonce: string;

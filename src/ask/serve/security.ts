@@ -16,23 +16,18 @@ export interface AccessRules {
   readonly token: string | undefined;
 }
 
-/** The one address that is posted to. It ends a query, and changes nothing. */
-export const CANCEL_PATH = '/sql/cancel';
-
 /**
  * Whether a request may be answered. The server reads and never writes, so what remains is who reads: a page of another site must not
  * read through a browser (its requests and its names are refused), and another machine needs the token.
  */
 export function checkAccess(request: IncomingMessage, rules: AccessRules): AccessRefusal | undefined {
-  const isPost = request.method === 'POST' && request.url === CANCEL_PATH;
-  if (!isPost && request.method !== 'GET' && request.method !== 'HEAD') {
+  if (request.method !== 'GET' && request.method !== 'HEAD') {
     return { status: 405, message: 'only GET is answered', headers: { allow: 'GET, HEAD' } };
   }
   if (!isKnownHost(request.headers.host ?? '', rules.hosts)) {
     return { status: 421, message: 'this server does not have that name; name it with --allow-host' };
   }
-  if (isPost ? !isOwnRequest(request) : isFromOtherSite(request))
-    return { status: 403, message: 'requests of other sites are refused' };
+  if (isFromOtherSite(request)) return { status: 403, message: 'requests of other sites are refused' };
   if (rules.token !== undefined && !hasToken(request.headers.authorization ?? '', rules.token)) {
     return {
       status: 401,

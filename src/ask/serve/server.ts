@@ -67,7 +67,6 @@ export async function startServer(
     templates,
     assets,
     playbooks: options.playbooks ?? (async () => []),
-    cancellable: new Map(),
     readTimeZone: () => readTimeZone(config, context.env),
   };
   const limits = {
