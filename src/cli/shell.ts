@@ -106,12 +106,10 @@ class Shell {
     this.#queries = queries;
   }
 
-  /** Ctrl-C stops a query that runs, and the second kills its process; otherwise it discards what was typed. */
+  /** Ctrl-C stops a query that runs; otherwise it discards what was typed. */
   interrupt(): void {
     if (this.#running) {
-      const isSecond = this.#running.signal.aborted;
       this.#running.abort(new TidemarkError('INTERRUPTED', 'the query was stopped'));
-      if (isSecond) this.#queries.kill(this.#running.signal.reason);
       return;
     }
     this.#pending = [];

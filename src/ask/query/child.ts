@@ -17,12 +17,10 @@ import { writeResult, writeResultFile } from './write-result.ts';
  */
 
 let resume: (() => void) | undefined;
-let stop = new AbortController();
 let memoryLimit = '';
 
 process.on('message', (message: ToChild) => {
   if (message.kind === 'run') void answer(message.request);
-  if (message.kind === 'stop') stop.abort(new TidemarkError('INTERRUPTED', 'the query was stopped'));
   resume?.();
 });
 // An exit would wait for the thread that computes.
@@ -40,7 +38,6 @@ setInterval(() => {
 }, WATCH_MS);
 
 async function answer(request: QueryRequest): Promise<void> {
-  stop = new AbortController();
   memoryLimit = request.config.sql.memoryLimit;
   send({ kind: 'started' });
   try {
@@ -64,12 +61,17 @@ function toMessage(error: unknown): FromChild {
 
 async function runQuery(request: QueryRequest): Promise<ResultSummary> {
   const { format, output, config } = request;
-  if (output !== undefined || (format !== 'parquet' && format !== 'xlsx')) return runInSession(request, output);
+  const stop = new AbortController();
+  if (output !== undefined || (format !== 'parquet' && format !== 'xlsx')) return runInSession(request, stop.signal);
   const folder = await createTemporaryFolder();
   const file = join(folder, `result.${format}`);
-  const watch = setInterval(() => limitFile(file, config.sql.temporaryLimit), WATCH_MS);
+  // DuckDB's limit of temporary space does not cover what COPY writes.
+  const watch = setInterval(() => {
+    const { size = 0 } = statSync(file, { throwIfNoEntry: false }) ?? {};
+    if (size > readSize(config.sql.temporaryLimit)) stop.abort(temporaryError(config.sql.temporaryLimit));
+  }, WATCH_MS);
   try {
-    return { ...(await runInSession(request, file)), file };
+    return { ...(await runInSession({ ...request, output: file }, stop.signal)), file };
   } catch (error) {
     await rm(folder, { recursive: true, force: true });
     throw error;
@@ -78,34 +80,23 @@ async function runQuery(request: QueryRequest): Promise<ResultSummary> {
   }
 }
 
-/** DuckDB's limit of temporary space does not cover what COPY writes. */
-function limitFile(file: string, limit: string): void {
-  const { size = 0 } = statSync(file, { throwIfNoEntry: false }) ?? {};
-  if (size > readSize(limit)) stop.abort(temporaryError(limit));
-}
-
-async function runInSession(request: QueryRequest, output: string | undefined): Promise<ResultSummary> {
-  const { config, asOf } = request;
+async function runInSession(request: QueryRequest, signal: AbortSignal): Promise<ResultSummary> {
+  const { config, asOf, output, params, format, maxRows, isOwn } = request;
   const session = await QuerySession.open({
     config,
-    signal: stop.signal,
+    signal,
     ...(asOf && { asOf }),
     ...(output !== undefined && { output }),
   });
   try {
-    return await sendResult(session, request, output !== undefined);
+    const query = await session.prepare(request.query, params, maxRows === undefined ? undefined : maxRows + 1, isOwn);
+    const columns = query.columns.map(({ name, type }) => ({ name, type: type.toString(), isNumber: isNumber(type) }));
+    if (output !== undefined) return { columns, rows: await writeResultFile(session, query, format), isCut: false };
+    const rows = await writeResult(session, query, request, sendText);
+    return { columns, rows, isCut: maxRows !== undefined && rows > maxRows };
   } finally {
     await session.close();
   }
-}
-
-async function sendResult(session: QuerySession, request: QueryRequest, isFile: boolean): Promise<ResultSummary> {
-  const { query: text, params, format, maxRows, isOwn } = request;
-  const query = await session.prepare(text, params, maxRows === undefined ? undefined : maxRows + 1, isOwn);
-  const columns = query.columns.map(({ name, type }) => ({ name, type: type.toString(), isNumber: isNumber(type) }));
-  if (isFile) return { columns, rows: await writeResultFile(session, query, format), isCut: false };
-  const rows = await writeResult(session, query, request, sendText);
-  return { columns, rows, isCut: maxRows !== undefined && rows > maxRows };
 }
 
 /** Sends a part, and waits until its reader takes the next: a slow reader holds the query, not the memory. */

@@ -35,11 +35,8 @@ export interface ColumnInfo {
   readonly isNumber: boolean;
 }
 
-/** Messages to the process: run a query, send the next part, stop. */
-export type ToChild =
-  | { readonly kind: 'run'; readonly request: QueryRequest }
-  | { readonly kind: 'next' }
-  | { readonly kind: 'stop' };
+/** Messages to the process: run a query, send the next part. */
+export type ToChild = { readonly kind: 'run'; readonly request: QueryRequest } | { readonly kind: 'next' };
 
 /** What the process answers: that the time of the query begins, parts of text, and the end. */
 export type FromChild =

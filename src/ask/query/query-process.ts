@@ -47,7 +47,7 @@ export class QueryProcess {
   }
 
   /**
-   * Runs one query. `signal` stops it: it is interrupted, and its process killed a second later.
+   * Runs one query. `signal` stops it: its process is killed.
    * @param write gets the text of the result; the next part comes when it has taken one
    * @throws TidemarkError as the query; DATA if the process ended or was killed at the limit of time; the reason of `signal`.
    */
@@ -58,25 +58,18 @@ export class QueryProcess {
     const { sql } = request.config;
     const running = linkSignals(signal);
     this.#running = running;
-    const timers: NodeJS.Timeout[] = [];
-    const kill = () => child.kill('SIGKILL');
-    const expire = () => {
-      running.abort(timeoutError(sql));
-      kill();
-    };
+    let timer: NodeJS.Timeout | undefined;
+    const expire = () => running.abort(timeoutError(sql));
     const messages = on(child, 'message', { close: ['disconnect'] });
     const tell = (message: ToChild) => child.send(message, (error) => error && messages.return?.());
-    running.signal.addEventListener('abort', () => {
-      tell({ kind: 'stop' });
-      timers.push(setTimeout(kill, GRACE_MS));
-    });
+    running.signal.addEventListener('abort', () => child.kill('SIGKILL'));
     const isStopped = () => running.signal.aborted;
     const next = () => isStopped() || tell({ kind: 'next' });
     try {
       tell({ kind: 'run', request });
       for await (const [message] of messages as AsyncIterable<[FromChild]>) {
         // The process ends the query at its limit, or does not answer any more.
-        if (message.kind === 'started') timers.push(setTimeout(expire, sql.timeout * 1_000 + GRACE_MS));
+        if (message.kind === 'started') timer = setTimeout(expire, sql.timeout * 1_000 + GRACE_MS);
         if (message.kind === 'text' && !isStopped()) void write(message.text).then(next, running.abort);
         if (message.kind === 'error') throw toError(message);
         if (message.kind !== 'done') continue;
@@ -87,7 +80,7 @@ export class QueryProcess {
     } catch (error) {
       throw isStopped() ? running.signal.reason : error instanceof TidemarkError ? error : endedError(sql.memoryLimit);
     } finally {
-      for (const timer of timers) clearTimeout(timer);
+      clearTimeout(timer);
       running.release();
       this.#running = undefined;
     }
@@ -121,7 +114,7 @@ export class QueryProcess {
   }
 }
 
-/** After its limit of time, and after it was told to stop, a query has so long to end by itself; then its process is killed. */
+/** After its limit of time, a query has so long to end by itself; then its process is killed. */
 const GRACE_MS = 1_000;
 
 function toError({ code, message, hint }: Extract<FromChild, { kind: 'error' }>): TidemarkError {
