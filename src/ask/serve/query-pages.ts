@@ -167,5 +167,5 @@ function listParameters(sql: string, url: URL) {
 
 /** What the editor completes. */
 export async function sendNames(exchange: Exchange): Promise<void> {
-  sendJson(exchange, Object.fromEntries(readNames(exchange.files).tables));
+  sendJson(exchange, Object.fromEntries(readNames(exchange.files)));
 }

@@ -1,37 +1,57 @@
+import { unknownName } from '../../config/suggest.ts';
+import { TidemarkError } from '../../core/errors.ts';
 import { plural } from '../../core/plural.ts';
 import { quoteIdent, quoteLiteral } from '../../warehouse/sql-files.ts';
 import type { Table } from '../../warehouse/tables.ts';
 import { findTable, readSources, rowKey, selectSources } from './catalogue.ts';
-import { type AddressParams, pageHref, renderPage } from './page.ts';
+import { pageHref, renderPage } from './page.ts';
 import { viewTable } from './result-view.ts';
 import { readPage, readRows, toRequest } from './results.ts';
 import type { Exchange } from './route.ts';
-import {
-  type Filter,
-  filterSql,
-  OPERATORS,
-  readAddedFilter,
-  readAddress,
-  type TableAddress,
-  writeAddress,
-} from './table-address.ts';
 
 const PAGE_ROWS = 100;
 
-/** A table as the published file has it, and what the address wants of it. */
+/** A table as the published file has it, and what its address wants: `state__exact=open&since__gte=2026-11-01&_sort_desc=since&_page=2`. */
 interface View {
   readonly table: Table;
-  readonly path: string;
   /** DuckDB's types by column, in the order of the table. */
   readonly types: ReadonlyMap<string, string>;
-  readonly address: TableAddress;
+  readonly filters: readonly Filter[];
+  readonly sort: { readonly column: string; readonly isDescending: boolean } | undefined;
+  /** From 1. */
+  readonly page: number;
   /** SQL of the rows that the filters leave, as a reader may copy it. */
   readonly rows: string;
+  /** The address with some parameters instead of others, from the first page on. */
+  readonly href: (isReplaced: (name: string, value: string) => boolean, ...added: readonly Param[]) => string;
 }
 
+type Param = readonly [name: string, value: string];
+
+interface Filter {
+  readonly column: string;
+  readonly operator: keyof typeof OPERATORS;
+  readonly value: string;
+}
+
+interface OperatorRule {
+  readonly label: string;
+  /** @param column SQL @param type DuckDB's name of its type @param value a literal */
+  readonly sql: (column: string, type: string, value: string) => string;
+}
+
+/** The words of Datasette, which says them in addresses as well. */
+const OPERATORS = {
+  exact: { label: '=', sql: (column, type, value) => `${column} = ${value}::${type}` },
+  not: { label: '≠', sql: (column, type, value) => `${column} is distinct from ${value}::${type}` },
+  contains: { label: 'contains', sql: (column, _, value) => `contains(lower(${column}::varchar), lower(${value}))` },
+  gte: { label: '≥', sql: (column, type, value) => `${column} >= ${value}::${type}` },
+  lte: { label: '≤', sql: (column, type, value) => `${column} <= ${value}::${type}` },
+  isnull: { label: 'is empty', sql: (column) => `${column} is null` },
+  notnull: { label: 'is not empty', sql: (column) => `${column} is not null` },
+} as const satisfies Readonly<Record<string, OperatorRule>>;
+
 export async function sendTable(exchange: Exchange): Promise<void> {
-  const added = readAddedFilter(exchange.url);
-  if (added) return redirectToFilter(exchange, added);
   const view = await readView(exchange);
   const { table, types } = view;
   const isPresent = types.size > 0;
@@ -50,13 +70,21 @@ export async function sendTable(exchange: Exchange): Promise<void> {
     targets: selectSources(sources, table),
     count,
     columns: table.columns.filter(({ name }) => types.size === 0 || types.has(name)),
-    filters: view.address.filters.map((filter) => viewFilter(exchange, view, filter)),
-    form: viewForm(exchange, view),
-    facets: viewFacets(exchange, view, values),
-    table: page
-      ? viewTable(page, (column) => viewSort(exchange, view, column), rowLinker(exchange, table, page))
-      : null,
-    ...viewPlace(exchange, view, count),
+    filters: view.filters.map((filter) => ({
+      ...filter,
+      operator: OPERATORS[filter.operator].label,
+      value: /null$/u.test(filter.operator) ? '' : filter.value,
+      removeHref: view.href((name, value) => isOf(filter, name, value)),
+    })),
+    form: {
+      path: tablePath(table),
+      kept: listKept(exchange).map(([name, value]) => ({ name, value })),
+      columns: orderColumns(view),
+      operators: Object.entries(OPERATORS).map(([name, { label }]) => ({ name, label })),
+    },
+    facets: viewFacets(view, values),
+    table: page ? viewTable(page, (column) => viewSort(view, column), rowLinker(exchange, table, page)) : null,
+    ...viewPlace(view, count),
     sql: view.rows,
     limitedSql: `${view.rows}\nlimit 100`,
   });
@@ -67,53 +95,90 @@ function hasPast({ files }: Exchange, { source, loggedAt, name }: Table): boolea
   return source !== undefined || loggedAt !== undefined || files.has(`warehouse/${name}_at`);
 }
 
+/** The parameters of the address without the page, and with the filter that the form adds as the others are. */
+function listKept({ url }: Exchange): readonly Param[] {
+  const { _column: column, _op: operator = 'exact', _value: value = '' } = Object.fromEntries(url.searchParams);
+  const isForm = (name: string) => ['_column', '_op', '_value', '_page'].includes(name);
+  const kept = [...url.searchParams].filter(([name, given]) => !isForm(name) && (name !== 'as_of' || given !== ''));
+  return column ? [...kept, [`${column}__${operator}`, value]] : kept;
+}
+
 async function readView(exchange: Exchange): Promise<View> {
-  const { files, moment, name } = exchange;
+  const { url, files, moment, name } = exchange;
   const table = await findTable(exchange, name);
   const found = await readRows(exchange, files.read('serve/columns'), { name: table.name });
   const types = new Map(found.map(({ name: column, type }) => [column ?? '', type ?? '']));
-  const address = readAddress(exchange.url, [...types.keys()]);
-  const conditions = address.filters.map((filter) => filterSql(filter, types));
-  if (moment && table.loggedAt) {
-    const filter: Filter = { column: table.loggedAt, operator: 'lte', value: moment.at.toISOString() };
-    conditions.push(filterSql(filter, types));
-  }
+  const kept = listKept(exchange);
+  const filters = kept.flatMap((param) => readFilter(param, [...types.keys()]));
+  const log: readonly Filter[] =
+    moment && table.loggedAt ? [{ column: table.loggedAt, operator: 'lte', value: moment.at.toISOString() }] : [];
+  const conditions = [...filters, ...log].map(({ column, operator, value }) => {
+    const rule: OperatorRule = OPERATORS[operator];
+    return rule.sql(quoteIdent(column), types.get(column) ?? 'VARCHAR', quoteLiteral(value));
+  });
   const where = conditions.length > 0 ? `\nwhere ${conditions.join('\n  and ')}` : '';
-  return { table, path: tablePath(table), types, address, rows: `select *\nfrom ${quoteIdent(table.name)}${where}` };
+  const descending = url.searchParams.get('_sort_desc');
+  const column = descending ?? url.searchParams.get('_sort');
+  if (column) assertKnown('column', column, [...types.keys()]);
+  return {
+    table,
+    types,
+    filters,
+    sort: column ? { column, isDescending: descending !== null } : undefined,
+    page: readPageNumber(url.searchParams.get('_page') ?? '1'),
+    rows: `select *\nfrom ${quoteIdent(table.name)}${where}`,
+    href: (isReplaced, ...added) =>
+      pageHref(exchange, tablePath(table), [...kept.filter((param) => !isReplaced(...param)), ...added]),
+  };
+}
+
+/** @throws TidemarkError USAGE for a column or an operator that there is not: a filter that is left out would show too much */
+function readFilter([name, value]: Param, columns: readonly string[]): readonly Filter[] {
+  if (name === 'as_of' || name.startsWith('_')) return [];
+  const [, column = name, operator = 'exact'] = /^(.+)__([a-z]+)$/u.exec(name) ?? [];
+  assertKnown('column', column, columns);
+  assertKnown('operator', operator, Object.keys(OPERATORS));
+  return [{ column, operator: operator as Filter['operator'], value }];
+}
+
+function isOf({ column, operator, value }: Filter, name: string, given: string): boolean {
+  return given === value && (name === `${column}__${operator}` || (name === column && operator === 'exact'));
+}
+
+function assertKnown(what: string, name: string, known: readonly string[]): void {
+  if (!known.includes(name)) throw unknownName(what, name, known);
+}
+
+const MAX_PAGE = 1_000_000;
+
+function readPageNumber(text: string): number {
+  if (/^[1-9]\d*$/u.test(text) && Number(text) <= MAX_PAGE) return Number(text);
+  throw new TidemarkError('USAGE', `_page=${text} is not a page`, { hint: `give a number from 1 to ${MAX_PAGE}` });
 }
 
 function tablePath({ name }: Pick<Table, 'name'>): string {
   return `/tables/${encodeURIComponent(name)}`;
 }
 
-/** The form adds its filter to those of the address, so that what it shows has an address without the form. */
-async function redirectToFilter({ url, response }: Exchange, [name, value]: readonly [string, string]): Promise<void> {
-  const params = new URLSearchParams(url.search);
-  for (const field of ['_column', '_op', '_value', '_page']) params.delete(field);
-  params.append(name, value);
-  response.writeHead(303, { location: `${url.pathname}?${params}` }).end();
-}
-
 /** Names first, then what identifies a row, then the rest in the order of the table. */
-function orderColumns({ table, types }: View): readonly string[] {
+function orderColumns({ table, types }: Pick<View, 'table' | 'types'>): readonly string[] {
   const first = [table.changes.name, ...(table.source ? table.key : [])].filter((name) => name !== undefined);
   return [...new Set([...first, ...types.keys()])].filter((name) => types.has(name));
 }
 
 async function readTablePage(exchange: Exchange, view: View) {
-  const { address, rows } = view;
   const query = exchange.files.render('serve/page', {
     columns: orderColumns(view).map(quoteIdent).join(', '),
-    rows,
+    rows: view.rows,
     order: orderSql(view),
     limit: String(PAGE_ROWS),
-    offset: String((address.page - 1) * PAGE_ROWS),
+    offset: String((view.page - 1) * PAGE_ROWS),
   });
   return readPage(exchange, toRequest(exchange, { query, format: 'rows' }), { maxRows: PAGE_ROWS });
 }
 
 /** A log is read from its end. The rest of the columns makes the order complete, so that no row is on two pages. */
-function orderSql({ table, types, address: { sort } }: View): string {
+function orderSql({ table, types, sort }: View): string {
   const first = sort ? [`${quoteIdent(sort.column)}${sort.isDescending ? ' desc' : ''} nulls last`] : [];
   const log = sort || !table.loggedAt ? [] : [`${quoteIdent(table.loggedAt)} desc`];
   const identity = [table.changes.name, ...table.key, ...table.identity].filter((name) => name !== undefined);
@@ -133,83 +198,45 @@ async function readValues(exchange: Exchange, { table, types, rows }: View) {
   return readRows(exchange, query);
 }
 
-function href(exchange: Exchange, { path, address }: View, change: Partial<TableAddress>): string {
-  return pageHref(exchange, path, writeAddress({ ...address, page: 1, ...change }));
-}
-
-function viewFilter(exchange: Exchange, view: View, filter: Filter) {
-  const { column, operator, value } = filter;
-  const filters = view.address.filters.filter((one) => one !== filter);
-  const hasValue = operator !== 'isnull' && operator !== 'notnull';
-  return {
-    column,
-    operator: OPERATORS[operator].label,
-    value: hasValue ? value : '',
-    removeHref: href(exchange, view, { filters }),
-  };
-}
-
-function viewForm({ url }: Exchange, view: View) {
-  const { path, address } = view;
-  const asOf = url.searchParams.get('as_of') ?? '';
-  const kept: AddressParams = [...writeAddress({ ...address, page: 1 }), ...(asOf ? [['as_of', asOf] as const] : [])];
-  return {
-    path,
-    kept: kept.map(([name, value]) => ({ name, value })),
-    columns: orderColumns(view),
-    operators: Object.entries(OPERATORS).map(([name, { label }]) => ({ name, label })),
-  };
-}
+const NONE = () => false;
 
 /** Columns whose values a page lists. */
 const MAX_FACETS = 8;
 
-function viewFacets(exchange: Exchange, view: View, values: Awaited<ReturnType<typeof readValues>>) {
+function viewFacets({ href }: View, values: Awaited<ReturnType<typeof readValues>>) {
   const names = [...new Set(values.flatMap(({ name }) => name ?? []))];
-  const { filters } = view.address;
   return names.slice(0, MAX_FACETS).map((column) => ({
     column,
     values: values
       .filter(({ name }) => name === column)
-      .map(({ value = null, row_count }) => {
-        const filter: Filter =
-          value === null ? { column, operator: 'isnull', value: '1' } : { column, operator: 'exact', value };
-        return {
-          value: value ?? '',
-          isNull: value === null,
-          count: row_count,
-          href: href(exchange, view, { filters: [...filters, filter] }),
-        };
-      }),
+      .map(({ value = null, row_count: count }) => ({
+        ...{ value: value ?? '', isNull: value === null, count },
+        href: href(NONE, value === null ? [`${column}__isnull`, '1'] : [`${column}__exact`, value]),
+      })),
   }));
 }
 
-function viewSort(exchange: Exchange, view: View, column: string) {
-  const { sort } = view.address;
+function viewSort({ sort, href }: View, column: string) {
   const isSorted = sort?.column === column;
-  const isDescending = isSorted && !sort.isDescending;
+  const next = isSorted && !sort.isDescending ? '_sort_desc' : '_sort';
   return {
-    href: href(exchange, view, { sort: { column, isDescending } }),
+    href: href((name) => name === '_sort' || name === '_sort_desc', [next, column]),
     sorted: isSorted ? (sort.isDescending ? 'descending' : 'ascending') : '',
   };
 }
 
 /** Which rows the page has, and its neighbours. */
-function viewPlace(exchange: Exchange, view: View, count: number) {
-  const { page } = view.address;
+function viewPlace({ page, href }: View, count: number) {
   const first = (page - 1) * PAGE_ROWS + 1;
   const last = Math.min(count, page * PAGE_ROWS);
   const number = (value: number) => value.toLocaleString('en-US');
   const whole = plural(count, 'row');
+  const some =
+    first > count ? `no row on this page, of ${whole}` : `rows ${number(first)} to ${number(last)} of ${number(count)}`;
   return {
-    place:
-      first === 1 && last === count
-        ? whole
-        : first > count
-          ? `no row on this page, of ${whole}`
-          : `rows ${number(first)} to ${number(last)} of ${number(count)}`,
-    previousHref: page > 1 ? href(exchange, view, { page: page - 1 }) : '',
-    nextHref: last < count ? href(exchange, view, { page: page + 1 }) : '',
+    place: first === 1 && last === count ? whole : some,
+    previousHref: page > 1 ? href(NONE, ...(page > 2 ? [['_page', String(page - 1)] as const] : [])) : '',
+    nextHref: last < count ? href(NONE, ['_page', String(page + 1)]) : '',
   };
 }
 
