@@ -78,7 +78,7 @@ function complete(line: string, names: Parameters<typeof completeSql>[1]): [stri
     const [command = '', ...rest] = line.split(/\s+/u);
     if (rest.length === 0) return [[...COMMANDS.keys()].filter((name) => name.startsWith(command)), command];
     const word = rest.at(-1) ?? '';
-    const values = command === '.mode' ? FORMATS : [...names.tables.keys()];
+    const values = command === '.mode' ? FORMATS : [...names.keys()];
     return [values.filter((value) => value.startsWith(word)), word];
   }
   const [candidates, word] = completeSql(line, names);

@@ -1,11 +1,8 @@
 import type { SqlFiles } from '../../warehouse/sql-files.ts';
 import { loadTables, loadViews } from '../../warehouse/tables.ts';
 
-/** The names that a query may use. */
-export interface QueryNames {
-  /** Columns by table, `T_history` and the table macros `T_at` included. */
-  readonly tables: ReadonlyMap<string, readonly string[]>;
-}
+/** The names that a query may use: columns by table, `T_history` and the table macros `T_at` included. */
+type QueryNames = ReadonlyMap<string, readonly string[]>;
 
 /** Reads the names of all tables that are documented. */
 export function readNames(files: SqlFiles): QueryNames {
@@ -17,7 +14,7 @@ export function readNames(files: SqlFiles): QueryNames {
     tables.set(`${name}_history`, [...names, 'valid_from', 'valid_to']);
     tables.set(`${name}_at(`, names);
   }
-  return { tables };
+  return tables;
 }
 
 const KEYWORDS =
@@ -26,7 +23,7 @@ const KEYWORDS =
   );
 
 /** What may follow `text`: the candidates, and the word that they complete. */
-export function completeSql(text: string, { tables }: QueryNames): readonly [readonly string[], string] {
+export function completeSql(text: string, tables: QueryNames): readonly [readonly string[], string] {
   const word = /[\w.]*$/u.exec(text)?.[0] ?? '';
   const [qualifier, part] = word.includes('.') ? (word.split('.', 2) as [string, string]) : [undefined, word];
   if (qualifier !== undefined) {
@@ -39,7 +36,7 @@ export function completeSql(text: string, { tables }: QueryNames): readonly [rea
   return [matches([...columns, ...tables.keys(), ...KEYWORDS], part), part];
 }
 
-function allColumns(tables: QueryNames['tables']): readonly string[] {
+function allColumns(tables: QueryNames): readonly string[] {
   return [...tables.values()].flat();
 }
 

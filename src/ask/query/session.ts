@@ -10,7 +10,7 @@ import { assertReadable } from '../../warehouse/session.ts';
 import { createSqlFiles, quoteIdent, quoteLiteral, type SqlFiles } from '../../warehouse/sql-files.ts';
 import { loadTables, loadViews } from '../../warehouse/tables.ts';
 import { createTemporaryFolder } from '../../warehouse/temporary-folder.ts';
-import { listValue, type Row, toRows, toValue, type Value } from '../../warehouse/values.ts';
+import { listValue, type Row, toRows, toValue } from '../../warehouse/values.ts';
 import { type QueryLimits, queryError, stopError, timeoutError } from './errors.ts';
 import { type ResultColumn, textSql } from './sql-text.ts';
 import { asOwn, readStatement, type Statement } from './statement.ts';
@@ -204,16 +204,15 @@ export class QuerySession {
     if (early) throw beforeFirstPull(String(early.moment), new Date(String(early.first_pull)));
   }
 
-  /** The query in parentheses. EXPLAIN is not valid there: it runs now, and its few rows replace it. */
+  /** The query in parentheses. EXPLAIN is not valid there: it runs now, and its few rows, which are texts, replace it. */
   async #asSubquery(statement: Statement, prepared: DuckDBPreparedStatement, values: QueryParams): Promise<string> {
     if (statement.showsTables) return `(${this.#files.render('query/tables', {})})`;
     if (!statement.isExplain) return `(${statement.text}\n)`;
     prepared.bind(values);
-    const reader = await prepared.runAndReadUntil(MAX_LITERAL_ROWS);
+    const reader = await prepared.runAndReadAll();
     const names = reader.deduplicatedColumnNames().map(quoteIdent);
-    const rows = reader.getRows().map((row) => `(${row.map((value) => literalSql(toValue(value))).join(', ')})`);
-    const none = `select ${names.map(() => 'null').join(', ')} where false`;
-    return `(select * from (${rows.length === 0 ? none : `values ${rows.join(', ')}`}) as literal(${names.join(', ')}))`;
+    const rows = reader.getRows().map((row) => `(${row.map((text) => quoteLiteral(String(text))).join(', ')})`);
+    return `(from (values ${rows.join(', ')}) as literal(${names.join(', ')}))`;
   }
 
   async #stream(sql: string, values: QueryParams) {
@@ -250,9 +249,6 @@ export interface PreparedQuery {
   readonly values: QueryParams;
 }
 
-/** EXPLAIN has fewer rows. */
-const MAX_LITERAL_ROWS = 10_000;
-
 function createSettings(limits: QueryLimits, temporary: string): Readonly<Record<string, string>> {
   return {
     access_mode: 'READ_ONLY',
@@ -282,12 +278,6 @@ function bindValues(statement: DuckDBPreparedStatement, params: QueryParams): Qu
   const unused = Object.keys(params).find((name) => !used.includes(name));
   if (unused !== undefined) throw new TidemarkError('USAGE', `--param ${unused}: the query does not use $${unused}`);
   return Object.fromEntries(used.map((name) => [name, params[name] as string]));
-}
-
-function literalSql(value: Value): string {
-  if (value === null) return 'null';
-  if (typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean') return String(value);
-  return quoteLiteral(typeof value === 'string' ? value : JSON.stringify(value));
 }
 
 /** To plan a long query once more would take longer than to run it. */
