@@ -97,9 +97,15 @@ describe('formats', () => {
     expect(ndjson.stdout).toContain(row);
   });
 
-  test('json and ndjson: a number that is none is null, also within a list or a struct', async () => {
-    const query = `select 'nan'::double as n, '-inf'::float as f, ['inf'::double, 1] as l, {'a': 'nan'::double, 'b': [2]} as s`;
-    const row = { n: null, f: null, l: [null, 1], s: { a: null, b: [2] } };
+  test('json and ndjson: a number that is none is null, also within a list, a struct, a map or a union', async () => {
+    const query = `select 'nan'::double as n, '-inf'::float as f, ['inf'::double, 1] as l, {'a': 'nan'::double, 'b': [2]} as s,
+      map {'a': 'nan'::double, 'b': 1} as m, union_value(k := '-inf'::double) as u, row(1, 'inf'::double, 'x') as r,
+      [map {timestamp '2026-01-01': [null, 'nan'::double]}] as deep, null::struct(a double) as z, map {1: {'t': timestamp '2026-01-01'}} as t`;
+    const row = {
+      ...{ n: null, f: null, l: [null, 1], s: { a: null, b: [2] }, m: { a: null, b: 1 }, u: { k: null } },
+      ...{ r: [1, null, 'x'], deep: [{ '2026-01-01 00:00:00': [null, null] }], z: null },
+      t: { 1: { t: '2026-01-01T00:00:00Z' } },
+    };
     expect(JSON.parse((await sql(query, '--format', 'json')).stdout)).toEqual([row]);
     expect(JSON.parse((await sql(query, '--format', 'ndjson')).stdout)).toEqual(row);
   });
@@ -161,12 +167,15 @@ describe('formats', () => {
     expect(await sql('select 1', '-o', 'x.doc')).toMatchObject({ exit: 2, stderr: expect.stringContaining('x.doc') });
   });
 
-  test('xlsx: numbers are numbers, and no text is a formula', async () => {
-    const { exit } = await sql(`select 42 as n, '=1+1 & <b>' as text, null as none`, '-o', 'x.xlsx');
+  test('xlsx: numbers are numbers, but for those of which Excel loses digits, and no text is a formula', async () => {
+    const query = `select 123456789012345 as n, -1234567890123456789 as id, 0.1::double + 0.2 as f, '=1+1 & <b>' as text, null as none`;
+    const { exit } = await sql(query, '-o', 'x.xlsx');
     expect(exit).toBe(0);
     const parts = unzipSync(await readFile(join(place.folder, 'x.xlsx')));
     const sheet = strFromU8(parts['xl/worksheets/sheet1.xml']!);
-    expect(sheet).toContain('<c><v>42</v></c>');
+    expect(sheet).toContain('<c><v>123456789012345</v></c>');
+    expect(sheet).toContain('<t xml:space="preserve">-1234567890123456789</t>');
+    expect(sheet).toContain('<c><v>0.30000000000000004</v></c>');
     expect(sheet).toContain('<c t="inlineStr"><is><t xml:space="preserve">=1+1 &amp; &lt;b&gt;</t></is></c><c/>');
     expect(sheet).not.toContain('<f>');
   });

@@ -1,5 +1,5 @@
 import type { DuckDBType } from '@duckdb/node-api';
-import { quoteIdent, quoteLiteral } from '../../warehouse/sql-files.ts';
+import { quoteLiteral } from '../../warehouse/sql-files.ts';
 import { DuckDBTypeId } from '../../warehouse/values.ts';
 
 /** A column of a result, and the SQL that reads it. */
@@ -26,12 +26,31 @@ export function jsonSql({ sql, type }: Omit<ResultColumn, 'name'>): string {
     const item = jsonSql({ sql: 'item', type: type.valueType });
     return item === 'item' ? sql : `list_transform(${sql}, lambda item: ${item})`;
   }
-  if (type.typeId !== DuckDBTypeId.STRUCT || !type.entryNames.every(Boolean)) return sql;
-  const fields = type.entryNames.map((name) => `struct_extract(${sql}, ${quoteLiteral(name)})`);
-  const values = fields.map((field, index) => jsonSql({ sql: field, type: type.entryTypes[index] as DuckDBType }));
-  if (values.every((value, index) => value === fields[index])) return sql;
-  const entries = values.map((value, index) => `${quoteIdent(type.entryNames[index] ?? '')} := ${value}`);
-  return `case when ${sql} is not null then struct_pack(${entries.join(', ')}) end`;
+  if (type.typeId === DuckDBTypeId.MAP) {
+    const value = jsonSql({ sql: 'entry.value', type: type.valueType });
+    const entries = `list_transform(map_entries(${sql}), lambda entry: {'key': entry.key, 'value': ${value}})`;
+    return value === 'entry.value' ? sql : `map_from_entries(${entries})`;
+  }
+  if (type.typeId === DuckDBTypeId.UNION) {
+    const members = type.memberTags.map((tag, index) => {
+      const value = jsonSql({
+        sql: `union_extract(${sql}, ${quoteLiteral(tag)})`,
+        type: type.memberTypes[index] as DuckDBType,
+      });
+      return `when ${quoteLiteral(tag)} then json_object(${quoteLiteral(tag)}, ${value})`;
+    });
+    return `case union_tag(${sql})::varchar ${members.join(' ')} end`;
+  }
+  if (type.typeId !== DuckDBTypeId.STRUCT) return sql;
+  const values = type.entryTypes.map((entry, index) =>
+    jsonSql({ sql: `struct_extract_at(${sql}, ${index + 1})`, type: entry }),
+  );
+  // Without names, as row(1, 2) has none, it is a list.
+  const isNamed = type.entryNames.every(Boolean);
+  const entries = values.map((value, index) =>
+    isNamed ? `${quoteLiteral(type.entryNames[index] ?? '')}, ${value}` : value,
+  );
+  return `case when ${sql} is not null then ${isNamed ? 'json_object' : 'json_array'}(${entries.join(', ')}) end`;
 }
 
 function isTimestamp({ typeId }: DuckDBType): boolean {

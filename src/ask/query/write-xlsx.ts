@@ -63,8 +63,8 @@ function tooLarge(limit: string): TidemarkError {
 const TEXT_BEGIN = '<c t="inlineStr"><is><t xml:space="preserve">';
 const TEXT_END = '</t></is></c>';
 
-/** What DuckDB has as numbers, and Excel has not. */
-const NOT_FINITE: ReadonlySet<string> = new Set(['inf', '-inf', 'nan', '-nan']);
+/** What DuckDB has as numbers, and Excel has not: infinity, NaN, and more digits than the 15 that it keeps, such as an ID has. */
+const NO_NUMBER = /^-?(?:inf|nan|\d{16,})$/u;
 
 function formatRows(rows: readonly string[], isNumeric: readonly boolean[]): string {
   let text = '';
@@ -75,7 +75,7 @@ function formatRows(rows: readonly string[], isNumeric: readonly boolean[]): str
     for (let index = 0; index < cells.length; index++) {
       const cell = cells[index] ?? '';
       if (cell === NULL_CELL) text += '<c/>';
-      else if (isNumeric[index] && !NOT_FINITE.has(cell)) text += `<c><v>${cell}</v></c>`;
+      else if (isNumeric[index] && !NO_NUMBER.test(cell)) text += `<c><v>${cell}</v></c>`;
       else text += TEXT_BEGIN + toXml(cell) + TEXT_END;
     }
     text += '</row>';
