@@ -1,12 +1,9 @@
 import { createHash } from 'node:crypto';
-import { createReadStream, createWriteStream } from 'node:fs';
 import { open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { pipeline } from 'node:stream/promises';
 import { canonicalJson } from '../core/canonical-json.ts';
 import { PRIVATE_FILE } from '../core/fs.ts';
-import { readContent } from '../core/gzip.ts';
-import { changedFile, explainRead, type LandingFile } from './store.ts';
+import { type LandingFile, readLanded } from './store.ts';
 
 /** The name of the tag in a line. No field of a service begins with an underscore and has this name. */
 export const TAG_FIELD = '_object';
@@ -34,14 +31,14 @@ export function digestItem(item: unknown): string {
     .digest('base64');
 }
 
-const BLOCK_BYTES = 1024 * 1024;
-
-export interface LandedObject {
+interface LandedObject {
   readonly tag: ObjectTag;
   /** Where its line is, in bytes. */
   readonly start: number;
   readonly length: number;
 }
+
+const LINE_BREAK = 10;
 
 /** The objects of an earlier landing. Only their tags and positions are in memory. */
 export type LandedObjects = Awaited<ReturnType<typeof openLandedObjects>>;
@@ -51,54 +48,41 @@ export type LandedObjects = Awaited<ReturnType<typeof openLandedObjects>>;
  * @throws TidemarkError DATA if the file is missing, or was changed
  */
 export async function openLandedObjects(directory: string, landed: LandingFile) {
-  const path = join(directory, landed.file);
-  const content = `${path}.content`;
-  const remove = () => rm(content, { force: true });
-  try {
-    await pipeline(readContent(path, landed.bytes + 1), createWriteStream(content, { mode: PRIVATE_FILE }));
-    const objects = await readObjects(content, landed);
-    const file = await open(content);
-    return {
-      find: (object: Pick<ObjectTag, 'list' | 'key'>): LandedObject | undefined => objects.get(objectName(object)),
-      /** The line of an object, with its line break. */
-      readLine: async ({ start, length }: LandedObject): Promise<string> => {
-        const { buffer } = await file.read(Buffer.alloc(length), 0, length, start);
-        return `${buffer.toString('utf8')}\n`;
-      },
-      close: async (): Promise<void> => {
-        await file.close();
-        await remove();
-      },
-    };
-  } catch (error) {
-    await remove();
-    throw explainRead(landed.file, error);
-  }
-}
-
-/** The objects of a file by `objectName`. @throws TidemarkError DATA if it is not as its manifest says */
-async function readObjects(path: string, { file, sha256 }: LandingFile): Promise<ReadonlyMap<string, LandedObject>> {
-  const objects = new Map<string, LandedObject>();
-  const hash = createHash('sha256');
-  const add = (line: string, start: number, length: number): void => {
-    const tag = readTag(line);
-    if (tag !== undefined) objects.set(objectName(tag), { tag, start, length });
+  const path = join(directory, `${landed.file}.content`);
+  const content = await open(path, 'w+', PRIVATE_FILE);
+  const close = async (): Promise<void> => {
+    await content.close();
+    await rm(path, { force: true });
   };
-  let start = 0;
-  let rest: Buffer = Buffer.alloc(0);
-  for await (const chunk of createReadStream(path, { highWaterMark: BLOCK_BYTES }) as AsyncIterable<Buffer>) {
-    hash.update(chunk);
-    const bytes = Buffer.concat([rest, chunk]);
-    let from = 0;
-    for (let end = bytes.indexOf(10); end >= 0; end = bytes.indexOf(10, from)) {
-      add(bytes.toString('utf8', from, end), start + from, end - from);
-      from = end + 1;
+  const objects = new Map<string, LandedObject>();
+  try {
+    let start = 0;
+    let rest: Buffer = Buffer.alloc(0);
+    for await (const chunk of readLanded(directory, landed)) {
+      await content.appendFile(chunk);
+      const bytes = Buffer.concat([rest, chunk]);
+      let from = 0;
+      for (let end = bytes.indexOf(LINE_BREAK); end >= 0; end = bytes.indexOf(LINE_BREAK, from)) {
+        const tag = readTag(bytes.toString('utf8', from, end));
+        if (tag !== undefined) objects.set(objectName(tag), { tag, start: start + from, length: end - from });
+        from = end + 1;
+      }
+      start += from;
+      rest = bytes.subarray(from);
     }
-    start += from;
-    rest = bytes.subarray(from);
+  } catch (error) {
+    await close();
+    throw error;
   }
-  if (hash.digest('hex') !== sha256) throw changedFile(file);
-  return objects;
+  return {
+    find: (object: Pick<ObjectTag, 'list' | 'key'>): LandedObject | undefined => objects.get(objectName(object)),
+    /** The line of an object, with its line break. */
+    readLine: async ({ start, length }: LandedObject): Promise<string> => {
+      const { buffer } = await content.read(Buffer.alloc(length), 0, length, start);
+      return `${buffer.toString('utf8')}\n`;
+    },
+    close,
+  };
 }
 
 function objectName({ list, key }: Pick<ObjectTag, 'list' | 'key'>): string {

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { existsSync } from 'node:fs';
 import { readdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Config, meshMounts, type Target } from '../config/config.ts';
@@ -143,16 +142,12 @@ export async function readManifests(config: Config, runId: string): Promise<Read
   const manifests = new Map<string, Manifest>();
   const entries = await readdir(landingDirectory(config, runId), { withFileTypes: true });
   for (const { name: target } of entries.filter((entry) => entry.isDirectory())) {
-    for (const manifest of await readTargetManifests(landingDirectory(config, runId, target)))
-      manifests.set(`${target}/${manifest.source}`, manifest);
+    const directory = landingDirectory(config, runId, target);
+    const names = (await readdir(directory)).filter((name) => name.endsWith('.json'));
+    for (const manifest of await Promise.all(names.map((name) => readManifest(join(directory, name)))))
+      if (manifest) manifests.set(`${target}/${manifest.source}`, manifest);
   }
   return manifests;
-}
-
-async function readTargetManifests(directory: string): Promise<readonly Manifest[]> {
-  const names = (await readdir(directory)).filter((name) => name.endsWith('.json'));
-  const manifests = await Promise.all(names.map((name) => readManifest(join(directory, name))));
-  return manifests.filter((manifest) => manifest !== undefined);
 }
 
 /** The manifest of a source that was extracted at this time, if its landing is still there. */
@@ -162,10 +157,8 @@ export async function findManifest(
   extractedAt: Date,
 ): Promise<Manifest | undefined> {
   const second = Math.floor(extractedAt.getTime() / 1000) * 1000;
-  for (const run of await listLandings(config)) {
-    const directory = landingDirectory(config, run, target);
-    if (parseRunStart(run) !== second || !existsSync(directory)) continue;
-    const manifest = (await readTargetManifests(directory)).find((candidate) => candidate.source === source);
+  for (const run of (await listLandings(config)).filter((id) => parseRunStart(id) === second)) {
+    const manifest = await readManifest(join(landingDirectory(config, run, target), `${source}.json`));
     if (manifest && Date.parse(manifest.as_of) === extractedAt.getTime()) return manifest;
   }
   return undefined;
@@ -185,30 +178,28 @@ async function readManifest(file: string): Promise<Manifest | undefined> {
 
 /** @throws TidemarkError DATA when a file of the landing is missing or was changed */
 export async function verifyLanding(config: Config, { run_id, target, files }: Manifest): Promise<void> {
-  for (const file of files) await verifyFile(join(landingDirectory(config, run_id, target), file.file), file);
+  for (const file of files) for await (const _ of readLanded(landingDirectory(config, run_id, target), file));
 }
 
-async function verifyFile(path: string, { file, bytes, sha256 }: LandingFile): Promise<void> {
+/** The content of a file. @throws TidemarkError DATA, at its end at the latest, when it is missing or was changed */
+export async function* readLanded(
+  directory: string,
+  { file, bytes, sha256 }: LandingFile,
+): AsyncGenerator<Buffer, void, void> {
+  const changed = new TidemarkError('DATA', `the landing file ${file} was changed after the extraction`);
   const hash = createHash('sha256');
   try {
-    for await (const chunk of readContent(path, bytes + 1)) hash.update(chunk);
+    for await (const chunk of readContent(join(directory, file), bytes + 1)) {
+      hash.update(chunk);
+      yield chunk;
+    }
   } catch (error) {
-    throw explainRead(file, error);
+    const { code = '', message } = error as NodeJS.ErrnoException;
+    if (code.startsWith('Z_')) throw changed;
+    if (code !== 'ENOENT') throw error;
+    throw new TidemarkError('DATA', `cannot read the landing file ${file}: ${message}`, { cause: error });
   }
-  if (hash.digest('hex') !== sha256) throw changedFile(file);
-}
-
-/** The error for a file that is not as its manifest says. */
-export function changedFile(name: string): TidemarkError {
-  return new TidemarkError('DATA', `the landing file ${name} was changed after the extraction`);
-}
-
-/** Why a file of a landing cannot be read. */
-export function explainRead(file: string, error: unknown): unknown {
-  const { code = '', message } = error as NodeJS.ErrnoException;
-  if (code.startsWith('Z_')) return changedFile(file);
-  if (code !== 'ENOENT') return error;
-  return new TidemarkError('DATA', `cannot read the landing file ${file}: ${message}`, { cause: error });
+  if (hash.digest('hex') !== sha256) throw changed;
 }
 
 /** The bytes that the landing of a run takes. */

@@ -99,11 +99,12 @@ export class LandingWriter {
     return this.#options.redactor.text(text);
   }
 
-  /** Reserves a file that the caller writes, compressed. @returns its path; `register` then adds it to the landing */
-  async allocate(extension: string): Promise<string> {
+  /** Reserves a CSV file that the caller writes, compressed. @returns its path; `register` then adds it to the landing */
+  async allocate(): Promise<string> {
     const { directory, source } = this.#options;
     await makeFolder(directory);
-    const file = `${source}.${extension}.gz`;
+    const { length } = this.#state.allocated;
+    const file = `${source}.${length === 0 ? '' : `${length}.`}csv.gz`;
     this.#update({ allocated: [...this.#state.allocated, file] });
     return join(directory, file);
   }

@@ -47,14 +47,14 @@ export const mesh = defineOperations('mesh', {
 /** A service of a mesh. */
 export interface MeshService {
   /** As `services` of the target names it: `web`, or `team/web` in a namespace. */
-  readonly text: string;
+  readonly key: string;
   readonly service: string;
   readonly ns: string | undefined;
 }
 
-export function parseService(text: string): MeshService {
-  const at = text.indexOf('/');
-  return { text, service: text.slice(at + 1), ns: at < 0 ? undefined : text.slice(0, at) };
+export function parseService(key: string): MeshService {
+  const at = key.indexOf('/');
+  return { key, service: key.slice(at + 1), ns: at < 0 ? undefined : key.slice(0, at) };
 }
 
 /** Lists the services of the catalog. Only the real product has it, so it is not one of the operations that `tidemark api` lists. */

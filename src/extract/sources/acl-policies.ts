@@ -1,16 +1,10 @@
+import { textAt } from '../../core/json-path.ts';
 import { ServiceError } from '../../http/errors.ts';
-import type { ResponsePage, ServiceResponse } from '../../services/response.ts';
+import type { ServiceResponse } from '../../services/response.ts';
 import { listGrants } from '../../services/scheduler/acl-rules.ts';
 import { scheduler } from '../../services/scheduler/operations.ts';
-import { checkFirst, describeFailure, listThenLand } from './shared/list-and-read.ts';
-import {
-  assertSubject,
-  type ExtractContext,
-  listIndex,
-  optionalString,
-  requiredString,
-  type SourceDefinition,
-} from './source.ts';
+import { checkFirst, describeFailure, listAll, listThenLand } from './shared/list-and-read.ts';
+import { assertSubject, type ExtractContext, requiredString, type SourceDefinition } from './source.ts';
 
 /** ACL policies. Their rules are returned only by reading each policy. */
 export const aclPolicies: SourceDefinition = {
@@ -28,9 +22,7 @@ export const aclPolicies: SourceDefinition = {
       items: policies,
       index,
       relist: async () => (await listPolicies(context)).policies,
-      toName: ({ name }) => name,
-      toObject: ({ item }) => ({ item }),
-      request: ({ name }) => ({
+      request: ({ key: name }) => ({
         fields: { name },
         derive: deriveGrants,
         read: (options) => readPolicy(name, options),
@@ -38,7 +30,7 @@ export const aclPolicies: SourceDefinition = {
       }),
       isRow: true,
     });
-    const isListed = policies.some(({ name }) => name === ANONYMOUS);
+    const isListed = policies.some(({ key }) => key === ANONYMOUS);
     if (client.target.flavor !== 'hashicorp' || isListed) return;
     const response = await readPolicy(ANONYMOUS).catch((error: unknown) => takeRefusal(context, error));
     if (!response) return;
@@ -47,8 +39,8 @@ export const aclPolicies: SourceDefinition = {
     landing.expectRows(1);
   },
   checkAccess: checkFirst(scheduler.policies.list, {}, scheduler.policies.read, (policy) => {
-    const policyName = optionalString(policy, 'Name');
-    return policyName === undefined ? undefined : { policy_name: policyName };
+    const policyName = textAt(policy, 'Name');
+    return policyName === null ? undefined : { policy_name: policyName };
   }),
 };
 
@@ -71,17 +63,10 @@ function deriveGrants(response: ServiceResponse): Readonly<Record<string, string
   return { grants: grants ? JSON.stringify(grants) : null };
 }
 
-interface ListedPolicy {
-  readonly name: string;
-  readonly item: unknown;
-}
-
-async function listPolicies({ client }: ExtractContext) {
-  const pages: ResponsePage[] = [];
-  for await (const page of client.pages(scheduler.policies.list)) pages.push(page);
-  const items = pages.flatMap((page) => page.items);
-  const policies = items.map(
-    (item, row): ListedPolicy => ({ name: requiredString(item, 'Name', 'acl_policies', row), item }),
-  );
-  return { policies, index: listIndex(pages) };
+async function listPolicies(context: ExtractContext) {
+  const { items, index } = await listAll(context, scheduler.policies.list);
+  return {
+    policies: items.map((item, row) => ({ key: requiredString(item, 'Name', 'acl_policies', row), item })),
+    index,
+  };
 }

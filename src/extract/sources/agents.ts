@@ -1,34 +1,52 @@
+import { textAt } from '../../core/json-path.ts';
 import { platform } from '../../services/platform/operations.ts';
 import { checkFirst, listThenRead } from './shared/list-and-read.ts';
-import { fetchPages, fetchPools, PAGE_SIZE, type SnapshotPage } from './shared/snapshot-pages.ts';
-import { type ExtractContext, optionalString, type SourceDefinition } from './source.ts';
+import { fetchPages, listKeys, PAGE_SIZE, type SnapshotPage } from './shared/snapshot-pages.ts';
+import type { ExtractContext, SourceDefinition } from './source.ts';
+
+const { 'agent-pools': pools, agents: poolAgents } = platform;
+
+/** Agent pools, with the workspaces that are attached to them or allowed to use them. */
+export const agentPools: SourceDefinition = {
+  name: 'agent_pools',
+  kind: 'platform',
+  operations: [pools.list],
+  extract: async (context) => landPages(context, {}, await context.once('agent pools', () => fetchPools(context))),
+  checkAccess: (client) => client.call(pools.list, { 'page[size]': 1 }),
+};
 
 /** The agents of every pool. */
 export const agents: SourceDefinition = {
   name: 'agents',
   kind: 'platform',
-  operations: [platform['agent-pools'].list, platform.agents.list],
+  operations: [pools.list, poolAgents.list],
   async extract(context) {
     await listThenRead(context, {
-      items: poolIds(await context.once('agent pools', () => fetchPools(context))),
-      relist: async () => poolIds(await fetchPools(context)),
-      read: (pool) => extractPool(context, pool),
+      items: listKeys(await context.once('agent pools', () => fetchPools(context))),
+      relist: async () => listKeys(await fetchPools(context)),
+      read: async ({ key }) => {
+        const args = { agent_pool_id: key, 'page[size]': PAGE_SIZE };
+        await landPages(context, { pool_id: key }, await fetchPages(context, poolAgents.list, args));
+      },
     });
   },
-  checkAccess: checkFirst(platform['agent-pools'].list, { 'page[size]': 1 }, platform.agents.list, (pool) => {
-    const agentPoolId = optionalString(pool, 'id');
-    return agentPoolId === undefined ? undefined : { agent_pool_id: agentPoolId, 'page[size]': 1 };
+  checkAccess: checkFirst(pools.list, { 'page[size]': 1 }, poolAgents.list, (pool) => {
+    const agentPoolId = textAt(pool, 'id');
+    return agentPoolId === null ? undefined : { agent_pool_id: agentPoolId, 'page[size]': 1 };
   }),
 };
 
-function poolIds(pages: readonly SnapshotPage[]): readonly string[] {
-  return pages.flatMap(({ items }) => items.flatMap((item) => optionalString(item, 'id') ?? []));
+function fetchPools(context: ExtractContext): Promise<readonly SnapshotPage[]> {
+  return fetchPages(context, pools.list, { 'page[size]': PAGE_SIZE });
 }
 
-async function extractPool(context: ExtractContext, pool: string): Promise<void> {
-  const pages = await fetchPages(context, platform.agents.list, { agent_pool_id: pool, 'page[size]': PAGE_SIZE });
-  for (const page of pages) {
-    await context.landing.writeJson({ pool_id: pool }, page.text);
-    context.landing.expectRows(page.items.length);
+async function landPages(
+  { landing }: ExtractContext,
+  fields: Readonly<Record<string, string>>,
+  pages: readonly SnapshotPage[],
+): Promise<void> {
+  for (const { text, items } of pages) {
+    await landing.writeJson(fields, text);
+    landing.expectRows(items.length);
   }
 }

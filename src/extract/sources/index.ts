@@ -1,24 +1,22 @@
 import type { Target } from '../../config/config.ts';
+import { scheduler } from '../../services/scheduler/operations.ts';
+import { secrets } from '../../services/secrets/operations.ts';
 import { aclPolicies } from './acl-policies.ts';
-import { agentPools } from './agent-pools.ts';
-import { agents } from './agents.ts';
+import { agentPools, agents } from './agents.ts';
 import { autoscalerHealth } from './autoscaler-health.ts';
 import { autoscalerMetrics } from './autoscaler-metrics.ts';
 import { caRoots } from './ca-roots.ts';
 import { explorerView } from './explorer/views.ts';
-import { externalVolumes } from './external-volumes.ts';
 import { keyDistributions } from './key-distributions.ts';
-import { keys } from './keys.ts';
-import { kmsProviders } from './kms-providers.ts';
 import { leafCertificates } from './leaf-certificates.ts';
 import { meshRoles } from './mesh-roles.ts';
 import { registryReleases } from './registry-releases.ts';
-import { savedViewRows } from './saved-view-rows.ts';
-import { savedViews } from './saved-views.ts';
+import { savedViewRows, savedViews } from './saved-views.ts';
 import { servers } from './servers.ts';
+import { namedSource } from './shared/list-and-read.ts';
+import { pluginSource } from './shared/plugins.ts';
 import { fitsTarget, hasSource, isWanted, type SourceDefinition } from './source.ts';
 import { tokens } from './tokens.ts';
-import { volumeSnapshots } from './volume-snapshots.ts';
 import { volumes } from './volumes.ts';
 
 /** The built-in sources. `queries/tables/*.sql` declare which tables a source fills. */
@@ -31,14 +29,14 @@ export const sources: readonly SourceDefinition[] = [
   savedViewRows,
   agentPools,
   agents,
-  keys,
-  kmsProviders,
+  namedSource('keys', secrets.keys),
+  namedSource('kms_providers', secrets.kms),
   keyDistributions,
   meshRoles,
   aclPolicies,
   volumes,
-  externalVolumes,
-  volumeSnapshots,
+  pluginSource('external_volumes', scheduler['external-volumes'].list),
+  pluginSource('volume_snapshots', scheduler.snapshots.list),
   autoscalerHealth,
   autoscalerMetrics,
   caRoots,

@@ -13,10 +13,10 @@ export const keyDistributions: SourceDefinition = {
     await listThenRead(context, {
       items: await context.once(secrets.kms.list.name, relist),
       relist,
-      read: (provider) => extractProvider(context, provider),
+      read: ({ key }) => extractProvider(context, key),
     });
   },
-  checkAccess: checkNamed(secrets.kms.list, secrets['kms-keys'].list),
+  checkAccess: checkNamed({ list: secrets.kms.list, read: secrets['kms-keys'].list }),
 };
 
 async function extractProvider(context: ExtractContext, provider: string): Promise<void> {
@@ -26,9 +26,7 @@ async function extractProvider(context: ExtractContext, provider: string): Promi
     name: `distributions of ${provider}`,
     items: await relist(),
     relist,
-    toName: (key) => key,
-    toObject: (item) => ({ item }),
-    request: (key) => ({
+    request: ({ key }) => ({
       fields: { provider_name: provider, key_name: key },
       read: (options) => client.call(secrets['kms-keys'].read, { name: provider, key_name: key }, options),
     }),

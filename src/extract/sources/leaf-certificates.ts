@@ -1,11 +1,11 @@
+import { textAt } from '../../core/json-path.ts';
 import { ServiceError } from '../../http/errors.ts';
-import type { UnknownPart } from '../../landing/store.ts';
 import type { ServiceClient } from '../../services/client.ts';
 import { listServices, type MeshService, mesh, parseService } from '../../services/mesh.ts';
 import type { ServiceResponse } from '../../services/response.ts';
 import { describeCertificates } from './shared/certificates.ts';
-import { checkParts, describeFailure, listThenRead } from './shared/list-and-read.ts';
-import { optionalString, requiredString, type SourceDefinition } from './source.ts';
+import { checkParts, describeFailure, listThenRead, type Part, toUnknown } from './shared/list-and-read.ts';
+import { requiredString, type SourceDefinition } from './source.ts';
 
 /**
  * Leaf certificates of the target's `services`. The landing drops their private keys. Reading a leaf mints a certificate where the
@@ -18,56 +18,45 @@ export const leafCertificates: SourceDefinition = {
   async extract(context) {
     const { client, landing } = context;
     const found = await findServices(client);
-    for (const { text } of select(found, 'absent'))
-      landing.addNote(`service ${text} is not in the catalog: its leaf is not read`);
-    const unknown: UnknownService[] = [...select(found, 'hidden')];
+    for (const { key } of select(found, 'absent'))
+      landing.addNote(`service ${key} is not in the catalog: its leaf is not read`);
+    for (const hidden of select(found, 'hidden')) landing.addUnknown(toUnknown(toPart(hidden), hidden.reason));
     await listThenRead(context, {
       items: select(found, 'registered'),
       relist: async () => select(await findServices(client), 'registered'),
-      toName: ({ text }) => text,
-      part: {
-        column: 'service',
-        value: ({ text }) => text,
-        isRefusal,
-        report: (text, reason) => unknown.push({ ...parseService(text ?? ''), reason }),
-      },
+      toPart,
+      isRefusal,
       read: async ({ service, ns }) => {
         const response = await client.call(mesh['ca-leaf'].read, { service, ...withNamespace(ns) });
         const leaf = response.json();
         requiredString(leaf, 'ValidBefore', `leaf_certificates of ${service}`, 0);
         assertNamespace(client, leaf, ns);
         // The certificates of its signers may follow its own.
-        const [certificate] = describeCertificates(optionalString(leaf, 'CertPEM') ?? '');
+        const [certificate] = describeCertificates(textAt(leaf, 'CertPEM') ?? '');
         await landing.writeJson({ ...certificate, service, asked_namespace: ns ?? null }, response.text);
         landing.expectRows(1);
       },
     });
-    for (const part of unknown) landing.addUnknown(toPart(part));
   },
   /** Asks whether a service may connect to itself: that needs the right of reading its leaf, and mints nothing. */
   async checkAccess(client, onUnknown) {
     const found = await findServices(client);
-    for (const { text, reason } of select(found, 'hidden')) onUnknown({ column: 'service', value: text, reason });
-    const registered = select(found, 'registered');
-    const names = registered.map(({ text }) => text);
-    const authorize = (text: string) => {
-      const { service, ns } = parseService(text);
+    for (const hidden of select(found, 'hidden')) onUnknown(toUnknown(toPart(hidden), hidden.reason));
+    const authorize = ({ service, ns }: MeshService) => {
       const uri = `spiffe://tidemark/ns/${encodeURIComponent(ns ?? 'default')}/dc/dc1/svc/${encodeURIComponent(service)}`;
       const body = { Target: service, ClientCertURI: uri, ClientCertSerial: '00' };
       return client.call(mesh.connect.authorize, withNamespace(ns), { body });
     };
-    const mayRefuse = registered.find(({ ns }) => ns !== undefined) ?? parseService('');
-    await checkParts('service', names, onUnknown, authorize, (error) => isRefusal(error, mayRefuse));
+    await checkParts(select(found, 'registered'), toPart, onUnknown, authorize, isRefusal);
     return client.call(mesh['ca-roots'].read);
   },
 };
 
-/** A service of which it is not known whether it exists, or what its leaf is. */
-type UnknownService = MeshService & { readonly reason: string };
-
 /** A service of the target in what the token sees of the catalog: `absent` is certain, a `hidden` one may exist. */
-type FoundService = UnknownService & {
+type FoundService = MeshService & {
   readonly state: 'registered' | 'absent' | 'hidden';
+  /** Why it is hidden. */
+  readonly reason: string;
   /** Why the catalog of its namespace is not shown. */
   readonly refusal?: ServiceError;
 };
@@ -78,24 +67,23 @@ const select = (found: readonly FoundService[], state: FoundService['state']) =>
 const withNamespace = (ns: string | undefined) => (ns === undefined ? {} : { ns });
 
 /** A server without namespaces answers 400 to every one. */
-function isRefusal({ failure }: ServiceError, { ns }: MeshService): boolean {
+function isRefusal({ failure }: ServiceError, { ns }: Pick<MeshService, 'ns'>): boolean {
   return failure === 'forbidden' || (failure === 'invalid' && ns !== undefined);
 }
 
 /** A service that does not know the parameter answers with the leaf of another namespace. */
 function assertNamespace({ target }: ServiceClient, leaf: unknown, ns: string | undefined): void {
-  const inUri = /\/ns\/([^/]+)\//u.exec(optionalString(leaf, 'ServiceURI') ?? '')?.[1];
-  const answered = optionalString(leaf, 'Namespace') || inUri;
+  const inUri = /\/ns\/([^/]+)\//u.exec(textAt(leaf, 'ServiceURI') ?? '')?.[1];
+  const answered = textAt(leaf, 'Namespace') || inUri;
   if (ns === undefined || answered === undefined || answered === ns) return;
   const { name: operation } = mesh['ca-leaf'].read;
   const serviceMessage = `the answer is of namespace ${answered}`;
   throw new ServiceError({ failure: 'invalid', serviceMessage, operation, target: target.name });
 }
 
-function toPart({ service, ns, reason }: UnknownService): UnknownPart {
+function toPart({ service, ns }: MeshService): Part {
   const part = { column: 'service', value: service };
-  if (ns === undefined) return { ...part, reason };
-  return { ...part, within: { column: 'namespace', value: ns }, reason: `in namespace ${ns}: ${reason}` };
+  return ns === undefined ? part : { ...part, within: { column: 'namespace', value: ns } };
 }
 
 const HIDDEN = 'this request does not see the whole catalog';
@@ -119,7 +107,7 @@ async function findServices(client: ServiceClient): Promise<readonly FoundServic
     hidden.find(({ refusal }) => refusal)?.refusal ??
     new ServiceError({
       failure: 'forbidden',
-      serviceMessage: `it is not shown whether ${hidden.map(({ text }) => text).join(', ')} exist: ${HIDDEN}`,
+      serviceMessage: `it is not shown whether ${hidden.map(({ key }) => key).join(', ')} exist: ${HIDDEN}`,
       operation: listServices.name,
       target: client.target.name,
       hint: 'use a token that reads all nodes and services (`tidemark permissions`)',
@@ -139,8 +127,7 @@ async function findInNamespace(
     const missing = isWhole(client, catalog, known) ? ABSENT : ({ state: 'hidden', reason } as const);
     return services.map((service) => ({ ...service, ...(known.has(service.service) ? REGISTERED : missing) }));
   } catch (error) {
-    if (ns === undefined || !(error instanceof ServiceError) || !isRefusal(error, { ns, service: '', text: ns }))
-      throw error;
+    if (ns === undefined || !(error instanceof ServiceError) || !isRefusal(error, { ns })) throw error;
     const reason = describeFailure(error);
     return services.map((service) => ({ ...service, state: 'hidden', reason, refusal: error }));
   }

@@ -6,20 +6,20 @@ import { secrets } from '../../services/secrets/operations.ts';
 import { CONDITIONAL, checkNamed, checkParts, extractNamed, isPartFailure } from './shared/list-and-read.ts';
 import type { SourceDefinition } from './source.ts';
 
-const { list, read } = secrets['mesh-roles'];
+const operations = secrets['mesh-roles'];
 
 /** Roles of the mesh engines. Its credentials are not a source, since reading them creates a token. */
 export const meshRoles: SourceDefinition = {
   name: 'mesh_roles',
   kind: 'secrets',
-  operations: [list, read],
+  operations: [operations.list, operations.read],
   unchanged: CONDITIONAL,
   async extract(context) {
     const { client, landing } = context;
     const onUnknown = (part: UnknownPart) => landing.addUnknown(part);
     await callMounts(client, onUnknown, async (mount) => {
       const start = await landing.checkpoint();
-      await extractNamed(context, list, read, { mount }).catch(async (error: unknown) => {
+      await extractNamed(context, operations, { mount }).catch(async (error: unknown) => {
         await landing.rollback(start);
         throw error;
       });
@@ -28,7 +28,7 @@ export const meshRoles: SourceDefinition = {
   async checkAccess(client, onUnknown) {
     let response: ServiceResponse | undefined;
     await callMounts(client, onUnknown, async (mount) => {
-      response = await checkNamed(list, read, { mount })(client);
+      response = await checkNamed(operations, { mount })(client);
     });
     return response;
   },
@@ -40,5 +40,5 @@ function callMounts(
   onUnknown: (part: UnknownPart) => void,
   call: (mount: string) => Promise<void>,
 ): Promise<void> {
-  return checkParts('mount', meshMounts(client.target), onUnknown, call, isPartFailure);
+  return checkParts(meshMounts(client.target), (value) => ({ column: 'mount', value }), onUnknown, call, isPartFailure);
 }

@@ -1,6 +1,18 @@
+import { isRejection, ServiceError } from '../../http/errors.ts';
+import { sliceFields } from '../../http/json.ts';
+import { cleanJson, formatRow } from '../../landing/rows.ts';
 import { platform } from '../../services/platform/operations.ts';
-import { extractPages } from './shared/snapshot-pages.ts';
-import type { SourceDefinition } from './source.ts';
+import { listThenRead } from './shared/list-and-read.ts';
+import {
+  extractPages,
+  fetchPages,
+  itemTexts,
+  listKeys,
+  PAGE_SIZE,
+  type SnapshotPage,
+  sendPages,
+} from './shared/snapshot-pages.ts';
+import type { ExtractContext, SourceDefinition } from './source.ts';
 
 /** Saved explorer queries of the organization. */
 export const savedViews: SourceDefinition = {
@@ -13,3 +25,86 @@ export const savedViews: SourceDefinition = {
   },
   checkAccess: (client) => client.call(platform.views.list),
 };
+
+/**
+ * The rows that every saved view returns. When the service rejects the query of a view, because a field no longer exists for
+ * example, the error is written for that view. Every other failure fails the source.
+ *
+ * The rows are landed as CSV, because a view may return all of them in one response, for which DuckDB would need memory as a whole.
+ */
+export const savedViewRows: SourceDefinition = {
+  name: 'saved_view_rows',
+  kind: 'platform',
+  needsExplorer: true,
+  operations: [platform.views.list, platform.views.results],
+  async extract(context) {
+    const relist = async () => listKeys(await fetchPages(context, platform.views.list, {}));
+    await listThenRead(context, { items: await relist(), relist, read: ({ key }) => extractView(context, key) });
+  },
+  checkAccess: (client) => client.call(platform.views.list),
+};
+
+/** The columns of the table that are landed. */
+export const ROW_COLUMNS = ['view_id', 'position', 'row_id', 'row_type', 'attributes'];
+
+/**
+ * Pages go to the landing one by one: a view may have as many rows as the organization has workspaces. Where the view changes while it is
+ * read, or is refused, the rows so far stay in the file: `queries/load/saved_view_rows_csv.sql` takes those after `skipped`.
+ */
+async function extractView(context: ExtractContext, id: string): Promise<void> {
+  const { landing } = context;
+  let [skipped, position] = [0, 0];
+  const write = async ({ text }: SnapshotPage) => {
+    const items = itemTexts(landing.mask(text)).map(cleanJson);
+    const rows = formatRows(landing.mask(id), position, items);
+    position += items.length;
+    for (const row of rows) await landing.writeCsv(ROW_COLUMNS, formatRow(row));
+  };
+  const reset = () => {
+    skipped = position;
+  };
+  try {
+    await sendPages(context, platform.views.results, { view_id: id, 'page[size]': PAGE_SIZE }, { write, reset });
+    await landing.writeJson({ view_id: id, skipped, rows: position - skipped });
+  } catch (error) {
+    if (!(error instanceof ServiceError) || !isRejection(error)) throw error;
+    await landing.writeJson({ view_id: id, error: error.serviceMessage });
+  }
+}
+
+/** The cells of the items of a page. @param before how many rows the view has before them */
+export function* formatRows(viewId: string, before: number, items: readonly string[]): Generator<readonly string[]> {
+  const names: Names = new Map();
+  for (const [index, item] of items.entries()) {
+    const fields = sliceFields(item);
+    const attributes = formatAttributes(fields.get('attributes') ?? 'null', names);
+    yield [viewId, String(before + index + 1), readText(fields.get('id')), readText(fields.get('type')), attributes];
+  }
+}
+
+function readText(json = 'null'): string {
+  const value: unknown = JSON.parse(json);
+  return typeof value === 'string' ? value : '';
+}
+
+/** Names with underscores, by the names that were sent. The rows of a page have the same ones, and to translate each again takes most of the time. */
+type Names = Map<string, { readonly snake: string; readonly start: string }>;
+
+/** Names with underscores, and the values as they were sent. If a field has both spellings, the one with underscores is kept. */
+function formatAttributes(json: string, names: Names): string {
+  if (!json.startsWith('{')) return 'null';
+  const fields = sliceFields(json);
+  const renamed = new Map<string, string>();
+  for (const [name, value] of fields) {
+    const { snake, start } = names.get(name) ?? addName(name, names);
+    if (snake === name || !fields.has(snake)) renamed.set(snake, start + value);
+  }
+  return `{${[...renamed.values()].join(',')}}`;
+}
+
+function addName(name: string, names: Names) {
+  const snake = name.replaceAll('-', '_');
+  const added = { snake, start: `${JSON.stringify(snake)}:` };
+  names.set(name, added);
+  return added;
+}

@@ -1,5 +1,6 @@
 import type { Target, TargetKind } from '../../config/config.ts';
 import { TidemarkError } from '../../core/errors.ts';
+import { textAt, valueAt } from '../../core/json-path.ts';
 import type { Log } from '../../core/log.ts';
 import type { RequestMetrics } from '../../http/response-body.ts';
 import type { UnknownPart } from '../../landing/store.ts';
@@ -133,14 +134,14 @@ export function defineSource(definition: SourceDefinition): SourceDefinition {
 
 /** @throws TidemarkError DATA when the field has no text: the row could not be identified */
 export function requiredString(item: unknown, field: string, list: string, index: number): string {
-  const value = optionalString(item, field);
-  if (value === undefined) throw new TidemarkError('DATA', `${list}: row ${index + 1} has no ${field}`);
+  const value = textAt(item, field);
+  if (value === null) throw new TidemarkError('DATA', `${list}: row ${index + 1} has no ${field}`);
   return value;
 }
 
 /** The list in a field. Services may send null instead of an empty list. @throws TidemarkError DATA when there is none */
 export function requiredArray(response: unknown, field: string, source: string): readonly unknown[] {
-  const list = readField(response, field);
+  const list = valueAt(response, field);
   if (list === null) return [];
   if (!Array.isArray(list)) throw new TidemarkError('DATA', `${source}: the response has no ${field}`);
   return list;
@@ -148,26 +149,8 @@ export function requiredArray(response: unknown, field: string, source: string):
 
 /** Checks that a response describes the requested item. @throws TidemarkError DATA */
 export function assertSubject(response: unknown, field: string, name: string, source: string): void {
-  const actual = optionalString(response, field);
+  const actual = textAt(response, field);
   if (actual === name) return;
-  const problem = actual === undefined ? `has no ${field}` : 'describes another item';
+  const problem = actual === null ? `has no ${field}` : 'describes another item';
   throw new TidemarkError('DATA', `${source}: the response for ${name} ${problem}`);
-}
-
-/** The index that a service sends with a list of these pages: the lowest, if they differ. */
-export function listIndex(pages: readonly Pick<ServiceResponse, 'headers'>[]): string | undefined {
-  const found = pages.map(({ headers }) => headers.get('x-nomad-index') ?? headers.get('x-consul-index'));
-  const indexes = found.flatMap((text) => (text !== null && /^\d{1,20}$/u.test(text) ? BigInt(text) : []));
-  if (indexes.length === 0 || indexes.length < found.length) return undefined;
-  return String(indexes.sort((a, b) => (a < b ? -1 : 1))[0]);
-}
-
-/** The text of a field; undefined when it is missing, null or empty. */
-export function optionalString(item: unknown, field: string): string | undefined {
-  const value = readField(item, field);
-  return typeof value === 'string' && value !== '' ? value : undefined;
-}
-
-function readField(value: unknown, field: string): unknown {
-  return (value as Readonly<Record<string, unknown>> | null | undefined)?.[field];
 }

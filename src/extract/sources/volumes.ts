@@ -3,7 +3,7 @@ import type { ServiceClient } from '../../services/client.ts';
 import type { OperationArgs } from '../../services/operation.ts';
 import { listItems, type ServiceResponse } from '../../services/response.ts';
 import { listPlugins, scheduler } from '../../services/scheduler/operations.ts';
-import { checkParts, listThenLand } from './shared/list-and-read.ts';
+import { checkParts, listThenLand, type Part } from './shared/list-and-read.ts';
 import {
   createPluginLookup,
   fetchVolumes,
@@ -22,18 +22,15 @@ export const volumes: SourceDefinition = {
   async extract(context) {
     const { client, landing } = context;
     const list = await fetchVolumesOnce(context);
-    for (const page of list.pages) await landing.writeJson({ kind: 'list' }, page);
+    for (const page of list.texts) await landing.writeJson({ kind: 'list' }, page);
     landing.expectRows(list.volumes.length);
     const findPlugin = await createPluginLookup(context);
     await listThenLand(context, {
       name: 'volumes',
-      items: list.volumes,
+      items: list.volumes.map((volume) => ({ ...volume, parts: findPlugin(volume) })),
       index: list.index,
       relist: async () => (await fetchVolumes(context)).volumes,
-      toName: ({ id, namespace }) => (namespace ? `${namespace}/${id}` : id),
-      toObject: (volume) => ({ item: volume.item, parts: findPlugin(volume) }),
-      // The right to list volumes in all namespaces does not include the right to read them.
-      part: { column: 'namespace', value: ({ namespace }) => namespace ?? null },
+      toPart,
       describe: ({ id, namespace }) => `volume ${id} in namespace ${namespace ?? 'default'}`,
       request: (volume) => ({
         fields: { kind: 'read' },
@@ -53,12 +50,14 @@ async function checkNamespaces(
 ): Promise<ServiceResponse> {
   const response = await client.call(scheduler.volumes.list, { type: 'csi' });
   const volumes = listItems(scheduler.volumes.list, response).map(parseListedVolume);
-  const namespaces = new Map([...volumes].reverse().map((volume) => [volume.namespace ?? null, volume]));
-  await checkParts('namespace', [...namespaces.keys()], onUnknown, (namespace) =>
-    client.call(scheduler.volumes.read, readArgs(namespaces.get(namespace) as ListedVolume)),
-  );
+  const namespaces = new Map([...volumes].reverse().map((volume) => [volume.namespace, volume]));
+  const read = (volume: ListedVolume) => client.call(scheduler.volumes.read, readArgs(volume));
+  await checkParts([...namespaces.values()], toPart, onUnknown, read);
   return response;
 }
+
+/** The right to list volumes in all namespaces does not include the right to read them. */
+const toPart = ({ namespace }: ListedVolume): Part => ({ column: 'namespace', value: namespace });
 
 /**
  * An allocation of a claim changes, and ends, without a change of the volume's index: recorded answers of Nomad show an allocation
@@ -71,5 +70,5 @@ function mayHaveClaims(item: unknown): boolean {
 
 /** The API documents have no parameter `namespace`, so it is sent only for a namespace other than `default`. */
 function readArgs({ id, namespace }: ListedVolume): OperationArgs<typeof scheduler.volumes.read> {
-  return { volume_id: id, ...(namespace !== undefined && namespace !== 'default' && { namespace }) };
+  return { volume_id: id, ...(namespace !== null && namespace !== 'default' && { namespace }) };
 }

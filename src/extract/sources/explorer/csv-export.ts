@@ -10,19 +10,18 @@ import { quoteCell } from '../../../landing/rows.ts';
 import type { BodyPreview } from '../../../services/download.ts';
 import { canonicalField, EXPLORER_FIELDS, type ExplorerView } from '../../../services/platform/explorer.ts';
 import { platform } from '../../../services/platform/operations.ts';
-import type { ExtractContext } from '../source.ts';
 import { type FetchPartition, fetchTotal } from './partition.ts';
 
 /**
  * Downloads the CSV export of a view (docs/services/platform.md#csv-export) to the landing.
  * @param requiredColumn a column of the header: a CSV without it is not this export
  */
-export function fetchCsv(context: ExtractContext, view: ExplorerView, requiredColumn: string): FetchPartition {
-  const { client, landing } = context;
-  return async (filter, attempt) => {
+export function fetchCsv(view: ExplorerView, requiredColumn: string): FetchPartition {
+  return async (context, filter) => {
+    const { client, landing } = context;
     const total = await fetchTotal(context, view, filter);
     if (total !== undefined) landing.expectRows(total);
-    const path = await landing.allocate(attempt === 0 ? 'csv' : `${attempt}.csv`);
+    const path = await landing.allocate();
     const args = { type: view, filter };
     const download = await client.download(platform.explorer.export, args, path, { validatePreview: validateCsv });
     const columns = await readHeader(path);
@@ -32,10 +31,9 @@ export function fetchCsv(context: ExtractContext, view: ExplorerView, requiredCo
     }
     // As the load compares them: a name with hyphens is another one.
     const toDocumented = (name: string) => (name.includes('-') ? name : canonicalField(name));
-    assertColumns(view, columns, client.target, { where: 'the CSV header has no column', toDocumented });
+    assertColumns(view, columns, client.target, 'the CSV header has no column', toDocumented);
     const { bytes, sha256, longestLine, hasBareNull: bareNull } = download;
-    const file = { file: basename(path), format: 'csv', bytes, sha256, longestLine, columns, bareNull } as const;
-    await landing.register(file);
+    await landing.register({ file: basename(path), format: 'csv', bytes, sha256, longestLine, columns, bareNull });
     return total;
   };
 }
@@ -99,8 +97,7 @@ export function createRowFormatter(view: ExplorerView) {
     },
     /** @throws MissingColumnError when there were rows, and a documented attribute was in none of them */
     assertComplete: (target: Target): void => {
-      const where = 'no row has the attribute';
-      if (hasRows) assertColumns(view, [...indexes.keys()], target, { where, toDocumented: canonicalField });
+      if (hasRows) assertColumns(view, [...indexes.keys()], target, 'no row has the attribute', canonicalField);
     },
   };
 }
@@ -141,21 +138,17 @@ function documentedColumns(view: ExplorerView): readonly string[] {
   return Object.keys(EXPLORER_FIELDS[view]).filter((name) => name !== PRODUCT_COLUMNS[view]);
 }
 
-interface Comparison {
-  readonly where: string;
-  /** The documented name of a column or attribute. */
-  readonly toDocumented: (name: string) => string;
-}
-
 /**
  * The nearest new name is shown quoted, since it may differ in case or in spaces alone.
+ * @param toDocumented the documented name of a column or attribute
  * @throws MissingColumnError when a documented column is not among the names of a response
  */
 function assertColumns(
   view: ExplorerView,
   names: readonly string[],
   target: Target,
-  { where, toDocumented }: Comparison,
+  where: string,
+  toDocumented: (name: string) => string,
 ): void {
   const documented = documentedColumns(view);
   const present = new Set(names.map(toDocumented));

@@ -1,11 +1,11 @@
 import { TidemarkError } from '../../../core/errors.ts';
+import { textAt } from '../../../core/json-path.ts';
 import { plural } from '../../../core/plural.ts';
 import { type FailureKind, ServiceError } from '../../../http/errors.ts';
 import { withRequestOptions } from '../../../services/client.ts';
 import type { OperationArgs } from '../../../services/operation.ts';
 import { platform } from '../../../services/platform/operations.ts';
-import { toFields } from '../../../services/token/describe-token.ts';
-import { type ExtractContext, optionalString } from '../source.ts';
+import type { ExtractContext } from '../source.ts';
 
 /** What a query is partitioned by. */
 export interface PartitionKey {
@@ -17,11 +17,8 @@ export interface PartitionKey {
 /** Filters of a query, each `FIELD:OPERATOR:VALUE`. */
 type Filters = readonly string[];
 
-/**
- * Runs a query with filters and writes its rows to the landing. `attempt` numbers the calls from 0, which is the whole query.
- * @returns the total that the service reports, if it does
- */
-export type FetchPartition = (filters: Filters, attempt: number) => Promise<number | undefined>;
+/** Runs a query with filters and writes its rows to the landing. @returns the total that the service reports, if it does */
+export type FetchPartition = (context: ExtractContext, filters: Filters) => Promise<number | undefined>;
 
 /** At most 64 partitions, or more with nullable fields. */
 const MAX_DEPTH = 6;
@@ -39,21 +36,18 @@ const MAX_FAILED_SPLITS = 3;
 export async function fetchPartitioned(
   context: ExtractContext,
   key: PartitionKey,
-  createFetch: (context: ExtractContext) => FetchPartition,
+  fetch: FetchPartition,
 ): Promise<void> {
   const { client, landing, log } = context;
   const { view } = key;
   const once = withAttempts(context, 1);
-  const fetchWhole = createFetch(withAttempts(context, WHOLE_QUERY_ATTEMPTS));
-  const fetchPart = createFetch(once);
-  let attempts = 0;
   let failedSplits = 0;
   let reported: number | undefined;
 
   const fetchOrSplit = async (filters: Filters, depth: number): Promise<number | undefined> => {
     const start = await landing.checkpoint();
     try {
-      const total = await (depth === 0 ? fetchWhole : fetchPart)(filters, attempts++);
+      const total = await fetch(depth === 0 ? withAttempts(context, WHOLE_QUERY_ATTEMPTS) : once, filters);
       failedSplits = 0;
       return total;
     } catch (error) {
@@ -75,7 +69,10 @@ export async function fetchPartitioned(
       const totals: (number | undefined)[] = [];
       for (const added of partitions.slice(0, -1)) totals.push(await fetchOrSplit([...filters, ...added], depth + 1));
       const last = [...filters, ...(partitions.at(-1) ?? [])];
-      if (totals.some((total) => total !== 0)) return sum([...totals, await fetchOrSplit(last, depth + 1)]);
+      if (totals.some((total) => total !== 0)) {
+        totals.push(await fetchOrSplit(last, depth + 1));
+        return totals.reduce((sum, total) => (sum !== undefined && total !== undefined ? sum + total : undefined), 0);
+      }
       filters = last; // it has the rows of the query that just failed: the sample did not make it smaller
     }
   };
@@ -85,14 +82,6 @@ export async function fetchPartitioned(
   throw new TidemarkError(
     'DATA',
     `${view}: the partitions have ${plural(total, 'row')}, the whole query has ${reported}`,
-  );
-}
-
-/** Undefined where one of them is unknown. */
-function sum(totals: readonly (number | undefined)[]): number | undefined {
-  return totals.reduce(
-    (before, total) => (before === undefined || total === undefined ? undefined : before + total),
-    0,
   );
 }
 
@@ -160,9 +149,8 @@ async function fetchSample(context: ExtractContext, { view, fields }: PartitionK
   const args = { type: view, filter, fields: names, 'page[size]': SAMPLE_SIZE };
   const page = await fetchFirstPage(context, args).catch(ignoreOverload);
   return (page?.items ?? []).map((item) => {
-    const { attributes } = toFields(item);
     const read = (name: string) =>
-      optionalString(attributes, name.replaceAll('_', '-')) ?? optionalString(attributes, name) ?? '';
+      textAt(item, 'attributes', name.replaceAll('_', '-')) ?? textAt(item, 'attributes', name) ?? '';
     return Object.fromEntries(names.map((name) => [name, read(name)]));
   });
 }

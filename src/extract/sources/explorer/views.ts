@@ -1,11 +1,13 @@
 import type { Target } from '../../../config/config.ts';
+import { TidemarkError } from '../../../core/errors.ts';
+import { ServiceError } from '../../../http/errors.ts';
 import type { ExplorerView } from '../../../services/platform/explorer.ts';
 import { platform } from '../../../services/platform/operations.ts';
-import { extractPages, PAGE_SIZE } from '../shared/snapshot-pages.ts';
+import { describeFailure } from '../shared/list-and-read.ts';
+import { extractPages, PAGE_SIZE, sendPages } from '../shared/snapshot-pages.ts';
 import type { ExtractContext, SourceDefinition } from '../source.ts';
 import { createRowFormatter, fetchCsv } from './csv-export.ts';
 import { type FetchPartition, fetchPartitioned, type PartitionKey } from './partition.ts';
-import { landPublicModules } from './public-modules.ts';
 import { landWorkspaceList } from './workspace-list.ts';
 
 const NAME = { name: 'name', nullable: false };
@@ -26,22 +28,18 @@ const VIEWS: Readonly<Record<ExplorerView, { readonly column: string; readonly f
  */
 export function explorerView(view: ExplorerView): SourceDefinition {
   const { column, fields } = VIEWS[view];
-  const key = { view, fields };
 
-  const extractQuery = async (context: ExtractContext, createFetch: (context: ExtractContext) => FetchPartition) => {
-    await fetchPartitioned(context, key, createFetch);
+  const extractQuery = async (context: ExtractContext, fetch: FetchPartition) => {
+    await fetchPartitioned(context, { view, fields }, fetch);
     if (view === 'modules') await landPublicModules(context);
   };
-  const extractCsv = (context: ExtractContext) =>
-    extractQuery(context, (partition) => fetchCsv(partition, view, column));
   const extractJson = async (context: ExtractContext) => {
     const { columns, format, assertComplete } = createRowFormatter(view);
-    await extractQuery(context, (partition) => (filter) => {
-      const args = { type: view, filter, 'page[size]': PAGE_SIZE };
-      return extractPages(partition, platform.explorer.query, args, ({ items }) =>
+    await extractQuery(context, (partition, filter) =>
+      extractPages(partition, platform.explorer.query, { type: view, filter, 'page[size]': PAGE_SIZE }, ({ items }) =>
         partition.landing.writeCsv(columns, format(items)),
-      );
-    });
+      ),
+    );
     assertComplete(context.client.target);
   };
   const listed = view === 'workspaces' || view === 'tf_versions' ? view : undefined;
@@ -49,7 +47,7 @@ export function explorerView(view: ExplorerView): SourceDefinition {
   const extract = (context: ExtractContext) => {
     const { target } = context.client;
     if (listed && isListed(target)) return landWorkspaceList(context, listed, ['current_run', 'project']);
-    return target.explorer === 'json' ? extractJson(context) : extractCsv(context);
+    return target.explorer === 'json' ? extractJson(context) : extractQuery(context, fetchCsv(view, column));
   };
   /** A service may refuse what it is asked to include, or fail with it. */
   const extractLess = (context: ExtractContext) =>
@@ -67,4 +65,34 @@ export function explorerView(view: ExplorerView): SourceDefinition {
         ? client.call(platform.workspaces.list, { 'page[size]': 1 })
         : client.call(platform.explorer.query, { type: view, 'page[size]': 1 }),
   };
+}
+
+/** What a row of the list is found by. */
+const KEY = ['name', 'source', 'version'];
+
+/**
+ * Lands the list of public modules beside the rows, which do not tell their registry: `queries/load/modules_csv.sql` compares them. The rows
+ * of the real products tell it. Where the list cannot be read whole, the registry of every module is unknown.
+ */
+async function landPublicModules(context: ExtractContext): Promise<void> {
+  const { client, landing } = context;
+  const { flavor, missingColumns } = client.target;
+  if (flavor === 'hashicorp' || KEY.some((name) => missingColumns.includes(name))) return;
+  const start = await landing.checkpoint();
+  const args = { type: 'modules', filter: ['registry_type:is:public'], 'page[size]': PAGE_SIZE };
+  const write = ({ text }: { readonly text: string }) => landing.writeJson({}, text);
+  try {
+    await sendPages(context, platform.explorer.query, args, { write, reset: () => landing.rollback(start) });
+  } catch (error) {
+    if (!isUnanswered(error)) throw error;
+    await landing.rollback(start);
+    const reason = error instanceof ServiceError ? describeFailure(error) : error.message;
+    landing.addNote(`which modules are public is unknown: ${reason}`);
+  }
+}
+
+/** The service does not answer, or its pages are no list. A bound that is reached, or a disk that is full, is no such failure. */
+function isUnanswered(error: unknown): error is TidemarkError {
+  if (error instanceof ServiceError) return error.failure !== 'aborted';
+  return error instanceof TidemarkError && error.constructor === TidemarkError && error.code === 'DATA';
 }

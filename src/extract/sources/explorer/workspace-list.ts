@@ -1,8 +1,8 @@
 import { TidemarkError } from '../../../core/errors.ts';
 import { isObject } from '../../../core/is-object.ts';
+import { listAt, valueAt } from '../../../core/json-path.ts';
 import { EXPLORER_FIELDS } from '../../../services/platform/explorer.ts';
 import { platform } from '../../../services/platform/operations.ts';
-import { toFields } from '../../../services/token/describe-token.ts';
 import { PAGE_SIZE, type SnapshotPage, sendPages } from '../shared/snapshot-pages.ts';
 import type { ExtractContext } from '../source.ts';
 import { createRowFormatter } from './csv-export.ts';
@@ -11,43 +11,36 @@ import { createRowFormatter } from './csv-export.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** A workspace of the list, with the resources that the service included; an empty object for those that it did not. */
-interface Listed {
-  readonly id: unknown;
-  readonly attributes: Fields;
-  readonly relationships: Fields;
-  readonly included: ReadonlyMap<string, Fields>;
-}
+/** Attributes of the resources that the service included, by type and ID. */
+type Included = ReadonlyMap<string, unknown>;
+
+const attribute = (name: string) => (item: unknown) => valueAt(item, 'attributes', name);
 
 /** Columns of `workspaces`: what a workspace says of it, null if it says that there is none, undefined if it does not say. */
-const COLUMNS: Readonly<Record<string, (workspace: Listed) => unknown>> = {
-  external_id: ({ id }) => id,
-  workspace_name: ({ attributes }) => attributes.name,
-  workspace_created_at: ({ attributes }) => attributes['created-at'],
-  workspace_updated_at: ({ attributes }) => attributes['updated-at'],
-  workspace_iac_version: ({ attributes }) => attributes['terraform-version'],
-  vcs_repo_identifier: ({ attributes }) => {
-    const { 'vcs-repo': repository, 'vcs-repo-identifier': identifier } = attributes;
+const COLUMNS: Readonly<Record<string, (item: unknown, included: Included) => unknown>> = {
+  external_id: (item) => valueAt(item, 'id'),
+  workspace_name: attribute('name'),
+  workspace_created_at: attribute('created-at'),
+  workspace_updated_at: attribute('updated-at'),
+  workspace_iac_version: attribute('terraform-version'),
+  vcs_repo_identifier: (item) => {
+    const [repository, identifier] = [attribute('vcs-repo')(item), attribute('vcs-repo-identifier')(item)];
     return isObject(repository) ? repository.identifier : repository === undefined ? identifier : (identifier ?? null);
   },
-  project_external_id: (workspace) => related(workspace, 'project', ({ id }) => id),
-  project_name: (workspace) => included(workspace, 'project', ({ name }) => name),
-  current_run_external_id: (workspace) => related(workspace, 'current-run', ({ id }) => id),
-  current_run_status: (workspace) => included(workspace, 'current-run', ({ status }) => status),
-  current_run_applied_at: (workspace) =>
-    included(workspace, 'current-run', ({ 'status-timestamps': times }) =>
-      isObject(times) ? (times['applied-at'] ?? null) : undefined,
-    ),
-  tags: ({ attributes }) => {
-    const names = attributes['tag-names'];
-    return Array.isArray(names) && names.length > 0 ? names.join(', ') : undefined;
-  },
+  project_external_id: (item) => related(item, 'project', ({ id }) => id),
+  project_name: included('project', (project) => valueAt(project, 'name')),
+  current_run_external_id: (item) => related(item, 'current-run', ({ id }) => id),
+  current_run_status: included('current-run', (run) => valueAt(run, 'status')),
+  current_run_applied_at: included('current-run', (run) => {
+    const times = valueAt(run, 'status-timestamps');
+    return isObject(times) ? (times['applied-at'] ?? null) : undefined;
+  }),
+  tags: (item) => listAt(item, 'attributes', 'tag-names')?.join(', ') || undefined,
 };
 
 /** Reads a to-one relationship: null if the workspace has none of it, undefined if the service does not say. */
-function related({ relationships }: Listed, name: string, read: (data: Fields) => unknown): unknown {
-  const relationship = relationships[name];
-  const data = isObject(relationship) ? relationship.data : undefined;
+function related(item: unknown, name: string, read: (data: Fields) => unknown): unknown {
+  const data = valueAt(item, 'relationships', name, 'data');
   return isObject(data) ? read(data) : data;
 }
 
@@ -55,12 +48,15 @@ function related({ relationships }: Listed, name: string, read: (data: Fields) =
 const LEFT_OUT = Symbol('left out');
 
 /** Reads the attributes of the resource of a to-one relationship. */
-function included(workspace: Listed, name: string, read: (attributes: Fields) => unknown): unknown {
-  return related(workspace, name, ({ type, id }) => {
-    const attributes = workspace.included.get(`${String(type)} ${String(id)}`);
-    return attributes ? read(attributes) : LEFT_OUT;
-  });
+function included(name: string, read: (attributes: unknown) => unknown) {
+  return (item: unknown, resources: Included): unknown =>
+    related(item, name, (data) => {
+      const key = resourceKey(data);
+      return resources.has(key) ? read(resources.get(key)) : LEFT_OUT;
+    });
 }
+
+const resourceKey = ({ type, id }: Fields) => `${String(type)} ${String(id)}`;
 
 /** Lands the rows of a view that the list of workspaces tells, and which of its columns it does not tell. */
 export async function landWorkspaceList(
@@ -83,7 +79,8 @@ export async function landWorkspaceList(
       ...(flavor === 'hashicorp' && { tags }), // as with the explorer
     }));
     told.observe(rows);
-    if (view === 'workspaces') return land(rows.map(withoutLeftOut));
+    if (view === 'workspaces')
+      return land(rows.map((row) => mapFields(row, (value) => (value === LEFT_OUT ? undefined : value))));
     for (const row of rows) addVersion(versions, row);
   };
   const reset = () => {
@@ -104,26 +101,13 @@ export async function landWorkspaceList(
   }
 }
 
-function readRows({ items, included }: SnapshotPage): readonly Fields[] {
-  const resources = new Map(
-    included
-      .filter(isObject)
-      .map(({ type, id, attributes }) => [`${String(type)} ${String(id)}`, toFields(attributes)]),
-  );
-  return items.filter(isObject).map(({ id, attributes, relationships }) => {
-    const listed = {
-      id,
-      attributes: toFields(attributes),
-      relationships: toFields(relationships),
-      included: resources,
-    };
-    return Object.fromEntries(Object.entries(COLUMNS).map(([column, read]) => [column, read(listed)]));
-  });
+function readRows({ items, included: resources }: SnapshotPage): readonly Fields[] {
+  const attributes = new Map(resources.filter(isObject).map((one) => [resourceKey(one), one.attributes]));
+  return items.map((item) => mapFields(COLUMNS, (read) => read(item, attributes)));
 }
 
-function withoutLeftOut(row: Fields): Fields {
-  return Object.fromEntries(Object.entries(row).filter(([, value]) => value !== LEFT_OUT));
-}
+const mapFields = <T>(fields: Readonly<Record<string, T>>, map: (value: T) => unknown): Fields =>
+  Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, map(value)]));
 
 function addVersion(versions: Map<string, string[]>, { workspace_iac_version: version, workspace_name: name }: Fields) {
   if (typeof version !== 'string' || version === '') return;

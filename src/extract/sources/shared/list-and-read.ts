@@ -3,59 +3,49 @@ import { type FailureKind, ServiceError } from '../../../http/errors.ts';
 import type { UnknownPart } from '../../../landing/store.ts';
 import type { ServiceClient } from '../../../services/client.ts';
 import type { Operation, OperationArgs } from '../../../services/operation.ts';
-import { listItems, type ServiceResponse } from '../../../services/response.ts';
-import { type ExtractContext, type ListedObject, type ObjectRequest, requiredString } from '../source.ts';
+import { listItems, type ResponsePage, type ServiceResponse } from '../../../services/response.ts';
+import {
+  type ExtractContext,
+  type ListedObject,
+  type ObjectRequest,
+  requiredString,
+  type SourceDefinition,
+} from '../source.ts';
 
-interface ItemList<T> {
+/** A part of the rows of a source. */
+export type Part = Omit<UnknownPart, 'reason'>;
+
+interface ListAndRead<T extends { readonly key: string }> {
   readonly items: readonly T[];
   /** Lists the items again. */
-  readonly relist: () => Promise<readonly T[]>;
-  /** Identifies an item. @default the item itself */
-  readonly toName?: (item: T) => string;
-  /** Names an item in messages, where its name alone does not find it. @default not named: the operation is */
-  readonly describe?: (item: T) => string;
-  /** The part of an item, where a token may be refused a part of the list. @default a refusal fails the source */
-  readonly part?: ListPart<T>;
-}
-
-interface ListPart<T> {
-  /** `part` of the table. */
-  readonly column: string;
-  readonly value: (item: T) => string | null;
-  /** Whether a failure is of one part. @default a refusal is */
-  readonly isRefusal?: (error: ServiceError, item: T) => boolean;
-  /** Records that a part is unknown. @default in the landing */
-  readonly report?: (value: string | null, reason: string) => void;
-}
-
-interface ListAndRead<T> extends ItemList<T> {
+  readonly relist: () => Promise<readonly { readonly key: string }[]>;
   readonly read: (item: T) => Promise<void>;
+  /** Names an item in messages, where the operation alone does not find it. */
+  readonly describe?: (item: T) => string | undefined;
+  /** The part of an item, where a token may be refused a part of the list. @default a refusal fails the source */
+  readonly toPart?: (item: T) => Part;
+  /** Whether a failure is of the part of an item. @default a refusal is */
+  readonly isRefusal?: (error: ServiceError, item: T) => boolean;
 }
 
-interface ListAndLand<T> extends ItemList<T> {
+interface ListAndLand<T extends ListedObject> extends Omit<ListAndRead<T>, 'read'> {
   /** Distinguishes the lists of a source. */
   readonly name: string;
   readonly index?: string | undefined;
-  readonly toName: (item: T) => string;
-  /** What the list says of the item. */
-  readonly toObject: (item: T) => Omit<ListedObject, 'key'>;
   readonly request: (item: T) => ObjectRequest;
   /** Whether an object is a row of the source's main table, so that the service reports one more. */
   readonly isRow: boolean;
 }
 
 /** Writes each object of a list to the landing. What the last pull read is written again where that is proven to be the same. */
-export async function listThenLand<T>(context: ExtractContext, list: ListAndLand<T>): Promise<void> {
-  const { name, index, items, toName, toObject, request, isRow } = list;
-  const objects = items.map((item) => ({ key: toName(item), ...toObject(item) }));
-  const reader = await context.objects({ name, index, objects });
-  await listThenRead(context, {
-    ...list,
-    read: async (item) => {
-      await reader.land(toName(item), request(item));
-      if (isRow) context.landing.expectRows(1);
-    },
-  });
+export async function listThenLand<T extends ListedObject>(context: ExtractContext, list: ListAndLand<T>) {
+  const { name, index, items, request, isRow } = list;
+  const reader = await context.objects({ name, index, objects: items });
+  const read = async (item: T) => {
+    await reader.land(item.key, request(item));
+    if (isRow) context.landing.expectRows(1);
+  };
+  await listThenRead(context, { ...list, read });
 }
 
 /**
@@ -63,44 +53,63 @@ export async function listThenLand<T>(context: ExtractContext, list: ListAndLand
  * it. So the items are listed again, and one that is still listed is an error. Where one item of a part is refused, the part is unknown,
  * and no other item of it is asked for.
  */
-export async function listThenRead<T>(context: ExtractContext, list: ListAndRead<T>): Promise<void> {
-  const { items, relist, read, toName = String, describe, part } = list;
-  const missing: T[] = [];
-  const refused = new Map<string | null, ServiceError>();
+export async function listThenRead<T extends { readonly key: string }>(
+  context: ExtractContext,
+  { items, relist, read, describe, toPart, isRefusal = isForbidden }: ListAndRead<T>,
+): Promise<void> {
+  const missing: string[] = [];
+  const refusals = new Refusals(toPart ? items.map(toPart) : []);
   await context.forEachLimited(items, async (item) => {
-    const value = part?.value(item) ?? null;
-    if (refused.has(value)) return;
+    const part = toPart?.(item);
+    if (part && refusals.has(part)) return;
     await read(item).catch((error: unknown) => {
       if (!(error instanceof ServiceError)) throw error;
-      const described = describe ? withSubject(error, describe(item)) : error;
-      if (error.failure === 'not-found') missing.push(item);
-      else if (part && (part.isRefusal ?? isForbidden)(error, item)) refused.set(value, described);
+      const described = withSubject(error, describe?.(item));
+      if (error.failure === 'not-found') missing.push(item.key);
+      else if (part && isRefusal(error, item)) refusals.add(part, described);
       else throw described;
     });
   });
-  if (part) {
-    const { column, value: toValue } = part;
-    const { report = (value, reason) => context.landing.addUnknown({ column, value, reason }) } = part;
-    reportRefused(refused, new Set(items.map(toValue)).size, report);
-  }
+  refusals.report((part) => context.landing.addUnknown(part));
   if (missing.length === 0) return;
-  const listed = new Set((await relist()).map(toName));
-  const unreadable = missing.map(toName).find((name) => listed.has(name));
+  const listed = new Set((await relist()).map(({ key }) => key));
+  const unreadable = missing.find((key) => listed.has(key));
   if (unreadable === undefined) return;
   throw new TidemarkError('DATA', `${unreadable} is listed but returns 404`, {
     hint: 'the token may lack the permission to read it',
   });
 }
 
-/** @throws the first refusal if every part is refused: nothing was read */
-function reportRefused<T extends string | null>(
-  refused: ReadonlyMap<T, ServiceError>,
-  parts: number,
-  report: (value: T, reason: string) => void,
-): void {
-  const [first] = refused.values();
-  if (first && refused.size === parts) throw first;
-  for (const [value, error] of refused) report(value, describeFailure(error));
+/** The parts of a source that the service refuses. */
+class Refusals {
+  readonly #parts: number;
+  readonly #errors = new Map<string, readonly [Part, ServiceError]>();
+
+  /** @param parts all of them, also more than once */
+  constructor(parts: readonly Part[]) {
+    this.#parts = new Set(parts.map((part) => JSON.stringify(part))).size;
+  }
+
+  has(part: Part): boolean {
+    return this.#errors.has(JSON.stringify(part));
+  }
+
+  add(part: Part, error: ServiceError): void {
+    this.#errors.set(JSON.stringify(part), [part, error]);
+  }
+
+  /** @throws the first refusal if every part is refused: nothing was read */
+  report(onUnknown: (part: UnknownPart) => void): void {
+    const refused = [...this.#errors.values()];
+    const [first] = refused;
+    if (first && refused.length === this.#parts) throw first[1];
+    for (const [part, error] of refused) onUnknown(toUnknown(part, describeFailure(error)));
+  }
+}
+
+export function toUnknown(part: Part, reason: string): UnknownPart {
+  const where = part.within ? `in ${part.within.column} ${part.within.value}: ` : '';
+  return { ...part, reason: `${where}${reason}` };
 }
 
 const isForbidden = ({ failure }: ServiceError): boolean => failure === 'forbidden';
@@ -123,21 +132,21 @@ export function isPartFailure(error: unknown): error is ServiceError {
  * Makes a call for each part. A refused one is unknown.
  * @throws the first refusal if every part is refused
  */
-export async function checkParts<T extends string | null>(
-  column: string,
-  parts: readonly T[],
+export async function checkParts<T>(
+  items: readonly T[],
+  toPart: (item: T) => Part,
   onUnknown: (part: UnknownPart) => void,
-  call: (part: T) => Promise<unknown>,
-  isRefusal = isForbidden,
+  call: (item: T) => Promise<unknown>,
+  isRefusal: (error: ServiceError, item: T) => boolean = isForbidden,
 ): Promise<void> {
-  const refused = new Map<T, ServiceError>();
-  for (const part of parts) {
-    await call(part).catch((error: unknown) => {
-      if (!(error instanceof ServiceError) || !isRefusal(error)) throw error;
-      refused.set(part, error);
+  const refusals = new Refusals(items.map(toPart));
+  for (const item of items) {
+    await call(item).catch((error: unknown) => {
+      if (!(error instanceof ServiceError) || !isRefusal(error, item)) throw error;
+      refusals.add(toPart(item), error);
     });
   }
-  reportRefused(refused, parts.length, (value, reason) => onUnknown({ column, value, reason }));
+  refusals.report(onUnknown);
 }
 
 /** The words of the service, or what happened instead of an answer. */
@@ -146,43 +155,67 @@ export function describeFailure({ failure, status, serviceMessage }: ServiceErro
 }
 
 /** The same failure, with the item that could not be read. */
-function withSubject(error: ServiceError, subject: string): ServiceError {
+function withSubject(error: ServiceError, subject: string | undefined): ServiceError {
+  if (subject === undefined) return error;
   const serviceMessage = [subject, error.serviceMessage].filter((text) => text !== '').join(': ');
   return new ServiceError({ ...error.details, serviceMessage });
 }
 
 /** The names that a LIST operation of the secrets service returns. */
-export async function listNames(
-  { client }: ExtractContext,
-  operation: Operation,
-  args: Readonly<Record<string, string>> = {},
-): Promise<readonly string[]> {
+export async function listNames({ client }: ExtractContext, operation: Operation, args: Names = {}) {
   const names = listItems(operation, await client.call(operation, args));
-  return names.map((name, index) => requiredString({ key: name }, 'key', operation.name, index));
+  return names.map((item, row) => ({ key: requiredString({ key: item }, 'key', operation.name, row), item }));
 }
 
+/** What names an object in a path, beside its own name. */
+type Names = Readonly<Record<string, string>>;
+
 /** Lists names, then writes what reading each of them returns. */
-export async function extractNamed(
-  context: ExtractContext,
-  list: Operation,
-  read: Operation,
-  args: Readonly<Record<string, string>> = {},
-): Promise<void> {
-  const { client, once } = context;
+export async function extractNamed(context: ExtractContext, { list, read }: NamedObjects, args: Names = {}) {
   const relist = () => listNames(context, list, args);
-  const listName = [list.name, ...Object.values(args)].join(' ');
+  const name = [list.name, ...Object.values(args)].join(' ');
   await listThenLand(context, {
-    name: listName,
-    items: await once(listName, relist),
+    name,
+    items: await context.once(name, relist),
     relist,
-    toName: (name) => name,
-    toObject: (item) => ({ item }),
-    request: (name) => ({
-      fields: { ...args, name },
-      read: (options) => client.call(read, { ...args, name }, options),
+    request: ({ key }) => ({
+      fields: { ...args, name: key },
+      read: (options) => context.client.call(read, { ...args, name: key }, options),
     }),
     isRow: true,
   });
+}
+
+interface NamedObjects {
+  readonly list: Operation;
+  readonly read: Operation;
+}
+
+/** A source of the secrets service whose objects are listed and read by their names. */
+export function namedSource(name: string, operations: NamedObjects): SourceDefinition {
+  return {
+    name,
+    kind: 'secrets',
+    operations: [operations.list, operations.read],
+    unchanged: CONDITIONAL,
+    extract: (context) => extractNamed(context, operations),
+    checkAccess: checkNamed(operations),
+  };
+}
+
+/** Every item of a list, with the texts of its pages, and its index. */
+export async function listAll<O extends Operation>({ client }: ExtractContext, operation: O, args?: OperationArgs<O>) {
+  const pages: ResponsePage[] = [];
+  for await (const page of client.pages(operation, args)) pages.push(page);
+  return { items: pages.flatMap(({ items }) => items), texts: pages.map(({ text }) => text), index: listIndex(pages) };
+}
+
+/** The index that a service sends with a list of these pages: the lowest, if they differ. */
+function listIndex(pages: readonly Pick<ServiceResponse, 'headers'>[]): string | undefined {
+  const found = pages.map(({ headers }) => headers.get('x-nomad-index') ?? headers.get('x-consul-index'));
+  const indexes = found.flatMap((text) => (text !== null && /^\d{1,20}$/u.test(text) ? BigInt(text) : []));
+  if (indexes.length === 0 || indexes.length < found.length) return undefined;
+  return String(indexes.sort((a, b) => (a < b ? -1 : 1))[0]);
 }
 
 /** For services that may send an `ETag`, and have no index in their lists. */
@@ -207,6 +240,6 @@ export function checkFirst<L extends Operation, R extends Operation>(
 }
 
 /** `checkFirst` for operations that list and read names. */
-export function checkNamed(list: Operation, read: Operation, args: Readonly<Record<string, string>> = {}) {
+export function checkNamed({ list, read }: NamedObjects, args: Names = {}) {
   return checkFirst(list, args, read, (name) => (typeof name === 'string' ? { ...args, name } : undefined));
 }

@@ -1,47 +1,46 @@
 import { isDeepStrictEqual } from 'node:util';
+import { textAt } from '../../../core/json-path.ts';
 import { isRejection, ServiceError } from '../../../http/errors.ts';
 import type { UnknownPart } from '../../../landing/store.ts';
 import type { ServiceClient } from '../../../services/client.ts';
 import type { Operation } from '../../../services/operation.ts';
-import { listItems, type ResponsePage, type ServiceResponse } from '../../../services/response.ts';
+import { listItems, type ServiceResponse } from '../../../services/response.ts';
 import { listPlugins, scheduler } from '../../../services/scheduler/operations.ts';
-import { type ExtractContext, listIndex, optionalString, requiredString } from '../source.ts';
-import { describeFailure, isPartFailure } from './list-and-read.ts';
+import { type ExtractContext, type ListedObject, requiredString, type SourceDefinition } from '../source.ts';
+import { describeFailure, isPartFailure, listAll } from './list-and-read.ts';
 
-export interface ListedVolume {
+export interface ListedVolume extends ListedObject {
   readonly id: string;
-  readonly namespace: string | undefined;
-  readonly plugin: string | undefined;
-  readonly item: unknown;
+  readonly namespace: string | null;
+  readonly plugin: string | null;
 }
 
-interface VolumeList {
-  /** JSON texts of the pages. */
-  readonly pages: readonly string[];
-  readonly volumes: readonly ListedVolume[];
-  /** `listIndex` of the pages. */
-  readonly index: string | undefined;
-}
-
-export async function fetchVolumes({ client }: ExtractContext): Promise<VolumeList> {
-  const pages: ResponsePage[] = [];
-  const volumes: ListedVolume[] = [];
-  for await (const page of client.pages(scheduler.volumes.list, { type: 'csi' })) {
-    pages.push(page);
-    for (const item of page.items) volumes.push(parseListedVolume(item, volumes.length));
-  }
-  return { pages: pages.map(({ text }) => text), volumes, index: listIndex(pages) };
+export async function fetchVolumes(context: ExtractContext) {
+  const { items, ...list } = await listAll(context, scheduler.volumes.list, { type: 'csi' });
+  return { ...list, volumes: items.map(parseListedVolume) };
 }
 
 /** @throws TidemarkError DATA for an item without an ID */
 export function parseListedVolume(item: unknown, row: number): ListedVolume {
   const id = requiredString(item, 'ID', 'volumes', row);
-  return { id, namespace: optionalString(item, 'Namespace'), plugin: optionalString(item, 'PluginID'), item };
+  const namespace = textAt(item, 'Namespace');
+  return { key: namespace ? `${namespace}/${id}` : id, id, namespace, plugin: textAt(item, 'PluginID'), item };
 }
 
 /** The list of volumes, which three sources need. */
-export function fetchVolumesOnce(context: ExtractContext): Promise<VolumeList> {
+export function fetchVolumesOnce(context: ExtractContext): ReturnType<typeof fetchVolumes> {
   return context.once('volumes', () => fetchVolumes(context));
+}
+
+/** What the storage providers have: of every plugin that is known, and of all others where the service lists them. */
+export function pluginSource(name: string, operation: Operation): SourceDefinition {
+  return {
+    name,
+    kind: 'scheduler',
+    operations: [listPlugins, scheduler.volumes.list, operation],
+    extract: (context) => extractByPlugin(context, operation),
+    checkAccess: (client, onUnknown) => checkPluginAccess(client, operation, onUnknown),
+  };
 }
 
 /**
@@ -50,7 +49,7 @@ export function fetchVolumesOnce(context: ExtractContext): Promise<VolumeList> {
  * In the API documents a plugin ID is a prefix, so that a listing may contain what belongs to a plugin with a longer ID; the load
  * query assigns each item to its plugin (docs/services/scheduler.md#prefixes).
  */
-export async function extractByPlugin(context: ExtractContext, operation: Operation): Promise<void> {
+async function extractByPlugin(context: ExtractContext, operation: Operation): Promise<void> {
   const known = await context.knownParts();
   const plugins = await fetchPlugins(context, known);
   const failures = new Map<string, ServiceError>();
@@ -200,7 +199,7 @@ function describePlugin(id: string, volumes: readonly ListedVolume[], item: unkn
 /** The list of plugins, which only the real product has; or why it does not show them. */
 interface RunningPlugins {
   /** By their IDs. */
-  readonly items: ReadonlyMap<string | undefined, unknown>;
+  readonly items: ReadonlyMap<string | null, unknown>;
   readonly refusal?: ServiceError;
 }
 
@@ -208,7 +207,7 @@ async function fetchRunningPlugins({ client, once }: Pick<ExtractContext, 'clien
   if (client.target.flavor !== 'hashicorp') return { items: new Map() };
   try {
     const response = await once('plugins', () => client.call(listPlugins, { type: 'csi' }));
-    return { items: new Map(listItems(listPlugins, response).map((item) => [optionalString(item, 'ID'), item])) };
+    return { items: new Map(listItems(listPlugins, response).map((item) => [textAt(item, 'ID'), item])) };
   } catch (error) {
     if (!(error instanceof ServiceError) || !['not-found', 'forbidden', 'invalid'].includes(error.failure)) throw error;
     return { items: new Map(), refusal: error };
@@ -233,7 +232,7 @@ async function cannotList(
   if (!UNSUPPORTED.test(failure.serviceMessage) || !isHealthy(plugin?.item)) return false;
   if (!isExact) return true;
   const later = await fetchRunningPlugins({ ...context, once: (_, request) => request() });
-  return isDeepStrictEqual(later.items.get(plugin?.id), plugin?.item);
+  return isDeepStrictEqual(later.items.get(plugin?.id ?? null), plugin?.item);
 }
 
 /** A plugin without a controller is healthy where its nodes are, and cannot list. */
@@ -254,11 +253,11 @@ export async function createPluginLookup(
 ): Promise<(volume: ListedVolume) => readonly unknown[]> {
   if (context.client.target.flavor !== 'hashicorp') return () => [];
   const { items } = await fetchRunningPlugins(context);
-  return ({ plugin }) => [plugin === undefined ? undefined : items.get(plugin)];
+  return ({ plugin }) => [plugin === null ? undefined : items.get(plugin)];
 }
 
 /** Lists volumes, then what each plugin has. */
-export async function checkPluginAccess(
+async function checkPluginAccess(
   client: ServiceClient,
   operation: Operation,
   onUnknown: (part: UnknownPart) => void,

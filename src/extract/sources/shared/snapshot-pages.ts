@@ -5,8 +5,7 @@ import { plural } from '../../../core/plural.ts';
 import { sliceElements, sliceFields } from '../../../http/json.ts';
 import type { Operation, OperationArgs } from '../../../services/operation.ts';
 import { IncompleteListError } from '../../../services/pagination.ts';
-import { platform } from '../../../services/platform/operations.ts';
-import { type ExtractContext, optionalString } from '../source.ts';
+import { type ExtractContext, requiredString } from '../source.ts';
 
 /** Rows per page: the most that the general documentation of the product allows (docs/services/platform.md#pagination). */
 export const PAGE_SIZE = 100;
@@ -65,9 +64,9 @@ export async function fetchPages<O extends Operation>(
   return pages;
 }
 
-/** The agent pools of the organization, which two sources need. */
-export function fetchPools(context: ExtractContext): Promise<readonly SnapshotPage[]> {
-  return fetchPages(context, platform['agent-pools'].list, { 'page[size]': PAGE_SIZE });
+/** The IDs of the items, for `listThenRead`. */
+export function listKeys(pages: readonly SnapshotPage[]) {
+  return pages.flatMap(({ items }) => items).map((item, row) => ({ key: requiredString(item, 'id', 'list', row) }));
 }
 
 /**
@@ -130,7 +129,7 @@ async function readPages<O extends Operation>(
     total = page.total ?? total;
     const before = seen.size;
     const items = page.items.filter((item, index) => {
-      const id = itemId(item, operation, before + index + 1);
+      const id = requiredString(item, 'id', operation.name, before + index); // nothing else identifies it
       return !seen.has(id) && seen.add(id);
     });
     const isUnchanged = items.length === page.items.length;
@@ -144,11 +143,4 @@ async function readPages<O extends Operation>(
 
 function readIncluded(document: unknown): readonly unknown[] {
   return isObject(document) && Array.isArray(document.included) ? document.included : [];
-}
-
-/** Every JSON:API resource has an ID; nothing else identifies it. */
-function itemId(item: unknown, { name }: Operation, row: number): string {
-  const id = optionalString(item, 'id');
-  if (id === undefined) throw new TidemarkError('DATA', `${name}: row ${row} has no id`);
-  return id;
 }
