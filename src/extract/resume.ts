@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { HOUR_MS } from '../core/clock.ts';
 import { ignoreMissing, makeFolder, PRIVATE_FILE } from '../core/fs.ts';
-import type { Log } from '../core/log.ts';
 import { plural } from '../core/plural.ts';
 import { landingDirectory, listLandings, type Manifest, readManifests, targetFingerprint } from '../landing/store.ts';
+import type { RunContext } from './run-context.ts';
 
 /** What a run is to do. */
 interface RunRecord {
@@ -63,26 +63,22 @@ async function readRecord(config: Config, runId: string, name: string): Promise<
   }
 }
 
-export interface ResumeOptions {
-  readonly config: Config;
-  readonly job: string;
-  /** The run that resumes. */
-  readonly runId: string;
-  readonly asOf: Date;
-  readonly log: Log;
-  /** Pulls to resume, as `TARGET/SOURCE`. */
-  readonly selected: ReadonlySet<string>;
-}
-
-/** Manifests of the sources that interrupted runs of a job have landed completely, by `TARGET/SOURCE`. */
-export async function findResumable(options: ResumeOptions): Promise<ReadonlyMap<string, Manifest>> {
-  const { config, job, runId, asOf, log } = options;
+/**
+ * Manifests of the sources that interrupted runs of a job have landed completely, by `TARGET/SOURCE`.
+ * @param selected pulls to resume, as `TARGET/SOURCE`
+ */
+export async function findResumable(
+  { config, job, runId, asOf, log }: RunContext,
+  selected: ReadonlySet<string>,
+): Promise<ReadonlyMap<string, Manifest>> {
   const isRecent = ({ started_at }: RunRecord) => Math.abs(asOf.getTime() - Date.parse(started_at)) <= RESUME_WITHIN_MS;
   const recent = (await listInFlight(config)).filter((run) => run.job === job && run.run_id !== runId && isRecent(run));
+  // A target may have been configured for another service since.
+  const services = new Map(config.targets.map((target) => [target.name, targetFingerprint(target)]));
   const manifests = new Map<string, Manifest>();
   for (const { run_id } of recent) {
     for (const [key, manifest] of await readManifests(config, run_id)) {
-      if (options.selected.has(key) && isSameService(config, manifest)) manifests.set(key, manifest);
+      if (selected.has(key) && services.get(manifest.target) === manifest.service) manifests.set(key, manifest);
     }
   }
   const last = recent.at(-1);
@@ -90,10 +86,4 @@ export async function findResumable(options: ResumeOptions): Promise<ReadonlyMap
     log.info(`resuming run ${last.run_id}, which was interrupted: ${plural(manifests.size, 'source')} had landed`);
   }
   return manifests;
-}
-
-/** A target may have been configured for another service since. */
-function isSameService({ targets }: Config, { target: name, service }: Manifest): boolean {
-  const target = targets.find((candidate) => candidate.name === name);
-  return target !== undefined && targetFingerprint(target) === service;
 }

@@ -41,7 +41,7 @@ export function createObjectReuse(run: RunContext, pull: ActivePull, landing: La
     } else if (response) {
       await request.check?.(response); // that of a plugin runs in its thread
       const fields = { ...request.fields, ...(await request.derive?.(response)) };
-      await landing.writeObject({ ...tag, ...readValidators(response) }, fields, response.text);
+      await landing.writeJson(fields, response.text, { ...tag, ...readValidators(response) });
     }
   };
 

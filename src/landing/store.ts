@@ -20,8 +20,8 @@ export interface LandingFile {
   readonly longestLine?: number;
   /** Column names of a CSV header, in order. */
   readonly columns?: readonly string[];
-  /** Whether NULL may be written as `null`: docs/services/platform.md#csv-export. */
-  readonly bareNull?: boolean;
+  /** How NULL may be written, beside an empty cell: docs/services/platform.md#csv-export. */
+  readonly bareNulls?: readonly string[];
 }
 
 /** Rows that could not be listed, such as those of one plugin. What is loaded of them is left as it is, and is unknown. */

@@ -32,6 +32,8 @@ interface LandingOptions {
   readonly onExpectedRows?: (rows: number) => void;
 }
 
+type Fields = Readonly<Record<string, string | number | null>>;
+
 /** What the manifest will say, beside the lines. */
 interface State {
   readonly expectedRows: number | undefined;
@@ -68,14 +70,15 @@ export class LandingWriter {
     this.#csv = new LineWriter(directory, `${source}.csv.gz`);
   }
 
-  /** Writes one line: `fields`, and under `body` the JSON text of a response with its numbers as they came. */
-  writeJson(fields: Readonly<Record<string, string | number | null>>, body?: string): Promise<void> {
-    return this.#json.write(this.#options.redactor.text(formatLine(fields, body)));
-  }
-
-  /** Writes one line as `writeJson` does, with a tag by which the next pull finds it. */
-  writeObject(tag: ObjectTag, fields: Readonly<Record<string, string | number | null>>, body: string): Promise<void> {
-    return this.#json.write(this.#options.redactor.text(formatLine({ [TAG_FIELD]: tag, ...fields }, body)));
+  /**
+   * Writes one line: `fields`, and under `body` the JSON text of a response with its numbers as they came.
+   * @param tag what the next pull finds the line by
+   */
+  writeJson(fields: Fields, body?: string, tag?: ObjectTag): Promise<void> {
+    const start = repairEscapes(JSON.stringify(tag ? { [TAG_FIELD]: tag, ...fields } : fields)).slice(0, -1);
+    const comma = start === '{' ? '' : ',';
+    const line = body === undefined ? `${start}}\n` : `${start}${comma}"body":${cleanJson(body)}}\n`;
+    return this.copyLine(line);
   }
 
   /** Writes a line of an earlier landing again. */
@@ -207,14 +210,4 @@ export class LandingWriter {
   #remove(file: string): Promise<void> {
     return rm(join(this.#options.directory, file), { force: true });
   }
-}
-
-function formatLine(
-  fields: Readonly<Record<string, string | number | null | ObjectTag>>,
-  body: string | undefined,
-): string {
-  const start = repairEscapes(JSON.stringify(fields)).slice(0, -1);
-  if (body === undefined) return `${start}}\n`;
-  const comma = start === '{' ? '' : ',';
-  return `${start}${comma}"body":${cleanJson(body)}}\n`;
 }

@@ -21,8 +21,6 @@ const PRODUCT_NAMES: Readonly<Record<string, string>> = {
 export interface RowQuery {
   readonly query: string;
   readonly params: SqlParams;
-  /** The same for rows that are longer than a line, because of line breaks in a cell. */
-  readonly forLongRows?: RowQuery;
 }
 
 /** A query for each CSV file, which has rows of the source's main table, or one for all JSON lines, where they have rows of the table. */
@@ -34,22 +32,19 @@ export function renderRowQueries(
   const csv = table.name === table.source ? landed.filter(({ format }) => format === 'csv') : [];
   const json = landed.filter(({ format }) => format === 'ndjson');
   const isCompared = json.length > 0 && files.has(`load/${table.name}_csv`);
-  const params = { files: json.map(({ path }) => path), longest_line: longestLine(json) };
+  const params = { files: json.map(({ path }) => path), longest_line: longestJson(json) };
   if (csv.length === 0 && json.length > 0 && files.has(`load/${table.name}`)) {
     return [{ query: files.read(`load/${table.name}`), params }];
   }
   return csv.map((file) => {
-    const read = (lineBytes?: number): RowQuery => {
-      const rows = files.render('load/explorer_csv', csvLoadParts(table, file, lineBytes));
-      const query = isCompared ? files.render(`load/${table.name}_csv`, { rows }) : rows;
-      return { query, params: { ...params, file: file.path } };
-    };
-    return { ...read(file.longestLine), ...(table.members && { forLongRows: read(file.bytes) }) };
+    const rows = files.render('load/explorer_csv', csvLoadParts(table, file));
+    const query = isCompared ? files.render(`load/${table.name}_csv`, { rows }) : rows;
+    return { query, params: { ...params, file: file.path } };
   });
 }
 
 /** The buffer size that reading JSON lines needs. */
-function longestLine(json: readonly LandingFile[]): number {
+function longestJson(json: readonly LandingFile[]): number {
   return Math.max(MEBIBYTE, ...json.map((file) => (file.longestLine ?? 0) + 1024));
 }
 
@@ -61,7 +56,7 @@ const MAX_LINE_BYTES = 256 * MEBIBYTE;
 const MIN_BUFFER_BYTES = 8 * MEBIBYTE;
 
 /** What `load/explorer_csv` is rendered with. */
-function csvLoadParts(table: Table, { columns: header = [], bareNull, bytes }: LandingFile, lineBytes?: number) {
+function csvLoadParts(table: Table, { columns: header = [], bareNulls = [], bytes, longestLine = 0 }: LandingFile) {
   const known = new Map(table.columns.map((column) => [column.name, column.type]));
   known.delete(ORDINAL); // a field of this name is not ours
   const columnType = (name: string) => known.get(PRODUCT_NAMES[name] ?? name);
@@ -76,13 +71,13 @@ function csvLoadParts(table: Table, { columns: header = [], bareNull, bytes }: L
   const others = header.filter((name) => !columnType(name) && !isSecretField(name)).sort();
   const pairs = others.map((name) => `${quoteLiteral(name)}, nullif(${quoteIdent(name)}, '')`).join(', ');
   const extra = others.length === 0 ? [] : [`json_merge_patch('{}', json_object(${pairs})) as extra`];
-  // A row is a line, and a row of tf_versions may name every workspace: without a measured line, only the file size bounds it.
-  const longest = lineBytes ?? (table.members ? bytes : 0);
+  // A row has several lines if a cell has line breaks, and a row of tf_versions may name every workspace.
+  const longest = Math.max(longestLine, table.members ? Math.min(bytes, MIN_BUFFER_BYTES) : 0);
   const maxLine = Math.min(MAX_LINE_BYTES, Math.max(2 * MEBIBYTE, longest + 1024));
   return {
     select: [...named, ...extra].join(', '),
     columns: `{${struct}}`,
-    nulls: bareNull ? "['', 'null']" : "['']",
+    nulls: `[${['', ...bareNulls].map(quoteLiteral).join(', ')}]`,
     maxLine: String(maxLine),
     bufferSize: String(Math.max(MIN_BUFFER_BYTES, maxLine * 2)),
   };

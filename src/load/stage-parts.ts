@@ -26,7 +26,8 @@ export function stageParts(table: Table, landings: readonly StagedLanding[]) {
     columns: columnList(table),
     key: identifiers(withTarget(table.key)),
     sameKey: sameKey(table, 'stage', 'open'),
-    digest: digestColumns(table),
+    // one number per row in memory, however wide the table
+    digest: `hash(${comparedColumns(table).join(', ')})`,
     targets: literals(landings.map(({ manifest }) => manifest.target)),
     isUnknown: isUnknown(table, landings),
     isGone: isGone(table),
@@ -84,11 +85,6 @@ function isUnknown({ part }: Table, landings: readonly StagedLanding[]): string 
   const isEqual = ({ column, value }: Pick<UnknownPart, 'column' | 'value'>) =>
     `${quoteIdent(column)} is not distinct from ${value === null ? 'null' : quoteLiteral(value)}`;
   return found.map((conditions) => `(${conditions.map(isEqual).join(' and ')})`).join(' or ');
-}
-
-/** A 64-bit hash of the columns whose change makes a version: one number per row in memory, however wide the table. */
-function digestColumns(table: Table): string {
-  return `hash(${comparedColumns(table).join(', ')})`;
 }
 
 interface ComparedTable {

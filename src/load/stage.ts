@@ -5,7 +5,7 @@ import { classifyStorageError } from '../warehouse/integrity.ts';
 import { quoteIdent, type SqlFiles } from '../warehouse/sql-files.ts';
 import { type Column, LIST_TEXT, ORDINAL, type Table } from '../warehouse/tables.ts';
 import type { Row } from '../warehouse/values.ts';
-import { type RowQuery, renderRowQueries } from './landed-rows.ts';
+import { renderRowQueries } from './landed-rows.ts';
 import { isNumbered, stageParts } from './stage-parts.ts';
 
 /** Where rows are loaded. */
@@ -105,27 +105,14 @@ async function readLanding(to: Destination, table: Table, { manifest, directory 
   const landed = manifest.files.map((file) => ({ ...file, path: join(directory, file.file) }));
   let rows = 0;
   try {
-    for (const query of renderRowQueries(to.files, table, landed))
-      rows += await addRows(to, table, query, manifest.target);
+    for (const { query, params } of renderRowQueries(to.files, table, landed)) {
+      const sql = to.files.render('warehouse/load_rows', { ...stagedColumns(table), rows: query });
+      rows += await to.database.write(sql, { ...params, target: manifest.target });
+    }
     return { landed: rows, error: undefined };
   } catch (error) {
     if (classifyStorageError(error)) throw error;
     return { landed: rows, error };
-  }
-}
-
-async function addRows(
-  to: Destination,
-  table: Table,
-  { query, params, forLongRows }: RowQuery,
-  target: string,
-): Promise<number> {
-  try {
-    const sql = to.files.render('warehouse/load_rows', { ...stagedColumns(table), rows: query });
-    return await to.database.write(sql, { ...params, target });
-  } catch (error) {
-    if (forLongRows && /Maximum line size/u.test(String(error))) return addRows(to, table, forLongRows, target);
-    throw error;
   }
 }
 

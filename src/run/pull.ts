@@ -66,7 +66,7 @@ export async function runPulls(
 }
 
 /** Each has pages and buffers in memory. More are no faster, as one process reads all responses. */
-const TARGETS_AT_ONCE = 32;
+const TARGETS_AT_ONCE = 24;
 
 /**
  * Extracts the sources of many targets concurrently, each within its target's rate limit, and loads what has landed meanwhile. A failed
@@ -77,9 +77,9 @@ export async function pullSources(
   { pulls, acceptShrink = [], fresh = false }: PullOptions,
   replay?: Landing,
 ): Promise<readonly PullOutcome[]> {
-  const { config, job, asOf } = run;
+  const { config } = run;
   const keys = new Set(fresh || replay ? [] : pulls.map(pullKey));
-  const resumable = await findResumable({ config, job, runId: run.runId, asOf, log: run.log, selected: keys });
+  const resumable = await findResumable(run, keys);
   const progress = await createProgress(run);
   const halt = new AbortController();
   const late = new AbortController();

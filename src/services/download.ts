@@ -15,8 +15,8 @@ export interface DownloadResult {
   /** Digest of the content, in hex. */
   readonly sha256: string;
   readonly contentType: string;
-  /** Whether a CSV field begins with `null`, which may be how NULL is written: docs/services/platform.md#csv-export. */
-  readonly hasBareNull: boolean;
+  /** The spellings of null that a CSV field begins with, which may be how NULL is written: docs/services/platform.md#csv-export. */
+  readonly bareNulls: readonly string[];
   /** At least the bytes of the longest line: lines within a block are not measured. */
   readonly longestLine: number;
 }
@@ -86,7 +86,7 @@ class ContentInspector {
   #bytes = 0;
   /** The last bytes: a match may span two blocks. */
   #tail: Buffer = Buffer.alloc(0);
-  #hasBareNull = false;
+  readonly #bareNulls = new Set<string>();
   /** Bytes since the last line break. */
   #lineBytes = 0;
   #longestLine = 0;
@@ -95,9 +95,9 @@ class ContentInspector {
     this.#hash.update(block);
     this.#bytes += block.length;
     this.#measureLines(block);
-    const seam = Buffer.concat([this.#tail, block.subarray(0, NULL.length)]);
-    this.#hasBareNull ||= containsBareNull(block) || containsBareNull(seam);
-    this.#tail = Buffer.concat([this.#tail, block.subarray(-NULL.length)]).subarray(-NULL.length);
+    const seam = Buffer.concat([this.#tail, block.subarray(0, NULL_BYTES)]);
+    for (const part of [block, seam]) for (const text of NULLS) if (containsBare(part, text)) this.#bareNulls.add(text);
+    this.#tail = Buffer.concat([this.#tail, block.subarray(-NULL_BYTES)]).subarray(-NULL_BYTES);
   }
 
   #measureLines(block: Buffer): void {
@@ -112,20 +112,21 @@ class ContentInspector {
       longestLine: this.#longestLine,
       bytes: this.#bytes,
       sha256: this.#hash.digest('hex'),
-      hasBareNull: this.#hasBareNull,
+      bareNulls: [...this.#bareNulls],
     };
   }
 }
 
 const LINE_BREAK = 10;
-const NULL = 'null';
+const NULLS = ['null', 'NULL'];
+const NULL_BYTES = 4;
 /** A field begins after a comma or a line break. */
 const FIELD_SEPARATORS: ReadonlySet<number | undefined> = new Set(
   [...',\n'].map((separator) => separator.charCodeAt(0)),
 );
 
-function containsBareNull(part: Buffer): boolean {
-  for (let at = part.indexOf(NULL, 1); at > 0; at = part.indexOf(NULL, at + 1)) {
+function containsBare(part: Buffer, text: string): boolean {
+  for (let at = part.indexOf(text, 1); at > 0; at = part.indexOf(text, at + 1)) {
     if (FIELD_SEPARATORS.has(part[at - 1])) return true;
   }
   return false;

@@ -158,7 +158,7 @@ describe('downloads', () => {
     bytes: Buffer.byteLength(text),
     sha256: createHash('sha256').update(text).digest('hex'),
     contentType: 'text/csv',
-    hasBareNull: false,
+    bareNulls: [],
     longestLine: expect.any(Number),
   };
   const send =
@@ -295,11 +295,12 @@ describe('downloads', () => {
   });
 
   it.each([
-    ['none', '"a","b"\n"null","x"\n', false],
-    ['one', '"a","b"\n"x",null\n', true],
-    ['one that is first in its line', '"a","b"\nnull,"x"\n', true],
-  ])('report bare nulls: %s', async (_, body, hasBareNull) => {
-    expect((await download(send(body))).result).toMatchObject({ hasBareNull });
+    ['none', '"a","b"\n"null","x"\n', []],
+    ['one', '"a","b"\n"x",null\n', ['null']],
+    ['one that is first in its line', '"a","b"\nnull,"x"\n', ['null']],
+    ['one in capitals', '"a","b"\n"null",NULL\n', ['NULL']],
+  ])('report bare nulls: %s', async (_, body, bareNulls) => {
+    expect((await download(send(body))).result).toMatchObject({ bareNulls });
   });
 
   it.each([
@@ -319,7 +320,7 @@ describe('downloads', () => {
         response.write(body.slice(0, 5000 + split - 1));
         setTimeout(() => response.end(body.slice(5000 + split - 1)), 3);
       });
-      expect([split, result]).toMatchObject([split, { hasBareNull: true }]);
+      expect([split, result]).toMatchObject([split, { bareNulls: ['null'] }]);
     }
   });
 });

@@ -158,10 +158,11 @@ describe('a CSV export', () => {
     await place.pull([...TF_VERSIONS, '--from', String(run)]); // the landing matches its manifest
   });
 
-  test('reads a bare `null` as null, and a quoted "null" of the same file too', async () => {
+  test.each(['null', 'NULL'])('reads a bare `%s` as null, and a quoted one of the same file too', async (spelling) => {
     const place = await damaged({
       onlyCsv: true,
-      csv: (lines) => text(lines.map((line, index) => (index === 0 ? line : `${line.split(',')[0]},null,null`))),
+      csv: (lines) =>
+        text(lines.map((line, index) => (index === 0 ? line : `${line.split(',')[0]},${spelling},"${spelling}"`))),
     });
     await place.pull(TF_VERSIONS);
     const [row] = await place.rows(

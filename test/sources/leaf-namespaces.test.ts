@@ -68,7 +68,9 @@ describe('what a namespace does not show is an unknown part', () => {
   test('shows in doctor as partial', async () => {
     const project = await meshProject('hashicorp');
     const { stdout } = await project.tidemark(['doctor']);
-    expect(stdout).toMatch(/consul +leaf_certificates +partial: service web is unknown: in namespace team: .*Enterprise feature/u);
+    expect(stdout).toMatch(
+      /consul +leaf_certificates +partial: service web is unknown: in namespace team: .*Enterprise feature/u,
+    );
   });
 
   test('fails the pull where no leaf is left', async () => {

@@ -32,8 +32,8 @@ export function fetchCsv(view: ExplorerView, requiredColumn: string): FetchParti
     // As the load compares them: a name with hyphens is another one.
     const toDocumented = (name: string) => (name.includes('-') ? name : canonicalField(name));
     assertColumns(view, columns, client.target, 'the CSV header has no column', toDocumented);
-    const { bytes, sha256, longestLine, hasBareNull: bareNull } = download;
-    await landing.register({ file: basename(path), format: 'csv', bytes, sha256, longestLine, columns, bareNull });
+    const { bytes, sha256, longestLine, bareNulls } = download;
+    await landing.register({ file: basename(path), format: 'csv', bytes, sha256, longestLine, columns, bareNulls });
     return total;
   };
 }

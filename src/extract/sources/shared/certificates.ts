@@ -36,20 +36,11 @@ function describeCertificate(pem: string): CertificateFacts {
 /** Node has one attribute of a name on a line; a certificate without a name has none. */
 const toOneLine = (name: string | undefined) => (name ?? '').replaceAll('\n', ', ');
 
-/** Bits of the curves that OpenSSL names (RFC 5480, section 2.1.1.1). */
-const CURVE_BITS: Readonly<Record<string, number>> = {
-  prime256v1: 256,
-  secp224r1: 224,
-  secp384r1: 384,
-  secp521r1: 521,
-};
-
 /** Null where OpenSSL does not know the kind of the key. */
 function describeKey(certificate: X509Certificate) {
   try {
     const { asymmetricKeyType: type, asymmetricKeyDetails: details } = certificate.publicKey;
-    const bits = details?.modulusLength ?? CURVE_BITS[details?.namedCurve ?? ''] ?? null;
-    return { key_type: type ?? null, key_bits: bits };
+    return { key_type: type ?? null, key_bits: details?.modulusLength ?? certificate.toLegacyObject().bits ?? null };
   } catch {
     return { key_type: null, key_bits: null };
   }
