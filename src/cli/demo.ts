@@ -87,39 +87,17 @@ async function playNights(context: Context, { config, job, sandbox, incident, ru
   const colors = createColors(terminal !== undefined && context.colors.isColorSupported);
   // A service that is down is asked again at once: the demo does not show waiting.
   const timeouts = { ...context.timeouts, backoffMs: 1, maxBackoffMs: 1 };
-  const error = (line: string) => {
-    terminal?.write(CLEAR_LINE);
-    log.error(line);
-  };
-  const quiet = { info: () => {}, warn: () => {}, error };
+  const quiet = { ...log, info: () => {}, warn: () => {} };
   for (let night = 1; night <= runs && !context.signal.aborted; night++) {
     sandbox.advanceTo(new Date(end.getTime() - (runs - night) * DAY_MS));
     incident.isOn = isIncident(sandbox.day) && night > 1;
     // The reports of the last night show what changed in those before it.
     const reports = night === runs ? job.reports : [];
-    const stop = spin(terminal, colors, `night ${night} of ${runs}, ${formatDay(sandbox.now)}`);
     const nightContext = { ...context, log: quiet, terminal: undefined, timeouts, clock: frozenClock(sandbox.now) };
-    const result = await runJob(config, nightContext, { ...job, reports }).finally(stop);
+    const result = await runJob(config, nightContext, { ...job, reports });
     log.info(formatNight(colors, night, night === 1 ? FIRST_NIGHT : describeDay(sandbox.day), result));
     if (exitCode(result) !== EXIT.done && !incident.isOn) context.exit(EXIT.incomplete);
   }
-}
-
-const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
-const FRAME_MS = 80;
-const CLEAR_LINE = '\r\u001B[2K';
-
-/** Shows on a terminal that something runs. Returns what ends it. */
-function spin(terminal: Context['terminal'], { cyan }: Colors, text: string): () => void {
-  if (!terminal) return () => {};
-  let frame = 0;
-  const draw = () => terminal.write(`${CLEAR_LINE}${cyan(FRAMES[frame++ % FRAMES.length] ?? '')} ${text}`);
-  draw();
-  const timer = setInterval(draw, FRAME_MS).unref();
-  return () => {
-    clearInterval(timer);
-    terminal.write(CLEAR_LINE);
-  };
 }
 
 function formatNight({ yellow, bold, dim }: Colors, night: number, story: string, result: JobResult): string {

@@ -20,13 +20,16 @@ function listCommands(parent: DocumentedCommand, path: string): readonly (readon
 test.each(listCommands(program, 'tidemark'))(
   '%s is in the manual with its options, arguments and examples',
   (name, command) => {
-    const [, section] = new RegExp(`^\\.SS "(${name}(?:"| [A-Z[]).*?)(?=^\\.S[SH] )`, 'msu').exec(text) ?? [];
-    const help = command.createHelp();
-    for (const { flags, long } of help.visibleOptions(command)) {
-      if (long !== '--help') expect(section).toContain(`.TP\n.B "${flags}"\n`);
+    const [, section = ''] = new RegExp(`^\\.SS "${name}"\n\\.nf\n(.*?)\n\\.fi$`, 'msu').exec(text) ?? [];
+    const lines = section.split('\n');
+    expect(lines[0]).toMatch(new RegExp(`^Usage: ${name}\\b`, 'u'));
+    for (const { flags } of command.createHelp().visibleOptions(command)) {
+      expect(section).toMatch(new RegExp(`^  ${flags.replaceAll(/[[\]().|+*?^$]/gu, '\\$&')} `, 'mu'));
     }
-    for (const argument of command.registeredArguments) expect(section).toContain(`.TP\n.B "${argument.name()}"\n`);
-    for (const [line] of command.listExamples()) expect(section).toContain(`\n${line.replaceAll('…', '...')}\n`);
+    for (const argument of command.registeredArguments) {
+      expect(section).toMatch(new RegExp(`^  ${argument.name()} `, 'mu'));
+    }
+    for (const [line] of command.listExamples()) expect(lines).toContain(`  ${line.replaceAll('…', '...')}`);
   },
 );
 
