@@ -1,32 +1,42 @@
-import { resolve } from 'node:path';
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
 import type { Command, Option } from 'commander';
-import { type Candidate, isNameKind, listNames, type NameKind } from './completion-names.ts';
+import { discoverFiles, overlayRoots, PACKAGE_ROOT } from '../core/paths.ts';
 import { defineProgram } from './index.ts';
 import type { GlobalOptions } from './program.ts';
+
+/** A completion; its description may be empty. */
+type Candidate = Readonly<Record<'value' | 'description', string>>;
+
+/** Lists names from the configuration, if there is one, and from the package. */
+type ListNames = (roots: readonly string[], configFile: string) => Promise<readonly (Candidate | string)[]>;
+
+/** The names of each kind. They are read from files, since loading the code takes too long. */
+const LISTS: Readonly<Record<string, ListNames>> = {
+  jobs: async (roots) => listFiles(roots, 'jobs', '.yaml'),
+  operations: listOperations,
+  plans: listPlans,
+  playbooks: listPlaybooks,
+  queries: async (roots) => listFiles(roots, 'queries/saved', '.sql'),
+  reports: listReports,
+  rules: async (roots) => listFiles(roots, 'queries/findings', '.sql'),
+  sources: listSources,
+  tables: async (roots) => listFiles(roots, 'queries/tables', '.sql'),
+  targets: listTargets,
+};
 
 /**
  * What completes the value of an option or an argument whose name does not say it: `--target`, `--rule` and `<plan>` do. Everything else is
  * free text or a file, which the shell completes.
  */
-const NAMES: Readonly<Record<string, NameKind>> = {
+const KINDS: Readonly<Record<string, string>> = {
   '--accept-shrink': 'sources',
   '--saved': 'queries',
   'tables <name>': 'tables',
   'report <name>': 'reports',
   'playbook plan <name>': 'playbooks',
 };
-
-/** The words before the cursor, as commands and options. */
-interface ParsedWords {
-  command: Command;
-  /** Number of arguments of the command so far. */
-  operands: number;
-  /** The option whose value is next. */
-  pending: Option | undefined;
-  /** After `--`, nothing is an option. */
-  isAfterOptions: boolean;
-  configFile: string;
-}
 
 /**
  * The candidates for the last of `words`, which follow the name of the program. Prints one per line, a tab, and its description.
@@ -55,36 +65,32 @@ function joinAssignments(words: readonly string[]): readonly string[] {
   return joined;
 }
 
-function parseWords(program: Command, words: readonly string[]): ParsedWords {
-  const { config } = program.opts<GlobalOptions>();
-  const parsed: ParsedWords = {
-    command: program,
-    operands: 0,
-    pending: undefined,
-    isAfterOptions: false,
-    configFile: config,
-  };
-  for (const word of words) readWord(parsed, word);
-  return parsed;
+/** The words before the cursor: the command, how many arguments it has, and the option whose value is next. */
+function parseWords(program: Command, words: readonly string[]) {
+  let { config: configFile } = program.opts<GlobalOptions>();
+  let command = program;
+  let operands = 0;
+  let pending: Option | undefined;
+  let isAfterOptions = false; // after `--`, nothing is an option
+  for (const word of words) {
+    const [, name = '', value] = /^([^=]*)(?:=(.*))?$/su.exec(word) ?? [];
+    if (pending) {
+      if (pending.long === '--config') configFile = word;
+      pending = undefined;
+    } else if (isAfterOptions || !word.startsWith('-')) {
+      const next = operands === 0 ? command.commands.find((each) => each.name() === word) : undefined;
+      if (!next && (command !== program || word !== 'help')) operands++;
+      command = next ?? command;
+    } else if (word === '--') isAfterOptions = true;
+    else if (value === undefined) {
+      const option = findOption(command, name);
+      pending = option?.required || option?.optional ? option : undefined;
+    } else if (name === '--config') configFile = value;
+  }
+  return { command, operands, pending, isAfterOptions, configFile };
 }
 
-function readWord(parsed: ParsedWords, word: string): void {
-  const { command, operands, pending } = parsed;
-  if (pending) {
-    if (pending.long === '--config') parsed.configFile = word;
-    parsed.pending = undefined;
-  } else if (parsed.isAfterOptions || !word.startsWith('-')) {
-    const next = operands === 0 ? command.commands.find((each) => each.name() === word) : undefined;
-    if (next) parsed.command = next;
-    else if (command.parent !== null || word !== 'help') parsed.operands++;
-  } else if (word === '--') parsed.isAfterOptions = true;
-  else {
-    const [, name = '', value] = /^([^=]*)(?:=(.*))?$/su.exec(word) ?? [];
-    const option = findOption(command, name);
-    if (value === undefined) parsed.pending = option?.required || option?.optional ? option : undefined;
-    else if (name === '--config') parsed.configFile = value;
-  }
-}
+type ParsedWords = ReturnType<typeof parseWords>;
 
 async function findCandidates(parsed: ParsedWords, current: string, configFile: string): Promise<readonly Candidate[]> {
   const { command, operands, pending, isAfterOptions } = parsed;
@@ -101,7 +107,7 @@ async function findCandidates(parsed: ParsedWords, current: string, configFile: 
   return startingWith([...(operands === 0 ? listSubcommands(command) : []), ...values], current);
 }
 
-/** `playbook plan `, as the keys of `NAMES` begin. */
+/** `playbook plan `, as the keys of `KINDS` begin. */
 function namePath(command: Command): string {
   return command.parent ? `${namePath(command.parent)}${command.name()} ` : '';
 }
@@ -111,10 +117,8 @@ function startingWith(candidates: readonly Candidate[], prefix: string): readonl
 }
 
 function listSubcommands(command: Command): readonly Candidate[] {
-  return command
-    .createHelp()
-    .visibleCommands(command)
-    .map((each) => ({ value: each.name(), description: each.summary() || each.description() }));
+  const commands = command.createHelp().visibleCommands(command);
+  return commands.map((each) => ({ value: each.name(), description: each.summary() || each.description() }));
 }
 
 /** The options of a command and the global ones. */
@@ -132,13 +136,66 @@ function findOption(command: Command, name: string): Option | undefined {
   return listKnownOptions(command).find(({ long, short }) => long === name || short === name);
 }
 
-/** The values of an option or an argument, which has `name` among `NAMES`. */
+/** The values of an option or an argument that a shell can take as one word. @param name as in `KINDS` */
 async function listValues(
   taken: { readonly argChoices?: readonly string[] | undefined } | undefined,
   name: string,
   configFile: string,
 ): Promise<readonly Candidate[]> {
-  if (taken?.argChoices) return taken.argChoices.map((value) => ({ value, description: '' }));
-  const kind = NAMES[name] ?? `${/[a-z]+(?=>?$)/u.exec(name)?.[0]}s`;
-  return isNameKind(kind) ? listNames(kind, configFile) : [];
+  const list = LISTS[KINDS[name] ?? `${/[a-z]+(?=>?$)/u.exec(name)?.[0]}s`];
+  const roots = existsSync(configFile) ? overlayRoots(dirname(configFile)) : [PACKAGE_ROOT];
+  const values = taken?.argChoices ?? (await list?.(roots, configFile)) ?? [];
+  return values
+    .map((each) => (typeof each === 'string' ? { value: each, description: '' } : each))
+    .filter(({ value }) => /^\w[\w.@/-]*$/u.test(value));
+}
+
+function listFiles(roots: readonly string[], folder: string, extension: string): readonly string[] {
+  return [...discoverFiles(roots, folder, extension).keys()];
+}
+
+/** A report is a template with a summary. */
+async function listReports(roots: readonly string[]) {
+  const hasSummary = (name: string) =>
+    roots.some((root) => existsSync(join(root, 'queries', 'reports', name, 'summary.sql')));
+  return listFiles(roots, 'reports', '.hbs').filter(hasSummary);
+}
+
+/** The headers of the tables name the sources that fill them, those of plugins too. */
+async function listSources(roots: readonly string[]) {
+  const tables = discoverFiles(roots, 'queries/tables', '.sql');
+  const texts = await Promise.all([...tables.values()].map((file) => readFile(file, 'utf8')));
+  const sources = texts.flatMap((text) => /^-- source: (\S+)/mu.exec(text)?.[1] ?? []);
+  return [...new Set(sources)].sort();
+}
+
+async function listPlaybooks() {
+  const { builtInPlaybooks } = await import('../act/playbooks/index.ts');
+  return builtInPlaybooks.map(({ name }) => name).sort();
+}
+
+async function listOperations() {
+  const text = await readFile(join(PACKAGE_ROOT, 'templates', 'completion', 'operations.tsv'), 'utf8');
+  const rows = text.trimEnd().split('\n');
+  return rows.map((row) => row.split('\t')).map(([value = '', description = '']) => ({ value, description }));
+}
+
+/** The parts of the configuration that complete names; the rest may be invalid. */
+async function readPartialConfig(configFile: string) {
+  const { parse } = await import('yaml');
+  const content = parse(await readFile(configFile, 'utf8'), { maxAliasCount: 100 }) as unknown;
+  return (content ?? {}) as { readonly data?: unknown; readonly targets?: unknown };
+}
+
+async function listTargets(_roots: readonly string[], configFile: string): Promise<readonly Candidate[]> {
+  const { targets } = await readPartialConfig(configFile);
+  return (Array.isArray(targets) ? targets : []).map(({ name, kind }) => ({
+    value: `${name}`,
+    description: `${kind}`,
+  }));
+}
+
+async function listPlans(_roots: readonly string[], configFile: string) {
+  const { data } = await readPartialConfig(configFile);
+  return listFiles([resolve(dirname(configFile), typeof data === 'string' ? data : 'data')], 'plans', '.json');
 }
