@@ -189,10 +189,9 @@ async function readPartialConfig(configFile: string) {
 
 async function listTargets(_roots: readonly string[], configFile: string): Promise<readonly Candidate[]> {
   const { targets } = await readPartialConfig(configFile);
-  return (Array.isArray(targets) ? targets : []).map(({ name, kind }) => ({
-    value: `${name}`,
-    description: `${kind}`,
-  }));
+  return (Array.isArray(targets) ? targets : []).flatMap(({ name, kind }) =>
+    typeof name === 'string' ? [{ value: name, description: typeof kind === 'string' ? kind : '' }] : [],
+  );
 }
 
 async function listPlans(_roots: readonly string[], configFile: string) {
