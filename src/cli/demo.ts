@@ -5,7 +5,6 @@ import { type Config, loadConfig } from '../config/config.ts';
 import { type Job, loadJob } from '../config/job.ts';
 import { POLICY_FILE } from '../config/policy.ts';
 import { DAY_MS, frozenClock } from '../core/clock.ts';
-import { type Colors, createColors } from '../core/color.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, TidemarkError } from '../core/errors.ts';
 import { PACKAGE_ROOT } from '../core/paths.ts';
@@ -14,7 +13,7 @@ import { exitCode, type JobResult } from '../run/run.ts';
 import { runJob } from '../run/run-job.ts';
 import { type DefineCommand, positiveNumber } from './define.ts';
 import { startDemoServices } from './demo-services.ts';
-import { type FaultHook, loadSandbox, type RunningSandbox } from './load-sandbox.ts';
+import { type FaultHook, loadSandbox } from './load-sandbox.ts';
 import { writeResult } from './output.ts';
 
 /** The end of the story from before its incident: what a reader wants to see, in 15 s. */
@@ -38,25 +37,35 @@ export async function demo(
   context: Context,
   { runs, workspaces }: { readonly runs: number; readonly workspaces?: number },
 ): Promise<void> {
-  const { lastDay } = await loadSandbox();
+  const { describeDay, isIncident, lastDay } = await loadSandbox();
   const folder = resolve(context.cwd, 'demo');
   await removeEarlierDemo(folder);
-  await mkdir(folder, { recursive: true });
-  const end = latestNight(context.clock.now());
-  const start = new Date(end.getTime() - lastDay(runs) * DAY_MS);
-  const incident = { isOn: false };
+  await mkdir(join(folder, 'policy'), { recursive: true });
+  const end = Math.floor((context.clock.now().getTime() - NIGHTLY_MS) / DAY_MS) * DAY_MS + NIGHTLY_MS;
+  const start = new Date(end - lastDay(runs) * DAY_MS);
+  let isDown = false; // the platform's explorer
   const faultHook: FaultHook = ({ path }, { error, kind }) =>
-    incident.isOn && kind === 'platform' && path.includes('/explorer') ? error(503, 'Service Unavailable') : undefined;
-  const size = workspaces !== undefined && { workspaces };
-  const sandbox = await startDemoServices(folder, { start, faultHook, ...size });
+    isDown && kind === 'platform' && path.includes('/explorer') ? error(503, 'Service Unavailable') : undefined;
+  const sandbox = await startDemoServices(folder, {
+    start,
+    faultHook,
+    ...(workspaces !== undefined && { workspaces }),
+  });
   try {
     const file = join(folder, 'tidemark.yaml');
-    await mkdir(join(folder, 'policy'));
     await copyFile(join(PACKAGE_ROOT, 'templates', 'versions.yaml'), join(folder, POLICY_FILE));
     await writeFile(file, `${MARK}. Commands that call its services start them again.\n${sandbox.config()}`);
     const config = loadConfig(file, context.env, context.redactor);
     const job = await loadJob(config, context.env, 'nightly');
-    await playNights(context, { config, job, sandbox, incident, runs, end });
+    for (let night = 1; night <= runs && !context.signal.aborted; night++) {
+      sandbox.advanceTo(new Date(end - (runs - night) * DAY_MS));
+      isDown = isIncident(sandbox.day) && night > 1;
+      const result = await playNight(context, config, night === runs ? job : { ...job, reports: [] }, sandbox.now);
+      const story = night === 1 ? FIRST_NIGHT : describeDay(sandbox.day);
+      const day = formatDay(sandbox.now);
+      context.log.info(`night ${String(night).padStart(2)}  ${day}  ${story}  ${formatNumbers(result)}`);
+      if (exitCode(result) !== EXIT.done && !isDown) context.exit(EXIT.incomplete);
+    }
     if (context.signal.aborted) return;
     writeResult(context, demoPaths(folder), () => formatNextSteps(context, folder, { end, runs }));
   } finally {
@@ -64,47 +73,12 @@ export async function demo(
   }
 }
 
-/** The last time up to now at which the nightly job ran. */
-function latestNight(now: Date): Date {
-  const night = Math.floor((now.getTime() - NIGHTLY_MS) / DAY_MS) * DAY_MS + NIGHTLY_MS;
-  return new Date(night);
-}
-
-interface Play {
-  readonly config: Config;
-  readonly job: Job;
-  readonly sandbox: RunningSandbox;
-  /** Whether the platform's explorer is down. */
-  readonly incident: { isOn: boolean };
-  readonly runs: number;
-  /** The last night. */
-  readonly end: Date;
-}
-
-async function playNights(context: Context, { config, job, sandbox, incident, runs, end }: Play): Promise<void> {
-  const { describeDay, isIncident } = await loadSandbox();
-  const { terminal, log } = context;
-  const colors = createColors(terminal !== undefined && context.colors.isColorSupported);
+/** The reports of the last night show what changed in those before it: the job of the others has none. */
+function playNight(context: Context, config: Config, job: Job, now: Date): Promise<JobResult> {
+  const log = { ...context.log, info: () => {}, warn: () => {} };
   // A service that is down is asked again at once: the demo does not show waiting.
   const timeouts = { ...context.timeouts, backoffMs: 1, maxBackoffMs: 1 };
-  const quiet = { ...log, info: () => {}, warn: () => {} };
-  for (let night = 1; night <= runs && !context.signal.aborted; night++) {
-    sandbox.advanceTo(new Date(end.getTime() - (runs - night) * DAY_MS));
-    incident.isOn = isIncident(sandbox.day) && night > 1;
-    // The reports of the last night show what changed in those before it.
-    const reports = night === runs ? job.reports : [];
-    const nightContext = { ...context, log: quiet, terminal: undefined, timeouts, clock: frozenClock(sandbox.now) };
-    const result = await runJob(config, nightContext, { ...job, reports });
-    log.info(formatNight(colors, night, night === 1 ? FIRST_NIGHT : describeDay(sandbox.day), result));
-    if (exitCode(result) !== EXIT.done && !incident.isOn) context.exit(EXIT.incomplete);
-  }
-}
-
-function formatNight({ yellow, bold, dim }: Colors, night: number, story: string, result: JobResult): string {
-  const stale = result.pulls.filter(({ status }) => status !== 'complete').length;
-  const day = formatDay(new Date(result.as_of));
-  const told = stale > 0 ? yellow(story) : story;
-  return `${bold(`night ${String(night).padStart(2)}`)}  ${day}  ${told}  ${dim(formatNumbers(result, stale))}`;
+  return runJob(config, { ...context, log, terminal: undefined, timeouts, clock: frozenClock(now) }, job);
 }
 
 /** `Tue 17 Nov`, in UTC. */
@@ -113,7 +87,8 @@ function formatDay(date: Date): string {
   return date.toLocaleDateString('en-GB', parts).replace(',', '');
 }
 
-function formatNumbers({ findings, pulls }: JobResult, stale: number): string {
+function formatNumbers({ findings, pulls }: JobResult): string {
+  const stale = pulls.filter(({ status }) => status !== 'complete').length;
   const { baseline = 0, found = 0, reopened = 0, resolved = 0, deleted = 0, unassessed = 0 } = findings ?? {};
   if (baseline > 0 && found === 0) return `${plural(baseline, 'finding')} in ${plural(pulls.length, 'source')}`;
   const change = `findings: +${found + reopened} −${resolved + deleted}`;
@@ -148,11 +123,11 @@ const EXAMPLE_DAYS = 4;
 function formatNextSteps(
   { cwd, program, colors }: Context,
   folder: string,
-  { end, runs }: { end: Date; runs: number },
+  { end, runs }: { end: number; runs: number },
 ): string {
   const { reports, warehouse, config } = demoPaths(folder);
   const local = (path: string) => relative(cwd, path) || path;
-  const asOf = new Date(end.getTime() - Math.min(EXAMPLE_DAYS, runs - 1) * DAY_MS).toISOString();
+  const asOf = new Date(end - Math.min(EXAMPLE_DAYS, runs - 1) * DAY_MS).toISOString();
   const command = `${program} --config ${local(config)}`;
   return `
 ${colors.bold('Reports')}    ${local(reports)}, or ${local(join(folder, 'out', 'overview.html'))}: what is wrong, since when, and the next step
