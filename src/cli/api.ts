@@ -66,62 +66,36 @@ export async function api(
   const target = findTarget(config, operation, options.target);
   const body = await readBody(options.body, context);
   validateRequest(operation, target, args, body, context.log);
-  if (operation.mutates) await confirm(context, operation, target, args, options.yes ?? false);
-  await call(context, config, target, { ...options, operation, args, body });
-}
-
-/** @throws TidemarkError USAGE for an option that does not apply to the operation */
-function checkOptions(operation: Operation, { all, create, unchecked }: ApiFlags): void {
-  if (all && !isList(operation)) {
-    throw new TidemarkError('USAGE', `${operation.name} is not a list: --all does not apply`, { hint: 'remove --all' });
-  }
-  if (create && !operation.subjectRead) {
-    throw new TidemarkError('USAGE', `${operation.name}: --create does not apply`, { hint: 'remove --create' });
-  }
-  if (unchecked && operation.mutates) {
-    throw new TidemarkError('USAGE', `${operation.name} changes something: --unchecked applies to reads only`, {
-      hint: 'remove --unchecked',
-    });
-  }
-}
-
-interface ApiCall {
-  readonly all?: boolean;
-  readonly create?: boolean;
-  readonly operation: Operation;
-  readonly args: Args;
-  readonly body: unknown;
-}
-
-async function call(
-  context: Context,
-  config: Config,
-  target: Target,
-  { operation, args, body, all, create = false }: ApiCall,
-): Promise<void> {
+  if (operation.mutates && !options.yes) await confirm(context, operation, target, args);
+  collectSecrets(operation, args, body, context.redactor);
+  // Services echo secrets. What the call itself generates becomes known later than this copy, and is printed.
+  const redactor = context.redactor.snapshot();
+  const print: Print = (text) => context.print(toPrintable(context, redactor.text(text)));
   const clients = new ServiceClients(config, context, context.signal);
   const client = clients.get(target);
-  const options = { body, write: operation.mutates, create };
-  collectSecrets(operation, args, body, context.redactor);
-  const output = maskOutput(context);
+  const settings = { body, write: operation.mutates, create: options.create ?? false };
   try {
-    if (all) await printAll(output, operation, client.pages(operation, args, options));
+    if (options.all) await printAll(print, operation, client.pages(operation, args, settings));
     else if (operation.responseType === 'csv') {
-      await printDownload(output, (file) => client.download(operation, args, file, options));
-    } else await printResponse(output, await client.call(operation, args, options));
+      await printDownload(print, (file) => client.download(operation, args, file, settings));
+    } else await printResponse(print, await client.call(operation, args, settings));
   } finally {
     await clients.close();
   }
 }
 
+/** @throws TidemarkError USAGE for an option that does not apply to the operation */
+function checkOptions(operation: Operation, { all, create, unchecked }: ApiFlags): void {
+  const refuse = (option: string, problem: string) => {
+    throw new TidemarkError('USAGE', `${operation.name}${problem}`, { hint: `remove ${option}` });
+  };
+  if (all && !isList(operation)) refuse('--all', ' is not a list: --all does not apply');
+  if (create && !operation.subjectRead) refuse('--create', ': --create does not apply');
+  if (unchecked && operation.mutates) refuse('--unchecked', ' changes something: --unchecked applies to reads only');
+}
+
 /** Writes to stdout, and resolves when stdout takes more. */
 type Print = Context['print'];
-
-/** Services echo secrets. What the call itself generates becomes known later than this, and is printed. */
-function maskOutput(context: Context): Print {
-  const redactor = context.redactor.snapshot();
-  return (text) => context.print(toPrintable(context, redactor.text(text)));
-}
 
 function findOperation(name: string): Operation {
   const operation = operations.get(name);
@@ -143,15 +117,8 @@ function findTarget(config: Config, { name: operation, kind }: Operation, reques
   });
 }
 
-/** @throws TidemarkError UNSAFE unless the change is requested with `--yes` or confirmed on the terminal. */
-async function confirm(
-  context: Context,
-  operation: Operation,
-  target: Target,
-  args: Args,
-  yes: boolean,
-): Promise<void> {
-  if (yes) return;
+/** @throws TidemarkError UNSAFE unless the change is confirmed on the terminal. */
+async function confirm(context: Context, operation: Operation, target: Target, args: Args): Promise<void> {
   const what = `${operation.name} on ${target.name}`;
   if (!context.stdinIsTerminal) {
     throw new TidemarkError('UNSAFE', `${what} changes the remote service and needs --yes`, { hint: 'add --yes' });
