@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events';
+import ky, { type KyInstance } from 'ky'; // until Node 22: ky 2 needs it
 import pLimit, { type LimitFunction } from 'p-limit';
 import type { Target } from '../config/config.ts';
 import { linkSignals } from '../core/abort.ts';
@@ -62,11 +63,13 @@ const MAX_REDIRECTS = 3;
 const CONCERNS_ALL: readonly FailureKind[] = ['unreachable', 'sealed'];
 
 /**
- * The client of one target: the limiter spaces the attempts, `withRetry` repeats them. Retry is outside the limiter and the concurrency
- * limit, so that a request that waits for its next attempt holds no slot.
+ * The client of one target: ky sends, the limiter spaces the attempts, `withRetry` repeats them. Retry is outside the limiter and the
+ * concurrency limit, so that a request that waits for its next attempt holds no slot.
  */
 export class HttpClient {
   readonly #options: HttpClientOptions;
+  /** docs/decisions.md#dependencies says why its retry, timeout, redirects and errors are off. */
+  readonly #ky: KyInstance = ky.create({ redirect: 'manual', retry: 0, timeout: false, throwHttpErrors: false });
   readonly #slots: LimitFunction;
   readonly #concurrency: AdaptiveConcurrency;
   /** What a retry was last said to be for, if that concerns every request: it is said once, and the retries are counted. */
@@ -177,11 +180,13 @@ export class HttpClient {
   ): Promise<Response> {
     const { transport, limiter, target } = this.#options;
     const headers = { ...request.headers, ...credentialHeader(target, useWriteToken) };
+    // ky and `Request` refer to a signal weakly, so the transport receives it directly.
+    const fetch: Transport['fetch'] = (input) => transport.fetch(input, { signal });
     let { url } = request;
     for (let hops = 0; ; hops++) {
       beforeRequest?.();
       metrics.requests++;
-      const response = await transport.fetch(url, { method, headers, signal, ...(body !== undefined && { body }) });
+      const response = await this.#ky(url, { method, headers, fetch, ...(body !== undefined && { body }) });
       limiter.onResponse(ticket, response);
       if (response.status === 429) metrics.throttled++;
       const next = sameOriginRedirect(url, method, response);

@@ -1,14 +1,6 @@
 import { AssertionError } from 'node:assert';
 import type { Socket } from 'node:net';
-import {
-  Agent,
-  buildConnector,
-  type Dispatcher,
-  EnvHttpProxyAgent,
-  Pool,
-  type RequestInit,
-  fetch as undiciFetch,
-} from 'undici';
+import { Agent, buildConnector, type Dispatcher, EnvHttpProxyAgent, Pool, fetch as undiciFetch } from 'undici';
 import { TidemarkError } from '../core/errors.ts';
 import { readNamedFile } from '../core/fs.ts';
 import type { Redactor } from '../core/redact/redactor.ts';
@@ -26,8 +18,8 @@ export interface HttpTransportOptions {
 }
 
 export interface Transport {
-  /** `fetch` over the target's own connections, which follows no redirect. */
-  readonly fetch: (url: string | URL, init?: RequestInit) => Promise<Response>;
+  /** `fetch` over the target's own connections, which follows no redirect. A `Request` refers weakly to its signal: `init` has that. */
+  readonly fetch: typeof globalThis.fetch;
   /** The same connections, for requests of undici with a body that is a stream. */
   readonly dispatcher: Dispatcher;
   close(): Promise<void>;
@@ -37,10 +29,19 @@ export interface Transport {
 export function createTransport(options: HttpTransportOptions): Transport {
   const dispatcher = createDispatcher(options);
   return {
-    fetch: async (url, init) => {
-      const response = await undiciFetch(url, { redirect: 'manual', ...init, dispatcher });
-      // Both are the Response of undici, in two versions.
-      return response as unknown as Response;
+    fetch: async (input, init) => {
+      // ky gives a request of Node's own fetch, which the undici package does not accept: it gets the URL and the parts.
+      const request = input instanceof Request ? input : new Request(input, init);
+      const { method, url } = request;
+      const body = request.body === null ? undefined : await request.text();
+      const parts = {
+        method,
+        headers: [...request.headers] as [string, string][],
+        ...(body !== undefined && { body }),
+      };
+      const signal = init?.signal ?? null;
+      const response = await undiciFetch(url, { ...parts, redirect: 'manual', signal, dispatcher });
+      return response as unknown as Response; // both are the Response of undici, in two versions
     },
     dispatcher,
     close: () => dispatcher.destroy(),
