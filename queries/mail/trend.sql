@@ -1,6 +1,6 @@
--- grain: one row per UTC day of the last $days days with a complete pull of workspaces up to $as_of, and each day between them: null where
--- nothing was assessed
--- parameters: $as_of; $days
+-- grain: one row per number of the digest with a picture: its values per UTC day, the last $days with a complete pull of workspaces up to
+-- $as_of, and each day between them; null where nothing was assessed
+-- parameters: $as_of; $days; $metrics: JSON list of the header of each file of `metrics/`, whose `trend` names a column of `daily`
 with
   pulled as (
     select date_trunc('day', as_of) as day, max(as_of) as pulled_at
@@ -36,16 +36,51 @@ with
           routes.target = version.target
           and (routes.project is null or version.project_name glob routes.project or version.project_external_id glob routes.project)
       )
+  ),
+  daily as (
+    select
+      days.day,
+      if(pulled_at >= any_value(known.drifting_since), count(*) filter (where versions.is_drifting), null) as drifting,
+      if(pulled_at >= any_value(known.failing_since), count(*) filter (where versions.is_failing), null) as failing,
+    from days
+    cross join known
+    left join pulled using (day)
+    left join versions
+      on versions.valid_from <= pulled.pulled_at
+      and (versions.valid_to is null or versions.valid_to > pulled.pulled_at)
+    group by days.day, pulled_at
+  ),
+  numbers as (
+    select unnest(from_json($metrics, '[{"label": "VARCHAR", "order": "DOUBLE", "trend": "VARCHAR"}]'), recursive := true)
+  ),
+  points as (
+    select *, max(value) over (partition by trend) as highest
+    from daily unpivot include nulls (value for trend in (columns(* exclude (day))))
   )
 select
-  days.day as as_of,
-  if(pulled_at >= any_value(known.drifting_since), count(*) filter (where versions.is_drifting), null) as drifting,
-  if(pulled_at >= any_value(known.failing_since), count(*) filter (where versions.is_failing), null) as failing,
-from days
-cross join known
-left join pulled using (day)
-left join versions
-  on versions.valid_from <= pulled.pulled_at
-  and (versions.valid_to is null or versions.valid_to > pulled.pulled_at)
-group by days.day, pulled_at
-order by days.day;
+  label,
+  -- `height` in pixels; null for a day on which nothing was assessed
+  list(
+    {'height': if(value is null, null, greatest(1, round(value / greatest(highest, 1) * 36)))}
+    order by day
+  ) as bars,
+  -- empty places before the first bar, so that a bar has the same width from the first digest on
+  list_transform(range(greatest(0, 14 - count(*))), lambda place: true) as blanks,
+  -- for readers that show no bars
+  concat(
+    format('{:,} to {:,} over {:,} {}, {:,} ', min(value), max(value), count(value), if(count(value) = 1, 'day', 'days'), arg_max(value, day)),
+    if(arg_max_null(value, day) is null, 'when last assessed', 'now'),
+    case count(*) - count(value)
+      when 0 then ''
+      when 1 then '; 1 day not assessed (×)'
+      else format('; {:,} days not assessed (×)', count(*) - count(value))
+    end
+  ) as summary,
+  strftime(min(day), '%Y-%m-%d') as "from",
+  strftime(max(day), '%Y-%m-%d') as "to",
+  string_agg(coalesce(format('{:,}', value), '×'), ' ' order by day) as "values",
+from numbers
+join points using (trend)
+group by label, "order"
+having count(*) > 1 and count(value) > 0
+order by "order", label;

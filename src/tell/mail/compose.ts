@@ -44,11 +44,11 @@ export async function composeMessages(options: ComposeOptions): Promise<ComposeR
 }
 
 function skipReason(when: 'always' | 'changed' | 'findings', data: DigestData): string | undefined {
-  const { since, metrics, counts, unassessed } = data;
+  const { since, numbers, counts, unassessed } = data;
   if (when === 'findings' && counts.current === 0) return 'there are no findings';
   if (when !== 'changed' || since === null) return undefined;
   const isChanged =
-    metrics.some(({ value, before, changes }) => changes.length > 0 || (before !== null && before !== value)) ||
+    numbers.some((row) => row.is_changed) ||
     counts.changed > 0 ||
     counts.changed_sources > 0 ||
     unassessed.some((row) => row.changed);

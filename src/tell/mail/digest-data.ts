@@ -7,7 +7,7 @@ import type { Database, SqlParams } from '../../warehouse/database.ts';
 import { defineMissing } from '../../warehouse/deadlines.ts';
 import { renderDefinitions } from '../../warehouse/migrate.ts';
 import { parseHeader, type SqlFiles } from '../../warehouse/sql-files.ts';
-import { thresholdParams } from '../../warehouse/sql-params.ts';
+import { thresholdParams, toJsonParam } from '../../warehouse/sql-params.ts';
 import type { Row } from '../../warehouse/values.ts';
 import { loadGuide, type PlaybookSummary } from '../findings/guide.ts';
 import { queryFile } from '../reports/data.ts';
@@ -66,30 +66,10 @@ export interface Counts {
 }
 
 /** The files of `queries/mail/` whose rows a digest shows. */
-const SECTIONS = ['causes', 'stale', 'unassessed', 'oldest', 'deadlines', 'trend', 'attached'] as const;
+const SECTIONS = ['causes', 'stale', 'unassessed', 'oldest', 'deadlines', 'numbers', 'trend', 'attached'] as const;
 
 /** What the warehouse holds for the routes of an audience, compared with the previous digest. */
 export type DigestData = Awaited<ReturnType<typeof readDigestData>>;
-
-/** A number of the digest: a file in `queries/mail/metrics/`, whose header names it and whose row holds its value. */
-export interface Metric {
-  readonly label: string;
-  /** The report with the rows behind the number. */
-  readonly report: string;
-  readonly order: number;
-  /** Position among the metrics of the subject. */
-  readonly subjectOrder: number;
-  /** How the subject names it; without, the subject leaves it out. */
-  readonly one: string | undefined;
-  readonly many: string | undefined;
-  /** Column of `queries/mail/trend.sql` with the same number per day; without, there is none. */
-  readonly trend: string | undefined;
-  readonly value: number;
-  /** The value of the previous digest; null where it is unknown. */
-  readonly before: number | null;
-  /** What changed since, where it is not 0: `['new', 3]`; empty where only the value is compared. */
-  readonly changes: readonly (readonly [word: string, count: number])[];
-}
 
 export async function readDigestData(options: ComposeOptions, audience: Audience) {
   const { database, files, config, job, run, playbooks } = options;
@@ -113,8 +93,9 @@ export async function readDigestData(options: ComposeOptions, audience: Audience
   for (const table of ['routes', 'workspaces', 'pools', 'findings', 'sources']) await query(table, params);
   const limits: Readonly<Record<string, number>> = { causes: MAX_LINES, attached: MAX_ATTACHED };
   const sections: [string, Row[]][] = [];
+  const metrics = toJsonParam(await readMetrics(options, (name) => query(name, params)));
   for (const name of SECTIONS) {
-    sections.push([name, await query(name, { ...params, max_rows: limits[name] ?? MAX_OLDEST })]);
+    sections.push([name, await query(name, { ...params, metrics, max_rows: limits[name] ?? MAX_OLDEST })]);
   }
   const [counts] = await query('counts', params);
   return {
@@ -122,7 +103,6 @@ export async function readDigestData(options: ComposeOptions, audience: Audience
     /** Time of the previous digest; null for the first one. */
     since,
     counts: counts as unknown as Counts,
-    metrics: await loadMetrics(options, (name) => query(name, params)),
     /** What changed since the previous digest, by table. */
     changes: await readChanges(options, params),
   };
@@ -136,34 +116,20 @@ async function readChanges({ database, files }: ComposeOptions, params: SqlParam
   return queryFile(database, 'mail/changes', files.render('mail/changes', { changes }), params);
 }
 
-/** Position of a metric whose header names none. */
-const LAST = 99;
-
-/** The metrics of sources that some target has and whose query returns a row, in the order of their headers. */
-async function loadMetrics(
+/** The header and the row of each file of `queries/mail/metrics/`: those of sources that some target has, whose query returns a row. */
+async function readMetrics(
   { files, config }: ComposeOptions,
   query: (name: string) => Promise<readonly Row[]>,
-): Promise<readonly Metric[]> {
+): Promise<readonly Row[]> {
   const leftOut = findLeftOut(config.targets);
-  const metrics: Metric[] = [];
+  const metrics: Row[] = [];
   for (const name of discoverFiles(files.roots, 'queries/mail/metrics', '.sql').keys()) {
-    const header = parseHeader(files.read(`mail/metrics/${name}`));
-    if (isAbsent(header.sources?.split(/,\s*/u) ?? [], leftOut)) continue;
-    const { label = name, report = '', order = LAST, subject = order, one, many, trend } = header;
-    for (const { value, before = null, added = null, returned = null, resolved = null, deleted = null } of await query(
-      `metrics/${name}`,
-    )) {
-      metrics.push({
-        ...{ label, report, order: Number(order), subjectOrder: Number(subject), one, many, trend },
-        value: Number(value),
-        before: before === null ? null : Number(before),
-        changes: Object.entries({ new: added, returned, resolved, deleted }).flatMap(([word, count]) =>
-          count ? [[word, Number(count)] as const] : [],
-        ),
-      });
-    }
+    const { sources, ...header } = parseHeader(files.read(`mail/metrics/${name}`));
+    if (isAbsent(sources?.split(/,\s*/u) ?? [], leftOut)) continue;
+    const rows = await query(`metrics/${name}`);
+    metrics.push(...rows.map((row) => ({ label: name, ...header, ...row })));
   }
-  return metrics.sort((a, b) => a.order - b.order);
+  return metrics;
 }
 
 const MIN_SPARKLINE_DAYS = 14;

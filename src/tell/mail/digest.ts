@@ -7,7 +7,7 @@ import { formatNumber, formatTime } from '../reports/format.ts';
 import { createProductLinker, type SubjectRef } from '../reports/links.ts';
 import { runPath } from '../reports/run-page.ts';
 import type { SubjectLinker } from '../reports/subjects.ts';
-import { type ComposeOptions, type DigestData, MAX_ATTACHED, type Metric } from './digest-data.ts';
+import { type ComposeOptions, type DigestData, MAX_ATTACHED } from './digest-data.ts';
 import { type Audience, formatRoute } from './recipients.ts';
 
 /** The options, and the path of a subject's page below the folder of the reports. */
@@ -50,8 +50,8 @@ export function buildDigest(options: DigestOptions, audience: Audience, data: Di
     until: formatTime(new Date(asOf.getTime() + config.thresholds.staleHours * HOUR_MS).toISOString()),
     /** Time of the previous digest; null for the first one. */
     since: data.since === null ? null : formatTime(data.since),
-    metrics: data.metrics.map((metric) => toMetricView(metric, options)),
-    sparklines: data.metrics.flatMap((metric) => buildSparkline(metric, data.trend)),
+    metrics: data.numbers.map((row) => ({ ...cleanRow(row), href: linkReport(options, row.report ?? null) })),
+    sparklines: data.trend.map(cleanRow),
     oldest: cutRows(isLongInterval ? data.oldest : [], maxLines),
     counts: data.counts,
     stale: cutRows(data.stale, maxLines),
@@ -90,10 +90,10 @@ function formatScope({ targets }: Pick<Config, 'targets'>, { routes }: Audience,
 
 /** `14 drifting (+3 −1), 2 pools down`: what is not zero or changed; `all quiet` where nothing is and the routes match something. */
 function formatHeadline(audience: Audience, data: DigestData): string {
-  const { metrics, counts, unassessed } = data;
-  const phrases = [...metrics]
-    .sort((a, b) => a.subjectOrder - b.subjectOrder)
-    .flatMap(formatPhrase)
+  const { numbers, counts, unassessed } = data;
+  const phrases = numbers
+    .toSorted((a, b) => Number(a.subject_order) - Number(b.subject_order))
+    .flatMap(({ phrase }) => (typeof phrase === 'string' ? [phrase] : []))
     .slice(0, MAX_SUBJECT_PHRASES);
   if (counts.pulled_sources === counts.stale_sources) return ['no fresh data', ...phrases].join(', ');
   // Where a source is stale, its rules are not assessed either.
@@ -110,72 +110,10 @@ function isEmptyRoute({ isUnfiltered, routes }: Audience, { counts }: DigestData
   return counts.targets.length === 0 || (counts.workspaces === 0 && routes.every(({ projects }) => projects !== null));
 }
 
-/** `14 drifting (+3 −1)`: what came, and what went. */
-function formatPhrase({ one, many, value, before, changes }: Metric): readonly string[] {
-  const sum = (...words: readonly string[]) =>
-    changes.reduce((total, [word, count]) => (words.includes(word) ? total + count : total), 0);
-  const [more, fewer] = [sum('new', 'returned'), sum('resolved', 'deleted')];
-  const parts = [more > 0 && `+${more}`, fewer > 0 && `−${fewer}`].filter(Boolean).join(' ');
-  const change = parts || (before === null || before === value ? '' : formatDifference(value - before));
-  if (!one || !many || (value === 0 && !change)) return [];
-  return [`${value} ${value === 1 ? one : many}${change ? ` (${change})` : ''}`];
-}
-
-/** `2 new, 3 resolved`, `+2`, `no change`; empty where the previous value is unknown. */
-function formatChange({ value, before, changes }: Metric): string {
-  const named = changes.map(([word, count]) => `${count} ${word}`);
-  if (named.length > 0 || before === null) return named.join(', ');
-  return before === value ? 'no change' : formatDifference(value - before);
-}
-
-function formatDifference(difference: number): string {
-  return difference > 0 ? `+${difference}` : `−${-difference}`;
-}
-
-function toMetricView(metric: Metric, { config: { reportsUrl }, job }: DigestOptions) {
-  const { label, value, before, report } = metric;
-  const rise = value - (before ?? value);
-  const isLinked = reportsUrl !== undefined && job.reports.includes(report);
-  return {
-    label,
-    value: formatNumber(value),
-    change: formatChange(metric),
-    isWorse: rise > 0,
-    isBetter: rise < 0,
-    href: isLinked ? pageUrl(reportsUrl, report) : null,
-  };
-}
-
-const MAX_BAR_PIXELS = 36;
-const MIN_BAR_PLACES = 14;
-
-/** A metric per day as a row of table cells, which every mail reader shows. */
-function buildSparkline({ trend: column, label }: Metric, trend: readonly Row[]) {
-  if (column === undefined || trend.length < 2) return [];
-  const days = trend.map((day) => (day[column] === null ? null : Number(day[column])));
-  const values = days.filter((value) => value !== null);
-  if (values.length === 0) return [];
-  const gaps = days.length - values.length;
-  const highest = Math.max(1, ...values);
-  const toDate = (row: Row | undefined) => String(row?.as_of ?? '').slice(0, 10);
-  const [min, max, last] = [Math.min(...values), Math.max(...values), values.at(-1) ?? 0].map(formatNumber);
-  return [
-    {
-      label,
-      /** `height` is null for a day on which nothing was assessed. */
-      bars: days.map((value, index) => ({
-        height: value === null ? null : Math.max(1, Math.round((value / highest) * MAX_BAR_PIXELS)),
-        isLast: index === days.length - 1,
-      })),
-      /** Empty places before the first bar, so that a bar has the same width from the first digest on. */
-      blanks: Array.from({ length: Math.max(0, MIN_BAR_PLACES - days.length) }, () => null),
-      /** Range and last value in words, for readers that show no bars. */
-      summary: `${min} to ${max} over ${plural(values.length, 'day')}, ${last} now${gaps > 0 ? `; ${plural(gaps, 'day')} not assessed (×)` : ''}`,
-      from: toDate(trend[0]),
-      to: toDate(trend.at(-1)),
-      values: days.map((value) => (value === null ? '×' : formatNumber(value))).join(' '),
-    },
-  ];
+/** @returns null where the page of the report is not one of the job's */
+function linkReport({ config: { reportsUrl }, job }: DigestOptions, report: Value): string | null {
+  const name = String(report);
+  return reportsUrl !== undefined && job.reports.includes(name) ? pageUrl(reportsUrl, name) : null;
 }
 
 const MAX_TITLE_LENGTH = 160;

@@ -1,0 +1,58 @@
+-- grain: one row per number of the digest, in its order
+-- parameters: $metrics: JSON list of the header and the row of each file of `metrics/`
+-- `subject_order` is its place in the subject; `phrase` is null where the subject leaves it out.
+with
+  metrics as (
+    select unnest(from_json(
+      $metrics,
+      '[{
+        "label": "VARCHAR", "report": "VARCHAR", "order": "DOUBLE", "subject": "DOUBLE", "one": "VARCHAR", "many": "VARCHAR",
+        "value": "DOUBLE", "before": "DOUBLE", "added": "BIGINT", "returned": "BIGINT", "resolved": "BIGINT", "deleted": "BIGINT"
+      }]'
+    ), recursive := true)
+  ),
+  compared as (
+    select
+      * exclude (value),
+      value,
+      coalesce(value <> before, false) as differs,
+      if(value > before, '+', '−') || printf('%.15g', abs(value - before)) as difference,
+      concat_ws(
+        ', ',
+        nullif(added, 0) || ' new',
+        nullif(returned, 0) || ' returned',
+        nullif(resolved, 0) || ' resolved',
+        nullif(deleted, 0) || ' deleted'
+      ) as named,
+      concat_ws(
+        ' ',
+        '+' || nullif(coalesce(added, 0) + coalesce(returned, 0), 0),
+        '−' || nullif(coalesce(resolved, 0) + coalesce(deleted, 0), 0)
+      ) as short,
+    from metrics
+  ),
+  told as (
+    select *, coalesce(nullif(short, ''), if(differs, difference, null)) as change
+    from compared
+  )
+select
+  label,
+  report,
+  value,
+  -- empty where the previous value is not known
+  case
+    when named <> '' then named
+    when differs then difference
+    when before = value then 'no change'
+    else ''
+  end as change,
+  coalesce(value > before, false) as "isWorse",
+  coalesce(value < before, false) as "isBetter",
+  named <> '' or differs as is_changed,
+  case
+    when one is not null and many is not null and (value <> 0 or change is not null)
+      then concat(printf('%.15g', value), ' ', if(value = 1, one, many), ' (' || change || ')')
+  end as phrase,
+  coalesce(subject, "order") as subject_order,
+from told
+order by coalesce("order", 99), label;
