@@ -10,6 +10,8 @@ export interface ChartSpec {
   readonly series: readonly Series[];
   /** `line` for independent values, `area` for parts of a whole, which are stacked. @default line */
   readonly kind?: 'line' | 'area';
+  /** Days with a stacked bar each, of which one without a value is a gap. The points are at the start of their days. @default no bars */
+  readonly days?: readonly Date[];
   /** The times are not those of nightly pulls: they stay as they are, and a longer time between two of them is no gap. @default false */
   readonly joinsGaps?: boolean;
   /** Pixels. @default 240 on wide screens, 220 on narrow ones */
@@ -21,67 +23,89 @@ export const MAX_NARROW_TIMES = 60;
 
 /** Pixels of each variant, and the most times that it shows, the newest ones. */
 const SIZES = [
-  { name: 'wide', width: 800, height: 240, maxTicks: 9, maxTimes: 400 },
-  { name: 'narrow', width: 360, height: 220, maxTicks: 5, maxTimes: MAX_NARROW_TIMES },
+  { name: 'wide', width: 800, height: 240, maxTicks: 9, maxTimes: 400, maxBars: 60 },
+  { name: 'narrow', width: 360, height: 220, maxTicks: 5, maxTimes: MAX_NARROW_TIMES, maxBars: 28 },
 ] as const;
 const MARGIN = { top: 12, right: 24, bottom: 26 };
 const DIGIT_PIXELS = 8;
 const MAX_Y_TICKS = 5;
 const MAX_DOT_TIMES = 40;
+/** Of a day, that a bar is wide. */
+const BAR_SHARE = 0.72;
 
 /** A chart as `<svg>` elements: one for wide and one for narrow screens, of which the stylesheet shows one. */
 export function drawChart(spec: ChartSpec): string {
   const { series } = spec;
-  const aligned = spec.joinsGaps ? series : alignToDays(series, sortedTimes(series));
-  return SIZES.map((size) =>
-    drawSize(spec, takeNewest(aligned, size.maxTimes), { ...size, height: spec.height ?? size.height }),
-  ).join('\n');
+  const aligned = spec.joinsGaps || spec.days ? series : alignToDays(series, sortedTimes(series));
+  return SIZES.map(({ maxTimes, maxBars, ...size }) => {
+    const days = spec.days?.slice(-maxBars);
+    const shown = takeNewest(aligned, maxTimes);
+    return drawSize({ ...spec, ...(days && { days }) }, shown, { ...size, height: spec.height ?? size.height });
+  }).join('\n');
 }
 
-type Size = Omit<(typeof SIZES)[number], 'height'> & { readonly height: number };
+type Size = Pick<(typeof SIZES)[number], 'name' | 'width' | 'maxTicks'> & { readonly height: number };
 
-function drawSize({ title, kind = 'line', joinsGaps, series: all }: ChartSpec, series: readonly Series[], size: Size) {
+function drawSize(
+  { title, kind = 'line', days, joinsGaps, series: all }: ChartSpec,
+  series: readonly Series[],
+  size: Size,
+): string {
   const { width, height } = size;
-  const times = sortedTimes(series);
-  const layers = kind === 'area' ? stackSeries(series, times) : series.map(({ points }) => points);
+  const times = days ?? sortedTimes(series);
+  const isStacked = kind === 'area' || days !== undefined;
+  const layers = isStacked ? stackSeries(series, times) : series.map(({ points }) => points);
   const values = layers.flat().map(({ value }) => value);
   const isWhole = values.every(Number.isInteger);
   const bottom = height - MARGIN.bottom;
-  const y = scaleLinear(chooseRange(values, kind), [bottom, MARGIN.top]).nice(MAX_Y_TICKS - 1);
+  const y = scaleLinear(chooseRange(values, isStacked), [bottom, MARGIN.top]).nice(MAX_Y_TICKS - 1);
   const yTicks = y.ticks(MAX_Y_TICKS - 1).filter((tick) => !isWhole || Number.isInteger(tick));
-  const left = 16 + DIGIT_PIXELS * Math.max(...yTicks.map((tick) => formatCount(tick).length));
-  const x = scaleUtc([times[0] ?? new Date(0), times.at(-1) ?? new Date(0)], [left, width - MARGIN.right]);
+  const formatTick = (tick: number) => formatCount(days ? Math.abs(tick) : tick);
+  const left = 16 + DIGIT_PIXELS * Math.max(...yTicks.map((tick) => formatTick(tick).length));
+  const halfMs = days ? DAY_MS / 2 : 0;
+  const ends = [times[0], times.at(-1)].map((time, index) => (time?.getTime() ?? 0) + (index === 0 ? -halfMs : halfMs));
+  const x = scaleUtc(ends, [left, width - MARGIN.right]);
   const runs = joinsGaps ? [times] : splitAtGaps(times);
   const column = (name: string, from: number, to: number, words: string) => {
     const [start, end] = [roundPixels(from), roundPixels(to)];
     return element('path', { class: name, d: `M${start},${MARGIN.top}H${end}V${bottom}H${start}Z` }, tooltip(words));
   };
-  const tooltips = describeTimes(series, times).map((words, index) => {
-    const [before, at, after] = [index - 1, index, index + 1].map((place) => x(times[place] ?? times[index] ?? 0));
-    return column('hit', ((before ?? 0) + (at ?? 0)) / 2, ((at ?? 0) + (after ?? 0)) / 2, words);
-  });
+  const around = (index: number): readonly [number, number] => {
+    const at = times[index]?.getTime() ?? 0;
+    const to = (other: Date | undefined, end: number) => x(other ? (other.getTime() + at) / 2 : end);
+    return [to(times[index - 1], at - halfMs), to(times[index + 1], at + halfMs)];
+  };
+  const words = describeTimes(series, times);
+  const gaps = listGaps(runs).map(([from, to]) =>
+    column('gap', x(from), x(to), `No complete pull between ${formatDay(from)} and ${formatDay(to)}`),
+  );
   return drawVariant(size, title, [
     element('desc', {}, escapeMarkup(describeSeries(all))),
     ...yTicks.flatMap((tick) => [
       drawRule(tick, `M${left},${roundPixels(y(tick))}H${width - MARGIN.right}`),
-      drawLabel(left - 8, y(tick), 'end', formatCount(tick)),
+      drawLabel(left - 8, y(tick), 'end', formatTick(tick)),
     ]),
     ...timeTicks(times, size.maxTicks).flatMap(({ at, label }) => [
       element('path', { class: 'axis', d: `M${roundPixels(x(at))},${bottom}v5` }),
       drawLabel(x(at), height - 6, 'middle', label),
     ]),
-    ...listGaps(runs).map(([from, to]) =>
-      column('gap', x(from), x(to), `No complete pull between ${formatDay(from)} and ${formatDay(to)}`),
+    ...gaps,
+    ...layers.flatMap((points, index) => {
+      const color = series[index]?.color ?? seriesClass(index);
+      return days ? drawBars(points, color, x, y) : drawLayer(points, color, kind, runs, x, y);
+    }),
+    ...times.map((time, index) =>
+      words[index] === undefined
+        ? column('gap', ...around(index), `${formatDay(time)}: not assessed`)
+        : column('hit', ...around(index), words[index]),
     ),
-    ...layers.flatMap((points, index) => drawLayer(points, seriesClass(index), kind, runs, x, y)),
-    ...tooltips,
   ]);
 }
 
 /** From 0, but for lines that would be flat: what changed by less than a quarter shows in a range of its own. */
-function chooseRange(values: readonly number[], kind: 'line' | 'area'): readonly [number, number] {
+function chooseRange(values: readonly number[], isStacked: boolean): readonly [number, number] {
   const [lowest, highest] = [Math.min(...values), Math.max(...values)];
-  if (kind === 'line' && lowest > 0.75 * highest && lowest < highest) return [lowest, highest];
+  if (!isStacked && lowest > 0.75 * highest && lowest < highest) return [lowest, highest];
   return [Math.min(0, lowest), Math.max(values.every(Number.isInteger) ? 1 : 0, highest)];
 }
 
@@ -117,34 +141,46 @@ function drawLayer(
   ];
 }
 
+/** A bar for each point that is not 0. */
+function drawBars(points: readonly LayerPoint[], color: string, x: Scale<Date>, y: Scale<number>): readonly string[] {
+  const width = (x(new Date(DAY_MS)) - x(new Date(0))) * BAR_SHARE;
+  return points
+    .filter(({ from, value }) => from !== value)
+    .map(({ at, from = 0, value }) => {
+      const [top, end] = [y(Math.max(from, value)), y(Math.min(from, value))];
+      return element('rect', { class: color, x: x(at) - width / 2, y: top, width, height: end - top });
+    });
+}
+
 /** The ends of each gap between parts. */
 function listGaps(runs: readonly (readonly Date[])[]): readonly (readonly [from: Date, to: Date])[] {
   return runs.slice(1).map((run, index) => [runs[index]?.at(-1) ?? new Date(0), run[0] ?? new Date(0)]);
 }
 
-/** `14 Nov: drifted 3, unknown 1` for each time. */
-function describeTimes(series: readonly Series[], times: readonly Date[]): readonly string[] {
+/** `14 Nov: drifted 3, unknown 1` for each time; undefined for one without a value. */
+function describeTimes(series: readonly Series[], times: readonly Date[]): readonly (string | undefined)[] {
   const values = series.map(({ points }) => byTime(points));
   return times.map((time) => {
     const known = series.flatMap(({ name }, place) => {
       const value = values[place]?.get(time.getTime());
       return value === undefined ? [] : [`${name} ${formatCount(value)}`];
     });
-    return `${formatMoment(time)}: ${known.join(', ')}`;
+    return known.length > 0 ? `${formatMoment(time)}: ${known.join(', ')}` : undefined;
   });
 }
 
 const byTime = (points: readonly Point[]) => new Map(points.map(({ at, value }) => [at.getTime(), value]));
 
-/** Each series on top of those before it. A series without a value at a time counts as 0. */
+/** Each series on top of those before it, or below those that point downwards. One without a value at a time counts as 0. */
 function stackSeries(series: readonly Series[], times: readonly Date[]): readonly (readonly LayerPoint[])[] {
-  const tops = times.map(() => 0);
-  return series.map(({ points }) => {
+  const ends = { up: times.map(() => 0), down: times.map(() => 0) };
+  return series.map(({ points, isDown }) => {
     const values = byTime(points);
+    const own = isDown ? ends.down : ends.up;
     return times.map((at, index) => {
-      const from = tops[index] ?? 0;
-      const value = from + (values.get(at.getTime()) ?? 0);
-      tops[index] = value;
+      const from = own[index] ?? 0;
+      const value = from + (isDown ? -1 : 1) * (values.get(at.getTime()) ?? 0);
+      own[index] = value;
       return { at, from, value };
     });
   });

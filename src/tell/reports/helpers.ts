@@ -1,3 +1,4 @@
+import { utcDay } from 'd3-time';
 import Handlebars, { type HelperOptions } from 'handlebars';
 import { tableLines } from '../../core/text-table.ts';
 import { isAbsent, type LeftOut } from '../../extract/sources/index.ts';
@@ -5,7 +6,6 @@ import type { Row, Value } from '../../warehouse/values.ts';
 import { escapeCalendarText } from './calendar.ts';
 import { drawChart, MAX_NARROW_TIMES, seriesClass } from './charts.ts';
 import { formatAge, formatNumber, formatTime, formatValue, toHeading, truncate, type ValueKind } from './format.ts';
-import { drawNights, listNights, nightClass } from './nights.ts';
 import { buildSeries, type Series, splitAtGaps } from './series.ts';
 import type { CellView, TableView } from './table-view.ts';
 
@@ -185,21 +185,30 @@ function buildNights(table: TableView, { hash, data }: HelperOptions, format: Te
   const [up, down] = [splitNames(String(hash.up)), hash.down === undefined ? [] : splitNames(String(hash.down))];
   const columns = [...up, ...down];
   const title = String(hash.title ?? table.title);
-  const [newest] = rows;
-  const spec = { title, rows, until: new Date(data.root.as_of), up, down };
-  const nights = listNights(spec);
-  const isFlat = !rows.some((row) => columns.some((column) => Number(row[column] ?? 0) > 0));
-  const isDrawn = format === 'html' && nights.length > 1 && !isFlat;
+  const toDays = (some: readonly Row[]) => some.map((row) => utcDay.floor(new Date(String(row.as_of))).getTime());
+  const known = rows.filter((row) => columns.some((column) => (row[column] ?? null) !== null));
+  const series = buildSeries(known, 'as_of', columns).map(({ name, points }) => ({
+    name: table.columns.find((column) => column.name === name)?.label ?? toHeading(name),
+    points: points.map(({ at, value }) => ({ at: utcDay.floor(at), value })),
+    // The last one upwards stands out, whatever is below it.
+    color: up.includes(name) ? `up${3 - (up.length - 1 - up.indexOf(name))}` : `down${down.indexOf(name) + 1}`,
+    isDown: down.includes(name),
+  }));
+  const first = known.length > 0 ? new Date(Math.min(...toDays(rows))) : undefined;
+  const days = first ? utcDay.range(first, new Date(Date.parse(data.root.as_of) + 1)) : []; // a range has no end
+  const knownDays = new Set(toDays(known));
+  const isFlat = !series.some(({ points }) => points.some(({ value }) => value > 0));
+  const isDrawn = format === 'html' && days.length > 1 && !isFlat;
   return {
     ...table,
     title,
     isFlat,
-    svg: isDrawn ? new Handlebars.SafeString(drawNights(spec)) : null,
-    gaps: nights.filter(({ row }) => !row).map(({ day }) => day.toISOString().slice(0, 10)),
-    legend: columns.map((column) => ({
-      series: nightClass({ up, down }, column),
-      name: table.columns.find(({ name }) => name === column)?.label ?? toHeading(column),
-      last: formatValue(newest?.[column] ?? null, 'number'),
+    svg: isDrawn ? new Handlebars.SafeString(drawChart({ title, series, days })) : null,
+    gaps: days.filter((day) => !knownDays.has(day.getTime())).map((day) => day.toISOString().slice(0, 10)),
+    legend: series.map(({ name, color }, index) => ({
+      series: color,
+      name,
+      last: formatValue(rows[0]?.[columns[index] ?? ''] ?? null, 'number'),
     })),
   };
 }
@@ -232,17 +241,18 @@ function buildChart(table: TableView, { hash, data }: HelperOptions, format: Tem
   };
 }
 
-/** Nothing for a series without a point. `until`: the day of its last point, where that is a projection. */
+/** Nothing for a series without a point. `until`: the day of its last point, where that is not the one of the page. */
 function toLegendEntry({ name, points }: Series, index: number, asOf: string): readonly object[] {
   const values = points.map(({ value }) => value);
   const last = points.at(-1);
   if (!last) return [];
+  const day = last.at.toISOString().slice(0, 10);
   return [
     {
       name,
       series: seriesClass(index),
       last: formatNumber(last.value),
-      until: last.at > new Date(asOf) ? last.at.toISOString().slice(0, 10) : null,
+      until: day === asOf.slice(0, 10) ? null : day,
       lowest: formatNumber(Math.min(...values)),
       highest: formatNumber(Math.max(...values)),
     },

@@ -5,6 +5,10 @@ import type { Row, Value } from '../../warehouse/values.ts';
 export interface Series {
   readonly name: string;
   readonly points: readonly Point[];
+  /** Class of the stylesheet. @default by its position */
+  readonly color?: string;
+  /** Whether its bars point downwards. */
+  readonly isDown?: boolean;
 }
 
 export interface Point {
@@ -54,7 +58,7 @@ export function takeNewest(series: readonly Series[], maxTimes: number): readonl
   const times = sortedTimes(series);
   const oldest = times.at(-maxTimes);
   if (times.length <= maxTimes || !oldest) return series;
-  return series.map(({ name, points }) => ({ name, points: points.filter(({ at }) => at >= oldest) }));
+  return series.map((one) => ({ ...one, points: one.points.filter(({ at }) => at >= oldest) }));
 }
 
 /** Moves the points of daily series to the start of their days, where the ticks are. Other series stay unchanged. */
