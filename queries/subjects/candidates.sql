@@ -1,5 +1,6 @@
 -- One row per subject of a kind that was ever seen: its latest name and place, and when its row last changed or disappeared.
 -- {{subject}}: the kind; {{versions}}: its versions; parameter $as_of
+insert into subject_candidates
 select
   {{subject}} as subject_type,
   target,

@@ -9,7 +9,7 @@ import { loadGuide } from '../tell/findings/guide.ts';
 import { currentUntil, toJsonText } from '../tell/reports/index.ts';
 import { createProductLinker } from '../tell/reports/links.ts';
 import { createRenderer } from '../tell/reports/renderer.ts';
-import { readSubjects } from '../tell/reports/subject-data.ts';
+import { readSubjects } from '../tell/reports/subject-pages.ts';
 import { renderSubject } from '../tell/reports/subject-pages.ts';
 import { toSubjectView } from '../tell/reports/subject-view.ts';
 import {

@@ -104,6 +104,35 @@ describe('drawChart', () => {
     expect(a).toContain(top(b)?.[0] === undefined ? 'missing' : 'Z');
   });
 
+  it('draws a stacked bar for each day, downwards where the series says so, and names a day without a value', () => {
+    const day = (number: number) => new Date(Date.UTC(2026, 10, number));
+    const onDays = (values: Readonly<Record<number, number>>) =>
+      Object.entries(values).map(([number, value]) => ({ at: day(Number(number)), value }));
+    const series = [
+      { name: 'Still', points: onDays({ 1: 3, 3: 1 }), color: 'up2' },
+      { name: 'New', points: onDays({ 1: 1, 3: 0 }), color: 'up3' },
+      { name: 'Resolved', points: onDays({ 1: 2, 3: 0 }), color: 'down1', isDown: true },
+    ];
+    const days = [1, 2, 3, 4].map(day);
+    const [wide = ''] = drawChart({ title: 't', series, days }).split('\n');
+    const bars = [...wide.matchAll(/<rect class="(\w+)" x="[\d.]+" y="([\d.]+)" width="[\d.]+" height="([\d.]+)"/gu)];
+    const [still, later, fresh, down] = bars.map(([, color, y, height]) => ({
+      color,
+      y: Number(y),
+      height: Number(height),
+    }));
+    expect([still?.color, later?.color, fresh?.color, down?.color]).toEqual(['up2', 'up2', 'up3', 'down1']);
+    expect(still?.height).toBeCloseTo(3 * (later?.height ?? 0), 0);
+    expect((fresh?.y ?? 0) + (fresh?.height ?? 0)).toBeCloseTo(still?.y ?? 0, 0);
+    expect(down?.y).toBeCloseTo((still?.y ?? 0) + (still?.height ?? 0), 0);
+    expect([...wide.matchAll(/class="(?:gap|hit)" d="[^"]+"><title>([^<]+)/gu)].map(([, text]) => text)).toEqual([
+      '1 Nov: Still 3, New 1, Resolved 2',
+      '2 Nov: not assessed',
+      '3 Nov: Still 1, New 0, Resolved 0',
+      '4 Nov: not assessed',
+    ]);
+  });
+
   it('draws series without a variation, and values of zero', () => {
     const svg = drawChart({ title: 't', series: [{ name: 'a', points: points(0, 0, 0) }] });
     expect(svg).not.toContain('NaN');

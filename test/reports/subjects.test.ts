@@ -5,7 +5,7 @@ import { createTargets } from '../../src/config/config.ts';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import { renderReports } from '../../src/tell/reports/index.ts';
 import { createProductLinker } from '../../src/tell/reports/links.ts';
-import { readSubjects } from '../../src/tell/reports/subject-data.ts';
+import { readSubjects } from '../../src/tell/reports/subject-pages.ts';
 import { type SubjectView, toSubjectView } from '../../src/tell/reports/subject-view.ts';
 import { selectSubjects, subjectPath, toSlug } from '../../src/tell/reports/subjects.ts';
 import { createSqlFiles } from '../../src/warehouse/sql-files.ts';

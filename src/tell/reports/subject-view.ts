@@ -5,7 +5,7 @@ import type { Row, Value } from '../../warehouse/values.ts';
 import { explainFinding, type Guide } from '../findings/guide.ts';
 import { EMPTY_CELL, formatNumber, formatTime, formatValue, inferKind, truncate } from './format.ts';
 import type { ProductLinker } from './links.ts';
-import type { SubjectData } from './subject-data.ts';
+import type { SubjectData } from './subject-pages.ts';
 import { type SubjectSelection, subjectPath } from './subjects.ts';
 
 /** One time in the life of a subject, the same of its row. */

@@ -138,38 +138,23 @@ export function subjectKey(type: unknown, target: unknown, id: unknown): string 
 /**
  * Creates `subject_candidates`: one row for each subject that was ever seen, of all kinds but those whose query fails.
  * @returns why these are left out
+ * @throws TidemarkError DATA where the query of every kind fails
  */
 export async function createCandidates(options: SubjectOptions): Promise<readonly TidemarkError[]> {
-  const kinds = await loadPresentKinds(options);
-  try {
-    await unionCandidates(options, kinds);
-    return [];
-  } catch (error) {
-    if (!(error instanceof TidemarkError) || classifyStorageError(error.cause)) throw error;
-    const failures: TidemarkError[] = [];
-    const sound: SubjectKind[] = [];
-    for (const kind of kinds) {
-      const failure = await unionCandidates(options, [kind]).then(
-        () => undefined,
-        ({ cause }: Error) =>
-          new TidemarkError('DATA', `queries/subjects/${kind.slug}.sql: ${firstLine(cause)}`, { cause }),
-      );
-      if (failure) failures.push(failure);
-      else sound.push(kind);
-    }
-    if (failures.length === 0 || sound.length === 0) throw error;
-    await unionCandidates(options, sound);
-    return failures;
-  }
-}
-
-async function unionCandidates(options: SubjectOptions, kinds: readonly SubjectKind[]): Promise<void> {
   const { files } = options;
-  const candidates = kinds.map(({ type, versions }) =>
-    files.render('subjects/candidates', { subject: quoteLiteral(type), versions }),
-  );
-  const sql = files.render('subjects/begin', { candidates: candidates.join('\nunion all\n') });
-  await querySubjects(options, '*', sql);
+  const kinds = await loadPresentKinds(options);
+  const failures: TidemarkError[] = [];
+  await querySubjects(options, 'begin', files.read('subjects/begin'));
+  for (const { slug, type, versions } of kinds) {
+    const sql = files.render('subjects/candidates', { subject: quoteLiteral(type), versions });
+    await querySubjects(options, slug, sql).catch(({ cause }: Error) => {
+      if (classifyStorageError(cause)) throw cause;
+      failures.push(new TidemarkError('DATA', `queries/subjects/${slug}.sql: ${firstLine(cause)}`, { cause }));
+    });
+  }
+  const [failure] = failures;
+  if (failure && failures.length === kinds.length) throw failure;
+  return failures;
 }
 
 export interface SubjectQuery {
