@@ -2,7 +2,8 @@ import { join } from 'node:path';
 import { thresholds } from '../src/config/schema.ts';
 import type { Log } from '../src/core/log.ts';
 import { PACKAGE_ROOT } from '../src/core/paths.ts';
-import { type ReportReadOptions, renderReports } from '../src/tell/reports/index.ts';
+import type { ReportReadOptions } from '../src/tell/reports/data.ts';
+import { renderReports } from '../src/tell/reports/index.ts';
 import { type Database, openDatabase, type SqlParams, type Statements } from '../src/warehouse/database.ts';
 import { THREADS } from '../src/warehouse/session.ts';
 import { createSqlFiles } from '../src/warehouse/sql-files.ts';
@@ -95,7 +96,6 @@ async function timed(
   await work({
     database,
     files: createSqlFiles(roots),
-    roots,
     asOf,
     generatedAt: asOf,
     thresholds: thresholds.parse({}),

@@ -4,7 +4,7 @@ import { TidemarkError } from '../core/errors.ts';
 import { discoverFiles, overlayRoots } from '../core/paths.ts';
 import { operations } from '../services/index.ts';
 import type { Operation } from '../services/operation.ts';
-import type { PlaybookSummary } from '../tell/reports/index.ts';
+import type { PlaybookSummary } from '../tell/findings/guide.ts';
 import { createSqlFiles } from '../warehouse/sql-files.ts';
 import { loadTables } from '../warehouse/tables.ts';
 import type { ActionDefinition, GuardRead, Playbook } from './define.ts';

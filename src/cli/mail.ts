@@ -6,10 +6,16 @@ import { EXIT, TidemarkError } from '../core/errors.ts';
 import { writeFileAtomic } from '../core/fs.ts';
 import { type ComposeResult, composeMessages } from '../tell/mail/compose.ts';
 import type { ComposeOptions } from '../tell/mail/digest-data.ts';
-import { fileNamePart, listAttached, type Message, writeEml } from '../tell/mail/message.ts';
-import { getStatuses, type OutboxStore, writeOutbox } from '../tell/mail/outbox.ts';
+import { fileNamePart, type Message, writeEml } from '../tell/mail/message.ts';
 import { explicitRecipients, PREVIEW_RECIPIENT } from '../tell/mail/recipients.ts';
-import { type Delivery, sendFromOutbox, sendPending } from '../tell/mail/send.ts';
+import {
+  type Delivery,
+  getStatuses,
+  type OutboxStore,
+  sendFromOutbox,
+  sendPending,
+  writeOutbox,
+} from '../tell/mail/send.ts';
 import { resolveMailSettings, resolvePreviewSettings } from '../tell/mail/transport.ts';
 import { withPublished, withWarehouse } from '../warehouse/session.ts';
 import type { DefineCommand } from './define.ts';
@@ -61,7 +67,13 @@ async function preview(context: Context, config: Config, job: Job, { to, html }:
     const options = await composeOptions(context, config, job, published, recipients);
     const { messages } = await composeMessages({ ...options, settings });
     const files: string[] = [];
-    for (const message of messages) files.push(await writeEml(message, settings.sender, config.output));
+    const previews: string[] = [];
+    for (const message of messages) {
+      const { path, attached } = await writeEml(message, settings.sender, config.output);
+      const names = attached.length === 0 ? '' : `Attachments: ${attached.join(', ')}\n`;
+      files.push(path);
+      previews.push(`To: ${message.to.address}\n${names}Subject: ${message.text}`);
+    }
     const pages = html === undefined ? [] : await writePages(resolve(context.cwd, html), messages);
     for (const file of [...files, ...pages]) context.log.info(`wrote ${file}`);
     const digests = messages.map((message) => ({
@@ -69,8 +81,7 @@ async function preview(context: Context, config: Config, job: Job, { to, html }:
       subject: message.subject,
       text: message.text,
     }));
-    const preview = await formatPreview(messages, config.output);
-    writeResult(context, { files, pages, digests }, () => preview);
+    writeResult(context, { files, pages, digests }, () => previews.join(`\n${'='.repeat(72)}\n`));
   });
 }
 
@@ -85,15 +96,6 @@ async function writePages(file: string, messages: readonly Message[]): Promise<r
     files.push(path);
   }
   return files;
-}
-
-async function formatPreview(messages: readonly Message[], output: string): Promise<string> {
-  const previews = messages.map(async (message) => {
-    const names = await listAttached(message, output);
-    const attached = names.length === 0 ? '' : `Attachments: ${names.join(', ')}\n`;
-    return `To: ${message.to.address}\n${attached}Subject: ${message.text}`;
-  });
-  return (await Promise.all(previews)).join(`\n${'='.repeat(72)}\n`);
 }
 
 async function send(context: Context, config: Config, job: Job, to: readonly string[]): Promise<void> {

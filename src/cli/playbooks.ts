@@ -1,7 +1,7 @@
 import type { Playbook } from '../act/define.ts';
 import type { Config } from '../config/config.ts';
 import type { Context } from '../core/context.ts';
-import type { PlaybookSummary } from '../tell/reports/index.ts';
+import type { PlaybookSummary } from '../tell/findings/guide.ts';
 import { readConfig } from './options.ts';
 
 /** The configuration and all playbooks, which are validated before any is used. */

@@ -5,7 +5,7 @@ import { overlayRoots } from '../core/paths.ts';
 import { openLakeViews } from '../lake/ddl.ts';
 import { withLakeStore } from '../lake/open-store.ts';
 import { listFleetQueries, renderFleetReport } from '../run/fleet.ts';
-import { toJsonText } from '../tell/reports/index.ts';
+import { toJsonText } from '../tell/reports/data.ts';
 import { createSqlFiles } from '../warehouse/sql-files.ts';
 import { readLocalConfig } from './options.ts';
 

@@ -4,7 +4,8 @@ import { formatTimestamp } from '../core/clock.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, formatError, type TidemarkError } from '../core/errors.ts';
 import { findLeftOut } from '../extract/sources/index.ts';
-import { type ReportReadOptions, renderReports, toJsonText } from '../tell/reports/index.ts';
+import { type ReportReadOptions, toJsonText } from '../tell/reports/data.ts';
+import { renderReports } from '../tell/reports/index.ts';
 import { withPublished } from '../warehouse/session.ts';
 import { type DefineCommand, MOMENT } from './define.ts';
 import { readLocalConfig, readShownTime } from './options.ts';
@@ -27,7 +28,6 @@ export async function report(context: Context, names: readonly string[], flags: 
     const asOf = await readShownTime(context, config, published, flags.asOf);
     const options: ReportReadOptions = {
       ...published,
-      roots: published.files.roots,
       asOf,
       stalenessAt: flags.asOf === undefined ? now : asOf,
       generatedAt: now,

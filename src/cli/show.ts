@@ -6,12 +6,12 @@ import { TidemarkError } from '../core/errors.ts';
 import { writeFileAtomic } from '../core/fs.ts';
 import { stripControls } from '../core/log.ts';
 import { loadGuide } from '../tell/findings/guide.ts';
-import { currentUntil, toJsonText } from '../tell/reports/index.ts';
+import { toJsonText } from '../tell/reports/data.ts';
+import { currentUntil } from '../tell/reports/index.ts';
 import { createProductLinker } from '../tell/reports/links.ts';
 import { createRenderer } from '../tell/reports/renderer.ts';
-import { readSubjects } from '../tell/reports/subject-pages.ts';
 import { renderSubject } from '../tell/reports/subject-pages.ts';
-import { toSubjectView } from '../tell/reports/subject-view.ts';
+import { readSubjects, toSubjectView } from '../tell/reports/subject-view.ts';
 import {
   findSubjects,
   loadSubjectKinds,

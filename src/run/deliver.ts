@@ -4,13 +4,11 @@ import type { Config } from '../config/config.ts';
 import type { Job } from '../config/job.ts';
 import type { WorkContext } from '../core/context.ts';
 import { formatError, TidemarkError } from '../core/errors.ts';
-import { overlayRoots } from '../core/paths.ts';
 import type { RunContext } from '../extract/run-context.ts';
 import { findLeftOut } from '../extract/sources/index.ts';
 import { composeMessages } from '../tell/mail/compose.ts';
 import type { ComposeOptions } from '../tell/mail/digest-data.ts';
-import { listPending, type OutboxStore, writeOutbox } from '../tell/mail/outbox.ts';
-import { type Delivery, sendFromOutbox } from '../tell/mail/send.ts';
+import { type Delivery, listPending, type OutboxStore, sendFromOutbox, writeOutbox } from '../tell/mail/send.ts';
 import { renderReports } from '../tell/reports/index.ts';
 import { classifyStorageError } from '../warehouse/integrity.ts';
 import { type Warehouse, withPublished } from '../warehouse/session.ts';
@@ -41,7 +39,6 @@ export async function renderStage(
     const rendered = await renderReports({
       database,
       files,
-      roots: overlayRoots(config.directory),
       names,
       asOf,
       generatedAt: context.clock.now(),

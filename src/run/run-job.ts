@@ -14,7 +14,7 @@ import type { PullOutcome } from '../load/record-pulls.ts';
 import { evaluateFindings, type FindingsSummary } from '../tell/findings/evaluate.ts';
 import type { Attachment } from '../tell/mail/message.ts';
 import { resolveMailSettings } from '../tell/mail/transport.ts';
-import { listReportNames } from '../tell/reports/index.ts';
+import { listReportNames } from '../tell/reports/definitions.ts';
 import { type Warehouse, type WarehouseWriter, withPublished } from '../warehouse/session.ts';
 import { waitForLock } from '../warehouse/wait-for-lock.ts';
 import {

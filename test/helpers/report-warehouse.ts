@@ -57,7 +57,6 @@ export async function createReportWarehouse(
   const options: ReportWarehouse['options'] = (asOf, more = {}) => ({
     database,
     files,
-    roots,
     asOf: new Date(asOf),
     generatedAt: new Date(asOf),
     out: join(directory, 'out'),

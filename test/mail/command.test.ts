@@ -27,6 +27,14 @@ describe('`tidemark mail`', () => {
     expect(eml.equals(await readFile(file))).toBe(true); // the same run has the same bytes
     expect(server.received).toEqual([]);
     expect(await place.rows('select * from outbox')).toEqual([]);
+    const to = ['a_b@acme.example', 'a/b@acme.example'].flatMap((address) => ['--to', address]);
+    const { files } = (await place.tidemark(['mail', 'nightly', '--dry-run', '--json', ...to])).json<{
+      files: string[];
+    }>();
+    const recipients = await Promise.all(
+      files.map(async (path) => (await PostalMime.parse(await readFile(path))).to?.[0]),
+    );
+    expect(recipients.map((one) => one?.address)).toEqual(['a_b@acme.example', 'a/b@acme.example']);
   });
 
   test('needs no mail server, no `mail:` and no recipient for --dry-run; --html writes the page', async () => {

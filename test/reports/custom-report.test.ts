@@ -17,7 +17,7 @@ async function renderOwn(warehouse: ReportWarehouse, files: Readonly<Record<stri
     await writeFile(join(warehouse.directory, path), content);
   }
   const roots = [warehouse.directory, PACKAGE_ROOT];
-  const options = warehouse.options(AS_OF, { roots, files: createSqlFiles(roots), names: [name], subjectPages: 0 });
+  const options = warehouse.options(AS_OF, { files: createSqlFiles(roots), names: [name], subjectPages: 0 });
   await renderReports(options);
   const read = (extension: string) => readFile(join(options.out, `${name}.${extension}`), 'utf8');
   return {

@@ -5,8 +5,7 @@ import { createTargets } from '../../src/config/config.ts';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import { renderReports } from '../../src/tell/reports/index.ts';
 import { createProductLinker } from '../../src/tell/reports/links.ts';
-import { readSubjects } from '../../src/tell/reports/subject-pages.ts';
-import { type SubjectView, toSubjectView } from '../../src/tell/reports/subject-view.ts';
+import { readSubjects, type SubjectView, toSubjectView } from '../../src/tell/reports/subject-view.ts';
 import { selectSubjects, subjectPath, toSlug } from '../../src/tell/reports/subjects.ts';
 import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
 import { createMailWarehouse, type MailWarehouse, PLATFORM } from '../helpers/mail-warehouse.ts';
@@ -298,7 +297,7 @@ it('a statement of subjects that a user overrides fails as the report `subjects`
   );
   const roots = [root, PACKAGE_ROOT];
   const failed: string[] = [];
-  const options = warehouse.options(day(1), { names: ['drift'], roots, files: createSqlFiles(roots) });
+  const options = warehouse.options(day(1), { names: ['drift'], files: createSqlFiles(roots) });
   await renderReports({ ...options, onFailure: (report, error) => failed.push(`${report}: ${error.message}`) });
   expect(failed).toEqual([expect.stringMatching(/^subjects: queries\/subjects\/.*wrong/u)]);
   expect(await readdir(options.out)).toContain('drift.html');

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { readPolicy } from '../../src/config/policy.ts';
 import { thresholds } from '../../src/config/schema.ts';
-import { loadReports } from '../../src/tell/reports/index.ts';
+import { loadReports } from '../../src/tell/reports/definitions.ts';
 import { renderPolicy } from '../../src/warehouse/migrate.ts';
 import { createReportWarehouse, type ReportWarehouse, workspace } from '../helpers/report-warehouse.ts';
 

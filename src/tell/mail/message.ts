@@ -64,12 +64,6 @@ function listIdLabel(job: string): string {
 /** Mail servers commonly reject more than 10 MB, and encoding enlarges attachments by a third. */
 const MAX_PAGE_BYTES = 4_000_000;
 
-/** Names of the files that the message carries. A page that no report has written, or beyond the size limit, is not among them. */
-export async function listAttached({ attachments, pages }: Message, output: string): Promise<readonly string[]> {
-  const carried = await readPages(pages, output);
-  return [...attachments.map(({ name }) => name), ...carried.map(({ filename }) => filename)];
-}
-
 /** The pages that exist, in order, until the size limit. */
 async function readPages(pages: Message['pages'], output: string) {
   let bytes = 0;
@@ -95,17 +89,22 @@ function withoutRelativeLinks(html: string): string {
   return html.replaceAll(RELATIVE_LINK, '$1');
 }
 
-/** The text with the characters that are safe in a file name. */
+/** A part of a file name: other texts have other names. What is not safe in one is escaped as in a URL. */
 export function fileNamePart(text: string): string {
-  return text.replaceAll(/[^\w.@+-]/gu, '_');
+  const toEscaped = (character: string) => Buffer.from(character).toString('hex').replaceAll(/../gu, '%$&');
+  return text.replaceAll(/[^\w.@+-]/gu, toEscaped);
 }
 
-/** Writes `mail/JOB.RECIPIENT.eml` below the output folder, with the exact bytes that are sent. @returns its path */
-export async function writeEml(message: Message, from: MailAddress, output: string): Promise<string> {
+/**
+ * Writes `mail/JOB.RECIPIENT.eml` below the output folder, with the exact bytes that are sent.
+ * @returns its path, and the names of the files that it carries: no page that no report has written, or beyond the size limit
+ */
+export async function writeEml(message: Message, from: MailAddress, output: string) {
   const transport = createTransport({ streamTransport: true, buffer: true, newline: 'windows' });
-  const { message: bytes } = await transport.sendMail(await toMailOptions(message, from, output));
+  const options = await toMailOptions(message, from, output);
+  const { message: bytes } = await transport.sendMail(options);
   const path = join(output, 'mail', `${fileNamePart(message.job)}.${fileNamePart(message.to.address)}.eml`);
   await makeFolder(dirname(path));
   await writeFile(path, bytes as Buffer, { mode: PRIVATE_FILE });
-  return path;
+  return { path, attached: options.attachments?.map(({ filename }) => String(filename)) ?? [] };
 }

@@ -4,10 +4,54 @@ import { DAY_MS } from '../../core/clock.ts';
 import type { Context } from '../../core/context.ts';
 import { errorMessage } from '../../core/errors.ts';
 import { readPem } from '../../http/transport.ts';
+import type { Database } from '../../warehouse/database.ts';
 import { withWarehouse } from '../../warehouse/session.ts';
+import type { SqlFiles } from '../../warehouse/sql-files.ts';
+import { toJsonParam } from '../../warehouse/sql-params.ts';
 import { type Message, toMailOptions } from './message.ts';
-import { listPending, markDelivered, markSending, type OutboxStatus, type OutboxStore } from './outbox.ts';
 import { type MailTimeouts, openTransport, resolveMailSettings } from './transport.ts';
+
+export type OutboxStatus = 'pending' | 'sent' | 'refused' | 'replaced';
+
+/** A warehouse, as far as the outbox needs it. */
+export interface OutboxStore {
+  readonly database: Database;
+  readonly files: SqlFiles;
+  /** Throws where the lock of the warehouse was lost: nothing may be sent then. */
+  readonly assertHeld?: () => void;
+}
+
+/**
+ * Adds messages to the outbox. One that is in the outbox already stays unchanged; one of an interrupted run that was not sent is
+ * replaced by the message to the same recipient.
+ */
+export async function writeOutbox({ database, files }: OutboxStore, messages: readonly Message[]): Promise<void> {
+  const sql = files.read('mail/outbox_write');
+  const replace = files.read('mail/outbox_replace');
+  await database.transaction(async () => {
+    for (const message of messages) {
+      const { messageId, targets, job, runId, to, subject, composedAt } = message;
+      const row = { message_id: messageId, target: targets, job, run_id: runId, recipient: to.address, subject };
+      await database.run(sql, { ...row, created_at: composedAt, content: toJsonParam(message) });
+      await database.run(replace, row);
+    }
+  });
+}
+
+/** The messages that wait, the oldest first. @param job null for every job */
+export async function listPending({ database, files }: OutboxStore, job: string | null): Promise<readonly Message[]> {
+  const rows = await database.rows(files.read('mail/outbox_pending'), { job });
+  return rows.map(({ content }) => content as unknown as Message);
+}
+
+/** The status of each of the messages that is in the outbox, by Message-ID. */
+export async function getStatuses(
+  { database, files }: OutboxStore,
+  messageIds: readonly string[],
+): Promise<ReadonlyMap<string, OutboxStatus>> {
+  const rows = await database.rows(files.read('mail/outbox_status'), { message_ids: messageIds });
+  return new Map(rows.map(({ message_id, status }) => [String(message_id), status as OutboxStatus]));
+}
 
 /** The result for one message. */
 export interface Delivery {
@@ -69,8 +113,10 @@ async function sendAll(
     const result =
       abortResult(signal, consecutiveFailures, deliveries) ?? (await sendOne(store, options, transport, next));
     consecutiveFailures = result.isServerFailure ? consecutiveFailures + 1 : 0;
-    await markDelivered(store, messageId, result, clock.now());
-    deliveries.push({ recipient: to.address, subject, status: result.status, reason: result.reason });
+    const { status, reason } = result;
+    const params = { message_id: messageId, status, reason, now: clock.now().toISOString() };
+    await store.database.run(store.files.read('mail/outbox_end'), params);
+    deliveries.push({ recipient: to.address, subject, status, reason });
   }
   for (const delivery of deliveries) logDelivery(log, delivery);
   return deliveries;
@@ -115,6 +161,11 @@ async function sendOne(
   store.assertHeld?.();
   await markSending(store, message.messageId, now);
   return deliver(transport, mail, (text) => context.redactor.text(text));
+}
+
+/** Records that a delivery begins. If no result follows, it is unknown whether the server accepted the mail. */
+export async function markSending({ database, files }: OutboxStore, messageId: string, now: Date): Promise<void> {
+  await database.run(files.read('mail/outbox_begin'), { message_id: messageId, now: now.toISOString() });
 }
 
 /** nodemailer's codes for failures of the connection or the login. */

@@ -46,8 +46,6 @@ export interface ReportReadOptions {
   /** The published warehouse, open for reading, or the working copy. */
   readonly database: Database;
   readonly files: SqlFiles;
-  /** Folders that contain `reports/`; the first one that has a file wins. */
-  readonly roots: readonly string[];
   /** @default every report */
   readonly names?: readonly string[];
   /** The reports show the warehouse as of this time. */

@@ -3,7 +3,6 @@ import { readNamedFile } from '../../core/fs.ts';
 import { discoverFiles, findFile } from '../../core/paths.ts';
 import { parseHeader, type SqlFiles } from '../../warehouse/sql-files.ts';
 import { toHeading } from './format.ts';
-import type { StripKind } from './strip.ts';
 
 /** One SQL file of a report, which is one variable of its templates. */
 export interface Dataset {
@@ -26,14 +25,14 @@ export interface Dataset {
   readonly links: Readonly<Record<string, string>>;
   /** Column → column with the name of the report that its text links to. */
   readonly pages: Readonly<Record<string, string>>;
-  /** Column → the subject that its text names: its type, or `$COLUMN` with the type, and the column with its ID. */
-  readonly subjects: Readonly<Record<string, { readonly type: string; readonly id: string | undefined }>>;
+  /** Column → the subject that its text names: its type, or `$COLUMN` with the type, and after a colon the column with its ID. */
+  readonly subjects: Readonly<Record<string, string>>;
   /** Columns of the data that the page leaves out. */
   readonly hidden: readonly string[];
   /** Column → column with the list that its cell shows when it is opened. */
   readonly details: Readonly<Record<string, string>>;
-  /** Column with `{kind, value, text}` parts → how its cells draw them. */
-  readonly strips: Readonly<Record<string, StripKind>>;
+  /** Column with `{kind, value, text}` parts → how its cells draw them: as `squares`, or else as a `bar`. */
+  readonly strips: Readonly<Record<string, string>>;
   /** Kind of a part → what its color means. */
   readonly legend: Readonly<Record<string, string>>;
   /** Most rows that the page contains; a CSV file has all of them. */
@@ -162,13 +161,10 @@ function loadDataset(name: string, file: string, files: SqlFiles): Dataset {
     labels: splitPairs(header.labels),
     links: splitPairs(header.links),
     pages: splitPairs(header.pages),
-    subjects: mapValues(splitPairs(header.subjects), (text) => {
-      const [type = '', id] = text.split(':');
-      return { type, id };
-    }),
+    subjects: splitPairs(header.subjects),
     hidden: splitList(header.hidden),
     details: splitPairs(header.details),
-    strips: mapValues(splitPairs(header.strips), (kind) => (kind === 'squares' ? 'squares' : 'bar')),
+    strips: splitPairs(header.strips),
     legend: splitPairs(header.legend),
     limit: Number(header.limit ?? DEFAULT_LIMIT),
   };
@@ -183,11 +179,4 @@ function splitList(text: string | undefined): readonly string[] {
 function splitPairs(text: string | undefined): Readonly<Record<string, string>> {
   const pairs = text?.split(/\s*;\s*/u).filter(Boolean) ?? [];
   return Object.fromEntries(pairs.map((pair) => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)]));
-}
-
-function mapValues<T>(
-  pairs: Readonly<Record<string, string>>,
-  convert: (text: string) => T,
-): Readonly<Record<string, T>> {
-  return Object.fromEntries(Object.entries(pairs).map(([key, text]) => [key, convert(text)]));
 }

@@ -3,9 +3,17 @@ import Handlebars, { type HelperOptions } from 'handlebars';
 import { tableLines } from '../../core/text-table.ts';
 import { isAbsent, type LeftOut } from '../../extract/sources/index.ts';
 import type { Row, Value } from '../../warehouse/values.ts';
-import { escapeCalendarText } from './calendar.ts';
 import { drawChart, MAX_NARROW_TIMES, seriesClass } from './charts.ts';
-import { formatAge, formatNumber, formatTime, formatValue, toHeading, truncate, type ValueKind } from './format.ts';
+import {
+  escapeCalendarText,
+  formatAge,
+  formatNumber,
+  formatTime,
+  formatValue,
+  toHeading,
+  truncate,
+  type ValueKind,
+} from './format.ts';
 import { buildSeries, type Series, splitAtGaps } from './series.ts';
 import type { CellView, TableView } from './table-view.ts';
 

@@ -32,12 +32,6 @@ import { findRunLink, listRuns, writeRunPage } from './run-page.ts';
 import { writeSubjectPages } from './subject-pages.ts';
 import { createSubjectLinker, type SubjectSelection, selectSubjects } from './subjects.ts';
 
-export type { PlaybookSummary } from '../findings/guide.ts';
-
-export { type ReportData, type ReportReadOptions, type SourceState, toJsonText } from './data.ts';
-
-export { listReportNames, loadReports } from './definitions.ts';
-
 export interface RenderOptions extends ReportReadOptions {
   /** Folder for the files. */
   readonly out: string;
@@ -77,7 +71,7 @@ export async function renderReports(options: RenderOptions): Promise<readonly Re
   for (const failure of selection?.failures ?? []) {
     await reportFailure(options, 'subjects', Promise.reject(failure));
   }
-  const renderer = await createRenderer(options.roots, listLinked(reader));
+  const renderer = await createRenderer(options.files.roots, listLinked(reader));
   const linkProduct = createProductLinker(targets);
   const links = selection && { linkProduct, linkSubject: createSubjectLinker(selection, linkProduct) };
   const writeSubjects = async (found: SubjectSelection) => {

@@ -4,10 +4,9 @@ import { stripControls } from '../../core/log.ts';
 import { isAbsent, type LeftOut } from '../../extract/sources/index.ts';
 import type { SqlParams } from '../../warehouse/database.ts';
 import type { Row, Value } from '../../warehouse/values.ts';
-import { toCalendarLines } from './calendar.ts';
 import { type ReportData, reportParams, type SourceState, toJsonText } from './data.ts';
 import type { Report } from './definitions.ts';
-import { EMPTY_CELL, formatAge, formatTime, toSpreadsheetCsv, truncate } from './format.ts';
+import { EMPTY_CELL, formatAge, formatTime, toCalendarLines, toSpreadsheetCsv, truncate } from './format.ts';
 import { buildLead } from './lead.ts';
 import type { ProductLinker } from './links.ts';
 import type { SubjectLinker } from './subjects.ts';
@@ -38,17 +37,14 @@ export async function createRenderer(roots: readonly string[], reports: readonly
     createTemplateEngine(roots, 'text'),
     loadAssets(roots, reports),
   ]);
-  const sources = new Map<string, Promise<string>>();
   return {
     html,
     text,
     assets,
     async page(file, { current, currentUntil }, context) {
-      const source = sources.get(file) ?? readTemplate(roots, file);
-      sources.set(file, source);
       const page = { ...assets, current, run: null, current_until: formatMoment(currentUntil) };
       const engine = file.endsWith('.txt.hbs') ? text : html;
-      return engine.render(`reports/${file}`, await source, { ...context, page });
+      return engine.render(`reports/${file}`, await readTemplate(roots, file), { ...context, page });
     },
   };
 }

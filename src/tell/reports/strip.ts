@@ -11,9 +11,6 @@ export interface StripPart {
   readonly text: string;
 }
 
-/** `bar`: parts of a length; `squares`: one square for each part. */
-export type StripKind = 'bar' | 'squares';
-
 const WIDTH = 220;
 const HEIGHT = 14;
 const SQUARE = 14;
@@ -42,9 +39,10 @@ export function measureParts(parts: readonly StripPart[]): number {
   return parts.reduce((most, { value }) => Math.max(most, value), Math.max(sum, 0));
 }
 
-export function drawStrip(parts: readonly StripPart[], kind: StripKind, longest: number): string {
+/** @param kind `squares`: one square for each part; otherwise parts of a length */
+export function drawStrip(parts: readonly StripPart[], kind: string, longest: number): string {
   if (parts.length === 0) return '';
-  const [width, height, shapes] = kind === 'bar' ? [WIDTH, HEIGHT, drawBar(parts, longest)] : drawSquares(parts);
+  const [width, height, shapes] = kind === 'squares' ? drawSquares(parts) : [WIDTH, HEIGHT, drawBar(parts, longest)];
   const label = { class: 'strip', role: 'img', 'aria-label': describeParts(parts) };
   const picture = element('svg', { ...label, viewBox: `0 0 ${width} ${height}`, width, height }, ...shapes);
   if (kind === 'squares') return picture;

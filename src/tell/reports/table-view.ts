@@ -4,7 +4,7 @@ import type { Row, Value } from '../../warehouse/values.ts';
 import type { Dataset } from './definitions.ts';
 import { EMPTY_CELL, formatValue, inferKind, toHeading, type ValueKind } from './format.ts';
 import { escapeMarkup } from './markup.ts';
-import { describeParts, drawStrip, measureParts, type StripKind, toParts } from './strip.ts';
+import { describeParts, drawStrip, measureParts, toParts } from './strip.ts';
 import type { NamedSubject, SubjectLinker } from './subjects.ts';
 
 export interface ColumnView {
@@ -108,9 +108,9 @@ interface ColumnPlan extends ColumnView {
   readonly details: string | undefined;
   readonly page: string | undefined;
   readonly link: string | undefined;
-  readonly subject: Dataset['subjects'][string] | undefined;
+  readonly subject: string | undefined;
   /** How its cells draw their parts, and the length that fills a bar. */
-  readonly strip: { readonly kind: StripKind; readonly longest: number } | undefined;
+  readonly strip: { readonly kind: string; readonly longest: number } | undefined;
 }
 
 function toColumns(dataset: Dataset, rows: readonly Row[], hasSeveralTargets: boolean): readonly ColumnPlan[] {
@@ -136,7 +136,7 @@ function toColumns(dataset: Dataset, rows: readonly Row[], hasSeveralTargets: bo
       page: pages[name],
       link: links[name],
       subject: subjects[name],
-      strip: strip && { kind: strip, longest: longest(name) },
+      strip: strip === undefined ? undefined : { kind: strip, longest: longest(name) },
     };
   });
 }
@@ -192,8 +192,9 @@ function toHref(
     : null;
 }
 
-function toSubject(row: Row, value: Value, { type, id }: Dataset['subjects'][string]): NamedSubject {
+function toSubject(row: Row, value: Value, subject: string): NamedSubject {
   const name = String(value);
+  const [type = '', id] = subject.split(':');
   return {
     target: String(row.target ?? ''),
     type: type.startsWith('$') ? String(row[type.slice(1)] ?? '') : type,
