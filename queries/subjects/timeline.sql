@@ -43,13 +43,17 @@ with
           and following.valid_from = numbered.valid_to
       )
   ),
+  -- a long text is known by its hash: windows would hold all of it
   texts as (
     select
       target,
       subject_id,
       valid_from,
       version_number,
-      columns(* exclude (target, subject_id, valid_from, valid_to, version_number, previous_end))::varchar,
+      struct_pack(
+        text := left(columns(* exclude (target, subject_id, valid_from, valid_to, version_number, previous_end))::varchar, 2000),
+        hash := hash(columns(* exclude (target, subject_id, valid_from, valid_to, version_number, previous_end))::varchar)
+      ),
     from numbered
   ),
   fields as (
@@ -73,7 +77,7 @@ with
     union all
     select target, subject_id, happened_at, event, null, null, null from disappearances
     union all
-    select target, subject_id, happened_at, 'changed', field, left(before, 2000), left(after, 2000)
+    select target, subject_id, happened_at, 'changed', field, before.text, after.text
     from compared
     where version_number > 1 and before is distinct from after
   ),

@@ -76,6 +76,28 @@ describe('the timeline of a subject', () => {
     expect(third.summary).toBe('Not reported since 2026-11-03 02:15. No open finding.');
   });
 
+  it('tells changes of long texts within little memory, also behind the part that it shows', async () => {
+    const names = Array.from({ length: 12 }, (_, index) => `w${index}`);
+    const rows = (at: number) => names.map((name) => workspace(name, { current_rum_count: at }));
+    for (const number of [1, 2, 3]) await pull(number, rows(number));
+    const { database } = warehouse;
+    await database.run(
+      "update workspaces_history set vcs_repo_identifier = repeat('x', 4000000) || valid_from where workspace_name <> 'w0'",
+    );
+    await database.run(
+      "update workspaces_history set vcs_repo_identifier = repeat('x', 3000) || valid_from where workspace_name = 'w0'",
+    );
+    await database.run("set memory_limit = '350MB'");
+    const shown = await view('workspace', 'ws-w1', 3);
+    expect(shown.timeline.map(({ changes }) => changes.map(({ field }) => field))).toEqual([
+      ['current_rum_count', 'vcs_repo_identifier'],
+      ['current_rum_count', 'vcs_repo_identifier'],
+      [],
+    ]);
+    const [change] = (await view('workspace', 'ws-w0', 3)).timeline[0]?.changes.slice(1) ?? [];
+    expect([change?.before, change?.after]).toEqual([`${'x'.repeat(300)}…`, `${'x'.repeat(300)}…`]);
+  });
+
   it('says that the data is stale while the last pull is not complete, and why', async () => {
     await night(1, [workspace('api', { drifted: true, resources_drifted: 1 })]);
     expect((await view('workspace', 'ws-api', 1)).stale).toBe('');

@@ -1,6 +1,6 @@
 import { scaleLinear, scaleUtc } from 'd3-scale';
 import { area, line } from 'd3-shape';
-import { utcDay } from 'd3-time';
+import { utcDay, utcMonth } from 'd3-time';
 import { drawLabel, drawRule, drawVariant, element, escapeMarkup, roundPixels, tooltip } from './markup.ts';
 import { alignToDays, type Point, type Series, sortedTimes, splitAtGaps, takeNewest } from './series.ts';
 
@@ -187,6 +187,7 @@ function stackSeries(series: readonly Series[], times: readonly Date[]): readonl
 }
 
 const DAY_STEPS = [1, 2, 3, 7, 14, 28] as const;
+const MONTH_STEPS = [1, 2, 3, 6, 12] as const;
 const MONTH_NAMES = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'] as const;
 const MAX_DAYS = 120;
 
@@ -230,12 +231,12 @@ export function timeTicks(times: readonly Date[], maxTicks: number): readonly Ti
     const ticks = Array.from({ length: Math.floor(days / step) + 1 }, (_, index) => utcDay.offset(last, -index * step));
     return ticks.reverse().map((at) => ({ at, label: formatDay(at) }));
   }
-  return scaleUtc([first, last], [0, 1])
-    .ticks(Math.floor(maxTicks / 2))
-    .map((at, index) => {
-      const showsYear = index === 0 || at.getUTCMonth() === 0;
-      return { at, label: `${MONTH_NAMES[at.getUTCMonth()]}${showsYear ? ` ${at.getUTCFullYear()}` : ''}` };
-    });
+  const months = MONTH_STEPS.map((candidate) => utcMonth.every(candidate)?.range(first, last) ?? []);
+  const fitting = months.find((ticks) => ticks.length <= Math.max(2, Math.floor(maxTicks * 0.8))) ?? [];
+  return fitting.map((at, index) => {
+    const showsYear = index === 0 || at.getUTCMonth() === 0;
+    return { at, label: `${MONTH_NAMES[at.getUTCMonth()]}${showsYear ? ` ${at.getUTCFullYear()}` : ''}` };
+  });
 }
 
 /** `Drifted: 3 on 18 Nov, 14 on 22 Nov, between 3 and 15.` for each series. */

@@ -1,6 +1,6 @@
 import { stringify } from 'lossless-json';
 import { stripControls } from '../../core/log.ts';
-import { quoteLiteral } from '../../warehouse/sql-files.ts';
+import { quoteIdent, quoteLiteral } from '../../warehouse/sql-files.ts';
 import type { Column } from '../../warehouse/tables.ts';
 import type { Row, Value } from '../../warehouse/values.ts';
 import { explainFinding, type Guide } from '../findings/guide.ts';
@@ -20,6 +20,10 @@ import {
 const SHARED = { page_findings: 0, finding_events: 0, actions: 0, related: 50, gaps: 20 } as const;
 /** Times of the history that a page shows. */
 const MAX_TIMES = 50;
+/** Characters of a value on the page of its subject. The table has all of it. */
+const MAX_VALUE_LENGTH = 10_000;
+/** Characters of a column that are read for all pages. */
+const MAX_LENGTH = 10_000_000;
 
 /** The rows of each subject; those of a source by target and source. */
 type RowsByKey = ReadonlyMap<string, readonly Row[]>;
@@ -42,17 +46,29 @@ export async function* readSubjects(
     const sql = options.files.read(`subjects/${name}`);
     shared.set(name, groupRows(await querySubjects(options, name, sql, { limit })));
   }
+  const maxLength = Math.max(MAX_VALUE_LENGTH, Math.floor(MAX_LENGTH / pages.length));
   for (const kind of new Set(pages.map((page) => page.kind))) {
-    const own = await readKind(options, kind);
+    const own = await readKind(options, kind, maxLength);
     for (const page of pages) if (page.kind === kind) yield toSubjectData(page, own, shared);
   }
 }
 
-async function readKind(options: SubjectOptions, { slug, type, versions, table }: SubjectKind) {
-  const parts = { subject: quoteLiteral(type), versions, source: quoteLiteral(table.source ?? '') };
+async function readKind(options: SubjectOptions, { slug, type, versions, table }: SubjectKind, maxLength: number) {
+  const long = table.columns.filter((column) => column.type === 'varchar' || column.type === 'json');
+  const columns = versions.includes('version.*') ? long : [];
+  const cut = columns.map(({ name, type: columnType }) => {
+    const convert = columnType === 'json' ? 'to_json' : '';
+    return options.files.render('subjects/cut_text', { name: quoteIdent(name), convert });
+  });
+  const parts = {
+    subject: quoteLiteral(type),
+    versions,
+    source: quoteLiteral(table.source ?? ''),
+    texts: cut.join(',\n') || 'subject_name as subject_name',
+  };
   const read = async (file: string) => {
     const sql = options.files.render(`subjects/${file}`, parts);
-    return groupRows(await querySubjects(options, slug, sql, { limit: MAX_TIMES }), type);
+    return groupRows(await querySubjects(options, slug, sql, { limit: MAX_TIMES, max_length: maxLength }), type);
   };
   return { present: await read('present'), timeline: await read('timeline') };
 }
@@ -105,9 +121,6 @@ export interface SubjectViewOptions {
   readonly linker: ProductLinker;
   readonly selection: Pick<SubjectSelection, 'has'>;
 }
-
-/** Characters of a value on the page of its subject. The table has all of it. */
-const MAX_VALUE_LENGTH = 10_000;
 
 export function toSubjectView(data: SubjectData, options: SubjectViewOptions) {
   const { page, present, timeline, gaps } = data;
