@@ -56,7 +56,7 @@ export const fleet: Part = {
 };
 
 async function readQueries(): Promise<readonly FleetQuery[]> {
-  const { summary, datasets } = await loadFleetReport(createSqlFiles([PACKAGE_ROOT]));
+  const { summary, datasets } = loadFleetReport(createSqlFiles([PACKAGE_ROOT]));
   return [summary, ...datasets].map(({ name, sql }) => ({ name, sql: sql.trim().replace(/;$/u, '') }));
 }
 

@@ -21,7 +21,7 @@ export async function reportFleet(context: Context, names: readonly string[], fl
   const config = readLocalConfig(context);
   const files = createSqlFiles(overlayRoots(config.directory));
   await withLakeStore(context, config, flags.lake, async (store) => {
-    const database = await openLakeViews(store, files, config.memoryLimit, await listFleetQueries(files));
+    const database = await openLakeViews(store, files, config.memoryLimit, listFleetQueries(files));
     const out = flags.out === undefined ? config.output : resolve(context.cwd, flags.out);
     const generatedAt = context.clock.now();
     const report = await renderFleetReport({ database, files, out, generatedAt }).finally(database.close);

@@ -63,7 +63,6 @@ async function checkFiles(
       const failed: string[] = [];
       await renderReports({
         ...state,
-        roots: files.roots,
         generatedAt: state.asOf,
         out,
         archive: false,

@@ -26,8 +26,8 @@ export interface FleetReport {
 }
 
 /** The queries of the report. */
-export async function listFleetQueries(files: SqlFiles): Promise<readonly string[]> {
-  const { summary, datasets } = await loadFleetReport(files);
+export function listFleetQueries(files: SqlFiles): readonly string[] {
+  const { summary, datasets } = loadFleetReport(files);
   return [summary, ...datasets].map(({ sql }) => sql);
 }
 
@@ -41,7 +41,7 @@ export async function renderFleetReport({
   out,
   generatedAt,
 }: FleetReportOptions): Promise<FleetReport> {
-  const report = await loadFleetReport(files);
+  const report = loadFleetReport(files);
   const [summary] = await queryFile(database, report.summary.file, report.summary.sql);
   if (typeof summary?.night !== 'string') {
     throw new TidemarkError('DATA', 'the lake has no night', { hint: 'publish a run with `tidemark lake publish`' });
@@ -58,7 +58,7 @@ export async function renderFleetReport({
     ...Object.fromEntries(datasets),
   };
   const page = { params: {}, unlinked: new Set<string>(), stalenessAt: generatedAt };
-  const rendered = renderReport(report, data, page, await createRenderer(files.roots));
+  const rendered = renderReport(report, data, page, createRenderer(files.roots));
   await writeReportFiles(out, report.name, rendered);
   return { files: [...rendered.keys()], data };
 }

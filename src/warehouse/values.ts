@@ -15,6 +15,8 @@ function loadDuckdb(): typeof import('@duckdb/node-api') {
   }
 }
 
+const duckdb = loadDuckdb();
+
 export const {
   DuckDBArrayValue,
   DuckDBDateValue,
@@ -28,7 +30,24 @@ export const {
   DuckDBTypeId,
   listValue,
   VARCHAR,
-} = loadDuckdb();
+} = duckdb;
+
+/** The longest string of JavaScript. Node throws for a longer one, and ends the process above 2 GiB, which DuckDB can make. */
+const MAX_TEXT_BYTES = 2 ** 29 - 24;
+
+const vector = duckdb.DuckDBVarCharVector.prototype as unknown as {
+  readonly dataView: DataView;
+  readonly validity: { itemValid(index: number): boolean };
+  getItem(index: number): string | null;
+};
+const { getItem } = vector;
+vector.getItem = function (index) {
+  const bytes = this.dataView.getUint32(index * 16, true); // of a text, where its other 12 bytes say
+  if (bytes <= MAX_TEXT_BYTES || !this.validity.itemValid(index)) return getItem.call(this, index);
+  throw new Error(
+    `a text of ${bytes.toLocaleString('en-US')} bytes is longer than ${MAX_TEXT_BYTES.toLocaleString('en-US')}`,
+  );
+};
 
 /** A value in templates and JSON output. `bigint` only if a number would lose digits. */
 export type Value = null | boolean | number | bigint | string | readonly Value[] | { readonly [name: string]: Value };

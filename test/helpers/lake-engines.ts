@@ -217,7 +217,7 @@ function isViewed(relation: string): boolean {
 
 /** The queries of `tidemark report fleet`, which every engine takes. */
 async function fleetQueries(files: SqlFiles) {
-  const { summary, datasets } = await loadFleetReport(files);
+  const { summary, datasets } = loadFleetReport(files);
   return [summary, ...datasets].map(({ name, sql }) => {
     const query = sql.trim().replace(/;$/u, '');
     return { name: `fleet_${name}`, duckdb: query, clickhouse: query, spark: query, trino: query };

@@ -38,6 +38,34 @@ const MINE = {
   'reports/mine.hbs': PAGE,
 };
 
+it('a folder in place of a template, and a text that no page can hold, fail their report alone', async () => {
+  const warehouse = await createReportWarehouse();
+  await warehouse.pull(AS_OF, { workspaces: [workspace('a')] });
+  for (const name of ['folder', 'long'])
+    await mkdir(join(warehouse.directory, `queries/reports/${name}`), { recursive: true });
+  await mkdir(join(warehouse.directory, 'reports/folder.hbs'), { recursive: true });
+  await writeFile(join(warehouse.directory, 'reports/long.hbs'), '{{summary.text}}');
+  await writeFile(join(warehouse.directory, 'queries/reports/folder/summary.sql'), SUMMARY);
+  await writeFile(
+    join(warehouse.directory, 'queries/reports/long/summary.sql'),
+    "-- title: Long\nselect repeat('x', 540000000) as text, null as headline",
+  );
+  const failed = new Map<string, string>();
+  const rendered = await renderReports(
+    warehouse.options(AS_OF, {
+      files: createSqlFiles([warehouse.directory, PACKAGE_ROOT]),
+      names: ['folder', 'long', 'drift'],
+      subjectPages: 0,
+      onFailure: (name, { message }) => failed.set(name, message),
+    }),
+  );
+  expect(rendered.map(({ name }) => name)).toEqual(['drift']);
+  expect(failed.get('folder')).toContain('folder.hbs cannot be read: ');
+  expect(failed.get('long')).toBe(
+    'queries/reports/long/summary.sql: a text of 540,000,000 bytes is longer than 536,870,888',
+  );
+});
+
 it('compiles templates once in a process, and again after a partial was edited', async () => {
   const root = await tempFolder();
   await mkdir(join(root, 'reports', 'partials'), { recursive: true });
@@ -56,7 +84,7 @@ describe('a value that a template would not escape', () => {
     const root = await tempFolder();
     await mkdir(join(root, 'reports', 'partials'), { recursive: true });
     await writeFile(join(root, 'reports', 'partials', 'own.hbs'), partial);
-    return (await createTemplateEngine([root], 'html')).render('reports/mine.hbs', template, { name: '<b>' });
+    return createTemplateEngine([root], 'html').render('reports/mine.hbs', template, { name: '<b>' });
   };
 
   it.each(['{{{name}}}', '{{&name}}', '{{#if name}}\n{{{ name }}}{{/if}}', '{{{this.name}}}', '{{{time name}}}'])(
@@ -77,7 +105,7 @@ describe('a value that a template would not escape', () => {
   });
 
   it('needs no such word in a template of text', async () => {
-    const engine = await createTemplateEngine([await tempFolder()], 'text');
+    const engine = createTemplateEngine([await tempFolder()], 'text');
     expect(engine.render('x', '{{{name}}}', { name: '<b>' })).toBe('<b>');
   });
 });

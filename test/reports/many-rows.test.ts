@@ -5,7 +5,7 @@ import { toTableView } from '../../src/tell/reports/table-view.ts';
 import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
 
 test('a table with bars may have more rows than a call may have arguments', async () => {
-  const reports = await loadReports(createSqlFiles([PACKAGE_ROOT]));
+  const reports = loadReports(createSqlFiles([PACKAGE_ROOT]));
   const leaves = reports.get('certificates')!.datasets.find(({ name }) => name === 'leaves')!;
   const part = { kind: 'good', value: 2, text: '2 hours left' };
   const row = { target: 'mesh', service: 'web', time_left: [part] };

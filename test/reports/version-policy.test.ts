@@ -172,7 +172,7 @@ test.each(['version-sprawl', 'deadlines', 'overview'])(
 
 test('each page that reads facts names them among its sources', async () => {
   const { files } = await createReportWarehouse();
-  const reading = [...(await loadReports(files)).values()].filter(({ summary, datasets }) =>
+  const reading = [...loadReports(files).values()].filter(({ summary, datasets }) =>
     [summary, ...datasets].some(({ sql }) =>
       /\b(?:lifecycle|version_support|versions_in_use|deadlines)_at\b/u.test(sql),
     ),

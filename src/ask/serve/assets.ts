@@ -14,7 +14,7 @@ const TYPES: Readonly<Record<string, string>> = {
 /** Reads the stylesheet and the script that pages share with the reports, the CSS and JS files of `reports/serve/`, and the editor. */
 export async function loadAssets(roots: readonly string[]): Promise<Site['assets']> {
   const assets = new Map<string, Asset>();
-  for (const name of ['style.css', 'tables.js']) assets.set(name, toAsset(name, await readTemplate(roots, name)));
+  for (const name of ['style.css', 'tables.js']) assets.set(name, toAsset(name, readTemplate(roots, name)));
   for (const extension of Object.keys(TYPES)) {
     for (const [name, path] of discoverFiles(roots, 'reports/serve', extension)) {
       assets.set(`${name}${extension}`, toAsset(path, await readFile(path)));

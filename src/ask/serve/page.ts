@@ -37,7 +37,7 @@ export async function renderTemplate(exchange: Exchange, template: string, data:
     return pageHref(exchange, path + names.map(encodeURIComponent).join(''), lists.flatMap(listParams));
   };
   try {
-    const source = await readTemplate(files.roots, file);
+    const source = readTemplate(files.roots, file);
     return templates.render(`reports/${file}`, source, { ...data, link, site: await describeSite(exchange) });
   } catch (error) {
     throw new Error(errorMessage(error), { cause: error });

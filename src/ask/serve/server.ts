@@ -52,7 +52,8 @@ export async function startServer(
 ): Promise<RunningServer> {
   const { config } = options;
   const roots = overlayRoots(config.directory);
-  const [templates, assets] = await Promise.all([createTemplateEngine(roots, 'html'), loadAssets(roots)]);
+  const templates = createTemplateEngine(roots, 'html');
+  const assets = await loadAssets(roots);
   const pool = new WorkerPool({
     config: queryConfig(config),
     workers: options.workers,

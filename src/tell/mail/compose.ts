@@ -25,7 +25,7 @@ export async function composeMessages(options: ComposeOptions): Promise<ComposeR
   const settings = options.settings ?? resolveMailSettings(config);
   const audiences =
     to === undefined ? resolveAudiences(job.name, job.mail?.to ?? [], settings) : [explicitRecipients(job.name, to)];
-  const renderer = await createRenderer(options.files.roots);
+  const renderer = createRenderer(options.files.roots);
   const digestOptions = { ...options, linkSubject: await loadSubjectLinker(options) };
   const messages: Message[] = [];
   const skipped: ComposeResult['skipped'][number][] = [];
@@ -37,7 +37,7 @@ export async function composeMessages(options: ComposeOptions): Promise<ComposeR
       continue;
     }
     const build = (maxLines: number) => buildDigest(digestOptions, audience, data, maxLines);
-    const digest = await renderWithinSize(build, renderer, options.maxHtmlBytes ?? MAX_HTML_BYTES);
+    const digest = renderWithinSize(build, renderer, options.maxHtmlBytes ?? MAX_HTML_BYTES);
     messages.push(...addressMessages(options, settings.sender, audience, data, digest));
   }
   return { messages, skipped };
@@ -105,14 +105,14 @@ const MAX_HTML_BYTES = 80_000;
 const REDUCED_LINES = [12, 8, 5, 3];
 
 /** Renders the digest, with fewer lines where long names would make it too large. */
-async function renderWithinSize(build: (maxLines: number) => Digest, renderer: Renderer, maxBytes: number) {
+function renderWithinSize(build: (maxLines: number) => Digest, renderer: Renderer, maxBytes: number) {
   const render = (file: string) => renderer.page(file, { current: '' }, digest);
   let digest = build(MAX_LINES);
-  let html = await render('digest.hbs');
+  let html = render('digest.hbs');
   for (const maxLines of REDUCED_LINES) {
     if (Buffer.byteLength(html) < maxBytes) break;
     digest = build(maxLines);
-    html = await render('digest.hbs');
+    html = render('digest.hbs');
   }
-  return { ...digest, html, text: `${(await render('digest.txt.hbs')).trim()}\n` };
+  return { ...digest, html, text: `${render('digest.txt.hbs').trim()}\n` };
 }

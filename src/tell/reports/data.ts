@@ -73,7 +73,7 @@ export interface ReportResult {
 /** @throws TidemarkError USAGE for an unknown report */
 export async function openReportReader(options: ReportReadOptions) {
   const { database, files, asOf } = options;
-  const all = await loadReports(files);
+  const all = loadReports(files);
   const reports = new Map([...all].filter(([, report]) => !isAbsent(report.sources, options.leftOut)));
   const selected = selectReports(all, options.names).filter(({ name }) => reports.has(name));
   const used = findParams(selected);

@@ -1,5 +1,4 @@
 import { TidemarkError } from '../../core/errors.ts';
-import { readNamedFile } from '../../core/fs.ts';
 import { discoverFiles, findFile } from '../../core/paths.ts';
 import { parseHeader, type SqlFiles } from '../../warehouse/sql-files.ts';
 import { toHeading } from './format.ts';
@@ -53,11 +52,6 @@ export interface Report {
   readonly sources: readonly string[];
   readonly summary: Dataset;
   readonly datasets: readonly Dataset[];
-  readonly template: string;
-  /** `reports/NAME.txt.hbs`, or the general `plain.txt.hbs`. */
-  readonly textTemplate: string;
-  /** `reports/NAME.ics.hbs`, for a report that is also a calendar. */
-  readonly calendarTemplate: string | undefined;
 }
 
 const DEFAULT_LIMIT = 5000;
@@ -81,41 +75,27 @@ const RESERVED_NAMES: ReadonlySet<string> = new Set([
  * The reports, by name and in order. A report is a template `reports/NAME.hbs` with a query `queries/reports/NAME/summary.sql`,
  * beside the configuration or in the package.
  */
-export async function loadReports(files: SqlFiles): Promise<ReadonlyMap<string, Report>> {
-  const templates = discoverFiles(files.roots, 'reports', '.hbs');
-  const names = filterReportNames(files.roots, templates.keys());
-  const reports = names.map((name) => loadReport(name, files, templates));
+export function loadReports(files: SqlFiles): ReadonlyMap<string, Report> {
+  const reports = listReportNames(files.roots).map((name) => loadReport(name, files));
   const ordered = reports.sort((a, b) => a.order - b.order); // the sort is stable: by name where the order is the same
   return new Map(ordered.map((report) => [report.name, report]));
 }
 
 /** Names of the reports, without loading them. */
 export function listReportNames(roots: readonly string[]): readonly string[] {
-  return filterReportNames(roots, discoverFiles(roots, 'reports', '.hbs').keys());
-}
-
-function filterReportNames(roots: readonly string[], templates: Iterable<string>): readonly string[] {
-  return [...templates].filter(
+  return [...discoverFiles(roots, 'reports', '.hbs').keys()].filter(
     (name) => !name.includes('.') && findFile(roots, `queries/reports/${name}/summary.sql`) !== undefined,
   );
 }
 
 /** The report of a fleet. Its queries, `queries/fleet/`, run on the views of a lake. */
-export async function loadFleetReport(files: SqlFiles): Promise<Report> {
-  const templates = discoverFiles(files.roots, 'reports', '.hbs');
-  return loadReport('fleet', files, templates, 'fleet');
+export function loadFleetReport(files: SqlFiles): Report {
+  return loadReport('fleet', files, 'fleet');
 }
 
-function loadReport(
-  name: string,
-  files: SqlFiles,
-  templates: ReadonlyMap<string, string>,
-  folder = `reports/${name}`,
-): Report {
+function loadReport(name: string, files: SqlFiles, folder = `reports/${name}`): Report {
   const summary = loadDataset('summary', `${folder}/summary`, files);
   const header = parseHeader(summary.sql);
-  const read = (file = '') => readNamedFile(file, { code: 'DATA' });
-  const calendar = templates.get(`${name}.ics`);
   // Every report with rules has the datasets about findings.
   const folders = header.rules === undefined ? [folder] : [folder, 'reports/lead'];
   const others = folders.flatMap((place) => loadDatasets(place, files));
@@ -131,9 +111,6 @@ function loadReport(
     datasets: others.map((dataset) =>
       dataset.sources.length > 0 ? dataset : { ...dataset, sources: summary.sources },
     ),
-    template: read(templates.get(name)),
-    textTemplate: read(templates.get(`${name}.txt`) ?? templates.get('plain.txt')),
-    calendarTemplate: calendar && read(calendar),
   };
 }
 

@@ -71,7 +71,7 @@ export async function renderReports(options: RenderOptions): Promise<readonly Re
   for (const failure of selection?.failures ?? []) {
     await reportFailure(options, 'subjects', Promise.reject(failure));
   }
-  const renderer = await createRenderer(options.files.roots, listLinked(reader));
+  const renderer = createRenderer(options.files.roots, listLinked(reader));
   const linkProduct = createProductLinker(targets);
   const links = selection && { linkProduct, linkSubject: createSubjectLinker(selection, linkProduct) };
   const writeSubjects = async (found: SubjectSelection) => {

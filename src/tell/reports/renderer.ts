@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { formatTimestamp } from '../../core/clock.ts';
 import { stripControls } from '../../core/log.ts';
+import { findFile } from '../../core/paths.ts';
 import { isAbsent, type LeftOut } from '../../extract/sources/index.ts';
 import type { SqlParams } from '../../warehouse/database.ts';
 import type { Row, Value } from '../../warehouse/values.ts';
@@ -11,15 +12,17 @@ import { buildLead } from './lead.ts';
 import type { ProductLinker } from './links.ts';
 import type { SubjectLinker } from './subjects.ts';
 import { csvName, type TableView, toTableView } from './table-view.ts';
-import { createTemplateEngine, readTemplate, type TemplateEngine } from './templates.ts';
+import { createTemplateEngine, readTemplate } from './templates.ts';
 
-/** The templates and assets of pages, loaded once. */
+/** Renders the templates of `reports/`, with the assets of pages, which are loaded once. */
 export interface Renderer {
-  readonly html: TemplateEngine;
-  readonly text: TemplateEngine;
   readonly assets: PageAssets;
+  /** Whether there is `reports/FILE`. */
+  has(file: string): boolean;
+  /** Renders `reports/FILE`: `.txt.hbs` and `.ics.hbs` as text, others as HTML. @throws TidemarkError DATA naming it */
+  render(file: string, context: object): string;
   /** Renders `reports/FILE` of what is no report. */
-  page(file: string, page: PageState, context: object): Promise<string>;
+  page(file: string, page: PageState, context: object): string;
 }
 
 /** What the head of a page says of it. */
@@ -31,20 +34,20 @@ interface PageState {
 }
 
 /** @param reports those that the pages link to */
-export async function createRenderer(roots: readonly string[], reports: readonly PageLink[] = []): Promise<Renderer> {
-  const [html, text, assets] = await Promise.all([
-    createTemplateEngine(roots, 'html'),
-    createTemplateEngine(roots, 'text'),
-    loadAssets(roots, reports),
-  ]);
+export function createRenderer(roots: readonly string[], reports: readonly PageLink[] = []): Renderer {
+  const [html, text] = [createTemplateEngine(roots, 'html'), createTemplateEngine(roots, 'text')];
+  const assets = loadAssets(roots, reports);
+  const render = (file: string, context: object) => {
+    const engine = /\.(?:txt|ics)\.hbs$/u.test(file) ? text : html;
+    return engine.render(`reports/${file}`, readTemplate(roots, file), context);
+  };
   return {
-    html,
-    text,
     assets,
-    async page(file, { current, currentUntil }, context) {
+    has: (file) => findFile(roots, `reports/${file}`) !== undefined,
+    render,
+    page(file, { current, currentUntil }, context) {
       const page = { ...assets, current, run: null, current_until: formatMoment(currentUntil) };
-      const engine = file.endsWith('.txt.hbs') ? text : html;
-      return engine.render(`reports/${file}`, await readTemplate(roots, file), { ...context, page });
+      return render(file, { ...context, page });
     },
   };
 }
@@ -72,17 +75,16 @@ export interface PageOptions {
 }
 
 export function renderReport(report: Report, data: ReportData, options: PageOptions, renderer: Renderer): ReportFiles {
-  const { name, template, textTemplate, calendarTemplate } = report;
+  const { name } = report;
   const context = buildContext(report, data, options, renderer.assets);
-  const text = renderer.text.render(`reports/${name}.txt.hbs`, textTemplate, context);
+  const text = renderer.render(renderer.has(`${name}.txt.hbs`) ? `${name}.txt.hbs` : 'plain.txt.hbs', context);
   const files = new Map([
-    [`${name}.html`, renderer.html.render(`reports/${name}.hbs`, template, context)],
+    [`${name}.html`, renderer.render(`${name}.hbs`, context)],
     [`${name}.txt`, `${text.trim()}\n`],
     [`${name}.json`, toJsonText(data)],
   ]);
-  if (calendarTemplate !== undefined) {
-    const calendar = renderer.text.render(`reports/${name}.ics.hbs`, calendarTemplate, context);
-    files.set(`${name}.ics`, toCalendarLines(calendar));
+  if (renderer.has(`${name}.ics.hbs`)) {
+    files.set(`${name}.ics`, toCalendarLines(renderer.render(`${name}.ics.hbs`, context)));
   }
   for (const dataset of report.datasets) {
     const isCut = context.tables[dataset.name]?.cut;
@@ -162,21 +164,21 @@ export interface PageLink {
   readonly title: string;
 }
 
-type PageAssets = Awaited<ReturnType<typeof loadAssets>>;
+type PageAssets = ReturnType<typeof loadAssets>;
 
 /** The stylesheet and the script of every page, the content security policy that allows only these two, and the reports. */
-async function loadAssets(roots: readonly string[], reports: readonly PageLink[]) {
-  const read = (name: string) => readTemplate(roots, name);
-  const [style, ...scripts] = await Promise.all(['style.css', 'tables.js', 'search.js', 'age.js'].map(read));
+function loadAssets(roots: readonly string[], reports: readonly PageLink[]) {
+  const style = readTemplate(roots, 'style.css');
+  const scripts = ['tables.js', 'search.js', 'age.js'].map((name) => readTemplate(roots, name));
   const script = scripts.join('');
   const policy = [
     "default-src 'none'",
-    `style-src '${sha256(style ?? '')}'`,
+    `style-src '${sha256(style)}'`,
     `script-src '${sha256(script)}'`,
     "base-uri 'none'",
     "form-action 'none'",
   ].join('; ');
-  return { reports, style: style ?? '', script, policy };
+  return { reports, style, script, policy };
 }
 
 function sha256(text: string): string {

@@ -41,7 +41,7 @@ export async function writeRunPage(options: RunPageOptions, renderer: Renderer):
     title: `Run ${run.run_id}`,
     root: '../',
   };
-  const text = await renderer.page('run.hbs', { current: 'index' }, context);
+  const text = renderer.page('run.hbs', { current: 'index' }, context);
   await writeFileAtomic(join(options.out, runPath(String(run.run_id))), text);
 }
 

@@ -30,11 +30,11 @@ export async function writeSubjectPages(
   const { out } = options;
   await makeFolder(join(out, 'subjects'));
   for await (const data of readSubjects(options, selection.pages)) {
-    const page = await renderSubject(toSubjectView(data, { ...options, selection }), options, renderer);
+    const page = renderSubject(toSubjectView(data, { ...options, selection }), options, renderer);
     await replacePage(join(out, subjectPath(data.page)), page);
   }
   await removeOthers(out, new Set(selection.pages.map(subjectPath)));
-  await writeFileAtomic(join(out, SUBJECTS_PAGE), await renderList(options, selection, renderer));
+  await writeFileAtomic(join(out, SUBJECTS_PAGE), renderList(options, selection, renderer));
 }
 
 /** Replaces a page. It can be written again at any time, so it need not survive a power failure. */
@@ -47,7 +47,7 @@ export function renderSubject(
   subject: SubjectView,
   { asOf, root = '../', currentUntil }: { readonly asOf: Date; readonly root?: string; readonly currentUntil: Date },
   renderer: Renderer,
-): Promise<string> {
+): string {
   const context = { subject, as_of: formatTimestamp(asOf), root };
   return renderer.page('subject.hbs', { current: 'subjects', currentUntil }, context);
 }
@@ -63,7 +63,7 @@ function renderList(
   { asOf, generatedAt, currentUntil }: SubjectPagesOptions,
   { pages, present }: SubjectSelection,
   renderer: Renderer,
-): Promise<string> {
+): string {
   const kinds = [...new Set(pages.map(({ kind }) => kind))];
   return renderer.page(
     'subjects.hbs',

@@ -22,12 +22,12 @@ const engines = new Map<string, TemplateEngine>();
  * The engine with the helpers and the partials of `reports/partials`: `NAME.hbs` for HTML, `NAME.txt.hbs` for text.
  * @param roots folders that contain `reports/`; the first one that has a file wins
  */
-export async function createTemplateEngine(roots: readonly string[], format: TemplateFormat): Promise<TemplateEngine> {
-  const paths = [...discoverFiles(roots, 'reports/partials', '.hbs')].filter(
-    ([file]) => file.endsWith('.txt') === (format === 'text'),
+export function createTemplateEngine(roots: readonly string[], format: TemplateFormat): TemplateEngine {
+  const files = [...discoverFiles(roots, 'reports/partials', '.hbs').keys()].filter(
+    (file) => file.endsWith('.txt') === (format === 'text'),
   );
-  const partials = paths.map(
-    ([file, path]) => [file.replace(/\.txt$/u, ''), readNamedFile(path, { code: 'DATA' })] as const,
+  const partials = files.map(
+    (file) => [file.replace(/\.txt$/u, ''), readTemplate(roots, `partials/${file}.hbs`)] as const,
   );
   const key = JSON.stringify([format, partials]);
   const engine = engines.get(key) ?? buildEngine(partials, format);
@@ -78,8 +78,8 @@ function keep<T>(cache: Map<string, T>, key: string, value: T, limit: number): v
   cache.set(key, value);
 }
 
-/** The content of `reports/NAME`. @throws TidemarkError DATA where it does not exist */
-export async function readTemplate(roots: readonly string[], name: string): Promise<string> {
+/** The content of `reports/NAME`. @throws TidemarkError DATA where it does not exist, or cannot be read */
+export function readTemplate(roots: readonly string[], name: string): string {
   const path = findFile(roots, `reports/${name}`);
   if (!path) throw new TidemarkError('DATA', `reports/${name} does not exist`);
   return readNamedFile(path, { code: 'DATA' });
