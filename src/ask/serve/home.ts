@@ -16,10 +16,10 @@ const MAX_CRITICAL = 20;
 export async function sendHome(exchange: Exchange): Promise<void> {
   const at = shownTime(exchange);
   const isPublished = (await readPublishedAt(exchange)) !== '';
-  const [sources, runs, estate] = isPublished
+  const [runs, sources, estate] = isPublished
     ? await Promise.all([
-        readSources(exchange),
         readRows(exchange, exchange.files.read('reports/runs'), { as_of: at.toISOString() }, MAX_RUNS),
+        readSources(exchange),
         readEstate(exchange, at),
       ])
     : [[], [], null];

@@ -33,11 +33,11 @@ export async function sendSaved(exchange: Exchange): Promise<void> {
   const given = readParams(url);
   const isReady = query.parameters.every(({ name, defaultSql }) => defaultSql || given[name] !== undefined);
   const path = savedPath(query.name);
-  const [defaults, result] = await Promise.all([
+  // Before anything is asked: a refused parameter must leave no query behind that nobody waits for.
+  const filled = isReady && !isLedByOtherSite(request) ? fillSavedQuery(query, given) : undefined;
+  const [defaults, result = null] = await Promise.all([
     readDefaults(exchange, query, given),
-    isReady && !isLedByOtherSite(request)
-      ? runQuery(exchange, fillSavedQuery(query, given), { page: path, files: path, params: given })
-      : null,
+    filled && runQuery(exchange, filled, { page: path, files: path, params: given }),
   ]);
   await renderPage(exchange, 'saved-query', {
     title: query.title,
