@@ -20,7 +20,8 @@ export function parseTimestamp(text: string): Date | undefined {
   const offset =
     zone === 'UTC' ? 'Z' : zone.replace(/^([+-]\d\d):?(\d\d)?$/u, (_, hours, minutes) => `${hours}:${minutes ?? '00'}`);
   const date = new Date(`${day}T${time}${offset}`);
-  return Number.isNaN(date.getTime()) ? undefined : date;
+  const year = date.getUTCFullYear(); // in UTC it may have five digits, which nothing else reads
+  return year >= 0 && year <= 9999 ? date : undefined;
 }
 
 /** `2026-11-20T02:15:00Z`, with a fraction only when it is not zero. */

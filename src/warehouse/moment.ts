@@ -68,8 +68,9 @@ function readDay(text: string, { now, timeZone }: Pick<MomentOptions, 'now' | 't
   return day === today && end > now.getTime() ? now : new Date(end);
 }
 
+/** The last year has a day that ends after it. */
 function readDate(text: string): number | undefined {
-  const date = /^\d{4}-\d\d-\d\d$/u.test(text) ? parseTimestamp(text) : undefined;
+  const date = /^(?!9999)\d{4}-\d\d-\d\d$/u.test(text) ? parseTimestamp(text) : undefined;
   return date?.toISOString().startsWith(text) ? date.getTime() : undefined;
 }
 
