@@ -4,7 +4,7 @@ import { plural } from '../core/plural.ts';
 import { readCsv } from '../landing/csv.ts';
 import type { LandingFile } from '../landing/store.ts';
 import { firstLine } from '../warehouse/database.ts';
-import { isOutOfMemory } from '../warehouse/integrity.ts';
+import { isOutOfMemory } from '../warehouse/storage.ts';
 import { ORDINAL, type Table } from '../warehouse/tables.ts';
 import type { Row } from '../warehouse/values.ts';
 import type { Changes, Facts, Landed, Stage } from './stage.ts';

@@ -2,7 +2,7 @@ import { TidemarkError } from '../core/errors.ts';
 import type { ActivePull, RunContext } from '../extract/run-context.ts';
 import { landingDirectory, type Manifest } from '../landing/store.ts';
 import { firstLine, interruptible } from '../warehouse/database.ts';
-import { classifyStorageError, isOutOfMemory } from '../warehouse/integrity.ts';
+import { classifyStorageError, isOutOfMemory } from '../warehouse/storage.ts';
 import { tablesForSource } from '../warehouse/tables.ts';
 import { judge, type Limits, outOfMemory } from './judge.ts';
 import { dropStages, merge } from './merge.ts';

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import type { Manifest } from '../landing/store.ts';
 import type { Database } from '../warehouse/database.ts';
-import { classifyStorageError } from '../warehouse/integrity.ts';
 import { quoteIdent, type SqlFiles } from '../warehouse/sql-files.ts';
+import { classifyStorageError } from '../warehouse/storage.ts';
 import { type Column, LIST_TEXT, ORDINAL, type Table } from '../warehouse/tables.ts';
 import type { Row } from '../warehouse/values.ts';
 import { renderRowQueries } from './landed-rows.ts';

@@ -10,8 +10,8 @@ import { composeMessages } from '../tell/mail/compose.ts';
 import type { ComposeOptions } from '../tell/mail/digest-data.ts';
 import { type Delivery, listPending, type OutboxStore, sendFromOutbox, writeOutbox } from '../tell/mail/send.ts';
 import { renderReports } from '../tell/reports/index.ts';
-import { classifyStorageError } from '../warehouse/integrity.ts';
 import { type Warehouse, withPublished } from '../warehouse/session.ts';
+import { classifyStorageError } from '../warehouse/storage.ts';
 
 /** The reports of a run. */
 export interface Rendered {

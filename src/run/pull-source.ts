@@ -17,7 +17,7 @@ import { EmptiedTableError, RowDropError } from '../load/judge.ts';
 import type { LoadQueue } from '../load/load-queue.ts';
 
 import { isPartial, type PullOutcome, recordPull, toPullOutcome } from '../load/record-pulls.ts';
-import { classifyStorageError } from '../warehouse/integrity.ts';
+import { classifyStorageError } from '../warehouse/storage.ts';
 
 /** A landing that would empty a table. Whether it is loaded depends on the other sources of its target. */
 interface HeldLanding {

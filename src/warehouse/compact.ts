@@ -3,8 +3,8 @@ import { dirname } from 'node:path';
 import { PRIVATE_FILE, syncFolder, syncPath } from '../core/fs.ts';
 import type { Log } from '../core/log.ts';
 import { type Database, firstLine, interruptible } from './database.ts';
-import { classifyStorageError } from './integrity.ts';
 import { quoteIdent, quoteLiteral, type SqlFiles } from './sql-files.ts';
+import { classifyStorageError } from './storage.ts';
 
 /** A smaller file is not worth the time. */
 const MIN_BYTES = 16 * 1024 * 1024;

@@ -1,7 +1,7 @@
-import { chmod, constants, copyFile, rename, rm } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { chmod, constants, copyFile, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { syncFolder, syncPath } from '../core/fs.ts';
-import { recordFingerprint } from './integrity.ts';
+import { PRIVATE_FILE, syncFolder, syncPath } from '../core/fs.ts';
 
 /** The published warehouse and the working file it is copied from. */
 export interface WarehouseFiles {
@@ -50,4 +50,26 @@ export async function publishWarehouse({ work, published }: WarehouseFiles, isGr
 /** Removes the partial copies of a killed process. */
 export async function removeLeftovers({ published, work }: WarehouseFiles): Promise<void> {
   for (const file of [published, work]) await rm(temporaryPath(file), { force: true });
+}
+
+/** The fingerprint of a file that its last session closed cleanly. */
+const fingerprintPath = (file: string) => join(dirname(file), 'as-left.json');
+
+async function readFingerprint(file: string): Promise<string> {
+  const { size, mtimeMs, ino } = await stat(file);
+  return JSON.stringify({ size, mtimeMs, ino });
+}
+
+/** Records how a session leaves a file that it closed cleanly. */
+export async function recordFingerprint(file: string): Promise<void> {
+  await writeFile(fingerprintPath(file), await readFingerprint(file), { mode: PRIVATE_FILE });
+}
+
+/** Whether a file is unchanged since `recordFingerprint`. The fingerprint is single-use: the file is opened for writing next. */
+export async function isUnchanged(file: string): Promise<boolean> {
+  const path = fingerprintPath(file);
+  if (!existsSync(path) || !existsSync(file)) return false;
+  const isSame = (await readFile(path, 'utf8')) === (await readFingerprint(file));
+  await rm(path);
+  return isSame;
 }

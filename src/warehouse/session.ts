@@ -17,13 +17,25 @@ import {
   openDatabase,
   PUBLISH_AGAIN,
 } from './database.ts';
-import { assertDiskSpace, reportFullDisk } from './disk-space.ts';
-import { CorruptDatabaseError, classifyStorageError, isUnchanged, verifyChecksums } from './integrity.ts';
 import { acquireLock, type Lock } from './lock.ts';
 import { migrate } from './migrate.ts';
 import { readColumns } from './present-tables.ts';
-import { publishFile, publishWarehouse, removeLeftovers, type WarehouseFiles, warehouseFiles } from './publish.ts';
+import {
+  isUnchanged,
+  publishFile,
+  publishWarehouse,
+  removeLeftovers,
+  type WarehouseFiles,
+  warehouseFiles,
+} from './publish.ts';
 import { createSqlFiles, type SqlFiles } from './sql-files.ts';
+import {
+  assertDiskSpace,
+  CorruptDatabaseError,
+  classifyStorageError,
+  reportFullDisk,
+  verifyChecksums,
+} from './storage.ts';
 import { loadTables, type Table } from './tables.ts';
 
 /** The working warehouse, open for writing under the lock. */

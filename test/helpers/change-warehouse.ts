@@ -1,8 +1,7 @@
 import { chmod, copyFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Database, openDatabase } from '../../src/warehouse/database.ts';
-import { recordFingerprint } from '../../src/warehouse/integrity.ts';
-import { publishFile, warehouseFiles } from '../../src/warehouse/publish.ts';
+import { publishFile, recordFingerprint, warehouseFiles } from '../../src/warehouse/publish.ts';
 
 /** Copies a warehouse file. The copy can be changed: what a run has published is read-only, for all users but root. */
 export async function copyWarehouse(from: string, to: string): Promise<void> {

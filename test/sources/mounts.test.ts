@@ -4,8 +4,7 @@ import { describe, expect, test } from 'vitest';
 import type { FaultHook } from '../../sandbox/router.ts';
 import type { Plan } from '../../src/act/plan-file.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
-import { recordFingerprint } from '../../src/warehouse/integrity.ts';
-import { warehouseFiles } from '../../src/warehouse/publish.ts';
+import { recordFingerprint, warehouseFiles } from '../../src/warehouse/publish.ts';
 import { findTarget, type TestProject, testProject } from '../helpers/test-project.ts';
 
 const SOURCE = ['--target', 'vault', '--source', 'mesh_roles'];

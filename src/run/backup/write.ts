@@ -18,10 +18,10 @@ import {
   writeFileAtomic,
 } from '../../core/fs.ts';
 import { version } from '../../core/paths.ts';
-import { verifyChecksums } from '../../warehouse/integrity.ts';
 import { acquireLock } from '../../warehouse/lock.ts';
 import { warehouseFiles } from '../../warehouse/publish.ts';
 import { withPublished } from '../../warehouse/session.ts';
+import { verifyChecksums } from '../../warehouse/storage.ts';
 import { type BackupManifest, describeFile, FILES, findManifest, MANIFEST } from './manifest.ts';
 
 /** Of the folder of a backup. */

@@ -3,8 +3,8 @@ import { errorMessage, TidemarkError } from '../../core/errors.ts';
 import { discoverFiles } from '../../core/paths.ts';
 import { NO_POOL_USE } from '../../services/platform/operations.ts';
 import { type Database, describeQueryError, type SqlParams } from '../../warehouse/database.ts';
-import { classifyStorageError } from '../../warehouse/integrity.ts';
 import { parseHeader, quoteLiteral, type SqlFiles } from '../../warehouse/sql-files.ts';
+import { classifyStorageError } from '../../warehouse/storage.ts';
 
 /** A rule as its file in `queries/findings/` declares it; the file's name is the rule's. */
 export interface Rule {
