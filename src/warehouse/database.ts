@@ -83,12 +83,17 @@ export function openInstance(
   file: string,
   settings: Readonly<Record<string, string>>,
 ): ReturnType<typeof DuckDBInstance.create> {
-  return DuckDBInstance.create(file, settings).catch((error: unknown) => {
-    throw new TidemarkError('DATA', `${file} cannot be opened: ${firstLine(error)}`, {
-      cause: error,
-      ...(settings.access_mode && { hint: PUBLISH_AGAIN }),
-    });
+  return DuckDBInstance.create(file, settings).catch((cause: unknown) => {
+    const hint = isOfLaterVersion(cause)
+      ? 'run the later version that has written it'
+      : settings.access_mode && PUBLISH_AGAIN;
+    throw new TidemarkError('DATA', `${file} cannot be opened: ${firstLine(cause)}`, { cause, ...(hint && { hint }) });
   });
+}
+
+/** Whether a file does not open because a later version of DuckDB has written it. */
+export function isOfLaterVersion(error: unknown): boolean {
+  return firstLine(error).includes('database file with version number');
 }
 
 /** The statements of one connection. */

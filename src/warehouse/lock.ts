@@ -5,7 +5,6 @@ import { arch, hostname, platform, uptime } from 'node:os';
 import { dirname } from 'node:path';
 // biome-ignore lint/style/noRestrictedImports: only the system knows whether the owner of a lock is alive
 import { kill, pid } from 'node:process';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { errorMessage, TidemarkError } from '../core/errors.ts';
 import { makeFolder, PRIVATE_FILE, writeFileAtomic } from '../core/fs.ts';
 import { nativeError } from '../core/native.ts';
@@ -66,7 +65,7 @@ export async function acquireLock(file: string, purpose: string, options: LockOp
   const { now = new Date(), maxPauseMs = DEFAULT_MAX_PAUSE_MS } = options;
   const fd = openLockFile(file);
   try {
-    if (!tryLockFile(fd, file)) throw lockedError(file, await waitForOwner(file), now);
+    if (!tryLockFile(fd, file)) throw lockedError(file, now);
     // What was removed meanwhile is not what others lock.
     if (!isFile(fd, file)) throw new TidemarkError('LOCKED', `${file} was removed`, { hint: 'run again' });
     return await beginLock(file, fd, { purpose, since: now.toISOString() }, maxPauseMs);
@@ -176,20 +175,6 @@ function notAFile(file: string, cause: unknown): TidemarkError | undefined {
   return new TidemarkError('DATA', `${file} is a folder`, { hint: 'move it away: the name belongs to a lock', cause });
 }
 
-/** How long a new holder may take to record itself. */
-const OWNER_WAIT_MS = 500;
-const OWNER_POLL_MS = 10;
-
-/** Undefined where the holder has not recorded itself. */
-async function waitForOwner(file: string): Promise<Owner | undefined> {
-  for (let waitedMs = 0; waitedMs < OWNER_WAIT_MS; waitedMs += OWNER_POLL_MS) {
-    const owner = readRecord(file)?.owner;
-    if (owner && !(owner.host === hostname() && !isAlive(owner.pid))) return owner;
-    await sleep(OWNER_POLL_MS);
-  }
-  return undefined;
-}
-
 /** Whether a process of this host runs. */
 export function isAlive(other: number): boolean {
   try {
@@ -200,8 +185,11 @@ export function isAlive(other: number): boolean {
   }
 }
 
-function lockedError(file: string, owner: Owner | undefined, now: Date): TidemarkError {
-  const holder = owner ? `${describe(owner)}${formatAge(owner, now)}` : 'another process';
+function lockedError(file: string, now: Date): TidemarkError {
+  const owner = readRecord(file)?.owner;
+  // A holder that has just begun has not recorded itself, and the last one may have been killed.
+  const isCurrent = owner && !(owner.host === hostname() && !isAlive(owner.pid));
+  const holder = isCurrent ? `${describe(owner)}${formatAge(owner, now)}` : 'another process';
   return new TidemarkError('LOCKED', `the warehouse is locked by ${holder}`, {
     hint: `wait for it to end; the lock is ${file}`,
   });

@@ -13,6 +13,7 @@ import {
   type Database,
   firstLine,
   halveMemory,
+  isOfLaterVersion,
   isQueryError,
   openDatabase,
   PUBLISH_AGAIN,
@@ -193,7 +194,8 @@ async function openWorkingCopy(paths: WarehouseFiles, memoryLimit: string): Prom
         cause: error,
       });
     }
-    if (systemLack(error) !== undefined || /permission denied/iu.test(String(error))) throw error;
+    const isWhole = systemLack(error) !== undefined || isOfLaterVersion(error);
+    if (isWhole || /permission denied/iu.test(String(error))) throw error;
     throw new CorruptDatabaseError(firstLine(error), { cause: error });
   }
 }

@@ -114,3 +114,25 @@ test('a published warehouse with a damaged block is one line with what to do, fo
   await expect(writeBackup(config, folder, new Date(0))).rejects.toMatchObject(expected);
   expect(existsSync(folder)).toBe(false);
 });
+
+test('a warehouse that a later version of DuckDB has written stays as it is, and the error says what to run', async () => {
+  const config = mailConfig(await tempFolder());
+  await withWarehouse({ ...SESSION, config }, async () => {});
+  const { work, published } = warehouseFiles(config.data);
+  const handle = await open(work, 'r+');
+  await handle.write(Buffer.of(99), 0, 1, 12);
+  const sum = /computed checksum (\d+)/u.exec(await openDatabase(work).then(String, String))?.[1] ?? '';
+  const bytes = Buffer.alloc(8);
+  bytes.writeBigUInt64LE(BigInt(sum));
+  await handle.write(bytes, 0, 8, 0);
+  await handle.close();
+  await publishFile(work, published, 0o600);
+  const expected = {
+    code: 'DATA',
+    message: expect.stringContaining('version number 99'),
+    hint: expect.stringContaining('later version'),
+  };
+  await expect(withPublished(config, async () => {})).rejects.toMatchObject(expected);
+  await expect(withWarehouse({ ...SESSION, config }, async () => {})).rejects.toMatchObject(expected);
+  expect(existsSync(`${work}.damaged`)).toBe(false);
+});
