@@ -1,3 +1,4 @@
+import { tmpdir } from 'node:os';
 import { unknownName } from '../config/suggest.ts';
 import { DIFF_FORMATS, type DiffFormat } from '../core/choices.ts';
 import { formatTimestamp } from '../core/clock.ts';
@@ -11,7 +12,6 @@ import { withPublished } from '../warehouse/session.ts';
 import type { SqlFiles } from '../warehouse/sql-files.ts';
 import { fillParams, type SqlParams } from '../warehouse/sql-params.ts';
 import { loadTables, type Table } from '../warehouse/tables.ts';
-import { openWithOwnFolder } from '../warehouse/temporary-folder.ts';
 import type { Row } from '../warehouse/values.ts';
 import { type DefineCommand, MOMENT } from './define.ts';
 import { formatMarkdown } from './diff-markdown.ts';
@@ -65,7 +65,7 @@ export async function diff(
       await print(context, difference, flags);
       return difference;
     },
-    openWithOwnFolder,
+    { ownFolderIn: tmpdir() },
   );
   if (flags.exitCode && counts.length > 0) context.exit(EXIT.findings);
   else if (flags.exitCode && gaps.length > 0) context.exit(EXIT.incomplete);

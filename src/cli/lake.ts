@@ -20,8 +20,9 @@ import { restoreFromLake } from '../lake/restore.ts';
 import { CLAIMS } from '../lake/statements.ts';
 import type { LakeStore } from '../lake/store.ts';
 import { changesTable } from '../lake/table.ts';
+import { openDatabase } from '../warehouse/database.ts';
 import { createSqlFiles } from '../warehouse/sql-files.ts';
-import { createTemporaryFolder, openWithOwnFolder } from '../warehouse/temporary-folder.ts';
+import { createTemporaryFolder } from '../warehouse/temporary-folder.ts';
 import { type DefineCommand, positiveNumber, wholeNumber } from './define.ts';
 import { readLocalConfig } from './options.ts';
 import { writeResult } from './output.ts';
@@ -199,7 +200,7 @@ async function withMemory<T>(context: Context, flags: LakeFlags, work: (lake: La
       ? { directory: context.cwd, data: folder, memoryLimit: DEFAULT_MEMORY }
       : readLocalConfig(context);
     return await withLakeStore(context, config, flags.lake, async (store) => {
-      const database = await openWithOwnFolder(':memory:', { memoryLimit });
+      const database = await openDatabase(':memory:', { memoryLimit, ownFolderIn: folder });
       try {
         return await work({ store, database, files: createSqlFiles(overlayRoots(config.directory)) });
       } finally {

@@ -1,7 +1,7 @@
+import { tmpdir } from 'node:os';
 import type { Engine } from '../core/choices.ts';
-import type { Database } from '../warehouse/database.ts';
+import { type Database, openDatabase } from '../warehouse/database.ts';
 import { quoteIdent, type SqlFiles } from '../warehouse/sql-files.ts';
-import { openWithOwnFolder } from '../warehouse/temporary-folder.ts';
 import { createLakeReader, createTableViews, type LakeReader, listLakeRelations } from './reader.ts';
 import type { LakeStore } from './store.ts';
 import { changesTable, type DescribedRelation } from './table.ts';
@@ -74,7 +74,7 @@ export async function openLakeViews(
   memoryLimit: string,
   queries?: readonly string[],
 ): Promise<Database> {
-  const database = await openWithOwnFolder(':memory:', { memoryLimit });
+  const database = await openDatabase(':memory:', { memoryLimit, ownFolderIn: tmpdir() });
   try {
     const isWanted = (relation: string) => queries?.some((sql) => isNamed(sql, relation)) ?? true;
     await createLakeViews(createLakeReader({ store, database, files }), isWanted);

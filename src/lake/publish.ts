@@ -1,10 +1,10 @@
 import { randomInt } from 'node:crypto';
+import { availableParallelism } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/config.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { withPublished } from '../warehouse/session.ts';
 import { loadTables } from '../warehouse/tables.ts';
-import { openWithOwnFolder } from '../warehouse/temporary-folder.ts';
 import { defaultRunName, type ShardOfRun, writeStagedShard } from './close.ts';
 import { compactLake, migrateTable, writeRows } from './data-files.ts';
 import { BEGINNING, fillPending, type Loss, readVisible, type VisiblePublishes } from './difference.ts';
@@ -114,11 +114,8 @@ function withPublishedReader<T>(
   store: LakeStore,
   work: (reader: LakeReader) => Promise<T>,
 ): Promise<T> {
-  return withPublished(
-    config,
-    (published) => work(createLakeReader({ store, ...published })),
-    (file, { threads: _, ...options } = {}) => openWithOwnFolder(file, options, config.data),
-  );
+  const options = { ownFolderIn: config.data, threads: availableParallelism() };
+  return withPublished(config, (published) => work(createLakeReader({ store, ...published })), options);
 }
 
 /** @returns the time of the last run of the warehouse */

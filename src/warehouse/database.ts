@@ -1,9 +1,11 @@
+import { rmSync } from 'node:fs';
 import { basename } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { errorMessage, TidemarkError } from '../core/errors.ts';
 import { readSize } from '../core/size.ts';
 import type { SqlFiles } from './sql-files.ts';
 import { fillParams, type SqlParams } from './sql-params.ts';
+import { createTemporaryFolder } from './temporary-folder.ts';
 import { DuckDBInstance, type Row, toRows } from './values.ts';
 
 export type { SqlParam, SqlParams } from './sql-params.ts';
@@ -41,22 +43,35 @@ export interface OpenOptions {
   readonly memoryLimit?: string;
   /** Where DuckDB may spill. */
   readonly tempDirectory?: string;
+  /**
+   * Instead, DuckDB spills to a folder of its own below this one, which `close` removes: two processes that read a file would write the same
+   * one, and for a database in memory it would be the current folder.
+   */
+  readonly ownFolderIn?: string;
   /** @default one for each processor */
   readonly threads?: number;
 }
 
 /** Opens `file` (or `:memory:`). Times are UTC; no extension is downloaded. @throws TidemarkError DATA if it is not a database. */
 export async function openDatabase(file: string, options: OpenOptions = {}): Promise<Database> {
+  const own = options.ownFolderIn === undefined ? undefined : await createTemporaryFolder(options.ownFolderIn);
+  const removeOwn = () => {
+    if (own !== undefined) rmSync(own, { recursive: true, force: true });
+  };
+  const tempDirectory = own ?? options.tempDirectory;
   const settings = {
     memory_limit: options.memoryLimit ?? '1GB',
     autoinstall_known_extensions: 'false',
     autoload_known_extensions: 'false',
     preserve_insertion_order: 'false',
-    ...(options.tempDirectory && { temp_directory: options.tempDirectory }),
+    ...(tempDirectory && { temp_directory: tempDirectory }),
     ...(options.readOnly && { access_mode: 'READ_ONLY' }),
     ...(options.threads !== undefined && { threads: String(options.threads) }),
   };
-  const instance = await openInstance(file, settings);
+  const instance = await openInstance(file, settings).catch((error: unknown) => {
+    removeOwn();
+    throw error;
+  });
   const opened: Statements[] = [];
   const connect = async (): Promise<Statements> => {
     const statements = createStatements(await instance.connect());
@@ -71,6 +86,7 @@ export async function openDatabase(file: string, options: OpenOptions = {}): Pro
   const close = () => {
     for (const { connection } of [first, ...opened]) connection.closeSync();
     instance.closeSync();
+    removeOwn();
   };
   return { ...first, siblings, close };
 }

@@ -15,6 +15,7 @@ import {
   halveMemory,
   isOfLaterVersion,
   isQueryError,
+  type OpenOptions,
   openDatabase,
   PUBLISH_AGAIN,
 } from './database.ts';
@@ -207,17 +208,17 @@ async function copyFromPublished(paths: WarehouseFiles): Promise<void> {
 
 /**
  * Opens the published warehouse for reading until `read` has ended.
- * @param open `openWithOwnFolder` where `read` may need more than memory holds
+ * @param options `ownFolderIn` where `read` may need more than memory holds
  * @throws TidemarkError UNREACHABLE if nothing was pulled yet; DATA for a warehouse that lacks what `read` needs
  */
 export async function withPublished<T>(
   { data, directory, memoryLimit }: Pick<Config, 'data' | 'directory' | 'memoryLimit'>,
   read: (published: Pick<Warehouse, 'database' | 'files'>) => Promise<T>,
-  open: typeof openDatabase = openDatabase,
+  options: OpenOptions = {},
 ): Promise<T> {
   const { published } = warehouseFiles(data);
   await assertReadable(published);
-  const database = await open(published, { readOnly: true, memoryLimit, threads: THREADS });
+  const database = await openDatabase(published, { readOnly: true, memoryLimit, threads: THREADS, ...options });
   const files = createSqlFiles(overlayRoots(directory));
   try {
     return await read({ database, files });

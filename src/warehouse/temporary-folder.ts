@@ -1,4 +1,3 @@
-import { rmSync } from 'node:fs';
 import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,7 +5,6 @@ import { join } from 'node:path';
 import { pid } from 'node:process';
 import { HOUR_MS } from '../core/clock.ts';
 import { ignoreMissing } from '../core/fs.ts';
-import { type Database, type OpenOptions, openDatabase } from './database.ts';
 import { isAlive } from './lock.ts';
 
 /** Creates a folder for temporary files of this process, which nobody else may read. */
@@ -30,29 +28,5 @@ export async function removeAbandonedFolders(root: string = tmpdir()): Promise<v
     await rm(folder, { recursive: true, force: true }).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'EPERM' && error.code !== 'EACCES') throw error;
     });
-  }
-}
-
-/**
- * Opens a database that other processes may read at the same time, or one in memory. DuckDB spills to a folder of its own, which
- * `close` removes: in the same folder, two processes would write the same file, and without one, DuckDB uses the current folder.
- */
-export async function openWithOwnFolder(
-  file: string,
-  options: OpenOptions = {},
-  root: string = tmpdir(),
-): Promise<Database> {
-  const tempDirectory = await createTemporaryFolder(root);
-  const remove = () => rmSync(tempDirectory, { recursive: true, force: true });
-  try {
-    const database = await openDatabase(file, { ...options, tempDirectory });
-    const close = () => {
-      database.close();
-      remove();
-    };
-    return { ...database, close };
-  } catch (error) {
-    remove();
-    throw error;
   }
 }

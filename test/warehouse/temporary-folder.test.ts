@@ -1,14 +1,14 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { openWithOwnFolder } from '../../src/warehouse/temporary-folder.ts';
+import { openDatabase } from '../../src/warehouse/database.ts';
 import { tempFolder } from '../helpers/temp.ts';
 
 const SPILLS = 'select count(*) from (select distinct i, i::varchar from range(800_000) as t(i))';
 
 test('a database in memory spills to a folder of its own, which is removed when it is closed', async () => {
   const root = await tempFolder();
-  const database = await openWithOwnFolder(':memory:', { memoryLimit: '24MB', threads: 1 }, root);
+  const database = await openDatabase(':memory:', { memoryLimit: '24MB', threads: 1, ownFolderIn: root });
   await database.script(
     `create table spilled as select i, i::varchar as text from range(1_200_000) as t(i); ${SPILLS}`,
   );
@@ -21,7 +21,8 @@ test('a database in memory spills to a folder of its own, which is removed when 
 
 test('two of them spill to different folders', async () => {
   const root = await tempFolder();
-  const databases = [await openWithOwnFolder(':memory:', {}, root), await openWithOwnFolder(':memory:', {}, root)];
+  const open = () => openDatabase(':memory:', { ownFolderIn: root });
+  const databases = [await open(), await open()];
   expect(await readdir(root)).toHaveLength(2);
   for (const database of databases) database.close();
 });
