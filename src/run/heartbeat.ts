@@ -1,7 +1,7 @@
 import { findUrlSecrets } from '../config/secrets.ts';
 import type { WorkContext } from '../core/context.ts';
-import { DEFAULT_TIMEOUTS } from '../http/retry.ts';
-import { createTransport, type Transport } from '../http/transport.ts';
+import { errorMessage } from '../core/errors.ts';
+import { getText } from './get-text.ts';
 
 /** A dead-man's switch must not delay the job. */
 const TIMEOUT_MS = 5_000;
@@ -25,41 +25,22 @@ export async function withHeartbeat<T>(
 ): Promise<T> {
   if (url === undefined) return work();
   for (const secret of findUrlSecrets(url)) redactor.add(secret);
-  const transport = createTransport({ env, redactor, concurrency: 1, timeouts: DEFAULT_TIMEOUTS });
-  const report = async (suffix: string) => {
-    const problem = await ping(url, transport, suffix, timeoutMs);
-    // Anyone who knows the path can report: the log names only the host.
-    if (problem !== undefined) log.warn(`heartbeat at ${new URL(url).host}: ${problem}`);
+  const report = async (end: '' | 'start' | 'fail') => {
+    const address = new URL(url);
+    if (end) address.pathname = `${address.pathname.replace(/\/+$/u, '')}/${end}`;
+    const { signal } = new AbortController(); // the end of a run that is stopped is reported as well
+    await getText(address, { env, redactor, signal }, timeoutMs).catch((error: unknown) => {
+      // Anyone who knows the path can report: the log names only the host.
+      log.warn(`heartbeat at ${address.host}: ${errorMessage(error)}`);
+    });
   };
-  await report('/start');
+  await report('start');
   try {
     const result = await work();
-    await report(succeeded(result) ? '' : '/fail');
+    await report(succeeded(result) ? '' : 'fail');
     return result;
   } catch (error) {
-    await report('/fail');
+    await report('fail');
     throw error;
-  } finally {
-    await transport.close();
   }
-}
-
-/** @returns why it failed */
-async function ping(url: string, { fetch }: Transport, suffix: string, timeoutMs: number): Promise<string | undefined> {
-  const address = new URL(url);
-  address.pathname = `${address.pathname.replace(/\/+$/u, '')}${suffix}`;
-  const signal = AbortSignal.timeout(timeoutMs);
-  try {
-    const response = await fetch(address, { signal, headers: { 'user-agent': 'tidemark' } });
-    await response.body?.cancel();
-    return response.ok ? undefined : `returned status ${response.status}`;
-  } catch (error) {
-    return signal.aborted ? 'timed out' : formatReason(error);
-  }
-}
-
-/** The message of fetch is always "fetch failed"; its cause has the reason. */
-function formatReason(error: unknown): string {
-  const { cause } = error as { cause?: { code?: unknown } };
-  return typeof cause?.code === 'string' ? cause.code : 'cannot be reached';
 }

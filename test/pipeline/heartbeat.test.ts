@@ -60,14 +60,21 @@ test('a run that throws pings /fail and still throws', async () => {
 });
 
 test.each([
-  [404, 'returned status 404'],
-  ['silent', 'timed out'],
+  [404, 'status 404'],
+  ['silent', 'not finished within'],
 ] as const)('a heartbeat that is %s never fails the job, and its path is not logged', async (status, words) => {
   const { lines, options } = await heartbeatServer(status);
   expect(await withHeartbeat(options, yes, async () => 'done')).toBe('done');
   expect(lines).toHaveLength(2);
   expect(lines[0]).toContain(words);
   expect(lines.join()).not.toContain('s3cret-id');
+});
+
+test('the URL itself keeps the slash at its end', async () => {
+  const { asked, options } = await heartbeatServer();
+  const url = options.url.replace('?', '/?');
+  await withHeartbeat({ ...options, url }, yes, async () => 'done');
+  expect(asked).toEqual(['GET /ping/s3cret-id/start?rid=1', 'GET /ping/s3cret-id/?rid=1']);
 });
 
 test('an unreachable heartbeat never fails the job', async () => {

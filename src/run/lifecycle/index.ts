@@ -3,13 +3,9 @@ import type { WorkContext } from '../../core/context.ts';
 import { errorMessage, TidemarkError } from '../../core/errors.ts';
 import { findFile } from '../../core/paths.ts';
 import type { RunContext } from '../../extract/run-context.ts';
-import { sameOriginRedirect } from '../../http/client.ts';
-import { classifyNetworkError, isNetworkError } from '../../http/errors.ts';
-import { createRequestMetrics, readText } from '../../http/response-body.ts';
-import { DEFAULT_TIMEOUTS, Deadline } from '../../http/retry.ts';
-import { createTransport, type Transport } from '../../http/transport.ts';
 import type { Warehouse } from '../../warehouse/session.ts';
 import { toJsonParam } from '../../warehouse/sql-params.ts';
+import { getText } from '../get-text.ts';
 import { type Fact, parseFacts } from './document.ts';
 
 /** In the package, and where a user has a file of this name beside the configuration, that one. */
@@ -53,13 +49,8 @@ async function readPackaged({ files }: Pick<Warehouse, 'files'>): Promise<readon
   return parseFacts(await readFile(path, 'utf8'), PACKAGED, new Date('9999-12-31')); // of the package, whatever a clock says
 }
 
-/** From the first request to the last answer: the facts are no reason to delay a night. */
+/** For each answer, and all are asked at once: the facts are no reason to delay a night. */
 const TIMEOUT_MS = 30_000;
-const TIMEOUTS = { headersMs: TIMEOUT_MS, idleMs: TIMEOUT_MS, slowMs: TIMEOUT_MS };
-/** The longest answer that is known has 50 KB. */
-const MAX_BYTES = 4 * 1024 * 1024;
-const CONCURRENCY = 2;
-const MAX_REDIRECTS = 3;
 
 /** The placeholder in `lifecycle.url` that the name of each product replaces. */
 const PLACEHOLDER = '{product}';
@@ -75,57 +66,22 @@ async function askFacts(
   products: readonly string[],
   context: WorkContext,
 ): Promise<readonly (readonly Fact[] | string)[]> {
-  const { env, redactor } = context;
-  const timeouts = { ...DEFAULT_TIMEOUTS, ...context.timeouts };
-  const transport = createTransport({ env, redactor, concurrency: CONCURRENCY, timeouts });
   const { origin, pathname } = new URL(url);
   const template = pathname === '/' ? `${origin}${API_PATH}` : url;
   const asked = template.includes(PLACEHOLDER) ? products : [undefined];
-  try {
-    return await Promise.all(
-      asked.map((product) =>
-        ask(new URL(template.replaceAll(PLACEHOLDER, product ?? '')), product, transport, context),
-      ),
-    );
-  } finally {
-    await transport.close();
-  }
+  return Promise.all(
+    asked.map((product) => ask(new URL(template.replaceAll(PLACEHOLDER, product ?? '')), product, context)),
+  );
 }
 
 /** @param product undefined where one document has all products */
-async function ask(
-  url: URL,
-  product: string | undefined,
-  transport: Transport,
-  { clock, signal: stop }: WorkContext,
-): Promise<readonly Fact[] | string> {
-  const deadline = new Deadline(stop, TIMEOUT_MS, TIMEOUTS);
+async function ask(url: URL, product: string | undefined, context: WorkContext): Promise<readonly Fact[] | string> {
   try {
-    const facts = parseFacts(await request(url, transport, deadline.signal), 'the answer', clock.now());
+    const facts = parseFacts(await getText(url, context, TIMEOUT_MS), 'the answer', context.clock.now());
     const other = product === undefined ? undefined : facts.find((fact) => fact.product !== product);
     if (other) throw new Error(`the answer is about ${other.product}`);
     return facts;
   } catch (error) {
-    const reason = deadline.exceeded?.message ?? formatReason(error);
-    return `lifecycle facts of ${product ?? 'all products'} from ${url.host}: ${reason}`;
-  } finally {
-    deadline.dispose();
+    return `lifecycle facts of ${product ?? 'all products'} from ${url.host}: ${errorMessage(error)}`;
   }
-}
-
-async function request(url: URL, transport: Transport, signal: AbortSignal, hops = 0): Promise<string> {
-  const headers = { 'user-agent': 'tidemark', accept: 'application/json' };
-  const response = await transport.fetch(url, { signal, headers });
-  if (response.ok) {
-    return readText(response, { metrics: createRequestMetrics(), signal, maxBytes: MAX_BYTES, touch: () => {} });
-  }
-  await response.body?.cancel();
-  const next = sameOriginRedirect(url, 'GET', response);
-  if (next && hops < MAX_REDIRECTS) return request(next, transport, signal, hops + 1);
-  throw new Error(`status ${response.status}`);
-}
-
-/** The message of fetch is always "fetch failed"; its cause has the reason. */
-function formatReason(error: unknown): string {
-  return isNetworkError(error) ? classifyNetworkError(error, DEFAULT_TIMEOUTS, false).message : errorMessage(error);
 }

@@ -1,0 +1,46 @@
+import type { WorkContext } from '../core/context.ts';
+import { sameOriginRedirect } from '../http/client.ts';
+import { classifyNetworkError, isNetworkError } from '../http/errors.ts';
+import { createRequestMetrics, readText } from '../http/response-body.ts';
+import { DEFAULT_TIMEOUTS, Deadline } from '../http/retry.ts';
+import { createTransport } from '../http/transport.ts';
+
+/** The longest answer that is known has 50 KB. */
+const MAX_BYTES = 4 * 1024 * 1024;
+const MAX_REDIRECTS = 3;
+
+/**
+ * Asks an address that is no service of a target: without a token, without a rate and once, since nothing depends on the answer.
+ * @param timeoutMs to the last byte
+ * @throws Error with the reason, which does not contain the address
+ */
+export async function getText(
+  url: URL,
+  { env, redactor, signal }: Pick<WorkContext, 'env' | 'redactor' | 'signal'>,
+  timeoutMs: number,
+): Promise<string> {
+  const deadline = new Deadline(signal, timeoutMs, { headersMs: timeoutMs, idleMs: timeoutMs, slowMs: timeoutMs });
+  const transport = createTransport({ env, redactor, concurrency: 1, timeouts: DEFAULT_TIMEOUTS });
+  const request = async (address: URL, redirects: number): Promise<string> => {
+    const init = { signal: deadline.signal, headers: { 'user-agent': 'tidemark', accept: 'application/json' } };
+    const response = await transport.fetch(address, init);
+    if (response.ok) {
+      const limits = { metrics: createRequestMetrics(), signal: deadline.signal, maxBytes: MAX_BYTES, touch: () => {} };
+      return readText(response, limits);
+    }
+    await response.body?.cancel();
+    const next = sameOriginRedirect(address, 'GET', response);
+    if (next && redirects > 0) return request(next, redirects - 1);
+    throw new Error(`status ${response.status}`);
+  };
+  try {
+    return await request(url, MAX_REDIRECTS);
+  } catch (error) {
+    if (deadline.exceeded) throw new Error(deadline.exceeded.message);
+    if (!isNetworkError(error)) throw error;
+    throw new Error(classifyNetworkError(error, DEFAULT_TIMEOUTS, false).message);
+  } finally {
+    deadline.dispose();
+    await transport.close();
+  }
+}
