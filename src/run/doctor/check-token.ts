@@ -1,7 +1,6 @@
 import type { Target } from '../../config/config.ts';
 import { DAY_MS, formatTimestamp } from '../../core/clock.ts';
 import { formatError } from '../../core/errors.ts';
-import { listAt, textAt } from '../../core/json-path.ts';
 import { plural } from '../../core/plural.ts';
 import { tokens } from '../../extract/sources/tokens.ts';
 import type { ServiceError } from '../../http/errors.ts';
@@ -41,11 +40,9 @@ export function checkToken(
     if (target.token !== undefined) list.warn('token', 'set, but the service takes none');
     return true;
   }
-  if (answer.info) {
-    reportToken(list, 'token', target, answer.info, now);
-    return isLacking || !isBlind(list, target, probes);
-  }
+  if (answer.info) reportToken(list, 'token', target, answer.info, now);
   if (!isLacking && isBlind(list, target, probes)) return false;
+  if (answer.info) return true;
   const checked = probes.filter(({ source }) => needsToken(source.operations));
   if (answer.error && isRefused(target, answer.error)) return reportRefusal(list, target, answer, checked);
   const accepted = checked.filter(({ availability, error }) => isAccepted(target, availability, error));
@@ -57,7 +54,7 @@ export function checkToken(
     list.ok('token', target.token === undefined ? 'none set' : 'not verified: no endpoint of its sources checks it');
     return true;
   }
-  const isOpen = probes.some(({ availability }) => availability === 'permitted' || availability === 'partial');
+  const isOpen = probes.some(({ availability }) => ['permitted', 'partial'].includes(availability));
   if (isOpen && target.token !== undefined && !checked.some(({ error }) => error?.failure === 'unauthorized')) {
     list.warn('token', 'not verified: only endpoints that need no right answer');
     return true;
@@ -108,9 +105,8 @@ function reportRefusal(
 ): boolean {
   const error = answer.error ?? checked[0]?.error;
   const reason = error === undefined ? '' : `: ${error.serviceMessage || error.failure}`;
-  if (token === undefined) list.fail('token', 'none set, and the service refuses requests without one');
-  else
-    list.fail('token', `refused by every endpoint${reason}; it is wrong, unknown or expired, or has no right at all`);
+  const refused = `refused by every endpoint${reason}; it is wrong, unknown or expired, or has no right at all`;
+  list.fail('token', token === undefined ? 'none set, and the service refuses requests without one' : refused);
   return false;
 }
 
@@ -138,32 +134,18 @@ function describeIdentity({ type, name, accessor_id, policies, roles }: TokenInf
 
 const WRITES = ['create', 'update', 'patch', 'delete', 'sudo', 'root'];
 
-function describeRights({ kind, organization }: Target, { is_management, rights, extra }: TokenInfo): string {
+/** What a service tells. What a token may read is also said of each source. */
+function describeRights({ kind }: Target, { is_management, rights }: TokenInfo): string {
   if (is_management === true) return 'may do everything';
-  if (kind === 'secrets' && rights !== null) return describeCapabilities(rights);
   if (kind === 'scheduler') return describeRules(Object.values(rights ?? {}));
-  if (kind === 'mesh') {
-    const names = (listAt(extra, 'ServiceIdentities') ?? []).map((item) => textAt(item, 'ServiceName'));
-    return names.length === 0 ? 'its rights are those of its policies' : `identity of ${names.join(', ')}`;
-  }
-  if (kind === 'platform' && rights !== null) {
-    return `the plan of ${organization} ${rights.agents === false ? 'includes no' : 'includes'} agents`;
-  }
-  return 'the service does not say what it may do';
-}
-
-function describeCapabilities(rights: Readonly<Record<string, unknown>>): string {
-  const paths = Object.entries(rights).map(
-    ([path, list]) => [path, Array.isArray(list) ? list.map(String) : []] as const,
-  );
-  const pathsWith = (wanted: readonly string[]) =>
-    paths.filter(([, list]) => list.some((capability) => wanted.includes(capability))).map(([path]) => path);
-  const readable = pathsWith(['read', 'list', 'root']);
-  const writable = pathsWith(WRITES);
-  return [
-    readable.length === 0 ? 'may read nothing' : `may read ${readable.join(', ')}`,
-    writable.length === 0 ? 'may write nothing' : `may write ${writable.join(', ')}`,
-  ].join('; ');
+  if (kind !== 'secrets' || rights === null) return 'the service does not say what it may do';
+  const pathsWith = (wanted: readonly string[]) => {
+    const paths = Object.entries(rights).filter(([, list]) =>
+      [list].flat().some((one) => wanted.includes(String(one))),
+    );
+    return paths.length === 0 ? 'nothing' : paths.map(([path]) => path).join(', ');
+  };
+  return `may read ${pathsWith(['read', 'list', 'root'])}; may write ${pathsWith(WRITES)}`;
 }
 
 /** The blocks of ACL rules on one line, such as `namespace "*" (csi-read-volume)`. */

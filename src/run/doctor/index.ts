@@ -1,26 +1,25 @@
-import { once } from 'node:events';
 import { stat, statfs } from 'node:fs/promises';
-import { createConnection } from 'node:net';
 import type { Config, Target } from '../../config/config.ts';
-import { parseSmtpUrl, type SmtpServer } from '../../config/mail.ts';
+import { parseSmtpUrl } from '../../config/mail.ts';
 import type { WorkContext } from '../../core/context.ts';
-import { errorMessage, formatError, TidemarkError } from '../../core/errors.ts';
+import { formatError, TidemarkError } from '../../core/errors.ts';
 import { overlayRoots } from '../../core/paths.ts';
 import { plural } from '../../core/plural.ts';
-import { secretWeakness } from '../../core/redact/redactor.ts';
+import { type Redactor, secretWeakness } from '../../core/redact/redactor.ts';
 import { sources as builtInSources } from '../../extract/sources/index.ts';
 import { servers } from '../../extract/sources/servers.ts';
 import { fitsTarget, hasSource, isWanted, type SourceDefinition } from '../../extract/sources/source.ts';
+import { readPem } from '../../http/transport.ts';
 import type { ServiceClient } from '../../services/client.ts';
 import { ServiceClients } from '../../services/client.ts';
 import { platform } from '../../services/platform/operations.ts';
 import type { TokenInfo } from '../../services/token/describe-token.ts';
 import { findUnprovenListings } from '../../tell/findings/evaluate.ts';
 import { readRules } from '../../tell/findings/rules.ts';
+import { openTransport, resolveMailSettings } from '../../tell/mail/transport.ts';
 import { formatAge } from '../../tell/reports/format.ts';
-import { type Database, openDatabase } from '../../warehouse/database.ts';
 import { warehouseFiles } from '../../warehouse/publish.ts';
-import { assertReadable } from '../../warehouse/session.ts';
+import { withPublished } from '../../warehouse/session.ts';
 import { createSqlFiles, type SqlFiles } from '../../warehouse/sql-files.ts';
 import { explainFuture, readLatest } from '../run.ts';
 import { askToken, checkToken, reportToken } from './check-token.ts';
@@ -29,7 +28,6 @@ import {
   describeSealed,
   findSealed,
   findUnreachable,
-  formatSourceSelection,
   lacksExplorer,
   probeSources,
   type SourceProbe,
@@ -49,8 +47,8 @@ export async function diagnose(
   return [
     ...checkConfiguration(config),
     ...targets.flat(),
-    ...(await checkWarehouse(config, files, context.clock.now())),
-    ...(await checkMail(config)),
+    ...(await checkWarehouse(config, context.clock.now())),
+    ...(await checkMail(config, context.redactor)),
   ];
 }
 
@@ -76,12 +74,11 @@ function checkConfiguration({ targets, mail, approvers }: Config): readonly Chec
   return list.checks;
 }
 
-async function checkWarehouse(config: Config, files: SqlFiles, now: Date): Promise<readonly Check[]> {
+async function checkWarehouse(config: Config, now: Date): Promise<readonly Check[]> {
   const list = createCheckList('warehouse');
   const { published } = warehouseFiles(config.data);
   try {
-    await assertReadable(published);
-    const latest = await readPublished(published, (database) => readLatest(database, files));
+    const latest = await withPublished(config, ({ database, files }) => readLatest(database, files));
     list.ok('published', published);
     const problem = latest && explainFuture(latest, now);
     if (problem !== undefined) list.fail('clock', problem);
@@ -99,15 +96,6 @@ async function checkWarehouse(config: Config, files: SqlFiles, now: Date): Promi
   return list.checks;
 }
 
-async function readPublished<T>(published: string, read: (database: Database) => Promise<T>): Promise<T> {
-  const database = await openDatabase(published, { readOnly: true });
-  try {
-    return await read(database);
-  } finally {
-    database.close();
-  }
-}
-
 /** `2 s ahead of the service`, `3 days behind the service` */
 function formatClockOffset(seconds: number): string {
   if (seconds === 0) return 'as that of the service';
@@ -119,17 +107,22 @@ function formatMebibytes(bytes: number): string {
   return `${Math.ceil(bytes / 1024 / 1024)} MiB`;
 }
 
-const MAIL_TIMEOUT_MS = 5_000;
+const MAIL_TIMEOUTS = { connectMs: 5_000, idleMs: 5_000 };
 
-/** Checks that the mail server is reachable. `tidemark mail JOB --to ADDRESS` tests the delivery. */
-async function checkMail({ mail }: Config): Promise<readonly Check[]> {
-  if (!mail) return [];
-  const { host, port } = parseSmtpUrl(mail.smtp) as SmtpServer; // validated with the configuration
-  const socket = createConnection({ host, port, timeout: MAIL_TIMEOUT_MS });
-  socket.once('timeout', () => socket.destroy(new Error('timed out')));
-  const error = await once(socket, 'connect').then(() => undefined, errorMessage);
-  socket.destroy();
-  return [{ ok: error === undefined, about: 'mail', check: 'reachable', detail: error ?? `${host}:${port}` }];
+/** Checks that the mail server takes the connection and the password. `tidemark mail JOB --to ADDRESS` tests the delivery. */
+async function checkMail(config: Config, redactor: Redactor): Promise<readonly Check[]> {
+  if (!config.mail) return [];
+  const list = createCheckList('mail', redactor);
+  const { server, caFile } = resolveMailSettings(config);
+  try {
+    const ca = caFile === undefined ? {} : { ca: readPem(caFile, 'mail.caFile') };
+    const transport = openTransport({ server, timeouts: MAIL_TIMEOUTS, ...ca });
+    await transport.verify().finally(() => transport.close());
+    list.ok('reachable', `${server.host}:${server.port}`);
+  } catch (error) {
+    list.fail('reachable', formatError(error));
+  }
+  return list.checks;
 }
 
 /** Checks one target: reachable, tokens, rate limit, clock, and each source. */
@@ -205,7 +198,11 @@ function checkSources(list: CheckList, target: Target, probes: readonly SourcePr
     .filter(({ availability, source }) => availability === 'absent' && !(isLacking && readsExplorer(source)))
     .map(({ source }) => source.name);
   if (absent.length === 0) return;
-  list.fail('sources', `add to this target: ${formatSourceSelection(target, absent)}`);
+  const { sources, without } = target;
+  const line = sources
+    ? `sources: [${sources.filter((name) => !absent.includes(name)).join(', ')}]`
+    : `without: [${[...new Set([...without, ...absent])].join(', ')}]`;
+  list.fail('sources', `add to this target: ${line}`);
 }
 
 /** Says what the explorer's views are read from. */

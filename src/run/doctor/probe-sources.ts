@@ -198,15 +198,14 @@ export async function lacksExplorer(client: ServiceClient, probes: readonly Sour
 }
 
 /** How each request of the checks failed; undefined for one that did not. */
-function listErrors(answer: TokenAnswer, probes: readonly SourceProbe[]): readonly (ServiceError | undefined)[] {
-  const isAsked = answer.info !== undefined || answer.error !== undefined;
-  return [...probes.map(({ error }) => error), ...(isAsked ? [answer.error] : [])];
+function listErrors({ info, error }: TokenAnswer, probes: readonly SourceProbe[]) {
+  return [...probes.map((probe) => probe.error), ...((info ?? error) ? [error] : [])];
 }
 
 /** The error, if nothing responded at all. */
 export function findUnreachable(answer: TokenAnswer, probes: readonly SourceProbe[]): ServiceError | undefined {
   const errors = listErrors(answer, probes);
-  return errors.some((error) => error === undefined || error.status !== undefined) ? undefined : errors[0];
+  return errors.every((error) => error && error.status === undefined) ? errors[0] : undefined;
 }
 
 /** The answer of a server that answers nobody, if this is one: nothing is then known of the token and its rights. */
@@ -224,13 +223,4 @@ export async function describeSealed(client: ServiceClient, error: ServiceError)
   if (sealed === true) return 'sealed: unseal it (`vault operator unseal`)';
   if (standby === true) return 'a standby that knows no active node: start or unseal the active one';
   return formatError(error);
-}
-
-/** The line that removes absent sources from a target. */
-export function formatSourceSelection(
-  { sources, without }: { readonly sources?: readonly string[] | undefined; readonly without: readonly string[] },
-  absent: readonly string[],
-): string {
-  if (sources) return `sources: [${sources.filter((name) => !absent.includes(name)).join(', ')}]`;
-  return `without: [${[...new Set([...without, ...absent])].join(', ')}]`;
 }
