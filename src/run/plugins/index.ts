@@ -2,7 +2,7 @@ import { pathToFileURL } from 'node:url';
 import type { Playbook } from '../../act/define.ts';
 import { builtInPlaybooks } from '../../act/playbooks/index.ts';
 import { loadPlaybooks } from '../../act/registry.ts';
-import type { Config, Target } from '../../config/config.ts';
+import type { Config } from '../../config/config.ts';
 import type { Job } from '../../config/job.ts';
 import { suggestName } from '../../config/suggest.ts';
 import { TidemarkError } from '../../core/errors.ts';
@@ -46,7 +46,9 @@ export async function loadDefinitions(
   assertTargetSources(config, sources);
   if (plugins.length === 2 && !extra.sources && !extra.playbooks) return BUILT_IN;
   const playbooks = plugins.flatMap((plugin) => plugin.playbooks ?? []);
-  assertUniqueSources(sources);
+  const names = sources.map(({ name }) => name);
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined) throw new TidemarkError('CONFIG', `the source ${twice} is defined twice`);
   return { sources, playbooks: await loadPlaybooks(config, playbooks) };
 }
 
@@ -70,30 +72,18 @@ async function importPlaybooks(file: string): Promise<readonly Playbook[]> {
   return module.default.playbooks ?? [];
 }
 
-function assertUniqueSources(sources: readonly SourceDefinition[]): void {
-  const names = new Set<string>();
-  for (const { name } of sources) {
-    if (names.has(name)) throw new TidemarkError('CONFIG', `the source ${name} is defined twice`);
-    names.add(name);
-  }
-}
-
 /** Checks the names under `sources` and `without` of each target. @throws TidemarkError CONFIG with one line per unknown name */
 function assertTargetSources({ targets }: Config, sources: readonly SourceDefinition[]): void {
   const issues = targets.flatMap((target, index) => {
     const known = sources.filter((source) => fitsTarget(source, target)).map(({ name }) => name);
-    return unknownSources(target, known).map(
-      ({ field, name }) =>
-        `targets[${index}].${field}: a target of kind ${target.kind} has no source ${name}; ${suggestName(name, known)}`,
+    return (['sources', 'without'] as const).flatMap((field) =>
+      (target[field] ?? [])
+        .filter((name) => !known.includes(name))
+        .map(
+          (name) =>
+            `targets[${index}].${field}: a target of kind ${target.kind} has no source ${name}; ${suggestName(name, known)}`,
+        ),
     );
   });
   if (issues.length > 0) throw new TidemarkError('CONFIG', issues.join('\n'));
-}
-
-function unknownSources({ sources = [], without }: Target, known: readonly string[]) {
-  const named = [
-    ...sources.map((name) => ({ field: 'sources', name })),
-    ...without.map((name) => ({ field: 'without', name })),
-  ];
-  return named.filter(({ name }) => !known.includes(name));
 }

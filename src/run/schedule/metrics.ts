@@ -7,28 +7,31 @@ import { describeQueryError } from '../../warehouse/database.ts';
 import { warehouseFiles } from '../../warehouse/publish.ts';
 import { withPublished } from '../../warehouse/session.ts';
 import { parseHeader } from '../../warehouse/sql-files.ts';
-import type { Row, Value } from '../../warehouse/values.ts';
+import type { Row } from '../../warehouse/values.ts';
 import type { Scheduler } from './scheduler.ts';
 
 interface PrometheusMetric {
   readonly name: string;
   readonly help: string;
   readonly type: 'gauge' | 'counter';
-  readonly samples: readonly { readonly labels: Readonly<Record<string, Value>>; readonly value: number }[];
+  /** The sample is in `value`; every other column is a label. A value that is not known is no sample. */
+  readonly rows: readonly Row[];
 }
 
 /** Prometheus text exposition format 0.0.4. */
 export function toPrometheusText(metrics: readonly PrometheusMetric[]): string {
   return metrics
-    .filter(({ samples }) => samples.length > 0)
-    .map(({ name, help, type, samples }) => {
-      const lines = samples.map(({ labels, value }) => {
-        const pairs = Object.entries(labels).map(([label, text]) => `${label}="${escapeLabel(String(text ?? ''))}"`);
-        return `${name}${pairs.length > 0 ? `{${pairs.join(',')}}` : ''} ${value}`;
-      });
-      return [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...lines, ''].join('\n');
+    .flatMap(({ name, help, type, rows }) => {
+      const samples = rows.filter(({ value = null }) => value !== null).map((row) => formatSample(name, row));
+      return samples.length === 0 ? [] : [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...samples];
     })
+    .map((line) => `${line}\n`)
     .join('');
+}
+
+function formatSample(name: string, { value, ...labels }: Row): string {
+  const pairs = Object.entries(labels).map(([label, text]) => `${label}="${escapeLabel(String(text ?? ''))}"`);
+  return `${name}${pairs.length > 0 ? `{${pairs.join(',')}}` : ''} ${Number(value)}`;
 }
 
 function escapeLabel(text: string): string {
@@ -75,36 +78,33 @@ function readMetrics(config: Config, log: Log): Promise<readonly PrometheusMetri
 
 const NAME = /^[a-z_]\w*$/iu;
 
-/** A value that is not known is no sample. @throws Error for a name that Prometheus refuses, with all that it would read beside it */
+/** @throws Error for a name that Prometheus refuses, with all that it would read beside it */
 function toMetric(name: string, help: string, rows: readonly Row[]): PrometheusMetric {
   const { value, ...labels } = rows[0] ?? { value: null };
   const refused = Object.keys(labels).find((label) => !NAME.test(label));
   if (!NAME.test(name)) throw new Error('a metric cannot have this name');
   if (refused !== undefined) throw new Error(`a label cannot have the name ${refused}`);
   if (value === undefined) throw new Error('it has no column value');
-  const samples = rows.flatMap(({ value: sample = null, ...own }) =>
-    sample === null ? [] : [{ labels: own, value: Number(sample) }],
-  );
-  return { name, help, type: 'gauge', samples };
+  return { name, help, type: 'gauge', rows };
 }
 
 /** The metrics of the scheduler itself. */
 export function schedulerMetrics(scheduler: Scheduler): readonly PrometheusMetric[] {
   const counts = scheduler.counts();
-  const next = scheduler.nextRuns().map((run) => ({ labels: { job: run.job }, value: Date.parse(run.next) / 1000 }));
-  const running = counts.map(({ job, running }) => ({ labels: { job }, value: Number(running) }));
+  const next = scheduler.nextRuns().map((run) => ({ job: run.job, value: Date.parse(run.next) / 1000 }));
+  const running = counts.map((own) => ({ job: own.job, value: Number(own.running) }));
   const ended = counts.flatMap(({ job, succeeded, failed }) => [
-    { labels: { job, result: 'succeeded' }, value: succeeded },
-    { labels: { job, result: 'failed' }, value: failed },
+    { job, result: 'succeeded', value: succeeded },
+    { job, result: 'failed', value: failed },
   ]);
-  const skipped = counts.flatMap(({ job, skipped }) =>
-    Object.entries(skipped).map(([reason, value]) => ({ labels: { job, reason }, value })),
+  const skipped = counts.flatMap(({ job, skipped: reasons }) =>
+    Object.entries(reasons).map(([reason, value]) => ({ job, reason, value })),
   );
-  const rows = [
+  const metrics = [
     ['next_run_timestamp_seconds', 'Time of the next run of a job.', 'gauge', next],
     ['running', 'Whether a job runs or waits for another one.', 'gauge', running],
     ['runs_total', 'Runs that this scheduler finished.', 'counter', ended],
     ['skipped_total', 'Starts that this scheduler skipped.', 'counter', skipped],
   ] as const;
-  return rows.map(([name, help, type, samples]) => ({ name: `tidemark_schedule_${name}`, help, type, samples }));
+  return metrics.map(([name, help, type, rows]) => ({ name: `tidemark_schedule_${name}`, help, type, rows }));
 }
