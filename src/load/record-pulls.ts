@@ -116,11 +116,6 @@ export function describeLoad(
   });
 }
 
-/** Whether a pull lacks a part that its service can list. */
-export function isPartial(manifest: Manifest): boolean {
-  return listMissing(manifest, false).length > 0;
-}
-
 function listMissing(manifest: Manifest, acceptDrop: boolean): readonly UnknownPart[] {
   return listUnknown(manifest, acceptDrop).filter(({ isUnsupported = false }) => !isUnsupported);
 }

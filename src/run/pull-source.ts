@@ -15,8 +15,7 @@ import { type FailureParts, ServiceError } from '../http/errors.ts';
 import { type Manifest, quarantineLanding, verifyLanding } from '../landing/store.ts';
 import { EmptiedTableError, RowDropError } from '../load/judge.ts';
 import type { LoadQueue } from '../load/load-queue.ts';
-
-import { isPartial, type PullOutcome, recordPull, toPullOutcome } from '../load/record-pulls.ts';
+import { type PullOutcome, recordPull, toPullOutcome } from '../load/record-pulls.ts';
 import { classifyStorageError } from '../warehouse/storage.ts';
 
 /** A landing that would empty a table. Whether it is loaded depends on the other sources of its target. */
@@ -146,10 +145,10 @@ async function replayLanding(
   const refuse = (error: TidemarkError) =>
     toPullOutcome(pull, { status: 'failed', error: run.redactor.text(formatError(error)) });
   if (replay instanceof TidemarkError) return refuse(replay);
-  const { at, aheadMs } = await compareVersion(run, pull, replay);
-  if (aheadMs <= 0) return loadLanding(run, pull, options, replay);
+  const newer = await findNewer(run, pull, replay);
+  if (newer === undefined) return loadLanding(run, pull, options, replay);
   const hint = 'see the past with `tidemark sql --as-of`';
-  return refuse(new TidemarkError('DATA', `the loaded rows are of ${at}, after that run`, { hint }));
+  return refuse(new TidemarkError('DATA', `the loaded rows are of ${newer}, after that run`, { hint }));
 }
 
 /** Loads a landing of an earlier run. @throws RowDropError if it was quarantined, and nobody accepts it */
@@ -170,7 +169,7 @@ async function loadLanding(
 }
 
 /**
- * Uses what an interrupted run has landed: copies its pull if the landing was loaded already, else loads it.
+ * Loads what an interrupted run has landed. Where that run has loaded it as well, nothing changes.
  * @returns undefined if the source has to be extracted: the landing is invalid, or older than the loaded rows.
  */
 async function resumeLanding(
@@ -179,10 +178,7 @@ async function resumeLanding(
   options: PullSourceOptions,
 ): Promise<PullEnd | undefined> {
   const { resumable: manifest } = options;
-  if (!manifest) return undefined;
-  const { aheadMs } = await compareVersion(run, pull, manifest);
-  if (aheadMs === 0) return run.writes(() => carryForward(run, pull, manifest));
-  if (aheadMs > 0) return undefined;
+  if (!manifest || (await findNewer(run, pull, manifest)) !== undefined) return undefined;
   try {
     const end = await loadLanding(run, pull, options, manifest);
     if (isHeld(end)) throw end.emptied; // the service is asked again whether nothing is left
@@ -195,28 +191,14 @@ async function resumeLanding(
   }
 }
 
-/** When the loaded rows were extracted, and how long after a landing; without rows, that is before any. */
-async function compareVersion(
+/** When the loaded rows were extracted, if that was after a landing. */
+async function findNewer(
   { warehouse: { database, files }, writes }: RunContext,
   { target, source }: ActivePull,
   { as_of }: Manifest,
-): Promise<{ readonly at: unknown; readonly aheadMs: number }> {
+): Promise<string | undefined> {
   const params = { target: target.name, source: source.name };
   const [row] = await writes(async () => database.rows(files.read('warehouse/extracted_at'), params));
-  const at = row?.extracted_at ?? null;
-  return { at, aheadMs: at === null ? Number.NEGATIVE_INFINITY : Date.parse(String(at)) - Date.parse(as_of) };
-}
-
-async function carryForward(run: RunContext, pull: ActivePull, manifest: Manifest): Promise<PullOutcome> {
-  const { database, files } = run.warehouse;
-  const [row] = await database.rows(files.read('warehouse/copy_pull'), {
-    target: pull.target.name,
-    source: pull.source.name,
-    run_id: run.runId,
-    extracted_at: manifest.as_of,
-    now: run.clock.now().toISOString(),
-  });
-  pull.expectedRows = manifest.expected_rows;
-  const status = isPartial(manifest) ? 'partial' : 'complete';
-  return { ...toPullOutcome(pull, { status }), rows: Number(row?.rows) };
+  const at = row?.extracted_at;
+  return typeof at === 'string' && Date.parse(at) > Date.parse(as_of) ? at : undefined;
 }
