@@ -130,5 +130,6 @@ function hidePaths(error: unknown, folder: string): unknown {
   const { code, message, hint } = error;
   if (code === 'INCOMPLETE') return new LackError('INTERRUPTED', 'the server cannot answer now', { cause: error });
   if (!message.includes(folder)) return error;
-  return new TidemarkError(code, message.replaceAll(folder, '…'), hint === undefined ? {} : { hint });
+  const shown = message.replaceAll(folder, '…'); // a file of the server is damaged or absent: no fault of the query
+  return new LackError('UNREACHABLE', shown, { cause: error, ...(hint !== undefined && { hint }) });
 }

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { appendFile, readdir, readFile } from 'node:fs/promises';
+import { appendFile, readdir, readFile, writeFile } from 'node:fs/promises';
 import { type IncomingMessage, request } from 'node:http';
 import { connect } from 'node:net';
 import { join } from 'node:path';
@@ -189,6 +189,24 @@ test('a file that fails is removed at once, and one that grows beyond the tempor
     );
     expect(left, `${format}: ${sql}`).toEqual([]);
   }
+});
+
+test('a damaged warehouse is no fault of the query: 503, and its file is in the log', async () => {
+  const folder = await copyServedProject();
+  const server = await startServe(folder, ['--workers', '1']);
+  const file = join(folder, 'data', 'warehouse.duckdb');
+  await writeFile(file, 'no database');
+  for (const path of [queryPath('select 1'), '/', '/tables', '/saved/agents-by-pool']) {
+    const { status, headers, body } = await server.get(path);
+    expect([status, headers['retry-after'], body], path).toEqual([
+      503,
+      '5',
+      expect.stringContaining('cannot be opened'),
+    ]);
+    expect(body, path).not.toContain(folder);
+  }
+  server.process.kill('SIGTERM');
+  expect((await server.ended).stderr).toContain(`error: /tables: ${file} cannot be opened`);
 });
 
 test('what this machine lacks is in the log, and readers learn no path', async () => {
