@@ -208,16 +208,12 @@ async function writeToPager(context: Context, print: (write: WriteText) => Promi
     pager.stdin.end();
     await closed;
   }
-  if (pager.exitCode === NOT_FOUND || pager.exitCode === NOT_EXECUTABLE) {
-    throw new TidemarkError('USAGE', `the pager ${command} cannot be started, so that the result is not shown`, {
-      hint: 'set TIDEMARK_PAGER to another one, or to cat for none',
+  if (pager.exitCode) {
+    throw new TidemarkError('USAGE', `the pager ${command} failed with exit code ${pager.exitCode}`, {
+      hint: 'the result may not be shown: set TIDEMARK_PAGER to another one, or to cat for none',
     });
   }
 }
-
-/** The exit codes of a shell (POSIX, 2.8.2) for a command that it cannot start. */
-const NOT_EXECUTABLE = 126;
-const NOT_FOUND = 127;
 
 /** The reader has seen enough. */
 class PagerClosed extends Error {}

@@ -261,13 +261,13 @@ describe('on a terminal', () => {
     }
   });
 
-  test('a pager that cannot be started is an error: nothing of the result was shown', async () => {
-    for (const PAGER of ['no-such-pager', '/etc/passwd']) {
+  test('a pager that fails is an error: the result was not shown', async () => {
+    for (const PAGER of ['no-such-pager', '/etc/passwd', 'cat > /dev/null; exit 3']) {
       const { exit, stderr } = await place.tidemark(['sql', '--format', 'csv', 'select 1'], {
         screen,
         env: { PAGER },
       });
-      expect([exit, stderr]).toEqual([2, expect.stringContaining(`the pager ${PAGER} cannot be started`)]);
+      expect([exit, stderr]).toEqual([2, expect.stringContaining(`the pager ${PAGER} failed with exit code`)]);
     }
   });
 
