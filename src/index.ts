@@ -1,10 +1,9 @@
 import { resolve } from 'node:path';
 import { QuerySession } from './ask/query/session.ts';
-import { type Config, loadConfig } from './config/config.ts';
+import { type Config, getTarget, loadConfig } from './config/config.ts';
 import { loadJob } from './config/job.ts';
 import { frozenClock, systemClock } from './core/clock.ts';
 import type { JobContext } from './core/context.ts';
-import { TidemarkError } from './core/errors.ts';
 import type { Log } from './core/log.ts';
 import { Redactor } from './core/redact/redactor.ts';
 import { type Definitions, loadDefinitions, type Plugin } from './run/plugins/index.ts';
@@ -140,10 +139,7 @@ export class Tidemark {
 
   /** Calls any operation of a target, also one of your own. */
   serviceClient(target: string): ServiceClient {
-    const found = this.config.targets.find(({ name }) => name === target);
-    if (found) return this.#clients.get(found);
-    const known = this.config.targets.map(({ name }) => name).join(', ');
-    throw new TidemarkError('USAGE', `unknown target ${target}`, { hint: `known are ${known}` });
+    return this.#clients.get(getTarget(this.config, target));
   }
 
   /** Closes idle connections. */

@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import type { Config, Target } from '../config/config.ts';
+import { type Config, getTarget, type Target } from '../config/config.ts';
 import { unknownName } from '../config/suggest.ts';
 import type { Context } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
@@ -17,7 +17,7 @@ import { formatOperationHelp, toOperationRow } from '../services/operation-docs.
 import { findItems, isList, type ResponsePage, type ServiceResponse } from '../services/response.ts';
 import { uncheckOperation, validateRequest } from '../services/validate-request.ts';
 import type { DefineCommand } from './define.ts';
-import { getTarget, readConfig } from './options.ts';
+import { readConfig } from './options.ts';
 import { indent, toPrintable } from './output.ts';
 
 export const define: DefineCommand = (command) => {

@@ -1,8 +1,7 @@
 import { resolve } from 'node:path';
-import { type Config, type LoadOptions, loadConfig, type Target } from '../config/config.ts';
+import { type Config, getTarget, type LoadOptions, loadConfig } from '../config/config.ts';
 import { readTimeZone } from '../config/job.ts';
 import { parseShard } from '../config/shard.ts';
-import { unknownName } from '../config/suggest.ts';
 import type { Context } from '../core/context.ts';
 import { type Moment, resolveMoment } from '../warehouse/moment.ts';
 import type { Warehouse } from '../warehouse/session.ts';
@@ -18,17 +17,6 @@ export function readConfig({ cwd, configFile, env, redactor, shard }: Context, o
 /** The same for a command that only reads the warehouse: it needs no token. */
 export function readLocalConfig(context: Context): Config {
   return readConfig(context, { needsSecrets: false });
-}
-
-/** @throws TidemarkError USAGE naming the closest match. */
-export function getTarget({ targets }: Config, name: string): Target {
-  const target = targets.find((each) => each.name === name);
-  if (target) return target;
-  throw unknownName(
-    'target',
-    name,
-    targets.map((each) => each.name),
-  );
 }
 
 /** The names, if all are configured targets. @throws TidemarkError USAGE naming the closest match. */

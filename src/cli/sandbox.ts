@@ -3,7 +3,7 @@ import { DAY_MS } from '../core/clock.ts';
 import type { Context } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { type DefineCommand, port, wholeNumber } from './define.ts';
-import { type Flavor, loadSandbox } from './load-sandbox.ts';
+import { loadSandbox, type StartOptions } from './load-sandbox.ts';
 
 export const define: DefineCommand = (command) =>
   command
@@ -21,16 +21,7 @@ function parseSeed(text: string): number | 'hostile' {
   return text === 'hostile' ? text : wholeNumber(text);
 }
 
-export interface SandboxFlags {
-  readonly workspaces?: number;
-  readonly seed?: number | 'hostile';
-  readonly rate?: number;
-  readonly latency?: number;
-  readonly port?: number;
-  readonly flavor?: Flavor;
-  readonly explorer: boolean;
-  readonly days: number;
-}
+type SandboxFlags = Omit<StartOptions, 'start'> & { readonly latency?: number; readonly days: number };
 
 /** Serves the six services until stopped. */
 export async function serve(context: Context, { days, latency, ...options }: SandboxFlags): Promise<void> {

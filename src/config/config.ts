@@ -7,6 +7,7 @@ import { withEnvFile } from './references.ts';
 import { configSchema, type RawConfig, type RawTarget, type TargetKind } from './schema.ts';
 import { registerSecrets } from './secrets.ts';
 import { chooseShard, type Shard } from './shard.ts';
+import { unknownName } from './suggest.ts';
 import { readPlainYaml, readYamlFile } from './yaml.ts';
 
 export type { Pricing, TargetKind, Thresholds } from './schema.ts';
@@ -70,6 +71,14 @@ export function loadConfig(
     ...(value.mail && { mail: { ...value.mail, ...(value.mail.caFile && { caFile: toAbsolute(value.mail.caFile) }) } }),
   };
   return shard ? selectShard(config, shard) : config;
+}
+
+/** @throws TidemarkError USAGE naming the closest match. */
+export function getTarget({ targets }: Config, name: string): Target {
+  const known = new Map(targets.map((target) => [target.name, target]));
+  const target = known.get(name);
+  if (target) return target;
+  throw unknownName('target', name, known.keys());
 }
 
 /**

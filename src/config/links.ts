@@ -88,25 +88,16 @@ export type Links = z.infer<typeof links>;
 
 /** What is wrong with `links` of a target, by its key: keys and fields depend on the kind of the target. */
 export function explainLinks(kind: unknown, value: unknown): readonly (readonly [key: string, error: string])[] {
-  const kinds = typeof kind === 'string' && Object.hasOwn(LINK_KINDS, kind) ? LINK_KINDS[kind] : undefined;
-  if (!kinds || !isObject(value)) return [];
+  if (!Object.hasOwn(LINK_KINDS, String(kind)) || !isObject(value)) return [];
+  const kinds = new Map(Object.entries(LINK_KINDS[String(kind)] ?? {}));
+  const findError = (key: string, template: unknown) => {
+    if (key === 'ui') return addressError(String(template));
+    const declared = kinds.get(key);
+    if (!declared) return `unknown key for kind ${kind}; ${suggestName(key, ['ui', ...kinds.keys()])}`;
+    return typeof template === 'string' ? templateError(template, declared) : undefined;
+  };
   return Object.entries(value).flatMap(([key, template]) => {
-    const error = linkError(key, template, kinds, String(kind));
+    const error = findError(key, template);
     return error === undefined ? [] : [[key, error] as const];
   });
-}
-
-function linkError(
-  key: string,
-  template: unknown,
-  kinds: Readonly<Record<string, LinkKind>>,
-  kind: string,
-): string | undefined {
-  if (key === 'ui') return typeof template === 'string' ? addressError(template) : ADDRESS_RULE;
-  const declared = Object.hasOwn(kinds, key) ? kinds[key] : undefined;
-  if (!declared) {
-    const known = ['ui', ...Object.keys(kinds)];
-    return `unknown key for kind ${kind}; ${suggestName(key, known)}`;
-  }
-  return typeof template === 'string' ? templateError(template, declared) : undefined;
 }

@@ -37,10 +37,14 @@ export function interpolate(
 ): unknown {
   if (typeof value === 'string') {
     return value.replaceAll(REFERENCE, (found, reference: string) => {
-      const { text, error } = resolveReference(reference, context);
-      if (error !== undefined && context.isOptional(path)) return found === value ? UNSET_FIELD : UNSET;
-      if (error !== undefined) report(path, error);
-      return text;
+      try {
+        return resolveReference(reference, context);
+      } catch (error) {
+        if (!(error instanceof TidemarkError)) throw error;
+        if (context.isOptional(path)) return found === value ? UNSET_FIELD : UNSET;
+        report(path, error.message);
+        return '';
+      }
     });
   }
   if (Array.isArray(value)) return value.map((item, index) => interpolate(item, context, report, [...path, index]));
@@ -52,40 +56,27 @@ export function interpolate(
   return Object.fromEntries(entries);
 }
 
-interface Resolution {
-  readonly text: string;
-  readonly error?: string;
-}
-
-function resolveReference(reference: string, { env, directory }: InterpolationContext): Resolution {
-  const { text, error } = reference.startsWith('file:')
-    ? readSecretFile(resolve(directory, reference.slice('file:'.length)), reference)
+/** @throws TidemarkError CONFIG why it has no value */
+function resolveReference(reference: string, { env, directory }: InterpolationContext): string {
+  const text = reference.startsWith('file:')
+    ? readNamedFile(resolve(directory, reference.slice('file:'.length)), {
+        name: `\${${reference}}: the file`,
+        maxKibibytes: MAX_SECRET_KIBIBYTES,
+      }).replace(/[\r\n]+$/u, '')
     : readVariable(reference, env);
-  if (error !== undefined) return { text, error };
+  if (!/\p{Cc}/u.test(text)) return text;
   // A message of a library may repeat such a value in a form that the redactor does not know.
-  return /\p{Cc}/u.test(text)
-    ? { text: '', error: `\${${reference}}: the value has a line break or another control character` }
-    : { text };
+  throw new TidemarkError('CONFIG', `\${${reference}}: the value has a line break or another control character`);
 }
 
-function readSecretFile(file: string, reference: string): Resolution {
-  try {
-    const text = readNamedFile(file, { name: `\${${reference}}: the file`, maxKibibytes: MAX_SECRET_KIBIBYTES });
-    return { text: text.replace(/[\r\n]+$/u, '') };
-  } catch (error) {
-    if (!(error instanceof TidemarkError)) throw error;
-    return { text: '', error: error.message };
-  }
-}
-
-function readVariable(name: string, env: Environment): Resolution {
+function readVariable(name: string, env: Environment): string {
   const value = env[name];
-  if (value) return { text: value };
+  if (value) return value;
   const advice =
     value === undefined
       ? 'not set; export it, or set it in .env beside the file'
       : 'empty; export a value, or unset it so that .env beside the file can set it';
-  return { text: '', error: `the environment variable ${name} is ${advice}` };
+  throw new TidemarkError('CONFIG', `the environment variable ${name} is ${advice}`);
 }
 
 /**

@@ -6,12 +6,6 @@ import { readNamedFile } from '../core/fs.ts';
 import { type Environment, interpolate, type Path } from './references.ts';
 import { closestMatch } from './suggest.ts';
 
-/** One error in a file: the field, and what is wrong as the end of a sentence. */
-interface ValidationIssue {
-  readonly path: Path;
-  readonly message: string;
-}
-
 interface YamlFile {
   /** What messages call the file. @default its name */
   readonly name?: string;
@@ -42,20 +36,21 @@ export function readYamlFile<T>(
     const { line } = lines.linePos(syntax.pos[0]);
     throw new TidemarkError('CONFIG', `${name}:${line}: not valid YAML: ${syntax.message}`);
   }
-  const issues: ValidationIssue[] = [];
+  // A reference that cannot be resolved leaves a field that is also invalid: the first issue of a field is enough.
+  const issues = new Map<string, { readonly line: number; readonly text: string }>();
+  const report = (path: Path, message: string) => {
+    const field = z.core.toDotPath(path);
+    const text = field === '' ? message : `${field}: ${message}`;
+    if (!issues.has(field)) issues.set(field, { line: findLine(document, lines, path), text });
+  };
   const plain = toPlainData(document, name) ?? {};
-  const report = (path: Path, message: string) => issues.push({ path, message });
   const interpolated =
     env === undefined ? plain : interpolate(plain, { env, directory: dirname(file), isOptional }, report);
-  const result = schema.safeParse(interpolated, { error: explainUnknownKeys });
-  issues.push(...(result.error?.issues.flatMap(toIssues) ?? []));
-  if (result.success && issues.length === 0) return result.data;
-  const located = firstIssueOfEachField(issues).map((issue) => ({
-    issue,
-    line: findLine(document, lines, issue.path),
-  }));
-  const messages = located.sort((a, b) => a.line - b.line).map(({ issue, line }) => formatIssue(name, line, issue));
-  throw new TidemarkError('CONFIG', messages.join('\n'));
+  const { success, data, error } = schema.safeParse(interpolated, { error: explainUnknownKeys });
+  for (const issue of error?.issues ?? []) reportIssue(issue, report);
+  if (success && issues.size === 0) return data;
+  const ordered = [...issues.values()].sort((a, b) => a.line - b.line);
+  throw new TidemarkError('CONFIG', ordered.map(({ line, text }) => `${name}:${line}: ${text}`).join('\n'));
 }
 
 /** The content of a YAML file that `readYamlFile` has accepted, with its references as they are written. */
@@ -74,16 +69,6 @@ function toPlainData(document: Document, name: string): unknown {
   }
 }
 
-/** A reference that cannot be resolved leaves a field that is also invalid: the first issue of a field is enough. */
-function firstIssueOfEachField(issues: readonly ValidationIssue[]): readonly ValidationIssue[] {
-  const first = new Map<string, ValidationIssue>();
-  for (const issue of issues) {
-    const field = issue.path.join('.');
-    if (!first.has(field)) first.set(field, issue);
-  }
-  return [...first.values()];
-}
-
 /** A line for each unknown key of an object. */
 function explainUnknownKeys({ code, keys, inst }: z.core.$ZodRawIssue): string | undefined {
   if (code !== 'unrecognized_keys' || !(inst instanceof z.ZodObject)) return undefined;
@@ -96,19 +81,10 @@ function explainUnknownKeys({ code, keys, inst }: z.core.$ZodRawIssue): string |
     .join('\n');
 }
 
-function toIssues(issue: z.core.$ZodIssue): readonly ValidationIssue[] {
+function reportIssue(issue: z.core.$ZodIssue, report: (path: Path, message: string) => void): void {
   const { path, message } = issue;
-  if (issue.code !== 'unrecognized_keys') return [{ path, message }];
-  return message.split('\n').map((line, index) => ({ path: [...path, issue.keys[index] ?? ''], message: line }));
-}
-
-function formatIssue(name: string, line: number, { path, message }: ValidationIssue): string {
-  const field = path.reduce<string>(
-    (text, part) =>
-      typeof part === 'number' ? `${text}[${part}]` : text === '' ? String(part) : `${text}.${String(part)}`,
-    '',
-  );
-  return `${name}:${line}: ${field === '' ? '' : `${field}: `}${message}`;
+  if (issue.code !== 'unrecognized_keys') report(path, message);
+  else for (const [index, line] of message.split('\n').entries()) report([...path, issue.keys[index] ?? ''], line);
 }
 
 /** The line of the field, or of the closest field around it that is in the file. */
