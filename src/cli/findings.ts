@@ -183,25 +183,16 @@ export async function accept(
   writeResult(context, result, () => `accepted until ${formatTime(result.until)}: ${result.accepted.join(', ')}\n`);
 }
 
-/** The columns that the listing uses of `queries/warehouse/select_findings.sql`; times are ISO 8601. */
-export interface ListedFinding {
-  readonly finding_id: string;
-  readonly target: string;
-  readonly rule: string;
-  readonly severity: Severity;
-  readonly subject_type: string;
-  readonly subject_id: string;
-  readonly subject_name: string | null;
-  readonly title: string;
-  readonly state: string;
-  readonly opened_at: string;
-  readonly unassessed_since: string | null;
-  readonly accepted_until: string | null;
-  /** Null where the finding has no group. */
-  readonly group_key: string | null;
-  /** Listed findings of the same rule, target and cause. */
-  readonly group_size: number;
-}
+/**
+ * The columns that the listing uses of `queries/warehouse/select_findings.sql`; times are ISO 8601. `group_key` is null where the finding
+ * has no group, and `group_size` counts the listed findings of the same rule, target and cause.
+ */
+type ListedFinding = Readonly<
+  Record<'finding_id' | 'target' | 'rule' | 'subject_type' | 'subject_id' | 'title' | 'state' | 'opened_at', string> &
+    Record<'subject_name' | 'unassessed_since' | 'accepted_until' | 'group_key', string | null> &
+    Record<'severity', Severity> &
+    Record<'group_size', number>
+>;
 
 /** A line for each cause, in the order of the rows, followed by the totals. */
 function formatFindings(

@@ -2,10 +2,11 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { TARGET_KINDS, type TargetKind } from '../config/schema.ts';
+import { TARGET_KINDS, type TargetKind, urlError } from '../config/schema.ts';
 import type { Context } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { writeFileAtomic } from '../core/fs.ts';
+import { stripControls } from '../core/log.ts';
 import { PACKAGE_ROOT } from '../core/paths.ts';
 import {
   type InitTarget,
@@ -15,7 +16,6 @@ import {
   renderEnvExample,
 } from '../run/init-config.ts';
 import type { DefineCommand } from './define.ts';
-import { askTargets, interrupted } from './init-questions.ts';
 import { formatNextSteps, writeResult } from './output.ts';
 
 export const define: DefineCommand = (command) =>
@@ -33,6 +33,8 @@ export const define: DefineCommand = (command) =>
 
 /** The commented examples that `init` copies. */
 const TEMPLATES = join(PACKAGE_ROOT, 'templates');
+
+const INTERRUPTED = 'interrupted: nothing was written';
 
 /** Services by their URLs. */
 export interface InitFlags extends Readonly<Partial<Record<TargetKind | 'organization', string>>> {
@@ -52,7 +54,7 @@ export async function init(context: Context, flags: InitFlags): Promise<void> {
   const given = listTargets(flags);
   const chosen = given.length === 0 && isConversation(context) ? await askTargets(context) : given;
   const probed = await probeTargets(context, chosen);
-  if (context.signal.aborted) throw interrupted();
+  if (context.signal.aborted) throw new TidemarkError('INTERRUPTED', INTERRUPTED);
   const [template, example] = await Promise.all(
     ['tidemark.yaml', 'env.example'].map((name) => readFile(join(TEMPLATES, name), 'utf8')),
   );
@@ -113,4 +115,69 @@ function describeSources({ problem, without, unread, document }: ProbedTarget): 
     ...(without.length > 0 ? [`does not have ${without.join(', ')}`] : []),
     ...(unread.length > 0 ? [`could not be asked for ${unread.join(', ')}`] : []),
   ].join('; ');
+}
+
+/** What is asked for one kind of service; the platform is asked for its organization as well. */
+interface Question {
+  readonly kind: TargetKind;
+  readonly label: string;
+  /** Variable of the vendor's client with the answer that Enter accepts. */
+  readonly variable: string | null;
+}
+
+const QUESTIONS: readonly Question[] = [
+  { kind: 'platform', label: '  its URL', variable: 'TFE_ADDRESS' },
+  { kind: 'secrets', label: 'Vault: URL', variable: 'VAULT_ADDR' },
+  { kind: 'scheduler', label: 'Nomad: URL', variable: 'NOMAD_ADDR' },
+  { kind: 'autoscaler', label: 'Nomad Autoscaler: URL', variable: null },
+  { kind: 'mesh', label: 'Consul agent: URL', variable: 'CONSUL_HTTP_ADDR' },
+  { kind: 'registry', label: 'Terraform registry, such as https://registry.terraform.io: URL', variable: null },
+];
+
+/** How often an answer that is not valid is asked for again. */
+const MAX_TRIES = 3;
+
+/**
+ * Asks on the terminal which services there are.
+ * @throws TidemarkError INTERRUPTED after Ctrl-C; USAGE after three answers that are not valid
+ */
+async function askTargets(context: Context): Promise<readonly InitTarget[]> {
+  context.stderr('Which services do you have? Enter accepts the answer in brackets, and - means none.\n');
+  const organization = await ask(context, 'HCP Terraform: organization', context.env.TF_CLOUD_ORGANIZATION ?? '');
+  const targets: InitTarget[] = [];
+  for (const question of QUESTIONS) {
+    const isPlatform = question.kind === 'platform';
+    if (isPlatform && organization === '') continue;
+    const url = await askUrl(context, question, isPlatform ? 'https://app.terraform.io' : '');
+    if (url !== '') targets.push({ kind: question.kind, url, ...(isPlatform && { organization }) });
+  }
+  return targets;
+}
+
+/** A valid URL, or an empty text for no such service. */
+async function askUrl(context: Context, { label, variable }: Question, fallback: string): Promise<string> {
+  const known = variable === null ? '' : withScheme(context.env[variable] ?? '');
+  for (let tries = 1; ; tries++) {
+    const url = await ask(context, label, known || fallback);
+    const problem = url === '' ? undefined : urlError(url);
+    if (problem === undefined) return url;
+    if (tries === MAX_TRIES) throw new TidemarkError('USAGE', `${url}: ${problem}`);
+    context.stderr(`  ${stripControls(url)}: ${problem}\n`);
+  }
+}
+
+async function ask(context: Context, label: string, initial: string): Promise<string> {
+  context.stderr(`${label} [${stripControls(initial) || 'none'}]: `);
+  const answer = (await context.readLine()).trim();
+  if (context.signal.aborted) {
+    context.stderr('\n');
+    throw new TidemarkError('INTERRUPTED', INTERRUPTED);
+  }
+  if (answer === '-') return '';
+  return answer === '' ? initial : answer;
+}
+
+/** The clients of Consul take an address without a scheme as well. */
+function withScheme(address: string): string {
+  return address === '' || /^[a-z]+:\/\//u.test(address) ? address : `http://${address}`;
 }

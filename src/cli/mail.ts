@@ -76,11 +76,7 @@ async function preview(context: Context, config: Config, job: Job, { to, html }:
     }
     const pages = html === undefined ? [] : await writePages(resolve(context.cwd, html), messages);
     for (const file of [...files, ...pages]) context.log.info(`wrote ${file}`);
-    const digests = messages.map((message) => ({
-      to: message.to.address,
-      subject: message.subject,
-      text: message.text,
-    }));
+    const digests = messages.map(({ to: { address }, subject, text }) => ({ to: address, subject, text }));
     writeResult(context, { files, pages, digests }, () => previews.join(`\n${'='.repeat(72)}\n`));
   });
 }
@@ -145,12 +141,9 @@ async function logEarlierDeliveries({ log }: Context, home: OutboxStore, { messa
   );
   for (const { messageId, to, job } of messages) {
     const state = states.get(messageId);
-    if (state === 'sent')
-      log.info(
-        `${to.address} already has the digest; to send it again, run \`tidemark mail ${job} --to ${to.address}\``,
-      );
-    if (state === 'refused')
-      log.warn(`${to.address} was rejected earlier; to send it again, run \`tidemark mail ${job} --to ${to.address}\``);
+    const again = `to send it again, run \`tidemark mail ${job} --to ${to.address}\``;
+    if (state === 'sent') log.info(`${to.address} already has the digest; ${again}`);
+    if (state === 'refused') log.warn(`${to.address} was rejected earlier; ${again}`);
   }
 }
 
