@@ -55,7 +55,7 @@ test.each([
   const file = join(await tempFolder(), 'file.yaml');
   for (const [path, keys] of paths) {
     const nest = (inner: unknown, part: PropertyKey) => (part === 0 ? [inner] : { [part]: inner });
-    await writeFile(file, JSON.stringify(path.reduceRight<unknown>(nest, { '______': 1 })));
+    await writeFile(file, JSON.stringify(path.reduceRight<unknown>(nest, { ______: 1 })));
     const named = path.map((part) => (part === 0 ? '[0]' : `.${String(part)}`)).join('');
     const field = `${named}.______`.slice(1);
     const line = `file.yaml:1: ${field}: unknown key; known are ${keys.join(', ')}`;
