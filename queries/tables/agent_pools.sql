@@ -1,6 +1,7 @@
 -- grain: one row per agent pool
 -- key: pool_id
 -- source: agent_pools
+-- past: created_at
 -- acted: platform.agent-pools id, agent_pool_id
 create table if not exists agent_pools_history (
   target varchar not null, -- name of the target in tidemark.yaml

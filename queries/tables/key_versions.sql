@@ -1,6 +1,7 @@
 -- grain: one row per version of a key
 -- key: key_name, version
 -- source: keys
+-- past: creation_time
 -- name: key_name
 -- acted: secrets.keys name
 create table if not exists key_versions_history (

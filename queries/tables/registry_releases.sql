@@ -1,6 +1,7 @@
 -- grain: one row per version of a provider or public module in use: those that its registry lists, and those in use
 -- key: source, version
 -- source: registry_releases
+-- past: published_at
 -- name: source
 -- follows: source
 -- renewed: *

@@ -1,6 +1,7 @@
 -- grain: one row per saved explorer view
 -- key: view_id
 -- source: saved_views
+-- past: created_at
 -- acted: platform.views view_id
 create table if not exists saved_views_history (
   target varchar not null, -- name of the target in tidemark.yaml

@@ -1,6 +1,7 @@
 -- grain: one row per allocation claiming a volume
 -- key: volume_id, allocation_id, mode, namespace
 -- source: volumes
+-- past: created_at, modified_at
 -- volatile: yes
 -- part: namespace
 -- computed: modify_index, modified_at

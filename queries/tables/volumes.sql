@@ -1,6 +1,7 @@
 -- grain: one row per CSI volume
 -- key: volume_id, namespace
 -- source: volumes
+-- past: created_at, modified_at
 -- part: namespace
 -- instance: create_index
 -- renewed: modify_index, modified_at

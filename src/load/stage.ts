@@ -97,7 +97,7 @@ const NO_ROWS = { held: 0, unknown: 0, gone: 0, deleted: 0, inserted: 0, changed
 
 /** Creates an empty stage. */
 export async function createStage({ database, files }: Destination, table: Table): Promise<void> {
-  await database.write(files.render('warehouse/stage', stagedColumns(table)), { target: '' });
+  await database.write(files.render('warehouse/stage', stagedColumns(table)), { target: '', as_of: null });
 }
 
 /** Adds the rows of a landing to the stage. @throws storage failures */
@@ -107,7 +107,7 @@ async function readLanding(to: Destination, table: Table, { manifest, directory 
   try {
     for (const { query, params } of renderRowQueries(to.files, table, landed)) {
       const sql = to.files.render('warehouse/load_rows', { ...stagedColumns(table), rows: query });
-      rows += await to.database.write(sql, { ...params, target: manifest.target });
+      rows += await to.database.write(sql, { ...params, target: manifest.target, as_of: manifest.as_of });
     }
     return { landed: rows, error: undefined };
   } catch (error) {
@@ -117,17 +117,20 @@ async function readLanding(to: Destination, table: Table, { manifest, directory 
 }
 
 /** What the statements that write a stage are rendered with. */
-function stagedColumns({ name: table, columns, members }: Table) {
+function stagedColumns({ name: table, columns, members, past }: Table) {
   const values = columns.map((column) => {
-    const value = cleanColumn(column);
+    const value = cleanColumn(column, past.includes(column.name));
     return `${column.name === members ? `${value} as ${LIST_TEXT}, md5(${value})` : value} as ${quoteIdent(column.name)}`;
   });
   const nulls = columns.map(({ name }) => `null as ${quoteIdent(name)}`);
   return { table, columns: values.join(',\n  '), nulls: nulls.join(', ') };
 }
 
+/** More ahead of the pull than clocks are, a time cannot be of what has happened. */
+const MAX_AHEAD = "interval '7 days'";
+
 /** The value of a column, with the type that the table declares. */
-function cleanColumn({ name, type }: Column): string {
+function cleanColumn({ name, type }: Column, isPast: boolean): string {
   if (name === 'target') return '$target::varchar';
   // A field of this name is not ours: repeated rows are numbered.
   if (name === ORDINAL) return `null::${type}`;
@@ -135,5 +138,6 @@ function cleanColumn({ name, type }: Column): string {
   if (type === 'varchar') return `nullif(${column}::varchar, '')`;
   // A cast from text would parse the JSON again.
   if (type === 'json') return `if(${column}::json::varchar in ('null', '{}'), null, ${column}::json)`;
-  return `${column}::${type}`;
+  const value = `${column}::${type}`;
+  return isPast ? `if(${value} > $as_of::timestamptz + ${MAX_AHEAD}, null, ${value})` : value;
 }

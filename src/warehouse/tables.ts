@@ -75,6 +75,8 @@ export function parseTable(name: string, ddl: string) {
     members: header.members,
     /** Columns, or fields of `extra`, that a service computes from the clock or from a position: a change of them is no version. */
     computed: splitList(header.computed),
+    /** Columns with times of what has happened: one that is far in the future is unknown. */
+    past: splitList(header.past),
     /** How the view `changes` tells the changes of its rows. */
     changes: {
       /** The column with the name of a row; undefined where rows have none. */

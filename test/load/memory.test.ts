@@ -69,7 +69,12 @@ test(`${VOLUMES} volumes are loaded with half of the memory that a load has by d
   const reads = indexes.map((index) => `${JSON.stringify({ kind: 'read', body: read(index) })}\n`);
   writeFileSync(join(folder, 'volumes.ndjson'), [list, ...reads].join(''));
   const file = { file: 'volumes.ndjson', format: 'ndjson', bytes: 0, sha256: '', longestLine: list.length };
-  const manifest = { target: 'nomad', source: 'volumes', files: [file] } as unknown as Manifest;
+  const manifest = {
+    target: 'nomad',
+    source: 'volumes',
+    files: [file],
+    as_of: '2026-11-20T02:15:00Z',
+  } as unknown as Manifest;
   const landed = { manifest, directory: folder, acceptDrop: false };
   for (const table of tablesForSource('volumes', tables)) {
     const { facts } = await stage({ database, files, tables }, table, [landed]);

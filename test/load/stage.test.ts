@@ -36,7 +36,8 @@ beforeAll(async () => {
 });
 
 function toLanded(target: string, source: string, landed: readonly LandingFile[]): Landed {
-  const manifest = { target, source, files: landed, expected_rows: null } as unknown as Manifest;
+  const as_of = '2026-11-20T02:15:00Z';
+  const manifest = { target, source, files: landed, expected_rows: null, as_of } as unknown as Manifest;
   return { manifest, directory: folder, acceptDrop: false };
 }
 

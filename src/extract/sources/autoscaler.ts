@@ -1,6 +1,6 @@
 import { ServiceError } from '../../http/errors.ts';
 import { autoscaler } from '../../services/autoscaler.ts';
-import type { SourceDefinition } from './source.ts';
+import { requiredArray, type SourceDefinition } from './source.ts';
 
 /**
  * Whether the autoscaler agent is alive; status 503 means that it is not (docs/services/autoscaler.md#health), and so does a host that
@@ -20,6 +20,19 @@ export const autoscalerHealth: SourceDefinition = {
     landing.expectRows(1);
   },
   checkAccess: (client) => client.call(autoscaler.health.read),
+};
+
+/** The metrics of the autoscaler's last interval. */
+export const autoscalerMetrics: SourceDefinition = {
+  name: 'autoscaler_metrics',
+  kind: 'autoscaler',
+  operations: [autoscaler.metrics.read],
+  async extract({ client, landing }) {
+    const response = await client.call(autoscaler.metrics.read);
+    requiredArray(response.json(), 'Gauges', 'autoscaler_metrics');
+    await landing.writeJson({}, response.text);
+  },
+  checkAccess: (client) => client.call(autoscaler.metrics.read),
 };
 
 function readPort(url: string): number {
