@@ -1,6 +1,6 @@
 import type { ActivePull, PullStatus, RunContext } from '../extract/run-context.ts';
 import type { FailureParts } from '../http/errors.ts';
-import { describePart, listUnknown, type Manifest, type UnknownPart } from '../landing/store.ts';
+import { describePart, listUnknown, type UnknownPart } from '../landing/store.ts';
 import { fillParams, toJsonParam } from '../warehouse/sql-params.ts';
 import type { Acceptance, Delta } from './judge.ts';
 import type { Landed } from './stage.ts';
@@ -106,7 +106,8 @@ export function describeLoad(
   { pull, manifest, acceptDrop }: { readonly pull: ActivePull } & Pick<Landed, 'manifest' | 'acceptDrop'>,
   { delta, notes }: Acceptance,
 ): ReturnType<typeof describePull> {
-  const missing = joinNotes(listMissing(manifest, acceptDrop).map(describePart));
+  const lacking = listUnknown(manifest, acceptDrop).filter(({ isUnsupported = false }) => !isUnsupported);
+  const missing = joinNotes(lacking.map(describePart));
   return describePull(run, pull, {
     status: missing === null ? 'complete' : 'partial',
     delta,
@@ -114,10 +115,6 @@ export function describeLoad(
     note: joinNotes([...(missing === null ? [] : [missing]), ...(manifest.notes ?? []), ...notes]),
     unknownParts: manifest.unknown_parts && listUnknown(manifest, acceptDrop),
   });
-}
-
-function listMissing(manifest: Manifest, acceptDrop: boolean): readonly UnknownPart[] {
-  return listUnknown(manifest, acceptDrop).filter(({ isUnsupported = false }) => !isUnsupported);
 }
 
 /** `unknown_parts` has every part. */

@@ -38,10 +38,13 @@ export const aclPolicies: SourceDefinition = {
     await landing.writeJson({ name: ANONYMOUS, ...deriveGrants(response) }, response.text);
     landing.expectRows(1);
   },
-  checkAccess: checkFirst(scheduler.policies.list, {}, scheduler.policies.read, (policy) => {
-    const policyName = textAt(policy, 'Name');
-    return policyName === null ? undefined : { policy_name: policyName };
-  }),
+  checkAccess: checkFirst(
+    scheduler.policies.list,
+    {},
+    scheduler.policies.read,
+    (policy) => textAt(policy, 'Name'),
+    (name) => ({ policy_name: name }),
+  ),
 };
 
 /** In the product every token may read this policy, also one that lists only its own: docs/services/scheduler.md#acl-policies. */

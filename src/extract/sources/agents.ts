@@ -30,10 +30,13 @@ export const agents: SourceDefinition = {
       },
     });
   },
-  checkAccess: checkFirst(pools.list, { 'page[size]': 1 }, poolAgents.list, (pool) => {
-    const agentPoolId = textAt(pool, 'id');
-    return agentPoolId === null ? undefined : { agent_pool_id: agentPoolId, 'page[size]': 1 };
-  }),
+  checkAccess: checkFirst(
+    pools.list,
+    { 'page[size]': 1 },
+    poolAgents.list,
+    (pool) => textAt(pool, 'id'),
+    (pool) => ({ agent_pool_id: pool, 'page[size]': 1 }),
+  ),
 };
 
 function fetchPools(context: ExtractContext): Promise<readonly SnapshotPage[]> {

@@ -3,6 +3,7 @@ import { stringify } from 'lossless-json';
 import type { Target } from '../../../config/config.ts';
 import { closestMatch } from '../../../config/suggest.ts';
 import { TidemarkError } from '../../../core/errors.ts';
+import { valueAt } from '../../../core/json-path.ts';
 import { isSecretField, stripSecretFields } from '../../../core/redact/secret-fields.ts';
 import { repairEscapes } from '../../../core/well-formed.ts';
 import { readCsv } from '../../../landing/csv.ts';
@@ -10,6 +11,7 @@ import { quoteCell } from '../../../landing/rows.ts';
 import type { BodyPreview } from '../../../services/download.ts';
 import { canonicalField, EXPLORER_FIELDS, type ExplorerView } from '../../../services/platform/explorer.ts';
 import { platform } from '../../../services/platform/operations.ts';
+import { toFields } from '../../../services/token/describe-token.ts';
 import { type FetchPartition, fetchTotal } from './partition.ts';
 
 /**
@@ -73,7 +75,7 @@ export function createRowFormatter(view: ExplorerView) {
   const formatItem = (item: unknown): string => {
     const cells = new Array<string>(columns.length + 1).fill('');
     const extra: [string, string][] = [];
-    const attributes = readAttributes(item);
+    const attributes = toFields(valueAt(item, 'attributes'));
     for (const name of Object.keys(attributes)) {
       const index = indexes.get(name) ?? columns.indexOf(canonicalField(name));
       indexes.set(name, index);
@@ -100,11 +102,6 @@ export function createRowFormatter(view: ExplorerView) {
       if (hasRows) assertColumns(view, [...indexes.keys()], target, 'no row has the attribute', canonicalField);
     },
   };
-}
-
-function readAttributes(item: unknown): Readonly<Record<string, unknown>> {
-  const attributes = (item as { readonly attributes?: unknown } | null)?.attributes;
-  return typeof attributes === 'object' && attributes !== null ? (attributes as Record<string, unknown>) : {};
 }
 
 function formatCell(value: unknown): string {

@@ -1,4 +1,5 @@
 import { TidemarkError } from '../../../core/errors.ts';
+import { textAt } from '../../../core/json-path.ts';
 import { type FailureKind, ServiceError } from '../../../http/errors.ts';
 import type { UnknownPart } from '../../../landing/store.ts';
 import type { ServiceClient } from '../../../services/client.ts';
@@ -221,25 +222,23 @@ function listIndex(pages: readonly Pick<ServiceResponse, 'headers'>[]): string |
 /** For services that may send an `ETag`, and have no index in their lists. */
 export const CONDITIONAL = {} as const;
 
-/**
- * A check that lists, then reads the first item: permission to list does not include permission to read.
- * @param toArgs what names an item to `read`; undefined when the item cannot be read
- */
+/** A check that lists, then reads the first item that has a name: permission to list does not include permission to read. */
 export function checkFirst<L extends Operation, R extends Operation>(
   list: L,
   args: OperationArgs<L>,
   read: R,
-  toArgs: (item: unknown) => OperationArgs<R> | undefined,
+  toName: (item: unknown) => string | null,
+  toArgs: (name: string) => OperationArgs<R>,
 ) {
   return async (client: ServiceClient): Promise<ServiceResponse> => {
     const response = await client.call(list, args);
-    const [first] = listItems(list, response);
-    const readArgs = first === undefined ? undefined : toArgs(first);
-    return readArgs === undefined ? response : client.call(read, readArgs);
+    const name = toName(listItems(list, response)[0]);
+    return name === null ? response : client.call(read, toArgs(name));
   };
 }
 
 /** `checkFirst` for operations that list and read names. */
 export function checkNamed({ list, read }: NamedObjects, args: Names = {}) {
-  return checkFirst(list, args, read, (name) => (typeof name === 'string' ? { ...args, name } : undefined));
+  const toName = (item: unknown) => textAt({ item }, 'item');
+  return checkFirst(list, args, read, toName, (name) => ({ ...args, name }));
 }
