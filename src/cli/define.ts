@@ -40,9 +40,10 @@ export class DocumentedCommand extends Command {
 
   /** @param name of what it runs, which `load` exports */
   runs<Name extends string>(load: () => Promise<Readonly<Record<Name, RunCommand>>>, name: Name): this {
-    return this.action((...given: unknown[]) =>
-      this.#perform(async (context) => (await load())[name](context, ...(given.slice(0, -1) as never[]))),
-    );
+    return this.action((...given: unknown[]) => {
+      this.#refuseEmpty();
+      return this.#perform(async (context) => (await load())[name](context, ...(given.slice(0, -1) as never[])));
+    });
   }
 
   /** An option with one of some values. @param required that it must be given */
@@ -55,6 +56,17 @@ export class DocumentedCommand extends Command {
     const add = (value: string, earlier: readonly string[]) => [...earlier, value];
     const option = new Option(flags, `${about}; repeatable`).argParser(add);
     return this.addOption(option).setOptionValue(option.attributeName(), []); // as its default, help would show it
+  }
+
+  /** What a script gives of a variable that is not set must not be the current folder. @throws TidemarkError USAGE */
+  #refuseEmpty(): void {
+    for (let command: Command | null = this; command; command = command.parent) {
+      for (const option of command.options) {
+        const isEmpty = [command.getOptionValue(option.attributeName())].flat().includes('');
+        if (isEmpty) throw new TidemarkError('USAGE', `${option.long} must not be empty`);
+      }
+    }
+    if (this.args.includes('')) throw new TidemarkError('USAGE', 'an argument must not be empty');
   }
 
   /** Takes what it does from `templates/commands.txt`, with the examples that end its help; its subcommands as well. */
@@ -102,13 +114,15 @@ const whole = (bounds: string, max = Number.POSITIVE_INFINITY, pattern = /^\d+$/
 
 export const wholeNumber = whole('a whole number');
 export const positiveNumber = whole('a whole number above 0', undefined, /^[1-9]\d*$/u);
+/** Node waits for no longer than 2^31 milliseconds. */
+export const seconds = whole('a whole number from 1 to 2000000', 2_000_000, /^[1-9]\d*$/u);
 /** 0 selects a free one. */
 export const port = whole('a port from 0 to 65535', 65_535);
 export const days = whole('a whole number from 0 to 3650', 3650);
 
 export function timestamp(text: string): Date {
   const date = parseTimestamp(text);
-  if (date) return date;
+  if (date && date.getUTCFullYear() < 9000) return date; // years after it must have four digits as well
   throw new InvalidArgumentError('must be a timestamp such as 2026-11-20 or 2026-11-20T02:15:00Z');
 }
 

@@ -52,6 +52,8 @@ export async function diff(
   to: string | undefined,
   flags: DiffFlags,
 ): Promise<void> {
+  const unknown = [from, to].find((word) => word?.startsWith('--')); // commander takes it for a moment, as it does `-7d`
+  if (unknown !== undefined) throw new TidemarkError('USAGE', `unknown option ${unknown}`);
   const config = readLocalConfig(context);
   if (flags.target !== undefined) assertTargets(config, [flags.target]);
   const { counts, gaps } = await withPublished(

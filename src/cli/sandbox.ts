@@ -14,7 +14,7 @@ export const define: DefineCommand = (command) =>
     .option('--port <n>', 'first of six ports', port)
     .option('--days <n>', 'simulated days that have passed', wholeNumber, 0)
     .option('--no-explorer', 'a platform without the explorer: only the list of its workspaces')
-    .option('--flavor <flavor>', 'spec, or hashicorp for the behaviour of the real products')
+    .choice('--flavor <flavor>', 'hashicorp for the behaviour of the real products', ['spec', 'hashicorp'])
     .runs(() => import('./sandbox.ts'), 'serve');
 
 function parseSeed(text: string): number | 'hostile' {

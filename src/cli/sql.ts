@@ -13,7 +13,7 @@ import { errorMessage, TidemarkError } from '../core/errors.ts';
 import { PRIVATE_FILE, readNamedFile } from '../core/fs.ts';
 import { overlayRoots } from '../core/paths.ts';
 import { plural } from '../core/plural.ts';
-import { type DefineCommand, MOMENT, parseParam, positiveNumber, wholeNumber } from './define.ts';
+import { type DefineCommand, MOMENT, parseParam, seconds, wholeNumber } from './define.ts';
 import { readLocalConfig, readPublishedMoment } from './options.ts';
 import { guardTerminal, listSavedQueries, selectScreen, withQueryProcess } from './run-query.ts';
 import { runShell } from './shell.ts';
@@ -29,7 +29,7 @@ export const define: DefineCommand = (command) =>
     .choice('--format <format>', 'output format', FORMATS)
     .option('-o, --output <file>', 'write the result to a file; its extension is the format')
     .option('--max-rows <n>', 'rows of a table: of more, the first and last; 0 for all (40 on a terminal)', wholeNumber)
-    .option('--timeout <seconds>', 'stop the query after this time (`sql.timeout`)', positiveNumber)
+    .option('--timeout <seconds>', 'stop the query after this time (`sql.timeout`)', seconds)
     .runs(() => import('./sql.ts'), 'sql');
 
 export interface SqlFlags {

@@ -13,6 +13,8 @@ export const TARGET_KINDS = ['platform', 'secrets', 'scheduler', 'autoscaler', '
 export type TargetKind = (typeof TARGET_KINDS)[number];
 
 const positive = z.number().positive();
+/** Node waits for no longer than 2^31 milliseconds. */
+const seconds = positive.max(2_000_000);
 const wholeNumber = z.int().positive();
 const nonEmpty = z.string().min(1, 'must not be empty');
 /** What is sent as a header. HTTP removes spaces around it, so the redactor must not know them either. */
@@ -27,7 +29,7 @@ const limits = z.strictObject({
   maxPages: wholeNumber.optional().describe('pages of one source; 100000 unless set'),
   maxItems: wholeNumber.optional().describe('items in the lists of one source; 20 million unless set'),
   maxBytes: wholeNumber.optional().describe('bytes of the responses of one source; 64 GiB unless set'),
-  maxSeconds: positive.optional().describe('seconds for one source; six hours unless set'),
+  maxSeconds: seconds.optional().describe('seconds for one source; six hours unless set'),
 });
 
 const trimSlashes = (path: string) => path.replaceAll(/^\/+|\/+$/gu, '');
@@ -112,6 +114,7 @@ const target = z
     lag: z
       .number()
       .nonnegative()
+      .max(2_000_000)
       .default(30)
       .describe('seconds until readings show a change; actions without a clear answer are read over this time'),
     links: links.optional().describe("URL templates of the product's pages, by type of subject"),
@@ -190,12 +193,12 @@ export const configSchema = z
     approvers: approvers.optional().describe('who may approve plans, with a signature'),
     groupRead: z.boolean().default(false).describe('the group may read the published warehouse'),
     shrinkPercent: z.number().gt(0).max(100).default(50),
-    maxWait: positive.default(120).describe('seconds'),
-    maxRunTime: positive.default(43_200).describe('seconds for the pulls of a run'),
+    maxWait: seconds.default(120).describe('seconds'),
+    maxRunTime: seconds.default(43_200).describe('seconds for the pulls of a run'),
     memoryLimit: size.default('1GB'),
     sql: z
       .strictObject({
-        timeout: positive.default(300).describe('seconds that a query may take'),
+        timeout: seconds.default(300).describe('seconds that a query may take'),
         memoryLimit: size.default('1GB').describe('memory of a query'),
         temporaryLimit: size.default('10GB').describe('temporary disk space of a query'),
       })

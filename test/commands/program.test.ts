@@ -56,6 +56,14 @@ describe('a wrong command line ends with 2', () => {
     [['--config'], /argument missing/],
     [['demo', '--runs', 'some'], /must be a whole number above 0/],
     [['sql', '--param', 'x', 'select 1'], /x is not NAME=VALUE/],
+    [['sql', '--timeout', '9999999999', 'select 1'], /must be a whole number from 1 to 2000000/],
+    [['--now', '9999-12-31', 'status'], /must be a timestamp such as/],
+    [['sandbox', '--flavor', 'x'], /'x' is invalid. Allowed choices are spec, hashicorp/],
+    [['diff', '--tabel', 'agents'], /unknown option --tabel/],
+    [['export', '--out', ''], /--out must not be empty/],
+    [['pull', '--target', ''], /--target must not be empty/],
+    [['--config', '', 'status'], /--config must not be empty/],
+    [['backup', ''], /an argument must not be empty/],
   ])('%j', async (words, message) => {
     const { exit, stdout, stderr } = await run(...words);
     expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
