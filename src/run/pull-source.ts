@@ -18,19 +18,6 @@ import type { LoadQueue } from '../load/load-queue.ts';
 import { type PullOutcome, recordPull, toPullOutcome } from '../load/record-pulls.ts';
 import { classifyStorageError } from '../warehouse/storage.ts';
 
-/** A landing that would empty a table. Whether it is loaded depends on the other sources of its target. */
-interface HeldLanding {
-  readonly pull: ActivePull;
-  readonly manifest: Manifest;
-  readonly emptied: EmptiedTableError;
-}
-
-type PullEnd = PullOutcome | HeldLanding;
-
-export function isHeld(end: PullEnd): end is HeldLanding {
-  return 'emptied' in end;
-}
-
 export interface PullSourceOptions extends Connection {
   readonly loads: LoadQueue;
   /** Loads a mass disappearance of rows instead of quarantining it. */
@@ -39,38 +26,18 @@ export interface PullSourceOptions extends Connection {
   readonly replay?: Manifest | TidemarkError | undefined;
   /** What an interrupted run of the job has landed. */
   readonly resumable?: Manifest | undefined;
+  /** Waits until the other sources of the target have ended, or wait as well. @returns those that failed @default refuse an empty table */
+  readonly waitForOthers?: () => Promise<readonly string[]>;
 }
 
 /**
  * Brings one source of one target into the warehouse, or records why not. A failed pull leaves its tables unchanged.
- * @returns a landing that would empty a table for `loadHeld`, when the other sources of the target have ended
  * @throws storage failures only: a full disk, a corrupt working file.
  */
-export async function pullSource(run: RunContext, pull: ActivePull, options: PullSourceOptions): Promise<PullEnd> {
+export async function pullSource(run: RunContext, pull: ActivePull, options: PullSourceOptions): Promise<PullOutcome> {
   try {
     if (options.replay) return await replayLanding(run, pull, options, options.replay);
     return (await resumeLanding(run, pull, options)) ?? (await extractWithRetry(run, pull, options));
-  } catch (error) {
-    return recordFailure(run, pull, error);
-  }
-}
-
-/**
- * Loads a landing that would empty a table, unless other sources of the target failed: whatever answered in their place may have answered
- * here as well.
- * @throws storage failures only
- */
-export async function loadHeld(
-  run: RunContext,
-  { pull, manifest, emptied }: HeldLanding,
-  failed: readonly string[],
-  loads: LoadQueue,
-): Promise<PullOutcome> {
-  try {
-    if (failed.length === 0) return await loads.add(pull, manifest, false, true);
-    const what = `${emptied.message}, and ${failed.join(', ')} of the same target failed`;
-    if (manifest.run_id === run.runId) await quarantineLanding(run.config, manifest, what);
-    throw new RowDropError('DATA', what, { ...(emptied.hint !== undefined && { hint: emptied.hint }), cause: emptied });
   } catch (error) {
     return recordFailure(run, pull, error);
   }
@@ -91,7 +58,7 @@ function redactParts({ redactor }: RunContext, { parts }: ServiceError): Failure
 }
 
 /** Extracts and loads. If the data is invalid, or the service fails, tries again with the next strategy; rejected files are kept. */
-async function extractWithRetry(run: RunContext, pull: ActivePull, options: PullSourceOptions): Promise<PullEnd> {
+async function extractWithRetry(run: RunContext, pull: ActivePull, options: PullSourceOptions): Promise<PullOutcome> {
   const { source, target, metrics } = pull;
   let { once, canReuse } = options;
   let strategies: readonly Strategy[] = [source.extract, ...(source.fallbacks ?? [source.extract])];
@@ -123,12 +90,23 @@ async function extractWithRetry(run: RunContext, pull: ActivePull, options: Pull
   }
 }
 
-async function load(pull: ActivePull, manifest: Manifest, { loads, acceptDrop }: PullSourceOptions): Promise<PullEnd> {
+/**
+ * Loads a landing. One that would empty a table is loaded unless other sources of the target failed: whatever answered in their place may
+ * have answered here as well.
+ */
+async function load(
+  pull: ActivePull,
+  manifest: Manifest,
+  { loads, acceptDrop, waitForOthers }: Pick<PullSourceOptions, 'loads' | 'acceptDrop' | 'waitForOthers'>,
+): Promise<PullOutcome> {
   try {
     return await loads.add(pull, manifest, acceptDrop);
   } catch (error) {
-    if (error instanceof EmptiedTableError) return { pull, manifest, emptied: error };
-    throw error;
+    if (!(error instanceof EmptiedTableError) || !waitForOthers) throw error;
+    const failed = await waitForOthers();
+    if (failed.length === 0) return loads.add(pull, manifest, false, true);
+    const what = `${error.message}, and ${failed.join(', ')} of the same target failed`;
+    throw new RowDropError('DATA', what, { ...(error.hint !== undefined && { hint: error.hint }), cause: error });
   }
 }
 
@@ -141,7 +119,7 @@ async function replayLanding(
   pull: ActivePull,
   options: PullSourceOptions,
   replay: Manifest | TidemarkError,
-): Promise<PullEnd> {
+): Promise<PullOutcome> {
   const refuse = (error: TidemarkError) =>
     toPullOutcome(pull, { status: 'failed', error: run.redactor.text(formatError(error)) });
   if (replay instanceof TidemarkError) return refuse(replay);
@@ -157,7 +135,7 @@ async function loadLanding(
   pull: ActivePull,
   options: PullSourceOptions,
   manifest: Manifest,
-): Promise<PullEnd> {
+): Promise<PullOutcome> {
   const { quarantined, source, run_id } = manifest;
   if (quarantined !== undefined && !options.acceptDrop) {
     throw new RowDropError('DATA', quarantined, {
@@ -176,13 +154,12 @@ async function resumeLanding(
   run: RunContext,
   pull: ActivePull,
   options: PullSourceOptions,
-): Promise<PullEnd | undefined> {
-  const { resumable: manifest } = options;
+): Promise<PullOutcome | undefined> {
+  // Where nothing is left, the service is asked again.
+  const { resumable: manifest, waitForOthers: _, ...alone } = options;
   if (!manifest || (await findNewer(run, pull, manifest)) !== undefined) return undefined;
   try {
-    const end = await loadLanding(run, pull, options, manifest);
-    if (isHeld(end)) throw end.emptied; // the service is asked again whether nothing is left
-    return end;
+    return await loadLanding(run, pull, alone, manifest);
   } catch (error) {
     const isRejected = error instanceof TidemarkError && error.code === 'DATA';
     if (!isRejected || classifyStorageError(error) || run.signal.aborted) throw error;

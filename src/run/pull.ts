@@ -15,7 +15,7 @@ import type { PullOutcome } from '../load/record-pulls.ts';
 import { ServiceClients } from '../services/client.ts';
 import { refreshLifecycle } from './lifecycle/index.ts';
 import { createProgress, type Progress } from './progress.ts';
-import { isHeld, loadHeld, type PullSourceOptions, pullSource } from './pull-source.ts';
+import { type PullSourceOptions, pullSource } from './pull-source.ts';
 import { executeRun, type RunResult } from './run.ts';
 
 /** The pulls of the selected targets and sources. @default all */
@@ -136,36 +136,46 @@ async function pullTarget(run: RunContext, pulls: readonly Pull[], tools: PullTo
   const { loads, clients, progress, resumable, acceptShrink, replay, canReuse, halt } = tools;
   const stopAll = (error: unknown) => halt.abort(error); // only the first call sets the reason
   const once = createOnce();
+  const failed: string[] = [];
+  let running = pulls.length;
+  let open = () => {};
+  const othersArrived = new Promise<void>((resolve) => {
+    open = resolve;
+  });
   const pullOne = async (pull: Pull) => {
     const { target, source } = pull;
     const metrics = createRequestMetrics();
     progress.start(target.name, source.name, metrics);
     const active = { ...pull, metrics, startedAt: run.clock.now().toISOString(), expectedRows: null };
-    const end = await pullSource(run, active, {
-      loads,
-      once,
-      canReuse,
-      client: clients.get(target),
-      acceptDrop: acceptShrink.includes(source.name),
-      replay: replay && findReplay(replay, pull),
-      resumable: resumable.get(pullKey(pull)),
-    });
-    if (!isHeld(end)) progress.done(end);
-    return end;
+    let hasArrived = false;
+    const arrive = () => {
+      if (!hasArrived && --running === 0) open();
+      hasArrived = true;
+    };
+    try {
+      const outcome = await pullSource(run, active, {
+        loads,
+        once,
+        canReuse,
+        client: clients.get(target),
+        acceptDrop: acceptShrink.includes(source.name),
+        replay: replay && findReplay(replay, pull),
+        resumable: resumable.get(pullKey(pull)),
+        waitForOthers: async () => {
+          arrive();
+          await othersArrived;
+          return failed.sort();
+        },
+      });
+      if (!hasArrived && !isLoaded(outcome.status)) failed.push(source.name);
+      progress.done(outcome);
+      return outcome;
+    } finally {
+      arrive();
+    }
   };
-  const ends = (await Promise.all(pulls.map((pull) => pullOne(pull).catch(stopAll)))).filter(
-    (end) => end !== undefined,
-  );
-  const failed = ends.flatMap((end) => (isHeld(end) || isLoaded(end.status) ? [] : [end.source])).sort();
-  const settled = ends.map(async (end) => {
-    if (!isHeld(end)) return end;
-    const outcome = await loadHeld(run, end, failed, loads);
-    progress.done(outcome);
-    return outcome;
-  });
-  const outcomes = (await Promise.all(settled.map((outcome) => outcome.catch(stopAll)))).filter(
-    (outcome) => outcome !== undefined,
-  );
+  const ended = await Promise.all(pulls.map((pull) => pullOne(pull).catch(stopAll)));
+  const outcomes = ended.filter((outcome) => outcome !== undefined);
   progress.fail(outcomes.filter(({ status }) => status === 'failed'));
   const [first] = pulls;
   if (first) await clients.release(first.target.name);
