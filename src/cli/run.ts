@@ -21,7 +21,7 @@ export async function run(
   const config = readConfig(context);
   const targets = assertTargets(config, options.target);
   const job = await loadJob(config, context.env, name);
-  const result = await runJob(config, context, job, await loadJobDefinitions(config, [job]), { targets });
+  const result = await runJob(config, context, job, await loadJobDefinitions(config, [job]), targets);
   writeResult(context, result, () => formatJobResult(result, config.output));
   context.exit(exitCode(result));
 }

@@ -9,7 +9,7 @@ import type { JobContext } from '../core/context.ts';
 import { EXIT, formatError, TidemarkError } from '../core/errors.ts';
 import { overlayRoots } from '../core/paths.ts';
 import { plural } from '../core/plural.ts';
-import type { Pull, RunContext } from '../extract/run-context.ts';
+import type { RunContext } from '../extract/run-context.ts';
 import type { PullOutcome } from '../load/record-pulls.ts';
 import { evaluateFindings, type FindingsSummary } from '../tell/findings/evaluate.ts';
 import type { Attachment } from '../tell/mail/message.ts';
@@ -32,23 +32,21 @@ import { BUILT_IN, type Definitions } from './plugins/index.ts';
 import { type PullOptions, pullSources, selectPulls } from './pull.ts';
 import { type EndedRun, executeRun, exitCode, type JobResult, type JobStages } from './run.ts';
 
-/** The part of a job to run. */
-export interface JobSelection {
-  /** Pulls only these targets. @default every target */
-  readonly targets?: readonly string[];
-}
-
-/** Runs a job: pull, findings, plans, digests; then, once the warehouse is published, actions, reports and mail. */
+/**
+ * Runs a job: pull, findings, plans, digests; then, once the warehouse is published, actions, reports and mail.
+ * @param targets pulls only these; @default all
+ */
 export async function runJob(
   config: Config,
   context: JobContext,
   job: Job,
   definitions: Definitions = BUILT_IN,
-  selection: JobSelection = {},
+  targets: readonly string[] = [],
 ): Promise<JobResult> {
   await validateJob(config, job, definitions);
   await assertAfterLedger(config.data, context.clock);
-  const pulls = selectJobPulls(config, job, definitions, selection);
+  const selected = { targets, ...(Array.isArray(job.pull) && { sources: job.pull }) };
+  const pulls = job.pull === false ? [] : selectPulls(config, selected, definitions.sources);
   const execute = () =>
     executeRun(
       { config, context, job: job.name, pulls },
@@ -152,16 +150,6 @@ function planAttachments(plans: readonly JobPlan[]): readonly Attachment[] {
       ? [{ name: `plan-${name}.json`, type: 'application/json', text: `${JSON.stringify(plan, null, 2)}\n` }]
       : [],
   );
-}
-
-function selectJobPulls(
-  config: Config,
-  { pull }: Job,
-  { sources }: Definitions,
-  selection: JobSelection,
-): readonly Pull[] {
-  if (pull === false) return [];
-  return selectPulls(config, { ...selection, ...(pull !== 'all' && { sources: pull }) }, sources);
 }
 
 /** @throws TidemarkError CONFIG with one line per issue: `jobs/NAME.yaml: field: what, what to do`. */

@@ -7,7 +7,7 @@ import { errorMessage, TidemarkError } from '../../core/errors.ts';
 import type { ExtractContext, SourceDefinition } from '../../extract/sources/source.ts';
 import type { ServiceClient } from '../../services/client.ts';
 import { operations } from '../../services/index.ts';
-import type { Operation, QueryPairs } from '../../services/operation.ts';
+import type { Operation } from '../../services/operation.ts';
 import { Bridge } from './bridge.ts';
 
 /** What a thread knows of a source. Calls of its functions are answered in the thread, as long as it runs. */
@@ -161,22 +161,10 @@ function toRemoteClient(client: ServiceClient): RemoteClient {
   };
 }
 
-/** What a plugin's operation had computed in its thread. */
-interface Encoded {
-  readonly encoded?: { readonly handled: readonly string[]; readonly pairs: QueryPairs };
-}
-
-function toOperation(crossed: Operation & Encoded): Operation {
-  const own = operations.get(crossed.name);
-  if (own) return own;
-  const { encoded, body, ...operation } = crossed;
-  return {
-    ...operation,
-    ...(body && { body: { ...body, schema: z.unknown() } }), // checked in the thread
-    ...(encoded && {
-      queryEncoder: { handles: (name) => encoded.handled.includes(name), encode: () => encoded.pairs },
-    }),
-  };
+/** The schema of a body does not cross. */
+function toOperation(crossed: Operation): Operation {
+  const { body, ...operation } = crossed;
+  return operations.get(crossed.name) ?? { ...operation, ...(body && { body: { ...body, schema: z.unknown() } }) };
 }
 
 /** @throws TidemarkError CONFIG that names the field and the file */

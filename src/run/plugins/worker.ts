@@ -6,7 +6,7 @@ import { forEachLimited } from '../../extract/for-each-limited.ts';
 import type { ExtractContext, ListedObject, ObjectList, SourceDefinition } from '../../extract/sources/source.ts';
 import type { ServiceClient } from '../../services/client.ts';
 import { operations } from '../../services/index.ts';
-import type { Args, Operation } from '../../services/operation.ts';
+import type { Operation } from '../../services/operation.ts';
 import type { ResponsePage } from '../../services/response.ts';
 import { ALIVE, Bridge, isPlain, mapPlain } from './bridge.ts';
 import type { RemoteClient, RemoteContext, ThreadPlugin, ThreadSource } from './remote.ts';
@@ -112,12 +112,11 @@ function markChangeable(list: ObjectList, { unchanged }: SourceDefinition): Obje
 function toClient({ target, call, download, openPages }: RemoteClient): ServiceClient {
   return {
     target,
-    call: async (operation, args, options) =>
-      call(prepare(operation, target, args, options?.body), args, toData(options)) as never,
-    download: async (operation, args, file, options) =>
-      download(prepare(operation, target, args, options?.body), args, file, toData(options)),
-    async *pages(operation, args, options) {
-      const cursor = await openPages(prepare(operation, target, args, options?.body), args, toData(options));
+    call: async (operation, args, options = {}) => call(toOperation(operation), args, toData(options)),
+    download: async (operation, args, file, options = {}) =>
+      download(toOperation(operation), args, file, toData(options)),
+    async *pages(operation, args, options = {}) {
+      const cursor = await openPages(toOperation(operation), args, toData(options));
       try {
         for (let page = await cursor.next(); page !== undefined; page = await cursor.next()) yield page as ResponsePage;
       } finally {
@@ -128,29 +127,22 @@ function toClient({ target, call, download, openPages }: RemoteClient): ServiceC
   };
 }
 
-/** Metrics, a signal and functions belong to the other side. */
-function toData<T extends object>(options: T | undefined): T | undefined {
-  return options && (withoutFunctions({ ...options, metrics: undefined, signal: undefined }) as T);
+/** An operation of the package by its name, another as it is. */
+function toOperation<O extends Operation>(operation: O): O {
+  return operations.has(operation.name) ? ({ name: operation.name } as O) : toData(operation);
 }
 
 /**
- * An operation as it crosses: one of the package by its name, another with the results of its functions, which stay here.
- * @throws TidemarkError USAGE for what it does not accept
+ * An operation, or options of a request, as they cross: metrics and a signal belong to the other side.
+ * @throws TidemarkError USAGE for a function, which is asked in the middle of a request and stays here
  */
-function prepare<O extends Operation>(operation: O, target: ServiceClient['target'], args: unknown, body: unknown): O {
-  if (operations.has(operation.name)) return { name: operation.name } as O;
-  const given = (args ?? {}) as Args;
-  const issues = operation.validate?.(given, body, target).filter(({ isWarning }) => !isWarning) ?? [];
-  const parsed = body === undefined ? undefined : operation.body?.schema.safeParse(body);
-  const problems = [
-    ...issues.map(({ path, message }) => `${path} ${message}`),
-    ...(parsed?.error?.issues ?? []).map(({ path, message }) => `body.${path.join('.')} ${message}`),
-  ];
-  if (problems.length > 0) throw new TidemarkError('USAGE', `${operation.name}: ${problems.join('; ')}`);
-  const { queryEncoder } = operation;
-  const handled = queryEncoder && Object.keys(given).filter((name) => queryEncoder.handles(name));
-  return {
-    ...(withoutFunctions(operation) as O),
-    ...(queryEncoder && { encoded: { handled, pairs: queryEncoder.encode(given, target.flavor) } }),
-  };
+function toData<T extends object>(given: T): T {
+  const refused = Object.keys(given).find((name) => hasFunction(Reflect.get(given, name)));
+  if (refused !== undefined)
+    throw new TidemarkError('USAGE', `a request of a plugin cannot have the function ${refused}`);
+  return withoutFunctions({ ...given, metrics: undefined }) as T;
+}
+
+function hasFunction(value: unknown): boolean {
+  return typeof value === 'function' || (isPlain(value) && Object.values(value).some(hasFunction));
 }

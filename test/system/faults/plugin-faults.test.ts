@@ -55,6 +55,14 @@ const FAULTS: Readonly<Record<string, readonly [extract: string, message: RegExp
   ],
   'throw null': ['throw null', /the plugin failed: null/u],
   'an error whose message throws': [`throw { get name() { throw new Error('x') } }`, /an error that cannot be read/u],
+  'a check of a request, which would not be asked': [
+    'await client.call(scheduler.policies.list, {}, { beforeRequest() { throw new Error() } })',
+    /a request of a plugin cannot have the function beforeRequest/u,
+  ],
+  'an operation with functions': [
+    `await client.call({ ...scheduler.policies.list, name: 'own', hashicorp: (draft) => draft })`,
+    /a request of a plugin cannot have the function hashicorp/u,
+  ],
   'too much memory': [`const all = []; for (;;) all.push(new Array(1e6).fill({}))`, /memory limit/iu],
   'an error of its own': [`throw new TypeError('of the plugin')`, /the plugin failed: of the plugin/u],
 };
