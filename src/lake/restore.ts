@@ -1,14 +1,13 @@
 import { existsSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { TidemarkError } from '../core/errors.ts';
-import { makeFolder } from '../core/fs.ts';
+import { makeFolder, removePaths } from '../core/fs.ts';
 import type { Log } from '../core/log.ts';
 import { overlayRoots } from '../core/paths.ts';
 import { openDatabase } from '../warehouse/database.ts';
 import { migrate } from '../warehouse/migrate.ts';
-import { publishWarehouse, warehouseFiles } from '../warehouse/publish.ts';
+import { publishFile, warehouseFiles } from '../warehouse/publish.ts';
 import { withWarehouseLock } from '../warehouse/session.ts';
 import { createSqlFiles, quoteIdent, quoteLiteral } from '../warehouse/sql-files.ts';
 import { loadTables } from '../warehouse/tables.ts';
@@ -53,21 +52,23 @@ export async function restoreFromLake({ config, store, now, log }: RestoreOption
     });
   }
   return withWarehouseLock({ config, purpose: 'lake restore', now, log }, async () => {
-    await makeFolder(dirname(paths.work));
+    // Not the working file: a run would go on with what a killed restore has left.
+    const staging = join(dirname(paths.work), 'restoring');
+    const file = join(staging, basename(paths.work));
+    await removePaths([staging]);
+    await makeFolder(staging);
     try {
-      const restored = await fillWarehouse(config, store);
-      await publishWarehouse(paths, config.groupRead);
+      const restored = await fillWarehouse(config, store, file);
+      await publishFile(file, paths.published, config.groupRead ? 0o440 : 0o400);
       return restored;
-    } catch (error) {
-      for (const file of [paths.work, `${paths.work}.wal`]) await rm(file, { force: true });
-      throw error;
+    } finally {
+      await removePaths([staging]);
     }
   });
 }
 
-async function fillWarehouse(config: Config, store: LakeStore): Promise<Restored> {
-  const { work, temp } = warehouseFiles(config.data);
-  const database = await openDatabase(work, { memoryLimit: config.memoryLimit, tempDirectory: temp });
+async function fillWarehouse(config: Config, store: LakeStore, file: string): Promise<Restored> {
+  const database = await openDatabase(file, { memoryLimit: config.memoryLimit, ownFolderIn: dirname(file) });
   try {
     const files = createSqlFiles(overlayRoots(config.directory));
     const tables = loadTables(files);

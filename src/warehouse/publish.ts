@@ -41,12 +41,6 @@ export async function publishFile(from: string, to: string, mode: number): Promi
   await syncFolder(dirname(to));
 }
 
-/** Publishes the working file, which is closed. @param isGroupRead whether the group may read it */
-export async function publishWarehouse({ work, published }: WarehouseFiles, isGroupRead: boolean): Promise<void> {
-  await publishFile(work, published, isGroupRead ? 0o440 : 0o400);
-  await recordFingerprint(work);
-}
-
 /** Removes the partial copies of a killed process. */
 export async function removeLeftovers({ published, work }: WarehouseFiles): Promise<void> {
   for (const file of [published, work]) await rm(temporaryPath(file), { force: true });

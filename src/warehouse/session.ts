@@ -25,7 +25,7 @@ import { readColumns } from './present-tables.ts';
 import {
   isUnchanged,
   publishFile,
-  publishWarehouse,
+  recordFingerprint,
   removeLeftovers,
   type WarehouseFiles,
   warehouseFiles,
@@ -170,7 +170,8 @@ async function runSession<T>(
     if (isUsable && !existsSync(`${paths.work}.wal`)) {
       lock.assertHeld();
       if (isCompact) await replaceWithCompact(paths.work, log);
-      await publishWarehouse(paths, config.groupRead);
+      await publishFile(paths.work, paths.published, config.groupRead ? 0o440 : 0o400);
+      await recordFingerprint(paths.work);
     }
   }
 }

@@ -1,13 +1,17 @@
-import { copyFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { copyFile, mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
+import { restoreFromLake } from '../../src/lake/restore.ts';
+import type { LakeStore } from '../../src/lake/store.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
 import { migrate } from '../../src/warehouse/migrate.ts';
 import { warehouseFiles } from '../../src/warehouse/publish.ts';
 import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
 import { loadTables } from '../../src/warehouse/tables.ts';
 import { lakeProject } from '../helpers/lake-project.ts';
-import { createReportWarehouse, workspace } from '../helpers/report-warehouse.ts';
+import { createReportWarehouse, QUIET, workspace } from '../helpers/report-warehouse.ts';
 
 const night = (day: number) => `2026-11-0${day}T02:15:00Z`;
 const root = { root_id: 'root-1', name: 'root' };
@@ -78,4 +82,28 @@ test('what an update added is told of a restored warehouse as of the one that wa
   const database = await openDatabase(await project.restored(), { readOnly: true });
   expect(await database.rows(CHANGES)).toMatchObject(OF_THE_LAST_NIGHT);
   database.close();
+});
+
+test('a restore that is killed leaves nothing that a run goes on with, and the next one begins again', async () => {
+  const project = await lakeProject({ tables: 'few' });
+  await project.night('2026-10-01T02:15:00Z');
+  await project.publish();
+  const config = { ...project.config, data: join(project.folder, 'restored') };
+  const { work, published } = warehouseFiles(config.data);
+  const left = join(dirname(work), 'restoring', 'warehouse.duckdb');
+  await mkdir(dirname(left), { recursive: true });
+  for (const file of [left, `${left}.wal`]) await writeFile(file, 'left by a kill');
+  const seen: boolean[] = [];
+  const store: LakeStore = {
+    ...project.store,
+    locate(path) {
+      seen.push(existsSync(left), existsSync(work) || existsSync(published));
+      return project.store.locate(path);
+    },
+  };
+  const restored = await restoreFromLake({ config, store, now: new Date(), log: QUIET });
+  expect(restored.losses).toEqual([]);
+  expect(seen.slice(0, 2)).toEqual([true, false]);
+  expect(seen.filter((_, index) => index % 2 === 1)).not.toContain(true);
+  expect([existsSync(published), existsSync(dirname(left))]).toEqual([true, false]);
 });
