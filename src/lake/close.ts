@@ -8,7 +8,7 @@ import { compactLake } from './data-files.ts';
 import { addAction, metaData, tryParseJson } from './delta-log.ts';
 import { targetLoss } from './difference.ts';
 import { type Lake, retryConflicts } from './log.ts';
-import { appendToTable, createLakeReader, type LakeReader, type LakeWriter, viewRuns } from './reader.ts';
+import { appendToTable, createLakeReader, type LakeWriter, viewRuns } from './reader.ts';
 import { RUNS } from './relations.ts';
 import { writeStatement } from './statements.ts';
 import type { LakeStore } from './store.ts';
@@ -123,7 +123,9 @@ async function closeOnce(options: CloseOptions): Promise<CloseResult> {
   const staged = await Promise.all((await listStaged(options)).map((path) => readStaged(store, path)));
   const reader = createLakeReader(options);
   await reader.snapshots(); // nothing is added to a lake that is damaged
-  const visible = await readVisible(reader);
+  await viewRuns(reader);
+  const rows = await reader.database.rows(reader.files.read('lake/publishes'));
+  const visible = new Set(rows.map(({ publish }) => Number(publish)));
   const due = staged.filter(({ publish }) => !visible.has(publish));
   const refused = due.length > 0 ? await refuseShards(options, due) : [];
   const closed = due.filter(({ shard }) => !refused.some((one) => one.shard === shard));
@@ -138,12 +140,6 @@ async function closeOnce(options: CloseOptions): Promise<CloseResult> {
   const present = new Set(numbers(staged));
   const missing = Array.from({ length: shards }, (_, index) => index + 1).filter((shard) => !present.has(shard));
   return { run, closed: numbers(closed), known: numbers(known), missing, refused };
-}
-
-async function readVisible(reader: LakeReader): Promise<ReadonlySet<number>> {
-  await viewRuns(reader);
-  const rows = await reader.database.rows(reader.files.read('lake/publishes'));
-  return new Set(rows.map(({ publish }) => Number(publish)));
 }
 
 /** Shards whose files are gone, or to which targets have come that lost so many rows that a fault is more likely than a change. */

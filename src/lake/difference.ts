@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { comparedColumns } from '../load/stage-parts.ts';
 import { quoteIdent, quoteLiteral } from '../warehouse/sql-files.ts';
 import { hashedColumn } from '../warehouse/tables.ts';
-import type { Snapshot } from './delta-log.ts';
+import type { AddAction, Snapshot } from './delta-log.ts';
 import { createTableView, type LakeReader, PULL_FIELDS, viewRuns } from './reader.ts';
 import type { Relation } from './relations.ts';
 import {
@@ -112,7 +112,14 @@ export async function fillPending(
     ...targetParts(visible, relation, period),
     writer: String(visible.writer),
   };
-  await viewHeld(reader, relation, design, isCurrent && !hasCancelled(snapshot));
+  // A row that is cancelled may be the one that has replaced those in the files of the past.
+  const isCancelling = (add: AddAction) => !isPast(add) && (add.stats ?? '').includes('"op":"void"');
+  const isRecentEnough = isCurrent && ![...snapshot.files.values()].some(isCancelling);
+  await createTableView(reader, 'lake_changes', changesTable(relation.name), {
+    fields: design.fields,
+    // Only rows that replace each other are compared.
+    keep: (add) => replacesRows(design.relation) && !(isRecentEnough && isPast(add)),
+  });
   const reach = relation.kind === 'register' && relation.byTarget ? ['reach'] : [];
   const repeated = isRepeated ? ['repeat_run'] : [];
   for (const name of ['log', ...reach, ...FILLS[relation.kind], ...repeated])
@@ -121,24 +128,6 @@ export async function fillPending(
   const rows = await database.rows(files.render('lake/losses', parts));
   const { name, volatile } = relation;
   return z.array(targetLoss).parse(rows.map((row) => ({ ...row, relation: name, volatile })));
-}
-
-/** Views the changes that the lake holds of the rows that are compared: only those of a relation whose rows replace each other. */
-function viewHeld(
-  reader: LakeReader,
-  { name }: Relation,
-  { relation, fields }: TableDesign,
-  isRecentEnough: boolean,
-): Promise<void> {
-  return createTableView(reader, 'lake_changes', changesTable(name), {
-    fields,
-    keep: (add) => replacesRows(relation) && !(isRecentEnough && isPast(add)),
-  });
-}
-
-/** A row that is cancelled may be the one that has replaced those in the files of the past. */
-function hasCancelled({ files }: Snapshot): boolean {
-  return [...files.values()].some((add) => !isPast(add) && (add.stats ?? '').includes('"op":"void"'));
 }
 
 type Parts = Readonly<Record<string, string>>;

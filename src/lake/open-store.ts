@@ -20,26 +20,22 @@ export type StoreContext = Pick<Context, 'cwd' | 'env' | 'redactor' | 'signal' |
 export async function withLakeStore<T>(
   context: StoreContext,
   config: LakeConfig,
-  location: string | undefined,
+  location = config.lake,
   work: (store: LakeStore) => Promise<T>,
 ): Promise<T> {
-  const store = await openStore(context, config, location);
-  try {
-    return await work(store);
-  } finally {
-    await store.close();
-  }
-}
-
-async function openStore(context: StoreContext, config: LakeConfig, location = config.lake): Promise<LakeStore> {
   if (location === undefined) {
     throw new TidemarkError('USAGE', 'no lake is named', {
       hint: 'give --lake with a folder or s3://BUCKET/PREFIX, or set `lake` in tidemark.yaml',
     });
   }
-  return isLakeAddress(location)
-    ? openS3Store(context, config, location)
+  const store = isLakeAddress(location)
+    ? await openS3Store(context, config, location)
     : createDirectoryStore(resolve(context.cwd, location));
+  try {
+    return await work(store);
+  } finally {
+    await store.close();
+  }
 }
 
 /** Its modules are loaded where a lake is in a bucket. */

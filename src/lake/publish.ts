@@ -80,7 +80,7 @@ async function publishOnce({ config, store, now, run }: PublishOptions): Promise
     await reader.snapshots(); // nothing is added to a lake that is damaged
     const visible = await readVisible(reader, config.shard?.index ?? 0);
     const asOf = assertPublishable(store, visible);
-    const publish = await claimNumber(store, visible, now);
+    const publish = await claimNumber(store, visible);
     const shard = config.shard && { ...config.shard, run: run ?? defaultRunName(now) };
     const publishing = { reader, visible, publish, as_of: asOf, shard, nowMs: now.getTime() };
     const relations = await listRelations(reader.database, reader.files, loadTables(reader.files));
@@ -133,14 +133,9 @@ function assertPublishable({ name }: LakeStore, { after, latest, is_ahead: isAhe
 const WRITERS = 1024;
 
 /** Takes the next number of the writer that no publish has had, not even one that was killed: its rows must never become visible. */
-async function claimNumber(
-  store: LakeStore,
-  { last_of_all: last, writer }: VisiblePublishes,
-  now: Date,
-): Promise<number> {
-  const claim = `${JSON.stringify({ startedAt: now.toISOString() })}\n`;
+async function claimNumber(store: LakeStore, { last_of_all: last, writer }: VisiblePublishes): Promise<number> {
   for (let publish = (Math.floor(last / WRITERS) + 1) * WRITERS + writer; ; publish += WRITERS) {
-    if ((await createOrRead(store, claimPath(publish), claim)) === undefined) return publish;
+    if ((await createOrRead(store, claimPath(publish), '{}\n')) === undefined) return publish;
   }
 }
 

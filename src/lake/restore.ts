@@ -77,7 +77,13 @@ async function fillWarehouse(config: Config, store: LakeStore, file: string): Pr
     const reader = createLakeReader({ store, database, files }, losses);
     const relations = await createTableViews(reader, undefined, { isChecked: true });
     const held = new Map(relations.map((relation) => [relation.name, relation]));
-    if (!held.has(RUNS)) throw noRunsError(store, losses);
+    if (!held.has(RUNS)) {
+      const loss = losses.find(({ table }) => table === changesTable(RUNS));
+      const why = loss ? ` that can be read: ${describeProblem(loss)}` : '';
+      throw new TidemarkError('DATA', `${store.name} is not a lake${why}`, {
+        hint: 'name the folder that `tidemark lake publish` wrote',
+      });
+    }
     const which = config.shard ? `publish % 1024 = ${config.shard.index}` : 'true';
     await database.run(files.render('lake/restored_runs', { which }));
     const restored: RestoredTable[] = [];
@@ -95,14 +101,6 @@ async function fillWarehouse(config: Config, store: LakeStore, file: string): Pr
   } finally {
     database.close();
   }
-}
-
-function noRunsError({ name }: LakeStore, losses: readonly LakeProblem[]): TidemarkError {
-  const loss = losses.find(({ table }) => table === changesTable(RUNS));
-  const why = loss ? ` that can be read: ${describeProblem(loss)}` : '';
-  return new TidemarkError('DATA', `${name} is not a lake${why}`, {
-    hint: 'name the folder that `tidemark lake publish` wrote',
-  });
 }
 
 async function forgetMissing(

@@ -38,7 +38,7 @@ export async function writeStatement(
   // What an earlier version wrote besides is used no longer, and may be removed.
   const used = [...snapshots].filter(([table]) => table.endsWith(changesTable('')));
   const tables = Object.fromEntries(used.map(([table, snapshot]) => [table, describeSnapshot(snapshot)]));
-  await store.put(claimPath(publish), `${JSON.stringify({ ...(await readClaim(store, publish)), tables })}\n`);
+  await store.put(claimPath(publish), `${JSON.stringify({ tables })}\n`);
 }
 
 /** What the last publishes state of each table. */
@@ -56,8 +56,8 @@ export async function readStatements(store: LakeStore): Promise<Statements> {
 
 const CLAIM = /\/(\d+)\.json$/u;
 
-/** What publishes of an earlier version have is the time when they began. */
-const claim = z.looseObject({ tables: z.record(z.string(), tableStatement).optional() });
+/** A publish that did not end, or is of an earlier version, states nothing. */
+const claim = z.object({ tables: z.record(z.string(), tableStatement).optional() });
 
 async function readClaim(store: LakeStore, publish: number): Promise<z.infer<typeof claim>> {
   const path = claimPath(publish);
