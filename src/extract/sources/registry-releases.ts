@@ -55,9 +55,15 @@ async function extract(context: ExtractContext): Promise<void> {
   const reader = await objects({ name: 'registry', objects: keys.map((key) => ({ key, item: null })) });
   const known: Product[] = [];
   await forEachLimited(products, async (product) => {
-    const { source, kind, versions } = product;
+    const { source, kind, versions, args } = product;
     await landing.writeJson({ source, kind, content: 'used' }, JSON.stringify(versions));
-    if (await landVersions(client, reader, lists[kind], product)) known.push(product);
+    const landed = reader.land(`versions ${source}`, {
+      fields: { source, kind, content: 'versions' },
+      read: (options) => client.call(lists[kind], args, options),
+      check: (response) => checkVersions(lists[kind], source, response),
+    });
+    // What the registry says that it does not have, it lists nothing of.
+    await landed.then(() => known.push(product), takeNotFound);
   });
   if (known.length === 0 && products.length > 0) {
     throw new TidemarkError('DATA', 'the registry says that it has nothing of what is in use', {
@@ -71,24 +77,9 @@ async function extract(context: ExtractContext): Promise<void> {
   );
 }
 
-/** Lands the list of all versions. @returns false if the registry says that it does not have the product, so that it lists none */
-async function landVersions(
-  client: ServiceClient,
-  reader: ObjectReader,
-  list: Operation,
-  { source, kind, args }: Product,
-): Promise<boolean> {
-  try {
-    await reader.land(`versions ${source}`, {
-      fields: { source, kind, content: 'versions' },
-      read: (options) => client.call(list, args, options),
-      check: (response) => checkVersions(list, source, response),
-    });
-    return true;
-  } catch (error) {
-    if (error instanceof ServiceError && error.failure === 'not-found') return false;
-    throw error;
-  }
+/** For `catch`: the registry says in its own form that it does not have it. */
+function takeNotFound(error: unknown): undefined {
+  if (!(error instanceof ServiceError) || error.failure !== 'not-found') throw error;
 }
 
 /** @throws TidemarkError DATA for a list that is empty, which no product in use has, or with an item that is no version */
@@ -180,10 +171,5 @@ function moveTo({ url }: Target, path: string, service: string, named: string): 
 /** Asks for a provider that a registry has, or says in its own form that it does not have it. */
 async function checkAccess(client: ServiceClient): Promise<ServiceResponse | undefined> {
   const lists = await discover(client);
-  try {
-    return await client.call(lists.provider, { namespace: 'hashicorp', name: 'null' });
-  } catch (error) {
-    if (error instanceof ServiceError && error.failure === 'not-found') return undefined;
-    throw error;
-  }
+  return client.call(lists.provider, { namespace: 'hashicorp', name: 'null' }).catch(takeNotFound);
 }

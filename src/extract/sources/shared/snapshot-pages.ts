@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { stringify } from 'lossless-json';
 import { TidemarkError } from '../../../core/errors.ts';
 import { isObject } from '../../../core/is-object.ts';
@@ -82,7 +83,7 @@ export async function sendPages<O extends Operation>(
   let earlier: ReadonlySet<string> | undefined;
   for (let attempt = 1; ; attempt++) {
     const { total, inconsistent, unproven } = await readPages(context, operation, args, sink).catch(takeIncomplete);
-    if (inconsistent === undefined && (unproven === undefined || isSame(unproven, earlier))) return total;
+    if (inconsistent === undefined && (unproven === undefined || isDeepStrictEqual(unproven, earlier))) return total;
     const problem = inconsistent ?? (earlier && 'other rows than before, and no total');
     if (attempt === MAX_ATTEMPTS)
       throw new TidemarkError('DATA', `${operation.name}: ${problem}, ${MAX_ATTEMPTS} times in a row`);
@@ -93,10 +94,6 @@ export async function sendPages<O extends Operation>(
     earlier = unproven;
     await sink.reset();
   }
-}
-
-function isSame(ids: ReadonlySet<string>, others: ReadonlySet<string> | undefined): boolean {
-  return others?.size === ids.size && [...ids].every((id) => others.has(id));
 }
 
 interface Snapshot {
