@@ -1,4 +1,4 @@
-import { isObject } from '../router.ts';
+import { z } from 'zod';
 import type { Flavor, Request, Response, RouteTable } from '../types.ts';
 import { countActive, deleteAgents, listAgents } from './agents.ts';
 import type { AgentPoolRecord, PlatformContext, Reference } from './context.ts';
@@ -11,7 +11,7 @@ import {
   type JsonObject,
   listResponse,
   parseData,
-  refuseUnknown,
+  parseMember,
   refuseUnknownParameters,
 } from './json-api.ts';
 import { workspaceDocument } from './workspace-list.ts';
@@ -187,91 +187,63 @@ export const RELATED: Readonly<Record<string, string>> = {
   'excluded-modules': 'registry-modules',
 };
 
-const ATTRIBUTES = ['name', 'organization-scoped'];
-const RELATIONSHIPS = '/data/relationships';
-
 /** The fields of a create or update body that are present. */
 type PoolFields = Partial<Pick<AgentPoolRecord, 'name' | 'organizationScoped' | 'allowed' | 'related'>>;
 
-/** The body of create (no `pool` yet) or update. A member that the service would not keep is refused. @throws HttpError 422 */
+const relation = (type: string) =>
+  z.object({ data: z.array(z.object({ id: z.string(), type: z.literal(type) })) }).optional();
+const RELATIONS = Object.fromEntries(Object.entries(RELATED).map(([name, type]) => [name, relation(type)]));
+
+/** A member that the service would not keep is refused. */
+const poolBody = ({ flavor, organization }: PlatformContext) =>
+  z.object({
+    type: z.literal('agent-pools'),
+    attributes: z
+      .strictObject({
+        name: z
+          .string("Name can't be blank")
+          .regex(/^[A-Za-z0-9_-]+$/, 'Name can only include letters, numbers, -, and _')
+          .optional(),
+        'organization-scoped': z.boolean('must be true or false').optional(),
+      })
+      .optional(),
+    relationships: z
+      .strictObject({
+        'allowed-workspaces': relation('workspaces'),
+        ...(flavor === 'hashicorp' && {
+          ...RELATIONS,
+          organization: z.object({ data: z.object({ id: z.literal(organization) }) }).optional(),
+        }),
+      })
+      .default({}),
+  });
+
+/** The body of create (no `pool` yet) or update. @throws HttpError 422 */
 function parsePoolBody(data: JsonObject, pool: AgentPoolRecord | undefined, context: PlatformContext): PoolFields {
-  if (data.type !== 'agent-pools') throw invalid('type must be agent-pools', '/data/type');
-  if (data.attributes !== undefined && !isObject(data.attributes)) {
-    throw invalid('must be an object', '/data/attributes');
+  const { attributes, relationships } = parseMember(poolBody(context), data, '/data');
+  const name = attributes?.name;
+  if (name === undefined && !pool) throw invalid("Name can't be blank", '/data/attributes/name');
+  if (context.pools.some((other) => other !== pool && other.name === name)) {
+    throw invalid('Name has already been taken', '/data/attributes/name');
   }
-  if (data.attributes === undefined && !pool) throw invalid('attributes are missing', '/data/attributes');
-  const attributes = isObject(data.attributes) ? data.attributes : {};
-  refuseUnknown(attributes, ATTRIBUTES, '/data/attributes');
-  const relationships = parseRelationships(data, context);
-  const name = parseName(attributes, pool, context.pools);
-  const organizationScoped = parseScope(attributes, pool, context.flavor);
-  const allowed = parseAllowed(relationships, context.workspaces);
-  const related = context.flavor === 'hashicorp' ? parseRelated(relationships, pool) : undefined;
+  const isLive = context.flavor === 'hashicorp';
+  // The specified default on update is true; the real product keeps the old value.
+  const organizationScoped = attributes?.['organization-scoped'] ?? (pool && isLive ? undefined : true);
+  const { 'allowed-workspaces': given, organization: _, ...others } = relationships as Record<string, Relation>;
+  const allowed = given?.data.map(({ id }) => id);
+  const known = new Set(context.workspaces.map(({ id }) => id));
+  const unknown = allowed?.findIndex((id) => !known.has(id)) ?? -1;
+  if (unknown >= 0) throw invalid('no such workspace', `/data/relationships/allowed-workspaces/data/${unknown}/id`);
+  const related = Object.entries(others).flatMap(([relationship, one]) =>
+    one ? [[relationship, one.data] as const] : [],
+  );
   return {
     ...(name === undefined ? {} : { name }),
     ...(organizationScoped === undefined ? {} : { organizationScoped }),
     ...(allowed === undefined ? {} : { allowed }),
-    ...(related === undefined ? {} : { related }),
+    // What the body does not mention stays.
+    ...(isLive ? { related: { ...pool?.related, ...Object.fromEntries(related) } } : {}),
   };
 }
 
-function parseRelationships({ relationships = {} }: JsonObject, { flavor, organization }: PlatformContext): JsonObject {
-  if (!isObject(relationships)) throw invalid('must be an object', RELATIONSHIPS);
-  const extra = flavor === 'hashicorp' ? ['organization', ...Object.keys(RELATED)] : [];
-  refuseUnknown(relationships, ['allowed-workspaces', ...extra], RELATIONSHIPS);
-  const owner = relationships.organization;
-  const id = isObject(owner) && isObject(owner.data) ? owner.data.id : organization;
-  if (id !== organization) throw invalid('belongs to another organization', `${RELATIONSHIPS}/organization`);
-  return relationships;
-}
-
-function parseName(
-  { name }: JsonObject,
-  pool: AgentPoolRecord | undefined,
-  pools: readonly AgentPoolRecord[],
-): string | undefined {
-  const pointer = '/data/attributes/name';
-  if (name === undefined && pool) return undefined;
-  if (typeof name !== 'string' || name === '') throw invalid("Name can't be blank", pointer);
-  if (!/^[A-Za-z0-9_-]+$/.test(name)) throw invalid('Name can only include letters, numbers, -, and _', pointer);
-  if (pools.some((other) => other !== pool && other.name === name)) {
-    throw invalid('Name has already been taken', pointer);
-  }
-  return name;
-}
-
-function parseScope(attributes: JsonObject, pool: AgentPoolRecord | undefined, flavor: Flavor): boolean | undefined {
-  const isScoped = attributes['organization-scoped'];
-  if (typeof isScoped === 'boolean') return isScoped;
-  if (isScoped !== undefined) throw invalid('must be true or false', '/data/attributes/organization-scoped');
-  // The specified default on update is true; the real product keeps the old value.
-  return pool && flavor === 'hashicorp' ? undefined : true;
-}
-
-function parseAllowed(relationships: JsonObject, workspaces: readonly Workspace[]): string[] | undefined {
-  const name = 'allowed-workspaces';
-  if (relationships[name] === undefined) return undefined;
-  const ids = new Set(workspaces.map(({ id }) => id));
-  return parseReferences(relationships, name, 'workspaces').map(({ id }, index) => {
-    if (ids.has(id)) return id;
-    throw invalid('no such workspace', `${RELATIONSHIPS}/${name}/data/${index}/id`);
-  });
-}
-
-/** What the body does not mention stays. */
-function parseRelated(relationships: JsonObject, pool: AgentPoolRecord | undefined): AgentPoolRecord['related'] {
-  const sent = Object.entries(RELATED).filter(([name]) => relationships[name] !== undefined);
-  const parsed = sent.map(([name, type]) => [name, parseReferences(relationships, name, type)] as const);
-  return { ...pool?.related, ...Object.fromEntries(parsed) };
-}
-
-function parseReferences(relationships: JsonObject, name: string, type: string): Reference[] {
-  const pointer = `${RELATIONSHIPS}/${name}/data`;
-  const relation = relationships[name];
-  if (!isObject(relation) || !Array.isArray(relation.data)) throw invalid('must be a list', pointer);
-  return relation.data.map((item: unknown, index) => {
-    if (!isObject(item) || item.type !== type) throw invalid(`type must be ${type}`, `${pointer}/${index}`);
-    if (typeof item.id !== 'string') throw invalid(`no such ${type.replace(/s$/, '')}`, `${pointer}/${index}/id`);
-    return { id: item.id, type };
-  });
-}
+type Relation = { readonly data: readonly Reference[] } | undefined;

@@ -1,4 +1,5 @@
-import { HttpError, isObject } from '../router.ts';
+import { z } from 'zod';
+import { HttpError } from '../router.ts';
 import type { Request, Response, RouteTable } from '../types.ts';
 import type { AgentRecord, AgentTokenRecord, PlatformContext } from './context.ts';
 import { parseTime } from './explorer-query.ts';
@@ -12,7 +13,7 @@ import {
   listResponse,
   notFound,
   parseData,
-  refuseUnknown,
+  parseMember,
   refuseUnknownParameters,
 } from './json-api.ts';
 
@@ -111,13 +112,11 @@ function createToken(request: Request, context: PlatformContext): Response {
   if (type !== 'authentication-tokens' && type !== 'agent-tokens') {
     throw invalid('type must be authentication-tokens', '/data/type');
   }
-  if (!isObject(attributes)) throw invalid('must be an object', '/data/attributes');
-  refuseUnknown(attributes, ['description'], '/data/attributes');
-  if (typeof attributes.description !== 'string') throw invalid('is required', '/data/attributes/description');
+  const { description } = parseMember(z.strictObject({ description: z.string() }), attributes, '/data/attributes');
   const token = {
     id: context.tokenRandom.id('at-', 16),
     poolId: request.params.id!,
-    description: attributes.description,
+    description,
     createdAt: request.now.getTime(),
   };
   context.agentTokens.push(token);

@@ -1,3 +1,4 @@
+import type { z } from 'zod';
 import { HttpError, isObject } from '../router.ts';
 import type { ErrorSource, Request, Response } from '../types.ts';
 
@@ -91,10 +92,12 @@ export function refuseUnknownParameters({ query }: Request, known: readonly stri
   if (unknown !== undefined) throw badParameter(`${unknown} is not a parameter of this list`, unknown);
 }
 
-/** @throws HttpError 422 for a member that the service does not know */
-export function refuseUnknown(object: JsonObject, known: readonly string[], pointer: string): void {
-  const unknown = Object.keys(object).find((name) => !known.includes(name));
-  if (unknown !== undefined) throw invalid(`${unknown} is not a member that is kept`, `${pointer}/${unknown}`);
+/** A member of a request's body. @throws HttpError 422 for the first place that the schema refuses */
+export function parseMember<T>(schema: z.ZodType<T>, value: unknown, pointer: string): T {
+  const { data, error } = schema.safeParse(value);
+  const [issue] = error?.issues ?? [];
+  if (issue) throw invalid(issue.message, [pointer, ...issue.path].join('/'));
+  return data as T;
 }
 
 /** The record with the ID in the path. @throws HttpError 404 */

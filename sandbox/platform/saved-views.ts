@@ -1,6 +1,6 @@
-import { isObject } from '../router.ts';
+import { z } from 'zod';
 import type { Flavor, Request, Response, RouteTable } from '../types.ts';
-import type { PlatformContext, SavedViewQuery, SavedViewRecord, ViewFilter } from './context.ts';
+import type { PlatformContext, SavedViewQuery, SavedViewRecord } from './context.ts';
 import { explorerCsv, explorerPage, runQuery } from './explorer.ts';
 import type { ExplorerQuery } from './explorer-query.ts';
 import { createExplorerViews } from './explorer-views.ts';
@@ -12,7 +12,7 @@ import {
   type JsonObject,
   listResponse,
   parseData,
-  refuseUnknown,
+  parseMember,
   refuseUnknownParameters,
 } from './json-api.ts';
 
@@ -127,76 +127,42 @@ function queryDocument({ queryType, query }: SavedViewRecord, flavor: Flavor): J
   return { type: queryType, filter, ...(query.fields ? { fields: { [queryType]: query.fields } } : {}), ...sort };
 }
 
-/** The body of create or update: flat with `spec`, JSON:API with `hashicorp`. @throws HttpError 422 */
+const strings = z.array(z.string(), 'must be a list of strings');
+const flatFilter = z.object({ field: z.string(), operator: z.string(), value: strings });
+/** `{"workspace_name": {"contains": ["child"]}}`. */
+const filterMap = z
+  .record(z.string(), z.record(z.string(), strings))
+  .transform((fields) =>
+    Object.entries(fields).flatMap(([field, operators]) =>
+      Object.entries(operators).map(([operator, value]) => ({ field: field.replaceAll('-', '_'), operator, value })),
+    ),
+  );
+const savedQuery = (flavor: Flavor) =>
+  z.strictObject({
+    type: z.unknown().optional(),
+    filter: z.array(flavor === 'spec' ? flatFilter : z.union([flatFilter, filterMap])).transform((all) => all.flat()),
+    /** A list of names, or lists of names by view. */
+    fields: z.union([strings, z.record(z.string(), strings).transform((views) => Object.values(views).flat())]),
+    sort: strings,
+  });
+
+/**
+ * The body of create or update: flat with `spec`, whose update needs filter, fields and sort; JSON:API with `hashicorp`.
+ * @throws HttpError 422
+ */
 function parseBody(data: JsonObject, verb: 'create' | 'update', flavor: Flavor): Body {
   const isHashicorp = flavor === 'hashicorp';
   if (isHashicorp && data.type !== 'explorer-saved-queries') {
     throw invalid('type must be explorer-saved-queries', '/data/type');
   }
-  const attributes = isHashicorp ? data.attributes : data;
-  const pointer = isHashicorp ? '/data/attributes' : '/data';
-  if (!isObject(attributes)) throw invalid('must be an object', pointer);
-  const { name, query } = attributes;
-  refuseUnknown(attributes, ['name', 'query', isHashicorp ? 'query-type' : 'query_type'], pointer);
-  if (typeof name !== 'string' || name === '') throw invalid("name can't be blank", `${pointer}/name`);
-  const type = attributes[isHashicorp ? 'query-type' : 'query_type'];
-  return {
-    name,
-    queryType: typeof type === 'string' ? type : undefined,
-    query: parseSavedQuery(query, `${pointer}/query`, verb === 'update' && !isHashicorp, flavor),
-  };
-}
-
-/** `isComplete` requires filter, fields and sort, as the specification does for an update. */
-function parseSavedQuery(value: unknown, pointer: string, isComplete: boolean, flavor: Flavor): SavedViewQuery {
-  if (!isObject(value)) throw invalid('must be an object', pointer);
-  const { filter, fields, sort } = value;
-  refuseUnknown(value, ['type', 'filter', 'fields', 'sort'], pointer);
-  for (const [name, part] of Object.entries({ filter, fields, sort })) {
-    if (isComplete && part === undefined) throw invalid('is required', `${pointer}/${name}`);
-  }
-  return {
-    filter: filter === undefined ? [] : parseViewFilters(filter, `${pointer}/filter`, flavor),
-    ...(fields === undefined ? {} : { fields: parseFieldNames(fields, `${pointer}/fields`) }),
-    ...(sort === undefined ? {} : { sort: parseStrings(sort, `${pointer}/sort`) }),
-  };
-}
-
-function parseViewFilters(value: unknown, pointer: string, flavor: Flavor): ViewFilter[] {
-  if (!Array.isArray(value)) throw invalid('must be a list', pointer);
-  return value.flatMap((item, index) => {
-    const isFlat = flavor === 'spec' || (isObject(item) && typeof item.field === 'string');
-    return isFlat ? [parseFlatFilter(item, `${pointer}/${index}`)] : parseFilterMap(item, `${pointer}/${index}`);
+  const [typeField, pointer] = isHashicorp ? ['query-type', '/data/attributes'] : ['query_type', '/data'];
+  const all = savedQuery(flavor);
+  const schema = z.strictObject({
+    name: z.string().min(1, "name can't be blank"),
+    query: verb === 'update' && !isHashicorp ? all : all.partial(),
+    [typeField]: z.string().optional(),
   });
-}
-
-function parseFlatFilter(item: unknown, pointer: string): ViewFilter {
-  if (!isObject(item) || typeof item.field !== 'string' || typeof item.operator !== 'string') {
-    throw invalid('a filter has field, operator and value', pointer);
-  }
-  return { field: item.field, operator: item.operator, value: parseStrings(item.value, `${pointer}/value`) };
-}
-
-/** `{"workspace_name": {"contains": ["child"]}}`. */
-function parseFilterMap(item: unknown, pointer: string): ViewFilter[] {
-  if (!isObject(item)) throw invalid('must be an object', pointer);
-  return Object.entries(item).flatMap(([field, operators]) => {
-    if (!isObject(operators)) throw invalid('must be an object', `${pointer}/${field}`);
-    return Object.entries(operators).map(([operator, value]) => ({
-      field: field.replaceAll('-', '_'),
-      operator,
-      value: parseStrings(value, `${pointer}/${field}/${operator}`),
-    }));
-  });
-}
-
-/** A list of names, or lists of names by view. */
-function parseFieldNames(value: unknown, pointer: string): string[] {
-  if (!isObject(value)) return parseStrings(value, pointer);
-  return Object.values(value).flatMap((names) => parseStrings(names, pointer));
-}
-
-function parseStrings(value: unknown, pointer: string): string[] {
-  if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return value;
-  throw invalid('must be a list of strings', pointer);
+  const body = parseMember<JsonObject>(schema, isHashicorp ? data.attributes : data, pointer);
+  const { type: _, filter = [], ...parts } = body.query as Partial<z.output<typeof all>>;
+  return { name: body.name as string, queryType: body[typeField] as string | undefined, query: { filter, ...parts } };
 }
