@@ -8,7 +8,7 @@ import { RegistryService } from './registry.ts';
 import type { FaultHook } from './router.ts';
 import { SchedulerService } from './scheduler/index.ts';
 import { SecretsService } from './secrets/index.ts';
-import { createTokens, type Tokens } from './tokens.ts';
+import { createTokens, type TokenStore, type Tokens } from './tokens.ts';
 import {
   type EstateName,
   KINDS,
@@ -125,9 +125,11 @@ export class RunningSandbox {
 
   /** A token with the given rights, such as `{ rules: { ro: 'namespace "default" { policy = "read" }' } }`. */
   createToken(kind: Kind, grant: TokenGrant): string {
-    const secret = (this.services[kind] as Service).createToken?.(grant, this.now);
-    if (secret === undefined) throw new Error(`${kind} has no tokens`);
-    return secret;
+    const service: Service = this.services[kind];
+    const { tokens } = service.state as { readonly tokens?: TokenStore };
+    if (tokens === undefined) throw new Error(`${kind} has no tokens`);
+    service.addPolicies?.(grant);
+    return tokens.create(grant, this.now);
   }
 
   /** Advances all services by one day. */

@@ -142,8 +142,8 @@ export interface Service {
    * that the service does not have.
    */
   readonly authenticate: (request: Request, route: Route | undefined) => Response | undefined;
-  /** Creates a token with these rights and returns its secret. The autoscaler and the registry have none. */
-  readonly createToken?: (grant: TokenGrant, now: Date) => string;
+  /** Keeps the policies of a new token, where the service has endpoints for them. */
+  readonly addPolicies?: (grant: TokenGrant) => void;
   /** The service's own form of an error: JSON:API, `{"errors": […]}`, or plain text. */
   readonly error: (status: number, message: string, source?: ErrorSource) => Response;
   /** Changes every response of a route, and every refusal, e.g. adds headers. */

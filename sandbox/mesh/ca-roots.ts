@@ -27,12 +27,12 @@ export function seedRoots(context: MeshContext, random: Random): void {
 
 /** The active root is replaced before it expires. A root long expired is dropped once four or more are listed. */
 export function tickRoots(context: MeshContext, random: Random, now: Date): void {
-  const daysLeft = (root: CaRootRecord): number => (root.notAfter.getTime() - now.getTime()) / DAY_MS;
-  const active = context.roots.find((root) => root.active);
+  const daysLeft = (root: CaRootRecord): number => (Date.parse(root.NotAfter) - now.getTime()) / DAY_MS;
+  const active = context.roots.find((root) => root.Active);
   if (active && daysLeft(active) < ROTATION_DAYS) {
     const next = addRoot(context, random, now, ACTIVE_ROOT_DAYS, true);
-    active.active = false;
-    active.modifyIndex = next.modifyIndex;
+    active.Active = false;
+    active.ModifyIndex = next.ModifyIndex;
   }
   const expired = context.roots.findIndex((root) => daysLeft(root) < -30);
   if (expired >= 0 && context.roots.length > 3) context.roots.splice(expired, 1);
@@ -61,20 +61,21 @@ function addRoot(context: MeshContext, random: Random, from: Date, days: number,
   });
   if (active) context.issuer = lower;
   const root: CaRootRecord = {
-    id,
-    name: (number === 1 && readEstate(context.estate).mesh.plantedRoot) || `Mesh CA Root Cert ${number + 1}`,
-    serialNumber,
-    signingKeyId: colonHex(keyIdentifier(issuer.key)),
-    notBefore: common.notBefore,
-    notAfter: common.notAfter,
-    rootCert,
-    privateKeyType: 'ec',
-    privateKeyBits: 256,
+    ID: id,
+    Name: (number === 1 && readEstate(context.estate).mesh.plantedRoot) || `Mesh CA Root Cert ${number + 1}`,
+    SerialNumber: serialNumber,
+    SigningKeyID: colonHex(keyIdentifier(issuer.key)),
+    ExternalTrustDomain: context.trustDomain.split('.')[0],
+    NotBefore: formatWholeSeconds(common.notBefore),
+    NotAfter: formatWholeSeconds(common.notAfter),
+    RootCert: rootCert,
     // An old root that signs leaves itself.
-    intermediates: days > ACTIVE_ROOT_DAYS && days < 1000 ? null : [intermediate],
-    active,
-    createIndex: index,
-    modifyIndex: index,
+    IntermediateCerts: days > ACTIVE_ROOT_DAYS && days < 1000 ? null : [intermediate],
+    Active: active,
+    PrivateKeyType: 'ec',
+    PrivateKeyBits: 256,
+    CreateIndex: index,
+    ModifyIndex: index,
   };
   context.roots.push(root);
   return root;
@@ -83,14 +84,14 @@ function addRoot(context: MeshContext, random: Random, from: Date, days: number,
 function listRoots({ now }: Request, context: MeshContext): Response {
   const { trustDomain } = context;
   const isHashicorp = context.flavor === 'hashicorp';
-  const index = Math.max(...context.roots.map((root) => root.modifyIndex));
+  const index = Math.max(...context.roots.map((root) => root.ModifyIndex));
   const body = {
-    ActiveRootID: context.roots.find((root) => root.active)?.id ?? '',
+    ActiveRootID: context.roots.find((root) => root.Active)?.ID ?? '',
     ...(isHashicorp ? { TrustDomain: trustDomain } : {}),
     Roots: context.roots.map((root) => ({
-      ...rootObject(root, trustDomain),
+      ...root,
       // Newer versions compute it from the clock: it changes every day, and the root does not.
-      ...(isHashicorp ? { DaysRemaining: Math.floor((root.notAfter.getTime() - now.getTime()) / DAY_MS) } : {}),
+      ...(isHashicorp ? { DaysRemaining: Math.floor((Date.parse(root.NotAfter) - now.getTime()) / DAY_MS) } : {}),
     })),
   };
   const headers = { ...indexHeaders(index), 'x-cache': 'HIT', age: '3' };
@@ -99,25 +100,6 @@ function listRoots({ now }: Request, context: MeshContext): Response {
 
 function colonHex(bytes: Buffer): string {
   return (bytes.toString('hex').match(/../g) ?? []).join(':');
-}
-
-function rootObject(root: CaRootRecord, trustDomain: string) {
-  return {
-    ID: root.id,
-    Name: root.name,
-    SerialNumber: root.serialNumber,
-    SigningKeyID: root.signingKeyId,
-    ExternalTrustDomain: trustDomain.split('.')[0],
-    NotBefore: formatWholeSeconds(root.notBefore),
-    NotAfter: formatWholeSeconds(root.notAfter),
-    RootCert: root.rootCert,
-    IntermediateCerts: root.intermediates,
-    Active: root.active,
-    PrivateKeyType: root.privateKeyType,
-    PrivateKeyBits: root.privateKeyBits,
-    CreateIndex: root.createIndex,
-    ModifyIndex: root.modifyIndex,
-  };
 }
 
 /** The agent's default: 72 hours. */

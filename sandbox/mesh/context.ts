@@ -21,20 +21,22 @@ export interface Intention {
   readonly precedence: number;
 }
 
+/** As the endpoint shows it. */
 export interface CaRootRecord {
-  readonly id: string;
-  readonly name: string;
-  readonly serialNumber: bigint;
-  readonly signingKeyId: string;
-  readonly notBefore: Date;
-  readonly notAfter: Date;
-  readonly rootCert: string;
-  readonly privateKeyType: string;
-  readonly privateKeyBits: number;
-  readonly intermediates: readonly string[] | null;
-  active: boolean;
-  readonly createIndex: number;
-  modifyIndex: number;
+  readonly ID: string;
+  readonly Name: string;
+  readonly SerialNumber: bigint;
+  readonly SigningKeyID: string;
+  readonly ExternalTrustDomain: string | undefined;
+  readonly NotBefore: string;
+  readonly NotAfter: string;
+  readonly RootCert: string;
+  readonly IntermediateCerts: readonly string[] | null;
+  Active: boolean;
+  readonly PrivateKeyType: string;
+  readonly PrivateKeyBits: number;
+  readonly CreateIndex: number;
+  ModifyIndex: number;
 }
 
 export interface Leaf {

@@ -1,7 +1,7 @@
 import { createRandom, uuid } from '../random.ts';
 import { addHidden, bindRoutes, textResponse } from '../router.ts';
 import { TokenStore } from '../tokens.ts';
-import type { Request, Response, Route, Service, ServiceOptions, TokenGrant } from '../types.ts';
+import type { Request, Response, Route, Service, ServiceOptions } from '../types.ts';
 import { accessRoutes, authorize, authorizeRoutes, liveAuthorizeRoutes, seedIntentions } from './access.ts';
 import { holdsLeaf, leafRoutes, renewLeaves, rootRoutes, seedLeaves, seedRoots, tickRoots } from './ca-roots.ts';
 import { type MeshContext, rejectNamespaces } from './context.ts';
@@ -44,10 +44,6 @@ export class MeshService implements Service {
   onResponse(response: Response): Response {
     if (this.state.flavor === 'spec') return response;
     return { ...response, headers: { ...response.headers, 'x-consul-default-acl-policy': 'deny' } };
-  }
-
-  createToken(grant: TokenGrant, now: Date): string {
-    return this.state.tokens.create(grant, now);
   }
 
   tick(day: number, now: Date): void {

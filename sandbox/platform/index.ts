@@ -3,7 +3,7 @@ import { readEstate } from '../estate.ts';
 import { createRandom, words } from '../random.ts';
 import { addHidden, bindRoutes } from '../router.ts';
 import { permits, type TokenRecord, TokenStore } from '../tokens.ts';
-import type { Request, Response, Route, RouteTable, Service, ServiceOptions, TokenGrant } from '../types.ts';
+import type { Request, Response, Route, RouteTable, Service, ServiceOptions } from '../types.ts';
 import { poolRoutes } from './agent-pools.ts';
 import { agentRoutes, agentTokenRoutes } from './agents.ts';
 import { createPlatformEstate, type PlatformContext, type PlatformEstate } from './context.ts';
@@ -68,10 +68,6 @@ export class PlatformService implements Service {
   authenticate(request: Request, route: Route | undefined): Response | undefined {
     const hasSession = this.state.flavor === 'hashicorp' && request.headers.cookie?.includes(SESSION_COOKIE) === true;
     return hasSession ? errorDocument(401, '') : authorize(this.state, request, route);
-  }
-
-  createToken(grant: TokenGrant, now: Date): string {
-    return this.state.tokens.create(grant, now);
   }
 
   onResponse(response: Response): Response {

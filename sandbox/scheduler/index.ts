@@ -41,13 +41,12 @@ export class SchedulerService implements Service {
     return { ...response, headers: { ...response.headers, ...this.state.indexHeaders() } };
   }
 
-  createToken(grant: TokenGrant, now: Date): string {
-    for (const [name, rules] of Object.entries(grant.rules ?? {})) {
+  addPolicies({ rules: granted = {} }: TokenGrant): void {
+    for (const [name, rules] of Object.entries(granted)) {
       const index = this.state.nextIndex();
       const policy = { name, description: '', rules, jobAcl: null, createIndex: index, modifyIndex: index };
       this.state.policies.set(name, policy);
     }
-    return this.state.tokens.create(grant, now);
   }
 
   tick(day: number, now: Date): void {

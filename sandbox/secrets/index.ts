@@ -1,6 +1,6 @@
 import { addHidden, bindRoutes } from '../router.ts';
 import { TokenStore } from '../tokens.ts';
-import type { Request, Response, Route, Service, ServiceOptions, TokenGrant } from '../types.ts';
+import type { Request, Response, Route, Service, ServiceOptions } from '../types.ts';
 import { accessRoutes, authorize, refuse } from './access.ts';
 import type { SecretsContext } from './context.ts';
 import { errorResponse } from './envelope.ts';
@@ -40,10 +40,6 @@ export class SecretsService implements Service {
 
   authenticate(request: Request, route: Route | undefined): Response | undefined {
     return refuse(route, this.state) ?? authorize(request, route, this.state);
-  }
-
-  createToken(grant: TokenGrant, now: Date): string {
-    return this.state.tokens.create(grant, now);
   }
 
   tick(day: number, now: Date): void {

@@ -17,13 +17,13 @@ async function pullTwice(place: TestProject): Promise<void> {
   roots.splice(1);
   roots[0] = {
     ...roots[0]!,
-    name: 'a "b" |c|\n<d>, é',
-    serialNumber: 2n ** 64n - 1n,
-    notBefore: new Date('2026-01-02T03:04:05.000Z'),
+    Name: 'a "b" |c|\n<d>, é',
+    SerialNumber: 2n ** 64n - 1n,
+    NotBefore: '2026-01-02T03:04:05Z',
   };
   await place.pull(['--source', 'ca_roots']);
   place.sandbox.tick();
-  roots[0] = { ...roots[0]!, name: 'later' };
+  roots[0] = { ...roots[0]!, Name: 'later' };
   await place.pull(['--source', 'ca_roots', '--source', 'leaf_certificates']);
 }
 

@@ -92,7 +92,7 @@ function plant({ services }: RunningSandbox): void {
     abnormal: true,
     status: TEXTS[0]!,
   });
-  mesh.state.roots.push({ ...mesh.state.roots[0]!, id: 'ff', serialNumber: 2n ** 64n - 1n, name: TEXTS[3]! });
+  mesh.state.roots.push({ ...mesh.state.roots[0]!, ID: 'ff', SerialNumber: 2n ** 64n - 1n, Name: TEXTS[3]! });
 }
 
 /** The changes of these nights are compared as well. */

@@ -12,7 +12,7 @@ test('counters and times that move by themselves are kept, and make no version',
   const sources = ['volumes', 'ca_roots', 'autoscaler_metrics'];
   await pull(place, ...sources);
   for (const allocation of scheduler.state.allocations.values()) allocation.modifyIndex += 1000;
-  for (const root of mesh.state.roots) root.modifyIndex += 1000;
+  for (const root of mesh.state.roots) root.ModifyIndex += 1000;
   Object.assign(autoscaler.state, { timestamp: '2026-10-09 08:07:06 +0000 UTC' });
   const unchanged = { status: 'complete', inserted: 0, changed: 0, deleted: 0 };
   expect(await pull(place, ...sources)).toMatchObject(sources.map(() => unchanged));

@@ -12,7 +12,7 @@ test('a run has a page with what was pulled, changed, found, done and what faile
   await project.pull(['--source', 'ca_roots', '--source', 'keys']);
   project.sandbox.tick();
   const { roots } = project.sandbox.services.mesh.state;
-  if (roots[0]) roots[0] = { ...roots[0], name: HOSTILE };
+  if (roots[0]) roots[0] = { ...roots[0], Name: HOSTILE };
   await project.pull(['--source', 'ca_roots']);
   expect((await project.tidemark(['report'])).exit).toBe(0);
   const [last, first] = await project.rows('select run_id from runs order by started_at desc');

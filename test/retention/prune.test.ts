@@ -12,7 +12,7 @@ let project: TestProject;
 
 function nameRoot({ sandbox }: TestProject, night = ''): void {
   const { roots } = sandbox.services.mesh.state;
-  if (roots[0]) roots[0] = { ...roots[0], name: `of ${night}` };
+  if (roots[0]) roots[0] = { ...roots[0], Name: `of ${night}` };
 }
 
 const prepareNights = () =>

@@ -34,7 +34,7 @@ test('the history of a shard goes once its runs are closed in the lake, which ke
   };
   for (const night of NIGHTS) {
     const { roots } = project.sandbox.services.mesh.state;
-    if (roots[0]) roots[0] = { ...roots[0], name: `of ${night}` };
+    if (roots[0]) roots[0] = { ...roots[0], Name: `of ${night}` };
     await inShards('pull', '--source', 'ca_roots', ...at(night));
     if (night < '2026-10-03') await close(night);
   }

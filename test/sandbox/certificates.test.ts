@@ -40,7 +40,7 @@ test('every root is an X.509 certificate that signed itself, with the times and 
       expect(new X509Certificate(lower).verify(certificate.publicKey)).toBe(true);
     }
   }
-  const serials = sandbox.services.mesh.state.roots.map(({ serialNumber }) => serialNumber.toString(16).toUpperCase());
+  const serials = sandbox.services.mesh.state.roots.map(({ SerialNumber }) => SerialNumber.toString(16).toUpperCase());
   const written = (await listRoots()).map(({ RootCert }) => new X509Certificate(RootCert).serialNumber);
   expect(written).toEqual(serials);
 });

@@ -33,7 +33,7 @@ function typedTexts({ services: { platform, secrets, scheduler, mesh, autoscaler
       ...[...snapshots.values()].flatMap(({ parameters }) => Object.values(parameters ?? {})),
     ]),
     ...[...policies.values()].flatMap(({ name, description }) => [name, description || '-']),
-    ...mesh.state.roots.map(({ name }) => name),
+    ...mesh.state.roots.map(({ Name }) => Name),
     ...[...mesh.state.leaves.values()].map(({ service }) => service),
     ...[...autoscaler.state.gauges, ...autoscaler.state.samples].flatMap(({ Labels }) => Object.values(Labels)),
   ];

@@ -11,24 +11,24 @@ export function meshTables({ roots, leaves, trustDomain }: MeshContext, flavor: 
   return {
     ca_roots: roots.map((root) => ({
       target,
-      root_id: root.id,
-      name: root.name,
-      active: root.active,
-      not_before: wholeSeconds(root.notBefore.getTime()),
-      not_after: wholeSeconds(root.notAfter.getTime()),
-      serial_number: digits(root.serialNumber),
-      signing_key_id: root.signingKeyId,
-      private_key_type: root.privateKeyType,
-      private_key_bits: root.privateKeyBits,
+      root_id: root.ID,
+      name: root.Name,
+      active: root.Active,
+      not_before: wholeSeconds(Date.parse(root.NotBefore)),
+      not_after: wholeSeconds(Date.parse(root.NotAfter)),
+      serial_number: digits(root.SerialNumber),
+      signing_key_id: root.SigningKeyID,
+      private_key_type: root.PrivateKeyType,
+      private_key_bits: root.PrivateKeyBits,
       trust_domain: flavor === 'hashicorp' ? trustDomain : null,
       external_trust_domain: trustDomain.split('.')[0],
       intermediate_digests:
-        root.intermediates?.map((certificate) => createHash('sha256').update(certificate).digest('hex')) ?? null,
-      create_index: root.createIndex,
-      modify_index: root.modifyIndex,
+        root.IntermediateCerts?.map((certificate) => createHash('sha256').update(certificate).digest('hex')) ?? null,
+      create_index: root.CreateIndex,
+      modify_index: root.ModifyIndex,
       extra:
         flavor === 'hashicorp'
-          ? { DaysRemaining: Math.floor((root.notAfter.getTime() - now.getTime()) / DAY_MS) }
+          ? { DaysRemaining: Math.floor((Date.parse(root.NotAfter) - now.getTime()) / DAY_MS) }
           : null,
     })),
     authority_certificates: listAuthorities(roots),
@@ -50,14 +50,14 @@ export function meshTables({ roots, leaves, trustDomain }: MeshContext, flavor: 
 
 /** Two roots may name one certificate: it counts for the first. */
 function listAuthorities(roots: MeshContext['roots']) {
-  const byId = [...roots].sort((a, b) => (a.id < b.id ? -1 : 1));
+  const byId = [...roots].sort((a, b) => (a.ID < b.ID ? -1 : 1));
   const all = byId.flatMap((root) => {
-    const keyId = root.signingKeyId.replaceAll(':', '');
+    const keyId = root.SigningKeyID.replaceAll(':', '');
     return [
-      { ...describe(root.rootCert), kind: 'root', root_id: root.id, key_id: keyId, signer_key_id: keyId },
-      ...(root.intermediates ?? []).map((pem) => {
+      { ...describe(root.RootCert), kind: 'root', root_id: root.ID, key_id: keyId, signer_key_id: keyId },
+      ...(root.IntermediateCerts ?? []).map((pem) => {
         const facts = describe(pem);
-        return { ...facts, kind: 'intermediate', root_id: root.id, key_id: keyOf(pem), signer_key_id: keyId };
+        return { ...facts, kind: 'intermediate', root_id: root.ID, key_id: keyOf(pem), signer_key_id: keyId };
       }),
     ];
   });
@@ -92,7 +92,7 @@ function keyOf(pem: string): string {
 function leafFacts(pem: string, roots: MeshContext['roots']) {
   const { fingerprint, subject, issuer, key_type, key_bits, signature_algorithm, names } = describe(pem);
   const leaf = new X509Certificate(pem);
-  const signers = roots.flatMap((root) => [root.rootCert, ...(root.intermediates ?? [])]);
+  const signers = roots.flatMap((root) => [root.RootCert, ...(root.IntermediateCerts ?? [])]);
   const signer = signers.find((text) => leaf.verify(new X509Certificate(text).publicKey))!;
   return {
     fingerprint,
