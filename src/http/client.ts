@@ -156,7 +156,7 @@ export class HttpClient {
       begun.touch();
       hasResponse = true;
       if (response.ok) this.#concurrency.onResponse(request.operation, performance.now() - sentMs);
-      const problem = redirectError(request.url, response);
+      const problem = redirectError(request.url, response) ?? partialError(response);
       if (problem) {
         await response.body?.cancel();
         return failure(problem);
@@ -244,6 +244,12 @@ export function redirectError(from: URL, response: Response): HttpFailure | unde
       ? 'the token is not sent to another origin: if that is the service, set `url` of this target to it'
       : 'check `url` of this target',
   };
+}
+
+/** The failure of a part that was not asked for: it would pass for all rows of a CSV. */
+function partialError({ status }: Response): HttpFailure | undefined {
+  if (status !== 206) return undefined;
+  return { failure: 'truncated', status, message: 'only a part of the response was sent', retryable: 'yes' };
 }
 
 function parseDestination(from: URL, response: Response): URL | undefined {

@@ -78,7 +78,7 @@ const NO_RESPONSE: readonly FailureKind[] = ['unreachable', 'timeout', 'aborted'
 export const HINTS: Partial<Record<FailureKind, string>> = {
   unauthorized: 'check the token of this target: it is missing, wrong or expired',
   forbidden: 'the token lacks the permission; `tidemark api OPERATION --help` names it',
-  'wrong-mount': 'check `mounts` of this target: nothing responds at that path',
+  'wrong-mount': 'check `mounts` and `namespace` of this target: nothing responds at that path',
   sealed: 'the server is sealed or in maintenance: unseal it, or try later',
   'rate-limited': 'lower `limits.requestsPerSecond` or `limits.share` of this target, or try later',
   'too-long-wait': 'try later, or raise `maxWait`',
@@ -251,7 +251,7 @@ export function classifyNetworkError(error: unknown, timeouts: HttpTimeouts, has
       hint: 'check `url` of this target: no service is known to send such headers',
     });
   }
-  if (causes.some(isInvalidHttp)) {
+  if (causes.some(isInvalidHttp) || (!hasResponse && codes.includes('UND_ERR_RES_CONTENT_LENGTH_MISMATCH'))) {
     return problem('malformed', 'the response is not valid HTTP', {
       retryable: 'few',
       hint: 'check `url` of this target: something else than the service may respond there',
@@ -271,8 +271,9 @@ function isInvalidHttp({ name, message }: Error): boolean {
   return ['HTTPParserError', 'AssertionError'].includes(name) || message === 'bad response';
 }
 
-/** The status with which a proxy refused a tunnel. undici gives it in the error message only. */
+/** The status with which a proxy refused a tunnel, or a request. undici gives it in the error message only. */
 function readProxyStatus({ message }: Error): number | undefined {
+  if (message === 'proxy authentication required') return 407;
   const status = /^Proxy response \((\d{3})\)/u.exec(message)?.[1];
   return status === undefined ? undefined : Number(status);
 }

@@ -40,7 +40,7 @@ export function classifyError(
     failure: kind,
     status,
     message,
-    ...(isPage && PAGE_STATUSES.includes(status) && kind !== 'wrong-mount'
+    ...((isPage || isForeign(operation, status, text)) && PAGE_STATUSES.includes(status) && kind !== 'wrong-mount'
       ? { hint: HINTS.malformed }
       : explain({ ...operation, permission }, kind, status, message)),
     retryable: isTransient(operation, status, message) ? 'yes' : 'no',
@@ -63,6 +63,11 @@ export function isEmptyList({ method }: Operation, status: number, text: string)
  */
 function isUndocumentedAbsence({ kind }: Operation, status: number, text: string): boolean {
   return kind === 'registry' && status === 404 && !listErrors(text)?.length;
+}
+
+/** The platform says that it does not have something in JSON:API. */
+function isForeign({ kind }: Operation, status: number, text: string): boolean {
+  return kind === 'platform' && status === 404 && !listErrors(text);
 }
 
 /** A 404 with a message means a wrong mount if the path has no name, or if the message says so. */
@@ -107,8 +112,8 @@ function classifyFailure(operation: Operation, status: number, message: string, 
 const TRANSIENT_STATUSES = [408, 429, 502, 503, 504];
 /** Messages of a transient 500. These services also return 500 for rejected requests; at the others every 500 is transient. */
 const TRANSIENT_500: Partial<Record<Operation['kind'], RegExp>> = {
-  scheduler: /No cluster leader/iu,
-  mesh: /No cluster leader|rate limit/iu,
+  scheduler: /No cluster leader|rpc error.*: EOF$|failed to get conn/iu,
+  mesh: /No cluster leader|rpc error.*: EOF$|failed to get conn|rate limit/iu,
   autoscaler: /no metric intervals/iu,
 };
 
@@ -140,12 +145,18 @@ function explain(
   return { hint: chooseHint(operation, failure, status, message) };
 }
 
-function chooseHint({ name }: Operation, failure: FailureKind, status: number, message: string): string | undefined {
+function chooseHint(
+  { name, path }: Operation,
+  failure: FailureKind,
+  status: number,
+  message: string,
+): string | undefined {
+  if (/ACL support disabled/iu.test(message)) return 'ACLs are disabled at this service';
+  if (failure === 'not-found' && !path.includes('{')) return 'check `url` of this target: it does not have this path';
   if (failure === 'not-found') return 'check the name or id: it does not exist';
   if (failure === 'precondition' && name === 'platform.agents.delete') {
     return 'an agent can be deleted only while its status is unknown, errored or exited';
   }
-  if (failure === 'invalid' && /ACL support disabled/iu.test(message)) return 'ACLs are disabled at this service';
   if (failure === 'invalid' && status === 422) return `see \`tidemark api ${name} --help\` for the body`;
   // Of a service that is down, a gateway says so with 502 or 503.
   if (failure === 'server' && (status === 500 || status === 504) && name.startsWith('platform.explorer.'))

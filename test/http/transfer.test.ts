@@ -51,6 +51,12 @@ const cutChunked: Handler = (_request, response) => {
   response.write('{"data":[');
   setTimeout(() => response.socket?.destroy(), 5);
 };
+const part: Handler = (_request, response) => void response.writeHead(206).end('{"data":[]}');
+const ask: Handler = (_request, response) => void response.writeHead(407).end();
+const twoLengths: Handler = (_request, response) => {
+  const head = 'HTTP/1.1 200 OK\r\ncontent-length: 11\r\ntransfer-encoding: chunked\r\n\r\n';
+  response.socket?.end(`${head}b\r\n{"data":[]}\r\n0\r\n\r\n`);
+};
 const hang: Handler = () => {};
 const hangWithin: Handler = (_request, response) => response.write('{"data":[');
 const drip: Handler = (_request, response) => {
@@ -62,6 +68,9 @@ describe('incomplete responses', () => {
   it.each<[string, Handler, FailureKind, number, string, Partial<HttpTimeouts>?]>([
     ['cut before its length', cut, 'truncated', 4, 'cut off'],
     ['cut between chunks', cutChunked, 'truncated', 4, 'cut off'],
+    ['a part that was not asked for', part, 'truncated', 4, 'only a part'],
+    ['a question for the password of a proxy', ask, 'unreachable', 1, 'the proxy answered 407'],
+    ['two lengths', twoLengths, 'malformed', 3, 'not valid HTTP'],
     ['nothing at all', hang, 'timeout', 4, 'no response within', { headersMs: 30 }],
     ['a beginning, then nothing', hangWithin, 'timeout', 4, 'no data for', { idleMs: 30 }],
     ['a drip that never ends', drip, 'timeout', 4, 'not finished within', { responseMs: 60 }],
@@ -273,6 +282,11 @@ describe('downloads', () => {
     expect(refused.result).toMatchObject({ failure: 'malformed', serviceMessage: 'not the requested header' });
     expect(seen[0]).toMatchObject({ contentType: 'text/csv', firstBytes: expect.stringContaining('workspace_name') });
     expect(readFileSync(file, 'utf8')).toBe('as before');
+  });
+
+  it('of which a part is sent that was not asked for fail', async () => {
+    const { result } = await download((_request, response) => response.writeHead(206).end(text));
+    expect(result).toMatchObject({ failure: 'truncated', status: 206 });
   });
 
   it('of hostile size stop there', async () => {
