@@ -271,9 +271,8 @@ function isInvalidHttp({ name, message }: Error): boolean {
   return ['HTTPParserError', 'AssertionError'].includes(name) || message === 'bad response';
 }
 
-/** The status with which a proxy refused a tunnel, or a request. undici gives it in the error message only. */
+/** The status with which a proxy refused a tunnel. undici gives it in the error message only. */
 function readProxyStatus({ message }: Error): number | undefined {
-  if (message === 'proxy authentication required') return 407;
   const status = /^Proxy response \((\d{3})\)/u.exec(message)?.[1];
   return status === undefined ? undefined : Number(status);
 }

@@ -13,8 +13,8 @@ import { NO_RIGHTS } from './permission.ts';
 /** HTTP has no status from 600 on (RFC 9110 §15). */
 const FIRST_INVALID_STATUS = 600;
 
-/** With these, something in front of a service may answer: a page for people says nothing of the token, or of an object. */
-const PAGE_STATUSES = [401, 403, 404, 410];
+/** What a service refuses or rejects, it does not refuse with a page for people: something in front of it does. */
+const NO_PAGE_STATUSES = [400, 401, 403, 410, 422];
 
 /**
  * Classifies a response without success: the section "Errors" of docs/services/*.md has the rules of each service. `permission` is
@@ -31,18 +31,15 @@ export function classifyError(
     return { failure: 'malformed', status, message: `${status} is not a status of HTTP` };
   const message = extractErrorMessage(text);
   const isPage = looksLikeHtml(text);
-  // What a service rejects, it does not reject with a page for people.
-  const isNoRejection =
-    (isPage && (status === 400 || status === 422)) || isUndocumentedAbsence(operation, status, text);
-  const kind = isNoRejection ? 'malformed' : classifyFailure(operation, status, message, isPage);
+  const isForeign = (isPage && NO_PAGE_STATUSES.includes(status)) || isUndocumentedAbsence(operation, status, text);
+  const kind = isForeign ? 'malformed' : classifyFailure(operation, status, message, isPage);
+  const isForeignAbsence = kind === 'not-found' && (isPage || (operation.kind === 'platform' && !listErrors(text)));
   const isPause = status === 429 || status === 503;
   return {
     failure: kind,
     status,
     message,
-    ...((isPage || isForeign(operation, status, text)) && PAGE_STATUSES.includes(status) && kind !== 'wrong-mount'
-      ? { hint: HINTS.malformed }
-      : explain({ ...operation, permission }, kind, status, message)),
+    ...(isForeignAbsence ? { hint: HINTS.malformed } : explain({ ...operation, permission }, kind, status, message)),
     retryable: isTransient(operation, status, message) ? 'yes' : 'no',
     notProcessed: status === 429,
     retryAfterMs: isPause ? parseRetryAfter(headers, Date.now()) : undefined,
@@ -63,11 +60,6 @@ export function isEmptyList({ method }: Operation, status: number, text: string)
  */
 function isUndocumentedAbsence({ kind }: Operation, status: number, text: string): boolean {
   return kind === 'registry' && status === 404 && !listErrors(text)?.length;
-}
-
-/** The platform says that it does not have something in JSON:API. */
-function isForeign({ kind }: Operation, status: number, text: string): boolean {
-  return kind === 'platform' && status === 404 && !listErrors(text);
 }
 
 /** A 404 with a message means a wrong mount if the path has no name, or if the message says so. */

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { FaultHook } from '../../sandbox/router.ts';
 import { findTarget, testProject } from '../helpers/test-project.ts';
 
 const SEALED = [503, 'Vault is sealed'] as const;
@@ -36,3 +37,31 @@ test.each([
     expect(`${stdout}${stderr}`).not.toMatch(/valid token|missing rights|FAIL +vault +(?:token|keys)/u);
   },
 );
+
+test.each([
+  ['a cluster without a leader', { status: 500, body: 'No cluster leader' }, /500 server: No cluster leader/u],
+  ['a login page', { status: 200, body: '<html><title>Sign in</title></html>' }, /an HTML page titled "Sign in"/u],
+  ['a page that refuses', { status: 403, body: '<html><title>No entry</title></html>' }, /titled "No entry"/u],
+])('doctor says of %s what it is, and nothing of the token', async (_, answer, words) => {
+  const faultHook: FaultHook = ({ path }) => (path.startsWith('/v1/') ? answer : undefined);
+  const place = await testProject({ workspaces: 2, flavor: 'hashicorp', faultHook });
+  await place.configure((config) => {
+    config.targets = [findTarget(config, 'nomad')];
+  });
+  const { exit, stdout } = await place.tidemark(['doctor']);
+  expect(exit).toBe(1);
+  expect(stdout).toMatch(/^FAIL +nomad +answers /mu);
+  expect(stdout).toMatch(words);
+  expect(stdout).not.toMatch(/valid token|FAIL +nomad +token/u);
+});
+
+test('doctor says where another server answers 404 in place of the platform', async () => {
+  const faultHook: FaultHook = ({ path }) =>
+    path.startsWith('/api/') ? { status: 404, body: '404 page not found' } : undefined;
+  const place = await testProject({ workspaces: 2, flavor: 'hashicorp', faultHook });
+  await place.configure((config) => {
+    config.targets = [findTarget(config, 'acme')];
+  });
+  const { stdout } = await place.tidemark(['doctor']);
+  expect(stdout).toMatch(/every source answers 404: check `url`/u);
+});

@@ -52,7 +52,6 @@ const cutChunked: Handler = (_request, response) => {
   setTimeout(() => response.socket?.destroy(), 5);
 };
 const part: Handler = (_request, response) => void response.writeHead(206).end('{"data":[]}');
-const ask: Handler = (_request, response) => void response.writeHead(407).end();
 const twoLengths: Handler = (_request, response) => {
   const head = 'HTTP/1.1 200 OK\r\ncontent-length: 11\r\ntransfer-encoding: chunked\r\n\r\n';
   response.socket?.end(`${head}b\r\n{"data":[]}\r\n0\r\n\r\n`);
@@ -69,7 +68,6 @@ describe('incomplete responses', () => {
     ['cut before its length', cut, 'truncated', 4, 'cut off'],
     ['cut between chunks', cutChunked, 'truncated', 4, 'cut off'],
     ['a part that was not asked for', part, 'truncated', 4, 'only a part'],
-    ['a question for the password of a proxy', ask, 'unreachable', 1, 'the proxy answered 407'],
     ['two lengths', twoLengths, 'malformed', 3, 'not valid HTTP'],
     ['nothing at all', hang, 'timeout', 4, 'no response within', { headersMs: 30 }],
     ['a beginning, then nothing', hangWithin, 'timeout', 4, 'no data for', { idleMs: 30 }],

@@ -63,6 +63,7 @@ function toRepair({ about, check, detail }: Check, program: string): string {
     clock: `set the clock of this machine, or of ${about}`,
     state: `${about} is ${detail}`,
     reachable: `${about}: check \`url\` in tidemark.yaml, and the network`,
+    answers: `${about}: check \`url\` in tidemark.yaml, and what answers there`,
     token: `${about}: set a valid token; ${rights} prints the rights that it needs`,
     organization: `${about}: check \`organization\` in tidemark.yaml`,
     explorer: `${about}: ${detail.replace(/^.*?: /u, '')}`,

@@ -26,7 +26,7 @@ import { askToken, checkToken, reportToken } from './check-token.ts';
 import { type Check, type CheckList, createCheckList } from './checks.ts';
 import {
   describeSealed,
-  findSealed,
+  findNoAnswer,
   findUnreachable,
   lacksExplorer,
   probeSources,
@@ -147,11 +147,10 @@ async function checkTarget(
   list.ok('reachable', target.url);
   // A server answers it without a token, and a refusal is no failure of it: it proves nothing of the token.
   const telling = answered.filter(({ source }) => source !== servers);
-  const sealed = findSealed(answer, telling);
-  if (sealed) {
-    // A client that has found a server sealed does not ask it again for a while.
-    const other = clients.get({ ...target, name: `${target.name} (health)` });
-    list.fail('state', await describeSealed(other, sealed));
+  const failed = findNoAnswer(answer, telling);
+  if (failed) {
+    if (failed.failure === 'sealed') list.fail('state', await describeSealed(client, failed));
+    else list.fail('answers', formatError(failed));
     return list.checks;
   }
   const now = clock.now();

@@ -4,7 +4,7 @@ import { stripControls } from '../../core/log.ts';
 import type { Redactor } from '../../core/redact/redactor.ts';
 import { meshRoles } from '../../extract/sources/mesh-roles.ts';
 import type { SourceDefinition } from '../../extract/sources/source.ts';
-import { ServiceError } from '../../http/errors.ts';
+import { type FailureKind, ServiceError } from '../../http/errors.ts';
 import { describePart, type UnknownPart } from '../../landing/store.ts';
 import type { ServiceClient } from '../../services/client.ts';
 import { ownOperations } from '../../services/describe-server.ts';
@@ -208,10 +208,13 @@ export function findUnreachable(answer: TokenAnswer, probes: readonly SourceProb
   return errors.every((error) => error && error.status === undefined) ? errors[0] : undefined;
 }
 
+/** Failures of a server, or of something in front of it. */
+const NO_ANSWERS: readonly FailureKind[] = ['sealed', 'server', 'malformed', 'truncated', 'timeout', 'rate-limited'];
+
 /** The answer of a server that answers nobody, if this is one: nothing is then known of the token and its rights. */
-export function findSealed(answer: TokenAnswer, probes: readonly SourceProbe[]): ServiceError | undefined {
+export function findNoAnswer(answer: TokenAnswer, probes: readonly SourceProbe[]): ServiceError | undefined {
   const errors = listErrors(answer, probes);
-  return errors.every((error) => error?.failure === 'sealed' || error?.status === 501) ? errors[0] : undefined;
+  return errors.every((error) => error && NO_ANSWERS.includes(error.failure)) ? errors[0] : undefined;
 }
 
 /** Why a server answers nobody, and what to do. */
