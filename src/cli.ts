@@ -148,6 +148,7 @@ export async function main(): Promise<void> {
   const redactor = new Redactor();
   process.on('uncaughtException', (error) => exitOnLostError(error, redactor)); // a rejection that nobody handles as well
   process.stdout.on('error', exitOnClosedPipe);
+  process.stderr.on('error', () => {}); // a log that takes no more, such as a closed pipe, must not end a run
   process.exitCode = await run(process.argv.slice(2), {
     redactor,
     program: nameProgram(process.argv[1] ?? '', process.cwd()),

@@ -42,6 +42,14 @@ test('a closed pipe is not a failure', async () => {
   expect(await tables.ended).toMatchObject({ exit: 0, stderr: '' });
 });
 
+test('a log that nobody reads any more does not end a pull', async () => {
+  const cwd = await tempFolder();
+  await writeFile(join(cwd, 'tidemark.yaml'), 'targets: [{ name: a, kind: mesh, url: "http://127.0.0.1:9" }]\n');
+  const pull = startCommand(command, ['pull', '--source', 'ca_roots'], cwd);
+  pull.process.stderr?.once('data', () => pull.process.stderr?.destroy());
+  expect(await pull.ended).toMatchObject({ exit: 3, stdout: expect.stringContaining('0 of 1 sources complete') });
+});
+
 test('DuckDB is loaded with the settings of its allocator, and those of the environment come first', async () => {
   const cwd = await tempFolder();
   // `process.dlopen` loads the library of DuckDB.
