@@ -1,5 +1,4 @@
 import { randomInt } from 'node:crypto';
-import { availableParallelism } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/config.ts';
 import { TidemarkError } from '../core/errors.ts';
@@ -114,7 +113,7 @@ function withPublishedReader<T>(
   store: LakeStore,
   work: (reader: LakeReader) => Promise<T>,
 ): Promise<T> {
-  const options = { ownFolderIn: config.data, threads: availableParallelism() };
+  const options = { ownFolderIn: config.data, threads: undefined };
   return withPublished(config, (published) => work(createLakeReader({ store, ...published })), options);
 }
 

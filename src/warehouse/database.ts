@@ -49,7 +49,7 @@ export interface OpenOptions {
    */
   readonly ownFolderIn?: string;
   /** @default one for each processor */
-  readonly threads?: number;
+  readonly threads?: number | undefined;
 }
 
 /** Opens `file` (or `:memory:`). Times are UTC; no extension is downloaded. @throws TidemarkError DATA if it is not a database. */
