@@ -43,23 +43,34 @@ export function checkToken(
   if (answer.info) reportToken(list, 'token', target, answer.info, now);
   if (!isLacking && isBlind(list, target, probes)) return false;
   if (answer.info) return true;
+  const [mark, detail] = judgeToken(target, answer.error, probes);
+  list[mark]('token', detail);
+  return mark !== 'fail';
+}
+
+/** What the answers say of a token that the service does not describe. @param refusal of the question who it is */
+function judgeToken(
+  target: Target,
+  refusal: ServiceError | undefined,
+  probes: readonly SourceProbe[],
+): readonly ['ok' | 'warn' | 'fail', string] {
+  const { token } = target;
   const checked = probes.filter(({ source }) => needsToken(source.operations));
-  if (answer.error && isRefused(target, answer.error)) return reportRefusal(list, target, answer, checked);
   const accepted = checked.filter(({ availability, error }) => isAccepted(target, availability, error));
-  if (accepted.length > 0) {
-    list.ok('token', describeAccepted(target, answer, accepted.length, checked.length));
-    return true;
+  if (!refusal || !isRefused(target, refusal)) {
+    if (accepted.length > 0) return ['ok', describeAccepted(target, refusal, accepted.length, checked.length)];
+    if (checked.length === 0 && (!refusal || token === undefined)) {
+      return ['ok', token === undefined ? 'none set' : 'not verified: no endpoint of its sources checks it'];
+    }
+    const isOpen = probes.some(({ availability }) => ['permitted', 'partial'].includes(availability));
+    if (isOpen && token !== undefined && !checked.some(({ error }) => error?.failure === 'unauthorized')) {
+      return ['warn', 'not verified: only endpoints that need no right answer'];
+    }
   }
-  if (checked.length === 0 && (!answer.error || target.token === undefined)) {
-    list.ok('token', target.token === undefined ? 'none set' : 'not verified: no endpoint of its sources checks it');
-    return true;
-  }
-  const isOpen = probes.some(({ availability }) => ['permitted', 'partial'].includes(availability));
-  if (isOpen && target.token !== undefined && !checked.some(({ error }) => error?.failure === 'unauthorized')) {
-    list.warn('token', 'not verified: only endpoints that need no right answer');
-    return true;
-  }
-  return reportRefusal(list, target, answer, checked);
+  if (token === undefined) return ['fail', 'none set, and the service refuses requests without one'];
+  const error = refusal ?? checked[0]?.error;
+  const reason = error === undefined ? '' : `: ${error.serviceMessage || error.failure}`;
+  return ['fail', `refused by every endpoint${reason}; it is wrong, unknown or expired, or has no right at all`];
 }
 
 /** Whether nothing of the organization answers: one cause, which is told once and not for each source. */
@@ -93,24 +104,11 @@ function isAccepted(target: Target, availability: SourceProbe['availability'], e
   return target.kind === 'platform' && error?.failure === 'not-found';
 }
 
-function describeAccepted({ token }: Target, { error }: TokenAnswer, accepted: number, checked: number): string {
+function describeAccepted({ token }: Target, error: ServiceError | undefined, accepted: number, checked: number) {
   if (token === undefined) return `none set; ${accepted} of ${checked} sources need none`;
   const where = `accepted by ${accepted} of ${checked} sources`;
   if (error) return `${where}, but it may not be described: ${formatError(error)}`;
   return `${where}; the service does not say who it is or when it ends`;
-}
-
-function reportRefusal(
-  list: CheckList,
-  { token }: Target,
-  answer: TokenAnswer,
-  checked: readonly SourceProbe[],
-): boolean {
-  const error = answer.error ?? checked[0]?.error;
-  const reason = error === undefined ? '' : `: ${error.serviceMessage || error.failure}`;
-  const refused = `refused by every endpoint${reason}; it is wrong, unknown or expired, or has no right at all`;
-  list.fail('token', token === undefined ? 'none set, and the service refuses requests without one' : refused);
-  return false;
 }
 
 const MANAGEMENT_HINT = 'use one that only reads (`tidemark permissions`), or say why with `managementToken: REASON`';
