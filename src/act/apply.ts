@@ -11,11 +11,20 @@ import { resolveDefinitions } from './action-call.ts';
 import { assertApproved, assertValidAt } from './approvals.ts';
 import type { ActionDefinition, Playbook } from './define.ts';
 import { type ActionResult, executeAction, failAction, newIntent, skipAction } from './execute-action.ts';
-import { findEntry, identifyRequest, isFinal, isUnsettled, type LedgerEntry, takeFinal } from './ledger.ts';
+import {
+  type ActionOutcome,
+  explainUnsettled,
+  findEntry,
+  identifyRequest,
+  isFinal,
+  isUnsettled,
+  type LedgerEntry,
+  listBlocking,
+  takeFinal,
+} from './ledger.ts';
 import { assertAfterLedger, type Ledger } from './ledger-file.ts';
 import { readLedger, trySyncLedger, withLedger } from './ledger-table.ts';
 import type { ApplyContext } from './observe-action.ts';
-import { explainUnsettled, findRepeated, findUnsettledActions, type UnsettledAction } from './other-plans.ts';
 import { type Action, findingIds, type Plan } from './plan-file.ts';
 import { keepPlan } from './plan-store.ts';
 import { assertNamesTargets, assertSameInstallations, assertSameWarehouse } from './plan-targets.ts';
@@ -121,8 +130,7 @@ async function applyActions(
   const { config, context } = options;
   // An action that was started is completed: the user's signal stops the loop before the next action, not a call.
   const remote = new RemoteServices(config, context, new AbortController().signal, () => lock.assertUnpaused());
-  const unsettled = await findUnsettledActions(config, ledger.entries, context.clock.now());
-  const progress = new Progress({ plan, remote, ledger, config, context }, unsettled);
+  const progress = new Progress({ plan, remote, ledger, config, context });
   try {
     for (const action of progress.pendingActions()) {
       const abort = findAbort(options, plan, progress);
@@ -145,7 +153,9 @@ async function applyActions(
 
 function findAbort({ config, context, maxFailures }: ApplyOptions, plan: Plan, progress: Progress): Abort | undefined {
   const file = join(config.data, 'STOP');
-  if (isPresent(file)) return { reason: `${file} exists: remove it to continue`, exit: EXIT.unsafe };
+  // A file, a folder or a broken link.
+  if (lstatSync(file, { throwIfNoEntry: false }))
+    return { reason: `${file} exists: remove it to continue`, exit: EXIT.unsafe };
   if (context.signal.aborted) return { reason: 'interrupted: apply the plan again to continue', exit: EXIT.incomplete };
   if (context.clock.now().getTime() >= Date.parse(plan.expires_at)) {
     return { reason: `the plan expired at ${plan.expires_at}`, exit: EXIT.unsafe };
@@ -153,16 +163,6 @@ function findAbort({ config, context, maxFailures }: ApplyOptions, plan: Plan, p
   const contradicted = progress.explainContradictions();
   if (contradicted || progress.failures < maxFailures) return contradicted;
   return { reason: `${plural(progress.failures, 'action')} failed or unconfirmed`, exit: EXIT.incomplete };
-}
-
-/** Whether a file, a folder or a broken link has this path. A path that cannot be examined counts as present. */
-function isPresent(file: string): boolean {
-  try {
-    lstatSync(file);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code !== 'ENOENT';
-  }
 }
 
 /** Whether all of these findings are accepted now. A run may replace the warehouse meanwhile: the newest one is asked. */
@@ -180,18 +180,16 @@ const MIN_CONTRADICTIONS = 2;
 /** The progress of one apply. The actions of a finding, in the order of the plan, are a chain. */
 class Progress {
   readonly #ctx: ApplyContext;
-  readonly #unsettled: readonly UnsettledAction[];
   readonly #results = new Map<Action, ActionResult>();
-  /** Outcomes of actions that a reading contradicts. They are recorded at the end, once the whole plan was read. */
-  readonly #contradictions = new Map<Action, () => Promise<void>>();
+  /** Actions that a reading contradicts. Their outcomes are recorded at the end, once the whole plan was read. */
+  readonly #contradictions = new Map<Action, ActionOutcome>();
   /** The same actions, with those that wait for one of them. */
   readonly #contradicted = new Set<Action>();
   /** Actions of this apply that failed or are unconfirmed. */
   failures = 0;
 
-  constructor(ctx: ApplyContext, unsettled: readonly UnsettledAction[]) {
+  constructor(ctx: ApplyContext) {
     this.#ctx = ctx;
-    this.#unsettled = unsettled;
     for (const action of ctx.plan.actions) {
       const previous = this.#previous(action);
       if (previous && identifyRequest(previous) !== identifyRequest(action)) {
@@ -223,9 +221,9 @@ class Progress {
 
   /** Records what a reading contradicted, unless the apply was stopped: what was not read may show a fault of the service. */
   async finish(stopped: Abort | null): Promise<ApplyResult> {
-    for (const [action, record] of this.#contradictions) {
+    for (const [action, outcome] of this.#contradictions) {
       if (stopped) this.#results.delete(action);
-      else await record();
+      else await this.#ctx.ledger.record(outcome);
     }
     const { plan_id, actions } = this.#ctx.plan;
     const results = actions.flatMap((action) => this.#results.get(action) ?? []);
@@ -266,12 +264,15 @@ class Progress {
       if (plan.undoes === undefined && (await areAccepted(config, findingIds(action), context.clock.now()))) {
         return skipAction(attempt, 'the finding was accepted since the plan was made');
       }
-      const repeated = findRepeated(action, plan.plan_id, this.#unsettled);
-      if (repeated) return failAction(attempt, explainUnsettled(repeated.entry), previous);
+      // Whatever its body is: a late effect of the other one would undo this one.
+      const repeated = listBlocking(attempt.ledger.entries, context.clock.now()).find(
+        (other) => other.plan_id !== plan.plan_id && identifyRequest(other) === identifyRequest(action),
+      );
+      if (repeated) return failAction(attempt, explainUnsettled(repeated), previous);
     }
-    const { result, record } = await executeAction(attempt, previous);
-    if (record) {
-      this.#contradictions.set(action, record);
+    const { result, contradiction } = await executeAction(attempt, previous);
+    if (contradiction) {
+      this.#contradictions.set(action, contradiction);
       for (const blocked of result.satisfied ? [action] : chain.slice(place)) this.#contradicted.add(blocked);
     }
     return result;

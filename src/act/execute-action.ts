@@ -5,7 +5,6 @@ import type { Precondition } from './define.ts';
 import { type ActionIntent, type ActionOutcome, isUnsettled, type LedgerEntry } from './ledger.ts';
 import type { Reading, Sample } from './observe-action.ts';
 import { type ApplyContext, type Attempt, observeAction, readRepeatedly, rethrowUnexpected } from './observe-action.ts';
-import { findSame, listDoneElsewhere } from './other-plans.ts';
 import { findingIds } from './plan-file.ts';
 import { getOperation } from './registry.ts';
 
@@ -15,8 +14,8 @@ export type ActionResult = Omit<ActionOutcome, 'finished_at'> & { readonly finis
 /** The result of an action whose subject was read. */
 export interface Execution {
   readonly result: ActionResult;
-  /** Set where the reading contradicts the plan, and nothing was sent: writes the outcome, which the ledger does not have yet. */
-  readonly record?: () => Promise<void>;
+  /** The same, where the reading contradicts the plan and nothing was sent: the ledger does not have it yet. */
+  readonly contradiction?: ActionOutcome;
 }
 
 /** How an action ended. `satisfied` is true for one that was applied. */
@@ -70,6 +69,7 @@ export function newIntent({ plan, context, action }: Attempt): ActionIntent {
     target: action.target,
     params: action.params,
     finding_id: action.finding_id,
+    ...(action.finding_ids && { finding_ids: action.finding_ids }),
     reason: null,
     approved_by: plan.approvals.map(({ by }) => by).join(', '),
     started_at: now.toISOString(),
@@ -123,22 +123,13 @@ async function skipContradicted(
   precondition: Contradiction,
   previous: LedgerEntry | undefined,
 ): Promise<Execution> {
-  const { plan, ledger, action } = attempt;
-  const isSatisfied = precondition.state === 'satisfied';
-  const other = findSame(action, listDoneElsewhere(plan, ledger.entries), isSatisfied ? undefined : observed);
-  if (other) {
-    const reason = `${other.action_id} of plan ${other.plan_id} did it at ${other.finished_at}`;
-    return { result: await conclude(attempt, intent, skippedBy({ state: 'satisfied', reason })) };
-  }
-  if (isAmbiguous(previous) && isSatisfied) {
+  if (isAmbiguous(previous) && precondition.state === 'satisfied') {
     const conclusion = { ...confirmedLate(precondition.reason), after: observed };
     return { result: await conclude(attempt, previous, conclusion) };
   }
+  if (isAbsenceProven) return { result: await conclude(attempt, intent, skippedBy(precondition)) };
   const result = finish(attempt, intent, skippedBy(precondition));
-  const record = () => ledger.record(result);
-  if (!isAbsenceProven) return { result, record };
-  await record();
-  return { result };
+  return { result, contradiction: result };
 }
 
 /**
@@ -147,8 +138,7 @@ async function skipContradicted(
  */
 export async function settleAction(attempt: Attempt, previous: LedgerEntry): Promise<ActionResult> {
   const isOpen = previous.event === 'intent';
-  const elapsedMs = attempt.context.clock.now().getTime() - Date.parse(previous.started_at);
-  const { status, reason, reading } = await readOutcome(attempt, elapsedMs, isOpen ? undefined : previous.answer);
+  const { status, reason, reading } = await readOutcome(attempt, isOpen ? undefined : previous.answer);
   const after = reading?.observed ?? null;
   const prefix = isOpen ? 'interrupted; ' : '';
   if (status === 'failed') return conclude(attempt, previous, { status, reason, after, answer: 'ambiguous' });
@@ -172,7 +162,7 @@ async function send(attempt: Attempt, previous: LedgerEntry | undefined): Promis
     return explainFailure(attempt, error, previous);
   }
   const lagMs = attempt.remote.lagMs(attempt.action.target);
-  const { last } = await readRepeatedly(attempt, READINGS, lagMs, ({ isConfirmed }) => isConfirmed, { response });
+  const { last } = await readRepeatedly(attempt, ({ isConfirmed }) => isConfirmed, { response });
   const { reading, isConfirmed, error } = last;
   const after = reading?.observed ?? null;
   if (isConfirmed) return { status: 'applied', reason: null, after };
@@ -209,7 +199,7 @@ async function explainFailure(
       : undefined;
   if (!refusal && error instanceof ServiceError && !NOT_EXECUTED.has(error.failure)) {
     // After a 5xx, a reset or a time-out, only readings over the lag tell whether the action took effect.
-    const { status, reason, reading } = await readOutcome(attempt, 0, 'ambiguous');
+    const { status, reason, reading } = await readOutcome(attempt, 'ambiguous');
     return { status, reason: `${message}; ${reason}`, after: reading?.observed ?? null, answer: 'ambiguous' };
   }
   const reading = await observeAction(attempt).catch(rethrowUnexpected);
@@ -222,12 +212,8 @@ async function explainFailure(
   return { status: 'failed', reason: refusal ? `${message}; not done: ${refusal.advice}` : message, after };
 }
 
-/** When the subject is read, in fractions of the target's lag. The last one confirms the one at the end of the lag. */
-const READINGS = [0, 0.01, 0.04, 0.15, 0.4, 1, 1.04];
 /** From this fraction on, two readings in a row that show the action end the wait. */
 const EARLIEST_AGREEMENT = 0.15;
-/** For a call that was sent longer ago than the lag. */
-const LATE_READINGS = [0, 0.05];
 
 /** What readings over the lag agree on. `failed`: it was certainly not applied, and may be sent again. */
 interface ReadOutcome {
@@ -240,17 +226,13 @@ interface ReadOutcome {
 /**
  * Finds out whether a call without a clear answer took effect. Services report a change late (replicas, eventual consistency), so
  * one reading proves nothing: those over the whole lag must agree. Ends early on the user's signal, without a verdict.
- * @param elapsedMs how long ago the call was sent
  * @param answer how the service answered it
  */
-async function readOutcome(attempt: Attempt, elapsedMs: number, answer: ActionOutcome['answer']): Promise<ReadOutcome> {
+async function readOutcome(attempt: Attempt, answer: ActionOutcome['answer']): Promise<ReadOutcome> {
   const lagMs = attempt.remote.lagMs(attempt.action.target);
-  const remainingMs = Math.min(lagMs, Math.max(0, lagMs - elapsedMs));
-  const isLate = remainingMs === 0;
   const isAgreed = (sample: Sample, before: Sample | undefined, fraction: number) =>
-    (isLate || fraction >= EARLIEST_AGREEMENT) && sample.isConfirmed && before?.isConfirmed === true;
-  const [fractions, scaleMs] = isLate ? [LATE_READINGS, lagMs] : [READINGS, remainingMs];
-  const { samples, last, isInterrupted } = await readRepeatedly(attempt, fractions, scaleMs, isAgreed);
+    fraction >= EARLIEST_AGREEMENT && sample.isConfirmed && before?.isConfirmed === true;
+  const { samples, last, isInterrupted } = await readRepeatedly(attempt, isAgreed);
   const settled = (status: ReadOutcome['status'], reason: string) => ({ status, reason, reading: last.reading });
   if (attempt.definition.notVerifiable) return settled('unconfirmed', 'a read cannot show whether it was applied');
   if (isInterrupted) return settled('unconfirmed', 'the readings were interrupted');

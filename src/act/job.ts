@@ -137,10 +137,13 @@ async function findUnfinished(
   const kept = await Promise.all([...begun].sort().map((id) => readKeptPlan(config, id)));
   return kept
     .filter((plan) => plan !== undefined)
-    .filter(({ undoes, approvals }) => undoes === undefined && approvals.some(({ by }) => by === approvedBy))
-    .filter(({ targets, expires_at }) => targets !== null && now.getTime() < Date.parse(expires_at))
-    .filter(({ plan_id, actions }) =>
-      actions.some(({ action_id }) => !takeFinal(findEntry(ledger, { plan_id, action_id }))),
+    .filter(
+      ({ plan_id, undoes, approvals, targets, expires_at, actions }) =>
+        undoes === undefined &&
+        targets !== null &&
+        now.getTime() < Date.parse(expires_at) &&
+        approvals.some(({ by }) => by === approvedBy) &&
+        actions.some(({ action_id }) => !takeFinal(findEntry(ledger, { plan_id, action_id }))),
     );
 }
 

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { z } from 'zod';
 import { canonicalJson } from '../core/canonical-json.ts';
+import { DAY_MS } from '../core/clock.ts';
 import type { JsonValue } from './define.ts';
 
 /** The lines of the ledger, the append-only file of every intent and outcome. */
@@ -19,6 +20,8 @@ const fields = {
   target: z.string(),
   params: z.record(z.string(), json),
   finding_id: z.string(),
+  /** Set where the action answers several findings. */
+  finding_ids: z.array(z.string()).optional(),
   reason: z.string().nullable(),
   approved_by: z.string(),
   started_at: time,
@@ -65,6 +68,20 @@ export function isUnsettled(entry: LedgerEntry): boolean {
   return entry.event === 'intent' || entry.status === 'unconfirmed';
 }
 
+/** After this time, a pull shows the effect of an action. */
+const BLOCKING_MS = DAY_MS;
+
+/** The actions of the last 24 hours whose outcome is not known: they may still take effect, so that no other plan may repeat them. */
+export function listBlocking(entries: LedgerEntries, now: Date): readonly LedgerEntry[] {
+  return [...entries.values()].filter(
+    (entry) => isUnsettled(entry) && now.getTime() - Date.parse(entry.started_at) < BLOCKING_MS,
+  );
+}
+
+export function explainUnsettled({ plan_id, action_id }: ActionKey): string {
+  return `${action_id} of plan ${plan_id} is unconfirmed: run \`tidemark playbook ledger --settle\``;
+}
+
 /** Whether no later apply may change it. */
 export function isFinal({ status }: Pick<ActionOutcome, 'status'>): boolean {
   return status === 'applied' || status === 'skipped';
@@ -99,24 +116,11 @@ export function ledgerFile(data: string): string {
   return join(data, 'ledger.ndjson');
 }
 
-/** The columns of `tidemark playbook ledger --json` and of the table `actions`. */
-const COLUMNS = [
-  ...(['plan_id', 'action_id', 'playbook', 'operation', 'target', 'params', 'finding_id'] as const),
-  ...(['status', 'reason', 'approved_by', 'started_at', 'finished_at', 'before', 'after'] as const),
-];
-type Column = (typeof COLUMNS)[number];
+/** An entry as `tidemark playbook ledger --json` prints it: an interrupted action has no outcome of its own. */
+export type LedgerRow = Omit<LedgerEntry, 'event'> &
+  Pick<ActionOutcome, 'status'> & { readonly finished_at: string | null };
 
-export type LedgerRow = Readonly<Pick<ActionOutcome, Exclude<Column, 'finished_at'>>> & {
-  readonly finished_at: string | null;
-};
-
-const INTERRUPTED = {
-  status: 'unconfirmed',
-  reason: 'interrupted: apply the plan again to find out whether it was applied',
-  finished_at: null,
-} as const;
-
-export function toLedgerRow(entry: LedgerEntry): LedgerRow {
-  const values: LedgerRow = entry.event === 'intent' ? { ...entry, ...INTERRUPTED } : entry;
-  return Object.fromEntries(COLUMNS.map((column) => [column, values[column]])) as LedgerRow;
+export function toLedgerRow({ event, ...entry }: LedgerEntry): LedgerRow {
+  const reason = 'interrupted: apply the plan again to find out whether it was applied';
+  return 'status' in entry ? entry : { ...entry, status: 'unconfirmed', reason, finished_at: null };
 }

@@ -18,7 +18,6 @@ import type {
 import { unknown } from './define.ts';
 import { findEntry } from './ledger.ts';
 import type { Ledger } from './ledger-file.ts';
-import { findSame, listDoneElsewhere } from './other-plans.ts';
 import type { Action, Plan } from './plan-file.ts';
 import { getOperation } from './registry.ts';
 import type { RemoteServices } from './remote.ts';
@@ -60,7 +59,10 @@ export interface Reading {
 export async function observeAction(attempt: Observed, { wasAccepted = false } = {}): Promise<Reading> {
   const { remote, action, definition } = attempt;
   const { target, operation, guard } = action;
-  const results = await remote.readGuards(target, guard.reads);
+  const results: Record<string, ReadResult> = {};
+  for (const [name, { operation, params, ...options }] of Object.entries(guard.reads)) {
+    results[name] = await remote.read(target, getOperation(operation), params, options);
+  }
   const wasDeleted = wasAccepted && getOperation(operation).method === 'DELETE';
   const { isAbsent, unproven } = wasDeleted
     ? PRESENT
@@ -101,35 +103,34 @@ export interface Sample {
   readonly error?: string;
 }
 
+/** When the subject is read, in fractions of the target's lag. The last one confirms the one at the end of the lag. */
+const READINGS = [0, 0.01, 0.04, 0.15, 0.4, 1, 1.04];
+
 /**
- * Reads the subject at fractions of a time, until a reading is enough or the user's signal ends the wait.
+ * Reads the subject over the lag of its target, until a reading is enough or the user's signal ends the wait.
  * @param accepted the response of the service that has just accepted the call
  */
 export async function readRepeatedly(
   attempt: Attempt,
-  fractions: readonly number[],
-  scaleMs: number,
   isEnough: (sample: Sample, before: Sample | undefined, fraction: number) => boolean,
   accepted?: { readonly response: unknown },
 ): Promise<{ readonly samples: readonly Sample[]; readonly last: Sample; readonly isInterrupted: boolean }> {
-  const samples: Sample[] = [];
-  let waitedMs = 0;
-  let isInterrupted = false;
-  for (const fraction of fractions) {
-    if (samples.length > 0) {
-      const wait = sleep(scaleMs * fraction - waitedMs, attempt.context.signal);
-      isInterrupted = await wait.then(
-        () => false,
-        () => true,
-      );
+  const lagMs = attempt.remote.lagMs(attempt.action.target);
+  let last = await takeSample(attempt, accepted);
+  const samples = [last];
+  for (const [index, fraction] of READINGS.entries()) {
+    if (isEnough(last, samples.at(-2), fraction)) break;
+    const next = READINGS[index + 1];
+    if (next === undefined) break;
+    try {
+      await sleep(lagMs * (next - fraction), attempt.context.signal);
+    } catch {
+      return { samples, last, isInterrupted: true };
     }
-    if (isInterrupted) break;
-    waitedMs = scaleMs * fraction;
-    const sample = await takeSample(attempt, accepted);
-    samples.push(sample);
-    if (isEnough(sample, samples.at(-2), fraction)) break;
+    last = await takeSample(attempt, accepted);
+    samples.push(last);
   }
-  return { samples, last: samples.at(-1) as Sample, isInterrupted };
+  return { samples, last, isInterrupted: false };
 }
 
 async function takeSample(attempt: Attempt, accepted?: { readonly response: unknown }): Promise<Sample> {
@@ -156,10 +157,9 @@ function evidenceSources({ plan, remote, config, action, ledger }: Observed): Ev
     readList: (name, params, allPages) => remote.read(target, getOperation(name), params, { allPages }),
     knownIds: async ({ known, subject }) => {
       const peers = plan.actions.filter((peer) => peer.operation === operation && peer.target === target);
-      const done = listDoneElsewhere(plan, ledger.entries);
-      const isApplied = (peer: Action): boolean => {
-        const entry = findEntry(ledger.entries, { plan_id: plan.plan_id, action_id: peer.action_id });
-        return (entry?.event === 'outcome' && entry.satisfied) || findSame(peer, done) !== undefined;
+      const isApplied = ({ action_id }: Action): boolean => {
+        const entry = findEntry(ledger.entries, { plan_id: plan.plan_id, action_id });
+        return entry?.event === 'outcome' && entry.satisfied;
       };
       const gone = new Set(peers.filter(isApplied).map((peer) => String(peer.guard.inputs[subject])));
       return (await readKnownIds(config, target, known, guard.inputs)).filter((id) => !gone.has(id));

@@ -9,9 +9,9 @@ import type { Log } from '../core/log.ts';
 import { parseRunStart } from '../landing/store.ts';
 import type { Warehouse } from '../warehouse/session.ts';
 import { toJsonParam } from '../warehouse/sql-params.ts';
-import { type ActionKey, identifyRequest, isUnsettled, type LedgerRequest } from './ledger.ts';
+import { isUnsettled } from './ledger.ts';
 import { readLedger } from './ledger-table.ts';
-import { type Action, PLAN_ID, type Plan, readPlan, writePlan } from './plan-file.ts';
+import { PLAN_ID, type Plan, readPlan, writePlan } from './plan-file.ts';
 
 /** The folder `data/plans/`, which keeps every plan under its ID. */
 
@@ -66,18 +66,6 @@ export async function readKeptPlan(config: DataFolder, planId: string): Promise<
   return PLAN_ID.test(planId) ? readUsablePlan(planFile(config, planId)) : undefined;
 }
 
-/** The action of a row of the ledger in its plan; undefined where the plan is not kept as it was applied. */
-export async function readKeptAction(
-  config: DataFolder,
-  row: ActionKey & LedgerRequest,
-): Promise<{ readonly plan: Plan; readonly action: Action } | undefined> {
-  const plan = await readKeptPlan(config, row.plan_id);
-  const action = plan?.actions.find(
-    (candidate) => candidate.action_id === row.action_id && identifyRequest(candidate) === identifyRequest(row),
-  );
-  return plan && action && { plan, action };
-}
-
 /** The plan of a file; undefined where the file has none that could be applied. */
 async function readUsablePlan(file: string): Promise<Plan | undefined> {
   try {
@@ -125,18 +113,6 @@ export async function syncPlans(
   const oldest = asOf.getTime() - config.planHours * HOUR_MS;
   const ids = (await listPlanIds(config)).filter((id) => (parseRunStart(id.slice('p-'.length)) ?? 0) >= oldest);
   const plans = await Promise.all(ids.map((id) => readKeptPlan(config, id)));
-  const rows = plans.flatMap((plan) => {
-    if (!plan) return [];
-    const { plan_id, playbook, actions, approvals, expires_at } = plan;
-    return {
-      plan_id,
-      playbook,
-      expires_at,
-      target: [...new Set(actions.map((action) => action.target))].sort().join(', '),
-      actions: actions.length,
-      approved_by: approvals.map(({ by }) => by).join(', ') || null,
-      seen_at: asOf.toISOString(),
-    };
-  });
-  await database.run(files.read('remediation/update_plans'), { rows: toJsonParam(rows) });
+  const rows = toJsonParam(plans.filter((plan) => plan !== undefined));
+  await database.run(files.read('remediation/update_plans'), { rows, now: asOf.toISOString() });
 }

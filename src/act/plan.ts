@@ -11,10 +11,10 @@ import { findRule, readRules } from '../tell/findings/rules.ts';
 import { type Warehouse, withPublished } from '../warehouse/session.ts';
 import { buildAction, type NewAction, type PlanCandidate } from './action-call.ts';
 import type { PlanContext, Playbook } from './define.ts';
+import { explainUnsettled, listBlocking } from './ledger.ts';
 import { assertAfterLedger } from './ledger-file.ts';
 import { readLedger } from './ledger-table.ts';
-import { explainUnsettled, findUnsettledActions } from './other-plans.ts';
-import { type Plan, planDigest } from './plan-file.ts';
+import { findingIds, type Plan, planDigest } from './plan-file.ts';
 import { countAffected, explainLimits, type PlannedRow } from './plan-limits.ts';
 import { describeTargets, ensureWarehouseId, identifyPublished } from './plan-targets.ts';
 import { RemoteServices } from './remote.ts';
@@ -134,9 +134,10 @@ async function selectFindings(
   now: Date,
 ): Promise<FindingSelection> {
   // The action of a finding may not be repeated while its outcome is not known.
-  const unsettled = await findUnsettledActions(config, await readLedger(config, { database, files }), now);
   const reasons = new Map(excluded);
-  for (const { entry, findingIds } of unsettled) for (const id of findingIds) reasons.set(id, explainUnsettled(entry));
+  for (const entry of listBlocking(await readLedger(config, { database, files }), now)) {
+    for (const id of findingIds(entry)) reasons.set(id, explainUnsettled(entry));
+  }
   const params = {
     rule,
     sources: findRule(readRules(files), rule)?.sources ?? [],
@@ -145,16 +146,14 @@ async function selectFindings(
     stale_hours: config.thresholds.staleHours,
   };
   const rows = (await database.rows(files.read('remediation/findings'), params)) as unknown as Candidate[];
-  const chosen = selectChosen(rows, rule, choice);
+  const open = rows.map((row) => ({ ...row, reason: row.reason ?? reasons.get(row.finding_id) ?? null }));
+  const chosen = selectChosen(open, rule, choice);
   const isUsable = ({ reason }: Candidate) => reason === null;
-  const usable = chosen.filter(isUsable);
-  const skip = ({ finding_id, reason }: Candidate) => ({ finding_id, reason: reason ?? reasons.get(finding_id) ?? '' });
+  const candidates = chosen.filter(isUsable);
   return {
-    candidates: usable.filter(({ finding_id }) => !reasons.has(finding_id)),
-    skipped: [...chosen.filter((row) => !isUsable(row)), ...usable.filter((row) => reasons.has(row.finding_id))].map(
-      skip,
-    ),
-    remaining: rows.filter(isUsable).length - usable.length,
+    candidates,
+    skipped: chosen.flatMap(({ finding_id, reason }) => (reason === null ? [] : { finding_id, reason })),
+    remaining: open.filter(isUsable).length - candidates.length,
   };
 }
 

@@ -1,5 +1,4 @@
 import type { Config } from '../config/config.ts';
-import { HOUR_MS } from '../core/clock.ts';
 import type { WorkContext } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { writeFileAtomic } from '../core/fs.ts';
@@ -58,11 +57,9 @@ export async function removeOldActions(
 }
 
 async function withoutOld(config: Config, scan: LedgerScan, start: Date, now: Date): Promise<PrunedLedger | undefined> {
-  // A plan that is still valid asks what other plans did since it was made.
-  const horizon = new Date(Math.min(start.getTime(), now.getTime() - config.planHours * HOUR_MS)).toISOString();
   const kept = await listPlanIds(config);
   const entries = [...scan.entries.values()].slice(0, -1); // the last one tells until when time has moved on
-  const old = entries.filter((entry) => !kept.includes(entry.plan_id) && isOver(entry, horizon, now));
+  const old = entries.filter((entry) => !kept.includes(entry.plan_id) && isOver(entry, start.toISOString(), now));
   if (old.length === 0) return undefined;
   const keys = new Set(old.map(toKey));
   const stays = scan.records.filter((entry) => !keys.has(toKey(entry)));
@@ -73,8 +70,8 @@ async function withoutOld(config: Config, scan: LedgerScan, start: Date, now: Da
 }
 
 /** Whether an action has ended before a time, and nothing follows from it any more. */
-function isOver(entry: LedgerEntry, horizon: string, now: Date): boolean {
+function isOver(entry: LedgerEntry, start: string, now: Date): boolean {
   if (entry.event === 'intent' || isUnsettled(entry)) return false;
   const { finished_at, accepts } = entry;
-  return finished_at < horizon && (accepts === undefined || Date.parse(accepts.until) <= now.getTime());
+  return finished_at < start && (accepts === undefined || Date.parse(accepts.until) <= now.getTime());
 }

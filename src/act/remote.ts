@@ -7,14 +7,9 @@ import { ServiceClients } from '../services/client.ts';
 import { identifyService, type ServiceIdentity } from '../services/describe-server.ts';
 import type { Args, Operation } from '../services/operation.ts';
 import { LockError } from '../warehouse/lock.ts';
-import type { ReadResult, ReadResults } from './define.ts';
+import type { ReadResult } from './define.ts';
 import type { Action } from './plan-file.ts';
 import { getOperation } from './registry.ts';
-
-interface ReadOptions {
-  readonly allPages?: boolean | undefined;
-  readonly allowFailure?: boolean | undefined;
-}
 
 /** The services as planning and applying use them. */
 export class RemoteServices {
@@ -45,7 +40,7 @@ export class RemoteServices {
     target: string,
     operation: Operation,
     args: Args,
-    { allPages = false, allowFailure = false }: ReadOptions = {},
+    { allPages, allowFailure }: Readonly<Partial<Record<'allPages' | 'allowFailure', boolean | undefined>>> = {},
   ): Promise<ReadResult> {
     if (operation.mutates) throw new TidemarkError('UNSAFE', `${operation.name} is not a read`);
     try {
@@ -67,20 +62,17 @@ export class RemoteServices {
     }
   }
 
-  /** Sends every read of a guard, one after the other. */
-  async readGuards(target: string, reads: Action['guard']['reads']): Promise<ReadResults> {
-    const results: Record<string, ReadResult> = {};
-    for (const [name, { operation, params, ...options }] of Object.entries(reads)) {
-      results[name] = await this.read(target, getOperation(operation), params, options);
-    }
-    return results;
-  }
-
   /** Sends the action with the target's `writeToken`. Returns the JSON of the response; undefined where it is not JSON. */
   async execute({ target, operation, params, body }: Action): Promise<unknown> {
     let isSent = false;
     const beforeRequest = () => {
-      this.#assertMayWrite(isSent);
+      try {
+        this.#beforeWrite();
+      } catch (error) {
+        // After a pause the lock is still held, so that it can be recorded that nothing was sent.
+        if (isSent || !(error instanceof LockError) || error.code !== 'INCOMPLETE') throw error;
+        throw new TidemarkError('INCOMPLETE', `it was not sent: ${error.message}`);
+      }
       isSent = true;
     };
     const options = { body, write: true, beforeRequest };
@@ -90,16 +82,6 @@ export class RemoteServices {
     } catch (error) {
       if (error instanceof SyntaxError) return undefined;
       throw error;
-    }
-  }
-
-  /** After a pause the lock is still held, so that it can be recorded that nothing was sent. */
-  #assertMayWrite(isSent: boolean): void {
-    try {
-      this.#beforeWrite();
-    } catch (error) {
-      if (isSent || !(error instanceof LockError) || error.code !== 'INCOMPLETE') throw error;
-      throw new TidemarkError('INCOMPLETE', `it was not sent: ${error.message}`);
     }
   }
 

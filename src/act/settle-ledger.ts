@@ -6,11 +6,11 @@ import type { Warehouse } from '../warehouse/session.ts';
 import { matchDefinition } from './action-call.ts';
 import type { Playbook } from './define.ts';
 import { type ActionResult, settleAction } from './execute-action.ts';
-import { isUnsettled, type LedgerEntry } from './ledger.ts';
+import { identifyRequest, isUnsettled, type LedgerEntry } from './ledger.ts';
 import { assertAfterLedger } from './ledger-file.ts';
 import { trySyncLedger, withLedger } from './ledger-table.ts';
 import type { ApplyContext } from './observe-action.ts';
-import { readKeptAction } from './plan-store.ts';
+import { readKeptPlan } from './plan-store.ts';
 import { assertSameInstallations } from './plan-targets.ts';
 import { RemoteServices } from './remote.ts';
 
@@ -60,19 +60,22 @@ async function settleEntry(
   deps: Omit<ApplyContext, 'plan'>,
   { config, context, playbooks }: SettleLedgerOptions,
 ): Promise<ActionResult> {
-  const kept = await readKeptAction(config, entry);
-  const definition = kept && matchDefinition(kept.plan, kept.action, playbooks);
+  const plan = await readKeptPlan(config, entry.plan_id);
+  const action = plan?.actions.find(
+    (one) => one.action_id === entry.action_id && identifyRequest(one) === identifyRequest(entry),
+  );
+  const definition = plan && action && matchDefinition(plan, action, playbooks);
   const unread = (reason: string): ActionResult => {
     return { ...entry, event: 'outcome', status: 'unconfirmed', reason, satisfied: false, finished_at: null };
   };
-  if (!kept || typeof definition !== 'object') {
+  if (!plan || !action || typeof definition !== 'object') {
     return unread(`plan ${entry.plan_id} is not in ${join(config.data, 'plans')} as it was applied: check the subject`);
   }
   try {
-    await assertSameInstallations(kept.plan, config, context);
+    await assertSameInstallations(plan, config, context);
   } catch (error) {
     if (!(error instanceof TidemarkError)) throw error;
     return unread(formatError(error));
   }
-  return settleAction({ ...deps, ...kept, definition }, entry);
+  return settleAction({ ...deps, plan, action, definition }, entry);
 }

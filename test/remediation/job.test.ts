@@ -144,7 +144,13 @@ test('the table actions is a copy of the ledger, and the warehouse keeps its ID'
     await withWarehouse(options, (warehouse) => syncLedger(warehouse, config, options.now));
   const ledger = await harness.place.ledger();
   expect(await harness.place.rows('select * from actions order by action_id')).toMatchObject(
-    ledger.map(({ started_at: _s, finished_at: _f, ...row }) => row),
+    ledger.map(({ plan_id, action_id, status, params, approved_by }) => ({
+      plan_id,
+      action_id,
+      status,
+      params,
+      approved_by,
+    })),
   );
   expect(await harness.place.rows('select warehouse_id from warehouse_identity')).toEqual([before]);
   expect(await readFile(join(config.data, 'ledger.ndjson'), 'utf8')).not.toContain('\n=cmd');

@@ -1,12 +1,11 @@
 import { z } from 'zod';
 import { defineAction, definePlaybook, drifted, ready, satisfied, unknown } from '../define.ts';
-import { responseItems } from './lib/reads.ts';
 import {
   choosePluginMatch,
   describeLongerPlugins,
   findLongerPlugins,
+  findSnapshot,
   isListed,
-  parseSnapshot,
   pluginMatch,
   readExternalVolumes,
   readRegisteredVolumes,
@@ -33,20 +32,16 @@ const drop = defineAction(detail.extend({ plugin_match: pluginMatch }), {
   reads: { snapshots: readSnapshotsById, external: readExternalVolumes, volumes: readRegisteredVolumes },
   observe: ({ snapshots: taken, external, volumes }, { plugin_id, plugin_match, snapshot_id, external_id }) => {
     const longerPlugins = findLongerPlugins({ plugin_id, plugin_match }, taken, volumes);
-    const found = responseItems(taken)
-      .map(parseSnapshot)
-      .find((item) => item.snapshot_id === snapshot_id);
+    const found = findSnapshot(taken, snapshot_id);
     if (found === undefined) return { listed: taken.found, longer_plugins: longerPlugins, snapshot: null };
     const { plugin, created_at, source } = found;
-    const sourceInProvider = external_id === null ? null : isListed(external, external_id);
     const registered = external_id === null ? null : registeredIds(volumes, plugin_id, external_id);
-    const sourceRegistered = registered && registered.length > 0;
     const snapshot = {
       plugin,
       created_at,
       source,
-      source_in_provider: sourceInProvider,
-      source_registered: sourceRegistered,
+      source_in_provider: external_id === null ? null : isListed(external, external_id),
+      source_registered: registered && registered.length > 0,
     };
     return { listed: true, longer_plugins: longerPlugins, snapshot };
   },

@@ -4,6 +4,7 @@ import { textAt } from '../../core/json-path.ts';
 import { defineAction, definePlaybook, drifted, ready, satisfied, skip, unknown } from '../define.ts';
 import { responseBody, responseItems } from './lib/reads.ts';
 import {
+  findSnapshot,
   isListed,
   parseSnapshot,
   readExternalVolumes,
@@ -34,9 +35,7 @@ const removeSnapshot = defineAction(removeInputs, {
   params: { plugin_id: 'plugin_id', snapshot_id: 'snapshot_id' },
   reads: { snapshots: readSnapshotsById },
   observe: ({ snapshots }, { snapshot_id }) => {
-    const found = responseItems(snapshots)
-      .map(parseSnapshot)
-      .find((item) => item.snapshot_id === snapshot_id);
+    const found = findSnapshot(snapshots, snapshot_id);
     return found === undefined ? null : { source: found.source };
   },
   evaluate: (observed, { external_id }) => {

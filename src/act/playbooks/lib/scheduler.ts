@@ -102,6 +102,13 @@ export function registeredIds(volumes: ReadResult, pluginId: string, externalId:
     .flatMap((item) => textAt(item, 'ID') ?? []);
 }
 
+/** The snapshot of an ID in the list of a plugin. */
+export function findSnapshot(list: ReadResult, id: string) {
+  return responseItems(list)
+    .map(parseSnapshot)
+    .find(({ snapshot_id }) => snapshot_id === id);
+}
+
 /** A snapshot in the list of a plugin. */
 export function parseSnapshot(item: unknown) {
   return {
