@@ -129,6 +129,8 @@ export interface ApproveOptions {
   readonly now: Date;
   /** Approves actions that cannot be undone as well. */
   readonly irreversible: boolean;
+  /** Of the plan that was made or read: the file may hold another one by now. @default that of the file */
+  readonly digest?: string;
   /** Of the approval's statement. Required where the configuration has `approvers:`. */
   readonly signature?: string;
 }
@@ -140,8 +142,11 @@ export interface ApproveOptions {
  */
 export async function approvePlan(file: string, options: ApproveOptions): Promise<Plan> {
   const plan = await readPlan(file);
+  const { by, now, irreversible, signature, digest = plan.digest } = options;
+  if (plan.digest !== digest) {
+    throw new TidemarkError('UNSAFE', `${file} was replaced by another plan`, { hint: 'make a new plan' });
+  }
   assertApprovable(plan, options);
-  const { by, now, irreversible, signature } = options;
   const approval = { by: by.trim(), at: now.toISOString(), irreversible, ...(signature && { signature }) };
   assertSigned(plan, approval, options.config);
   const others = plan.approvals.filter((other) => other.by !== approval.by);

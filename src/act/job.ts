@@ -162,7 +162,8 @@ export async function applyJobPlaybooks(
     const applied = !isDue
       ? refused
       : await catchRefusal(context, name, async () => {
-          const approval = { config, by: approvedBy, now: context.clock.now(), irreversible: false };
+          const { digest } = plan;
+          const approval = { config, by: approvedBy, now: context.clock.now(), irreversible: false, digest };
           const approved = plan.approvals.length > 0 ? plan : await approvePlan(file, approval);
           return waitForLock(config, context, () => applyPlan(approved, options));
         });

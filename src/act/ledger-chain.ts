@@ -103,7 +103,8 @@ function parseLine(text: string): Pick<LedgerLine, 'text' | 'event' | 'previous'
     const { data: event } = ledgerLine.safeParse(value);
     return event ? { text, event, previous: typeof value.previous === 'string' ? value.previous : undefined } : unread;
   } catch (error) {
-    if (error instanceof SyntaxError) return unread;
+    // Lists in lists without an end are JSON, and more than a schema can walk.
+    if (error instanceof SyntaxError || error instanceof RangeError) return unread;
     throw error;
   }
 }

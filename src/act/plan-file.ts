@@ -132,12 +132,26 @@ export function approvalDigest(
   return sha256({ digest, by, at, irreversible, signature });
 }
 
+/** Far more than a plan with all findings of a large estate. Every run reads the plans that are kept, and waits for no pipe there. */
+const MAX_KIBIBYTES = 64 * 1024;
+
 /**
  * Reads a plan and verifies all digests.
+ * @param planId the plan that the file must hold. @default any
  * @throws TidemarkError USAGE when the file cannot be read, DATA when it is not JSON, UNSAFE when it was changed.
  */
-export async function readPlan(file: string): Promise<Plan> {
-  const content = await readJson(file);
+export async function readPlan(file: string, planId?: string): Promise<Plan> {
+  try {
+    const text = readNamedFile(file, { hint: 'make one with `tidemark playbook plan`', maxKibibytes: MAX_KIBIBYTES });
+    return parsePlan(file, JSON.parse(text), planId);
+  } catch (cause) {
+    // Lists in lists without an end are JSON, and more than functions that walk them can take.
+    if (!(cause instanceof SyntaxError || cause instanceof RangeError)) throw cause;
+    throw new TidemarkError('DATA', `${file} is not JSON`, { cause, hint: 'make a new plan' });
+  }
+}
+
+function parsePlan(file: string, content: unknown, planId: string | undefined): Plan {
   const reject = (reason: string, cause?: unknown): never => {
     throw new TidemarkError('UNSAFE', `${file} ${reason}`, { hint: 'make a new plan', cause });
   };
@@ -145,19 +159,11 @@ export async function readPlan(file: string): Promise<Plan> {
   if (content.digest !== planDigest(content)) return reject('was changed since it was made: its digest does not match');
   const plan = planSchema.safeParse('approvals' in content ? content : fromLegacy(content));
   if (!plan.success) return reject('is not a plan of this version of tidemark', plan.error);
+  if (planId !== undefined && plan.data.plan_id !== planId) return reject(`holds another plan, ${plan.data.plan_id}`);
   if (plan.data.approvals.some((given) => given.digest !== approvalDigest(plan.data, given))) {
     return reject('was changed since it was approved');
   }
   return plan.data;
-}
-
-async function readJson(file: string): Promise<unknown> {
-  const text = readNamedFile(file, { hint: 'make one with `tidemark playbook plan`' });
-  try {
-    return JSON.parse(text);
-  } catch (cause) {
-    throw new TidemarkError('DATA', `${file} is not JSON`, { cause, hint: 'make a new plan' });
-  }
 }
 
 export async function writePlan(file: string, plan: Plan): Promise<void> {

@@ -45,15 +45,22 @@ export async function setPlanAside(file: string, isKept: (plan: Plan) => boolean
 const MAX_LISTED = 5;
 
 /**
- * The file of a plan, from its path, its ID or the beginning of its ID.
- * @throws TidemarkError USAGE where there is none or more than one.
+ * A plan and its file, from its path, its ID or the beginning of its ID.
+ * @throws TidemarkError USAGE where there is none or more than one, and as `readPlan`
  */
-export async function findPlanFile(config: DataFolder, cwd: string, reference: string): Promise<string> {
+export async function findPlan(
+  config: DataFolder,
+  cwd: string,
+  reference: string,
+): Promise<{ readonly file: string; readonly plan: Plan }> {
   const file = resolve(cwd, reference);
-  if (existsSync(file)) return file;
+  if (existsSync(file)) return { file, plan: await readPlan(file) };
   const ids = PLAN_ID.test(reference) ? (await listPlanIds(config)).filter((id) => id.startsWith(reference)) : [];
   const [id, ...others] = ids;
-  if (id !== undefined && (others.length === 0 || id === reference)) return planFile(config, id);
+  if (id !== undefined && (others.length === 0 || id === reference)) {
+    const kept = planFile(config, id);
+    return { file: kept, plan: await readPlan(kept, id) };
+  }
   const problem =
     id === undefined
       ? `${reference} is neither a file nor the ID of a plan in ${join(config.data, 'plans')}`
@@ -63,13 +70,13 @@ export async function findPlanFile(config: DataFolder, cwd: string, reference: s
 
 /** The plan of an ID; undefined where it is not kept, or its file is damaged. */
 export async function readKeptPlan(config: DataFolder, planId: string): Promise<Plan | undefined> {
-  return PLAN_ID.test(planId) ? readUsablePlan(planFile(config, planId)) : undefined;
+  return PLAN_ID.test(planId) ? readUsablePlan(planFile(config, planId), planId) : undefined;
 }
 
 /** The plan of a file; undefined where the file has none that could be applied. */
-async function readUsablePlan(file: string): Promise<Plan | undefined> {
+async function readUsablePlan(file: string, planId?: string): Promise<Plan | undefined> {
   try {
-    return await readPlan(file);
+    return await readPlan(file, planId);
   } catch (error) {
     if (error instanceof TidemarkError) return undefined;
     throw error;

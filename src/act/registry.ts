@@ -4,7 +4,6 @@ import { TidemarkError } from '../core/errors.ts';
 import { discoverFiles, overlayRoots } from '../core/paths.ts';
 import { operations } from '../services/index.ts';
 import type { Operation } from '../services/operation.ts';
-import type { PlaybookSummary } from '../tell/findings/guide.ts';
 import { createSqlFiles } from '../warehouse/sql-files.ts';
 import { loadTables } from '../warehouse/tables.ts';
 import type { ActionDefinition, GuardRead, Playbook } from './define.ts';
@@ -53,14 +52,13 @@ export function getOperation(name: string): Operation {
   throw new TidemarkError('UNSAFE', `unknown operation ${name}`, { hint: 'make a new plan' });
 }
 
-/** The playbooks, as reports show them. */
-export function summarizePlaybooks(playbooks: readonly Playbook[]): readonly PlaybookSummary[] {
-  return playbooks.map((playbook) => ({
-    playbook: playbook.name,
-    rule: playbook.rule,
-    about: playbook.description,
-    reversible: isReversible(playbook),
-  }));
+/** The playbooks, as reports and `tidemark playbook list` show them. */
+export function summarizePlaybooks(playbooks: readonly Playbook[]) {
+  return playbooks.map((playbook) => {
+    const { name, rule, description: about, table, actions } = playbook;
+    const operations = actions.map(({ operation }) => operation);
+    return { playbook: name, rule, about, table, operations, reversible: isReversible(playbook) };
+  });
 }
 
 /** Whether `playbook undo` restores everything that the playbook changes. */

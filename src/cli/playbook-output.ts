@@ -3,7 +3,7 @@ import type { ApplyResult } from '../act/apply.ts';
 import type { ActionDefinition, Change, Playbook } from '../act/define.ts';
 import { type LedgerEntry, type LedgerRow, toLedgerRow } from '../act/ledger.ts';
 import type { Action, Plan } from '../act/plan-file.ts';
-import { getOperation, isReversible } from '../act/registry.ts';
+import { getOperation, summarizePlaybooks } from '../act/registry.ts';
 import type { Config } from '../config/config.ts';
 import type { Colors } from '../core/color.ts';
 import type { Context } from '../core/context.ts';
@@ -19,18 +19,12 @@ import { formatTable, formatTime, type TableStyle } from './output.ts';
 const MAX_IDS = 3;
 
 export function formatPlaybooks(playbooks: readonly Playbook[], style: TableStyle): string {
-  const rows = playbooks.map(toPlaybookRow).map(({ playbook, rule, operations, reversible, about }) => {
+  const rows = summarizePlaybooks(playbooks).map(({ playbook, rule, operations, reversible, about }) => {
     return [playbook, rule, operations.join(', '), reversible ? 'yes' : 'no', about];
   });
   const labels = ['playbook', 'rule', 'operations', 'reversible', 'description'];
   const table = formatTable(labels, rows, { ...style, wholeColumns: ['playbook'] });
   return `${table}\nTo write a playbook, see docs/playbooks.md.\n`;
-}
-
-export function toPlaybookRow(playbook: Playbook) {
-  const { name, rule, description: about, table } = playbook;
-  const operations = playbook.actions.map(({ operation }) => operation);
-  return { playbook: name, rule, about, table, operations, reversible: isReversible(playbook) };
 }
 
 /** The actions of a plan with their reasons, `details` of them, then the skipped findings. */

@@ -4,9 +4,9 @@ import { approvalStatement, approvePlan, assertApprovable, isPlanner } from '../
 import { assertAfterLedger } from '../act/ledger-file.ts';
 import { readLedger } from '../act/ledger-table.ts';
 import { createPlan } from '../act/plan.ts';
-import { type Plan, readPlan, writePlan } from '../act/plan-file.ts';
-import { findPlanFile, keepPlan, setPlanAside } from '../act/plan-store.ts';
-import { getPlaybook } from '../act/registry.ts';
+import { type Plan, writePlan } from '../act/plan-file.ts';
+import { findPlan, keepPlan, setPlanAside } from '../act/plan-store.ts';
+import { getPlaybook, summarizePlaybooks } from '../act/registry.ts';
 import { createUndoPlan } from '../act/undo.ts';
 import type { Config } from '../config/config.ts';
 import { DEFAULT_ACCEPT_DAYS, DEFAULT_LIMITS, DEFAULT_MAX_FAILURES } from '../core/choices.ts';
@@ -17,14 +17,7 @@ import { plural } from '../core/plural.ts';
 import { type DefineCommand, days, percentage, positiveNumber } from './define.ts';
 import { assertTargets, readConfig } from './options.ts';
 import { formatTime, writeResult } from './output.ts';
-import {
-  formatActions,
-  formatApplyResult,
-  formatFinished,
-  formatPlan,
-  formatPlaybooks,
-  toPlaybookRow,
-} from './playbook-output.ts';
+import { formatActions, formatApplyResult, formatFinished, formatPlan, formatPlaybooks } from './playbook-output.ts';
 import { readPlaybooks } from './playbooks.ts';
 import { obtainSignature } from './sign-approval.ts';
 
@@ -106,7 +99,7 @@ export interface ApproveFlags extends Readonly<Partial<Record<'key' | 'signature
 
 export async function list(context: Context): Promise<void> {
   const { playbooks } = await readPlaybooks(context);
-  writeResult(context, playbooks.map(toPlaybookRow), () => formatPlaybooks(playbooks, context));
+  writeResult(context, summarizePlaybooks(playbooks), () => formatPlaybooks(playbooks, context));
 }
 
 export async function plan(context: Context, name: string, options: PlanFlags): Promise<void> {
@@ -187,7 +180,7 @@ export async function undo(
 ): Promise<void> {
   await withOutput(context, output, async () => {
     const { config, playbooks } = await readPlaybooks(context);
-    const undone = await readPlan(await findPlanFile(config, context.cwd, reference));
+    const { plan: undone } = await findPlan(config, context.cwd, reference);
     const created = await createUndoPlan(undone, { config, context, playbooks, acceptDays });
     await writeNewPlan(config, context, created, output);
     if (created.skipped.length > 0) context.exit(EXIT.incomplete);
@@ -196,7 +189,7 @@ export async function undo(
 
 export async function show(context: Context, reference: string): Promise<void> {
   const { config, playbooks } = await readPlaybooks(context);
-  const shown = await readPlan(await findPlanFile(config, context.cwd, reference));
+  const { plan: shown } = await findPlan(config, context.cwd, reference);
   const entries = [...(await readLedger(config)).values()];
   const details = () => formatActions(shown, playbooks, config, context);
   writeResult(context, shown, () => formatPlan(shown, context, { entries, details: details() }));
@@ -205,15 +198,18 @@ export async function show(context: Context, reference: string): Promise<void> {
 export async function approve(context: Context, reference: string, flags: ApproveFlags): Promise<void> {
   const config = readConfig(context);
   await assertAfterLedger(config.data, context.clock);
-  const file = await findPlanFile(config, context.cwd, reference);
+  const { file, plan: given } = await findPlan(config, context.cwd, reference);
   const { by, irreversible = false } = flags;
   const options = { config, by, irreversible, now: context.clock.now() };
-  const given = await readPlan(file);
   assertApprovable(given, options);
   const statement = approvalStatement(given, { by: by.trim(), irreversible });
   if (flags.print) return context.stdout(statement);
   const signature = await obtainSignature(context, flags, statement);
-  const approved = await approvePlan(file, { ...options, ...(signature !== undefined && { signature }) });
+  const approved = await approvePlan(file, {
+    ...options,
+    digest: given.digest,
+    ...(signature !== undefined && { signature }),
+  });
   await keepPlan(config, approved);
   const { plan_id, actions, approvals, expires_at } = approved;
   const people = stripControls(approvals.map((each) => each.by).join(', '));
@@ -228,7 +224,7 @@ export async function apply(
   { maxFailures }: { readonly maxFailures: number },
 ): Promise<void> {
   const { config, playbooks } = await readPlaybooks(context);
-  const approved = await readPlan(await findPlanFile(config, context.cwd, reference));
+  const { plan: approved } = await findPlan(config, context.cwd, reference);
   const finished = await findFinishedResult(approved, config);
   if (finished) {
     writeResult(context, finished, () => formatFinished(finished));

@@ -51,6 +51,20 @@ test('mode apply applies reversible actions, approved by the name in the job fil
   expect(harness.writes()).toHaveLength(2);
 });
 
+test('a plan that is replaced before the job approves it is not applied', async () => {
+  const entries = [{ name: 'scope-unused-pools', mode: 'apply', approvedBy: 'platform team' }];
+  const { config, context, job } = await prepare(entries);
+  const plans = await planJobPlaybooks(config, context, job, builtInPlaybooks);
+  const { plan, file } = plans[0]!;
+  const [action] = plan!.actions;
+  const replaced = { ...plan!, actions: [{ ...action!, summary: 'another plan' }] };
+  await writePlan(file!, { ...replaced, digest: planDigest(replaced) });
+  const [result] = await applyJobPlaybooks(config, context, plans, builtInPlaybooks);
+  expect(result).toMatchObject({ exit: 6, applied: null, refused: `${file} was replaced by another plan` });
+  expect((await readPlan(file!)).approvals).toEqual([]);
+  expect(harness.writes()).toEqual([]);
+});
+
 test('an apply that was killed is continued by the next run of the job, which plans nothing twice', async () => {
   const playbooks = [{ name: 'scope-unused-pools', mode: 'apply', approvedBy: 'platform team' }];
   await runJob(playbooks);

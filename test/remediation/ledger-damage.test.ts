@@ -15,6 +15,7 @@ const SHORTER = (lines: number) =>
 const BROKEN = (line: number) =>
   `does not continue line ${line - 1}: that line was changed, or lines before this one were removed, added or moved`;
 
+const NESTED = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
 const join_ = (lines: readonly string[]) => lines.map((line) => `${line}\n`).join('');
 const chain = (lines: readonly string[]) => toLedgerText(lines.map((line) => JSON.parse(line) as LedgerEvent));
 const without = (lines: readonly string[], ...left: readonly number[]) =>
@@ -52,6 +53,7 @@ const KINDS: readonly [
   ['an outcome marked as cut off', (lines) => insert(lines, 2, '{"event":"truncated"}'), 3, 'carries no digest'],
   ['a line that is not JSON', (lines) => join_(edit(lines, 4, '{', '')), 4, 'is damaged'],
   ['a line of another kind', (lines) => join_(edit(lines, 4, '"outcome"', '"other"')), 4, 'is damaged'],
+  ['a line that nests without an end', (l) => join_(edit(l, 4, '"after":', `"after":${NESTED},"_":`)), 4, 'is damaged'],
   ['an empty line', (lines) => insert(lines, 4, ''), 5, 'is damaged'],
   ['other line ends', (lines) => lines.map((line) => `${line}\r\n`).join(''), 2, BROKEN(2)],
   ['a digest removed', (lines) => join_(edit(lines, 4, ',"previous":', ',"next":')), 4, 'carries no digest'],

@@ -1,7 +1,9 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
+import { cp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type Plan, readPlan, writePlan } from '../../src/act/plan-file.ts';
+import { findPlan, keepPlan, planFile, readKeptPlan } from '../../src/act/plan-store.ts';
 import { canonicalJson } from '../../src/core/canonical-json.ts';
 import { tempFolder } from '../helpers/temp.ts';
 import { buildTestPlan, withTestApproval } from './test-plans.ts';
@@ -23,6 +25,35 @@ function changeAt(plan: Plan, path: Path, change: (holder: Record<string, unknow
 }
 
 describe('a plan file', () => {
+  test('that nests without an end is not JSON to be read', async () => {
+    const file = join(await tempFolder(), 'plan.json');
+    for (const field of ['actions', 'more']) {
+      await writeFile(file, `{"digest":"x","approvals":[],"${field}":${'['.repeat(100_000)}${']'.repeat(100_000)}}`);
+      await expect(readPlan(file), field).rejects.toMatchObject({ code: 'DATA', message: `${file} is not JSON` });
+    }
+  });
+
+  test.runIf(process.platform !== 'win32')('that is a pipe is not waited for', async () => {
+    const file = join(await tempFolder(), 'plan.json');
+    execFileSync('mkfifo', [file]);
+    await expect(readPlan(file)).rejects.toMatchObject({
+      code: 'USAGE',
+      message: expect.stringContaining('cannot be read'),
+    });
+  });
+
+  test('of another plan under the ID of a plan is not taken for it', async () => {
+    const data = await tempFolder();
+    const plan = withTestApproval(buildTestPlan(), 'the operator');
+    const file = await keepPlan({ data }, plan);
+    const other = 'p-20261001T021500Z-11111111';
+    await cp(file, planFile({ data }, other));
+    const problem = { code: 'UNSAFE', message: expect.stringContaining(`holds another plan, ${plan.plan_id}`) };
+    await expect(findPlan({ data }, data, other)).rejects.toMatchObject(problem);
+    expect(await readKeptPlan({ data }, other)).toBeUndefined();
+    expect((await findPlan({ data }, data, plan.plan_id)).plan).toEqual(plan);
+  });
+
   test('is read as it was written', async () => {
     const file = join(await tempFolder(), 'plan.json');
     const plan = withTestApproval(buildTestPlan(), 'the operator');
