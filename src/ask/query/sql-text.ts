@@ -12,7 +12,7 @@ export interface ResultColumn {
 
 /** SQL for the text of a value: times in ISO 8601, lists and structs as JSON; null stays null. */
 export function textSql({ sql, type }: ResultColumn): string {
-  if (NESTED.has(type.typeId)) return `to_json(${jsonSql({ sql, type })})::varchar`;
+  if (isNested(type)) return `to_json(${jsonSql({ sql, type })})::varchar`;
   return isTimestamp(type) ? isoTimeSql(sql) : `${sql}::varchar`;
 }
 
@@ -57,32 +57,13 @@ function isTimestamp({ typeId }: DuckDBType): boolean {
   return typeId === DuckDBTypeId.TIMESTAMP || typeId === DuckDBTypeId.TIMESTAMP_TZ;
 }
 
-const NESTED: ReadonlySet<number> = new Set([
-  DuckDBTypeId.LIST,
-  DuckDBTypeId.ARRAY,
-  DuckDBTypeId.STRUCT,
-  DuckDBTypeId.MAP,
-  DuckDBTypeId.UNION,
-]);
+/** A type whose values have others within; a list ends with a bracket. */
+export function isNested(type: DuckDBType | string): boolean {
+  return /\]$|^(?:STRUCT|MAP|UNION)\(/u.test(String(type));
+}
 
-const NUMBERS: ReadonlySet<number> = new Set([
-  DuckDBTypeId.TINYINT,
-  DuckDBTypeId.SMALLINT,
-  DuckDBTypeId.INTEGER,
-  DuckDBTypeId.BIGINT,
-  DuckDBTypeId.UTINYINT,
-  DuckDBTypeId.USMALLINT,
-  DuckDBTypeId.UINTEGER,
-  DuckDBTypeId.UBIGINT,
-  DuckDBTypeId.HUGEINT,
-  DuckDBTypeId.UHUGEINT,
-  DuckDBTypeId.FLOAT,
-  DuckDBTypeId.DOUBLE,
-  DuckDBTypeId.DECIMAL,
-]);
-
-export function isNumber({ typeId }: DuckDBType): boolean {
-  return NUMBERS.has(typeId);
+export function isNumber(type: DuckDBType): boolean {
+  return /^(?:U?(?:TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)|FLOAT|DOUBLE|DECIMAL\(\d+,\d+\))$/u.test(String(type));
 }
 
 /** Whether the text of a value has only digits, letters and punctuation that every format writes as it is. */

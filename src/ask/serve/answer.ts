@@ -7,11 +7,11 @@ import { sendTables } from './catalogue.ts';
 import { sendHome } from './home.ts';
 import { sendNights, sendRun } from './nights.ts';
 import { renderError, sendState } from './page.ts';
-import { BusyError, LackError } from './pool.ts';
+import { LackError } from './pool.ts';
 import { sendEditor, sendList, sendNames, sendSaved } from './query-pages.ts';
 import { sendReportFile, sendReportIndex } from './report-files.ts';
 import { RESULT_FORMATS, readMoment, sendResult } from './results.ts';
-import { type Exchange, ForbiddenError, NotFoundError, type Site } from './route.ts';
+import { type Exchange, NotFoundError, type Site } from './route.ts';
 import { sendRow } from './row.ts';
 import { type AccessRefusal, type AccessRules, checkAccess, securityHeaders } from './security.ts';
 import { sendTable } from './table-page.ts';
@@ -122,9 +122,8 @@ async function sendError(exchange: Exchange, error: unknown, status: number, log
 
 function errorStatus(error: unknown): number {
   if (error instanceof NotFoundError) return 404;
-  if (error instanceof ForbiddenError) return 403;
-  if (error instanceof BusyError) return 503;
   if (error instanceof URIError) return 400;
   if (!(error instanceof TidemarkError)) return 500;
+  if (error.code === 'REFUSED') return 403;
   return error.code === 'UNREACHABLE' || error.code === 'INTERRUPTED' ? 503 : 400;
 }

@@ -30,7 +30,7 @@ export async function sendNights(exchange: Exchange): Promise<void> {
       hint: 'choose one of the list',
     });
   }
-  if (!WHO.some(({ value }) => value === filters.by)) {
+  if (!['', 'plan', 'others'].includes(filters.by)) {
     throw new TidemarkError('USAGE', `by=${filters.by} is not plan or others`);
   }
   const isPublished = (await readPublishedAt(exchange)) !== '';
@@ -43,22 +43,14 @@ export async function sendNights(exchange: Exchange): Promise<void> {
       'What each pull saw change, row by row. The first pull of a source is no change: nothing is known of the time before.',
     path: url.pathname,
     filters,
-    tables: names.map((name) => ({ name, isSelected: name === filters.table })),
-    targets: exchange.config.targets.map(({ name }) => ({ name, isSelected: name === filters.target })),
-    who: WHO.map((who) => ({ ...who, isSelected: who.value === filters.by })),
-    asOf: url.searchParams.get('as_of') ?? '',
+    tables: names,
+    targets: exchange.config.targets.map(({ name }) => name),
     isNarrowed: FILTERS.some((name) => filters[name] !== ''),
     nights: shown.map((run) => viewNight(exchange, run, rows)),
     isPast: url.searchParams.has('until'),
     until: runs.length > MAX_NIGHTS ? shown.at(-1)?.previous : '',
   });
 }
-
-const WHO = [
-  { value: '', label: 'anyone' },
-  { value: 'plan', label: 'a plan' },
-  { value: 'others', label: 'others' },
-] as const;
 
 /** A run, with the time of the one before it. */
 type Night = TextRow & { readonly previous: string };

@@ -13,9 +13,6 @@ export interface PoolOptions {
   readonly env: Context['env'];
 }
 
-/** Too many queries wait. */
-export class BusyError extends TidemarkError {}
-
 /** This machine lacks something, or cannot use a file: whoever runs the server must act, and finds the cause in its log. */
 export class LackError extends TidemarkError {}
 
@@ -56,13 +53,13 @@ export class WorkerPool {
 
   /**
    * Runs a query when it is its reader's turn. `signal` ends it: the reader is gone.
-   * @throws BusyError if too many wait; INTERRUPTED if the server ends; TidemarkError as the query; DATA if the worker ended.
+   * @throws TidemarkError UNREACHABLE if too many wait; INTERRUPTED if the server ends; TidemarkError as the query; DATA if the worker ended.
    */
   async run(request: QueryRequest, write: WriteText, signal: AbortSignal, reader: string): Promise<ResultSummary> {
     if (this.#isClosed) throw endError();
     signal.throwIfAborted();
     if (this.#waiting.size >= this.#options.maxWaiting) {
-      throw new BusyError('UNREACHABLE', 'too many queries wait', { hint: 'try again in a few seconds' });
+      throw new TidemarkError('UNREACHABLE', 'too many queries wait', { hint: 'try again in a few seconds' });
     }
     const { turn, worker } = await this.#wait(reader, signal);
     try {

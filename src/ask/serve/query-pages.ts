@@ -6,7 +6,6 @@ import type { QueryRequest } from '../query/protocol.ts';
 import { fillSavedQuery, loadSavedQueries, type Parameter, type SavedQuery } from '../query/saved.ts';
 import { loadCatalogue } from './catalogue.ts';
 import { renderPage } from './page.ts';
-import { BusyError } from './pool.ts';
 import { type ResultAddress, viewResult } from './result-view.ts';
 import { findSaved, readPage, readParams, readRows, type TextRow, toRequest } from './results.ts';
 import { type Exchange, sendJson } from './route.ts';
@@ -43,7 +42,6 @@ export async function sendSaved(exchange: Exchange): Promise<void> {
     title: query.title,
     about: query.description,
     path,
-    asOf: url.searchParams.get('as_of') ?? '',
     fields: query.parameters.map((parameter) => toField(parameter, given[parameter.name], defaults)),
     result,
     sql: query.sql.trim(),
@@ -70,20 +68,11 @@ async function readDefaults(
   return row;
 }
 
-const INPUTS: Readonly<Record<Parameter['type'], { readonly type: string; readonly step: string }>> = {
-  text: { type: 'text', step: '' },
-  integer: { type: 'number', step: '1' },
-  number: { type: 'number', step: 'any' },
-  boolean: { type: 'boolean', step: '' },
-  timestamp: { type: 'datetime-local', step: '1' },
-};
-
 function toField({ name, type, defaultSql, description }: Parameter, given: string | undefined, defaults: TextRow) {
   const value = given ?? defaults[name] ?? '';
   return {
-    ...{ name, description, ...INPUTS[type] },
+    ...{ name, description, type, isRequired: defaultSql === undefined },
     value: type === 'timestamp' ? value.slice(0, 19) : value,
-    isRequired: defaultSql === undefined,
   };
 }
 
@@ -98,7 +87,6 @@ export async function sendEditor(exchange: Exchange): Promise<void> {
     title: 'SQL',
     about: 'One SELECT, DESCRIBE, SUMMARIZE or EXPLAIN over the published warehouse, in the dialect of DuckDB.',
     ...{ sql, nonce, parameters, error: null, result: null, isLinked: isAsked && !isRun },
-    asOf: url.searchParams.get('as_of') ?? '',
     view: url.searchParams.get('view') ?? '',
     tables: loadCatalogue(exchange).map(({ name, grain }) => ({
       ...{ name, grain, sql: `select *\nfrom ${quoteIdent(name)}\nlimit 100` },
@@ -114,8 +102,8 @@ export async function sendEditor(exchange: Exchange): Promise<void> {
     await renderPage(exchange, 'sql', { ...data, result });
   } catch (error) {
     if (exchange.signal.aborted || !(error instanceof TidemarkError) || error.code === 'INTERRUPTED') throw error;
-    const mayPass = error instanceof BusyError || error.code === 'UNREACHABLE';
-    await renderPage(exchange, 'sql', { ...data, error: describeError(error, sql) }, mayPass ? 503 : 400);
+    const status = error.code === 'UNREACHABLE' ? 503 : 400;
+    await renderPage(exchange, 'sql', { ...data, error: describeError(error, sql) }, status);
   }
 }
 

@@ -4,6 +4,7 @@ import { plural } from '../../core/plural.ts';
 import { parseLossless, printJson } from '../../http/json.ts';
 import { escapeMarkup } from '../../tell/reports/markup.ts';
 import type { ColumnInfo } from '../query/protocol.ts';
+import { isNested } from '../query/sql-text.ts';
 import { readPublishedAt } from './page.ts';
 import { chartResult } from './result-chart.ts';
 import { RESULT_FORMATS, type ResultPage } from './results.ts';
@@ -85,7 +86,7 @@ function drawRows({ columns, rows }: ResultPage, link: CellLinker = () => undefi
 
 /** NULL is a word in another style, so that it differs from an empty text and from the text "NULL". */
 function drawCell({ type, isNumber }: ColumnInfo, value: string | null, label = '', href?: string): string {
-  const kind = isNumber ? ' class="n"' : isNested(type) || value === null ? '' : ' class="text"';
+  const kind = isNumber ? ' class="n"' : isTree(type) || value === null ? '' : ' class="text"';
   const sort = value === null ? ' data-v=""' : '';
   const content = value === null ? '<i class="null">NULL</i>' : drawValue(type, value, href === undefined);
   return `<td${kind}${label}${sort}>${drawLink(href, content)}</td>`;
@@ -96,14 +97,12 @@ function drawLink(href: string | undefined, content: string): string {
 }
 
 function drawValue(type: string, value: string, mayFold: boolean): string {
-  if (isNested(type)) return drawJson(value);
+  if (isTree(type)) return drawJson(value);
   if (!mayFold || value.length <= MAX_TEXT_LENGTH) return drawText(value);
   return `<details><summary>${drawText(cutText(value, MAX_TEXT_LENGTH / 2))}…</summary>${drawText(value)}</details>`;
 }
 
-function isNested(type: string): boolean {
-  return type === 'JSON' || type.endsWith(']') || /^(?:STRUCT|MAP|UNION)\(/u.test(type);
-}
+const isTree = (type: string) => type === 'JSON' || isNested(type);
 
 /** Longer text and JSON are folded. */
 const MAX_TEXT_LENGTH = 120;

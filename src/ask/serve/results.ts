@@ -9,7 +9,7 @@ import { fillParams } from '../../warehouse/sql-params.ts';
 import { type ColumnInfo, type QueryRequest, queryConfig } from '../query/protocol.ts';
 import { fillSavedQuery, findSavedQuery, loadSavedQueries, type SavedQuery } from '../query/saved.ts';
 import { PAGES } from './pool.ts';
-import { type Exchange, ForbiddenError, NotFoundError } from './route.ts';
+import { type Exchange, NotFoundError } from './route.ts';
 import { isLedByOtherSite } from './security.ts';
 
 /** Formats of a result that the server sends: text in parts, or a file. */
@@ -66,7 +66,7 @@ export async function sendResult(exchange: Exchange, format: ResultFormat): Prom
   const { pool, request, response, signal, name, reader } = exchange;
   if (isLedByOtherSite(request)) {
     const hint = 'copy the address into a new tab, or open it from a page of this server';
-    throw new ForbiddenError('USAGE', 'a page of another site runs no query', { hint });
+    throw new TidemarkError('REFUSED', 'a page of another site runs no query', { hint });
   }
   const queryRequest = readRequest(exchange, format);
   const begin = (headers: Readonly<Record<string, string | number>>) => {

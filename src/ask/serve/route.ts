@@ -52,9 +52,6 @@ export class NotFoundError extends TidemarkError {
   }
 }
 
-/** The request may not have what it asks for. */
-export class ForbiddenError extends TidemarkError {}
-
 export function sendJson({ response }: Exchange, value: unknown): void {
   response.writeHead(200, { 'content-type': 'application/json; charset=utf-8' });
   response.end(`${JSON.stringify(value)}\n`);
