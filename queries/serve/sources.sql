@@ -12,6 +12,9 @@ with
       status not in ('complete', 'unsupported') or as_of < $staleness_at::timestamptz - to_seconds($stale_hours::double * 3600) as stale,
     from source_state_at($as_of)
   )
-select *, case when as_of is null then 'unknown' when stale then 'stale' else 'fresh' end as state
+select
+  *,
+  case when as_of is null then 'unknown' when stale then 'stale' else 'fresh' end as state,
+  epoch_ms($staleness_at::timestamptz) - epoch_ms(as_of) as age_ms,
 from states
 order by coalesce(stale, true) desc, target, source

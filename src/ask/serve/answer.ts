@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { linkSignals } from '../../core/abort.ts';
 import { errorMessage, TidemarkError } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import { sendAsset } from './assets.ts';
@@ -68,11 +69,10 @@ async function answer(
     response.end(`${refusal.message}\n`);
     return;
   }
-  const gone = new AbortController();
-  response.once('close', () => gone.abort(new TidemarkError('INTERRUPTED', 'the reader is gone')));
+  const { signal, abort } = linkSignals();
+  response.once('close', () => abort(new TidemarkError('INTERRUPTED', 'the reader is gone')));
   const reader = request.socket.remoteAddress ?? 'gone';
   const url = new URL(address);
-  const { signal } = gone;
   const exchange = { ...site, request, response, url, moment: undefined, name: '', nonce, reader, signal };
   try {
     await findAndAnswer(exchange);

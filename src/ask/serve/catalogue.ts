@@ -1,5 +1,4 @@
 import { unknownName } from '../../config/suggest.ts';
-import { EMPTY_CELL, formatAge, formatTime, truncate } from '../../tell/reports/format.ts';
 import { quoteIdent, quoteLiteral } from '../../warehouse/sql-files.ts';
 import { loadTables, loadViews, type Table } from '../../warehouse/tables.ts';
 import { renderPage } from './page.ts';
@@ -60,35 +59,18 @@ async function readCounts(exchange: Exchange): Promise<ReadonlyMap<string, TextR
   return new Map(rows.map((row) => [row.name ?? '', row]));
 }
 
-/** `state`: `fresh`, `stale` or `unknown`, which was never pulled completely. */
-export type SourceFreshness = Awaited<ReturnType<typeof readSources>>[number];
-
 /** The states of all sources at the time of the page, the stale ones first. */
-export async function readSources(exchange: Exchange) {
-  const at = shownTime(exchange);
-  const rows = await readRows(exchange, exchange.files.read('serve/sources'), {
-    as_of: at.toISOString(),
-    staleness_at: at.toISOString(),
-    stale_hours: String(exchange.config.thresholds.staleHours),
-  });
-  return rows.map(({ target, source, status, as_of, state, error }) => ({
-    target: target ?? '',
-    source: source ?? '',
-    state: state ?? '',
-    status: status ?? '',
-    asOf: as_of ? formatTime(as_of) : EMPTY_CELL,
-    age: as_of ? formatAge(at.getTime() - Date.parse(as_of)) : '',
-    error: truncate(error ?? ''),
-  }));
+export async function readSources(exchange: Exchange): Promise<readonly TextRow[]> {
+  return readRows(exchange, exchange.files.read('serve/sources'), staleParams(exchange));
+}
+
+/** The parameters of `serve/sources`. */
+export function staleParams({ config, ...exchange }: Pick<Exchange, 'config' | 'moment' | 'clock'>) {
+  const at = shownTime(exchange).toISOString();
+  return { as_of: at, staleness_at: at, stale_hours: String(config.thresholds.staleHours) };
 }
 
 /** Target by target; empty for a log. */
-export function selectSources(sources: readonly SourceFreshness[], table: Table): readonly SourceFreshness[] {
-  return sources.filter(({ source }) => table.sources.includes(source));
-}
-
-/** The worst state: what is not known to be fresh is not fresh. */
-export function worstState(sources: readonly Pick<SourceFreshness, 'state'>[]): string {
-  if (sources.length === 0 || sources.some(({ state }) => state === 'unknown')) return 'unknown';
-  return sources.some(({ state }) => state === 'stale') ? 'stale' : 'fresh';
+export function selectSources(sources: readonly TextRow[], table: Table): readonly TextRow[] {
+  return sources.filter(({ source }) => table.sources.includes(source ?? ''));
 }

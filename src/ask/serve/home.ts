@@ -1,8 +1,7 @@
 import { loadGuide } from '../../tell/findings/guide.ts';
-import { formatAge } from '../../tell/reports/format.ts';
 import { formatSince } from '../../tell/reports/lead.ts';
 import { loadTables } from '../../warehouse/tables.ts';
-import { readSources, type SourceFreshness, worstState } from './catalogue.ts';
+import { readSources, staleParams } from './catalogue.ts';
 import { readNightChanges } from './nights.ts';
 import { pageHref, readPublishedAt, renderPage } from './page.ts';
 import { readRows, shownTime, type TextRow, toCount } from './results.ts';
@@ -16,24 +15,40 @@ const MAX_CRITICAL = 20;
 export async function sendHome(exchange: Exchange): Promise<void> {
   const at = shownTime(exchange);
   const isPublished = (await readPublishedAt(exchange)) !== '';
-  const [runs, sources, estate] = isPublished
+  const [runs, sources, targets, estate] = isPublished
     ? await Promise.all([
         readRows(exchange, exchange.files.read('reports/runs'), { as_of: at.toISOString() }, MAX_RUNS),
         readSources(exchange),
+        readTargets(exchange),
         readEstate(exchange, at),
       ])
-    : [[], [], null];
-  const targets = summarizeTargets(exchange, sources);
-  const freshness = worstState(targets);
+    : [
+        [],
+        [],
+        exchange.config.targets.map(({ name: target }) => ({ target, state: 'unknown', age_ms: null, sources: 0 })),
+        null,
+      ];
+  const freshness =
+    ['unknown', 'stale', 'fresh'].find((state) => targets.some((one) => one.state === state)) ?? 'unknown';
+  const [run] = runs;
   await renderPage(exchange, 'home', {
     title: 'Tidemark',
     estate: estate && { ...estate, state: estate.state === 'ok' && freshness !== 'fresh' ? 'unknown' : estate.state },
     freshness,
-    headline: describeState(freshness, isPublished, runs[0], at),
+    isPublished,
+    last: run ? { ...run, age_ms: at.getTime() - Date.parse(run.finished_at ?? run.started_at ?? '') } : null,
     targets,
     stale: sources.filter(({ state }) => state !== 'fresh'),
     runs,
   });
+}
+
+/** The targets of the configuration and of the warehouse: one that was never pulled is unknown. */
+async function readTargets(exchange: Exchange): Promise<readonly TextRow[]> {
+  const { files, config } = exchange;
+  const sql = files.render('serve/targets', { sources: files.read('serve/sources') });
+  const targets = JSON.stringify(config.targets.map(({ name }) => name));
+  return readRows(exchange, sql, { ...staleParams(exchange), targets });
 }
 
 /** What is wrong and what changed in the last run, in the numbers of the overview. */
@@ -84,29 +99,4 @@ async function viewFindings(exchange: Exchange, rows: readonly TextRow[], at: Da
       product: findProductPage(exchange, row)?.url ?? null,
     };
   });
-}
-
-/** The targets of the configuration and of the warehouse: one that was never pulled is unknown. */
-function summarizeTargets({ config }: Exchange, sources: readonly SourceFreshness[]) {
-  const names = new Set([...config.targets.map(({ name }) => name), ...sources.map(({ target }) => target)]);
-  return [...names].sort().map((target) => {
-    const own = sources.filter((source) => source.target === target);
-    return {
-      target,
-      state: worstState(own),
-      age: own.filter(({ age }) => age !== '').sort((a, b) => (a.asOf < b.asOf ? -1 : 1))[0]?.age ?? '',
-      fresh: own.filter(({ state }) => state === 'fresh').length,
-      sources: own.length,
-    };
-  });
-}
-
-function describeState(state: string, isPublished: boolean, run: TextRow | undefined, at: Date): string {
-  if (!isPublished) return 'Nothing is published yet: the first run of a job publishes.';
-  if (!run) return 'There was no run at this time.';
-  const { job, status, started_at, finished_at } = run;
-  const time = finished_at ?? started_at ?? '';
-  const last = `The last run${job === null ? '' : `, ${job},`} ${finished_at === null ? 'started' : 'ended'} ${formatAge(at.getTime() - Date.parse(time))} ago and is ${status}.`;
-  const data = { fresh: 'All data is fresh.', stale: 'Some data is stale.', unknown: 'Some data is unknown.' }[state];
-  return `${data} ${last}`;
 }
