@@ -58,7 +58,7 @@ export interface ReportReadOptions {
   readonly pricing?: Pricing;
   /** Reports, tables and numbers of sources that no target has are left out. @default everything is shown */
   readonly leftOut?: LeftOut;
-  /** The parameter `$playbooks`, and what `$guide` says of repairs; loaded only for a report that uses it. @default none */
+  /** The parameter `$playbooks`, and what `$guide` says of repairs. @default none */
   readonly playbooks?: () => Promise<readonly PlaybookSummary[]>;
 }
 
@@ -77,6 +77,7 @@ export async function openReportReader(options: ReportReadOptions) {
   const reports = new Map([...all].filter(([, report]) => !isAbsent(report.sources, options.leftOut)));
   const selected = selectReports(all, options.names).filter(({ name }) => reports.has(name));
   const used = findParams(selected);
+  const playbooks = (await options.playbooks?.()) ?? [];
   const before = used.has('summaries_before') ? await readPreviousRun(options) : undefined;
   const times = [asOf, ...(before ? [before] : [])].map((time) => time.toISOString());
   const queries = await shareConnections(database, files, times);
@@ -84,15 +85,15 @@ export async function openReportReader(options: ReportReadOptions) {
   const [now, then, sources] = await allInOrder([
     used.has('summaries') ? load(asOf) : undefined,
     before && load(before),
-    catchUserError(readSourceStates(queries, used.has('summaries') ? [...reports.values()] : selected, options)),
+    readSourceStates(queries, used.has('summaries') ? [...reports.values()] : selected, options),
   ]);
   const known = now && new Map([...now].map(([name, row]) => [name, hideUnknown(reports.get(name), row, sources)]));
   const params: SqlParams = {
     ...queryParams(options),
     ...(known && { summaries: toJson(known) }),
     ...(used.has('summaries_before') && { summaries_before: toJson(then ?? new Map()) }),
-    ...(used.has('playbooks') && { playbooks: JSON.stringify((await options.playbooks?.()) ?? []) }),
-    ...(used.has('guide') && { guide: JSON.stringify(await readGuide(options)) }),
+    playbooks: JSON.stringify(playbooks),
+    guide: JSON.stringify(await loadGuide(files, playbooks, options.thresholds)),
   };
   const reading: Reading = { options, queries, params, sources, summaries: known ?? new Map() };
   /** Reads the selected reports in order, each when it is its turn. */
@@ -120,7 +121,7 @@ interface Reading {
   readonly queries: Queries;
   readonly params: SqlParams;
   /** Of every report, read once. */
-  readonly sources: readonly SourceState[] | TidemarkError;
+  readonly sources: readonly SourceState[];
   /** Those that are known already, by report. */
   readonly summaries: ReadonlyMap<string, Row>;
 }
@@ -128,7 +129,6 @@ interface Reading {
 /** Runs the queries of a report. @throws TidemarkError DATA naming the file whose query fails */
 async function readReport(report: Report, reading: Reading): Promise<ReportData> {
   const { options, queries, sources: states, summaries } = reading;
-  if (states instanceof TidemarkError) throw states;
   const params = reportParams(report, reading.params);
   const [summary, tables] = await allInOrder([
     summaries.get(report.name) ?? hideUnknown(report, await querySummary(queries, report, params), states),
@@ -168,8 +168,7 @@ function assessState(
 const FACTS: ReadonlySet<string> = new Set(['lifecycle', 'registry_releases']);
 
 /** Where none of its sources was ever pulled completely, a summary counts nothing: its numbers are not known. */
-function hideUnknown(report: Report | undefined, summary: Row, states: readonly SourceState[] | TidemarkError): Row {
-  if (states instanceof TidemarkError) return summary;
+function hideUnknown(report: Report | undefined, summary: Row, states: readonly SourceState[]): Row {
   const own = states.filter(({ source }) => report?.summary.sources.includes(source) && !FACTS.has(source));
   if (own.length === 0 || own.some(({ as_of }) => as_of !== null)) return summary;
   const hide = (value: Value): Value => (typeof value === 'number' || typeof value === 'bigint' ? null : value);
@@ -239,15 +238,6 @@ function findParams(reports: readonly Report[]): ReadonlySet<string | undefined>
 async function readPreviousRun({ database, files, asOf }: ReportReadOptions): Promise<Date | undefined> {
   const [row] = await database.rows(files.read('reports/previous_run'), { as_of: asOf.toISOString() });
   return typeof row?.as_of === 'string' ? new Date(row.as_of) : undefined;
-}
-
-/** What each rule's findings say together, and how they are repaired. */
-export async function readGuide({
-  files,
-  playbooks,
-  thresholds,
-}: Pick<ReportReadOptions, 'files' | 'playbooks' | 'thresholds'>) {
-  return loadGuide(files, (await playbooks?.()) ?? [], thresholds);
 }
 
 /**

@@ -10,6 +10,8 @@ export interface Dataset {
   readonly file: string;
   readonly sql: string;
   readonly title: string;
+  /** Position among the reports, of a summary, or among the tables of a run. Those without one come last. */
+  readonly order: number;
   readonly about: string;
   /** Shown instead of the table when there are no rows. */
   readonly empty: string;
@@ -42,8 +44,6 @@ export interface Report {
   readonly name: string;
   readonly title: string;
   readonly about: string;
-  /** Position among the reports, `-- order:` of the summary. Reports without one come last. */
-  readonly order: number;
   /** Rules whose findings lead the report, `-- rules:` of the summary, where `all` means every rule; null without a lead. */
   readonly rules: readonly string[] | null;
   /** Columns of the summary, `-- unknown:`, that count what could not be assessed. Where one is above 0, the report is not `ok`. */
@@ -77,7 +77,7 @@ const RESERVED_NAMES: ReadonlySet<string> = new Set([
  */
 export function loadReports(files: SqlFiles): ReadonlyMap<string, Report> {
   const reports = listReportNames(files.roots).map((name) => loadReport(name, files));
-  const ordered = reports.sort((a, b) => a.order - b.order); // the sort is stable: by name where the order is the same
+  const ordered = reports.sort((a, b) => a.summary.order - b.summary.order); // the sort is stable: by name where the order is the same
   return new Map(ordered.map((report) => [report.name, report]));
 }
 
@@ -103,7 +103,6 @@ function loadReport(name: string, files: SqlFiles, folder = `reports/${name}`): 
     name,
     title: summary.title,
     about: summary.about,
-    order: Number(header.order ?? LAST),
     rules: header.rules === undefined ? null : splitList(header.rules),
     unknown: splitList(header.unknown),
     sources: [...new Set([summary, ...others].flatMap(({ sources }) => sources))].sort(),
@@ -115,7 +114,7 @@ function loadReport(name: string, files: SqlFiles, folder = `reports/${name}`): 
 }
 
 /** The queries of a folder but for the summary. */
-function loadDatasets(folder: string, files: SqlFiles): readonly Dataset[] {
+export function loadDatasets(folder: string, files: SqlFiles): readonly Dataset[] {
   const found = [...discoverFiles(files.roots, `queries/${folder}`, '.sql').keys()];
   const names = found.filter((name) => name !== 'summary');
   return names.map((name) => loadDataset(name, `${folder}/${name}`, files));
@@ -130,6 +129,7 @@ function loadDataset(name: string, file: string, files: SqlFiles): Dataset {
     file,
     sql: sql.trimEnd(),
     title: header.title ?? toHeading(name),
+    order: Number(header.order ?? LAST),
     about: header.about ?? '',
     empty: header.empty ?? 'None.',
     counted: header.counted,

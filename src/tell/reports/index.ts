@@ -7,6 +7,7 @@ import { TidemarkError } from '../../core/errors.ts';
 import { removePaths, writeFileAtomic } from '../../core/fs.ts';
 import type { Log } from '../../core/log.ts';
 import { plural } from '../../core/plural.ts';
+import { loadGuide } from '../findings/guide.ts';
 import {
   archiveFiles,
   linkLatestSubjects,
@@ -22,7 +23,6 @@ import {
   type ReportReader,
   type ReportReadOptions,
   type ReportResult,
-  readGuide,
 } from './data.ts';
 import type { Report } from './definitions.ts';
 import { truncate } from './format.ts';
@@ -75,7 +75,7 @@ export async function renderReports(options: RenderOptions): Promise<readonly Re
   const linkProduct = createProductLinker(targets);
   const links = selection && { linkProduct, linkSubject: createSubjectLinker(selection, linkProduct) };
   const writeSubjects = async (found: SubjectSelection) => {
-    const guide = await readGuide(options);
+    const guide = await loadGuide(options.files, (await options.playbooks?.()) ?? [], options.thresholds);
     const pages = { ...options, linker: linkProduct, guide, currentUntil: currentUntil(options) };
     await writeSubjectPages(pages, found, renderer);
   };

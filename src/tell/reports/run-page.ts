@@ -2,14 +2,15 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { formatTimestamp } from '../../core/clock.ts';
 import { writeFileAtomic } from '../../core/fs.ts';
-import { discoverFiles } from '../../core/paths.ts';
 import { renderChangesBetween } from '../../warehouse/changes.ts';
 import type { Statements } from '../../warehouse/database.ts';
-import { parseHeader, type SqlFiles } from '../../warehouse/sql-files.ts';
+import type { SqlFiles } from '../../warehouse/sql-files.ts';
 import type { Row, Value } from '../../warehouse/values.ts';
 import { queryFile } from './data.ts';
-import { EMPTY_CELL, formatValue, inferKind, toHeading } from './format.ts';
+import { loadDatasets } from './definitions.ts';
+import { EMPTY_CELL, formatValue, inferKind } from './format.ts';
 import type { Renderer } from './renderer.ts';
+import { toTableView } from './table-view.ts';
 
 interface ReadOptions {
   readonly database: Pick<Statements, 'rows'>;
@@ -47,7 +48,7 @@ export async function writeRunPage(options: RunPageOptions, renderer: Renderer):
 
 /** The last run until `asOf`. */
 async function findRun({ database, files, asOf }: ReadOptions): Promise<Row | undefined> {
-  const [run] = await database.rows(files.read('runs/run'), { as_of: asOf.toISOString() });
+  const [run] = await database.rows(files.read('runs/summary'), { as_of: asOf.toISOString() });
   return run;
 }
 
@@ -72,30 +73,17 @@ async function viewRun(options: ReadOptions, run: Row, changes?: string) {
 }
 
 async function readSections({ database, files }: ReadOptions, run: Row, changes = 'from changes') {
-  const queries: { name: string; sql: string; header: Readonly<Record<string, string>> }[] = [];
-  for (const name of discoverFiles(files.roots, 'queries/runs', '.sql').keys()) {
-    const header = parseHeader(files.read(`runs/${name}`));
-    if (name !== 'run') queries.push({ name, sql: files.render(`runs/${name}`, { changes }), header });
-  }
   const params = {
     run_id: String(run.run_id),
     started_at: String(run.started_at),
     next_at: typeof run.next_at === 'string' ? run.next_at : null,
   };
+  const none: ReadonlySet<string> = new Set();
+  const options = { report: '', params, staleSources: none, unlinked: none, hasSeveralTargets: true };
   const sections: object[] = [];
-  for (const { name, sql, header } of queries.sort((a, b) => Number(a.header.order) - Number(b.header.order))) {
-    const rows = await queryFile(database, `runs/${name}`, sql, params);
-    const columns = Object.keys(rows[0] ?? {});
-    sections.push({
-      name,
-      title: header.title ?? name,
-      empty: header.empty ?? '',
-      isCut: rows.length === MAX_ROWS,
-      columns: columns.map(toHeading),
-      rows: rows.map((row) =>
-        columns.map((column) => ({ text: formatCell(row[column] ?? null), isTag: column === 'status' })),
-      ),
-    });
+  for (const dataset of loadDatasets('runs', files).toSorted((a, b) => a.order - b.order)) {
+    const rows = await queryFile(database, dataset.file, files.render(dataset.file, { changes }), params);
+    sections.push({ ...toTableView(dataset, rows, options), isCut: rows.length === MAX_ROWS });
   }
   return sections;
 }

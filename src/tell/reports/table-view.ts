@@ -1,5 +1,6 @@
 import type { SqlParams } from '../../warehouse/database.ts';
 import { quoteLiteral } from '../../warehouse/sql-files.ts';
+import { replaceParams } from '../../warehouse/sql-params.ts';
 import type { Row, Value } from '../../warehouse/values.ts';
 import type { Dataset } from './definitions.ts';
 import { EMPTY_CELL, formatValue, inferKind, toHeading, type ValueKind } from './format.ts';
@@ -89,9 +90,7 @@ function limitLength(rows: readonly (readonly CellView[])[]): readonly (readonly
  */
 function inlineParams(sql: string, params: SqlParams): string {
   const statement = sql.replace(/^(?:--.*\n)*/u, '');
-  return statement.replaceAll(/'(?:[^']|'')*'|--.*$|\$(\w+)/gmu, (text, name?: string) =>
-    name === undefined || params[name] === undefined ? text : toLiteral(params[name]),
-  );
+  return replaceParams(statement, (name) => (params[name] === undefined ? `$${name}` : toLiteral(params[name])));
 }
 
 /** A text that may contain control characters is JSON, where an escape sequence has the same value. */
