@@ -8,12 +8,13 @@ select
   'action' as kind,
   format('Action {}: {}', actions.status, actions.operation) as title,
   concat('Playbook ', actions.playbook, ', approved by ' || actions.approved_by, ': ' || actions.reason) as note,
-  actions.playbook,
-  actions.operation,
+  strftime(actions.started_at, '%Y-%m-%d %H:%M') as at,
   actions.status,
-  actions.reason,
-  actions.approved_by,
-  actions.plan_id,
+  coalesce(actions.operation, '—') as operation,
+  coalesce(actions.playbook, '—') as playbook,
+  coalesce(actions.plan_id, '—') as plan,
+  coalesce(actions.approved_by, '—') as approved_by,
+  coalesce(actions.reason, '—') as reason,
 from actions
 join subject_findings as findings on findings.finding_id = actions.finding_id and findings.target = actions.target
 semi join subject_pages as pages

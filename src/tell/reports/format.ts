@@ -74,6 +74,12 @@ export function truncate(text: string, maxLength = MAX_TEXT_LENGTH): string {
   return clean.length > maxLength ? `${clean.slice(0, maxLength).replace(/[\ud800-\udbff]$/u, '')}…` : clean;
 }
 
+/** A row whose texts are for a page. */
+export function cleanTexts<T extends Readonly<Record<string, Value | undefined>>>(row: T) {
+  const clean = (value: Value | undefined) => (typeof value === 'string' ? truncate(value) : (value ?? null));
+  return Object.fromEntries(Object.entries(row).map(([name, value]) => [name, clean(value)]));
+}
+
 /** `newly_failing` → `Newly failing`, `agent_id` → `Agent ID` */
 export function toHeading(name: string): string {
   const words = name.replaceAll(/[_-]+/gu, ' ').trim().replace(/\bid$/u, 'ID');

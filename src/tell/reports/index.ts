@@ -50,7 +50,6 @@ export interface RenderOptions extends ReportReadOptions {
 
 export interface RenderedReport {
   readonly name: string;
-  readonly title: string;
   /** Names of the files below `out`. */
   readonly files: readonly string[];
   readonly data: ReportData;
@@ -139,10 +138,10 @@ async function writeReports(
   const rendered: RenderedReport[] = [];
   const write = async ({ report, data }: ReportResult) => {
     if (data instanceof TidemarkError) throw data;
-    const { name, title } = report;
+    const { name } = report;
     const files = renderReport(report, data, page, renderer);
     await writeReportFiles(options.out, name, files);
-    rendered.push({ name, title, files: [...files.keys()], data });
+    rendered.push({ name, files: [...files.keys()], data });
   };
   for await (const result of results()) await reportFailure(options, result.report.name, write(result));
   return rendered;

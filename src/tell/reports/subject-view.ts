@@ -4,7 +4,7 @@ import { quoteIdent, quoteLiteral } from '../../warehouse/sql-files.ts';
 import type { Column } from '../../warehouse/tables.ts';
 import type { Row, Value } from '../../warehouse/values.ts';
 import { explainFinding, type Guide } from '../findings/guide.ts';
-import { EMPTY_CELL, formatNumber, formatTime, formatValue, inferKind, truncate } from './format.ts';
+import { cleanTexts, EMPTY_CELL, formatTime, formatValue, inferKind, truncate } from './format.ts';
 import type { ProductLinker } from './links.ts';
 import {
   querySubjects,
@@ -101,15 +101,11 @@ function toSubjectData(
   };
 }
 
-/** One time in the life of a subject, the same of its row. */
-export interface TimelineEntry {
-  /** ISO 8601. */
-  readonly at: string;
-  /** `history`, `finding`, `action` or `gap`. */
-  readonly kind: string;
-  readonly title: string;
-  readonly note: string;
-  readonly changes: readonly { readonly field: string; readonly before: string; readonly after: string }[];
+/** What changed in a column of a subject's row. */
+interface Change {
+  readonly field: string;
+  readonly before: string;
+  readonly after: string;
 }
 
 /** A subject as its page and its text show it. Every text is free of control characters. */
@@ -134,7 +130,7 @@ export function toSubjectView(data: SubjectData, options: SubjectViewOptions) {
     id: truncate(page.id),
     target: page.target,
     place: truncate(page.place ?? ''),
-    summary: formatSummary(data),
+    summary: page.summary,
     product: url === undefined ? null : { url, host: new URL(url).host },
     /** Why the data is older than the page; empty if it is not. */
     stale: stripControls(String(gaps[0]?.stale ?? '')),
@@ -146,15 +142,6 @@ export function toSubjectView(data: SubjectData, options: SubjectViewOptions) {
     related: data.related.map((row) => toRelation(row, options)),
     actions: data.actions.map(toActionView),
   };
-}
-
-function formatSummary({ page: { openFindings, critical, accepted, isPresent, goneAt } }: SubjectData): string {
-  const count = `${formatNumber(openFindings)} open ${openFindings === 1 ? 'finding' : 'findings'}`;
-  const worst =
-    critical > 0 ? `, ${critical === openFindings ? '' : `${formatNumber(critical)} of them `}critical` : '';
-  const findings = openFindings === 0 ? 'No open finding' : `${count}${worst}`;
-  const gone = isPresent ? '' : `Not reported since ${formatTime(goneAt ?? '')}. `;
-  return `${gone}${findings}${accepted > 0 ? `, ${formatNumber(accepted)} accepted` : ''}.`;
 }
 
 export function toFindingView(row: Row, guide: readonly Guide[]) {
@@ -192,31 +179,34 @@ function buildTimeline({
   finding_events: events,
   actions,
   gaps,
-}: SubjectData): readonly TimelineEntry[] {
+}: SubjectData): readonly ReturnType<typeof toEntry>[] {
   const oldest = String(timeline.at(-1)?.happened_at ?? '');
   const entries = [
     ...toHistoryEntries(timeline, page.kind.table.columns),
-    ...events.filter(({ happened_at }) => String(happened_at) >= oldest).map(toEntry),
-    ...actions.map(toEntry),
-    ...gaps.filter(({ ended_at }) => ended_at === null || (oldest && String(ended_at) > oldest)).map(toEntry),
+    ...events.filter(({ happened_at }) => String(happened_at) >= oldest).map((row) => toEntry(row)),
+    ...actions.map((row) => toEntry(row)),
+    ...gaps
+      .filter(({ ended_at }) => ended_at === null || (oldest && String(ended_at) > oldest))
+      .map((row) => toEntry(row)),
   ];
   return entries.sort((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0)); // stable: kinds stay in this order
 }
 
 const MAX_NOTE_LENGTH = 600;
 
-function toEntry({ happened_at, kind, title, note }: Row): TimelineEntry {
+/** One time in the life of a subject: its `kind` is `history`, `finding`, `action` or `gap`. */
+function toEntry({ happened_at, kind, title, note }: Row, changes: readonly Change[] = []) {
   return {
     at: String(happened_at),
     kind: String(kind),
     title: truncate(String(title)),
     note: truncate(String(note ?? ''), MAX_NOTE_LENGTH),
-    changes: [],
+    changes,
   };
 }
 
 /** The rows of `queries/subjects/timeline.sql` as entries, the newest first. */
-export function toHistoryEntries(rows: readonly Row[], columns: readonly Column[]): readonly TimelineEntry[] {
+export function toHistoryEntries(rows: readonly Row[], columns: readonly Column[]) {
   const types = new Map(columns.map(({ name, type }) => [name, type]));
   const times = new Set(rows.map(({ happened_at }) => happened_at));
   return [...times].map((at) => {
@@ -225,7 +215,7 @@ export function toHistoryEntries(rows: readonly Row[], columns: readonly Column[
       const format = (value: Value) => formatText(value, String(field), types.get(String(field)));
       return field === null ? [] : [{ field: String(field), before: format(before), after: format(after) }];
     });
-    return { ...toEntry(group[0] ?? {}), changes };
+    return toEntry(group[0] ?? {}, changes);
   });
 }
 
@@ -239,17 +229,9 @@ function formatText(value: Value, field: string, type: string | undefined): stri
   return truncate(text);
 }
 
-function toActionView(row: Row) {
-  const text = (name: string) => (row[name] === null ? EMPTY_CELL : truncate(String(row[name])));
-  return {
-    at: formatTime(String(row.happened_at)),
-    status: text('status'),
-    operation: text('operation'),
-    playbook: text('playbook'),
-    plan: text('plan_id'),
-    approved_by: text('approved_by'),
-    reason: text('reason'),
-  };
+/** The columns of `queries/subjects/actions.sql` that are not of the timeline. */
+function toActionView({ at, status, operation, playbook, plan, approved_by, reason }: Row) {
+  return cleanTexts({ at, status, operation, playbook, plan, approved_by, reason });
 }
 
 /** Every column of the table that the subject's row has, with its value and its meaning. */

@@ -36,7 +36,8 @@ export interface SubjectPage extends SubjectRef {
   readonly critical: number;
   /** Findings that are new or open. */
   readonly openFindings: number;
-  readonly accepted: number;
+  /** Its findings in words, and since when it is gone. */
+  readonly summary: string;
   /** Rules with an open or accepted finding, comma-separated. */
   readonly rules: string;
 }

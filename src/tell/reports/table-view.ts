@@ -34,9 +34,7 @@ export interface ViewOptions {
   readonly report: string;
   readonly params: SqlParams;
   readonly staleSources: ReadonlySet<string>;
-  /** Names of reports whose pages must not be linked, because they are not rendered. */
   readonly unlinked: ReadonlySet<string>;
-  /** Address of the subject that a cell names. @default no links */
   readonly linkSubject?: SubjectLinker | undefined;
   /** Whether the rows have more than one target, so that the column `target` is shown. */
   readonly hasSeveralTargets: boolean;
