@@ -22,6 +22,7 @@ with
       agents.*,
       coalesce(agents.last_ping_at, contacts.contacted_at) as silent_since,
       contacts.pinged_at is null as never_pinged,
+      coalesce(agents.last_ping_at >= $as_of::timestamptz + interval 1 day, false) as is_to_come,
       coalesce(agent_pools.name, agents.pool_id) as pool_name,
     from agents
     join contacts on contacts.target = agents.target and contacts.agent_id = agents.agent_id
@@ -33,6 +34,7 @@ select
   name as subject_name,
   case
     when status is null then 'its status is not reported'
+    when is_to_come then 'its last ping has a time to come'
     else format(
       'Agent {} of pool {} is {} and has sent no ping since {}{}',
       coalesce(name, agent_id),
@@ -52,8 +54,8 @@ select
     'never_pinged', never_pinged
   ) as detail,
   'pool ' || pool_name as group_key,
-  status is null as unknown,
+  status is null or is_to_come as unknown,
 from contacted
 where
-  silent_since < $as_of::timestamptz - to_seconds($dead_agent_hours * 3600)
+  (silent_since < $as_of::timestamptz - to_seconds($dead_agent_hours * 3600) or is_to_come)
   and (status is null or status in ('unknown', 'errored', 'exited'))

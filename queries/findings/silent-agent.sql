@@ -5,18 +5,22 @@
 -- subject: agent
 -- many: agents{of} have sent no ping for `agentSilentMinutes`
 -- repair: look at the agent on its machine; ask who runs the pool
--- grain: one row per such agent; a warning where its status is still idle or busy
+-- grain: one row per such agent; a warning where its status is still idle or busy; unknown where its last ping is to come
 -- parameters: $as_of, $agent_silent_minutes
 select
   agents.target,
   agents.agent_id as subject_id,
   agents.name as subject_name,
-  format(
-    'Agent {} of pool {} ({}) {}',
-    coalesce(agents.name, agents.agent_id),
-    coalesce(agent_pools.name, agents.pool_id, '?'),
-    coalesce(agents.status, 'no status'),
-    coalesce('has sent no ping since ' || strftime(agents.last_ping_at, '%Y-%m-%d %H:%M UTC'), 'has sent no ping')
+  if(
+    agents.last_ping_at >= $as_of::timestamptz + interval 1 day,
+    'its last ping has a time to come',
+    format(
+      'Agent {} of pool {} ({}) {}',
+      coalesce(agents.name, agents.agent_id),
+      coalesce(agent_pools.name, agents.pool_id, '?'),
+      coalesce(agents.status, 'no status'),
+      coalesce('has sent no ping since ' || strftime(agents.last_ping_at, '%Y-%m-%d %H:%M UTC'), 'has sent no ping')
+    )
   ) as title,
   json_object(
     'agent_id', agents.agent_id,
@@ -26,8 +30,10 @@ select
   ) as detail,
   case when agents.status in ('idle', 'busy') then 'warning' else 'info' end as severity,
   'pool ' || coalesce(agent_pools.name, agents.pool_id) as group_key,
+  coalesce(agents.last_ping_at >= $as_of::timestamptz + interval 1 day, false) as unknown,
 from agents
 left join agent_pools on agent_pools.target = agents.target and agent_pools.pool_id = agents.pool_id
 where
   agents.last_ping_at is null
   or agents.last_ping_at < $as_of::timestamptz - to_seconds($agent_silent_minutes * 60)
+  or agents.last_ping_at >= $as_of::timestamptz + interval 1 day

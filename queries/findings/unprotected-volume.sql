@@ -2,37 +2,23 @@
 -- severity: warning
 -- sources: volumes, volume_snapshots
 -- proves: complete listing of volume_snapshots
+-- needs: namespace, volume_id, plugin_id, external_id, external_source_volume_id, created_at, is_ready, is_ambiguous
 -- subject: volume
 -- many: volumes{of} have had no snapshot for `snapshotDays`
 -- repair: take a snapshot of each
 -- grain: one row per such volume; grouped by plugin; unknown where its plugin does not list snapshots, or a snapshot may count whose fields are missing
 -- parameters: $as_of, $snapshot_days
 with
-  latest as (
-    select
-      target,
-      plugin_id,
-      external_source_volume_id as external_id,
-      max(created_at) filter (where is_ready and is_ambiguous is not true) as ready_at,
-      -- the time, the readiness or the plugin is not reported, and what is reported does not rule it out
-      bool_or(
-        (is_ready is null or created_at is null or is_ambiguous)
-        and is_ready is not false
-        and coalesce(created_at >= $as_of::timestamptz - to_seconds($snapshot_days * 86400), true)
-      ) as may_count,
-    from volume_snapshots
-    group by target, plugin_id, external_source_volume_id
-  ),
   assessed as (
     select
       volumes.*,
-      latest.ready_at,
+      latest.last_at as ready_at,
       coalesce(listings.supported, false) and volumes.external_id is not null as listed,
       coalesce(latest.may_count, false) as may_count,
     from volumes
     left join volume_snapshot_listings as listings
       on listings.target = volumes.target and listings.plugin_id = volumes.plugin_id
-    left join latest
+    left join snapshot_protection_at($as_of, $snapshot_days) as latest
       on latest.target = volumes.target
       and latest.plugin_id = volumes.plugin_id
       and latest.external_id = volumes.external_id
@@ -43,7 +29,7 @@ select
   coalesce(name, volume_id) as subject_name,
   case
     when not listed then format('plugin {} does not list its snapshots', coalesce(plugin_id, '?'))
-    when may_count then 'a snapshot of it reports no time, no readiness or no plugin'
+    when may_count then 'a snapshot of it reports no time or one to come, no readiness or no plugin'
     else format(
       'Volume {} {}',
       concat_ws('/', namespace, coalesce(name, volume_id)),

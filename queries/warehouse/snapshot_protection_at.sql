@@ -1,15 +1,16 @@
 -- grain: one row per volume of a storage plugin that had snapshots at a time
 -- {{scope}}: empty, or `temp ` for one connection
 -- last_at: of the newest ready snapshot
--- may_count: the time, the readiness or the plugin of a snapshot is not reported, and what is reported does not rule out that it protects
+-- may_count: the time, the readiness or the plugin of a snapshot is not reported, or its time is to come, and what is reported does not
+-- rule out that it protects
 create or replace {{scope}}macro snapshot_protection_at(at_time, snapshot_days) as table
 select
   target,
   plugin_id,
   external_source_volume_id as external_id,
-  max(created_at) filter (is_ready and is_ambiguous is not true) as last_at,
+  max(created_at) filter (is_ready and is_ambiguous is not true and created_at < at_time::timestamptz + interval 1 day) as last_at,
   bool_or(
-    (is_ready is null or created_at is null or is_ambiguous)
+    (is_ready is null or is_ambiguous or coalesce(created_at >= at_time::timestamptz + interval 1 day, true))
     and is_ready is not false
     and coalesce(created_at >= at_time::timestamptz - to_seconds(snapshot_days::double * 86400), true)
   ) as may_count,

@@ -38,6 +38,7 @@ describe('agents', () => {
         agent('idle', 'idle', LONGER),
         agent('odd-status', 'paused', LONGER),
         agent('future', 'errored', '2026-11-21T00:00:00Z'),
+        agent('far-future', 'errored', '9999-12-31T00:00:00Z'),
         agent('new-never-pinged', 'errored', null),
         agent('old-never-pinged', 'errored', null),
         agent('lost-its-ping', 'unknown', null),
@@ -61,7 +62,8 @@ describe('agents', () => {
       'other edge',
       'other new-never-pinged',
     ]);
-    expect((await warehouse.seen('dead-agent')).unknown).toEqual(['unreported-status']);
+    expect((await warehouse.seen('dead-agent')).unknown).toEqual(['far-future', 'unreported-status']);
+    expect((await warehouse.seen('silent-agent')).unknown).toEqual(['far-future']);
   });
 
   test('dead-agent: without a current ping, silence counts from the last reported one or from the first pull', async () => {

@@ -61,9 +61,16 @@ describe('snapshots', () => {
     warehouse = await createFindingsWarehouse({ cleanup: atEnd });
     await warehouse.pull(NOW, 'nomad', 'volumes', {
       volumes: [
-        ...['edge', 'late', 'never', 'not-ready', 'undated', 'readiness-unreported', 'old-and-undated-unready'].map(
-          (id) => volume(id),
-        ),
+        ...[
+          'edge',
+          'late',
+          'never',
+          'not-ready',
+          'undated',
+          'readiness-unreported',
+          'old-and-undated-unready',
+          'to-come',
+        ].map((id) => volume(id)),
         volume('no-external-id', { external_id: null }),
         volume('cannot-list', { plugin_id: 'nfs' }),
         volume('other-plugin', { external_id: 'ext-edge', plugin_id: 'efs' }),
@@ -79,6 +86,7 @@ describe('snapshots', () => {
         snapshot('s-late', 'late', OVER_7),
         snapshot('s-not-ready', 'not-ready', NOW, { is_ready: false }),
         snapshot('s-undated', 'undated', null),
+        snapshot('s-to-come', 'to-come', '9999-12-31T00:00:00Z'),
         snapshot('s-readiness', 'readiness-unreported', NOW, { is_ready: null }),
         snapshot('s-undated-unready', 'old-and-undated-unready', null, { is_ready: false }),
         snapshot('s-old-edge', 'edge', DAYS_90),
@@ -109,7 +117,13 @@ describe('snapshots', () => {
         'default/old-and-undated-unready',
         'default/other-plugin',
       ],
-      unknown: ['default/cannot-list', 'default/no-external-id', 'default/readiness-unreported', 'default/undated'],
+      unknown: [
+        'default/cannot-list',
+        'default/no-external-id',
+        'default/readiness-unreported',
+        'default/to-come',
+        'default/undated',
+      ],
     });
     expect((await warehouse.findings('unprotected-volume')).slice(0, 2)).toMatchObject([
       {

@@ -93,11 +93,10 @@ export async function createReportWarehouse(
       const own = options(asOf, more);
       const selected = datasets ? { ...own, files: withoutDatasets(own.files, report, datasets) } : own;
       const reader = await openReportReader({ ...selected, names: [report] });
-      for await (const { data } of reader.results()) {
-        if (data instanceof Error) throw data;
-        return datasets ? keepDatasets(data, datasets) : data;
-      }
-      throw new Error(`no report ${report}`);
+      const [found] = reader.selected;
+      if (!found) throw new Error(`no report ${report}`);
+      const data = await reader.read(found);
+      return datasets ? keepDatasets(data, datasets) : data;
     },
   };
 }

@@ -11,6 +11,7 @@ with
     select
       case
         when minutes is null then 6
+        when minutes <= -24 * 60 then 7
         when minutes <= $agent_silent_minutes::double then 1
         when minutes <= 60 then 2
         when minutes <= 24 * 60 then 3
@@ -26,6 +27,7 @@ select
     when 3 then 'within a day'
     when 4 then 'within a week'
     when 5 then 'longer ago'
+    when 7 then 'to come, not known'
     else 'never'
   end as last_ping,
   count(*) as agents,

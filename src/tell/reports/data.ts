@@ -64,12 +64,6 @@ export interface ReportReadOptions {
 
 export type ReportReader = Awaited<ReturnType<typeof openReportReader>>;
 
-/** A report with its data, or with the error of a query that a user may have overridden. */
-export interface ReportResult {
-  readonly report: Report;
-  readonly data: ReportData | TidemarkError;
-}
-
 /** @throws TidemarkError USAGE for an unknown report */
 export async function openReportReader(options: ReportReadOptions) {
   const { database, files, asOf } = options;
@@ -96,14 +90,10 @@ export async function openReportReader(options: ReportReadOptions) {
     guide: JSON.stringify(await loadGuide(files, playbooks, options.thresholds)),
   };
   const reading: Reading = { options, queries, params, sources, summaries: known ?? new Map() };
-  /** Reads the selected reports in order, each when it is its turn. */
-  async function* results(): AsyncGenerator<ReportResult> {
-    for (const report of selected) yield { report, data: await catchUserError(readReport(report, reading)) };
-  }
   const names = new Set(selected.map(({ name }) => name));
   /** The reports that are not selected, so that no page links to theirs. */
   const unlinked: ReadonlySet<string> = new Set([...all.keys()].filter((name) => !names.has(name)));
-  return { reports, unlinked, params, results };
+  return { reports, selected, unlinked, params, read: (report: Report) => readReport(report, reading) };
 }
 
 function selectReports(reports: ReadonlyMap<string, Report>, names: readonly string[] | undefined): readonly Report[] {
@@ -209,16 +199,6 @@ export async function queryFile(database: Queries, file: string, sql: string, pa
   }
 }
 
-/** The value, or the error if a file that a user may have overridden caused it. Other errors are thrown. */
-async function catchUserError<T>(promise: Promise<T>): Promise<T | TidemarkError> {
-  try {
-    return await promise;
-  } catch (error) {
-    if (error instanceof TidemarkError) return error;
-    throw error;
-  }
-}
-
 /** `$as_of` and the thresholds: the parameters that every dataset may use. */
 function queryParams({
   asOf,
@@ -250,13 +230,11 @@ async function loadSummaries(
   params: SqlParams,
 ): Promise<ReadonlyMap<string, Row>> {
   const wanted = [...reports.values()].filter(({ summary }) => !summary.sql.includes('$summaries'));
-  const found = await allInOrder(wanted.map((report) => catchUserError(querySummary(queries, report, params))));
-  return new Map(
-    wanted.flatMap(({ name }, index) => {
-      const row = found[index];
-      return row && !(row instanceof TidemarkError) ? [[name, row]] : [];
-    }),
-  );
+  const leaveOut = (error: unknown) => {
+    if (!(error instanceof TidemarkError)) throw error;
+  };
+  const found = await allInOrder(wanted.map((report) => querySummary(queries, report, params).catch(leaveOut)));
+  return new Map(wanted.flatMap(({ name }, index) => (found[index] ? [[name, found[index]] as const] : [])));
 }
 
 function toJson(summaries: ReadonlyMap<string, Row>): string {

@@ -17,13 +17,7 @@ import {
   writeReportFiles,
 } from './archive.ts';
 import { allInOrder } from './connections.ts';
-import {
-  openReportReader,
-  type ReportData,
-  type ReportReader,
-  type ReportReadOptions,
-  type ReportResult,
-} from './data.ts';
+import { openReportReader, type ReportData, type ReportReader, type ReportReadOptions } from './data.ts';
 import type { Report } from './definitions.ts';
 import { truncate } from './format.ts';
 import { createProductLinker } from './links.ts';
@@ -122,7 +116,7 @@ async function reportFailure<T>(
 
 async function writeReports(
   options: RenderOptions,
-  { results, params, unlinked }: ReportReader,
+  { selected, read, params, unlinked }: ReportReader,
   renderer: Renderer,
   links: Partial<Pick<PageOptions, 'linkSubject' | 'linkProduct'>> = {},
 ): Promise<readonly RenderedReport[]> {
@@ -136,14 +130,14 @@ async function writeReports(
     run: (options.archive ?? true) ? await findRunLink(options) : undefined,
   };
   const rendered: RenderedReport[] = [];
-  const write = async ({ report, data }: ReportResult) => {
-    if (data instanceof TidemarkError) throw data;
+  const write = async (report: Report) => {
     const { name } = report;
+    const data = await read(report);
     const files = renderReport(report, data, page, renderer);
     await writeReportFiles(options.out, name, files);
     rendered.push({ name, files: [...files.keys()], data });
   };
-  for await (const result of results()) await reportFailure(options, result.report.name, write(result));
+  for (const report of selected) await reportFailure(options, report.name, write(report));
   return rendered;
 }
 
