@@ -1,8 +1,9 @@
 -- One row per subject of a kind that was ever seen: its latest name and place, and when its row last changed or disappeared.
--- {{subject}}: the kind; {{versions}}: its versions; parameter $as_of
+-- {{subject}}: the kind; {{slug}}: the name of its file; {{versions}}: its versions; parameter $as_of
 insert into subject_candidates
 select
   {{subject}} as subject_type,
+  {{slug}} as slug,
   target,
   subject_id,
   left(arg_max(subject_name, valid_from), 1000) as subject_name,

@@ -5,6 +5,7 @@ with
   candidates as (
     select
       subject_type,
+      slug,
       target,
       subject_id,
       subject_name,
@@ -20,7 +21,7 @@ with
       ($type::varchar is null or subject_type = $type)
       and ($target::varchar is null or target = $target)
   )
-select subject_type as type, target, subject_id as id, subject_name as name, step < 3 as "isMatch"
+select subject_type as type, slug, target, subject_id as id, subject_name as name, step < 3 as "isMatch"
 from candidates
 qualify step = min(step) over () and (step < 3 or row_number() over (order by distance, subject_name, subject_id) <= 5)
 order by distance, subject_type, target, subject_id

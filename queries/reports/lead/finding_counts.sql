@@ -58,6 +58,10 @@ select
     else 'ok'
   end as state,
   case
+    when critical > 0 then format('{:,} critical', critical)
+    when warning > 0 then format('{:,} {}', warning, if(warning = 1, 'warning', 'warnings'))
+  end as badge,
+  case
     -- that nothing became nothing is no news
     when runs_at.previous_as_of is not null and assessed and open_findings + open_before + appeared + returned + resolved > 0
       then format('{:,} open = {:,} before', open_findings, open_before)

@@ -51,19 +51,8 @@ export interface ComposeOptions {
   readonly maxHtmlBytes?: number;
 }
 
-/** The row of `queries/mail/counts.sql`. */
-export interface Counts {
-  /** Findings that are new or open; those that are new or ended. */
-  readonly current: number;
-  readonly changed: number;
-  readonly workspaces: number;
-  readonly targets: readonly string[];
-  readonly sources: number;
-  readonly complete_sources: number;
-  readonly pulled_sources: number;
-  readonly stale_sources: number;
-  readonly changed_sources: number;
-}
+/** Columns of `queries/mail/counts.sql`. */
+type Count = 'current' | 'workspaces' | 'changed' | 'changed_sources' | 'pulled_sources' | 'stale_sources';
 
 /** The files of `queries/mail/` whose rows a digest shows. */
 const SECTIONS = ['causes', 'stale', 'unassessed', 'oldest', 'deadlines', 'numbers', 'trend', 'attached'] as const;
@@ -102,7 +91,7 @@ export async function readDigestData(options: ComposeOptions, audience: Audience
     ...(Object.fromEntries(sections) as Record<(typeof SECTIONS)[number], Row[]>),
     /** Time of the previous digest; null for the first one. */
     since,
-    counts: counts as unknown as Counts,
+    counts: counts as unknown as Readonly<Record<Count, number>> & { readonly targets: readonly string[] },
     /** What changed since the previous digest, by table. */
     changes: await readChanges(options, params),
   };

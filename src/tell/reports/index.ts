@@ -21,7 +21,7 @@ import { openReportReader, type ReportData, type ReportReader, type ReportReadOp
 import type { Report } from './definitions.ts';
 import { truncate } from './format.ts';
 import { createProductLinker } from './links.ts';
-import { createRenderer, type PageLink, type PageOptions, type Renderer, renderReport } from './renderer.ts';
+import { createRenderer, type PageOptions, type Renderer, renderReport } from './renderer.ts';
 import { findRunLink, listRuns, writeRunPage } from './run-page.ts';
 import { writeSubjectPages } from './subject-pages.ts';
 import { createSubjectLinker, type SubjectSelection, selectSubjects } from './subjects.ts';
@@ -64,7 +64,8 @@ export async function renderReports(options: RenderOptions): Promise<readonly Re
   for (const failure of selection?.failures ?? []) {
     await reportFailure(options, 'subjects', Promise.reject(failure));
   }
-  const renderer = createRenderer(options.files.roots, listLinked(reader));
+  const linked = [...reader.reports.values()].filter(({ name }) => !reader.unlinked.has(name));
+  const renderer = createRenderer(options.files.roots, linked);
   const linkProduct = createProductLinker(targets);
   const links = selection && { linkProduct, linkSubject: createSubjectLinker(selection, linkProduct) };
   const writeSubjects = async (found: SubjectSelection) => {
@@ -88,11 +89,6 @@ export async function renderReports(options: RenderOptions): Promise<readonly Re
 }
 
 const DEFAULT_SUBJECT_PAGES = 1000;
-
-/** The reports that pages link to: those that are written with them. */
-function listLinked({ reports, unlinked }: ReportReader): readonly PageLink[] {
-  return [...reports.values()].filter(({ name }) => !unlinked.has(name)).map(({ name, title }) => ({ name, title }));
-}
 
 /** Until when a page is current: then its sources are stale. */
 export function currentUntil({ asOf, thresholds }: Pick<RenderOptions, 'asOf' | 'thresholds'>): Date {

@@ -1,7 +1,7 @@
 import { MINUTE_MS } from '../../core/clock.ts';
 import type { Row, Value } from '../../warehouse/values.ts';
-import type { ReportData, ReportState } from './data.ts';
-import { formatAge, formatNumber, formatTime, truncate } from './format.ts';
+import type { ReportData } from './data.ts';
+import { formatAge, formatTime, truncate } from './format.ts';
 import type { ProductLinker } from './links.ts';
 import type { SubjectLinker } from './subjects.ts';
 
@@ -16,13 +16,14 @@ export interface LeadOptions {
 
 /** What a page says first: what is wrong, by name, with the next step of each. Null for a report without `-- rules:`. */
 export function buildLead(data: ReportData, links: LeadOptions) {
-  const [counts] = readRows(data, 'finding_counts');
+  const { finding_counts = [], open_findings = [] } = data as unknown as Readonly<Record<string, readonly Row[]>>;
+  const [counts] = finding_counts;
   if (data.state === null || !counts) return null;
-  const lines = readRows(data, 'open_findings').map((row) => toLine(row, Date.parse(data.as_of), links));
+  const lines = open_findings.map((row) => toLine(row, Date.parse(data.as_of), links));
   return {
     state: data.state,
     /** `4 critical`, `70 warnings`: the number behind the state. */
-    badge: formatBadge(data.state, counts),
+    badge: counts.badge ?? data.state,
     total: Number(counts.open_findings ?? 0),
     lines: lines.slice(0, MAX_LINES),
     others: lines.slice(MAX_LINES),
@@ -32,17 +33,6 @@ export function buildLead(data: ReportData, links: LeadOptions) {
     /** Rules that could not be assessed. */
     unassessed: Number(counts.unassessed ?? 0),
   };
-}
-
-function formatBadge(state: ReportState, { critical, warning }: Row): string {
-  if (state === 'critical') return `${formatNumber(Number(critical))} critical`;
-  if (state === 'warning') return `${formatNumber(Number(warning))} ${warning === 1 ? 'warning' : 'warnings'}`;
-  return state;
-}
-
-function readRows(data: ReportData, name: string): readonly Row[] {
-  const rows = data[name];
-  return Array.isArray(rows) ? (rows as Row[]) : [];
 }
 
 function toLine(row: Row, now: number, { linkSubject, linkProduct }: LeadOptions) {

@@ -33,8 +33,10 @@ interface PageState {
   readonly currentUntil?: Date;
 }
 
+type LinkedReports = readonly Pick<Report, 'name' | 'title'>[];
+
 /** @param reports those that the pages link to */
-export function createRenderer(roots: readonly string[], reports: readonly PageLink[] = []): Renderer {
+export function createRenderer(roots: readonly string[], reports: LinkedReports = []): Renderer {
   const [html, text] = [createTemplateEngine(roots, 'html'), createTemplateEngine(roots, 'text')];
   const assets = loadAssets(roots, reports);
   const render = (file: string, context: object) => {
@@ -56,9 +58,6 @@ function formatMoment(time: Date | undefined): string | null {
   return time ? formatTimestamp(time) : null;
 }
 
-/** The files of a report: name → content. */
-export type ReportFiles = ReadonlyMap<string, string>;
-
 export interface PageOptions {
   readonly params: SqlParams;
   /** Names of reports whose pages must not be linked, because they are not rendered. */
@@ -74,7 +73,13 @@ export interface PageOptions {
   readonly run?: { readonly id: string; readonly path: string } | undefined;
 }
 
-export function renderReport(report: Report, data: ReportData, options: PageOptions, renderer: Renderer): ReportFiles {
+/** @returns the files of a report: name → content */
+export function renderReport(
+  report: Report,
+  data: ReportData,
+  options: PageOptions,
+  renderer: Renderer,
+): ReadonlyMap<string, string> {
   const { name } = report;
   const context = buildContext(report, data, options, renderer.assets);
   const text = renderer.render(renderer.has(`${name}.txt.hbs`) ? `${name}.txt.hbs` : 'plain.txt.hbs', context);
@@ -158,16 +163,10 @@ function stripRowControls(row: Row): Row {
   return Object.fromEntries(Object.entries(row).map(([name, value]) => [name, strip(value)]));
 }
 
-/** A page that every page links to. */
-export interface PageLink {
-  readonly name: string;
-  readonly title: string;
-}
-
 type PageAssets = ReturnType<typeof loadAssets>;
 
 /** The stylesheet and the script of every page, the content security policy that allows only these two, and the reports. */
-function loadAssets(roots: readonly string[], reports: readonly PageLink[]) {
+function loadAssets(roots: readonly string[], reports: LinkedReports) {
   const style = readTemplate(roots, 'style.css');
   const scripts = ['tables.js', 'search.js', 'age.js'].map((name) => readTemplate(roots, name));
   const script = scripts.join('');

@@ -147,7 +147,11 @@ export async function createCandidates(options: SubjectOptions): Promise<readonl
   const failures: TidemarkError[] = [];
   await querySubjects(options, 'begin', files.read('subjects/begin'));
   for (const { slug, type, versions } of kinds) {
-    const sql = files.render('subjects/candidates', { subject: quoteLiteral(type), versions });
+    const sql = files.render('subjects/candidates', {
+      subject: quoteLiteral(type),
+      slug: quoteLiteral(slug),
+      versions,
+    });
     await querySubjects(options, slug, sql).catch(({ cause }: Error) => {
       if (classifyStorageError(cause)) throw cause;
       failures.push(new TidemarkError('DATA', `queries/subjects/${slug}.sql: ${firstLine(cause)}`, { cause }));
@@ -174,13 +178,11 @@ export interface SubjectMatch extends SubjectRef {
 /** The subjects with an ID or name, whether they have a page or not; without any, the five with the most similar names. */
 export async function findSubjects(options: SubjectOptions, query: SubjectQuery): Promise<readonly SubjectMatch[]> {
   const { files } = options;
-  const kinds = await loadPresentKinds(options);
   const [failure] = await createCandidates(options);
   const sql = files.read('subjects/find');
   const rows = await querySubjects(options, 'find', sql, { type: null, target: null, ...query });
   if (failure && !rows.some(({ isMatch }) => isMatch)) throw failure;
-  const slugs = new Map<unknown, string>(kinds.map(({ type, slug }) => [type, slug]));
-  return rows.map((row) => ({ ...row, slug: slugs.get(row.type) ?? '' }) as unknown as SubjectMatch);
+  return rows as unknown as readonly SubjectMatch[];
 }
 
 /** A subject as a cell of a table names it: the ID may be its name. */
