@@ -2,19 +2,35 @@
 -- parameters: $metrics: JSON list of the header and the row of each file of `metrics/`
 -- `subject_order` is its place in the subject; `phrase` is null where the subject leaves it out.
 with
-  metrics as (
+  written as (
     select unnest(from_json(
       $metrics,
       '[{
-        "label": "VARCHAR", "report": "VARCHAR", "order": "DOUBLE", "subject": "DOUBLE", "one": "VARCHAR", "many": "VARCHAR",
-        "value": "DOUBLE", "before": "DOUBLE", "added": "BIGINT", "returned": "BIGINT", "resolved": "BIGINT", "deleted": "BIGINT"
+        "label": "VARCHAR", "report": "VARCHAR", "order": "VARCHAR", "subject": "VARCHAR", "one": "VARCHAR", "many": "VARCHAR",
+        "value": "VARCHAR", "before": "VARCHAR", "added": "VARCHAR", "returned": "VARCHAR", "resolved": "VARCHAR", "deleted": "VARCHAR"
       }]'
     ), recursive := true)
   ),
+  -- what is no number is not known
+  metrics as (
+    select
+      label,
+      report,
+      one,
+      many,
+      try_cast("order" as double) as "order",
+      try_cast(subject as double) as subject,
+      try_cast(value as double) as value,
+      try_cast(before as double) as before,
+      try_cast(added as bigint) as added,
+      try_cast(returned as bigint) as returned,
+      try_cast(resolved as bigint) as resolved,
+      try_cast(deleted as bigint) as deleted,
+    from written
+  ),
   compared as (
     select
-      * exclude (value),
-      value,
+      *,
       coalesce(value <> before, false) as differs,
       if(value > before, '+', '−') || printf('%.15g', abs(value - before)) as difference,
       concat_ws(

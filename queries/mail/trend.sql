@@ -51,7 +51,7 @@ with
     group by days.day, pulled_at
   ),
   numbers as (
-    select unnest(from_json($metrics, '[{"label": "VARCHAR", "order": "DOUBLE", "trend": "VARCHAR"}]'), recursive := true)
+    select unnest(from_json($metrics, '[{"label": "VARCHAR", "order": "VARCHAR", "trend": "VARCHAR"}]'), recursive := true)
   ),
   points as (
     select *, max(value) over (partition by trend) as highest
@@ -83,4 +83,4 @@ from numbers
 join points using (trend)
 group by label, "order"
 having count(*) > 1 and count(value) > 0
-order by "order", label;
+order by try_cast("order" as double), label;

@@ -1,4 +1,8 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { PACKAGE_ROOT } from '../../src/core/paths.ts';
+import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
 import { createMailWarehouse, mailConfig, NIGHTLY, PLATFORM } from '../helpers/mail-warehouse.ts';
 import { workspace } from '../helpers/report-warehouse.ts';
 import { share, tempFolder } from '../helpers/temp.ts';
@@ -172,6 +176,18 @@ describe('a digest', () => {
     const { summary } = await warehouse.data('certificates', SECOND, []);
     expect(summary).toMatchObject({ roots_expiring: 1, roots_expired: 0 });
     expect(summary.headline).toBe('1 of 2 active roots expires soon or has expired');
+  });
+
+  test('a metric of a user without a number is not known, and an order that is no number is the last', async () => {
+    const root = await tempFolder();
+    await mkdir(join(root, 'queries/mail/metrics'), { recursive: true });
+    const own = "-- order: first\n-- label: own\n-- one: own\n-- many: own\nselect null as value, 'x' as before";
+    await writeFile(join(root, 'queries/mail/metrics/own.sql'), own);
+    const warehouse = await createMailWarehouse();
+    await warehouse.pull(FIRST, { workspaces: [workspace('a')] });
+    const { text, subject } = await warehouse.digest(FIRST, { files: createSqlFiles([root, PACKAGE_ROOT]) });
+    expect(text).toMatch(/open findings: \d+\nown: —\n/u);
+    expect(subject).not.toContain('own');
   });
 
   test('shows no change for a run without a complete pull', async () => {
