@@ -32,12 +32,6 @@ export interface ServiceServerOptions {
 }
 
 /** Serves one service over HTTP on 127.0.0.1. */
-export async function serve(options: ServiceServerOptions): Promise<ServiceServer> {
-  const server = new ServiceServer(options);
-  await server.listen();
-  return server;
-}
-
 export class ServiceServer {
   readonly #options: ServiceServerOptions;
   readonly #router: Router;
@@ -61,8 +55,9 @@ export class ServiceServer {
     return `http://127.0.0.1:${this.#listening?.port}`;
   }
 
-  async listen(): Promise<void> {
+  async listen(): Promise<this> {
     this.#listening = await listen(this.#http, this.#options.port);
+    return this;
   }
 
   async close(): Promise<void> {

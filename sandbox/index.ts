@@ -1,7 +1,7 @@
 import { stringify } from 'yaml';
 import { DAY_MS } from '../src/core/clock.ts';
 import { AutoscalerService } from './autoscaler.ts';
-import { type ServiceServer, serve } from './http.ts';
+import { ServiceServer } from './http.ts';
 import { MeshService } from './mesh/index.ts';
 import { PlatformService } from './platform/index.ts';
 import { RegistryService } from './registry.ts';
@@ -115,7 +115,7 @@ export class RunningSandbox {
     try {
       for (const [index, kind] of KINDS.entries()) {
         const options = { ...common, service: this.services[kind], port: port === 0 ? 0 : port + index };
-        this.#servers.set(kind, await serve(options));
+        this.#servers.set(kind, await new ServiceServer(options).listen());
       }
     } catch (error) {
       await this.close(); // a port was in use: leave none of the others open
@@ -151,7 +151,7 @@ export class RunningSandbox {
   /** The text of a complete `tidemark.yaml`. It contains the tokens: they open nothing else. */
   config(): string {
     const { platform, mesh } = this.services;
-    const services = [...new Set([...mesh.state.leaves.values()].map(({ service }) => service))];
+    const services = [...new Set([...mesh.state.leaves.values()].map(({ Service }) => Service))];
     const isHashicorp = this.#options.flavor === 'hashicorp';
     const common = {
       limits: { requestsPerSecond: this.#options.rate ?? REQUESTS_PER_SECOND, concurrency: 8 },

@@ -116,9 +116,9 @@ export function seedLeaves(context: MeshContext): void {
 /** Renews certificates with a tenth of their validity or less left; the specification gives no number. */
 export function renewLeaves(context: MeshContext, now: Date): void {
   for (const [key, leaf] of context.leaves) {
-    const validMs = leaf.validBefore.getTime() - leaf.validAfter.getTime();
-    const leftMs = leaf.validBefore.getTime() - now.getTime();
-    if (leftMs <= validMs / 10) context.leaves.set(key, issue(context, leaf.namespace, leaf.service, now));
+    const validMs = Date.parse(leaf.ValidBefore) - Date.parse(leaf.ValidAfter);
+    const leftMs = Date.parse(leaf.ValidBefore) - now.getTime();
+    if (leftMs <= validMs / 10) context.leaves.set(key, issue(context, leaf.Namespace, leaf.Service, now));
   }
 }
 
@@ -129,23 +129,12 @@ export function holdsLeaf({ leaves }: MeshContext, { params }: Request): boolean
 
 /** The service need not be registered. */
 function readLeaf(request: Request, context: MeshContext): Response {
-  const isHashicorp = context.flavor === 'hashicorp';
   const namespace = meshNamespace(request);
   requireService(context, request, request.params.service!, 'write');
   const leaf = getOrIssue(context, namespace, request.params.service!, request.now);
-  const certificate = {
-    SerialNumber: leaf.serialNumber,
-    CertPEM: leaf.certPem,
-    PrivateKeyPEM: leaf.privateKeyPem,
-    Service: leaf.service,
-    ServiceURI: serviceUri(context, namespace, leaf.service),
-    ValidAfter: formatWholeSeconds(leaf.validAfter),
-    ValidBefore: formatWholeSeconds(leaf.validBefore),
-    ...(isHashicorp ? {} : { Namespace: namespace }),
-    CreateIndex: leaf.index,
-    ModifyIndex: leaf.index,
-  };
-  return jsonResponse(certificate, isHashicorp ? { 'x-consul-index': String(leaf.index), 'x-cache': 'MISS' } : {});
+  if (context.flavor === 'spec') return jsonResponse(leaf);
+  const { Namespace: _, ...shown } = leaf;
+  return jsonResponse(shown, { 'x-consul-index': String(leaf.ModifyIndex), 'x-cache': 'MISS' });
 }
 
 function getOrIssue(context: MeshContext, namespace: string, service: string, now: Date): Leaf {
@@ -166,14 +155,16 @@ function issue(context: MeshContext, namespace: string, service: string, now: Da
   const issuer = context.issuer!;
   const names = { serialNumber: context.serial, subject: '', uri, isCa: false };
   return {
-    namespace,
-    service,
-    serialNumber: formatColonHex(context.serial),
-    certPem: createCertificate({ ...names, notBefore, notAfter, key, issuer }),
-    privateKeyPem: key.privatePem,
-    validAfter: notBefore,
-    validBefore: notAfter,
-    index: context.index,
+    SerialNumber: formatColonHex(context.serial),
+    CertPEM: createCertificate({ ...names, notBefore, notAfter, key, issuer }),
+    PrivateKeyPEM: key.privatePem,
+    Service: service,
+    ServiceURI: uri,
+    ValidAfter: formatWholeSeconds(notBefore),
+    ValidBefore: formatWholeSeconds(notAfter),
+    Namespace: namespace,
+    CreateIndex: context.index,
+    ModifyIndex: context.index,
   };
 }
 

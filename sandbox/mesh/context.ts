@@ -39,16 +39,19 @@ export interface CaRootRecord {
   ModifyIndex: number;
 }
 
+/** As the endpoint shows it. */
 export interface Leaf {
-  readonly namespace: string;
-  readonly service: string;
-  readonly serialNumber: string;
-  readonly certPem: string;
+  readonly SerialNumber: string;
+  readonly CertPEM: string;
   /** Planted: it must appear nowhere. */
-  readonly privateKeyPem: string;
-  readonly validAfter: Date;
-  readonly validBefore: Date;
-  readonly index: number;
+  readonly PrivateKeyPEM: string;
+  readonly Service: string;
+  readonly ServiceURI: string;
+  readonly ValidAfter: string;
+  readonly ValidBefore: string;
+  readonly Namespace: string;
+  readonly CreateIndex: number;
+  readonly ModifyIndex: number;
 }
 
 /** The records of a mesh, and what its endpoints share. Tests read and damage them. */

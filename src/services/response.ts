@@ -52,7 +52,14 @@ export async function readResponse(
     return { ok: true, value: toResponse(status, headers, '') };
   }
   const isSuccess = response.ok || (operation.responseType === 'health' && status === 503);
-  if (!isSuccess) return readNonSuccess(response, progress, context);
+  if (!isSuccess) {
+    const text = await readText(response, { ...progress, maxBytes: MAX_ERROR_BYTES });
+    // An empty LIST returns 404: docs/services/secrets.md#listing.
+    const isEmpty = isEmptyList(operation, status, text);
+    return isEmpty
+      ? { ok: true, value: toResponse(200, headers, '{"data":{"keys":[]}}') }
+      : toFailure(context, response, text);
+  }
   const body = await readText(response, { ...progress, maxBytes });
   const text = isText(operation, args) ? body : repairEscapes(body, progress.metrics);
   const result = checkShape(operation, args, toResponse(status, headers, text));
@@ -62,32 +69,19 @@ export async function readResponse(
   return result;
 }
 
-/** An empty LIST returns 404: docs/services/secrets.md#listing. */
-async function readNonSuccess(
-  response: Response,
-  progress: BodyProgress,
-  context: ReadContext,
-): Promise<Result<ServiceResponse>> {
-  const { status, headers } = response;
-  const text = await readText(response, { ...progress, maxBytes: MAX_ERROR_BYTES });
-  if (!isEmptyList(context.operation, status, text)) return toFailure(context, status, headers, text);
-  return { ok: true, value: toResponse(200, headers, '{"data":{"keys":[]}}') };
-}
-
 export async function readErrorResponse(
   response: Response,
   progress: BodyProgress,
   context: ReadContext,
 ): Promise<Result<never>> {
   const text = await readText(response, { ...progress, maxBytes: MAX_ERROR_BYTES });
-  return toFailure(context, response.status, response.headers, text);
+  return toFailure(context, response, text);
 }
 
 /** Redacts the text before its message is extracted: extraction folds white space, which would hide a multi-line key. */
 function toFailure(
   { operation, permission, redactor }: ReadContext,
-  status: number,
-  headers: Headers,
+  { status, headers }: Response,
   text: string,
 ): Result<never> {
   return failure(classifyError(operation, status, headers, redactor.text(text), redactor.text(permission)));

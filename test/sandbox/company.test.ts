@@ -34,7 +34,7 @@ function typedTexts({ services: { platform, secrets, scheduler, mesh, autoscaler
     ]),
     ...[...policies.values()].flatMap(({ name, description }) => [name, description || '-']),
     ...mesh.state.roots.map(({ Name }) => Name),
-    ...[...mesh.state.leaves.values()].map(({ service }) => service),
+    ...[...mesh.state.leaves.values()].map(({ Service }) => Service),
     ...[...autoscaler.state.gauges, ...autoscaler.state.samples].flatMap(({ Labels }) => Object.values(Labels)),
   ];
 }

@@ -1,7 +1,7 @@
 import { Agent, request } from 'node:http';
 import { connect } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
-import { RateWindow, type ServiceServer, type ServiceServerOptions, serve } from '../../sandbox/http.ts';
+import { RateWindow, ServiceServer, type ServiceServerOptions } from '../../sandbox/http.ts';
 import type { RequestRecord, Service } from '../../sandbox/types.ts';
 
 const echo: Service = {
@@ -41,7 +41,7 @@ const log: RequestRecord[] = [];
 async function serveEcho(options: Partial<ServiceServerOptions> = {}): Promise<ServiceServer> {
   const now = () => new Date('2026-10-01T02:15:00Z');
   const fixed = { service: echo, flavor: 'spec', port: 0, rateHeaders: true, latencyMs: 0, now, log } as const;
-  const served = await serve({ ...fixed, ...options });
+  const served = await new ServiceServer({ ...fixed, ...options }).listen();
   open.push(served);
   return served;
 }
