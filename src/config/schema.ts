@@ -12,9 +12,11 @@ import { ADDRESS_ERROR, parseMailAddress, parseSmtpUrl, SMTP_ERROR } from './mai
 export const TARGET_KINDS = ['platform', 'secrets', 'scheduler', 'autoscaler', 'mesh', 'registry'] as const;
 export type TargetKind = (typeof TARGET_KINDS)[number];
 
-const positive = z.number().positive();
+/** So many days are a thousand years: a time that far from now still has a year of four digits. */
+const MAX_LENGTH = 365_000;
+const positive = z.number().positive().max(MAX_LENGTH);
 /** Node waits for no longer than 2^31 milliseconds. */
-const seconds = positive.max(2_000_000);
+const seconds = z.number().positive().max(2_000_000);
 const wholeNumber = z.int().positive();
 const nonEmpty = z.string().min(1, 'must not be empty');
 /** What is sent as a header. HTTP removes spaces around it, so the redactor must not know them either. */
@@ -179,11 +181,13 @@ export const configSchema = z
     historyDays: z
       .int()
       .min(35, 'must be 35 or more: digests compare with the last run of their job')
+      .max(MAX_LENGTH)
       .optional()
       .describe('days to keep replaced versions of rows and ended actions; all by default'),
     fullReadDays: z
       .int()
       .nonnegative()
+      .max(MAX_LENGTH)
       .default(7)
       .describe('days until unchanged objects are read again; 0 for every pull'),
     reportDays: positive.default(90),
@@ -206,7 +210,7 @@ export const configSchema = z
     reportsUrl: webUrl.optional(),
     pricing: z
       .strictObject({
-        perResourceMonth: positive.describe('price of a resource under management for a month'),
+        perResourceMonth: z.number().positive().describe('price of a resource under management for a month'),
         currency: nonEmpty.max(10).describe('name of the currency, such as USD'),
         free: z.int().nonnegative().default(0).describe('resources that cost nothing'),
       })

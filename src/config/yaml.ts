@@ -63,9 +63,11 @@ const MAX_ALIASES = 10_000;
 
 function toPlainData(document: Document, name: string): unknown {
   try {
-    return document.toJS({ maxAliasCount: MAX_ALIASES });
+    const data: unknown = document.toJS({ maxAliasCount: MAX_ALIASES });
+    JSON.stringify(data); // throws where an alias is a part of what it stands for
+    return data;
   } catch (error) {
-    throw new TidemarkError('CONFIG', `${name}: an alias cannot be resolved: ${errorMessage(error)}`);
+    throw new TidemarkError('CONFIG', `${name}: an alias cannot be resolved: ${errorMessage(error).split('\n', 1)[0]}`);
   }
 }
 

@@ -104,6 +104,16 @@ describe('a wrong configuration ends with 2 and says where', () => {
     ],
     ['no target', ['targets: []'], /tidemark\.yaml:1: targets: must name at least one target/],
     ['an empty file', [''], /targets: must be a list of targets/],
+    [
+      'a list that contains itself',
+      ['targets: &all [*all]'],
+      /tidemark\.yaml: an alias cannot be resolved: .*circular/,
+    ],
+    [
+      'a length of time that no calendar has',
+      [`targets: [${TARGET}]`, 'reportDays: 1e26', 'thresholds: { staleHours: 1e26 }'],
+      /:2: reportDays: Too big.*<=365000\n.*:3: thresholds\.staleHours: Too big/,
+    ],
     ['text that is no YAML', ['targets: [', 'x: }'], /tidemark\.yaml:\d: not valid YAML: /],
     ['a list where a map belongs', ['- a'], /tidemark\.yaml:1: .*expected object/],
     [
