@@ -1,7 +1,6 @@
 -- grain: one row per metric and label set of the autoscaler
 -- key: kind, name, labels
 -- source: autoscaler_metrics
--- past: measured_at
 -- volatile: yes
 -- computed: measured_at
 -- renewed: *
