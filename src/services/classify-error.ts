@@ -101,7 +101,9 @@ function classifyFailure(operation: Operation, status: number, message: string, 
   return FAILURES[status] ?? (status >= 500 ? 'server' : 'invalid');
 }
 
-const TRANSIENT_STATUSES = [408, 429, 502, 503, 504];
+const TRANSIENT_STATUSES = [408, 425, 429];
+/** From this status on, something between the service and here may have failed: a gateway, or a network in front of it (520 to 530). */
+const FIRST_GATEWAY_STATUS = 502;
 /** Messages of a transient 500. These services also return 500 for rejected requests; at the others every 500 is transient. */
 const TRANSIENT_500: Partial<Record<Operation['kind'], RegExp>> = {
   scheduler: /No cluster leader|rpc error.*: EOF$|failed to get conn/iu,
@@ -110,7 +112,7 @@ const TRANSIENT_500: Partial<Record<Operation['kind'], RegExp>> = {
 };
 
 function isTransient({ kind }: Operation, status: number, message: string): boolean {
-  if (TRANSIENT_STATUSES.includes(status)) return true;
+  if (TRANSIENT_STATUSES.includes(status) || status >= FIRST_GATEWAY_STATUS) return true;
   // A standby of the secrets service returns 412 until it has the state that the token belongs to.
   if (status === 412) return kind === 'secrets';
   if (status !== 500) return false;

@@ -43,6 +43,10 @@ describe('what a status means, and whether a read is repeated', () => {
     ['platform', platform.views.list, 502, '<html><title>Bad Gateway</title></html>', ALL, 'server', ''],
     ['platform', platform.views.list, 503, '', ALL, 'server', ''],
     ['platform', platform.views.list, 504, '', ALL, 'server', ''],
+    ['platform', platform.views.list, 522, '', ALL, 'server', ''],
+    ['platform', platform.views.list, 530, PAGE, ALL, 'server', ''],
+    ['platform', platform.views.list, 501, '', 1, 'server', ''],
+    ['platform', platform.views.list, 425, '', ALL, 'invalid', ''],
     ['secrets', secrets.keys.read, 400, '{"errors":["bad"]}', 1, 'invalid', ''],
     [
       'secrets',
