@@ -4,14 +4,8 @@ import { TidemarkError } from '../../core/errors.ts';
 import type { QueryRequest, ResultSummary, WriteText } from '../query/protocol.ts';
 import { QueryProcess } from '../query/query-process.ts';
 
-export interface PoolOptions {
-  readonly config: QueryRequest['config'];
-  /** Queries of readers that run at the same time. */
-  readonly workers: number;
-  /** Queries that wait for a worker; more are refused. */
-  readonly maxWaiting: number;
-  readonly env: Context['env'];
-}
+/** Queries that wait for a worker; more are refused. */
+const MAX_WAITING = 1_000;
 
 /** This machine lacks something, or cannot use a file: whoever runs the server must act, and finds the cause in its log. */
 export class LackError extends TidemarkError {}
@@ -31,16 +25,16 @@ export const PAGES = '';
  * several, and the next query is the oldest of the reader who has the fewest running: nobody's queries stop those of others.
  */
 export class WorkerPool {
-  readonly #options: PoolOptions;
+  readonly #workers: number;
   readonly #waiting = new Set<Turn>();
   readonly #running = new Set<Turn>();
   readonly #idle: QueryProcess[];
   readonly #all: readonly QueryProcess[];
   #isClosed = false;
 
-  constructor(options: PoolOptions) {
-    const { workers, config, env } = options;
-    this.#options = options;
+  /** @param workers queries of readers that run at the same time */
+  constructor(config: QueryRequest['config'], workers: number, env: Context['env']) {
+    this.#workers = workers;
     this.#all = Array.from({ length: workers + 1 }, () => new QueryProcess(config, env));
     this.#idle = [...this.#all];
   }
@@ -58,7 +52,7 @@ export class WorkerPool {
   async run(request: QueryRequest, write: WriteText, signal: AbortSignal, reader: string): Promise<ResultSummary> {
     if (this.#isClosed) throw endError();
     signal.throwIfAborted();
-    if (this.#waiting.size >= this.#options.maxWaiting) {
+    if (this.#waiting.size >= MAX_WAITING) {
       throw new TidemarkError('UNREACHABLE', 'too many queries wait', { hint: 'try again in a few seconds' });
     }
     const { turn, worker } = await this.#wait(reader, signal);
@@ -104,7 +98,7 @@ export class WorkerPool {
   /** Whose turn it is, if there is a worker for it. */
   #selectNext(): Turn | undefined {
     if (this.#idle.length === 0) return undefined;
-    const { workers } = this.#options;
+    const workers = this.#workers;
     const counts = new Map<string, number>();
     for (const { reader } of this.#running) counts.set(reader, (counts.get(reader) ?? 0) + 1);
     const ofReaders = this.#running.size - (counts.get(PAGES) ?? 0);

@@ -125,17 +125,11 @@ function describeError({ message, hint = '' }: TidemarkError, sql: string) {
   return { message: text, excerpt, hint, position: findErrorPosition(message, sql) ?? null };
 }
 
-/** Where DuckDB found an error in a query; both count from 1. */
-export interface QueryPosition {
-  readonly line: number;
-  readonly column: number;
-}
-
 /** DuckDB's own excerpt: `LINE 2: from workspacez`, below it a caret, and `...` where the line is cut. */
 const EXCERPT = /^LINE (?<line>\d+): (?<start>\.\.\.)?(?<text>.*)\n(?<indent> *)\^/mu;
 
-/** The position that a message of DuckDB shows with its excerpt of the query. */
-export function findErrorPosition(message: string, query: string): QueryPosition | undefined {
+/** The position, from 1, that a message of DuckDB shows with its excerpt of the query. */
+export function findErrorPosition(message: string, query: string) {
   const { line = '', start = '', text = '', indent = '' } = EXCERPT.exec(message)?.groups ?? {};
   if (line === '') return undefined;
   const shown = query.split('\n')[Number(line) - 1];

@@ -34,7 +34,6 @@ export interface RunningServer {
   close(): Promise<void>;
 }
 
-const MAX_WAITING = 1_000;
 const MAX_CONNECTIONS = 2_000;
 const MAX_CONNECTIONS_PER_ADDRESS = 32;
 /** A request whose headers take longer is closed; looked for each second. */
@@ -54,12 +53,7 @@ export async function startServer(
   const roots = overlayRoots(config.directory);
   const templates = createTemplateEngine(roots, 'html');
   const assets = await loadAssets(roots);
-  const pool = new WorkerPool({
-    config: queryConfig(config),
-    workers: options.workers,
-    maxWaiting: MAX_WAITING,
-    env: context.env,
-  });
+  const pool = new WorkerPool(queryConfig(config), options.workers, context.env);
   const site = {
     config,
     pool,

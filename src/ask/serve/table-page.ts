@@ -162,7 +162,7 @@ function tablePath({ name }: Pick<Table, 'name'>): string {
 
 /** Names first, then what identifies a row, then the rest in the order of the table. */
 function orderColumns({ table, types }: Pick<View, 'table' | 'types'>): readonly string[] {
-  const first = [table.changes.name, ...(table.source ? table.key : [])].filter((name) => name !== undefined);
+  const first = [table.changes.name, ...table.key, ...table.identity].filter((name) => name !== undefined);
   return [...new Set([...first, ...types.keys()])].filter((name) => types.has(name));
 }
 
@@ -178,12 +178,11 @@ async function readTablePage(exchange: Exchange, view: View) {
 }
 
 /** A log is read from its end. The rest of the columns makes the order complete, so that no row is on two pages. */
-function orderSql({ table, types, sort }: View): string {
+function orderSql(view: View): string {
+  const { table, sort } = view;
   const first = sort ? [`${quoteIdent(sort.column)}${sort.isDescending ? ' desc' : ''} nulls last`] : [];
   const log = sort || !table.loggedAt ? [] : [`${quoteIdent(table.loggedAt)} desc`];
-  const identity = [table.changes.name, ...table.key, ...table.identity].filter((name) => name !== undefined);
-  const others = [...new Set([...identity, ...types.keys()])].filter((name) => types.has(name));
-  return [...first, ...log, ...others.map(quoteIdent)].join(', ');
+  return [...first, ...log, ...orderColumns(view).map(quoteIdent)].join(', ');
 }
 
 /** The number of rows, and the values that columns have in common. */
