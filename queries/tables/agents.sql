@@ -1,7 +1,6 @@
 -- grain: one row per agent
 -- key: agent_id
 -- source: agents
--- past: last_ping_at
 -- place: pool_id
 -- renewed: last_ping_at
 -- acted: platform.agents id

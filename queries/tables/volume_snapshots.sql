@@ -1,7 +1,6 @@
 -- grain: one row per snapshot of a volume
 -- key: plugin_id, snapshot_id
 -- source: volume_snapshots
--- past: created_at
 -- part: plugin_id
 -- acted: scheduler.snapshots plugin_id, snapshot_id
 create table if not exists volume_snapshots_history (
