@@ -237,7 +237,7 @@ describe('the exit code', () => {
     [['--project', 'payment'], 'unknown project payment'],
     [['--subject', 'nobody'], 'nothing has the name or ID nobody'],
     [['2026-11-03', '2026-11-01'], 'is after'],
-    [['--stta'], '--stta names no moment'],
+    [['--stta'], 'unknown option --stta'],
     [['2026-10-01'], 'is before the first pull'],
   ])('is 2 for %j', async (words, message) => {
     const { exit, stdout, stderr } = await (await project())(...words);
