@@ -1,7 +1,8 @@
 -- grain: one row per target and source that was ever pulled and is not left out, as of a time
 -- status: of the last pull; as_of: of the last one that was loaded, complete or partial; complete_at: of the last complete one;
--- previous_as_of: of the last loaded one before as_of that was reported: what an interrupted run loaded counts from the time on at
--- which a later run reported it; unknown_columns: of the last loaded one
+-- previous_as_of: what as_of is compared with: the last loaded one before it that was reported, or null where the last pull was not
+-- loaded, since nothing is known then of what changed. What an interrupted run loaded counts from the time on at which a later run
+-- reported it; unknown_columns: of the last loaded one
 create or replace macro source_state_at(at_time) as table
 with
   pulled as (
@@ -38,7 +39,7 @@ select
   case pulled.status when 'complete' then null when 'partial' then pulled.note else pulled.error end as error,
   pulled.as_of,
   pulled.complete_at,
-  previous.previous_as_of,
+  case when pulled.status in ('complete', 'partial') then previous.previous_as_of end as previous_as_of,
   nullif(
     to_json(
       map_from_entries(

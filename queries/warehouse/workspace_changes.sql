@@ -1,5 +1,6 @@
 -- grain: one row per workspace that was seen until a time, with what changed since an earlier one
--- {{scope}}: empty, or `temp ` for one connection; since_time: null for the previous complete pull of each target
+-- {{scope}}: empty, or `temp ` for one connection; since_time: null for the previous complete pull of each target; of a target whose last
+-- pull was not loaded, nothing is known to have changed since
 -- The definitions that every page, the mail and saved queries ask. A change is null where nothing changed, or
 --   `first`: in the first pull of its target; `new`: not before, and never; `returned`: not before, but earlier;
 --   `resolved`: assessed, and no longer; `deleted`: the workspace is no longer there.
@@ -14,7 +15,7 @@ with
   times as (
     select
       state.target,
-      coalesce(since_time::timestamptz, state.previous_as_of) as before_at,
+      coalesce(since_time::timestamptz, if(state.status in ('complete', 'partial'), state.previous_as_of, state.as_of)) as before_at,
       coalesce(first_as_of <= before_at, false) as comparable,
     from source_state_at(at_time) as state
     left join first_pulls using (target)

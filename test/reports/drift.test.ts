@@ -57,13 +57,21 @@ describe('the drift report', () => {
     expect(data.drifting).toMatchObject([{ workspace_name: 'blurred', since: FIRST, note: 'not assessed now' }]);
   });
 
-  it('compares with the previous complete pull, not with a failed one', async () => {
+  it('compares with the previous complete pull, not with a failed one, after which nothing is known to have changed', async () => {
     const warehouse = await createReportWarehouse();
     await warehouse.pull(FIRST, { workspaces: [workspace('a')] });
     await warehouse.pull(SECOND, { workspaces: [drifting('a')] });
     await warehouse.pull(THIRD, { workspaces: 'failed' });
     const stale = await warehouse.data('drift', THIRD, []);
-    expect(stale.summary).toMatchObject({ drifted: 1, newly_drifted: 1 });
+    expect(stale.summary).toMatchObject({
+      drifted: 1,
+      baseline: true,
+      newly_drifted: null,
+      resolved: null,
+      drifting_before: null,
+      equation: null,
+      headline: '1 of 1 workspace drifts',
+    });
     expect(stale.sources).toMatchObject([{ source: 'workspaces', status: 'failed', as_of: SECOND, stale: true }]);
     await warehouse.pull(FOURTH, { workspaces: [workspace('a')] });
     expect((await warehouse.data('drift', FOURTH, [])).summary).toMatchObject({

@@ -49,6 +49,10 @@ describe('the numbers of a report', () => {
       const found: string[] = [];
       for (const at of [night(2), night(3), night(4), '2026-11-04T02:15:01Z']) {
         const { summary } = await warehouse.data(report, at, []);
+        if (summary.equation === null) {
+          found.push('nothing is known');
+          continue;
+        }
         const { number, sum } = readEquation(summary.equation);
         const [plain] = await warehouse.database.rows(
           `select count(*) as number from workspace_changes($at, null) where present and ${condition}`,
@@ -61,7 +65,7 @@ describe('the numbers of a report', () => {
       }
       expect(found).toEqual([
         '3 before + 2 new + 0 returned − 1 resolved − 0 deleted',
-        '3 before + 2 new + 0 returned − 1 resolved − 0 deleted', // the failed pull changes nothing
+        'nothing is known', // the pull failed
         '4 before + 1 new + 1 returned − 1 resolved − 1 deleted',
         '4 before + 1 in targets pulled for the first time + 1 new + 1 returned − 1 resolved − 1 deleted',
       ]);

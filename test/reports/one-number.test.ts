@@ -100,7 +100,7 @@ it('a deleted workspace is never called resolved', async () => {
 
 it('a night on which nothing was assessed is a gap, on the page and in the mail', async () => {
   const { read, mail } = await lastNight();
-  expect(await read('drift.html')).toMatch(/<rect class="gap" [^>]*><title>2026-11-03: not assessed<\/title>/u);
+  expect(await read('drift.html')).toMatch(/<path class="gap" [^>]*><title>3 Nov: not assessed<\/title>/u);
   expect(mail.text).toContain('5 4 × 4');
   expect(mail.text).toContain('1 day not assessed');
 });

@@ -7,7 +7,7 @@
 -- about: Workspaces whose continuous checks fail, end with an error or cannot be assessed. Unknown is never reported as passed.
 with
   state as (
-    select target, previous_as_of is not null as comparable
+    select target, status in ('complete', 'partial') as is_loaded, previous_as_of is not null as comparable
     from source_state_at($as_of)
     where source = 'workspaces' and as_of is not null
   ),
@@ -53,17 +53,18 @@ with
       coalesce(bool_or(was_failing is not null) filter (was_present), true) as was_known,
       (select coalesce(bool_and(comparable), false) from state) as fully_comparable,
       (select not coalesce(bool_or(comparable), false) from state) as baseline,
+      (select coalesce(bool_or(is_loaded), true) from state) as is_current,
     from compared
   )
 select
-  * exclude (fully_comparable, is_known, was_known) replace (
+  * exclude (fully_comparable, is_current, is_known, was_known) replace (
     if(is_known, failing, null) as failing,
     if(is_known, errored, null) as errored,
     if(is_known, unknown, null) as unknown,
     if(is_known, checks_failed, null) as checks_failed,
     if(is_known, without_checks, null) as without_checks,
-    if(is_known, newly_failing, null) as newly_failing,
-    if(is_known, resolved, null) as resolved,
+    if(is_known and is_current, newly_failing, null) as newly_failing,
+    if(is_known and is_current, resolved, null) as resolved,
     case when fully_comparable and was_known then failing_before end as failing_before,
     case when fully_comparable and was_known then errored_before end as errored_before,
     case when fully_comparable and was_known then unknown_before end as unknown_before,

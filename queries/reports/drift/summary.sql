@@ -8,7 +8,7 @@
 -- `drifting` is what the last assessment of each workspace says; `drifted` are those that were assessed now.
 with
   state as (
-    select target, previous_as_of is not null as comparable
+    select target, status in ('complete', 'partial') as is_loaded, previous_as_of is not null as comparable
     from source_state_at($as_of)
     where source = 'workspaces' and as_of is not null
   ),
@@ -47,16 +47,17 @@ with
       coalesce(bool_or(was_drifting is not null) filter (was_present), true) as was_known,
       (select coalesce(bool_and(comparable), false) from state) as fully_comparable,
       (select not coalesce(bool_or(comparable), false) from state) as baseline,
+      (select coalesce(bool_or(is_loaded), true) from state) as is_current,
     from compared
   )
 select
-  * exclude (fully_comparable, is_known, was_known) replace (
+  * exclude (fully_comparable, is_current, is_known, was_known) replace (
     if(is_known, drifting, null) as drifting,
     if(is_known, drifted, null) as drifted,
     if(is_known, clean, null) as clean,
     if(is_known, resources_drifted, null) as resources_drifted,
-    if(is_known, newly_drifted, null) as newly_drifted,
-    if(is_known, resolved, null) as resolved,
+    if(is_known and is_current, newly_drifted, null) as newly_drifted,
+    if(is_known and is_current, resolved, null) as resolved,
     case when fully_comparable then workspaces_before end as workspaces_before,
     case when fully_comparable and was_known then drifting_before end as drifting_before,
     case when fully_comparable and was_known then clean_before end as clean_before,

@@ -171,7 +171,7 @@ function splitNames(text: string): readonly string[] {
 }
 
 function formatFigureChanges(value: Value, hash: Readonly<Record<string, unknown>>): readonly string[] {
-  if (hash.baseline === true) return ['first run: nothing to compare with'];
+  if (hash.baseline === true) return ['nothing to compare with'];
   if (hash.new !== undefined) {
     const resolved = hash.resolved === undefined ? [] : [`−${formatNumber(Number(hash.resolved))} resolved`];
     return [`+${formatNumber(Number(hash.new))} new`, ...resolved];
