@@ -1,3 +1,4 @@
+import { structuredPatch } from 'diff';
 import { canonicalJson } from './canonical-json.ts';
 
 /** A line of a difference: removed, added, changed, or the same text around them. */
@@ -8,8 +9,10 @@ export interface DiffLine {
 
 /** Values are cut at this length. */
 const MAX_VALUE_LENGTH = 200;
-/** Longer texts are compared as a whole: the comparison takes the product of both lengths. */
-const MAX_COMPARED_LINES = 500;
+/** Texts that differ in more lines are shown whole: the comparison takes the square of their number. */
+const MAX_DIFFERENT_LINES = 1000;
+/** Lines around a change that a reader sees. */
+const CONTEXT = 3;
 
 /**
  * The difference of two JSON values, field by field; what is equal is left out. A field is named by its path, such as
@@ -38,7 +41,7 @@ function diffField(path: string, before: unknown, after: unknown): readonly Diff
   if (canonicalJson(before) === canonicalJson(after)) return [];
   if (Array.isArray(before) && Array.isArray(after)) return [header(path), ...diffLists(before, after)];
   const isText = typeof before === 'string' && typeof after === 'string' && /\n/u.test(`${before}${after}`);
-  if (isText) return [header(path), ...toHunks(diffTexts(before.split('\n'), after.split('\n'))).map(indented)];
+  if (isText) return [header(path), ...diffTexts(before, after).map(indented)];
   return [{ sign: '~', text: `${path}: ${formatValue(before)} -> ${formatValue(after)}` }];
 }
 
@@ -62,50 +65,18 @@ function diffLists(before: readonly unknown[], after: readonly unknown[]): reado
   return lines.length > 0 ? lines : [{ sign: '~', text: `  ${formatValue(before)} -> ${formatValue(after)}` }];
 }
 
-/** Lines around a change that a reader sees. */
-const CONTEXT = 3;
-
 /** The lines near a change, each group after the numbers of its first line, as in a unified diff. */
-function toHunks(lines: readonly DiffLine[]): readonly DiffLine[] {
-  const isNear = lines.map((_, index) =>
-    lines.slice(Math.max(0, index - CONTEXT), index + CONTEXT + 1).some(({ sign }) => sign !== ' '),
-  );
-  let [before, after] = [1, 1];
-  return lines.flatMap((line, index): readonly DiffLine[] => {
-    const isStart = isNear[index] && !(isNear[index - 1] ?? isNear.every(Boolean));
-    const hunk = isStart ? [{ sign: ' ', text: `@@ -${before} +${after} @@` } as const] : [];
-    if (line.sign !== '+') before++;
-    if (line.sign !== '-') after++;
-    return isNear[index] ? [...hunk, line] : [];
-  });
-}
-
-/** The lines of two texts by their longest common subsequence. */
-function diffTexts(before: readonly string[], after: readonly string[]): readonly DiffLine[] {
-  if (before.length > MAX_COMPARED_LINES || after.length > MAX_COMPARED_LINES) {
-    return [...before.map((text) => toLine(text, true)), ...after.map((text) => toLine(text))];
-  }
-  /** The number of common lines of `before` from a place on and `after` from another on. */
-  const common = [...before, ''].map(() => new Uint16Array(after.length + 1));
-  const commonAt = (i: number, j: number) => common[i]?.[j] ?? 0;
-  for (const [i, row] of [...common.entries()].reverse().slice(1)) {
-    for (let j = after.length - 1; j >= 0; j--) {
-      row[j] = before[i] === after[j] ? commonAt(i + 1, j + 1) + 1 : Math.max(commonAt(i + 1, j), commonAt(i, j + 1));
-    }
-  }
-  const lines: DiffLine[] = [];
-  for (let [i, j] = [0, 0]; i < before.length || j < after.length; ) {
-    const isSame = before[i] === after[j]; // neither is beyond its end: then the other one is not
-    const isRemoved = !isSame && (j >= after.length || (i < before.length && commonAt(i + 1, j) >= commonAt(i, j + 1)));
-    lines.push(isSame ? { sign: ' ', text: before[i] ?? '' } : toLine(isRemoved ? before[i] : after[j], isRemoved));
-    if (isSame || isRemoved) i++;
-    if (!isRemoved) j++;
-  }
-  return lines;
-}
-
-function toLine(text = '', isRemoved = false): DiffLine {
-  return { sign: isRemoved ? '-' : '+', text };
+function diffTexts(before: string, after: string): readonly DiffLine[] {
+  const options = { context: CONTEXT, maxEditLength: MAX_DIFFERENT_LINES };
+  // Each line has a break, so that a break at the end of one text alone is a line more.
+  const patch = structuredPatch('', '', `${before}\n`, `${after}\n`, '', '', options);
+  const oldLines = before.split('\n');
+  const toLine = (sign: DiffLine['sign']) => (text: string) => ({ sign, text });
+  if (!patch) return [...oldLines.map(toLine('-')), ...after.split('\n').map(toLine('+'))];
+  return patch.hunks.flatMap(({ oldStart, newStart, oldLines: count, lines }) => [
+    ...(count === oldLines.length ? [] : [toLine(' ')(`@@ -${oldStart} +${newStart} @@`)]),
+    ...lines.map((line) => toLine(line[0] as DiffLine['sign'])(line.slice(1))),
+  ]);
 }
 
 function formatField(path: string, value: unknown): string {
