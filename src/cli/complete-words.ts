@@ -3,8 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { Command, Option } from 'commander';
 import { discoverFiles, overlayRoots, PACKAGE_ROOT } from '../core/paths.ts';
-import { defineProgram } from './index.ts';
-import type { GlobalOptions } from './program.ts';
+import { defineProgram, type GlobalOptions } from './index.ts';
 
 /** A completion; its description may be empty. */
 type Candidate = Readonly<Record<'value' | 'description', string>>;

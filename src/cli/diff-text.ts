@@ -8,7 +8,7 @@ import type { Table } from '../warehouse/tables.ts';
 import { formatTable, type TableStyle } from './output.ts';
 
 /** A row of the view `changes`. */
-export interface ChangeRow {
+interface ChangeRow {
   readonly at: string;
   readonly target: string;
   readonly table: string;
@@ -43,7 +43,7 @@ type Kind = (typeof KINDS)[number];
 const MAX_LINES = 80;
 
 /** The changes of one row: a title for each way in which it changed, and the lines of each column. */
-export interface Told {
+interface Told {
   readonly table: string;
   readonly target: string;
   /** Whether the one before was of the same table and target. */
@@ -60,7 +60,7 @@ interface Title extends Pick<DiffLine, 'sign'> {
 }
 
 /** The rows of one subject follow each other. */
-export async function* tellSubjects({ rows, tables }: Difference): AsyncGenerator<Told> {
+async function* tellSubjects({ rows, tables }: Difference): AsyncGenerator<Told> {
   const byName = new Map(tables.map((table) => [table.name, table]));
   let last: ChangeRow | undefined;
   const tell = (group: readonly ChangeRow[]): Told => {
@@ -101,12 +101,47 @@ export async function* formatText(difference: Difference, colors: Colors): Async
   for (const gap of describeGaps(difference)) yield `${colors.yellow(`? ${gap}`)}\n`;
 }
 
-export function describeTimes({ from, to }: Difference): string {
+/** For a ticket: a heading for each table, and an item for each subject. What a service sends stands in code, where it is no markup. */
+export async function* formatMarkdown(difference: Difference): AsyncGenerator<string> {
+  yield `## ${describeTimes(difference)}\n\n${formatTotals(difference)}\n`;
+  for await (const { table, target, isSame, titles, values } of tellSubjects(difference)) {
+    if (!isSame) yield `\n### ${code(table)}, ${code(target)}\n\n`;
+    for (const { change, subject, remark } of titles) {
+      yield `- **${change}** ${code(subject)}${remark === '' ? '' : ` ${code(remark.replace(/^[ ,]+/u, ''))}`}\n`;
+    }
+    for (const lines of values) yield formatColumn(lines);
+  }
+  const gaps = describeGaps(difference).map((gap) => `- ${code(gap)}\n`);
+  if (gaps.length > 0) yield `\n### Not known\n\n${gaps.join('')}`;
+}
+
+/** One line in the list; several as a block. */
+function formatColumn(lines: readonly DiffLine[]): string {
+  const [line] = lines;
+  if (line && lines.length === 1) return `  - ${code(line.text)}\n`;
+  const texts = lines.map(({ sign, text }) => `${sign} ${stripControls(text)}`);
+  const fence = fenceFor(texts.join('\n'), 3);
+  return ['', `${fence}diff`, ...texts, fence, ''].map((text) => (text === '' ? '\n' : `  ${text}\n`)).join('');
+}
+
+function code(text: string): string {
+  const plain = stripControls(text.replaceAll(/\s+/gu, ' '));
+  const fence = fenceFor(plain, 1);
+  return fence === '`' ? `\`${plain}\`` : `${fence} ${plain} ${fence}`;
+}
+
+/** More backticks than the text has in a row. */
+function fenceFor(text: string, least: number): string {
+  const longest = Math.max(0, ...[...text.matchAll(/`+/gu)].map(([run]) => run.length));
+  return '`'.repeat(Math.max(least, longest + 1));
+}
+
+function describeTimes({ from, to }: Difference): string {
   return `${formatTimestamp(from)} to ${formatTimestamp(to)}`;
 }
 
 /** What has no answer, or not a whole one. */
-export function describeGaps({ gaps }: Difference): readonly string[] {
+function describeGaps({ gaps }: Difference): readonly string[] {
   return gaps.map(({ target, sources, problem }) => clean(`${target}: ${sources}: ${problem}`));
 }
 
@@ -179,7 +214,7 @@ export function paintLine({ sign, text }: DiffLine, colors: Colors): string {
 }
 
 /** `3 new, 1 gone, 12 changed`; that nothing changed is said only of what is known. */
-export function formatTotals({ counts, gaps }: Difference): string {
+function formatTotals({ counts, gaps }: Difference): string {
   const sum = (name: 'changes' | 'ours' | Kind) => counts.reduce((total, count) => total + count[name], 0);
   const parts = KINDS.flatMap((kind) => (sum(kind) > 0 ? [`${sum(kind)} ${kind}`] : []));
   const ours = sum('ours');

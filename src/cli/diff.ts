@@ -14,8 +14,7 @@ import { fillParams, type SqlParams } from '../warehouse/sql-params.ts';
 import { loadTables, type Table } from '../warehouse/tables.ts';
 import type { Row } from '../warehouse/values.ts';
 import { type DefineCommand, MOMENT } from './define.ts';
-import { formatMarkdown } from './diff-markdown.ts';
-import { type Counts, type Difference, formatStat, formatText } from './diff-text.ts';
+import { type Counts, type Difference, formatMarkdown, formatStat, formatText } from './diff-text.ts';
 import { assertTargets, readLocalConfig, readMoment } from './options.ts';
 import { indent } from './output.ts';
 

@@ -1,7 +1,6 @@
 import { resolve } from 'node:path';
-import { type Config, getTarget, type LoadOptions, loadConfig } from '../config/config.ts';
+import { type Config, getTarget, type LoadOptions, loadConfig, parseShard } from '../config/config.ts';
 import { readTimeZone } from '../config/job.ts';
-import { parseShard } from '../config/shard.ts';
 import type { Context } from '../core/context.ts';
 import { type Moment, resolveMoment } from '../warehouse/moment.ts';
 import type { Warehouse } from '../warehouse/session.ts';

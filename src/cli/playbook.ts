@@ -1,6 +1,7 @@
+import { spawn } from 'node:child_process';
 import { resolve } from 'node:path';
 import { applyExitCode, applyPlan, findFinishedResult } from '../act/apply.ts';
-import { approvalStatement, approvePlan, assertApprovable, isPlanner } from '../act/approvals.ts';
+import { approvalStatement, approvePlan, assertApprovable, isPlanner, SIGNATURE_NAMESPACE } from '../act/approvals.ts';
 import { assertAfterLedger } from '../act/ledger-file.ts';
 import { readLedger } from '../act/ledger-table.ts';
 import { createPlan } from '../act/plan.ts';
@@ -12,6 +13,7 @@ import type { Config } from '../config/config.ts';
 import { DEFAULT_ACCEPT_DAYS, DEFAULT_LIMITS, DEFAULT_MAX_FAILURES } from '../core/choices.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, TidemarkError } from '../core/errors.ts';
+import { readNamedFile } from '../core/fs.ts';
 import { stripControls } from '../core/log.ts';
 import { plural } from '../core/plural.ts';
 import { type DefineCommand, days, percentage, positiveNumber } from './define.ts';
@@ -19,7 +21,6 @@ import { assertTargets, readConfig } from './options.ts';
 import { formatTime, writeResult } from './output.ts';
 import { formatActions, formatApplyResult, formatFinished, formatPlan, formatPlaybooks } from './playbook-output.ts';
 import { readPlaybooks } from './playbooks.ts';
-import { obtainSignature } from './sign-approval.ts';
 
 const HELP = `
 PLAN is the ID that \`plan\` prints, the beginning of it, or a file.
@@ -216,6 +217,47 @@ export async function approve(context: Context, reference: string, flags: Approv
   const text = `plan ${plan_id} with ${plural(actions.length, 'action')} is approved by ${people}; valid until ${formatTime(expires_at)}\n`;
   writeResult(context, { plan_id, actions: actions.length, approvals, expires_at }, () => text);
   context.log.info(`apply it with \`tidemark playbook apply ${plan_id}\``);
+}
+
+/** More than any signature file has, and any message of ssh-keygen. */
+const MAX_SIGNATURE_KIBIBYTES = 4;
+
+/** The signature of an approval, which is in a file or is made with a key; undefined where none is asked for. */
+async function obtainSignature(
+  context: Context,
+  { key, signature }: ApproveFlags,
+  statement: string,
+): Promise<string | undefined> {
+  if (signature !== undefined)
+    return readNamedFile(resolve(context.cwd, signature), {
+      maxKibibytes: MAX_SIGNATURE_KIBIBYTES,
+      hint: 'name the signature file',
+    });
+  return key === undefined ? undefined : signWithKey(context, resolve(context.cwd, key), statement);
+}
+
+/** As git does it: `ssh-keygen` asks for a passphrase, and uses the agent where the file is that of a public key. */
+function signWithKey({ signal }: Context, key: string, statement: string): Promise<string> {
+  const child = spawn('ssh-keygen', ['-Y', 'sign', '-n', SIGNATURE_NAMESPACE, '-f', key], { signal });
+  const output = { stdout: '', stderr: '' };
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name].setEncoding('utf8').on('data', (text: string) => {
+      output[name] = (output[name] + text).slice(0, MAX_SIGNATURE_KIBIBYTES * 1024);
+    });
+  }
+  // It may end before it reads what to sign, and then says why.
+  child.stdin.on('error', () => {}).end(statement);
+  return new Promise((done, fail) => {
+    const refuse = (reason: string, cause?: unknown) =>
+      fail(
+        new TidemarkError('USAGE', `ssh-keygen did not sign with ${key}: ${reason}`, {
+          cause,
+          hint: 'or sign elsewhere what --print prints, and pass the result with --signature FILE',
+        }),
+      );
+    child.once('error', (error) => refuse(error.message, error));
+    child.once('close', (code) => (code === 0 ? done(output.stdout) : refuse(output.stderr.trim() || `exit ${code}`)));
+  });
 }
 
 export async function apply(

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
+import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { TidemarkError } from '../core/errors.ts';
 import type { Redactor } from '../core/redact/redactor.ts';
 import { isLakeAddress } from './lake.ts';
-import { withEnvFile } from './references.ts';
+import { decodeUri, parseSmtpUrl } from './mail.ts';
+import { type Environment, interpolate, withEnvFile } from './references.ts';
 import { configSchema, type RawConfig, type RawTarget, type TargetKind } from './schema.ts';
-import { registerSecrets } from './secrets.ts';
-import { chooseShard, type Shard } from './shard.ts';
 import { unknownName } from './suggest.ts';
 import { readPlainYaml, readYamlFile } from './yaml.ts';
 
@@ -18,6 +18,13 @@ export interface Target extends Omit<RawTarget, 'mounts' | 'tokenHeader' | 'url'
   readonly url: string;
   readonly tokenHeader: string;
   readonly mounts: { readonly keymgmt: string; readonly mesh: string | readonly string[] };
+}
+
+/** A part of the targets. Another process has each other part. */
+export interface Shard {
+  /** From 1 to `count`. */
+  readonly index: number;
+  readonly count: number;
 }
 
 export interface Config extends Omit<RawConfig, 'targets'> {
@@ -46,7 +53,7 @@ const SECRET_FIELDS = new Set(['token', 'writeToken', 'clientKey', 'smtp']);
  */
 export function loadConfig(
   file: string,
-  env: Readonly<Record<string, string | undefined>>,
+  env: Environment,
   redactor: Redactor,
   { needsSecrets = true, shard }: LoadOptions = {},
 ): Config {
@@ -73,12 +80,76 @@ export function loadConfig(
   return shard ? selectShard(config, shard) : config;
 }
 
+/** Makes the redactor mask every secret of a project: a service may repeat any of them, whatever the command is. */
+function registerSecrets(config: RawConfig, directory: string, env: Environment, redactor: Redactor): void {
+  const { targets, mail, lake, lifecycle } = config;
+  const secrets = [
+    ...targets.flatMap(({ token, writeToken }) => [token, writeToken]),
+    mail && parseSmtpUrl(mail.smtp)?.password,
+    ...(lake !== undefined && isLakeAddress(lake) ? [env.AWS_SECRET_ACCESS_KEY, env.AWS_SESSION_TOKEN] : []),
+    ...(lifecycle ? new URL(lifecycle.url).searchParams.values() : []),
+    ...readHeartbeats(join(directory, 'jobs'), env).flatMap(findUrlSecrets),
+  ];
+  for (const secret of secrets) if (secret) redactor.add(secret);
+}
+
+/** The heartbeats of the jobs in a folder. A job that is not valid is reported where it is used. */
+function readHeartbeats(folder: string, env: Environment): readonly string[] {
+  const names = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.yaml')) : [];
+  return names.flatMap((name) => {
+    try {
+      const job = readPlainYaml(join(folder, name)) as { heartbeat?: unknown } | null;
+      const context = { env, directory: folder, isOptional: () => false };
+      const url = interpolate(job?.heartbeat, context, () => {});
+      return typeof url === 'string' && URL.canParse(url) ? [url] : [];
+    } catch {
+      return [];
+    }
+  });
+}
+
+/** Shorter parts of an address are words, such as `ping`. */
+const MIN_PART_LENGTH = 8;
+
+/** The path, the query and the user of a heartbeat are secret: they permit to report. */
+export function findUrlSecrets(url: string): readonly string[] {
+  const { pathname, searchParams, username, password } = new URL(url);
+  const parts = [...pathname.split('/'), ...searchParams.values(), username, password].map(decodeUri);
+  return parts.filter((part) => part.length >= MIN_PART_LENGTH);
+}
+
 /** @throws TidemarkError USAGE naming the closest match. */
 export function getTarget({ targets }: Config, name: string): Target {
   const known = new Map(targets.map((target) => [target.name, target]));
   const target = known.get(name);
   if (target) return target;
   throw unknownName('target', name, known.keys());
+}
+
+const MAX_SHARDS = 1_000;
+
+/** Reads `3/16`. @throws TidemarkError USAGE */
+export function parseShard(text: string): Shard {
+  const [, index, count] = (/^(\d{1,4})\/(\d{1,4})$/u.exec(text) ?? []).map(Number);
+  if (index !== undefined && count !== undefined && index >= 1 && index <= count && count <= MAX_SHARDS) {
+    return { index, count };
+  }
+  throw new TidemarkError('USAGE', `--shard ${text} is not a shard`, {
+    hint: `give its number and their count, such as 3/16; there are at most ${MAX_SHARDS}`,
+  });
+}
+
+/**
+ * Rendezvous hashing: each shard has a score for the credential, and the highest one wins. With one shard more or less, only the
+ * targets of that shard move.
+ */
+export function chooseShard(credential: string, count: number): number {
+  let best = { index: 0, score: '' };
+  for (let index = 1; index <= count; index++) {
+    const score = createHash('sha256').update(`${index}\n${credential}`).digest('hex');
+    if (score > best.score) best = { index, score };
+  }
+  return best.index;
 }
 
 /**

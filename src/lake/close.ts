@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import type { Shard } from '../config/shard.ts';
+import type { Shard } from '../config/config.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { plural } from '../core/plural.ts';
 import { isMassLoss } from '../load/judge.ts';

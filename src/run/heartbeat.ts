@@ -1,4 +1,4 @@
-import { findUrlSecrets } from '../config/secrets.ts';
+import { findUrlSecrets } from '../config/config.ts';
 import type { WorkContext } from '../core/context.ts';
 import { errorMessage } from '../core/errors.ts';
 import { getText } from './get-text.ts';

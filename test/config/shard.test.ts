@@ -1,8 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { type Config, loadConfig } from '../../src/config/config.ts';
-import { chooseShard, parseShard } from '../../src/config/shard.ts';
+import { type Config, chooseShard, loadConfig, parseShard } from '../../src/config/config.ts';
 import { Redactor } from '../../src/core/redact/redactor.ts';
 import { tempFolder } from '../helpers/temp.ts';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createMatcher } from '../../../src/core/redact/matcher.ts';
+import { createMatcher } from '../../../src/core/redact/redactor.ts';
 
 /** Few letters, so that parts of the patterns are everywhere. */
 const word = (minLength: number) => fc.string({ unit: fc.constantFrom('a', 'b', 'é', '名'), minLength, maxLength: 9 });

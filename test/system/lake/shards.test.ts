@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { chooseShard } from '../../../src/config/shard.ts';
+import { chooseShard } from '../../../src/config/config.ts';
 import { PACKAGE_ROOT } from '../../../src/core/paths.ts';
 import { openLakeViews } from '../../../src/lake/ddl.ts';
 import { createDirectoryStore } from '../../../src/lake/store.ts';
