@@ -13,21 +13,18 @@ export interface TextColumn {
 export const SEPARATOR = '  ';
 
 /**
- * Aligned columns without rules, one line at a time: the labels first, then a line for each row. Two passes over the
- * cells, so time grows with the number of rows, and a table longer than the longest possible string can be written.
- * Cells are single lines; control sequences for colour do not count towards the width.
+ * Aligned columns without rules: a line of the labels, then one for each row. Cells are single lines; control sequences for colour do
+ * not count towards the width.
  * @param room cells of a line; wider columns are cut with `…`. @default as wide as needed
  */
-export function* tableLines(
+export function tableLines(
   columns: readonly TextColumn[],
   rows: readonly (readonly string[])[],
   room = Number.POSITIVE_INFINITY,
-): Generator<string, void, undefined> {
-  const natural = measureColumns(columns, rows);
+): readonly string[] {
   const kept = columns.map(({ isWhole = false }) => isWhole);
-  const widths = fitWidths(natural, room, kept);
-  yield formatLine(columns, widths, (index) => columns[index]?.label ?? '');
-  for (const row of rows) yield formatLine(columns, widths, (index) => row[index] ?? '');
+  const widths = fitWidths(measureColumns(columns, rows), room, kept);
+  return [columns.map(({ label }) => label), ...rows].map((cells) => formatLine(columns, widths, cells));
 }
 
 /** The widest cell of each column, labels included. */
@@ -35,13 +32,9 @@ export function measureColumns(
   columns: readonly TextColumn[],
   rows: readonly (readonly string[])[],
 ): readonly number[] {
-  const widths = columns.map(({ label }) => displayWidth(label));
-  for (const row of rows) {
-    for (let index = 0; index < widths.length; index++) {
-      widths[index] = Math.max(widths[index] ?? 0, displayWidth(row[index] ?? ''));
-    }
-  }
-  return widths;
+  const widen = (index: number) => (width: number, row: readonly string[]) =>
+    Math.max(width, displayWidth(row[index] ?? ''));
+  return columns.map(({ label }, index) => rows.reduce(widen(index), displayWidth(label)));
 }
 
 /** A narrower column tells nothing. */
@@ -60,14 +53,10 @@ export function lineWidth(widths: readonly number[]): number {
   return widths.reduce((sum, width) => sum + width, SEPARATOR.length * (widths.length - 1));
 }
 
-function formatLine(
-  columns: readonly TextColumn[],
-  widths: readonly number[],
-  cellAt: (index: number) => string,
-): string {
+function formatLine(columns: readonly TextColumn[], widths: readonly number[], row: readonly string[]): string {
   const cells = columns.map(({ align, paint = String }, index) => {
     const width = widths[index] ?? 0;
-    const cell = truncate(cellAt(index), width);
+    const cell = truncate(row[index] ?? '', width);
     const padding = ' '.repeat(Math.max(0, width - displayWidth(cell)));
     return align === 'right' ? `${padding}${paint(cell)}` : `${paint(cell)}${padding}`;
   });

@@ -99,7 +99,7 @@ function getPartial(handlebars: Engine, name: string): Handlebars.TemplateDelega
 function formatTextTable({ columns, rows }: TableView): string {
   const header = columns.map(({ label, numeric }) => ({ label, align: numeric ? 'right' : 'left' }) as const);
   const lines = rows.slice(0, MAX_TEXT_ROWS).map((row) => row.map(({ text }) => toTextCell(text)));
-  return [...tableLines(header, lines)].join('\n');
+  return tableLines(header, lines).join('\n');
 }
 
 function toLine(text: string): string {
