@@ -95,7 +95,7 @@ async function loadColumns(source: string, lines: Lines, only?: string): Promise
   const values = new Map<string, string>();
   for (const table of tablesForSource(source, tables)) {
     if (only !== undefined && table.name !== only) continue;
-    const manifest = { target: 't', source, files: [file] } as unknown as Manifest;
+    const manifest = { target: 't', source, as_of: '2100-01-01T00:00:00Z', files: [file] } as unknown as Manifest;
     await stage({ database, files, tables }, table, [{ manifest, directory: folder, acceptDrop: false }]);
     const rows = await database.rows(`select * from stage_${table.name} order by all`);
     for (const { name } of table.columns) {

@@ -83,8 +83,8 @@ test.each([
   ],
   ['tools:\n  opentofu: {}', '2: tools.opentofu: needs a minimum, a recommended version or a denied range'],
   ['providers:\n  aws: { minimum: 1.0.0 }', `2: providers.aws: ${FULL}/hashicorp/aws`],
-  ['providers:\n  hashicorp/aws: { minimum: 1.0.0 }', `2: providers.hashicorp/aws: ${FULL}/hashicorp/aws`],
-  ['modules:\n  acme/vpc/aws: { minimum: 1.0.0 }', `2: modules.acme/vpc/aws: ${FULL}/terraform-aws-modules/vpc/aws`],
+  ['providers:\n  hashicorp/aws: { minimum: 1.0.0 }', `2: providers["hashicorp/aws"]: ${FULL}/hashicorp/aws`],
+  ['modules:\n  acme/vpc/aws: { minimum: 1.0.0 }', `2: modules["acme/vpc/aws"]: ${FULL}/terraform-aws-modules/vpc/aws`],
   [
     'products:\n  vault:\n    denied:\n      - { versions: "~> 1.5", reason: x }',
     '4: products.vault.denied[0].versions: must be a version such as 1.5.7, or bounds such as ">= 1.5.0, < 1.5.7"',
