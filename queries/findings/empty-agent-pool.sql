@@ -14,6 +14,8 @@ with
       list_sort(
         coalesce(users.unreported, [])
         || if((relationships ->> 'workspaces') is null, ['workspaces'], [])
+        -- a user that is not known may be them under another name
+        || if(coalesce(len(users.used_by), 0) > 0 and (relationships ->> 'allowed-workspaces') is null, ['allowed-workspaces'], [])
       ) as unreported,
       (select count(*) from agents where agents.target = agent_pools.target and agents.pool_id = agent_pools.pool_id) as agents,
       (
@@ -47,4 +49,4 @@ select
   ) as detail,
   coalesce(agent_count, 0) > 0 or len(unreported) > 0 as unknown,
 from counted
-where agents = 0 and attached = 0 and len(used_by) = 0
+where agents = 0 and attached = 0 and (len(used_by) = 0 or list_contains(unreported, 'allowed-workspaces'))

@@ -26,6 +26,8 @@ select
   agent_pools.name as subject_name,
   case
     when agent_pools.organization_scoped is null then 'its scope is not reported'
+    when (relationships ->> 'workspaces') is null and attached.workspace_ids is null
+      then 'the service does not list the workspaces of the pool'
     when len(users.unreported) > 0 then format('the service does not list the {} of the pool', array_to_string(users.unreported, ', '))
     else format(
       'Agent pool {} is open to all workspaces, and {} {} attached',
@@ -40,12 +42,16 @@ select
     'allowed_workspace_ids', coalesce(allowed.workspace_ids, []),
     'relationships', agent_pools.relationships
   ) as detail,
-  agent_pools.organization_scoped is null or coalesce(len(users.unreported), 0) > 0 as unknown,
+  agent_pools.organization_scoped is null
+  or attached.workspace_ids is null
+  or coalesce(len(users.unreported), 0) > 0 as unknown,
 from agent_pools
-join attached on attached.target = agent_pools.target and attached.pool_id = agent_pools.pool_id
+left join attached on attached.target = agent_pools.target and attached.pool_id = agent_pools.pool_id
 left join allowed on allowed.target = agent_pools.target and allowed.pool_id = agent_pools.pool_id
 left join agent_pool_users() as users on users.target = agent_pools.target and users.pool_id = agent_pools.pool_id
 where
   agent_pools.organization_scoped is not false
-  and len(attached.workspace_ids) <= 3
-  and coalesce(len(users.used_by), 0) = 0
+  and case
+    when attached.workspace_ids is null then (relationships ->> 'workspaces') is null
+    else len(attached.workspace_ids) <= 3 and coalesce(len(users.used_by), 0) = 0
+  end

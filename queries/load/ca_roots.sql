@@ -1,5 +1,18 @@
 -- grain: one row per CA root, without the certificates
+-- Proxies check a certificate and not what is said of it, so its end counts where it can be read.
 with
+  certificates as (
+    select root_id, min(not_after) as not_after
+    from read_json(
+      $files,
+      format = 'newline_delimited',
+      records = true,
+      columns = {kind: 'VARCHAR', root_id: 'VARCHAR', not_after: 'TIMESTAMPTZ'},
+      maximum_object_size = $longest_line
+    )
+    where kind = 'root'
+    group by root_id
+  ),
   responses as (
     select body."ActiveRootID" as active_id, body."TrustDomain" as trust_domain, unnest(body."Roots") as item
     from read_json(
@@ -16,7 +29,7 @@ select
   item ->> 'Name' as name,
   coalesce((item ->> 'Active')::boolean, (item ->> 'ID') = active_id) as active,
   nullif(item ->> 'NotBefore', '')::timestamptz as not_before,
-  nullif(item ->> 'NotAfter', '')::timestamptz as not_after,
+  coalesce(certificates.not_after, nullif(item ->> 'NotAfter', '')::timestamptz) as not_after,
   (item ->> 'SerialNumber')::ubigint as serial_number,
   item ->> 'SigningKeyID' as signing_key_id,
   item ->> 'PrivateKeyType' as private_key_type,
@@ -34,3 +47,4 @@ select
     '{"ID": null, "Name": null, "Active": null, "NotBefore": null, "NotAfter": null, "SerialNumber": null, "SigningKeyID": null, "PrivateKeyType": null, "PrivateKeyBits": null, "ExternalTrustDomain": null, "RootCert": null, "IntermediateCerts": null, "SigningCert": null, "SigningKey": null, "CreateIndex": null, "ModifyIndex": null}'
   ) as extra,
 from responses
+left join certificates on certificates.root_id = (item ->> 'ID')

@@ -8,7 +8,7 @@ create table if not exists ca_roots_history (
   name varchar, -- name
   active boolean, -- whether it currently signs certificates
   not_before timestamptz, -- start of validity
-  not_after timestamptz, -- end of validity
+  not_after timestamptz, -- end of validity: of the certificate, where it can be read
   serial_number ubigint, -- serial number, 64 bit unsigned
   signing_key_id varchar, -- ID of the signing key
   private_key_type varchar, -- type of the private key

@@ -21,7 +21,7 @@ const pool = (id: string, scoped: boolean | null, more: Rows[number] = {}): Rows
   ...more,
 });
 const using = (relationships: Readonly<Record<string, number | null>>): Rows[number] => ({
-  relationships: JSON.stringify({ workspaces: 0, agents: null, ...relationships }),
+  relationships: JSON.stringify({ workspaces: 0, 'allowed-workspaces': 0, agents: null, ...relationships }),
 });
 const related = (poolId: string, workspaceId: string, relation = 'attached'): Rows[number] => ({
   pool_id: poolId,
@@ -55,6 +55,8 @@ describe('agent pools', () => {
         pool('later-empty', false, using({ 'invented-next-year': 0 })),
         pool('permissions', false, using({ 'allowed-projects': 3, 'excluded-workspaces': 1 })),
         pool('workspaces-unlisted', false, { relationships: null }),
+        pool('allowed-renamed', false, { relationships: '{"workspaces": 0, "allowed_workspaces": 1}' }),
+        pool('open-workspaces-renamed', true, { relationships: '{"attached": 1, "allowed-workspaces": 0}' }),
         pool('open-stack', true, using({ workspaces: 1, stacks: 1 })),
         pool('open-later', true, using({ workspaces: 1, 'invented-next-year': 1 })),
         pool('open-later-unlisted', true, using({ workspaces: 1, 'invented-next-year': null })),
@@ -96,7 +98,7 @@ describe('agent pools', () => {
   test('empty-agent-pool: no agents and no users of any relationship; unknown where agents or users are not listed', async () => {
     expect(await warehouse.seen('empty-agent-pool')).toEqual({
       found: ['empty', 'empty-allowed', 'later-empty', 'permissions'],
-      unknown: ['counted', 'later-unlisted', 'workspaces-unlisted'],
+      unknown: ['allowed-renamed', 'counted', 'later-unlisted', 'workspaces-unlisted'],
     });
     expect((await warehouse.findings('empty-agent-pool'))[1]?.detail).toMatchObject({
       pool_id: 'empty-allowed',
@@ -107,7 +109,7 @@ describe('agent pools', () => {
   test('unscoped-agent-pool: open to the organization, attached to one to three workspaces and nothing else', async () => {
     expect(await warehouse.seen('unscoped-agent-pool')).toEqual({
       found: ['attached', 'open-project', 'three'],
-      unknown: ['open-later-unlisted', 'scope-unreported'],
+      unknown: ['open-later-unlisted', 'open-workspaces-renamed', 'scope-unreported'],
     });
     expect((await warehouse.findings('unscoped-agent-pool')).at(-1)?.detail).toMatchObject({
       pool_id: 'three',
@@ -119,8 +121,19 @@ describe('agent pools', () => {
   test('pool-without-live-agents: none idle or busy; critical where workspaces wait for it', async () => {
     expect(await warehouse.seen('pool-without-live-agents')).toEqual({
       found: [
-        ...['agentless', 'counted', 'dead', 'empty', 'empty-allowed', 'hyok', 'later', 'later-empty', 'later-unlisted'],
-        ...['permissions', 'stack', 'workspaces-unlisted'],
+        ...[
+          'agentless',
+          'allowed-renamed',
+          'counted',
+          'dead',
+          'empty',
+          'empty-allowed',
+          'hyok',
+          'later',
+          'later-empty',
+          'later-unlisted',
+        ],
+        ...['open-workspaces-renamed', 'permissions', 'stack', 'workspaces-unlisted'],
       ],
       unknown: ['status-unreported'],
     });

@@ -67,6 +67,18 @@ describe('the archive and the index', () => {
     expect(index).toContain('href="check-failure.html"');
   });
 
+  it('say which report has a damaged file, and list the others', async () => {
+    const warehouse = await createReportWarehouse();
+    await warehouse.pull(day(1), { workspaces: [workspace('a')] });
+    await renderReports(warehouse.options(day(1), { names: ['check-failure'], subjectPages: 0 }));
+    const out = join(warehouse.directory, 'out');
+    await writeFile(join(out, 'check-failure.json'), '{"report": "check-');
+    await renderReports(warehouse.options(day(1), { names: ['drift'], subjectPages: 0 }));
+    const index = await readFile(join(out, 'index.html'), 'utf8');
+    expect(index).toContain('<bdi>0 of 1 workspace drifts');
+    expect(index).toMatch(/data-value="unknown">unknown<\/span> <bdi>check-failure\.json is damaged: write it again/u);
+  });
+
   it('reject an unknown report with a suggestion, and write nothing', async () => {
     const warehouse = await createReportWarehouse();
     await expect(renderReports(warehouse.options(day(1), { names: ['drfit'] }))).rejects.toMatchObject({

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { testProject } from '../helpers/test-project.ts';
+import { readRecorded } from '../recorded/recorded.ts';
 
 /** A project whose sandbox returns these bodies by path. */
 function answering(bodies: Readonly<Record<string, unknown>>) {
@@ -37,6 +38,23 @@ test('an empty text instead of a time is loaded as null', async () => {
   await place.pull(['--source', 'ca_roots']);
   expect(await place.rows('select not_before, not_after::varchar as not_after from ca_roots')).toEqual([
     { not_before: null, not_after: '2026-12-01 00:00:00+00' },
+  ]);
+});
+
+test('the end of a CA root is that of its certificate, whatever the service says of it', async () => {
+  const { Roots } = JSON.parse(readRecorded('consul/roots').body) as { Roots: readonly object[] };
+  const place = await answering({
+    '/v1/agent/connect/ca/roots': {
+      Roots: [
+        { ...Roots[0], ID: 'read', NotAfter: '9999-12-31T23:59:59Z' },
+        { ...Roots[0], ID: 'unreadable', RootCert: 'none', NotAfter: '2026-12-01T00:00:00Z' },
+      ],
+    },
+  });
+  await place.pull(['--source', 'ca_roots']);
+  expect(await place.rows('select root_id, not_after::varchar as not_after from ca_roots order by 1')).toEqual([
+    { root_id: 'read', not_after: '2036-11-19 00:26:13+00' },
+    { root_id: 'unreadable', not_after: '2026-12-01 00:00:00+00' },
   ]);
 });
 

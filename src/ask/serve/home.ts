@@ -55,9 +55,11 @@ async function readTargets(exchange: Exchange): Promise<readonly TextRow[]> {
 async function readEstate(exchange: Exchange, at: Date) {
   const { files } = exchange;
   const params = { as_of: at.toISOString(), rules: '["all"]' };
+  // Both are read first: one that cannot be read would leave a query that nobody waits for.
+  const [countsSql, criticalSql] = [files.read('reports/lead/finding_counts'), files.read('serve/critical')];
   const [[counts = {}], critical] = await Promise.all([
-    readRows(exchange, files.read('reports/lead/finding_counts'), params, 1),
-    readRows(exchange, files.read('serve/critical'), params, MAX_CRITICAL),
+    readRows(exchange, countsSql, params, 1),
+    readRows(exchange, criticalSql, params, MAX_CRITICAL),
   ]);
   const after = counts.compared_with ?? '';
   const number = (name: string) => Number(counts[name] ?? 0);

@@ -184,8 +184,12 @@ async function listEntries(
   const shown = [...reports.values()].filter(({ name }) => present.has(`${name}.html`) && present.has(`${name}.json`));
   return Promise.all(
     shown.map(async ({ name, title, about }) => {
-      const { as_of, summary, sources, state } =
-        rendered.get(name) ?? (JSON.parse(await readFile(join(folder, `${name}.json`), 'utf8')) as ReportData);
+      const data = rendered.get(name) ?? (await readWritten(join(folder, `${name}.json`)));
+      if (!data) {
+        const headline = `${name}.json is damaged: write it again with \`tidemark report ${name}\``;
+        return { name, title, about, as_of: null, headline, state: 'unknown', stale: [] };
+      }
+      const { as_of, summary, sources, state } = data;
       return {
         name,
         title,
@@ -197,6 +201,17 @@ async function listEntries(
       };
     }),
   );
+}
+
+/** The data of a report that another run wrote; undefined where its file is damaged. */
+async function readWritten(path: string): Promise<ReportData | undefined> {
+  const text = await readFile(path, 'utf8');
+  try {
+    return JSON.parse(text) as ReportData;
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    return undefined;
+  }
 }
 
 /** The freshness of each target, as the index shows it. */

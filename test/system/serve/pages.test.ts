@@ -37,6 +37,16 @@ const text = async (path: string) =>
   (await page(path)).find(({ tag }) => tag === 'body')?.text.replaceAll(/\s+/gu, ' ') ?? '';
 
 describe('the home page', () => {
+  test('leaves no query that nobody waits for where a query of the user cannot be read', async () => {
+    const project = await copyServedProject();
+    await mkdir(join(project, 'queries/serve/critical.sql'), { recursive: true });
+    await mkdir(join(project, 'queries/reports/lead'), { recursive: true });
+    await writeFile(join(project, 'queries/reports/lead/finding_counts.sql'), 'select nothing from nowhere');
+    const served = await startServe(project);
+    for (let times = 0; times < 3; times++) expect((await served.get('/', HTML)).status).toBe(400);
+    expect((await served.get('/tables', HTML)).status).toBe(200);
+  });
+
   test('says when the data was published, the last run, and that old data is stale', async () => {
     const shown = await text('/');
     expect(shown).toMatch(/Published \d{4}-\d\d-\d\d \d\d:\d\d\./u);
