@@ -1,6 +1,6 @@
 import type { Config } from '../config/config.ts';
 import type { Job } from '../config/job.ts';
-import { suggestName } from '../config/suggest.ts';
+import { findNamed, suggestName } from '../config/suggest.ts';
 import { DEFAULT_LIMITS, DEFAULT_MAX_FAILURES } from '../core/choices.ts';
 import type { WorkContext } from '../core/context.ts';
 import { EXIT, type ExitCode, TidemarkError } from '../core/errors.ts';
@@ -14,7 +14,7 @@ import { readLedger } from './ledger-table.ts';
 import { createPlan } from './plan.ts';
 import { findingIds, type Plan } from './plan-file.ts';
 import { keepPlan, planFile, readKeptPlan } from './plan-store.ts';
-import { getPlaybook, isReversible, loadPlaybooks } from './registry.ts';
+import { isReversible, loadPlaybooks } from './registry.ts';
 import { settleLedger } from './settle-ledger.ts';
 
 type JobPlaybooks = Pick<Job, 'name' | 'playbooks'>;
@@ -113,7 +113,7 @@ export async function planJobPlaybooks(
         const options = { ...common, playbooks, playbook: name };
         if (entries.some(isUnsettled)) await waitForLock(config, context, () => settleLedger(options));
       }
-      const playbook = getPlaybook(playbooks, name);
+      const playbook = findNamed(playbooks, 'playbook', name);
       const source = { ...common, playbook, job: job.name, excluded, limits: DEFAULT_LIMITS };
       const { plan, exceeded } = await createPlan(source);
       plans.push({ ...base, plan, exceeded, file: plan.actions.length === 0 ? null : await keepPlan(config, plan) });

@@ -1,5 +1,5 @@
 import type { Config } from '../config/config.ts';
-import { closestMatch, suggestName, unknownName } from '../config/suggest.ts';
+import { closestMatch, suggestName } from '../config/suggest.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { discoverFiles, overlayRoots } from '../core/paths.ts';
 import { operations } from '../services/index.ts';
@@ -32,17 +32,6 @@ function validateApprovalRules({ approvers }: Pick<Config, 'approvers'>, playboo
       : [`approvers.rules[${index}].playbook: unknown playbook ${playbook}; ${suggestName(playbook, names)}`],
   );
   if (problems.length > 0) throw new TidemarkError('CONFIG', problems.join('\n'));
-}
-
-/** @throws TidemarkError USAGE that suggests the closest name. */
-export function getPlaybook(playbooks: readonly Playbook[], name: string): Playbook {
-  const playbook = playbooks.find((candidate) => candidate.name === name);
-  if (playbook) return playbook;
-  throw unknownName(
-    'playbook',
-    name,
-    playbooks.map((candidate) => candidate.name),
-  );
 }
 
 /** @throws TidemarkError UNSAFE: a plan that names an unknown operation was not made by this version. */

@@ -1,4 +1,5 @@
 import type { Config } from '../config/config.ts';
+import { findNamed } from '../config/suggest.ts';
 import type { WorkContext } from '../core/context.ts';
 import { formatError, TidemarkError } from '../core/errors.ts';
 import { valueAt } from '../core/json-path.ts';
@@ -11,7 +12,7 @@ import { type ApplyContext, type Observed, observeAction } from './observe-actio
 import { buildPlan } from './plan.ts';
 import { type Action, findingIds, type Plan } from './plan-file.ts';
 import { assertNamesTargets, assertSameInstallations } from './plan-targets.ts';
-import { getPlaybook, isReversible } from './registry.ts';
+import { isReversible } from './registry.ts';
 import { RemoteServices } from './remote.ts';
 
 export interface UndoOptions {
@@ -78,7 +79,7 @@ export async function createUndoPlan(plan: Plan, options: UndoOptions): Promise<
 }
 
 function assertUndoable({ plan_id, playbook: name, undoes }: Plan, playbooks: readonly Playbook[]): Playbook {
-  const playbook = getPlaybook(playbooks, name);
+  const playbook = findNamed(playbooks, 'playbook', name);
   if (undoes !== undefined) {
     throw new TidemarkError('UNSAFE', `plan ${plan_id} undoes plan ${undoes} and cannot be undone itself`, {
       hint: `run \`tidemark playbook plan ${name}\` to repeat the actions`,

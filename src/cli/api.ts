@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { type Config, getTarget, type Target } from '../config/config.ts';
-import { unknownName } from '../config/suggest.ts';
+import { findNamed } from '../config/suggest.ts';
 import type { Context } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { readNamedFile } from '../core/fs.ts';
@@ -57,7 +57,7 @@ export async function api(
   options: ApiFlags,
 ): Promise<void> {
   if (options.list) return context.stdout(formatOperationList(context.json));
-  const documented = findOperation(name ?? '');
+  const documented = findNamed([...operations.values()], 'operation', name ?? '', 'see `tidemark api --list`');
   if (options.help) return context.stdout(formatOperationHelp(documented));
   checkOptions(documented, options);
   const args = parseArgs(documented, parameters);
@@ -96,12 +96,6 @@ function checkOptions(operation: Operation, { all, create, unchecked }: ApiFlags
 
 /** Writes to stdout, and resolves when stdout takes more. */
 type Print = Context['print'];
-
-function findOperation(name: string): Operation {
-  const operation = operations.get(name);
-  if (operation) return operation;
-  throw unknownName('operation', name, operations.keys(), 'see `tidemark api --list`');
-}
 
 function findTarget(config: Config, { name: operation, kind }: Operation, requested: string | undefined): Target {
   if (requested !== undefined) return getTarget(config, requested);

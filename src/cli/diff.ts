@@ -1,5 +1,5 @@
 import { tmpdir } from 'node:os';
-import { unknownName } from '../config/suggest.ts';
+import { findNamed, unknownName } from '../config/suggest.ts';
 import { DIFF_FORMATS, type DiffFormat } from '../core/choices.ts';
 import { formatTimestamp } from '../core/clock.ts';
 import type { Context } from '../core/context.ts';
@@ -75,15 +75,7 @@ export async function diff(
 /** @throws TidemarkError USAGE for a table whose changes are not told */
 function selectTables(declared: ReadonlyMap<string, Table>, name: string | undefined): readonly Table[] {
   const told = selectTold([...declared.values()]);
-  if (name === undefined) return told;
-  const table = told.find((each) => each.name === name);
-  if (table) return [table];
-  throw unknownName(
-    'table',
-    name,
-    told.map((each) => each.name),
-    'see `tidemark tables`',
-  );
+  return name === undefined ? told : [findNamed(told, 'table', name, 'see `tidemark tables`')];
 }
 
 interface Times {

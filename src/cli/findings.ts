@@ -1,5 +1,5 @@
 import type { Config } from '../config/config.ts';
-import { unknownName } from '../config/suggest.ts';
+import { findNamed } from '../config/suggest.ts';
 import type { FindingState, Severity } from '../core/choices.ts';
 import { FINDING_STATES, SEVERITIES } from '../core/choices.ts';
 import type { Context } from '../core/context.ts';
@@ -83,10 +83,7 @@ function selectRules(
   name: string | undefined,
 ): Pick<FindingsView, 'rules' | 'invalid'> {
   if (name === undefined) return known;
-  const rule = findRule(known, name);
-  if (rule) return { rules: [rule], invalid: [] };
-  const names = known.rules.map((other) => other.name);
-  throw unknownName('rule', name, names);
+  return { rules: [findRule(known, name) ?? findNamed(known.rules, 'rule', name)], invalid: [] };
 }
 
 async function listFindings(

@@ -1,4 +1,4 @@
-import { getPlaybook } from '../act/registry.ts';
+import { findNamed } from '../config/suggest.ts';
 import type { Context } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { collectRights, formatPermissions, type PermissionText } from '../run/permissions.ts';
@@ -27,7 +27,7 @@ export async function permissions(context: Context, flags: PermissionFlags): Pro
   const config = readConfig(context);
   const names = assertTargets(config, flags.target);
   const { sources, playbooks } = await loadDefinitions(config);
-  const selected = flags.playbook.map((name) => getPlaybook(playbooks, name));
+  const selected = flags.playbook.map((name) => findNamed(playbooks, 'playbook', name));
   const targets = config.targets.filter(({ name }) => names.length === 0 || names.includes(name));
   if (targets.length === 0) throw new TidemarkError('USAGE', 'no target is selected');
   const wanted = flags.token && TOKENS[flags.token];

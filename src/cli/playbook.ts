@@ -7,9 +7,10 @@ import { readLedger } from '../act/ledger-table.ts';
 import { createPlan } from '../act/plan.ts';
 import { type Plan, writePlan } from '../act/plan-file.ts';
 import { findPlan, keepPlan, setPlanAside } from '../act/plan-store.ts';
-import { getPlaybook, summarizePlaybooks } from '../act/registry.ts';
+import { summarizePlaybooks } from '../act/registry.ts';
 import { createUndoPlan } from '../act/undo.ts';
 import type { Config } from '../config/config.ts';
+import { findNamed } from '../config/suggest.ts';
 import { DEFAULT_ACCEPT_DAYS, DEFAULT_LIMITS, DEFAULT_MAX_FAILURES } from '../core/choices.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, TidemarkError } from '../core/errors.ts';
@@ -112,7 +113,7 @@ export async function plan(context: Context, name: string, options: PlanFlags): 
     const { plan: created, exceeded } = await createPlan({
       config,
       context,
-      playbook: getPlaybook(playbooks, name),
+      playbook: findNamed(playbooks, 'playbook', name),
       limits: maxPercent === undefined ? { ...DEFAULT_LIMITS, maxActions } : { maxActions, maxPercent, minRows: 0 },
       ...(targets.length > 0 && { targets }),
       ...(isChosen && { choice: { findings, subjects, ...(limit !== undefined && { limit }) } }),

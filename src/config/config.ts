@@ -7,7 +7,7 @@ import { isLakeAddress } from './lake.ts';
 import { decodeUri, parseSmtpUrl } from './mail.ts';
 import { type Environment, interpolate, withEnvFile } from './references.ts';
 import { configSchema, type RawConfig, type RawTarget, type TargetKind } from './schema.ts';
-import { unknownName } from './suggest.ts';
+import { findNamed } from './suggest.ts';
 import { readPlainYaml, readYamlFile } from './yaml.ts';
 
 export type { Pricing, TargetKind, Thresholds } from './schema.ts';
@@ -120,10 +120,7 @@ export function findUrlSecrets(url: string): readonly string[] {
 
 /** @throws TidemarkError USAGE naming the closest match. */
 export function getTarget({ targets }: Config, name: string): Target {
-  const known = new Map(targets.map((target) => [target.name, target]));
-  const target = known.get(name);
-  if (target) return target;
-  throw unknownName('target', name, known.keys());
+  return findNamed(targets, 'target', name);
 }
 
 const MAX_SHARDS = 1_000;

@@ -21,3 +21,16 @@ export function unknownName(what: string, name: string, known: Iterable<string>,
   const hint = advice !== undefined && closestMatch(name, names) === undefined ? advice : suggestName(name, names);
   return new TidemarkError('USAGE', `unknown ${what} ${name}`, { hint });
 }
+
+/** The one that has a name. @throws TidemarkError USAGE as `unknownName` says it */
+export function findNamed<T extends { readonly name: string }>(
+  all: readonly T[],
+  what: string,
+  name: string,
+  advice?: string,
+): T {
+  const names = all.map((each) => each.name);
+  const found = all[names.indexOf(name)];
+  if (found) return found;
+  throw unknownName(what, name, names, advice);
+}

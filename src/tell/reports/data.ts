@@ -1,6 +1,6 @@
 import { stringify } from 'lossless-json';
 import type { Pricing, Thresholds } from '../../config/config.ts';
-import { unknownName } from '../../config/suggest.ts';
+import { findNamed } from '../../config/suggest.ts';
 import { formatTimestamp } from '../../core/clock.ts';
 import { TidemarkError } from '../../core/errors.ts';
 import { isAbsent, type LeftOut } from '../../extract/sources/index.ts';
@@ -98,11 +98,7 @@ export async function openReportReader(options: ReportReadOptions) {
 
 function selectReports(reports: ReadonlyMap<string, Report>, names: readonly string[] | undefined): readonly Report[] {
   if (!names) return [...reports.values()];
-  return [...new Set(names)].map((name) => {
-    const report = reports.get(name);
-    if (report) return report;
-    throw unknownName('report', name, reports.keys());
-  });
+  return [...new Set(names)].map((name) => findNamed([...reports.values()], 'report', name));
 }
 
 /** What the reports of a rendering have in common. */
