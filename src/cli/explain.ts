@@ -3,7 +3,7 @@ import { TidemarkError } from '../core/errors.ts';
 import { stripControls } from '../core/log.ts';
 import { quoteWord } from '../core/shell-word.ts';
 import { explainFinding, type Guide, loadGuide, nameThresholds } from '../tell/findings/guide.ts';
-import { type Rule, readRules } from '../tell/findings/rules.ts';
+import { readRules } from '../tell/findings/rules.ts';
 import { createProductLinker } from '../tell/reports/links.ts';
 import { withPublished } from '../warehouse/session.ts';
 import type { Row, Value } from '../warehouse/values.ts';
@@ -11,31 +11,19 @@ import { readLocalConfig } from './options.ts';
 import { formatTime, writeResult } from './output.ts';
 import { listPlaybooks } from './playbooks.ts';
 
-/** What is known of one finding. */
-interface Explained {
-  readonly finding: Row;
-  /** Null where the rule is not there any more. */
-  readonly rule: Omit<Rule, 'sql'> | null;
-  readonly guide: Guide | null;
-  /** Its page in the product. */
-  readonly product: string | null;
-}
-
 /** Prints why a finding exists, since when, what it is concluded from, and what ends it. */
 export async function explain(context: Context, id: string): Promise<void> {
   const config = readLocalConfig(context);
   await withPublished(config, async ({ database, files }) => {
     const finding = selectFinding(await database.rows(files.read('warehouse/explain_finding'), { id }), id);
     const found = readRules(files).rules.find(({ name }) => name === finding.rule);
-    const { sql: _, ...rule } = { ...found, description: nameThresholds(found?.description ?? '', config.thresholds) };
     const guides = await loadGuide(files, await listPlaybooks(config), config.thresholds);
-    const explanation: Explained = {
-      finding,
-      rule: found ? (rule as Omit<Rule, 'sql'>) : null,
-      guide: guides.find((guide) => guide.rule === finding.rule) ?? null,
-      product: createProductLinker(config.targets)(toSubject(finding)) ?? null,
-    };
-    writeResult(context, explanation, () => stripControls(formatExplanation(explanation)));
+    const { sql: _, ...rule } = found ?? { sql: '', description: '' };
+    const description = nameThresholds(rule.description, config.thresholds);
+    const guide = guides.find((each) => each.rule === finding.rule) ?? null;
+    const product = createProductLinker(config.targets)(toSubject(finding)) ?? null; // its page
+    const explanation = { finding, rule: found ? { ...rule, description } : null, guide, product };
+    writeResult(context, explanation, () => stripControls(formatExplanation(finding, guide, product)));
   });
 }
 
@@ -55,7 +43,7 @@ function toSubject({ target, subject_type, subject_id, subject_name, detail }: R
   return { target: String(target), type: String(subject_type), id: String(subject_id), name, fields };
 }
 
-function formatExplanation({ finding, guide, product }: Explained): string {
+function formatExplanation(finding: Row, guide: Guide | null, product: string | null): string {
   const { finding_id, title, severity, target, subject_type, subject_id, subject_name } = finding;
   const name = subject_name ?? subject_id;
   const { meaning, saw, ends } = explainFinding(finding, guide ?? undefined);

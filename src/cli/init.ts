@@ -52,7 +52,8 @@ export async function init(context: Context, flags: InitFlags): Promise<void> {
     });
   }
   const given = listTargets(flags);
-  const chosen = given.length === 0 && isConversation(context) ? await askTargets(context) : given;
+  const isConversation = context.stdinIsTerminal && !context.json && !context.quiet;
+  const chosen = given.length === 0 && isConversation ? await askTargets(context) : given;
   const probed = await probeTargets(context, chosen);
   if (context.signal.aborted) throw new TidemarkError('INTERRUPTED', INTERRUPTED);
   const [template, example] = await Promise.all(
@@ -67,11 +68,6 @@ export async function init(context: Context, flags: InitFlags): Promise<void> {
   writeResult(context, probed.length === 0 ? { written } : { written, targets }, () =>
     formatResult(context, written, probed),
   );
-}
-
-/** Whether a person is there to answer. */
-function isConversation({ stdinIsTerminal, json, quiet }: Context): boolean {
-  return stdinIsTerminal && !json && !quiet;
 }
 
 /** @throws TidemarkError USAGE for a platform without its organization */

@@ -18,7 +18,6 @@ import { createLakeReader } from '../lake/reader.ts';
 import { RUNS } from '../lake/relations.ts';
 import { restoreFromLake } from '../lake/restore.ts';
 import { CLAIMS } from '../lake/statements.ts';
-import type { LakeStore } from '../lake/store.ts';
 import { changesTable } from '../lake/table.ts';
 import { openDatabase } from '../warehouse/database.ts';
 import { createSqlFiles } from '../warehouse/sql-files.ts';
@@ -179,15 +178,12 @@ export async function vacuum(
   );
 }
 
-function notALake({ name }: LakeStore): TidemarkError {
-  return new TidemarkError('DATA', `${name} is not a lake`, { hint: 'write one with `tidemark lake publish`' });
-}
-
 function withLake<T>(context: Context, flags: LakeFlags, work: (lake: Lake) => Promise<T>): Promise<T> {
   return withMemory(context, flags, async (lake) => {
     const marks = await Promise.all([CLAIMS, logFolder(changesTable(RUNS))].map((path) => lake.store.list(path)));
-    if (marks.flat().length === 0) throw notALake(lake.store);
-    return work(lake);
+    if (marks.flat().length > 0) return work(lake);
+    const hint = 'write one with `tidemark lake publish`';
+    throw new TidemarkError('DATA', `${lake.store.name} is not a lake`, { hint });
   });
 }
 

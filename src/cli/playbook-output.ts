@@ -69,15 +69,15 @@ function shortenReason(why: string, summary: string): string {
   const list = why.lastIndexOf(': ');
   const rest = list > 0 && summary.includes(why.slice(list + 2)) ? why.slice(0, list) : why;
   const words = rest.split(' ');
-  const isSaid = (_: string, index: number) =>
+  const shared = words.findLastIndex((_, last) =>
     said.includes(
       words
-        .slice(0, index + 1)
+        .slice(0, last + 1)
         .join(' ')
         .toLowerCase(),
-    );
-  const shared = words.every(isSaid) ? words.length : words.findIndex((word, index) => !isSaid(word, index));
-  return words.slice(shared).join(' ');
+    ),
+  );
+  return words.slice(shared + 1).join(' ');
 }
 
 function formatAcceptance({ undoes, accept_days }: Plan): readonly string[] {

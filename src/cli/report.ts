@@ -40,11 +40,6 @@ export async function report(context: Context, names: readonly string[], flags: 
   });
 }
 
-/** The folder of the reports of an earlier time, so that they do not replace the current ones. */
-function pastFolder(output: string, asOf: Date): string {
-  return join(output, 'as-of', formatTimestamp(asOf).replaceAll(':', ''));
-}
-
 /**
  * Writes the files and prints their paths, or with `--json` their data: an object for one named report, otherwise an array.
  * Exits 4 if a report fails.
@@ -56,7 +51,9 @@ async function writeReports(
   flags: ReportFlags,
 ): Promise<void> {
   const isPast = flags.asOf !== undefined;
-  const output = isPast ? pastFolder(config.output, options.asOf) : config.output;
+  // Reports of an earlier time do not replace the current ones.
+  const past = join(config.output, 'as-of', formatTimestamp(options.asOf).replaceAll(':', ''));
+  const output = isPast ? past : config.output;
   const out = flags.out === undefined ? output : resolve(context.cwd, flags.out);
   const onFailure = (_: string, error: TidemarkError) => {
     context.log.error(formatError(error));

@@ -6,7 +6,6 @@ import { loadJobDefinitions } from '../run/plugins/index.ts';
 import { exitCode } from '../run/run.ts';
 import { runJob, validateJob } from '../run/run-job.ts';
 import { nextRuns } from '../run/schedule/cron-schedule.ts';
-import type { ScheduledJob } from '../run/schedule/scheduler.ts';
 import { runDaemon } from '../run/schedule/serve.ts';
 import type { DefineCommand } from './define.ts';
 import { readConfig } from './options.ts';
@@ -25,21 +24,16 @@ export async function schedule(context: Context, { list }: { readonly list?: boo
     throw new TidemarkError('CONFIG', found.map(({ what, problem }) => `${what}: ${problem}`).join('\n'));
   }
   if (problems.length > 0) throw new TidemarkError('CONFIG', problems.join('\n'));
-  const scheduled = jobs.flatMap(toScheduledJob);
-  const used = jobs.filter((job) => job.schedule !== undefined);
+  const used = jobs.flatMap((job) => (job.schedule === undefined ? [] : [{ ...job, schedule: job.schedule }]));
   const definitions = await loadJobDefinitions(config, used);
   for (const job of used) await validateJob(config, job, definitions);
   if (context.clock.frozen) throw new TidemarkError('USAGE', 'schedule cannot be combined with --now');
-  if (scheduled.length === 0) {
+  if (used.length === 0) {
     throw new TidemarkError('CONFIG', 'no job has a schedule', {
       hint: 'add one to jobs/NAME.yaml: schedule: "15 2 * * *"',
     });
   }
-  await runDaemon({ config, context, jobs: scheduled, runJob: (name) => runOnce(context, name) });
-}
-
-function toScheduledJob({ name, schedule: expression, timezone }: Job): readonly ScheduledJob[] {
-  return expression === undefined ? [] : [{ name, schedule: expression, timezone }];
+  await runDaemon({ config, context, jobs: used, runJob: (name) => runOnce(context, name) });
 }
 
 /** Runs a job as `tidemark run` does. Configuration and job are read again, so that corrections apply without a restart. */

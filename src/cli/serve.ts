@@ -27,6 +27,7 @@ export interface ServeFlags {
 }
 
 const MIN_TOKEN_LENGTH = 16;
+const MAX_TOKEN_KIBIBYTES = 64;
 
 /** Serves until a signal. @throws TidemarkError USAGE if others could connect without a token. */
 export async function serve(context: Context, flags: ServeFlags): Promise<void> {
@@ -58,7 +59,9 @@ function rethrowListening(cause: NodeJS.ErrnoException, where: string): never {
 }
 
 function readToken({ cwd, env, redactor }: Context, file: string | undefined): string | undefined {
-  const text = file === undefined ? env.TIDEMARK_SERVE_TOKEN : readTokenFile(resolve(cwd, file));
+  const path = file === undefined ? undefined : resolve(cwd, file);
+  const options = { name: `--token-file ${path}`, maxKibibytes: MAX_TOKEN_KIBIBYTES };
+  const text = path === undefined ? env.TIDEMARK_SERVE_TOKEN : readNamedFile(path, options);
   const token = text?.trim();
   if (token === undefined || (token === '' && file === undefined)) return undefined;
   redactor.add(token);
@@ -66,10 +69,4 @@ function readToken({ cwd, env, redactor }: Context, file: string | undefined): s
   throw new TidemarkError('USAGE', `the token has fewer than ${MIN_TOKEN_LENGTH} characters`, {
     hint: 'write one with `openssl rand -hex 32`',
   });
-}
-
-const MAX_TOKEN_KIBIBYTES = 64;
-
-function readTokenFile(path: string): string {
-  return readNamedFile(path, { name: `--token-file ${path}`, maxKibibytes: MAX_TOKEN_KIBIBYTES });
 }

@@ -80,7 +80,7 @@ function selectFormat(context: Context, { format, output }: SqlFlags): Format {
     if (given !== 'parquet' && given !== 'xlsx') return given ?? 'table';
     throw new TidemarkError('USAGE', `--format ${given} writes to a file`, { hint: 'add -o FILE' });
   }
-  const selected = given ?? formatForFile(output);
+  const selected = given ?? EXTENSIONS[extname(output).toLowerCase()];
   if (selected === undefined) {
     throw new TidemarkError('USAGE', `the name ${output} tells no format`, {
       hint: `end it with one of ${Object.keys(EXTENSIONS).join(', ')}, or give --format`,
@@ -101,11 +101,6 @@ const EXTENSIONS: Readonly<Record<string, Format>> = {
   '.xlsx': 'xlsx',
   '.txt': 'table',
 };
-
-/** The format of a file by its extension. */
-function formatForFile(file: string): Format | undefined {
-  return EXTENSIONS[extname(file).toLowerCase()];
-}
 
 /** Without a query, where one can be typed. */
 function isForShell(context: Context, words: readonly string[], { file, saved, output }: SqlFlags): boolean {
@@ -167,20 +162,16 @@ function readParameters({ file, param }: SqlFlags, words: readonly string[]): Qu
 }
 
 async function readQuery(context: Context, words: readonly string[], file: string | undefined): Promise<string> {
-  const text = await readQueryText(context, words, file);
-  if (text.trim() === '') throw new TidemarkError('DATA', 'the query is empty');
-  return text;
-}
-
-async function readQueryText(context: Context, words: readonly string[], file: string | undefined): Promise<string> {
   const [query, ...rest] = words;
   if (rest.length > 0) throw new TidemarkError('USAGE', 'give the query as one argument, in quotes');
   if (query !== undefined && file !== undefined) throw new TidemarkError('USAGE', 'give a query or -f FILE, not both');
-  if (query !== undefined) return query;
-  if (file === undefined && context.stdinIsTerminal)
+  if (query === undefined && file === undefined && context.stdinIsTerminal)
     throw new TidemarkError('USAGE', 'no query given', { hint: 'try: tidemark sql "from workspaces"' });
-  if (file === undefined || file === '-') return context.readStdin();
-  return readNamedFile(resolve(context.cwd, file), { name: file });
+  const isNamed = file !== undefined && file !== '-';
+  const read = () => (isNamed ? readNamedFile(resolve(context.cwd, file), { name: file }) : context.readStdin());
+  const text = query ?? (await read());
+  if (text.trim() === '') throw new TidemarkError('DATA', 'the query is empty');
+  return text;
 }
 
 /**

@@ -1,19 +1,21 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { loadConfig } from '../config/config.ts';
 import { unknownName } from '../config/suggest.ts';
 import type { Context } from '../core/context.ts';
 import { overlayRoots, PACKAGE_ROOT } from '../core/paths.ts';
 import { createSqlFiles } from '../warehouse/sql-files.ts';
 import { loadTables, loadViews, type Table } from '../warehouse/tables.ts';
 import type { DefineCommand } from './define.ts';
+import { readLocalConfig } from './options.ts';
 import { formatTable, type TableStyle, writeResult } from './output.ts';
 
 export const define: DefineCommand = (command) =>
   command.argument('[name]', 'one table').runs(() => import('./tables.ts'), 'tables');
 
 export async function tables(context: Context, name: string | undefined): Promise<void> {
-  const files = createSqlFiles(queryRoots(context));
+  // Works without a configuration; with one, the user's declarations are included.
+  const hasConfig = existsSync(resolve(context.cwd, context.configFile));
+  const files = createSqlFiles(overlayRoots(hasConfig ? readLocalConfig(context).directory : PACKAGE_ROOT));
   const views = loadViews(files).map((view) => [view.name, view] as const);
   const declared = new Map([...loadTables(files), ...views]);
   const selected = name === undefined ? [...declared.values()] : [findTable(declared, name)];
@@ -23,14 +25,6 @@ export async function tables(context: Context, name: string | undefined): Promis
       ? formatTableList(selected, context)
       : selected.map((table) => formatTableDetail(table, context)).join('\n'),
   );
-}
-
-/** Works without a configuration; with one, the user's declarations are included. */
-function queryRoots({ cwd, configFile, env, redactor }: Context): readonly string[] {
-  const file = resolve(cwd, configFile);
-  return existsSync(file)
-    ? overlayRoots(loadConfig(file, env, redactor, { needsSecrets: false }).directory)
-    : [PACKAGE_ROOT];
 }
 
 function findTable(declared: ReadonlyMap<string, Table>, name: string): Table {

@@ -29,22 +29,17 @@ const EXIT_CODES = {
 } as const satisfies Record<string, ExitCode>;
 export type ErrorCode = keyof typeof EXIT_CODES;
 
-export interface ErrorDetails {
-  /** What the user can do about it, in one sentence. */
-  readonly hint?: string | undefined;
-  readonly cause?: unknown;
-}
-
 /** An error that the user can act on: one line of what and where, a hint, and an exit code. */
 export class TidemarkError extends Error {
   readonly code: ErrorCode;
   readonly hint: string | undefined;
 
-  constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
-    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+  /** @param hint what the user can do about it, in one sentence */
+  constructor(code: ErrorCode, message: string, { hint, cause }: { hint?: string | undefined; cause?: unknown } = {}) {
+    super(message, cause === undefined ? undefined : { cause });
     this.name = 'TidemarkError';
     this.code = code;
-    this.hint = details.hint;
+    this.hint = hint;
   }
 
   get exit(): ExitCode {

@@ -26,7 +26,10 @@ export const SHARED_FOLDER = 0o777;
  * @param mode by default, the owner alone may read it
  */
 export async function makeFolder(path: string, mode = PRIVATE_FOLDER): Promise<void> {
-  const make = () => mkdir(path, { mode }).catch(ignoreFolder(path));
+  const make = () =>
+    mkdir(path, { mode }).catch(async (error: unknown) => {
+      if (!(await stat(path).catch(() => undefined))?.isDirectory()) throw error;
+    });
   try {
     await make();
   } catch (error) {
@@ -34,13 +37,6 @@ export async function makeFolder(path: string, mode = PRIVATE_FOLDER): Promise<v
     if (!existsSync(dirname(path))) await makeFolder(dirname(path), mode);
     await make(); // another process may have made the folder above in between
   }
-}
-
-/** For `catch`: a folder that is already there. @throws every other error */
-function ignoreFolder(path: string) {
-  return async (error: unknown): Promise<void> => {
-    if (!(await stat(path).catch(() => undefined))?.isDirectory()) throw error;
-  };
 }
 
 /**
