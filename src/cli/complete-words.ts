@@ -1,28 +1,50 @@
-import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { Command, Option } from 'commander';
-import { discoverFiles, overlayRoots, PACKAGE_ROOT } from '../core/paths.ts';
+import { discoverFiles, findFile, overlayRoots, PACKAGE_ROOT } from '../core/paths.ts';
 import { defineProgram, type GlobalOptions } from './index.ts';
 
 /** A completion; its description may be empty. */
 type Candidate = Readonly<Record<'value' | 'description', string>>;
 
-/** Lists names from the configuration, if there is one, and from the package. */
-type ListNames = (roots: readonly string[], configFile: string) => Promise<readonly (Candidate | string)[]>;
+type Names = readonly (Candidate | string)[];
 
-/** The names of each kind. They are read from files, since loading the code takes too long. */
-const LISTS: Readonly<Record<string, ListNames>> = {
-  jobs: async (roots) => listFiles(roots, 'jobs', '.yaml'),
-  operations: listOperations,
-  plans: listPlans,
-  playbooks: listPlaybooks,
-  queries: async (roots) => listFiles(roots, 'queries/saved', '.sql'),
-  reports: listReports,
-  rules: async (roots) => listFiles(roots, 'queries/findings', '.sql'),
-  sources: listSources,
-  tables: async (roots) => listFiles(roots, 'queries/tables', '.sql'),
-  targets: listTargets,
+/** The names of each kind, of the configuration, if there is one, and of the package. They are read from files, since loading the code takes too long. */
+const LISTS: Readonly<Record<string, (roots: readonly string[], configFile: string) => Names | Promise<Names>>> = {
+  jobs: (roots) => listFiles(roots, 'jobs', '.yaml'),
+  operations: () => {
+    const text = readFileSync(join(PACKAGE_ROOT, 'templates', 'completion', 'operations.tsv'), 'utf8');
+    const rows = text.trimEnd().split('\n');
+    return rows.map((row) => row.split('\t')).map(([value = '', description = '']) => ({ value, description }));
+  },
+  plans: async (_, configFile) => {
+    const { data } = await readPartialConfig(configFile);
+    return listFiles([resolve(dirname(configFile), typeof data === 'string' ? data : 'data')], 'plans', '.json');
+  },
+  playbooks: async () => {
+    const { builtInPlaybooks } = await import('../act/playbooks/index.ts');
+    return builtInPlaybooks.map(({ name }) => name).sort();
+  },
+  queries: (roots) => listFiles(roots, 'queries/saved', '.sql'),
+  /** A report is a template with a summary. */
+  reports: (roots) => {
+    const hasSummary = (name: string) => findFile(roots, join('queries', 'reports', name, 'summary.sql')) !== undefined;
+    return listFiles(roots, 'reports', '.hbs').filter(hasSummary);
+  },
+  rules: (roots) => listFiles(roots, 'queries/findings', '.sql'),
+  /** The headers of the tables name the sources that fill them, those of plugins too. */
+  sources: (roots) => {
+    const files = [...discoverFiles(roots, 'queries/tables', '.sql').values()];
+    const sources = files.flatMap((file) => /^-- source: (\S+)/mu.exec(readFileSync(file, 'utf8'))?.[1] ?? []);
+    return [...new Set(sources)].sort();
+  },
+  tables: (roots) => listFiles(roots, 'queries/tables', '.sql'),
+  targets: async (_, configFile) => {
+    const { targets } = await readPartialConfig(configFile);
+    return (Array.isArray(targets) ? targets : []).flatMap(({ name, kind }) =>
+      typeof name === 'string' ? [{ value: name, description: typeof kind === 'string' ? kind : '' }] : [],
+    );
+  },
 };
 
 /**
@@ -153,47 +175,9 @@ function listFiles(roots: readonly string[], folder: string, extension: string):
   return [...discoverFiles(roots, folder, extension).keys()];
 }
 
-/** A report is a template with a summary. */
-async function listReports(roots: readonly string[]) {
-  const hasSummary = (name: string) =>
-    roots.some((root) => existsSync(join(root, 'queries', 'reports', name, 'summary.sql')));
-  return listFiles(roots, 'reports', '.hbs').filter(hasSummary);
-}
-
-/** The headers of the tables name the sources that fill them, those of plugins too. */
-async function listSources(roots: readonly string[]) {
-  const tables = discoverFiles(roots, 'queries/tables', '.sql');
-  const texts = await Promise.all([...tables.values()].map((file) => readFile(file, 'utf8')));
-  const sources = texts.flatMap((text) => /^-- source: (\S+)/mu.exec(text)?.[1] ?? []);
-  return [...new Set(sources)].sort();
-}
-
-async function listPlaybooks() {
-  const { builtInPlaybooks } = await import('../act/playbooks/index.ts');
-  return builtInPlaybooks.map(({ name }) => name).sort();
-}
-
-async function listOperations() {
-  const text = await readFile(join(PACKAGE_ROOT, 'templates', 'completion', 'operations.tsv'), 'utf8');
-  const rows = text.trimEnd().split('\n');
-  return rows.map((row) => row.split('\t')).map(([value = '', description = '']) => ({ value, description }));
-}
-
 /** The parts of the configuration that complete names; the rest may be invalid. */
 async function readPartialConfig(configFile: string) {
   const { parse } = await import('yaml');
-  const content = parse(await readFile(configFile, 'utf8'), { maxAliasCount: 100 }) as unknown;
+  const content = parse(readFileSync(configFile, 'utf8'), { maxAliasCount: 100 }) as unknown;
   return (content ?? {}) as { readonly data?: unknown; readonly targets?: unknown };
-}
-
-async function listTargets(_roots: readonly string[], configFile: string): Promise<readonly Candidate[]> {
-  const { targets } = await readPartialConfig(configFile);
-  return (Array.isArray(targets) ? targets : []).flatMap(({ name, kind }) =>
-    typeof name === 'string' ? [{ value: name, description: typeof kind === 'string' ? kind : '' }] : [],
-  );
-}
-
-async function listPlans(_roots: readonly string[], configFile: string) {
-  const { data } = await readPartialConfig(configFile);
-  return listFiles([resolve(dirname(configFile), typeof data === 'string' ? data : 'data')], 'plans', '.json');
 }

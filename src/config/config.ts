@@ -200,6 +200,7 @@ function withDefaults(target: RawTarget, toAbsolute: (path: string) => string): 
   const hashicorp = target.flavor === 'hashicorp';
   const base = target.url.replace(/\/+$/u, '');
   const suffix = BASE_PATH[target.kind];
+  const mesh = [target.mounts.mesh ?? (hashicorp ? 'consul' : 'mesh')].flat();
   const storeHeader = hashicorp ? 'X-Vault-Token' : 'X-Store-Token';
   return {
     ...target,
@@ -207,17 +208,12 @@ function withDefaults(target: RawTarget, toAbsolute: (path: string) => string): 
     tokenHeader: target.tokenHeader ?? (target.kind === 'secrets' ? storeHeader : 'Authorization'),
     mounts: {
       keymgmt: target.mounts.keymgmt ?? 'keymgmt',
-      mesh: onlyOrAll([target.mounts.mesh ?? (hashicorp ? 'consul' : 'mesh')].flat()),
+      mesh: mesh.length === 1 ? String(mesh[0]) : mesh,
     },
     ...(target.caFile && { caFile: toAbsolute(target.caFile) }),
     ...(target.clientCert && { clientCert: toAbsolute(target.clientCert) }),
     ...(target.clientKey && { clientKey: toAbsolute(target.clientKey) }),
   };
-}
-
-/** A list of one mount is that mount. */
-function onlyOrAll(mounts: readonly string[]): string | readonly string[] {
-  return mounts.length === 1 ? (mounts[0] ?? '') : mounts;
 }
 
 /** The mounts of the mesh credentials engines, the first one first. */
