@@ -8,7 +8,13 @@ import { writeFileAtomic } from '../core/fs.ts';
 import { acceptFindings } from '../tell/findings/evaluate.ts';
 import { acquireLock, type Lock } from '../warehouse/lock.ts';
 import { warehouseFiles } from '../warehouse/publish.ts';
-import { assertReadable, type Warehouse, withPublished, withWarehouse } from '../warehouse/session.ts';
+import {
+  assertReadable,
+  type OpenWarehouse,
+  type Warehouse,
+  withPublished,
+  withWarehouse,
+} from '../warehouse/session.ts';
 import { toJsonParam } from '../warehouse/sql-params.ts';
 import { type LedgerEntries, ledgerFile, ledgerLine, toLedgerRow } from './ledger.ts';
 import type { LedgerHead, LedgerScan, SeenLedger } from './ledger-chain.ts';
@@ -18,14 +24,12 @@ import { ensureWarehouseId } from './plan-targets.ts';
 
 /** What the warehouse keeps of the ledger: the table `actions`, a copy of it, and its last line. */
 
-type LedgerWarehouse = Pick<Warehouse, 'database' | 'files'>;
-
 /**
  * The entry of every action, in the order in which they were started.
  * @param warehouse which has seen the ledger; @default the published one, if there is one
  * @throws TidemarkError DATA where the ledger is damaged, or does not continue what the warehouse has seen.
  */
-export async function readLedger(config: Config, warehouse?: LedgerWarehouse): Promise<LedgerEntries> {
+export async function readLedger(config: Config, warehouse?: OpenWarehouse): Promise<LedgerEntries> {
   const { scan } = warehouse
     ? await readSound(config.data, await readSeenLedger(warehouse))
     : assertSound(config.data, await verifyLedger(config));
@@ -33,7 +37,7 @@ export async function readLedger(config: Config, warehouse?: LedgerWarehouse): P
 }
 
 /** What a warehouse has seen of the ledger. */
-export async function readSeenLedger({ database, files }: LedgerWarehouse): Promise<SeenLedger> {
+export async function readSeenLedger({ database, files }: OpenWarehouse): Promise<SeenLedger> {
   const [table] = await database.rows(files.read('remediation/has_ledger_head'));
   const heads = table?.present === true ? await database.rows(files.read('remediation/ledger_heads')) : [];
   const rows = await database.rows(files.read('remediation/seen_actions'));
@@ -75,7 +79,7 @@ export async function syncLedger(warehouse: Warehouse, { data }: Config, now: Da
 
 /** Replaces the table `actions`. `replaced`: the end of the ledger that this one takes the place of. */
 export async function keepLedger(
-  { database, files }: LedgerWarehouse,
+  { database, files }: OpenWarehouse,
   { entries, head }: Pick<LedgerScan, 'entries' | 'head'>,
   now: Date,
   replaced?: LedgerHead,

@@ -7,7 +7,7 @@ import { errorMessage, TidemarkError } from '../core/errors.ts';
 import { ignoreMissing } from '../core/fs.ts';
 import type { Log } from '../core/log.ts';
 import { parseRunStart } from '../landing/store.ts';
-import type { Warehouse } from '../warehouse/session.ts';
+import type { OpenWarehouse } from '../warehouse/session.ts';
 import { toJsonParam } from '../warehouse/sql-params.ts';
 import { isUnsettled } from './ledger.ts';
 import { readLedger } from './ledger-table.ts';
@@ -112,11 +112,7 @@ export async function listOldPlans(
 }
 
 /** Copies the plans that can still be applied to the table `plans`. Called in every run. */
-export async function syncPlans(
-  { database, files }: Pick<Warehouse, 'database' | 'files'>,
-  config: Config,
-  asOf: Date,
-): Promise<void> {
+export async function syncPlans({ database, files }: OpenWarehouse, config: Config, asOf: Date): Promise<void> {
   const oldest = asOf.getTime() - config.planHours * HOUR_MS;
   const ids = (await listPlanIds(config)).filter((id) => (parseRunStart(id.slice('p-'.length)) ?? 0) >= oldest);
   const plans = await Promise.all(ids.map((id) => readKeptPlan(config, id)));

@@ -4,7 +4,7 @@ import { canonicalJson } from '../core/canonical-json.ts';
 import type { WorkContext } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { stripControls } from '../core/log.ts';
-import { type Warehouse, withPublished, withWarehouse } from '../warehouse/session.ts';
+import { type OpenWarehouse, type Warehouse, withPublished, withWarehouse } from '../warehouse/session.ts';
 import type { Plan, PlanTarget } from './plan-file.ts';
 import { RemoteServices } from './remote.ts';
 
@@ -102,10 +102,7 @@ export async function ensureWarehouseId(warehouse: Warehouse): Promise<string> {
   return String(await findWarehouseId(warehouse));
 }
 
-async function findWarehouseId({
-  database,
-  files,
-}: Pick<Warehouse, 'database' | 'files'>): Promise<string | undefined> {
+async function findWarehouseId({ database, files }: OpenWarehouse): Promise<string | undefined> {
   const [row] = await database.rows(files.read('remediation/warehouse_id'));
   return row ? String(row.warehouse_id) : undefined;
 }

@@ -8,7 +8,7 @@ import type { WorkContext } from '../core/context.ts';
 import { formatError, TidemarkError } from '../core/errors.ts';
 import { ServiceError } from '../http/errors.ts';
 import { findRule, readRules } from '../tell/findings/rules.ts';
-import { type Warehouse, withPublished } from '../warehouse/session.ts';
+import { type OpenWarehouse, type Warehouse, withPublished } from '../warehouse/session.ts';
 import { buildAction, type NewAction, type PlanCandidate } from './action-call.ts';
 import type { PlanContext, Playbook } from './define.ts';
 import { explainUnsettled, listBlocking } from './ledger.ts';
@@ -59,11 +59,7 @@ export async function createPlan(options: PlanOptions): Promise<NewPlan> {
   return withPublished(config, (published) => planFrom(published, warehouseId, options));
 }
 
-async function planFrom(
-  warehouse: Pick<Warehouse, 'database' | 'files'>,
-  warehouseId: string,
-  options: PlanOptions,
-): Promise<NewPlan> {
+async function planFrom(warehouse: OpenWarehouse, warehouseId: string, options: PlanOptions): Promise<NewPlan> {
   const { database, files } = warehouse;
   const { config, context, playbook, limits, choice, job } = options;
   const now = context.clock.now();
@@ -129,7 +125,7 @@ type Candidate = PlanCandidate & { readonly reason: string | null };
  * @throws TidemarkError USAGE for a choice that is none of them.
  */
 async function selectFindings(
-  { database, files }: Pick<Warehouse, 'database' | 'files'>,
+  { database, files }: OpenWarehouse,
   { config, playbook: { rule }, choice, targets, excluded }: PlanOptions,
   now: Date,
 ): Promise<FindingSelection> {

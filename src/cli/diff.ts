@@ -6,10 +6,8 @@ import type { Context } from '../core/context.ts';
 import { EXIT, TidemarkError } from '../core/errors.ts';
 import { printJson } from '../http/json.ts';
 import { renderDifference, renderKnownSubject, selectChanged, selectTold } from '../warehouse/changes.ts';
-import type { Database } from '../warehouse/database.ts';
 import { selectPresent } from '../warehouse/present-tables.ts';
-import { withPublished } from '../warehouse/session.ts';
-import type { SqlFiles } from '../warehouse/sql-files.ts';
+import { type OpenWarehouse, withPublished } from '../warehouse/session.ts';
 import { fillParams, type SqlParams } from '../warehouse/sql-params.ts';
 import { loadTables, type Table } from '../warehouse/tables.ts';
 import type { Row } from '../warehouse/values.ts';
@@ -37,11 +35,6 @@ export interface DiffFlags extends Readonly<Partial<Record<'table' | 'target' | 
   readonly stat?: boolean;
   readonly exitCode?: boolean;
   readonly format?: DiffFormat;
-}
-
-interface Published {
-  readonly database: Database;
-  readonly files: SqlFiles;
 }
 
 /** Prints the net difference of two moments, and what is not known of it. */
@@ -85,7 +78,7 @@ interface Times {
 
 /** @throws TidemarkError USAGE where FROM is after TO, or there are no two pulls to compare */
 async function resolveTimes(
-  { database, files }: Published,
+  { database, files }: OpenWarehouse,
   given: { readonly from: string | undefined; readonly to: string | undefined },
   resolve: (text: string) => Promise<Date>,
 ): Promise<Times> {
@@ -103,7 +96,7 @@ async function resolveTimes(
 }
 
 async function readDifference(
-  published: Published,
+  published: OpenWarehouse,
   tables: readonly Table[],
   { from, to }: Times,
   flags: DiffFlags,
@@ -122,7 +115,7 @@ async function readDifference(
 
 /** The rows stay in DuckDB, which writes to disk what memory does not hold. */
 async function keepDifference(
-  { database, files }: Published,
+  { database, files }: OpenWarehouse,
   changed: readonly Table[],
   filters: SqlParams,
 ): Promise<readonly Counts[]> {
@@ -133,7 +126,7 @@ async function keepDifference(
 }
 
 /** The rows, of which memory holds two sections at most: one that is printed, and the next. */
-async function* readSections({ database, files }: Published): AsyncGenerator<Row> {
+async function* readSections({ database, files }: OpenWarehouse): AsyncGenerator<Row> {
   await database.script(files.read('diff/sections'));
   const [last] = await database.script(files.read('diff/last_section'));
   for (let section = 0; section <= Number(last?.section); section++)
@@ -142,7 +135,7 @@ async function* readSections({ database, files }: Published): AsyncGenerator<Row
 
 /** No difference of a name that nothing has would look clean. @throws TidemarkError USAGE */
 async function assertKnown(
-  { database, files }: Published,
+  { database, files }: OpenWarehouse,
   tables: readonly Table[],
   times: Readonly<Record<'from' | 'to', string>>,
   { project, subject }: DiffFlags,

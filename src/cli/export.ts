@@ -5,7 +5,7 @@ import { Option } from 'commander';
 import type { Context } from '../core/context.ts';
 import { hashFile, makeFolder, removePaths, SHARED_FOLDER, syncFolder, syncPath, writeFileAtomic } from '../core/fs.ts';
 import { plural } from '../core/plural.ts';
-import { type Warehouse, withPublished } from '../warehouse/session.ts';
+import { type OpenWarehouse, withPublished } from '../warehouse/session.ts';
 import { quoteIdent, quoteLiteral } from '../warehouse/sql-files.ts';
 import { loadTables } from '../warehouse/tables.ts';
 import type { DefineCommand } from './define.ts';
@@ -64,10 +64,8 @@ export async function runExport(context: Context, { out }: { readonly out: strin
   writeResult(context, { out: folder, tables }, () => `${plural(tables.length, 'table')} in ${folder}\n`);
 }
 
-type Published = Pick<Warehouse, 'database' | 'files'>;
-
 /** Tables and views with the columns that their rows are sorted by, so that the statistics of a file let readers skip parts of it. */
-function listRelations({ files }: Published): readonly { name: string; order: readonly string[] }[] {
+function listRelations({ files }: OpenWarehouse): readonly { name: string; order: readonly string[] }[] {
   const relations = [...loadTables(files).values()].flatMap(({ name, source, columns, key }) => {
     const order = [...(columns.some((column) => column.name === 'target') ? ['target'] : []), ...key];
     return [{ name, order }, ...(source ? [{ name: `${name}_history`, order: [...order, 'valid_from'] }] : [])];
@@ -76,7 +74,7 @@ function listRelations({ files }: Published): readonly { name: string; order: re
 }
 
 async function exportRelation(
-  { database, files }: Published,
+  { database, files }: OpenWarehouse,
   staging: string,
   name: string,
   order: readonly string[],

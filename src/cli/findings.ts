@@ -9,7 +9,7 @@ import { loadDefinitions } from '../run/plugins/index.ts';
 import { type Acceptance, acceptFindings, assertOpen } from '../tell/findings/evaluate.ts';
 import { type Guide, loadGuide, tellMany } from '../tell/findings/guide.ts';
 import { atOrAbove, findRule, type InvalidRule, type Rule, readRules } from '../tell/findings/rules.ts';
-import { type Warehouse, withPublished, withWarehouse } from '../warehouse/session.ts';
+import { type OpenWarehouse, withPublished, withWarehouse } from '../warehouse/session.ts';
 import type { Row } from '../warehouse/values.ts';
 import { type DefineCommand, timestamp } from './define.ts';
 import { assertTargets, readLocalConfig } from './options.ts';
@@ -49,7 +49,7 @@ export interface FindingsFlags {
 }
 
 /** An open warehouse, and the targets and rules that the filters select. */
-interface FindingsView extends Pick<Warehouse, 'database' | 'files'> {
+interface FindingsView extends OpenWarehouse {
   readonly config: Config;
   readonly now: string;
   readonly targets: readonly string[];

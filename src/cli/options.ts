@@ -3,7 +3,7 @@ import { type Config, getTarget, type LoadOptions, loadConfig, parseShard } from
 import { readTimeZone } from '../config/job.ts';
 import type { Context } from '../core/context.ts';
 import { type Moment, resolveMoment } from '../warehouse/moment.ts';
-import type { Warehouse } from '../warehouse/session.ts';
+import type { OpenWarehouse } from '../warehouse/session.ts';
 
 /** The configuration that `--config` names, or the part of it that `--shard` names. */
 export function readConfig({ cwd, configFile, env, redactor, shard }: Context, options: LoadOptions = {}): Config {
@@ -22,8 +22,6 @@ export function readLocalConfig(context: Context): Config {
 export function assertTargets(config: Config, names: readonly string[]): readonly string[] {
   return names.map((name) => getTarget(config, name).name);
 }
-
-type OpenWarehouse = Pick<Warehouse, 'database' | 'files'>;
 
 /** The moment that an option or argument names (`resolveMoment`), in an open warehouse. */
 export async function readMoment(

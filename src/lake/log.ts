@@ -3,8 +3,8 @@ import pLimit from 'p-limit';
 import { z } from 'zod';
 import { TidemarkError } from '../core/errors.ts';
 import { ignoreMissing } from '../core/fs.ts';
-import type { Database } from '../warehouse/database.ts';
-import { quoteLiteral, type SqlFiles } from '../warehouse/sql-files.ts';
+import type { OpenWarehouse } from '../warehouse/session.ts';
+import { quoteLiteral } from '../warehouse/sql-files.ts';
 import {
   type Action,
   APP_ID,
@@ -23,10 +23,8 @@ import { createOrRead, type LakeStore } from './store.ts';
 import { changesTable } from './table.ts';
 
 /** What a lake is read and written with. */
-export interface Lake {
+export interface Lake extends OpenWarehouse {
   readonly store: LakeStore;
-  readonly database: Database;
-  readonly files: SqlFiles;
 }
 
 /** What a table lacks. */

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Manifest } from '../landing/store.ts';
-import type { Database } from '../warehouse/database.ts';
-import { quoteIdent, type SqlFiles } from '../warehouse/sql-files.ts';
+import type { OpenWarehouse } from '../warehouse/session.ts';
+import { quoteIdent } from '../warehouse/sql-files.ts';
 import { classifyStorageError } from '../warehouse/storage.ts';
 import { type Column, LIST_TEXT, ORDINAL, type Table } from '../warehouse/tables.ts';
 import type { Row } from '../warehouse/values.ts';
@@ -9,9 +9,7 @@ import { renderRowQueries } from './landed-rows.ts';
 import { isNumbered, stageParts } from './stage-parts.ts';
 
 /** Where rows are loaded. */
-export interface Destination {
-  readonly database: Database;
-  readonly files: SqlFiles;
+export interface Destination extends OpenWarehouse {
   readonly tables: ReadonlyMap<string, Table>;
 }
 

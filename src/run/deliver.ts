@@ -10,7 +10,7 @@ import { composeMessages } from '../tell/mail/compose.ts';
 import type { ComposeOptions } from '../tell/mail/digest-data.ts';
 import { type Delivery, listPending, type OutboxStore, sendFromOutbox, writeOutbox } from '../tell/mail/send.ts';
 import { renderReports } from '../tell/reports/index.ts';
-import { type Warehouse, withPublished } from '../warehouse/session.ts';
+import { type OpenWarehouse, withPublished } from '../warehouse/session.ts';
 import { classifyStorageError } from '../warehouse/storage.ts';
 
 /** The reports of a run. */
@@ -24,7 +24,7 @@ export interface Rendered {
 export async function renderStage(
   config: Config,
   context: WorkContext,
-  { database, files }: Pick<Warehouse, 'database' | 'files'>,
+  { database, files }: OpenWarehouse,
   names: readonly string[],
   { asOf, playbooks }: { readonly asOf: Date; readonly playbooks: readonly Playbook[] },
 ): Promise<Rendered> {

@@ -15,7 +15,7 @@ import { evaluateFindings, type FindingsSummary } from '../tell/findings/evaluat
 import type { Attachment } from '../tell/mail/message.ts';
 import { resolveMailSettings } from '../tell/mail/transport.ts';
 import { listReportNames } from '../tell/reports/definitions.ts';
-import { type Warehouse, type WarehouseWriter, withPublished } from '../warehouse/session.ts';
+import { type OpenWarehouse, type WarehouseWriter, withPublished } from '../warehouse/session.ts';
 import { waitForLock } from '../warehouse/wait-for-lock.ts';
 import {
   type Composed,
@@ -87,7 +87,7 @@ async function deliver(
   }
   const applied = await applyJobPlaybooks(config, context, plans, playbooks);
   const hasActions = applied.some((one) => one.applied !== null);
-  const render = (warehouse: Pick<Warehouse, 'database' | 'files'>) =>
+  const render = (warehouse: OpenWarehouse) =>
     renderStage(config, context, warehouse, names, { asOf: new Date(ended.as_of), playbooks });
   if (!hasActions && !(await hasPendingMail(config))) {
     return { findings, ...(await withPublished(config, render)), playbooks: applied, ...ledger, mail: unsent };

@@ -40,10 +40,14 @@ import {
 } from './storage.ts';
 import { loadTables, type Table } from './tables.ts';
 
-/** The working warehouse, open for writing under the lock. */
-export interface Warehouse {
+/** A warehouse that is open. */
+export interface OpenWarehouse {
   readonly database: Database;
   readonly files: SqlFiles;
+}
+
+/** The working warehouse, open for writing under the lock. */
+export interface Warehouse extends OpenWarehouse {
   readonly tables: ReadonlyMap<string, Table>;
   /** Call it immediately before each request that changes a service, and before each mail. @throws LockError if the lock was lost */
   assertHeld(): void;
@@ -214,7 +218,7 @@ async function copyFromPublished(paths: WarehouseFiles): Promise<void> {
  */
 export async function withPublished<T>(
   { data, directory, memoryLimit }: Pick<Config, 'data' | 'directory' | 'memoryLimit'>,
-  read: (published: Pick<Warehouse, 'database' | 'files'>) => Promise<T>,
+  read: (published: OpenWarehouse) => Promise<T>,
   options: OpenOptions = {},
 ): Promise<T> {
   const { published } = warehouseFiles(data);
@@ -231,11 +235,7 @@ export async function withPublished<T>(
 }
 
 /** The error of a read of the published warehouse, as people can act on it. */
-async function explainFailure(
-  { database, files }: Pick<Warehouse, 'database' | 'files'>,
-  published: string,
-  error: unknown,
-): Promise<unknown> {
+async function explainFailure({ database, files }: OpenWarehouse, published: string, error: unknown): Promise<unknown> {
   const reason = error instanceof TidemarkError ? error.cause : error;
   const explain = (what: string, hint: string) =>
     new TidemarkError('DATA', `${published} is ${what}: ${firstLine(reason)}`, { hint, cause: error });

@@ -3,7 +3,7 @@ import type { WorkContext } from '../../core/context.ts';
 import { errorMessage, TidemarkError } from '../../core/errors.ts';
 import { findFile } from '../../core/paths.ts';
 import type { RunContext } from '../../extract/run-context.ts';
-import type { Warehouse } from '../../warehouse/session.ts';
+import type { OpenWarehouse, Warehouse } from '../../warehouse/session.ts';
 import { toJsonParam } from '../../warehouse/sql-params.ts';
 import { getText } from '../get-text.ts';
 import { type Fact, parseFacts } from './document.ts';
@@ -33,7 +33,7 @@ export async function refreshLifecycle(run: RunContext, isOffline = false): Prom
 
 /** @returns how many facts are new */
 export async function recordFacts(
-  { database, files }: Pick<Warehouse, 'database' | 'files'>,
+  { database, files }: OpenWarehouse,
   facts: readonly Fact[],
   origin: string,
   knownAt: Date,

@@ -1,5 +1,5 @@
 import { loadSubjectKinds, type SubjectKind } from '../../tell/reports/subjects.ts';
-import type { Database } from '../../warehouse/database.ts';
+import type { OpenWarehouse } from '../../warehouse/session.ts';
 import { quoteIdent, quoteLiteral, type SqlFiles } from '../../warehouse/sql-files.ts';
 import { historyTable, sameKey, type Table } from '../../warehouse/tables.ts';
 
@@ -12,9 +12,7 @@ export interface Removal {
   readonly bytes: number;
 }
 
-export interface HistoryPrune {
-  readonly database: Database;
-  readonly files: SqlFiles;
+export interface HistoryPrune extends OpenWarehouse {
   readonly tables: ReadonlyMap<string, Table>;
   /** The state at this time stays, and all that is later. */
   readonly horizon: Date;

@@ -1,8 +1,9 @@
 import type { Thresholds } from '../../config/config.ts';
 import { POLICY_FILE, type PolicyRow } from '../../config/policy.ts';
 import { TidemarkError } from '../../core/errors.ts';
-import { type Database, openDatabase, type SqlParams } from '../../warehouse/database.ts';
+import { openDatabase, type SqlParams } from '../../warehouse/database.ts';
 import { renderPolicy } from '../../warehouse/migrate.ts';
+import type { OpenWarehouse } from '../../warehouse/session.ts';
 import type { SqlFiles } from '../../warehouse/sql-files.ts';
 import { ruleParams } from './evaluate.ts';
 import { readRules, renderRuleMacros, runRules } from './rules.ts';
@@ -28,10 +29,8 @@ export interface PolicyEffect {
   readonly gaps: readonly string[];
 }
 
-export interface PolicyCheckOptions {
-  /** The published warehouse. */
-  readonly database: Database;
-  readonly files: SqlFiles;
+/** With the published warehouse. */
+export interface PolicyCheckOptions extends OpenWarehouse {
   readonly policy: readonly PolicyRow[];
   readonly thresholds: Thresholds;
   readonly targets: readonly string[];

@@ -1,6 +1,7 @@
 import type { Target, Thresholds } from '../../config/config.ts';
 import { TidemarkError } from '../../core/errors.ts';
 import { type Database, openDatabase, type SqlParams } from '../../warehouse/database.ts';
+import type { OpenWarehouse } from '../../warehouse/session.ts';
 import type { SqlFiles } from '../../warehouse/sql-files.ts';
 import { fillParams, thresholdParams, toJsonParam } from '../../warehouse/sql-params.ts';
 import { loadTables, type Table } from '../../warehouse/tables.ts';
@@ -11,10 +12,8 @@ import { type InvalidRule, type Rule, readRules, renderRuleMacros, runRules } fr
 export type AssessedTarget = Pick<Target, 'name'> &
   Partial<Pick<Target, 'kind' | 'flavor' | 'namespace' | 'sees' | 'managementToken'>>;
 
-export interface EvaluateOptions {
-  /** The working warehouse, outside of any transaction. */
-  readonly database: Database;
-  readonly files: SqlFiles;
+/** With the working warehouse, outside of any transaction. */
+export interface EvaluateOptions extends OpenWarehouse {
   /** Time of the run: its pulls are the evidence, with earlier ones as far as a rule permits. */
   readonly asOf: Date;
   /** The run, whose pulls may be older than `asOf` where it resumes another one. */

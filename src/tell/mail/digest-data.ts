@@ -3,10 +3,11 @@ import { DAY_MS } from '../../core/clock.ts';
 import { discoverFiles } from '../../core/paths.ts';
 import { findLeftOut, isAbsent } from '../../extract/sources/index.ts';
 import { renderChangesBetween } from '../../warehouse/changes.ts';
-import type { Database, SqlParams } from '../../warehouse/database.ts';
+import type { SqlParams } from '../../warehouse/database.ts';
 import { defineMissing } from '../../warehouse/deadlines.ts';
 import { renderDefinitions } from '../../warehouse/migrate.ts';
-import { parseHeader, type SqlFiles } from '../../warehouse/sql-files.ts';
+import type { OpenWarehouse } from '../../warehouse/session.ts';
+import { parseHeader } from '../../warehouse/sql-files.ts';
 import { thresholdParams, toJsonParam } from '../../warehouse/sql-params.ts';
 import type { Row } from '../../warehouse/values.ts';
 import { loadGuide, type PlaybookSummary } from '../findings/guide.ts';
@@ -28,10 +29,8 @@ export interface MailJob {
   readonly mail?: { readonly to: readonly string[]; readonly when: 'always' | 'changed' | 'findings' } | undefined;
 }
 
-export interface ComposeOptions {
-  /** The working copy of the warehouse, or the published one: it receives temporary tables and nothing else. */
-  readonly database: Database;
-  readonly files: SqlFiles;
+/** With the working copy of the warehouse, or the published one: it receives temporary tables and nothing else. */
+export interface ComposeOptions extends OpenWarehouse {
   readonly config: Pick<Config, 'targets' | 'thresholds' | 'reportsUrl' | 'mail' | 'subjectPages'>;
   readonly job: MailJob;
   readonly run: { readonly runId: string; readonly asOf: Date };

@@ -4,9 +4,7 @@ import { DAY_MS } from '../../core/clock.ts';
 import type { Context } from '../../core/context.ts';
 import { errorMessage } from '../../core/errors.ts';
 import { readPem } from '../../http/transport.ts';
-import type { Database } from '../../warehouse/database.ts';
-import { withWarehouse } from '../../warehouse/session.ts';
-import type { SqlFiles } from '../../warehouse/sql-files.ts';
+import { type OpenWarehouse, withWarehouse } from '../../warehouse/session.ts';
 import { toJsonParam } from '../../warehouse/sql-params.ts';
 import { type Message, toMailOptions } from './message.ts';
 import { type MailTimeouts, openTransport, resolveMailSettings } from './transport.ts';
@@ -14,9 +12,7 @@ import { type MailTimeouts, openTransport, resolveMailSettings } from './transpo
 export type OutboxStatus = 'pending' | 'sent' | 'refused' | 'replaced';
 
 /** A warehouse, as far as the outbox needs it. */
-export interface OutboxStore {
-  readonly database: Database;
-  readonly files: SqlFiles;
+export interface OutboxStore extends OpenWarehouse {
   /** Throws where the lock of the warehouse was lost: nothing may be sent then. */
   readonly assertHeld?: () => void;
 }

@@ -4,8 +4,8 @@ import { findNamed } from '../../config/suggest.ts';
 import { formatTimestamp } from '../../core/clock.ts';
 import { TidemarkError } from '../../core/errors.ts';
 import { isAbsent, type LeftOut } from '../../extract/sources/index.ts';
-import { type Database, describeQueryError, type SqlParams } from '../../warehouse/database.ts';
-import type { SqlFiles } from '../../warehouse/sql-files.ts';
+import { describeQueryError, type SqlParams } from '../../warehouse/database.ts';
+import type { OpenWarehouse } from '../../warehouse/session.ts';
 import { thresholdParams } from '../../warehouse/sql-params.ts';
 import type { Row, Value } from '../../warehouse/values.ts';
 import { loadGuide, type PlaybookSummary } from '../findings/guide.ts';
@@ -42,10 +42,8 @@ export interface ReportData {
   readonly [dataset: string]: unknown;
 }
 
-export interface ReportReadOptions {
-  /** The published warehouse, open for reading, or the working copy. */
-  readonly database: Database;
-  readonly files: SqlFiles;
+/** With the published warehouse, open for reading, or the working copy. */
+export interface ReportReadOptions extends OpenWarehouse {
   /** @default every report */
   readonly names?: readonly string[];
   /** The reports show the warehouse as of this time. */

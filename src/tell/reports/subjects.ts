@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { TidemarkError } from '../../core/errors.ts';
 import { discoverFiles } from '../../core/paths.ts';
-import { type Database, firstLine, type SqlParams } from '../../warehouse/database.ts';
+import { firstLine, type SqlParams } from '../../warehouse/database.ts';
+import type { OpenWarehouse } from '../../warehouse/session.ts';
 import { parseHeader, quoteLiteral, type SqlFiles } from '../../warehouse/sql-files.ts';
 import { classifyStorageError } from '../../warehouse/storage.ts';
 import { loadTables, type Table } from '../../warehouse/tables.ts';
@@ -58,10 +59,8 @@ export interface SubjectSelection {
   readonly failures: readonly TidemarkError[];
 }
 
-export interface SubjectOptions {
-  /** The published warehouse or the working copy. Temporary tables `subject_…` are created in its connection. */
-  readonly database: Database;
-  readonly files: SqlFiles;
+/** With the published warehouse or the working copy. Temporary tables `subject_…` are created in its connection. */
+export interface SubjectOptions extends OpenWarehouse {
   readonly asOf: Date;
 }
 
