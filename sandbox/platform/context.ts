@@ -44,12 +44,17 @@ export interface AgentTokenRecord {
 export interface ViewFilter {
   readonly field: string;
   readonly operator: string;
+  /** A row passes that matches any of these values. */
   readonly value: readonly string[];
+  /** The parameter of a URL that an error names. */
+  readonly parameter?: string;
 }
 
 export interface SavedViewQuery {
   readonly filter: readonly ViewFilter[];
+  /** Without any: all. */
   readonly fields?: readonly string[];
+  /** Field names, `-` before one for descending. */
   readonly sort?: readonly string[];
 }
 

@@ -1,5 +1,6 @@
 import { HttpError } from '../router.ts';
 import type { Flavor, Request } from '../types.ts';
+import type { SavedViewQuery, ViewFilter } from './context.ts';
 import type {
   ExplorerField,
   ExplorerViews,
@@ -10,23 +11,8 @@ import type {
 } from './explorer-views.ts';
 import { badParameter } from './json-api.ts';
 
-export interface QueryFilter {
-  readonly field: string;
-  readonly operator: string;
-  /** A row passes that matches any of these values; the URL form has exactly one. */
-  readonly values: readonly string[];
-  /** The parameter that an error names. */
-  readonly parameter: string;
-}
-
-export interface ExplorerQuery {
-  readonly type: string;
-  readonly filters: readonly QueryFilter[];
-  /** Field names, `-` before one for descending. */
-  readonly sort: readonly string[];
-  /** Undefined: all. */
-  readonly fields: readonly string[] | undefined;
-}
+/** A query with the name of its view. */
+export type ExplorerQuery = SavedViewQuery & { readonly type: string };
 
 export interface ExplorerResult {
   readonly view: ViewDefinition<ViewRow>;
@@ -41,20 +27,20 @@ const FILTER = /^filter\[([^\]]*)\]\[([^\]]*)\]\[([^\]]*)\]\[([^\]]*)\]$/;
  * specification's own sample repeats an index with another field, so that alone is accepted. HCP Terraform takes several
  * values of one filter, `…[0]` and `…[1]`, as clients send them.
  */
-function parseFilters(query: URLSearchParams, flavor: Flavor): QueryFilter[] {
-  const filters = new Map<string, { field: string; operator: string; values: string[]; parameter: string }>();
+function parseFilters(query: URLSearchParams, flavor: Flavor): ViewFilter[] {
+  const filters = new Map<string, ViewFilter & { readonly value: string[] }>();
   const indexes = new Set<number>();
   for (const [parameter, value] of query) {
     if (!parameter.startsWith('filter')) continue;
     const [, index = '', field = '', operator = '', last = ''] = FILTER.exec(parameter) ?? [];
     if (!/^\d+$/.test(index)) throw badParameter('a filter is filter[INDEX][FIELD][OPERATOR][0]', parameter);
     const known = filters.get(`${index}/${field}`);
-    const isNext = known?.operator === operator && flavor === 'hashicorp' && last === String(known.values.length);
-    if (isNext) known.values.push(value);
+    const isNext = known?.operator === operator && flavor === 'hashicorp' && last === String(known.value.length);
+    if (isNext) known.value.push(value);
     if (isNext) continue;
     if (last !== '0') throw badParameter('the last bracket of a filter must be 0', parameter);
     if (known) throw badParameter(`filter index ${index} is used twice`, parameter);
-    filters.set(`${index}/${field}`, { field, operator, values: [value], parameter });
+    filters.set(`${index}/${field}`, { field, operator, value: [value], parameter });
     indexes.add(Number(index));
   }
   const gap = [...indexes].sort((a, b) => a - b).findIndex((index, position) => index !== position);
@@ -72,9 +58,9 @@ export function parseQuery({ query }: Request, flavor: Flavor): ExplorerQuery {
   const sort = query.get('sort');
   return {
     type,
-    filters: parseFilters(query, flavor),
+    filter: parseFilters(query, flavor),
     sort: sort ? [sort] : [],
-    fields: fields ? fields.split(',') : undefined,
+    fields: fields ? fields.split(',') : [],
   };
 }
 
@@ -86,15 +72,21 @@ function findField(view: ViewDefinition<ViewRow>, name: string, parameter: strin
 
 type RowTest = (row: ViewRow) => boolean;
 
-function createRowTest(
-  view: ViewDefinition<ViewRow>,
-  { field, operator, values, parameter }: QueryFilter,
-  flavor: Flavor,
-): RowTest {
-  const column = findField(view, field, parameter);
-  const operands = values.length > 0 ? values : [''];
-  const tests: ValueTest[] = operands.map((value) => parseFilter(column.type, operator, value, flavor, parameter));
-  return (row) => tests.some((test) => test(column.value(row)));
+/** @throws HttpError 422 for what the operator table does not allow */
+function createRowTest(view: ViewDefinition<ViewRow>, filter: ViewFilter, index: number, flavor: Flavor): RowTest {
+  const { field, operator: name, value: values, parameter = `filter[${index}]` } = filter;
+  const { type, value: readValue } = findField(view, field, parameter);
+  const unprocessable = (detail: string) => new HttpError(422, detail, { parameter });
+  const operator = findOperator(name, flavor);
+  if (!operator) throw unprocessable(`unknown operator "${name}"`);
+  if (!operator.types.includes(type)) throw unprocessable(`operator "${name}" does not apply to a ${type} field`);
+  const tests = (values.length > 0 ? values : ['']).map((value) => {
+    if (operator.ignoresOperand) return operator.test(null);
+    const operand = parseOperand(type, value);
+    if (operand === undefined) throw unprocessable(`"${value}" is not a ${type}`);
+    return operator.test(operand);
+  });
+  return (row) => tests.some((test) => test(readValue(row)));
 }
 
 /** Missing values come last, as in PostgreSQL; text is compared by code unit. */
@@ -116,11 +108,11 @@ function createComparator(view: ViewDefinition<ViewRow>, key: string): (a: ViewR
 export function runExplorerQuery(views: ExplorerViews, query: ExplorerQuery, flavor: Flavor): ExplorerResult {
   const view = views.get(query.type);
   if (!view) throw badParameter(`type must be one of ${[...views.keys()].join(', ')}`, 'type');
-  const columns = query.fields
+  const columns = query.fields?.length
     ? query.fields.map((name) => findField(view, name, 'fields'))
     : view.fields.filter(({ hidden }) => hidden !== true);
-  const tests = query.filters.map((filter) => createRowTest(view, filter, flavor));
-  const comparators = query.sort.map((key) => createComparator(view, key));
+  const tests = query.filter.map((filter, index) => createRowTest(view, filter, index, flavor));
+  const comparators = (query.sort ?? []).map((key) => createComparator(view, key));
   let rows = view.rows();
   if (tests.length > 0) rows = rows.filter((row) => tests.every((test) => test(row)));
   if (comparators.length > 0) {
@@ -188,24 +180,4 @@ function parseOperand(type: ViewFieldType, value: string): FieldValue | undefine
   if (type === 'boolean') return value === 'true' ? true : value === 'false' ? false : undefined;
   const number = type === 'number' ? (value.trim() === '' ? Number.NaN : Number(value)) : parseTime(value);
   return Number.isNaN(number) ? undefined : number;
-}
-
-/** The test of one filter. @throws HttpError 422 for what the operator table does not allow */
-function parseFilter(
-  type: ViewFieldType,
-  operatorName: string,
-  value: string,
-  flavor: Flavor,
-  parameter: string,
-): ValueTest {
-  const unprocessable = (detail: string) => new HttpError(422, detail, { parameter });
-  const operator = findOperator(operatorName, flavor);
-  if (!operator) throw unprocessable(`unknown operator "${operatorName}"`);
-  if (!operator.types.includes(type)) {
-    throw unprocessable(`operator "${operatorName}" does not apply to a ${type} field`);
-  }
-  if (operator.ignoresOperand) return operator.test(null);
-  const operand = parseOperand(type, value);
-  if (operand === undefined) throw unprocessable(`"${value}" is not a ${type}`);
-  return operator.test(operand);
 }

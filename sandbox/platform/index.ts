@@ -7,9 +7,8 @@ import type { Request, Response, Route, RouteTable, Service, ServiceOptions } fr
 import { poolRoutes } from './agent-pools.ts';
 import { agentRoutes, agentTokenRoutes } from './agents.ts';
 import { createPlatformEstate, type PlatformContext, type PlatformEstate } from './context.ts';
-import { explorerRoutes } from './explorer.ts';
+import { explorerRoutes, viewRoutes } from './explorer.ts';
 import { documentResponse, errorDocument, type JsonObject, notFound } from './json-api.ts';
-import { viewRoutes } from './saved-views.ts';
 import { seedAgentPools, seedSavedViews, WorkspaceSeeder } from './seed.ts';
 import { tickPlatform } from './tick.ts';
 import { workspaceRoutes } from './workspace-list.ts';

@@ -6,9 +6,9 @@ import type {
   PlatformContext,
   SavedViewRecord,
 } from '../../../sandbox/platform/context.ts';
+import { toExplorerQuery } from '../../../sandbox/platform/explorer.ts';
 import { type ExplorerResult, runExplorerQuery } from '../../../sandbox/platform/explorer-query.ts';
 import { createExplorerViews } from '../../../sandbox/platform/explorer-views.ts';
-import { toExplorerQuery } from '../../../sandbox/platform/saved-views.ts';
 import { sourceAddress, type Workspace } from '../../../sandbox/platform/workspaces.ts';
 import { HttpError } from '../../../sandbox/router.ts';
 import type { Flavor } from '../../../sandbox/types.ts';
