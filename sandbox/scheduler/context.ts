@@ -90,6 +90,12 @@ export function parseBody({ body }: Request): Body {
   return parseObject(body, refuse, (text) => parse(text, null, parseNumberAndBigInt));
 }
 
+/** @throws HttpError 400 for a field that would not be kept */
+export function refuseUnknownFields(body: Body, known: readonly string[]): void {
+  const unknown = Object.keys(body).find((field) => !known.includes(field));
+  if (unknown !== undefined) throw new HttpError(400, `unknown field ${unknown}`);
+}
+
 /** The objects of a list field such as `Volumes`. */
 export function objectsField(body: Body, field: string): Body[] {
   const value = body[field];

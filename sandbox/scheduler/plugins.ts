@@ -31,39 +31,28 @@ export function namedPlugin(context: SchedulerContext, name: string): StoragePlu
   return context.plugins.get(flavorId(context, name));
 }
 
-/** The plugins that `plugin_id` selects, which must have the capability. @throws HttpError 400, 500 */
+/**
+ * The plugins that `plugin_id` selects, which must have the capability. In the specification an ID is a prefix that is decoded to
+ * bytes: docs/services/scheduler.md#prefixes. @throws HttpError 400, 500
+ */
 export function selectPlugins(
-  context: SchedulerContext,
+  { plugins, flavor }: SchedulerContext,
   { query }: Request,
   capability: Capability,
 ): readonly StoragePlugin[] {
   const id = query.get('plugin_id') ?? '';
-  const isHashicorp = context.flavor === 'hashicorp';
-  if (id === '') throw isHashicorp ? new HttpError(500, 'no such plugin') : new HttpError(400, 'missing plugin ID');
-  const found = findPlugins(context, id);
-  if (found.length === 0) throw new HttpError(500, isHashicorp ? 'no such plugin' : `no such plugin: ${id}`);
-  return withCapability(found, capability);
-}
-
-/** As `selectPlugins`; the specification lists the volumes of all plugins without `plugin_id`. @throws HttpError 400, 500 */
-export function selectPluginsOrAll(
-  context: SchedulerContext,
-  request: Request,
-  capability: Capability,
-): readonly StoragePlugin[] {
-  const isOptional = context.flavor === 'spec' && !request.query.get('plugin_id');
-  return isOptional
-    ? withCapability([...context.plugins.values()], capability)
-    : selectPlugins(context, request, capability);
-}
-
-/** In the specification an ID is a prefix that is decoded to bytes: docs/services/scheduler.md#prefixes. */
-function findPlugins(context: SchedulerContext, id: string): readonly StoragePlugin[] {
-  if (context.flavor !== 'spec') return [context.plugins.get(id) ?? []].flat();
-  if (!/^(?:[0-9a-f]{2})+$/iu.test(id)) {
+  const isSpec = flavor === 'spec';
+  // The specification lists the volumes of all plugins without an ID.
+  const isAll = isSpec && id === '' && capability === 'LIST_VOLUMES';
+  if (isSpec && id === '' && !isAll) throw new HttpError(400, 'missing plugin ID');
+  if (isSpec && !isAll && !/^(?:[0-9a-f]{2})+$/iu.test(id)) {
     throw new HttpError(400, 'plugin_id must have an even number of hexadecimal characters');
   }
-  return [...context.plugins.values()].filter((plugin) => plugin.id.startsWith(id));
+  const found = [...plugins.values()].filter((plugin) => (isSpec ? plugin.id.startsWith(id) : plugin.id === id));
+  if (found.length === 0) throw new HttpError(500, isSpec ? `no such plugin: ${id}` : 'no such plugin');
+  const capable = found.filter(({ capabilities }) => capabilities.includes(capability));
+  if (capable.length === 0) throw lacking(capability);
+  return capable;
 }
 
 function addPlugin(
@@ -86,10 +75,8 @@ function addPlugin(
   });
 }
 
-function withCapability(plugins: readonly StoragePlugin[], capability: Capability): readonly StoragePlugin[] {
-  const capable = plugins.filter(({ capabilities }) => capabilities.includes(capability));
-  if (capable.length === 0) throw new HttpError(500, `plugin does not support ${capability}`);
-  return capable;
+export function lacking(capability: Capability): HttpError {
+  return new HttpError(500, `plugin does not support ${capability}`);
 }
 
 export function addExternal(

@@ -3,7 +3,15 @@ import { findList, findText, type HclItem, parseRuleItems } from '../hcl.ts';
 import { words } from '../random.ts';
 import { HttpError } from '../router.ts';
 import type { Request, Response, RouteTable } from '../types.ts';
-import { type Body, checkBlockingQuery, parseBody, type SchedulerContext, seesPolicy, stringField } from './context.ts';
+import {
+  type Body,
+  checkBlockingQuery,
+  parseBody,
+  refuseUnknownFields,
+  type SchedulerContext,
+  seesPolicy,
+  stringField,
+} from './context.ts';
 import type { JobAcl, Policy } from './records.ts';
 
 /** Nomad's limits. */
@@ -47,8 +55,7 @@ function readPolicy(request: Request, context: SchedulerContext): Response {
 
 function writePolicy(request: Request, context: SchedulerContext): Response {
   const body = parseBody(request);
-  const unknown = Object.keys(body).find((field) => !FIELDS.includes(field));
-  if (unknown !== undefined) throw new HttpError(400, `unknown field ${unknown}`);
+  refuseUnknownFields(body, FIELDS);
   const name = request.params.policy_name!;
   if (stringField(body, 'Name') !== name) throw new HttpError(400, 'ACL policy name does not match request path');
   const description = stringField(body, 'Description');
@@ -117,13 +124,9 @@ function findRulesFault(rules: string): string | undefined {
     parseRules(rules);
     return undefined;
   } catch (error) {
-    return `failed to parse rules: ${formatParseError(rules, error)}`;
+    const syntax = rules.trimStart().startsWith('{') ? 'invalid JSON' : 'invalid string';
+    return `failed to parse rules: ${error instanceof SyntaxError ? syntax : (error as Error).message}`;
   }
-}
-
-function formatParseError(rules: string, error: unknown): string {
-  if (error instanceof SyntaxError) return rules.trimStart().startsWith('{') ? 'invalid JSON' : 'invalid string';
-  return error instanceof Error ? error.message : String(error);
 }
 
 /** Rules that a test set and that do not parse have no JSON form. */
@@ -158,11 +161,7 @@ const EXPANDED: Readonly<Record<string, readonly string[]>> = {
 };
 const NAMESPACE_POLICIES = ['deny', 'read', 'write', 'scale'];
 
-interface NamespaceRule {
-  readonly name: string;
-  readonly policy: string;
-  readonly capabilities: readonly string[] | null;
-}
+type NamespaceRule = ReturnType<typeof parseNamespace>;
 
 /** The rules of one policy, as Nomad parses them. */
 export interface ParsedRules {
@@ -192,7 +191,8 @@ export function parseRules(raw: string): ParsedRules {
   return { namespaces, blocks, raw };
 }
 
-function parseNamespace({ labels, items }: HclItem): NamespaceRule {
+/** As `RulesJSON` shows it. */
+function parseNamespace({ labels, items }: HclItem) {
   const name = labels[0] ?? '';
   const policy = findText(items, 'policy') ?? '';
   const given = findList(items, 'capabilities');
@@ -201,7 +201,7 @@ function parseNamespace({ labels, items }: HclItem): NamespaceRule {
     throw new Error(`Invalid namespace policy: &acl.NamespacePolicy{${fields}}`);
   }
   const all = [...(given ?? []), ...(EXPANDED[policy] ?? [])];
-  return { name, policy, capabilities: all.length === 0 ? null : [...new Set(all)] };
+  return { Capabilities: all.length === 0 ? null : [...new Set(all)], Name: name, Policy: policy, Variables: null };
 }
 
 /** The member `RulesJSON` of a policy. Fields without a rule are null. */
@@ -211,15 +211,7 @@ export function rulesJson({ namespaces, blocks, raw }: ParsedRules) {
     Agent: block('agent'),
     ExtraKeysHCL: null,
     HostVolumes: null,
-    Namespaces:
-      namespaces.length === 0
-        ? null
-        : namespaces.map(({ name, policy, capabilities }) => ({
-            Capabilities: capabilities,
-            Name: name,
-            Policy: policy,
-            Variables: null,
-          })),
+    Namespaces: namespaces.length === 0 ? null : namespaces,
     Node: block('node'),
     NodePools: null,
     Operator: block('operator'),
@@ -234,54 +226,42 @@ function capitalize(text: string): string {
   return text[0]!.toUpperCase() + text.slice(1);
 }
 
-/** The rights of a token from the rules of all its policies. */
-export class Acl {
-  readonly #rules: readonly ParsedRules[];
+/** What the policies of a token say together. */
+export type Acl = readonly ParsedRules[];
 
-  constructor(rules: readonly ParsedRules[]) {
-    this.#rules = rules;
-  }
+export function readsAgent(acl: Acl): boolean {
+  return acl.some(({ blocks }) => ['read', 'write'].includes(blocks.agent ?? ''));
+}
 
-  readsAgent(): boolean {
-    return this.#rules.some(({ blocks }) => ['read', 'write'].includes(blocks.agent ?? ''));
-  }
+/** Whether any of the capabilities is granted in the namespace; `*`: in any namespace. `deny` wins. */
+export function allowsNamespace(acl: Acl, namespace: string, capabilities: readonly string[]): boolean {
+  if (namespace === '*') return acl.some((rules) => rules.namespaces.some((rule) => grants([rule], capabilities)));
+  return grants(closestRules(acl, namespace), capabilities);
+}
 
-  /** Whether any of the capabilities is granted in the namespace; `*`: in any namespace. `deny` wins. */
-  allowsNamespace(namespace: string, capabilities: readonly string[]): boolean {
-    if (namespace === '*') {
-      return this.#rules.some((rules) => rules.namespaces.some((rule) => grants([rule], capabilities)));
-    }
-    return grants(
-      this.#rules.flatMap((rules) => closestRule(rules.namespaces, namespace) ?? []),
-      capabilities,
-    );
-  }
+/** Whether the token may do anything in the namespace, so that the list of namespaces shows it. */
+export function seesNamespace(acl: Acl, namespace: string): boolean {
+  return closestRules(acl, namespace).some(({ Capabilities }) => Capabilities && !Capabilities.includes('deny'));
+}
 
-  /** Whether the token may do anything in the namespace, so that the list of namespaces shows it. */
-  seesNamespace(namespace: string): boolean {
-    const found = this.#rules.flatMap((rules) => closestRule(rules.namespaces, namespace) ?? []);
-    return found.some(({ capabilities }) => capabilities !== null && !capabilities.includes('deny'));
-  }
-
-  allowsPlugin(isRead: boolean): boolean {
-    const policies = this.#rules.map(({ blocks }) => blocks.plugin);
-    if (policies.includes('deny')) return false;
-    return policies.includes('read') || (!isRead && policies.includes('list'));
-  }
+export function allowsPlugin(acl: Acl, isRead: boolean): boolean {
+  const policies = acl.map(({ blocks }) => blocks.plugin);
+  if (policies.includes('deny')) return false;
+  return policies.includes('read') || (!isRead && policies.includes('list'));
 }
 
 function grants(rules: readonly NamespaceRule[], wanted: readonly string[]): boolean {
-  const granted = rules.flatMap(({ capabilities }) => capabilities ?? []);
+  const granted = rules.flatMap(({ Capabilities }) => Capabilities ?? []);
   return !granted.includes('deny') && wanted.some((capability) => granted.includes(capability));
 }
 
-/** The rule with this name, else the glob with the longest literal part that matches. */
-function closestRule(rules: readonly NamespaceRule[], namespace: string): NamespaceRule | undefined {
-  const exact = rules.find(({ name }) => name === namespace);
-  if (exact) return exact;
-  return rules
-    .filter(({ name }) => name.includes('*') && globToRegExp(name).test(namespace))
-    .sort((a, b) => b.name.length - a.name.length)[0];
+/** Of each policy the rule with this name, else the glob with the longest literal part that matches. */
+function closestRules(acl: Acl, namespace: string): readonly NamespaceRule[] {
+  return acl.flatMap(({ namespaces }) => {
+    const globs = namespaces.filter(({ Name }) => Name.includes('*') && globToRegExp(Name).test(namespace));
+    const [longest] = globs.sort((a, b) => b.Name.length - a.Name.length);
+    return namespaces.find(({ Name }) => Name === namespace) ?? longest ?? [];
+  });
 }
 
 export function globToRegExp(glob: string): RegExp {

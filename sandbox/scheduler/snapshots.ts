@@ -12,7 +12,7 @@ import {
   type SchedulerContext,
   stringField,
 } from './context.ts';
-import { addSnapshot, providerNodeId, selectPlugins, selectPluginsOrAll } from './plugins.ts';
+import { addSnapshot, lacking, providerNodeId, selectPlugins } from './plugins.ts';
 import type { ExternalVolumeRecord, SnapshotRecord, StoragePlugin } from './records.ts';
 import { findByExternal, findSource, findVolume } from './volumes.ts';
 
@@ -72,9 +72,7 @@ function createSnapshot(context: SchedulerContext, item: Body, request: Request)
   if (!volume) throw new HttpError(500, `volume not found: ${id}`);
   const plugin = context.plugins.get(stringField(item, 'PluginID') || volume.pluginId);
   if (!plugin) throw new HttpError(500, `no such plugin: ${stringField(item, 'PluginID')}`);
-  if (!plugin.capabilities.includes('CREATE_DELETE_SNAPSHOT')) {
-    throw new HttpError(500, 'plugin does not support CREATE_DELETE_SNAPSHOT');
-  }
+  if (!plugin.capabilities.includes('CREATE_DELETE_SNAPSHOT')) throw lacking('CREATE_DELETE_SNAPSHOT');
   const external = plugin.id === volume.pluginId ? findSource(context, volume) : undefined;
   if (!external) {
     throw new HttpError(500, `rpc error: volume ${volume.externalId} not found in the storage provider`);
@@ -159,7 +157,7 @@ export const externalRoutes: RouteTable<SchedulerContext> = {
 
 function listExternals(request: Request, context: SchedulerContext): Response {
   checkBlockingQuery(request);
-  const plugins = selectPluginsOrAll(context, request, 'LIST_VOLUMES');
+  const plugins = selectPlugins(context, request, 'LIST_VOLUMES');
   const { items, nextToken } = pageHeld(request, context, plugins, ({ externals }) => externals);
   return context.pluginList({
     // One driver honours the size of a page and never names a next one.

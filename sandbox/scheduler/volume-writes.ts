@@ -8,18 +8,24 @@ import {
   mapField,
   objectsField,
   parseBody,
+  refuseUnknownFields,
   requestNamespace,
   type SchedulerContext,
   stringField,
 } from './context.ts';
-import { addExternal } from './plugins.ts';
+import { addExternal, lacking } from './plugins.ts';
 import type { StoragePlugin, VolumeCapability, VolumeDefinition, VolumeRecord } from './records.ts';
 import { deleteVolume, findVolume, setVolume, volumeDocument, volumeKey } from './volumes.ts';
 
-type Identity = Pick<VolumeRecord, 'id' | 'namespace'>;
-
-/** Finds or creates the external volume of one item of `Volumes`; returns its id. */
-type ResolveExternal = (item: Body, identity: Identity, plugin: StoragePlugin) => string;
+/** An item of `Volumes`, with what it names. */
+interface Item {
+  readonly body: Body;
+  readonly id: string;
+  readonly namespace: string;
+  readonly plugin: StoragePlugin;
+  /** The volume that has this name already. */
+  readonly replaced: VolumeRecord | undefined;
+}
 
 /** The calls that change volumes: register, create, deregister, delete, detach. */
 export const volumeWriteRoutes = (flavor: Flavor): RouteTable<SchedulerContext> => {
@@ -41,11 +47,11 @@ export const volumeWriteRoutes = (flavor: Flavor): RouteTable<SchedulerContext> 
 };
 
 function register(request: Request, context: SchedulerContext): Response {
-  return save(context, request, (item, _, plugin) => registeredExternal(item, plugin));
+  return save(context, request, registeredExternal);
 }
 
 function create(request: Request, context: SchedulerContext): Response {
-  return save(context, request, (item, identity, plugin) => createExternal(context, item, identity, plugin));
+  return save(context, request, createExternal);
 }
 
 function requireVolume(request: Request, context: SchedulerContext): VolumeRecord {
@@ -69,7 +75,7 @@ function deregister(request: Request, context: SchedulerContext): Response {
 function destroy(request: Request, context: SchedulerContext): Response {
   const volume = requireVolume(request, context);
   const plugin = context.plugins.get(volume.pluginId);
-  if (!plugin?.capabilities.includes('CREATE_DELETE_VOLUME')) throw cannotCreateOrDelete();
+  if (!plugin?.capabilities.includes('CREATE_DELETE_VOLUME')) throw lacking('CREATE_DELETE_VOLUME');
   if (volume.claims.length > 0) throw inUse(volume);
   plugin.externals.delete(volume.externalId);
   return remove(context, volume);
@@ -98,14 +104,13 @@ function remove(context: SchedulerContext, volume: VolumeRecord): Response {
   return context.empty();
 }
 
-/** Saves the items of `Volumes` one by one, up to the first invalid one. */
-function save(context: SchedulerContext, request: Request, resolveExternal: ResolveExternal): Response {
+/** Saves the items of `Volumes` one by one, up to the first invalid one. `resolve` finds or creates the external volume. */
+function save(context: SchedulerContext, request: Request, resolve: typeof createExternal): Response {
   const items = objectsField(parseBody(request), 'Volumes');
   if (items.length === 0) throw new HttpError(400, 'missing volume definition');
-  const saved = items.map((item) => {
-    const identity = identify(context, item, request);
-    const plugin = validateItem(context, item, identity);
-    return saveVolume(context, item, identity, plugin, resolveExternal(item, identity, plugin));
+  const saved = items.map((body) => {
+    const item = parseItem(context, body, request);
+    return saveVolume(context, item, resolve(item, context));
   });
   if (context.flavor === 'spec') return context.empty();
   return context.json({
@@ -118,77 +123,64 @@ function save(context: SchedulerContext, request: Request, resolveExternal: Reso
   });
 }
 
-function identify(context: SchedulerContext, item: Body, request: Request): Identity {
-  refuseUnknownFields(item, context.flavor);
-  const inPath = context.flavor === 'spec' ? (request.params.volume_id ?? '') : '';
-  const namespace = stringField(item, 'Namespace') || requestNamespace(request);
-  return { id: stringField(item, 'ID') || inPath, namespace };
-}
-
-/** Nomad's validation, which fails with 500: docs/services/scheduler.md#errors. Returns the plugin of the item. */
-function validateItem(context: SchedulerContext, item: Body, identity: Identity): StoragePlugin {
-  if (identity.id === '') throw new HttpError(500, 'validation: missing volume id');
-  const pluginId = stringField(item, 'PluginID');
+/** Nomad's validation, which fails with 500: docs/services/scheduler.md#errors. */
+function parseItem(context: SchedulerContext, body: Body, request: Request): Item {
+  const isSpec = context.flavor === 'spec';
+  refuseUnknownFields(body, isSpec ? FIELDS : [...FIELDS, ...READ_ONLY]);
+  const id = stringField(body, 'ID') || (isSpec ? (request.params.volume_id ?? '') : '');
+  const namespace = stringField(body, 'Namespace') || requestNamespace(request);
+  const pluginId = stringField(body, 'PluginID');
+  if (id === '') throw new HttpError(500, 'validation: missing volume id');
   if (pluginId === '') throw new HttpError(500, 'validation: missing plugin id');
-  if (objectsField(item, 'RequestedCapabilities').length === 0) {
+  if (objectsField(body, 'RequestedCapabilities').length === 0) {
     throw new HttpError(500, 'validation: must include at least one capability block');
   }
-  checkConflict(context, item, identity);
+  const replaced = context.volumes.get(volumeKey(namespace, id));
+  // Registering twice is an error in the specification; Nomad merges since 1.3.0, but not into another plugin's volume.
+  if (replaced && isSpec) throw new HttpError(500, `volume already registered: ${id}`);
+  const externalId = stringField(body, 'ExternalID') || replaced?.externalId;
+  const isMoved = replaced && (replaced.pluginId !== pluginId || replaced.externalId !== externalId);
+  if (isMoved) throw new HttpError(500, `unable to update volume: ${id}`);
   const plugin = context.plugins.get(pluginId);
   if (!plugin) throw new HttpError(500, `no such plugin: ${pluginId}`);
-  return plugin;
+  return { body, id, namespace, plugin, replaced };
 }
 
-/** Registering twice is an error in the specification; Nomad merges since 1.3.0, but not into another plugin's volume. */
-function checkConflict(context: SchedulerContext, item: Body, { id, namespace }: Identity): void {
-  const existing = context.volumes.get(volumeKey(namespace, id));
-  if (!existing) return;
-  if (context.flavor === 'spec') throw new HttpError(500, `volume already registered: ${id}`);
-  const externalId = stringField(item, 'ExternalID');
-  const isMoved =
-    existing.pluginId !== stringField(item, 'PluginID') || (externalId !== '' && existing.externalId !== externalId);
-  if (isMoved) throw new HttpError(500, `unable to update volume: ${id}`);
-}
-
-function createExternal(
-  context: SchedulerContext,
-  item: Body,
-  { id, namespace }: Identity,
-  plugin: StoragePlugin,
-): string {
-  if (!plugin.capabilities.includes('CREATE_DELETE_VOLUME')) throw cannotCreateOrDelete();
-  const [min, max] = [bytesField(item, 'RequestedCapacityMin'), bytesField(item, 'RequestedCapacityMax')];
+function createExternal({ body, id, plugin, replaced }: Item, context: SchedulerContext): string {
+  if (!plugin.capabilities.includes('CREATE_DELETE_VOLUME')) throw lacking('CREATE_DELETE_VOLUME');
+  const [min, max] = [bytesField(body, 'RequestedCapacityMin'), bytesField(body, 'RequestedCapacityMax')];
   if (max !== 0n && max < min) {
     throw new HttpError(500, 'validation: requested capacity minimum exceeds the maximum');
   }
-  const snapshotId = stringField(item, 'SnapshotID');
+  const snapshotId = stringField(body, 'SnapshotID');
   if (snapshotId !== '' && !plugin.snapshots.has(snapshotId)) {
     throw new HttpError(500, `snapshot not found: ${snapshotId}`);
   }
-  const existing = context.volumes.get(volumeKey(namespace, id));
-  if (existing) return existing.externalId;
+  if (replaced) return replaced.externalId;
   const random = createRandom(`${context.seed}/scheduler/create/${context.index}/${id}`);
   return addExternal(plugin, random, min === 0n ? max : min, snapshotId).id;
 }
 
+/** A registered volume must exist in the storage provider. */
+function registeredExternal({ body, plugin }: Item): string {
+  const externalId = stringField(body, 'ExternalID');
+  if (externalId === '') throw new HttpError(500, 'validation: missing external id');
+  if (plugin.externals.has(externalId)) return externalId;
+  throw new HttpError(500, `volume does not exist in the storage provider: ${externalId}`);
+}
+
 /** A volume that is registered again keeps its claims. Secrets in the item are not stored. */
-function saveVolume(
-  context: SchedulerContext,
-  item: Body,
-  { id, namespace }: Identity,
-  plugin: StoragePlugin,
-  externalId: string,
-): VolumeRecord {
-  const replaced = context.volumes.get(volumeKey(namespace, id));
+function saveVolume(context: SchedulerContext, item: Item, externalId: string): VolumeRecord {
+  const { body, id, namespace, plugin, replaced } = item;
   return setVolume(context, {
     id,
     namespace,
-    name: stringField(item, 'Name') || id,
+    name: stringField(body, 'Name') || id,
     externalId,
-    pluginId: stringField(item, 'PluginID'),
-    topologies: parseTopologies(item),
-    capabilities: parseCapabilities(item),
-    definition: parseDefinition(item, plugin.externals.get(externalId)?.capacityBytes ?? 0n),
+    pluginId: plugin.id,
+    topologies: parseTopologies(body),
+    capabilities: parseCapabilities(body),
+    definition: parseDefinition(body, plugin.externals.get(externalId)?.capacityBytes ?? 0n),
     ...(replaced && keptFields(replaced)),
   });
 }
@@ -200,22 +192,8 @@ const keptFields = ({ claims, secrets, backupSlot, createIndex }: VolumeRecord) 
   createIndex,
 });
 
-/** A registered volume must exist in the storage provider. */
-function registeredExternal(item: Body, plugin: StoragePlugin): string {
-  const externalId = stringField(item, 'ExternalID');
-  if (externalId === '') throw new HttpError(500, 'validation: missing external id');
-  if (!plugin.externals.has(externalId)) {
-    throw new HttpError(500, `volume does not exist in the storage provider: ${externalId}`);
-  }
-  return externalId;
-}
-
 function inUse({ id }: VolumeRecord): HttpError {
   return new HttpError(500, `volume in use: ${id}`);
-}
-
-function cannotCreateOrDelete(): HttpError {
-  return new HttpError(500, 'plugin does not support CREATE_DELETE_VOLUME');
 }
 
 /** Every field of a volume in the documents of the two flavors: what is read by the service is no input. */
@@ -231,13 +209,6 @@ const READ_ONLY = words(`
   ControllersExpected NodesHealthy NodesExpected ResourceExhausted Capacity CreateIndex ModifyIndex CreateTime
   ModifyTime ExtraKeysHCL
 `);
-
-/** @throws HttpError 400 for a field that would not be kept */
-function refuseUnknownFields(item: Body, flavor: Flavor): void {
-  const known = flavor === 'spec' ? FIELDS : [...FIELDS, ...READ_ONLY];
-  const unknown = Object.keys(item).find((field) => !known.includes(field));
-  if (unknown !== undefined) throw new HttpError(400, `unknown field ${unknown}`);
-}
 
 /** FSType is FsType in the specification; Go reads both. */
 function parseDefinition(item: Body, capacityBytes: bigint): VolumeDefinition {

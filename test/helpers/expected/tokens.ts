@@ -1,9 +1,9 @@
 import type { RunningSandbox } from '../../../sandbox/index.ts';
-import { CONSUL_VERSION } from '../../../sandbox/mesh/access.ts';
+import { CONSUL_VERSION } from '../../../sandbox/mesh/index.ts';
 import { ENTITLEMENTS } from '../../../sandbox/platform/index.ts';
 import { createRandom } from '../../../sandbox/random.ts';
-import { NOMAD_VERSION } from '../../../sandbox/scheduler/access.ts';
-import { VAULT_VERSION } from '../../../sandbox/secrets/access.ts';
+import { NOMAD_VERSION } from '../../../sandbox/scheduler/index.ts';
+import { VAULT_VERSION } from '../../../sandbox/secrets/index.ts';
 import { type TokenRecord, TokenStore } from '../../../sandbox/tokens.ts';
 import type { Flavor } from '../../../sandbox/types.ts';
 import { DAY_MS } from '../../../src/core/clock.ts';
