@@ -58,15 +58,15 @@ export function listResponse(request: Request, names: Iterable<string>): Respons
   return keys.length === 0 ? NOT_FOUND : dataResponse(request, { keys });
 }
 
-/** The JSON object in a request's body; no body is an empty object. @throws HttpError 400 */
-export function parseInput({ body }: Request): Input {
-  return body.trim() === '' ? {} : parseObject(body, () => badRequest('failed to parse JSON input'));
-}
-
-/** Vault ignores what it does not know, with a warning. Here it is an error, so that a test sees it. @throws HttpError 400 */
-export function refuseUnknownInput(body: Input, known: readonly string[]): void {
-  const unknown = Object.keys(body).find((field) => !known.includes(field));
+/**
+ * The JSON object in a request's body; no body is an empty object. Vault ignores what it does not know, with a warning. Here it is
+ * an error, so that a test sees it. @throws HttpError 400
+ */
+export function parseInput({ body }: Request, known?: readonly string[]): Input {
+  const input = body.trim() === '' ? {} : parseObject(body, () => badRequest('failed to parse JSON input'));
+  const unknown = known && Object.keys(input).find((field) => !known.includes(field));
   if (unknown !== undefined) throw badRequest(`unknown field "${unknown}"`);
+  return input;
 }
 
 /** A string that is not empty. */
@@ -85,14 +85,7 @@ export function listField(body: Input, field: string): string[] {
 /** A map of strings, or a list of `name=value`. */
 export function pairsField(body: Input, field: string): Record<string, string> {
   const value = body[field];
-  if (Array.isArray(value)) {
-    return Object.fromEntries(
-      value.map((pair) => {
-        const [name = '', ...rest] = String(pair).split('=');
-        return [name, rest.join('=')];
-      }),
-    );
-  }
   if (typeof value !== 'object' || value === null) return {};
-  return Object.fromEntries(Object.entries(value).map(([name, text]) => [name, String(text)]));
+  const pairs = Array.isArray(value) ? value.map((pair) => String(pair).split(/=(.*)/s)) : Object.entries(value);
+  return Object.fromEntries(pairs.map(([name = '', text = '']) => [name, String(text)]));
 }

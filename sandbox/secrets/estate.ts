@@ -12,31 +12,12 @@ import {
   type SecretsEstate,
 } from './context.ts';
 import { addVersion, createKey, distribute, findHolder } from './keys.ts';
+import { createRole } from './mesh-roles.ts';
 
 type NamedRole = readonly [name: string, role: MeshRoleRecord];
 
 export const BACKUP_PROVIDER = 'backup-kms';
 export const EMPTY_PROVIDER = 'lab-empty';
-
-/** A generated role; `policy` in plain text is stored as Base64. */
-export function createRole(
-  tokenType: string,
-  policy: string | null,
-  ttlSeconds: number,
-  policies: readonly string[] = [],
-): MeshRoleRecord {
-  return {
-    tokenType,
-    ...(policy === null ? {} : { policy: Buffer.from(policy).toString('base64') }),
-    policies,
-    lists: {},
-    partition: '',
-    namespace: '',
-    local: false,
-    ttlSeconds,
-    maxTtlSeconds: ttlSeconds * 4,
-  };
-}
 
 /** Roles as newer versions of Vault have them: what they grant is not in `token_type`. */
 export const LIVE_ROLE_PLANS: readonly NamedRole[] = [
@@ -143,8 +124,8 @@ const COMMON_EVENTS: Events = {
   2: addSeasonalKey,
   3: (tick) => rotate(tick, 'ledger-archive'),
   4: retireKey,
-  5: (tick) => setTokenType(tick, 'legacy-admin', 'client'),
-  6: emptyBackupProvider,
+  5: (tick) => setTokenType(tick, 'client'),
+  6: ({ providers }) => providers.get(BACKUP_PROVIDER)?.keys.clear(),
   7: deleteRetiredKey,
   8: ({ roles }) => roles.set(BREAK_GLASS, createRole('management', null, 3600)),
   9: tidyVersions,
@@ -156,12 +137,12 @@ const EVENTS: Readonly<Record<EstateName, Events>> = {
   company: {
     ...COMMON_EVENTS,
     11: ({ roles }) => roles.delete(BREAK_GLASS),
-    13: (tick) => setTokenType(tick, 'legacy-admin', 'management'),
+    13: (tick) => setTokenType(tick, 'management'),
   },
   hostile: {
     ...COMMON_EVENTS,
     11: (tick) => rotate(tick, 'payments-signing'),
-    12: (tick) => setTokenType(tick, 'legacy-admin', 'management'),
+    12: (tick) => setTokenType(tick, 'management'),
     13: ({ roles }) => roles.delete(BREAK_GLASS),
   },
 };
@@ -171,23 +152,18 @@ export function tickSecrets(context: SecretsContext, day: number, now: Date): vo
   const random = createRandom(`${context.seed}/secrets/night/${day}`);
   const tick: Tick = Object.assign(Object.create(context) as SecretsContext, { day, now, random });
   rotateRoutinely(tick);
-  EVENTS[tick.estate][tick.day % FORTNIGHT]?.(tick);
+  EVENTS[tick.estate][day % FORTNIGHT]?.(tick);
 }
 
 /** Teams rotate before 90 days pass, and then disable all but the last three versions. */
 function rotateRoutinely(tick: Tick): void {
   for (const [name, key] of tick.keys) {
-    const days = ageDays(key, tick.now);
+    const days = (tick.now.getTime() - Date.parse(key.versions.at(-1)?.creationTime ?? '')) / DAY_MS;
     const isDue = days > 80 && days < 89;
     if (!isDue || key.deletionAllowed || NEGLECTED.includes(name) || !tick.random.chance(0.3)) continue;
     rotate(tick, name);
     key.minEnabledVersion = Math.max(key.minEnabledVersion, key.versions.length - 2);
   }
-}
-
-function ageDays(key: KeyRecord, now: Date): number {
-  const newest = key.versions.at(-1);
-  return newest ? (now.getTime() - Date.parse(newest.creationTime)) / DAY_MS : 0;
 }
 
 function rotate(tick: Tick, name: string): void {
@@ -205,31 +181,27 @@ function addSeasonalKey(tick: Tick): void {
 
 /** Retires one more ordinary key: the first that no provider holds. */
 function retireKey(tick: Tick): void {
-  const retired = findUndistributed(tick, (key) => !key.deletionAllowed);
-  if (retired) retired[1].deletionAllowed = true;
+  const [, retired] = findUndistributed(tick, false) ?? [];
+  if (retired) retired.deletionAllowed = true;
 }
 
 function deleteRetiredKey(tick: Tick): void {
-  const deleted = findUndistributed(tick, (key) => key.deletionAllowed);
-  if (deleted) tick.keys.delete(deleted[0]);
+  const [name] = findUndistributed(tick, true) ?? [];
+  if (name !== undefined) tick.keys.delete(name);
 }
 
-function findUndistributed(tick: Tick, test: (key: KeyRecord) => boolean): [name: string, key: KeyRecord] | undefined {
-  return [...tick.keys].find(([name, key]) => test(key) && !findHolder(tick, name));
+function findUndistributed(tick: Tick, isRetired: boolean): [name: string, key: KeyRecord] | undefined {
+  return [...tick.keys].find(([name, key]) => key.deletionAllowed === isRetired && !findHolder(tick, name));
 }
 
-function setTokenType({ roles }: Tick, name: string, tokenType: string): void {
-  const role = roles.get(name);
+function setTokenType({ roles }: Tick, tokenType: string): void {
+  const role = roles.get('legacy-admin');
   if (role) role.tokenType = tokenType;
-}
-
-function emptyBackupProvider({ providers }: Tick): void {
-  providers.get(BACKUP_PROVIDER)?.keys.clear();
 }
 
 function fillBackupProvider(tick: Tick): void {
   const provider = tick.providers.get(BACKUP_PROVIDER);
-  const free = findUndistributed(tick, (key) => !key.deletionAllowed);
+  const free = findUndistributed(tick, false);
   if (!provider || provider.keys.size > 0 || !free) return;
   distribute(tick, free[0], free[1], provider, tick.now, { purpose: ['sign', 'verify'], protection: 'hsm' });
 }

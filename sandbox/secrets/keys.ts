@@ -1,7 +1,8 @@
-import { createRsaPublicDer, EcKey, toPem } from '../pki.ts';
+import { type CurveName, createRsaPublicDer, EcKey, toPem } from '../pki.ts';
 import { createMemo, createRandom, formatMicroseconds, type Random } from '../random.ts';
 import type { Flavor, Request, Response, RouteTable } from '../types.ts';
 import {
+  type Distribution,
   type DistributionTerms,
   KEY_TYPES,
   type KeyRecord,
@@ -14,11 +15,12 @@ import {
   dataResponse,
   filledField,
   type Input,
+  listField,
   listResponse,
   NO_CONTENT,
   NOT_FOUND,
+  pairsField,
   parseInput,
-  refuseUnknownInput,
 } from './envelope.ts';
 
 /** docs/services/secrets.md#keys. */
@@ -38,11 +40,11 @@ function readKey(request: Request, context: SecretsContext): Response {
 }
 
 function writeKey(request: Request, context: SecretsContext): Response {
-  const body = parseInput(request);
-  refuseUnknownInput(body, ['type', 'min_enabled_version', 'deletion_allowed']);
+  const body = parseInput(request, ['type', 'min_enabled_version', 'deletion_allowed']);
   const name = request.params.name!;
-  const type = filledField(body, 'type');
-  if (type !== undefined && !isKeyType(type)) throw badRequest(`unsupported key type "${type}"`);
+  const given = filledField(body, 'type');
+  const type = KEY_TYPES.find((known) => known === given);
+  if (given !== type) throw badRequest(`unsupported key type "${given}"`);
   const existing = context.keys.get(name);
   if (existing && type !== undefined && type !== existing.type) {
     throw badRequest(`key "${name}" has type ${existing.type}, which cannot be changed`);
@@ -77,10 +79,6 @@ function deleteKey({ params }: Request, context: SecretsContext): Response {
 function listHolders(request: Request, context: SecretsContext): Response {
   const holder = findHolder(context, request.params.name!);
   return listResponse(request, holder ? [holder[0]] : []);
-}
-
-function isKeyType(type: string): type is KeyType {
-  return KEY_TYPES.some((known) => known === type);
 }
 
 function keyData(name: string, key: KeyRecord, flavor: Flavor): Record<string, unknown> {
@@ -123,17 +121,6 @@ function parseSettings(
   return { minEnabledVersion, deletionAllowed };
 }
 
-/** Creates the public key of a version; symmetric keys have none. */
-const PUBLIC_KEYS: Readonly<Record<KeyType, ((random: Random) => Buffer) | undefined>> = {
-  'aes256-gcm96': undefined,
-  'rsa-2048': (random) => createRsaPublicDer(random, 2048),
-  'rsa-3072': (random) => createRsaPublicDer(random, 3072),
-  'rsa-4096': (random) => createRsaPublicDer(random, 4096),
-  'ecdsa-p256': (random) => new EcKey(random, 'P-256').publicDer,
-  'ecdsa-p384': (random) => new EcKey(random, 'P-384').publicDer,
-  'ecdsa-p521': (random) => new EcKey(random, 'P-521').publicDer,
-};
-
 /** A public key, and the random numbers that follow it in its stream. */
 interface PublicKey {
   readonly publicKey: string | undefined;
@@ -142,10 +129,14 @@ interface PublicKey {
 
 const publicKeys = createMemo<PublicKey>();
 
+/** Symmetric keys have no public one. */
 function createPublicKey(type: KeyType, stream: string): PublicKey {
   const after = createRandom(stream);
-  const der = PUBLIC_KEYS[type]?.(after);
-  return { publicKey: der && toPem('PUBLIC KEY', der), after };
+  const [family, size = ''] = type.split('-');
+  if (family === 'aes256') return { publicKey: undefined, after };
+  const curve = size.toUpperCase().replace('P', 'P-') as CurveName;
+  const der = family === 'rsa' ? createRsaPublicDer(after, Number(size)) : new EcKey(after, curve).publicDer;
+  return { publicKey: toPem('PUBLIC KEY', der), after };
 }
 
 type CreateVersionId = (provider: KmsProviderRecord, name: string, version: number, random: Random) => string;
@@ -202,4 +193,105 @@ export function distribute(
     key.versions.map((_, index) => [String(index + 1), createVersionId(provider, name, index + 1, random)]),
   );
   provider.keys.set(name, { name: `${name}-${seconds}`, ...terms, versions });
+}
+
+/** The values that Vault accepts. The specification lists none of them, so with its flavor any name passes. */
+const PROVIDERS = ['azurekeyvault', 'awskms', 'gcpckms'];
+const PURPOSES = ['encrypt', 'decrypt', 'sign', 'verify', 'wrap', 'unwrap'];
+const PROTECTIONS = ['hsm', 'software'];
+
+/** docs/services/secrets.md#kms-providers and #key-distributions. */
+export const providerRoutes: RouteTable<SecretsContext> = {
+  'LIST /keymgmt/kms': (request, { providers }) => listResponse(request, providers.keys()),
+  'GET /keymgmt/kms/:name': readProvider,
+  'POST /keymgmt/kms/:name': writeProvider,
+  'DELETE /keymgmt/kms/:name': deleteProvider,
+  'LIST /keymgmt/kms/:name/key': listKeys,
+  'GET /keymgmt/kms/:name/key/:key_name': readHeldKey,
+  'POST /keymgmt/kms/:name/key/:key_name': distributeKey,
+  'DELETE /keymgmt/kms/:name/key/:key_name': removeKey,
+};
+
+function readProvider(request: Request, context: SecretsContext): Response {
+  const found = context.providers.get(request.params.name!);
+  if (!found) return NOT_FOUND;
+  return dataResponse(request, { key_collection: found.keyCollection, provider: found.provider });
+}
+
+function writeProvider(request: Request, context: SecretsContext): Response {
+  const body = parseInput(request, ['provider', 'key_collection', 'credentials']);
+  const name = request.params.name!;
+  const provider = filledField(body, 'provider');
+  const keyCollection = filledField(body, 'key_collection');
+  if (provider === undefined) throw badRequest('missing required field "provider"');
+  if (keyCollection === undefined) throw badRequest('missing required field "key_collection"');
+  if (context.flavor === 'hashicorp' && !PROVIDERS.includes(provider)) {
+    throw badRequest(`unsupported provider "${provider}"`);
+  }
+  const existing = context.providers.get(name);
+  if (existing && (existing.provider !== provider || existing.keyCollection !== keyCollection)) {
+    throw badRequest('provider and key_collection cannot be changed after creation');
+  }
+  const credentials = body.credentials === undefined ? existing?.credentials : pairsField(body, 'credentials');
+  const keys = existing?.keys ?? new Map<string, Distribution>();
+  context.providers.set(name, { provider, keyCollection, credentials: credentials ?? {}, keys });
+  return NO_CONTENT;
+}
+
+function deleteProvider({ params }: Request, context: SecretsContext): Response {
+  const name = params.name!;
+  const provider = context.providers.get(name);
+  if (!provider) return NOT_FOUND;
+  if (provider.keys.size > 0) throw badRequest(`provider "${name}" still holds ${provider.keys.size} key(s)`);
+  context.providers.delete(name);
+  return NO_CONTENT;
+}
+
+function listKeys(request: Request, context: SecretsContext): Response {
+  return listResponse(request, context.providers.get(request.params.name!)?.keys.keys() ?? []);
+}
+
+function readHeldKey(request: Request, context: SecretsContext): Response {
+  const { name, key_name: keyName } = request.params;
+  const held = context.providers.get(name!)?.keys.get(keyName!);
+  return held ? dataResponse(request, distributionData(held, context.flavor)) : NOT_FOUND;
+}
+
+function distributeKey(request: Request, context: SecretsContext): Response {
+  const body = parseInput(request, ['purpose', 'protection']);
+  const { name: providerName = '', key_name: keyName = '' } = request.params;
+  const provider = context.providers.get(providerName);
+  const key = context.keys.get(keyName);
+  if (!provider) throw badRequest(`provider "${providerName}" not found`);
+  if (!key) throw badRequest(`key "${keyName}" not found`);
+  const terms = { purpose: listField(body, 'purpose'), protection: filledField(body, 'protection') ?? 'hsm' };
+  checkTerms(terms, context);
+  const held = provider.keys.get(keyName);
+  if (held && !areSameTerms(held, terms)) throw badRequest('purpose and protection cannot be changed');
+  if (held) return NO_CONTENT;
+  const holder = findHolder(context, keyName);
+  if (holder) throw badRequest(`key "${keyName}" is already distributed to provider "${holder[0]}"`);
+  distribute(context, keyName, key, provider, request.now, terms);
+  return NO_CONTENT;
+}
+
+function checkTerms({ purpose, protection }: DistributionTerms, context: SecretsContext): void {
+  if (purpose.length === 0) throw badRequest('at least one purpose is required');
+  if (context.flavor !== 'hashicorp') return;
+  const unsupported = purpose.find((name) => !PURPOSES.includes(name));
+  if (unsupported !== undefined) throw badRequest(`unsupported purpose "${unsupported}"`);
+  if (!PROTECTIONS.includes(protection)) throw badRequest(`unsupported protection "${protection}"`);
+}
+
+function removeKey({ params }: Request, context: SecretsContext): Response {
+  const isRemoved = context.providers.get(params.name!)?.keys.delete(params.key_name!);
+  return isRemoved ? NO_CONTENT : NOT_FOUND;
+}
+
+function areSameTerms(a: DistributionTerms, b: DistributionTerms): boolean {
+  return a.protection === b.protection && [...a.purpose].sort().join() === [...b.purpose].sort().join();
+}
+
+function distributionData({ name, protection, purpose, versions }: Distribution, flavor: Flavor) {
+  return { name, protection, purpose: flavor === 'hashicorp' ? purpose.join(',') : purpose, versions };
 }

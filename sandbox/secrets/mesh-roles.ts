@@ -11,7 +11,6 @@ import {
   NO_CONTENT,
   NOT_FOUND,
   parseInput,
-  refuseUnknownInput,
 } from './envelope.ts';
 
 /** The fields of the specification, and those of Vault. */
@@ -22,16 +21,27 @@ const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$
 const NO_POLICY =
   'Use either a policy document, a list of policies or roles, or a set of service or node identities, depending on your Consul version';
 
-const EMPTY_ROLE: MeshRoleRecord = {
-  tokenType: 'client',
-  policies: [],
-  lists: {},
-  partition: '',
-  namespace: '',
-  local: false,
-  ttlSeconds: 0,
-  maxTtlSeconds: 0,
-};
+/** A role with defaults; `policy` in plain text is stored as Base64. */
+export function createRole(
+  tokenType: string,
+  policy: string | null,
+  ttlSeconds: number,
+  policies: readonly string[] = [],
+): MeshRoleRecord {
+  return {
+    tokenType,
+    ...(policy === null ? {} : { policy: Buffer.from(policy).toString('base64') }),
+    policies,
+    lists: {},
+    partition: '',
+    namespace: '',
+    local: false,
+    ttlSeconds,
+    maxTtlSeconds: ttlSeconds * 4,
+  };
+}
+
+const EMPTY_ROLE = createRole('client', null, 0);
 
 /** docs/services/secrets.md#mesh-roles. */
 export const roleRoutes = (mount: string): RouteTable<SecretsContext> => ({
@@ -48,11 +58,10 @@ function readRole(request: Request, context: SecretsContext): Response {
 
 /** With the specification a role keeps what is not sent ("updates its attributes"); Consul's are replaced. */
 function writeRole(request: Request, context: SecretsContext): Response {
-  const body = parseInput(request);
   const name = request.params.name!;
-  const base = context.flavor === 'spec' ? (context.roles.get(name) ?? EMPTY_ROLE) : EMPTY_ROLE;
-  refuseUnknownInput(body, context.flavor === 'spec' ? FIELDS : LIVE_FIELDS);
-  const role = parseRole(body, base);
+  const isSpec = context.flavor === 'spec';
+  const body = parseInput(request, isSpec ? FIELDS : LIVE_FIELDS);
+  const role = parseRole(body, (isSpec && context.roles.get(name)) || EMPTY_ROLE);
   checkRole(role);
   context.roles.set(name, role);
   return NO_CONTENT;
@@ -63,26 +72,21 @@ function deleteRole({ params }: Request, context: SecretsContext): Response {
   return NO_CONTENT;
 }
 
-function parseLists(body: Input): MeshRoleRecord['lists'] {
-  const sent = ROLE_LISTS.map((field) => [field, listField(body, field)] as const);
-  return Object.fromEntries(sent.filter(([, names]) => names.length > 0));
-}
-
 function parseRole(body: Input, base: MeshRoleRecord): MeshRoleRecord {
-  const ttlSeconds = parseSeconds(body.ttl ?? body.lease);
-  const maxTtlSeconds = parseSeconds(body.max_ttl);
+  const isTtlSent = body.ttl !== undefined || body.lease !== undefined;
   const policy = filledField(body, 'policy') ?? base.policy;
+  const lists = ROLE_LISTS.map((field) => [field, listField(body, field)] as const);
   const policies = [...listField(body, 'policies'), ...listField(body, 'consul_policies')];
   return {
     tokenType: filledField(body, 'token_type') ?? base.tokenType,
     ...(policy === undefined ? {} : { policy }),
     policies: policies.length > 0 ? policies : base.policies,
-    lists: parseLists(body),
+    lists: Object.fromEntries(lists.filter(([, names]) => names.length > 0)),
     partition: filledField(body, 'partition') ?? '',
     namespace: filledField(body, 'consul_namespace') ?? '',
     local: typeof body.local === 'boolean' ? body.local : base.local,
-    ttlSeconds: body.ttl === undefined && body.lease === undefined ? base.ttlSeconds : ttlSeconds,
-    maxTtlSeconds: body.max_ttl === undefined ? base.maxTtlSeconds : maxTtlSeconds,
+    ttlSeconds: isTtlSent ? parseSeconds(body.ttl ?? body.lease) : base.ttlSeconds,
+    maxTtlSeconds: body.max_ttl === undefined ? base.maxTtlSeconds : parseSeconds(body.max_ttl),
   };
 }
 
@@ -155,8 +159,7 @@ function readConfig(request: Request, context: SecretsContext): Response {
 }
 
 function writeConfig(request: Request, context: SecretsContext): Response {
-  const body = parseInput(request);
-  refuseUnknownInput(body, ['address', 'scheme', 'token', 'ca_cert', 'client_cert', 'client_key']);
+  const body = parseInput(request, ['address', 'scheme', 'token', 'ca_cert', 'client_cert', 'client_key']);
   const address = filledField(body, 'address');
   const token = filledField(body, 'token');
   const clientCert = filledField(body, 'client_cert');
