@@ -4,8 +4,15 @@ import { createCertificate, EcKey, keyIdentifier } from '../pki.ts';
 import { createRandom, formatWholeSeconds, type Random } from '../random.ts';
 import { jsonResponse } from '../router.ts';
 import type { Request, Response, RouteTable } from '../types.ts';
-import { requireService } from './access.ts';
-import { type CaRootRecord, indexHeaders, type Leaf, type MeshContext, meshNamespace } from './context.ts';
+import {
+  type CaRootRecord,
+  type Issuer,
+  indexHeaders,
+  type Leaf,
+  type MeshContext,
+  meshNamespace,
+  requireRight,
+} from './context.ts';
 
 /** The validity of an active root. */
 const ACTIVE_ROOT_DAYS = 60;
@@ -46,29 +53,23 @@ function addRoot(context: MeshContext, random: Random, from: Date, days: number,
   // A uint64: beyond 2^53 on purpose.
   const serialNumber = 10_000_000_000_000_000_001n + BigInt(random.int(0, 999_999)) * 2n;
   const issuer = { name: `pri-${id.slice(0, 2)}.consul.ca`, key: new EcKey(createRandom(id)) };
-  const common = { notBefore: from, notAfter: new Date(from.getTime() + days * DAY_MS), issuer, isCa: true };
-  const uri = `spiffe://${context.trustDomain}`;
-  const rootCert = createCertificate({ ...common, ...{ serialNumber, uri, subject: issuer.name, key: issuer.key } });
   const lower = { name: `${issuer.name}.lower`, key: new EcKey(createRandom(`${id}/lower`)) };
-  const lowerDays = Math.min(days, INTERMEDIATE_DAYS);
-  const intermediate = createCertificate({
-    ...common,
-    serialNumber: serialNumber + 1n,
-    uri,
-    subject: lower.name,
-    key: lower.key,
-    notAfter: new Date(from.getTime() + lowerDays * DAY_MS),
-  });
+  const daysLater = (count: number) => new Date(from.getTime() + count * DAY_MS);
+  const sign = ({ name, key }: Issuer, serial: bigint, notAfter: Date) => {
+    const names = { serialNumber: serial, subject: name, uri: `spiffe://${context.trustDomain}` };
+    return createCertificate({ ...names, notBefore: from, notAfter, key, issuer, isCa: true });
+  };
+  const intermediate = sign(lower, serialNumber + 1n, daysLater(Math.min(days, INTERMEDIATE_DAYS)));
   if (active) context.issuer = lower;
   const root: CaRootRecord = {
     ID: id,
     Name: (number === 1 && readEstate(context.estate).mesh.plantedRoot) || `Mesh CA Root Cert ${number + 1}`,
     SerialNumber: serialNumber,
-    SigningKeyID: colonHex(keyIdentifier(issuer.key)),
+    SigningKeyID: colonHex(keyIdentifier(issuer.key).toString('hex')),
     ExternalTrustDomain: context.trustDomain.split('.')[0],
-    NotBefore: formatWholeSeconds(common.notBefore),
-    NotAfter: formatWholeSeconds(common.notAfter),
-    RootCert: rootCert,
+    NotBefore: formatWholeSeconds(from),
+    NotAfter: formatWholeSeconds(daysLater(days)),
+    RootCert: sign(issuer, serialNumber, daysLater(days)),
     // An old root that signs leaves itself.
     IntermediateCerts: days > ACTIVE_ROOT_DAYS && days < 1000 ? null : [intermediate],
     Active: active,
@@ -96,10 +97,6 @@ function listRoots({ now }: Request, context: MeshContext): Response {
   };
   const headers = { ...indexHeaders(index), 'x-cache': 'HIT', age: '3' };
   return jsonResponse(body, isHashicorp ? headers : {});
-}
-
-function colonHex(bytes: Buffer): string {
-  return (bytes.toString('hex').match(/../g) ?? []).join(':');
 }
 
 /** The agent's default: 72 hours. */
@@ -130,7 +127,7 @@ export function holdsLeaf({ leaves }: MeshContext, { params }: Request): boolean
 /** The service need not be registered. */
 function readLeaf(request: Request, context: MeshContext): Response {
   const namespace = meshNamespace(request);
-  requireService(context, request, request.params.service!, 'write');
+  requireRight(context, request, 'service', request.params.service!, 'write');
   const leaf = getOrIssue(context, namespace, request.params.service!, request.now);
   if (context.flavor === 'spec') return jsonResponse(leaf);
   const { Namespace: _, ...shown } = leaf;
@@ -151,11 +148,11 @@ function issue(context: MeshContext, namespace: string, service: string, now: Da
   const validDays = readEstate(context.estate).mesh.services[service] ?? 'default';
   const days = validDays === 'default' ? DEFAULT_VALID_DAYS : validDays;
   const [notBefore, notAfter] = [new Date(now.getTime() - HOUR_MS), new Date(now.getTime() + days * DAY_MS - HOUR_MS)];
-  const uri = serviceUri(context, namespace, service);
+  const uri = `spiffe://${context.trustDomain}/ns/${namespace}/dc/dc1/svc/${encodeURIComponent(service)}`;
   const issuer = context.issuer!;
   const names = { serialNumber: context.serial, subject: '', uri, isCa: false };
   return {
-    SerialNumber: formatColonHex(context.serial),
+    SerialNumber: colonHex(context.serial.toString(16).padStart(16, '0')),
     CertPEM: createCertificate({ ...names, notBefore, notAfter, key, issuer }),
     PrivateKeyPEM: key.privatePem,
     Service: service,
@@ -168,15 +165,10 @@ function issue(context: MeshContext, namespace: string, service: string, now: Da
   };
 }
 
-function serviceUri(context: MeshContext, namespace: string, service: string): string {
-  return `spiffe://${context.trustDomain}/ns/${namespace}/dc/dc1/svc/${encodeURIComponent(service)}`;
-}
-
 function leafKey(namespace: string, service: string): string {
   return JSON.stringify([namespace, service]);
 }
 
-function formatColonHex(serial: bigint): string {
-  const digits = serial.toString(16).padStart(16, '0');
+function colonHex(digits: string): string {
   return (digits.match(/../g) ?? []).join(':');
 }

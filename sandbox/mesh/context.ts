@@ -1,6 +1,7 @@
+import { findText, type HclItem, parseRuleItems } from '../hcl.ts';
 import type { EcKey } from '../pki.ts';
 import { HttpError } from '../router.ts';
-import type { TokenStore } from '../tokens.ts';
+import type { TokenRecord, TokenStore } from '../tokens.ts';
 import type { Request, Route, ServiceOptions } from '../types.ts';
 
 /** Who signs certificates. */
@@ -69,6 +70,39 @@ export interface MeshContext extends ServiceOptions {
   index: number;
   /** Number of the last certificate: it only grows. */
   serial: bigint;
+}
+
+type RightType = 'service' | 'node' | 'agent';
+type Right = 'read' | 'write';
+
+/** @throws HttpError 403 when the token of the request lacks the right */
+export function requireRight(
+  context: MeshContext,
+  request: Request,
+  type: RightType,
+  name: string,
+  right: Right,
+): void {
+  const token = context.tokens.find(request);
+  if (!token || allows(context, token, type, name, right)) return;
+  const who = `token with AccessorID '${token.accessor}'`;
+  throw new HttpError(403, `Permission denied: ${who} lacks permission '${type}:${right}' on "${name}"`);
+}
+
+export function allows(context: MeshContext, token: TokenRecord, type: RightType, name: string, right: Right): boolean {
+  if (token.scope !== 'rules') return true;
+  const items = token.policies.flatMap((policy) => parseRuleItems(context.tokens.policies.get(policy) ?? ''));
+  const policy = closestPolicy(items, type, name);
+  return policy === 'write' || (right === 'read' && policy === 'read');
+}
+
+/** The policy of the rule with this name, else of the longest prefix. */
+function closestPolicy(items: readonly HclItem[], type: string, name: string): string | undefined {
+  const exact = items.find((item) => item.name === type && item.labels[0] === name);
+  if (exact) return findText(exact.items, 'policy');
+  const prefixes = items.filter((item) => item.name === `${type}_prefix` && name.startsWith(item.labels[0] ?? ''));
+  const longest = prefixes.sort((a, b) => b.labels[0]!.length - a.labels[0]!.length)[0];
+  return longest && findText(longest.items, 'policy');
 }
 
 /** The namespace of a request: docs/services/mesh.md#namespaces. The sandbox's tokens belong to no namespace. */
