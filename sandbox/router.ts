@@ -28,45 +28,24 @@ interface Lookup {
   readonly allowed: readonly string[];
 }
 
-interface Pattern {
-  readonly route: Route;
-  readonly parts: readonly string[];
-}
-
-type RoutingError = 'unknownPath' | 'wrongMethod' | 'rateLimited';
+type Messages = readonly [unknownPath: string, wrongMethod: string, rateLimited: string];
 
 /** The products' own messages; `%s` is the path. See #errors of each page in docs/services. */
-const MESSAGES: Readonly<Record<Kind, Readonly<Record<RoutingError, string>>>> = {
-  platform: {
-    unknownPath: 'not found',
-    wrongMethod: 'not found',
-    rateLimited: "You have exceeded the API's rate limit.",
-  },
-  secrets: {
-    unknownPath: 'no handler for route "%s". route entry not found.',
-    wrongMethod: 'unsupported operation',
-    rateLimited: 'request path "%s": rate limit quota exceeded',
-  },
-  scheduler: {
-    unknownPath: '',
-    wrongMethod: 'Invalid method',
-    rateLimited: 'Your IP is issuing too many concurrent connections, please rate limit your calls',
-  },
-  autoscaler: {
-    unknownPath: '404 page not found',
-    wrongMethod: 'Invalid method',
-    rateLimited: 'rate limit exceeded',
-  },
-  mesh: {
-    unknownPath: 'Invalid URL path: not a recognized HTTP API endpoint',
-    wrongMethod: 'method not allowed',
-    rateLimited: 'rate limit exceeded, try a different server',
-  },
-  registry: {
-    unknownPath: 'Not Found',
-    wrongMethod: 'Method Not Allowed',
-    rateLimited: 'Too Many Requests',
-  },
+const MESSAGES: Readonly<Record<Kind, Messages>> = {
+  platform: ['not found', 'not found', "You have exceeded the API's rate limit."],
+  secrets: [
+    'no handler for route "%s". route entry not found.',
+    'unsupported operation',
+    'request path "%s": rate limit quota exceeded',
+  ],
+  scheduler: ['', 'Invalid method', 'Your IP is issuing too many concurrent connections, please rate limit your calls'],
+  autoscaler: ['404 page not found', 'Invalid method', 'rate limit exceeded'],
+  mesh: [
+    'Invalid URL path: not a recognized HTTP API endpoint',
+    'method not allowed',
+    'rate limit exceeded, try a different server',
+  ],
+  registry: ['Not Found', 'Method Not Allowed', 'Too Many Requests'],
 };
 
 /** Produces the response of one service to a request: rate limit first, then the fault hook, the token and the route. */
@@ -74,7 +53,7 @@ export class Router {
   readonly #service: Service;
   /** Nomad, Vault and Consul decode the path before they route, so `%2F` in a name splits it there. */
   readonly #decodesFirst: boolean;
-  readonly #patterns: readonly Pattern[];
+  readonly #patterns: readonly { readonly route: Route; readonly parts: readonly string[] }[];
 
   constructor(service: Service, flavor: Flavor) {
     this.#service = service;
@@ -89,7 +68,8 @@ export class Router {
   }
 
   #route(request: Request, isOverLimit: boolean, faultHook: FaultHook | undefined): Response {
-    if (isOverLimit) return this.#error(429, 'rateLimited', request);
+    const [unknownPath, wrongMethod, rateLimited] = MESSAGES[this.#service.kind];
+    if (isOverLimit) return this.#error(429, rateLimited, request);
     const fault = faultHook?.(request, this.#service);
     if (fault) return fault;
     const { route, params, allowed } = this.#lookup(request);
@@ -97,10 +77,9 @@ export class Router {
     const refusal = route?.isPublic ? undefined : this.#service.authenticate(complete, route);
     if (refusal) return this.#service.onResponse?.(refusal) ?? refusal;
     if (route) return this.#handle(route, complete);
-    if (allowed.length === 0) return this.#error(404, 'unknownPath', request);
     // HCP Terraform routes by method and path together: a wrong method is an unknown page.
-    if (this.#service.kind === 'platform') return this.#error(404, 'wrongMethod', request);
-    const response = this.#error(405, 'wrongMethod', request);
+    if (allowed.length === 0 || this.#service.kind === 'platform') return this.#error(404, unknownPath, request);
+    const response = this.#error(405, wrongMethod, request);
     return { ...response, headers: { ...response.headers, allow: allowed.join(', ') } };
   }
 
@@ -136,10 +115,12 @@ export class Router {
     return { params: {}, allowed };
   }
 
-  #error(status: number, reason: RoutingError, { path }: Request): Response {
-    const { kind, base } = this.#service;
-    const message = MESSAGES[kind][reason].replace('%s', () => path.slice(base.length + 1));
-    return this.#service.error(status, message);
+  #error(status: number, message: string, { path }: Request): Response {
+    const { base } = this.#service;
+    return this.#service.error(
+      status,
+      message.replace('%s', () => path.slice(base.length + 1)),
+    );
   }
 }
 
@@ -173,20 +154,17 @@ function decodeSegments(base: string, path: string, decodesFirst: boolean): stri
   }
 }
 
-/** Go's `strconv.ParseBool`. */
-const GO_BOOLEANS: Readonly<Record<string, boolean>> = {
-  ...Object.fromEntries(['1', 't', 'T', 'TRUE', 'true', 'True'].map((text) => [text, true])),
-  ...Object.fromEntries(['0', 'f', 'F', 'FALSE', 'false', 'False'].map((text) => [text, false])),
-};
+/** What Go's `strconv.ParseBool` takes for true and for false. */
+const GO_TRUE = /^(1|t|T|TRUE|true|True)$/;
+const GO_FALSE = /^(0|f|F|FALSE|false|False)$/;
 
 /** Vault accepts `GET ?list=true` for LIST, with any Go boolean, and PUT for POST: docs/services/secrets.md#listing. */
 function effectiveMethod({ kind }: Service, request: Request): string {
   if (kind !== 'secrets') return request.method;
   const list = request.query.get('list');
   if (request.method === 'GET' && list !== null && list !== '') {
-    const isList = Object.hasOwn(GO_BOOLEANS, list) ? GO_BOOLEANS[list] : undefined;
-    if (isList === undefined) throw new HttpError(400, `failed to parse list: invalid boolean ${JSON.stringify(list)}`);
-    if (isList) return 'LIST';
+    if (GO_TRUE.test(list)) return 'LIST';
+    if (!GO_FALSE.test(list)) throw new HttpError(400, `failed to parse list: invalid boolean ${JSON.stringify(list)}`);
   }
   return request.method === 'PUT' ? 'POST' : request.method;
 }
