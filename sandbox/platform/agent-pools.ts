@@ -13,6 +13,7 @@ import {
   parseData,
   parseMember,
   refuseUnknownParameters,
+  sortRecords,
 } from './json-api.ts';
 import { workspaceDocument } from './workspace-list.ts';
 import type { Workspace } from './workspaces.ts';
@@ -49,7 +50,7 @@ export const poolRoutes: RouteTable<PlatformContext> = {
 };
 
 function listPools(request: Request, context: PlatformContext): Response {
-  const found = sortPools(request, filterPools(request, context));
+  const found = sortRecords(request, filterPools(request, context), SORT_KEYS);
   return listResponse(request, found, (pool) => poolDocument(context, pool, 'list'), {
     members: (pools) => includedWorkspaces(context, request, pools),
     meta: { 'status-counts': { total: context.pools.length, matching: found.length } },
@@ -58,7 +59,8 @@ function listPools(request: Request, context: PlatformContext): Response {
 
 function showPool(request: Request, context: PlatformContext): Response {
   const pool = findRecord(context.pools, request);
-  return poolResponse(context, 200, pool, 'show', includedWorkspaces(context, request, [pool]));
+  const included = includedWorkspaces(context, request, [pool]);
+  return documentResponse(200, { data: poolDocument(context, pool, 'show'), ...included });
 }
 
 function createPool(request: Request, context: PlatformContext): Response {
@@ -67,13 +69,13 @@ function createPool(request: Request, context: PlatformContext): Response {
   const id = context.poolRandom.id('apool-', 16);
   const pool = { id, name, createdAt: request.now.getTime(), organizationScoped, attached: [], allowed, related };
   context.pools.push(pool);
-  return poolResponse(context, 201, pool, 'create');
+  return documentResponse(201, { data: poolDocument(context, pool, 'create') });
 }
 
 function updatePool(request: Request, context: PlatformContext): Response {
   const pool = findRecord(context.pools, request);
   Object.assign(pool, parsePoolBody(parseData(request), pool, context));
-  return poolResponse(context, 200, pool, 'update');
+  return documentResponse(200, { data: poolDocument(context, pool, 'update') });
 }
 
 function deletePool(request: Request, context: PlatformContext): Response {
@@ -106,16 +108,6 @@ function isUsableBy(context: PlatformContext, pool: AgentPoolRecord, test: (work
     .some(({ id, project }) => pool.organizationScoped || pool.allowed.includes(id) || projects.has(project.id));
 }
 
-function poolResponse(
-  context: PlatformContext,
-  status: number,
-  pool: AgentPoolRecord,
-  verb: Verb,
-  extra: JsonObject = {},
-): Response {
-  return documentResponse(status, { data: poolDocument(context, pool, verb), ...extra });
-}
-
 /** The specification shows `agent-count` in lists only, and leaves `organization-scoped` out of an update's response. */
 function poolDocument(context: PlatformContext, pool: AgentPoolRecord, verb: Verb): JsonObject {
   const isHashicorp = context.flavor === 'hashicorp';
@@ -146,11 +138,7 @@ function poolDocument(context: PlatformContext, pool: AgentPoolRecord, verb: Ver
 }
 
 /** The member that `include=workspaces` adds: the attached workspaces, each once. */
-function includedWorkspaces(
-  context: PlatformContext,
-  { query }: Request,
-  pools: readonly AgentPoolRecord[],
-): JsonObject {
+function includedWorkspaces(context: PlatformContext, { query }: Request, pools: readonly AgentPoolRecord[]) {
   const names = (query.get('include') ?? '').split(',').filter((name) => name !== '');
   for (const name of names) {
     if (INCLUDABLE[context.flavor].includes(name)) continue;
@@ -161,15 +149,11 @@ function includedWorkspaces(
   return { included: context.workspaces.filter(({ id }) => ids.has(id)).map((one) => workspaceDocument(context, one)) };
 }
 
-function sortPools({ query }: Request, pools: AgentPoolRecord[]): AgentPoolRecord[] {
-  const sort = query.get('sort');
-  if (sort === null) return pools;
-  const key = sort.replace(/^-/, '');
-  if (key !== 'name' && key !== 'created-at') throw badParameter('sort must be name or created-at', 'sort');
-  const value = (pool: AgentPoolRecord): string | number => (key === 'name' ? pool.name : pool.createdAt);
-  const direction = sort.startsWith('-') ? -1 : 1;
-  return pools.sort((a, b) => (value(a) === value(b) ? 0 : value(a) < value(b) ? -direction : direction));
-}
+/** By the values of `sort`. */
+const SORT_KEYS = new Map<string, (pool: AgentPoolRecord) => string | number>([
+  ['name', ({ name }) => name],
+  ['created-at', ({ createdAt }) => createdAt],
+]);
 
 function workspaceReference(id: string): JsonObject {
   return { id, type: 'workspaces' };
@@ -234,9 +218,7 @@ function parsePoolBody(data: JsonObject, pool: AgentPoolRecord | undefined, cont
   const known = new Set(context.workspaces.map(({ id }) => id));
   const unknown = allowed?.findIndex((id) => !known.has(id)) ?? -1;
   if (unknown >= 0) throw invalid('no such workspace', `/data/relationships/allowed-workspaces/data/${unknown}/id`);
-  const related = Object.entries(others).flatMap(([relationship, one]) =>
-    one ? [[relationship, one.data] as const] : [],
-  );
+  const related = Object.entries(others).flatMap(([key, one]) => (one ? [[key, one.data] as const] : []));
   return {
     ...(name === undefined ? {} : { name }),
     ...(organizationScoped === undefined ? {} : { organizationScoped }),

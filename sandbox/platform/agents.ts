@@ -11,10 +11,10 @@ import {
   invalid,
   type JsonObject,
   listResponse,
-  notFound,
   parseData,
   parseMember,
   refuseUnknownParameters,
+  sortRecords,
 } from './json-api.ts';
 
 /** docs/services/platform.md#agents. The list of a pool's agents is a route of the pool. */
@@ -28,8 +28,8 @@ export function listAgents(context: PlatformContext, request: Request, poolId: s
   refuseUnknownParameters(request, context.flavor === 'spec' ? [SINCE] : [SINCE, 'sort']);
   const isWanted = pingedSince(request);
   const found = context.agents.filter((agent) => agent.poolId === poolId && isWanted(agent));
-  sortAgents(request, found);
-  return listResponse(request, found, (agent) => agentDocument(context, agent));
+  const sorted = sortRecords(request, found, new Map([['created-at', ({ createdAt }) => createdAt]]));
+  return listResponse(request, sorted, (agent) => agentDocument(context, agent));
 }
 
 /** The agents that `agent-count` of a pool counts: docs/services/platform.md#agent-pools. */
@@ -72,15 +72,6 @@ function agentDocument(context: PlatformContext, agent: AgentRecord): JsonObject
 
 const SINCE = 'filter[last-ping-since]';
 
-/** By creation, newest first with `-`. */
-function sortAgents({ query }: Request, agents: AgentRecord[]): void {
-  const sort = query.get('sort');
-  if (sort === null) return;
-  if (sort !== 'created-at' && sort !== '-created-at') throw badParameter('sort must be created-at', 'sort');
-  const direction = sort.startsWith('-') ? -1 : 1;
-  agents.sort((a, b) => direction * (a.createdAt - b.createdAt));
-}
-
 function pingedSince({ query }: Request): (agent: AgentRecord) => boolean {
   const text = query.get(SINCE);
   if (text === null) return () => true;
@@ -98,40 +89,30 @@ export const agentTokenRoutes: RouteTable<PlatformContext> = {
   'DELETE /authentication-tokens/:id': deleteToken,
 };
 
-function listTokens({ params }: Request, context: PlatformContext): Response {
-  checkPool(context, params.id!);
-  const found = context.agentTokens.filter(({ poolId }) => poolId === params.id);
+function listTokens(request: Request, context: PlatformContext): Response {
+  const { id } = findRecord(context.pools, request);
+  const found = context.agentTokens.filter(({ poolId }) => poolId === id);
   return documentResponse(200, { data: found.map((token) => document(token)) });
 }
 
 /** Only this response has the token. */
 function createToken(request: Request, context: PlatformContext): Response {
-  checkPool(context, request.params.id!);
+  const poolId = findRecord(context.pools, request).id;
   const { type, attributes } = parseData(request);
   // The platform accepts both; its own Go client sends the second one.
   if (type !== 'authentication-tokens' && type !== 'agent-tokens') {
     throw invalid('type must be authentication-tokens', '/data/type');
   }
   const { description } = parseMember(z.strictObject({ description: z.string() }), attributes, '/data/attributes');
-  const token = {
-    id: context.tokenRandom.id('at-', 16),
-    poolId: request.params.id!,
-    description,
-    createdAt: request.now.getTime(),
-  };
+  const random = context.tokenRandom;
+  const token = { id: random.id('at-', 16), poolId, description, createdAt: request.now.getTime() };
   context.agentTokens.push(token);
-  return documentResponse(201, {
-    data: document(token, `${context.tokenRandom.id('', 14)}.atlasv1.${context.tokenRandom.id('', 60)}`),
-  });
+  return documentResponse(201, { data: document(token, `${random.id('', 14)}.atlasv1.${random.id('', 60)}`) });
 }
 
 function deleteToken(request: Request, context: PlatformContext): Response {
   context.agentTokens.splice(context.agentTokens.indexOf(findRecord(context.agentTokens, request)), 1);
   return { status: 204 };
-}
-
-function checkPool(context: PlatformContext, id: string): void {
-  if (!context.pools.some((pool) => pool.id === id)) throw notFound();
 }
 
 function document({ id, description, createdAt }: AgentTokenRecord, token: string | null = null): JsonObject {

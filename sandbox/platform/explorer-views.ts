@@ -1,5 +1,6 @@
 import { createRandom } from '../random.ts';
 import type { Flavor } from '../types.ts';
+import type { PlatformContext } from './context.ts';
 import { type Release, sourceAddress, type Workspace } from './workspaces.ts';
 
 export type ViewFieldType = 'boolean' | 'number' | 'string' | 'datetime';
@@ -25,12 +26,6 @@ export interface ViewDefinition<Row> {
 export type ViewRow = Workspace | Usage | Resource;
 export type ExplorerViews = ReadonlyMap<string, ViewDefinition<ViewRow>>;
 
-/** What the views show. */
-export interface ExplorerSource {
-  readonly organization: string;
-  readonly workspaces: readonly Workspace[];
-}
-
 /** A row of `tf_versions`, `providers` and `modules`: a product in one version, and the workspaces that use it. */
 interface Usage {
   readonly id: string;
@@ -42,12 +37,7 @@ interface Usage {
 }
 
 /** A row of `resources`, a view of HCP Terraform that the specification does not have. */
-interface Resource {
-  readonly id: string;
-  readonly name: string;
-  readonly release: Release;
-  readonly workspace: Workspace;
-}
+type Resource = ReturnType<typeof listResources>[number];
 
 type Columns<Row> = readonly (readonly [name: string, type: ViewFieldType, value: (row: Row) => FieldValue])[];
 
@@ -137,7 +127,10 @@ const RESOURCE_COLUMNS: Columns<Resource> = [
 ];
 
 /** The views over the live state. Row types are HCP Terraform's; the specification gives only the first. */
-export function createExplorerViews({ organization, workspaces }: ExplorerSource, flavor: Flavor): ExplorerViews {
+export function createExplorerViews(
+  { organization, workspaces }: Pick<PlatformContext, 'organization' | 'workspaces'>,
+  flavor: Flavor,
+): ExplorerViews {
   const isLive = flavor === 'hashicorp';
   const usage = (
     type: string,
@@ -186,17 +179,14 @@ function resourceView(workspaces: readonly Workspace[]): ViewDefinition<Resource
   return {
     rowType: 'visibility-resource',
     fields: toFields(RESOURCE_COLUMNS),
-    rows: () =>
-      workspaces.slice(0, MAX_RESOURCE_WORKSPACES).flatMap((workspace) =>
-        workspace.stack.providers.map((release, index) => ({
-          id: `${workspace.id}-${index}`,
-          name: `main${index}`,
-          release,
-          workspace,
-        })),
-      ),
+    rows: () => workspaces.slice(0, MAX_RESOURCE_WORKSPACES).flatMap(listResources),
     rowId: ({ id }) => id,
   };
+}
+
+function listResources(workspace: Workspace) {
+  const { id, stack } = workspace;
+  return stack.providers.map((release, index) => ({ id: `${id}-${index}`, name: `main${index}`, release, workspace }));
 }
 
 function resourceType({ release }: Resource): string {
@@ -236,15 +226,8 @@ function groupUsage(
 const versionsByReleases = new WeakMap<readonly Release[], readonly ProductVersion[]>();
 
 function productVersions(releases: readonly Release[]): readonly ProductVersion[] {
-  let versions = versionsByReleases.get(releases);
-  if (!versions) {
-    versions = releases.map(({ product, version }) => ({
-      name: product.name,
-      source: sourceAddress(product),
-      registry: product.registry,
-      version,
-    }));
-    versionsByReleases.set(releases, versions);
-  }
+  const toVersion = ({ product, version }: Release) => ({ ...product, source: sourceAddress(product), version });
+  const versions = versionsByReleases.get(releases) ?? releases.map(toVersion);
+  versionsByReleases.set(releases, versions);
   return versions;
 }

@@ -9,7 +9,7 @@ import { agentRoutes, agentTokenRoutes } from './agents.ts';
 import { createPlatformEstate, type PlatformContext, type PlatformEstate } from './context.ts';
 import { explorerRoutes, viewRoutes } from './explorer.ts';
 import { documentResponse, errorDocument, type JsonObject, notFound } from './json-api.ts';
-import { seedAgentPools, seedSavedViews, WorkspaceSeeder } from './seed.ts';
+import { createSavedView, seedAgentPools, WorkspaceSeeder } from './seed.ts';
 import { tickPlatform } from './tick.ts';
 import { workspaceRoutes } from './workspace-list.ts';
 import { spreadRunStatuses } from './workspaces.ts';
@@ -38,6 +38,7 @@ export class PlatformService implements Service {
     this.#estate = estate;
     const workspaces = this.#seeder.seedWorkspaces(Math.round(scale * 240), at);
     if (isHashicorp) spreadRunStatuses(workspaces);
+    const initial = createRandom(`${seed}/platform/views`);
     const hidden = {
       tokens: new TokenStore('platform', options, []),
       poolRandom: createRandom(`${seed}/platform/new-pools`),
@@ -54,7 +55,7 @@ export class PlatformService implements Service {
       pools: [],
       agents: [],
       agentTokens: [],
-      views: seedSavedViews(estate, createRandom(`${seed}/platform/views`), at),
+      views: estate.views.map((plan) => createSavedView(plan, at, initial)),
     };
     this.state = addHidden(records, hidden);
     seedAgentPools(this.state, estate, createRandom(`${seed}/platform/fleet`));

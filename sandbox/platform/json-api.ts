@@ -48,15 +48,53 @@ export function listResponse<T>(
   toDocument: (record: T) => JsonObject,
   { members = () => ({}), meta, pagination }: ListOptions<T> = {},
 ): Response {
-  const page = parsePage(request);
-  const rows = records.slice((page.number - 1) * page.size, page.number * page.size);
-  const envelope = pageEnvelope(request, page, records.length, pagination);
+  const { number, size } = parsePage(request);
+  const rows = records.slice((number - 1) * size, number * size);
+  const last = Math.max(1, Math.ceil(records.length / size));
+  const prev = number > 1 ? number - 1 : null;
+  const next = number < last ? number + 1 : null;
+  const link = (page: number): string => {
+    const query = new URLSearchParams(request.query);
+    query.set('page[number]', String(page));
+    query.set('page[size]', String(size));
+    return `${request.origin}${request.path}?${query}`;
+  };
   return documentResponse(200, {
     data: rows.map(toDocument),
     ...members(rows),
-    links: envelope.links,
-    meta: { ...envelope.meta, ...meta },
+    links: {
+      self: link(number),
+      first: link(1),
+      prev: prev === null ? null : link(prev),
+      next: next === null ? null : link(next),
+      last: link(last),
+    },
+    meta: {
+      pagination: {
+        'current-page': number,
+        ...pagination,
+        'prev-page': prev,
+        'next-page': next,
+        'total-pages': last,
+        'total-count': records.length,
+      },
+      ...meta,
+    },
   });
+}
+
+/** In the order that `sort` names, descending with `-`. @throws HttpError 400 */
+export function sortRecords<T>(
+  { query }: Request,
+  records: T[],
+  keys: ReadonlyMap<string, (record: T) => string | number>,
+): T[] {
+  const sort = query.get('sort');
+  if (sort === null) return records;
+  const value = keys.get(sort.replace(/^-/, ''));
+  if (!value) throw badParameter(`sort must be ${[...keys.keys()].join(' or ')}`, 'sort');
+  const direction = sort.startsWith('-') ? -1 : 1;
+  return records.sort((a, b) => (value(a) === value(b) ? 0 : value(a) < value(b) ? -direction : direction));
 }
 
 export function formatTime(ms: number): string {
@@ -123,12 +161,7 @@ const DEFAULT_PAGE_SIZE = 20;
 /** HCP Terraform's limit; a greater size is cut to it: docs/services/platform.md#pagination. */
 const MAX_PAGE_SIZE = 100;
 
-interface PageNumber {
-  readonly number: number;
-  readonly size: number;
-}
-
-export function parsePage(request: Request): PageNumber {
+export function parsePage(request: Request) {
   return {
     number: positiveInteger(request, 'page[number]', 1),
     size: Math.min(MAX_PAGE_SIZE, positiveInteger(request, 'page[size]', DEFAULT_PAGE_SIZE)),
@@ -141,35 +174,4 @@ function positiveInteger({ query }: Request, parameter: string, fallback: number
   const value = Number(text);
   if (Number.isSafeInteger(value) && value > 0) return value;
   throw badParameter(`${parameter} must be a positive whole number`, parameter);
-}
-
-function pageEnvelope(request: Request, page: PageNumber, total: number, extra: JsonObject = {}) {
-  const last = Math.max(1, Math.ceil(total / page.size));
-  const prev = page.number > 1 ? page.number - 1 : null;
-  const next = page.number < last ? page.number + 1 : null;
-  const link = (number: number): string => {
-    const query = new URLSearchParams(request.query);
-    query.set('page[number]', String(number));
-    query.set('page[size]', String(page.size));
-    return `${request.origin}${request.path}?${query}`;
-  };
-  return {
-    links: {
-      self: link(page.number),
-      first: link(1),
-      prev: prev === null ? null : link(prev),
-      next: next === null ? null : link(next),
-      last: link(last),
-    },
-    meta: {
-      pagination: {
-        'current-page': page.number,
-        ...extra,
-        'prev-page': prev,
-        'next-page': next,
-        'total-pages': last,
-        'total-count': total,
-      },
-    },
-  };
 }

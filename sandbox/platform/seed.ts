@@ -74,9 +74,7 @@ export class WorkspaceSeeder {
   }
 }
 
-type Checks = Pick<Workspace, 'checksPassed' | 'checksFailed' | 'checksErrored' | 'checksUnknown'>;
-
-function seedChecks(random: Random): Checks {
+function seedChecks(random: Random) {
   const none = { checksPassed: 0, checksFailed: 0, checksErrored: 0, checksUnknown: 0 };
   if (random.chance(0.3)) return none;
   return {
@@ -182,20 +180,8 @@ function plantSpecialAgents({ agents, start, flavor }: PlatformContext, estate: 
   if (flavor === 'hashicorp' && silent) Object.assign(silent, { status: 'errored', lastPingAt: null, ipAddress: null });
 }
 
-export function seedSavedViews({ views }: PlatformEstate, random: Random, at: number): SavedViewRecord[] {
-  return views.map((plan) => createSavedView(plan, at, random));
-}
-
-export function createSavedView(
-  [name, queryType, ageDays, query]: ViewPlan,
-  at: number,
-  random: Random,
-): SavedViewRecord {
-  return {
-    id: random.id('sq-', 16),
-    name,
-    createdAt: at - ageDays * DAY_MS - random.int(0, DAY_MS - 1),
-    queryType,
-    query,
-  };
+export function createSavedView(plan: ViewPlan, at: number, random: Random): SavedViewRecord {
+  const [name, queryType, ageDays, query] = plan;
+  const id = random.id('sq-', 16);
+  return { id, name, createdAt: at - ageDays * DAY_MS - random.int(0, DAY_MS - 1), queryType, query };
 }
