@@ -18,16 +18,9 @@ const certificates = createMemo<string>();
 
 /** An X.509 certificate in the form of Consul's: version 3, key usage, identifiers, and the SPIFFE ID as alternative name. */
 export function createCertificate(options: CertificateOptions): string {
-  const { serialNumber, subject, uri, notBefore, notAfter, key, issuer, isCa } = options;
-  const names = [
-    `${serialNumber}`,
-    subject,
-    uri,
-    issuer.name,
-    key.point.toString('hex'),
-    issuer.key.point.toString('hex'),
-  ];
-  return certificates(JSON.stringify([...names, notBefore, notAfter, isCa]), () => signCertificate(options));
+  // A number may be beyond 2^53, and a key is known by its point.
+  const text = JSON.stringify(options, (_name, value) => (typeof value === 'bigint' ? `${value}` : value));
+  return certificates(text, () => signCertificate(options));
 }
 
 function signCertificate(options: CertificateOptions): string {
@@ -52,7 +45,7 @@ export function keyIdentifier({ point }: EcKey): Buffer {
 }
 
 function commonName(name: string): Buffer {
-  return name === '' ? sequence() : sequence(set(sequence(oid('2.5.4.3'), utf8(name))));
+  return name === '' ? sequence() : sequence(der(0x31, sequence(oid('2.5.4.3'), der(0x0c, Buffer.from(name)))));
 }
 
 /** Key usage: digital signature, key encipherment, data encipherment and key agreement; of a CA: signing. */
@@ -61,7 +54,7 @@ const CA_USAGE = bits(Buffer.from([0x86]), 1);
 const SERVER_AND_CLIENT = sequence(oid('1.3.6.1.5.5.7.3.2'), oid('1.3.6.1.5.5.7.3.1'));
 
 function listExtensions({ uri, key, issuer, isCa }: CertificateOptions): Buffer[] {
-  const constraints = isCa ? sequence(boolean(true)) : sequence();
+  const constraints = isCa ? sequence(TRUE) : sequence();
   const alternative = sequence(der(0x86, Buffer.from(uri)));
   return [
     extension('2.5.29.15', isCa ? CA_USAGE : LEAF_USAGE, true),
@@ -74,7 +67,7 @@ function listExtensions({ uri, key, issuer, isCa }: CertificateOptions): Buffer[
 }
 
 function extension(id: string, value: Buffer, isCritical = false): Buffer {
-  return sequence(oid(id), ...(isCritical ? [boolean(true)] : []), octets(value));
+  return sequence(oid(id), ...(isCritical ? [TRUE] : []), octets(value));
 }
 
 export type CurveName = keyof typeof ORDERS;
@@ -90,6 +83,7 @@ const ORDERS = {
 /** As OpenSSL names them. */
 const OPENSSL_NAMES = { 'P-256': 'prime256v1', 'P-384': 'secp384r1', 'P-521': 'secp521r1' };
 
+const TRUE = der(0x01, Buffer.from([0xff]));
 const ECDSA_WITH_SHA256 = sequence(oid('1.2.840.10045.4.3.2'));
 
 /**
@@ -146,7 +140,7 @@ export function createRsaPublicDer(random: Random, modulusBits: number): Buffer 
 }
 
 function scalarBytes(curve: CurveName): number {
-  return Math.ceil(ORDERS[curve].toString(16).length / 2);
+  return bigintBytes(ORDERS[curve]).length;
 }
 
 /** The largest curve takes milliseconds for one. */
@@ -180,21 +174,13 @@ function inverse(value: bigint, modulus: bigint): bigint {
 
 function der(tag: number, ...parts: readonly Uint8Array[]): Buffer {
   const content = Buffer.concat(parts);
-  return Buffer.concat([Buffer.from([tag]), lengthBytes(content.length), content]);
-}
-
-function lengthBytes(length: number): Buffer {
-  if (length < 0x80) return Buffer.from([length]);
-  const bytes = bigintBytes(BigInt(length));
-  return Buffer.concat([Buffer.from([0x80 + bytes.length]), bytes]);
+  const length = bigintBytes(BigInt(content.length));
+  const head = content.length < 0x80 ? [tag] : [tag, 0x80 + length.length];
+  return Buffer.concat([Buffer.from(head), length, content]);
 }
 
 function sequence(...parts: readonly Uint8Array[]): Buffer {
   return der(0x30, ...parts);
-}
-
-function set(...parts: readonly Uint8Array[]): Buffer {
-  return der(0x31, ...parts);
 }
 
 function integer(value: bigint): Buffer {
@@ -209,14 +195,6 @@ function octets(content: Uint8Array): Buffer {
 /** A bit string of whole bytes, `unusedBits` of the last one unused. */
 function bits(content: Uint8Array, unusedBits = 0): Buffer {
   return der(0x03, Buffer.from([unusedBits]), content);
-}
-
-function boolean(value: boolean): Buffer {
-  return der(0x01, Buffer.from([value ? 0xff : 0]));
-}
-
-function utf8(text: string): Buffer {
-  return der(0x0c, Buffer.from(text));
 }
 
 /** `1.2.840.10045.2.1`. */
@@ -238,17 +216,14 @@ function time(date: Date): Buffer {
 }
 
 /** The bytes of a number that is not negative, the highest first. */
-function bigintBytes(value: bigint, length?: number): Buffer {
+function bigintBytes(value: bigint, length = 0): Buffer {
   const hex = value.toString(16);
-  const padded =
-    length === undefined ? hex.padStart(hex.length + (hex.length % 2), '0') : hex.padStart(length * 2, '0');
-  return Buffer.from(padded, 'hex');
+  return Buffer.from(hex.padStart(Math.max(length * 2, hex.length + (hex.length % 2)), '0'), 'hex');
 }
 
 export function toPem(label: string, content: Uint8Array): string {
-  const lines =
-    Buffer.from(content)
-      .toString('base64')
-      .match(/.{1,64}/g) ?? [];
-  return `-----BEGIN ${label}-----\n${lines.join('\n')}\n-----END ${label}-----\n`;
+  const lines = Buffer.from(content)
+    .toString('base64')
+    .replaceAll(/.{64}(?=.)/g, '$&\n');
+  return `-----BEGIN ${label}-----\n${lines}\n-----END ${label}-----\n`;
 }
