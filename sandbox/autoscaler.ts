@@ -21,26 +21,8 @@ export interface Gauge {
 }
 
 /** Counters and samples have the same fields. */
-export interface MetricSeries {
-  readonly Count: number;
-  readonly Labels: Labels;
-  readonly Max: number;
-  readonly Mean: number;
-  readonly Min: number;
-  readonly Name: string;
-  readonly Rate: number;
-  readonly Stddev: number;
-  readonly Sum: number;
-}
-
-export interface AutoscalerState {
-  alive: boolean;
-  /** Go's `2006-01-02 15:04:05 +0000 UTC`. */
-  timestamp: string;
-  gauges: Gauge[];
-  counters: MetricSeries[];
-  samples: MetricSeries[];
-}
+export type MetricSeries = ReturnType<typeof seedSeries>;
+export type AutoscalerState = ReturnType<typeof seedMetrics>;
 
 /** The days of a fortnight on which the agent is not ready. */
 const DOWN_DAYS: readonly number[] = [5, 11];
@@ -70,8 +52,9 @@ export class AutoscalerService implements Service {
   }
 
   get routes(): readonly Route[] {
+    const health = () => (this.state.alive ? { status: 200 } : textResponse(503, 'Service unavailable'));
     return [
-      { method: 'GET', path: '/health', handle: () => this.#health() },
+      { method: 'GET', path: '/health', handle: health },
       { method: 'GET', path: '/metrics', handle: (request) => this.#metrics(request) },
     ];
   }
@@ -82,10 +65,6 @@ export class AutoscalerService implements Service {
 
   tick(day: number, now: Date): void {
     Object.assign(this.state, seedMetrics(this.#options, day, now));
-  }
-
-  #health(): Response {
-    return this.state.alive ? { status: 200 } : textResponse(503, 'Service unavailable');
   }
 
   #metrics({ query }: Request): Response {
@@ -132,7 +111,7 @@ function formatLabels(labels: Labels): string {
 }
 
 /** The state on a day. It depends on that day alone: the agent keeps only its last ten seconds. */
-function seedMetrics({ seed, estate, scale, flavor }: ServiceOptions, day: number, now: Date): AutoscalerState {
+function seedMetrics({ seed, estate, scale, flavor }: ServiceOptions, day: number, now: Date) {
   const random = createRandom(`${seed}/autoscaler/${day}`);
   const prefix = flavor === 'hashicorp' ? 'nomad-autoscaler' : 'autoscaler';
   const { scaled, plantedPolicies, plantedSources } = readEstate(estate).autoscaler;
@@ -141,6 +120,7 @@ function seedMetrics({ seed, estate, scale, flavor }: ServiceOptions, day: numbe
   const sources = ['file', 'nomad', ...plantedSources];
   return {
     alive: !DOWN_DAYS.includes(day % FORTNIGHT),
+    // Go's `2006-01-02 15:04:05 +0000 UTC`.
     timestamp: `${now.toISOString().slice(0, 19).replace('T', ' ')} +0000 UTC`,
     gauges: seedGauges(prefix, policies, random),
     counters: sources.map((source) =>
@@ -157,11 +137,9 @@ function namePolicy(scaled: readonly string[], index: number): string {
 }
 
 function seedGauges(prefix: string, policies: readonly string[], random: Random): Gauge[] {
-  const gauge = (name: string, value: number | bigint, labels: Labels = {}): Gauge => ({
-    Labels: labels,
-    Name: `${prefix}.${name}`,
-    Value: value,
-  });
+  const gauge = (name: string, value: number | bigint, labels: Labels = {}): Gauge => {
+    return { Labels: labels, Name: `${prefix}.${name}`, Value: value };
+  };
   return [
     gauge('policy.total_num', policies.length),
     ...RUNTIME.map(([name, size]) => gauge(`runtime.${name}`, Math.round(size * (0.8 + random.next() * 0.4)))),
@@ -173,7 +151,7 @@ function seedGauges(prefix: string, policies: readonly string[], random: Random)
   ];
 }
 
-function seedSeries(name: string, labels: Labels, random: Random): MetricSeries {
+function seedSeries(name: string, labels: Labels, random: Random) {
   const count = random.int(1, 40);
   const values = Array.from({ length: count }, () => random.int(1, 900) / 10);
   const sum = values.reduce((total, value) => total + value, 0);

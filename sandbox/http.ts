@@ -82,7 +82,7 @@ export class ServiceServer {
       path,
       params: {},
       query: new URLSearchParams(query),
-      headers: joinHeaders(incoming),
+      headers: Object.fromEntries(Object.entries(incoming.headers).map(([name, value]) => [name, String(value)])),
       body: body ?? '',
       origin: this.url,
       now: now(),
@@ -96,7 +96,10 @@ export class ServiceServer {
         : this.#router.route(request, allowance?.isAllowed === false, faultHook);
     if (latencyMs > 0) await sleep(latencyMs);
     record.status = response.status;
-    if (!READS.has(request.method) && response.status < 300) this.#options.onChange?.(describeChange(record, request));
+    if (!READS.has(request.method) && response.status < 300) {
+      const { kind, method } = record;
+      this.#options.onChange?.({ kind, method, path, query, body: request.body, at: request.now.toISOString() });
+    }
     await send(outgoing, response, allowance ? this.#rateHeaders(allowance) : {});
   }
 
@@ -119,10 +122,6 @@ export class ServiceServer {
   }
 }
 
-function describeChange({ kind, method, path, query, body }: RequestRecord, { now }: Request): SandboxChange {
-  return { kind, method, path, query, body, at: now.toISOString() };
-}
-
 /** Undefined for a body beyond the limit, which is read to its end nevertheless. */
 async function readBody(incoming: IncomingMessage): Promise<string | undefined> {
   const parts: Buffer[] = [];
@@ -132,14 +131,6 @@ async function readBody(incoming: IncomingMessage): Promise<string | undefined> 
     if (bytes <= MAX_BODY_BYTES) parts.push(part);
   }
   return bytes <= MAX_BODY_BYTES ? Buffer.concat(parts).toString('utf8') : undefined;
-}
-
-function joinHeaders(incoming: IncomingMessage): Record<string, string> {
-  const headers: Record<string, string> = {};
-  for (const [name, value] of Object.entries(incoming.headers)) {
-    if (value !== undefined) headers[name] = Array.isArray(value) ? value.join(', ') : value;
-  }
-  return headers;
 }
 
 function* joinLines(lines: Iterable<string>): Generator<string> {
@@ -154,11 +145,7 @@ function* joinLines(lines: Iterable<string>): Generator<string> {
   if (chunk !== '') yield chunk;
 }
 
-async function send(
-  outgoing: ServerResponse,
-  response: Response,
-  extraHeaders: Readonly<Record<string, string>>,
-): Promise<void> {
+async function send(outgoing: ServerResponse, response: Response, extraHeaders: Record<string, string>): Promise<void> {
   const headers: Record<string, string | number> = { ...extraHeaders, ...response.headers };
   const body = response.body ?? '';
   if (typeof body !== 'string') {

@@ -1,6 +1,6 @@
 import { DAY_MS } from '../src/core/clock.ts';
 import { createRandom, uuid } from './random.ts';
-import type { Kind, Request, Route, TokenGrant } from './types.ts';
+import type { Kind, Request, Route, ServiceOptions, TokenGrant } from './types.ts';
 
 export interface Tokens {
   readonly read: string;
@@ -19,21 +19,10 @@ export interface TokenRecord {
   readonly expiresAt: Date | null;
 }
 
-export type TokenState = 'valid' | 'missing' | 'unknown' | 'expired';
-
 /** The two tokens that a service of the sandbox always accepts; they depend on its kind and the seed alone. */
 export function createTokens(kind: Kind, seed: number): Tokens {
   const random = createRandom(`${seed}/tokens/${kind}`);
   return { read: `sandbox-${kind}-read-${random.hex(24)}`, write: `sandbox-${kind}-write-${random.hex(24)}` };
-}
-
-/** The token of a request: the first of the named headers that is present, else `Authorization: Bearer`. */
-export function readToken(request: Request, ...headerNames: readonly string[]): string | undefined {
-  for (const name of headerNames) {
-    const value = request.headers[name];
-    if (value !== undefined) return value;
-  }
-  return /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1];
 }
 
 /** Whether a token may call a route. `allows` says it of a token with rules. */
@@ -50,11 +39,7 @@ export class TokenStore {
   readonly #seed: number;
   readonly #headers: readonly string[];
 
-  constructor(
-    kind: Kind,
-    { seed, start }: { readonly seed: number; readonly start: Date },
-    headers: readonly string[],
-  ) {
+  constructor(kind: Kind, { seed, start }: Pick<ServiceOptions, 'seed' | 'start'>, headers: readonly string[]) {
     this.#kind = kind;
     this.#seed = seed;
     this.#headers = headers;
@@ -73,14 +58,15 @@ export class TokenStore {
     return secret;
   }
 
-  /** The token of a request and whether the service accepts it. */
-  identify(request: Request): { readonly state: TokenState; readonly token?: TokenRecord } {
-    const secret = readToken(request, ...this.#headers);
-    if (secret === undefined || secret === '') return { state: 'missing' };
+  /** The token of a request, in the service's own header or as `Authorization: Bearer`, and whether the service accepts it. */
+  identify({ headers, now }: Request) {
+    const own = this.#headers.map((name) => headers[name]).find((value) => value !== undefined);
+    const secret = own ?? /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1] ?? '';
+    if (secret === '') return { state: 'missing' } as const;
     const token = this.records.get(secret);
-    if (!token) return { state: 'unknown' };
-    const isExpired = token.expiresAt !== null && token.expiresAt <= request.now;
-    return { state: isExpired ? 'expired' : 'valid', token };
+    if (!token) return { state: 'unknown' } as const;
+    const isExpired = token.expiresAt !== null && token.expiresAt <= now;
+    return { state: isExpired ? 'expired' : 'valid', token } as const;
   }
 
   /** The valid token of a request. */
