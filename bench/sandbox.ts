@@ -1,12 +1,12 @@
 import { setFlagsFromString } from 'node:v8';
 import type { RunningSandbox } from '../sandbox/index.ts';
 import { startSandbox } from '../sandbox/index.ts';
-import type { SandboxOptions } from '../sandbox/types.ts';
+import type { StartOptions } from '../sandbox/index.ts';
 import { serveMessages } from './processes.ts';
 
 /** A message to the sandbox, which runs in a separate process so that its work is not measured. */
 export type SandboxMessage =
-  | { readonly start: SandboxOptions }
+  | { readonly start: StartOptions }
   | { readonly tick: true }
   | { readonly count: true }
   /** Lists the requests since the last such message. */

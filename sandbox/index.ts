@@ -11,11 +11,11 @@ import { SecretsService } from './secrets/index.ts';
 import { createTokens, type TokenStore, type Tokens } from './tokens.ts';
 import {
   type EstateName,
+  type Flavor,
   KINDS,
   type Kind,
   type RequestRecord,
   type SandboxChange,
-  type SandboxOptions,
   type Service,
   type ServiceOptions,
   type TokenGrant,
@@ -44,7 +44,26 @@ export { describeDay, isIncident, lastDay } from './estate.ts';
 export type { FaultHook } from './router.ts';
 export type { Flavor, SandboxChange } from './types.ts';
 
-export interface StartOptions extends SandboxOptions {
+export interface StartOptions {
+  /** Seed of the generated data; `hostile` is an estate whose names are attacks, for tests. @default 1 */
+  readonly seed?: number | 'hostile';
+  /** Workspaces on day 0; the other tables grow with the square root of this number. @default 240 */
+  readonly workspaces?: number;
+  /** The sandbox's time on day 0. @default 2026-10-01T02:15:00Z */
+  readonly start?: Date;
+  /** The time at each request: days pass with it, agents ping, certificates are renewed. @default time passes by `tick` alone */
+  readonly clock?: () => Date;
+  readonly flavor?: Flavor;
+  /** Whether the platform has the explorer and its saved views. @default true */
+  readonly explorer?: boolean;
+  /** Requests per second that each service allows; it responds to more with 429. @default no limit */
+  readonly rate?: number;
+  /** Whether responses advertise the limit in headers (X-RateLimit-*, Retry-After). @default true */
+  readonly rateHeaders?: boolean;
+  /** Milliseconds added to each response. @default 0 */
+  readonly latencyMs?: number;
+  /** First of six consecutive ports. @default 0, which takes free ones */
+  readonly port?: number;
   /** Replaces responses of the services: outages, login pages, interrupted transfers (a body that throws). */
   readonly faultHook?: FaultHook;
   /** Called after each request that changed something. */

@@ -1,14 +1,14 @@
 import { MINUTE_MS } from '../../src/core/clock.ts';
 import { readEstate } from '../estate.ts';
 import { createRandom, words } from '../random.ts';
-import { addHidden, bindRoutes } from '../router.ts';
+import { addHidden, bindRoutes, jsonResponse } from '../router.ts';
 import { permits, type TokenRecord, TokenStore } from '../tokens.ts';
 import type { Request, Response, Route, RouteTable, Service, ServiceOptions } from '../types.ts';
 import { poolRoutes } from './agent-pools.ts';
 import { agentRoutes, agentTokenRoutes } from './agents.ts';
 import { createPlatformEstate, type PlatformContext, type PlatformEstate } from './context.ts';
 import { explorerRoutes, viewRoutes } from './explorer.ts';
-import { documentResponse, errorDocument, type JsonObject, notFound } from './json-api.ts';
+import { documentResponse, errorDocument, notFound } from './json-api.ts';
 import { createSavedView, seedAgentPools, WorkspaceSeeder } from './seed.ts';
 import { tickPlatform } from './tick.ts';
 import { workspaceRoutes } from './workspace-list.ts';
@@ -67,7 +67,10 @@ export class PlatformService implements Service {
 
   authenticate(request: Request, route: Route | undefined): Response | undefined {
     const hasSession = this.state.flavor === 'hashicorp' && request.headers.cookie?.includes(SESSION_COOKIE) === true;
-    return hasSession ? errorDocument(401, '') : authorize(this.state, request, route);
+    const token = this.state.tokens.find(request);
+    if (hasSession || !token) return errorDocument(401, '');
+    // A valid token without the permission gets 404, never 403.
+    return permits(token, route, () => allows(token, route)) ? undefined : errorDocument(404, '');
   }
 
   onResponse(response: Response): Response {
@@ -110,22 +113,15 @@ const READ_WORKSPACES = 'read-workspaces';
 const VERSIONS = { 'tfp-api-version': '2.6', 'tfp-appname': 'HCP Terraform' };
 
 /** Who a token is, what the organization has, and what a client asks first: docs/services/platform.md#authentication. */
-export const accessRoutes: RouteTable<PlatformContext> = {
+const accessRoutes: RouteTable<PlatformContext> = {
   'GET /ping': ping,
   'GET /.well-known/terraform.json': { isAtRoot: true, isPublic: true, handle: discoveryResponse },
 };
-export const liveAccessRoutes: RouteTable<PlatformContext> = {
+const liveAccessRoutes: RouteTable<PlatformContext> = {
   'GET /account/details': account,
   'GET /organizations/:organization': showOrganization,
   'GET /organizations/:organization/entitlement-set': entitlements,
 };
-
-/** A valid token without the permission gets 404, never 403. */
-export function authorize(context: PlatformContext, request: Request, route: Route | undefined): Response | undefined {
-  const token = context.tokens.find(request);
-  if (!token) return errorDocument(401, '');
-  return permits(token, route, () => allows(token, route)) ? undefined : errorDocument(404, '');
-}
 
 function ping(_request: Request, context: PlatformContext): Response {
   const more = context.flavor === 'hashicorp' ? { 'x-tfe-version': '', 'x-ratelimit-limit': '30' } : {};
@@ -205,13 +201,12 @@ function allows({ permissions }: TokenRecord, route: Route | undefined): boolean
 
 /** The services of the host, as `terraform login` and go-tfe discover them. */
 function discoveryResponse(): Response {
-  const services: JsonObject = {
+  return jsonResponse({
     'modules.v1': '/api/registry/v1/modules/',
     'providers.v1': '/api/registry/v1/providers/',
     'state.v2': '/api/v2/',
     'tfe.v2': '/api/v2/',
     'tfe.v2.1': '/api/v2/',
     'tfe.v2.2': '/api/v2/',
-  };
-  return { status: 200, headers: { 'content-type': 'application/json' }, body: JSON.stringify(services) };
+  });
 }

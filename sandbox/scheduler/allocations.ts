@@ -1,5 +1,5 @@
 import { createRandom, type Random, uuid } from '../random.ts';
-import type { SchedulerContext } from './context.ts';
+import type { SchedulerContext, Tick } from './context.ts';
 import type { Allocation, Claimable, ClaimMode } from './records.ts';
 
 type TerminalStatus = 'complete' | 'failed' | 'lost';
@@ -23,13 +23,7 @@ const TERMINAL: Readonly<Record<TerminalStatus, TerminalFields>> = {
 /** docs/services/scheduler.md#volume-allocations. Allocations have no routes of their own: volumes contain them. */
 
 /** Starts an allocation that claims the volume. */
-export function startAllocation(
-  context: SchedulerContext,
-  random: Random,
-  volume: Claimable,
-  mode: ClaimMode,
-  at: Date,
-): Allocation {
+export function startAllocation({ context, random }: Tick, volume: Claimable, mode: ClaimMode, at: Date): Allocation {
   const jobId = `${volume.id.replaceAll(/[^a-z0-9-]/g, '') || 'job'}-${mode === 'read' ? 'reader' : 'app'}`;
   const index = context.nextIndex();
   const allocation: Allocation = {
@@ -57,12 +51,7 @@ export function startAllocation(
   return allocation;
 }
 
-export function endAllocation(
-  context: SchedulerContext,
-  allocation: Allocation,
-  status: TerminalStatus,
-  at: Date,
-): void {
+export function endAllocation({ context }: Tick, allocation: Allocation, status: TerminalStatus, at: Date): void {
   const modifyIndex = context.nextIndex();
   Object.assign(allocation, TERMINAL[status], { clientStatus: status, modifiedAt: at, modifyIndex });
 }
@@ -94,8 +83,7 @@ export function allocationDocument(context: SchedulerContext, allocation: Alloca
     EvalID: allocation.evalId,
     Name: allocation.name,
     NodeID: allocation.nodeId,
-    ...(isHashicorp ? liveFields(allocation) : {}),
-    ...(isHashicorp ? {} : { PreviousAllocation: allocation.previousAllocation }),
+    ...(isHashicorp ? liveFields(allocation) : { PreviousAllocation: allocation.previousAllocation }),
     NextAllocation: allocation.nextAllocation,
     RescheduleTracker: allocation.previousAllocation === '' ? null : { Events: [rescheduled] },
     JobID: allocation.jobId,
@@ -145,29 +133,9 @@ function taskStates(allocation: Allocation, random: Random, isHashicorp: boolean
   const isRunning = allocation.clientStatus === 'running';
   const isFailed = allocation.clientStatus === 'failed';
   const { createdAt, modifiedAt } = allocation;
-  const event = (type: string, message: string) => taskEvent(type, message, createdAt, random, isHashicorp);
-  return {
-    server: {
-      State: isRunning ? 'running' : 'dead',
-      StartedAt: createdAt.toISOString(),
-      FinishedAt: isRunning ? NO_TIME : modifiedAt.toISOString(),
-      LastRestart: isFailed ? modifiedAt.toISOString() : NO_TIME,
-      Restarts: isFailed ? 2 : 0,
-      Failed: isFailed,
-      ...(isHashicorp ? { Paused: '' } : {}),
-      Events: [
-        event('Received', 'Task received by client'),
-        event('Driver', ''),
-        event('Started', 'Task started by client'),
-      ],
-    },
-  };
-}
-
-function taskEvent(type: string, message: string, at: Date, random: Random, isHashicorp: boolean) {
-  return {
+  const event = (type: string, message: string) => ({
     Type: type,
-    Time: toNanoseconds(at, random),
+    Time: toNanoseconds(createdAt, random),
     RestartReason: '',
     SetupError: '',
     DriverError: '',
@@ -188,5 +156,21 @@ function taskEvent(type: string, message: string, at: Date, random: Random, isHa
     DiskLimit: 0,
     FailsTask: false,
     ...(isHashicorp ? { Details: {}, DisplayMessage: message, GenericSource: '' } : {}),
+  });
+  return {
+    server: {
+      State: isRunning ? 'running' : 'dead',
+      StartedAt: createdAt.toISOString(),
+      FinishedAt: isRunning ? NO_TIME : modifiedAt.toISOString(),
+      LastRestart: isFailed ? modifiedAt.toISOString() : NO_TIME,
+      Restarts: isFailed ? 2 : 0,
+      Failed: isFailed,
+      ...(isHashicorp ? { Paused: '' } : {}),
+      Events: [
+        event('Received', 'Task received by client'),
+        event('Driver', ''),
+        event('Started', 'Task started by client'),
+      ],
+    },
   };
 }

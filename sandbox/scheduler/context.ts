@@ -1,8 +1,9 @@
 import { parse, parseNumberAndBigInt } from 'lossless-json';
+import type { Random } from '../random.ts';
 import { HttpError, jsonResponse, parseObject } from '../router.ts';
 import { TokenStore } from '../tokens.ts';
 import type { EstateName, Flavor, Request, Response, ServiceOptions } from '../types.ts';
-import type { Allocation, Policy, StoragePlugin, VolumeRecord } from './records.ts';
+import type { Allocation, Policy, SchedulerEstate, StoragePlugin, VolumeRecord } from './records.ts';
 
 /** The records of a scheduler, and what its endpoints share. Tests read and damage them. */
 export class SchedulerContext {
@@ -76,6 +77,15 @@ export class SchedulerContext {
   }
 }
 
+/** One day of the scheduler. */
+export interface Tick {
+  readonly context: SchedulerContext;
+  readonly estate: SchedulerEstate;
+  readonly day: number;
+  readonly now: Date;
+  readonly random: Random;
+}
+
 /** A token that is not of type management sees its own policies only. */
 export function seesPolicy(context: SchedulerContext, request: Request, name: string): boolean {
   const token = context.tokens.find(request);
@@ -138,21 +148,11 @@ export function checkBlockingQuery({ query }: Request): void {
   }
 }
 
-interface Page<T> {
-  readonly items: readonly T[];
-  /** Empty on the last page. */
-  readonly nextToken: string;
-}
-
 /**
  * One page of records in the order of their ids, from the id after the token's on, so that deletions between two pages
- * shift nothing: docs/services/scheduler.md#pagination. @throws HttpError 400, 500
+ * shift nothing: docs/services/scheduler.md#pagination. On the last page the token is empty. @throws HttpError 400, 500
  */
-export function paginate<T extends { readonly id: string }>(
-  request: Request,
-  flavor: Flavor,
-  records: Iterable<T>,
-): Page<T> {
+export function paginate<T extends { readonly id: string }>(request: Request, flavor: Flavor, records: Iterable<T>) {
   const perPage = parsePerPage(request, flavor);
   const token = request.query.get('next_token') ?? '';
   const after = token === '' ? '' : parseToken(token);
@@ -172,22 +172,15 @@ function cut<T>(records: readonly T[], keyOf: (record: T) => string, perPage: nu
  * One page of records in the order of a key. The token is the key of the first record of the next page, as in Nomad's own
  * lists. @throws HttpError 400
  */
-export function paginateByKey<T>(request: Request, records: Iterable<T>, keyOf: (record: T) => string): Page<T> {
+export function paginateByKey<T>(request: Request, records: Iterable<T>, keyOf: (record: T) => string) {
   const perPage = parsePerPage(request, 'hashicorp');
-  const token = parseKeyToken(request.query.get('next_token') ?? '');
+  const sent = request.query.get('next_token') ?? '';
+  const token = sent.startsWith('~') ? Buffer.from(sent.slice(1), 'base64').toString() : sent;
   const rest = [...records].filter((record) => keyOf(record) >= token);
   const { items, next } = cut(rest, keyOf, perPage);
   const key = next === undefined ? '' : keyOf(next);
-  return { items, nextToken: isAscii(key) ? key : `~${Buffer.from(key).toString('base64')}` };
-}
-
-/** A header carries ASCII only. */
-function isAscii(text: string): boolean {
-  return /^[ -~]*$/.test(text);
-}
-
-function parseKeyToken(token: string): string {
-  return token.startsWith('~') ? Buffer.from(token.slice(1), 'base64').toString() : token;
+  // A header carries ASCII only.
+  return { items, nextToken: /^[ -~]*$/.test(key) ? key : `~${Buffer.from(key).toString('base64')}` };
 }
 
 /** The specification requires `per_page`; Nomad does not, and accepts 0 for all. */

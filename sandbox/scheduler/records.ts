@@ -2,12 +2,7 @@ import type { Flavor } from '../types.ts';
 
 /** The records of the scheduler and of its storage plugins. */
 
-export interface JobAcl {
-  readonly Namespace?: string;
-  readonly JobID?: string;
-  readonly Group?: string;
-  readonly Task?: string;
-}
+export type JobAcl = Readonly<Partial<Record<'Namespace' | 'JobID' | 'Group' | 'Task', string>>>;
 
 export interface Policy {
   readonly name: string;
@@ -58,16 +53,11 @@ export interface StoragePlugin {
 
 export type ClaimMode = 'read' | 'write';
 
-export interface Claim {
-  readonly allocationId: string;
-  readonly mode: ClaimMode;
-}
-
 /** The part of a volume that its allocations change. */
 export interface Claimable {
   readonly id: string;
   readonly namespace: string;
-  claims: Claim[];
+  claims: { readonly allocationId: string; readonly mode: ClaimMode }[];
   modifyIndex: number;
 }
 

@@ -3,7 +3,7 @@ import { readEstate } from '../estate.ts';
 import { daysBefore, type Random, scaleCount, uuid } from '../random.ts';
 import type { ServiceOptions } from '../types.ts';
 import { endAllocation, startAllocation } from './allocations.ts';
-import type { SchedulerContext } from './context.ts';
+import type { SchedulerContext, Tick } from './context.ts';
 import { addExternal, addPlugins, addSnapshot, CEPH, EBS, HEX, NFS, namedPlugin } from './plugins.ts';
 import {
   type BackupPlan,
@@ -22,16 +22,17 @@ import { DEFAULT_DEFINITION, findSource, setVolume } from './volumes.ts';
 /** About 40 volumes, 120 snapshots and 14 policies at scale 1, over four plugins and three namespaces. */
 export function seedScheduler(context: SchedulerContext, { scale, start }: ServiceOptions, random: Random): void {
   const estate = readEstate(context.estate).scheduler;
+  const tick = { context, estate, day: 0, now: start, random };
   addPlugins(context);
   for (const policy of planPolicies(estate, scale)) context.policies.set(policy.name, policy);
   for (const [slot, plan] of planVolumes(estate, scaleCount(42, scale), random).entries()) {
-    seedVolume(context, random, plan, slot, start);
+    seedVolume(tick, plan, slot);
   }
-  seedLeftovers(context, random, start);
+  seedLeftovers(tick);
 }
 
-function seedVolume(context: SchedulerContext, random: Random, plan: VolumePlan, slot: number, start: Date): void {
-  const { rack } = readEstate(context.estate).scheduler;
+function seedVolume(tick: Tick, plan: VolumePlan, slot: number): void {
+  const { context, estate, now, random } = tick;
   const plugin = namedPlugin(context, plan.plugin)!;
   const capacityBytes = plan.bytes ? BigInt(plan.bytes) : BigInt(plan.gib ?? random.int(1, 512)) * GIB;
   const external = addExternal(plugin, random, capacityBytes);
@@ -44,68 +45,52 @@ function seedVolume(context: SchedulerContext, random: Random, plan: VolumePlan,
     name: plan.name ?? plan.id,
     externalId: external.id,
     pluginId: plugin.id,
-    topologies: isLocal ? [] : [{ 'topology.kubernetes.io/zone': zone(), rack }],
+    topologies: isLocal ? [] : [{ 'topology.kubernetes.io/zone': zone(), rack: estate.rack }],
     capabilities: plan.use === 'readers' ? [SHARED, WRITER] : [WRITER],
     schedulable: plan.unschedulable !== true,
     controllersHealthy: plan.unschedulable ? 0 : controllers,
     controllersExpected: controllers,
-    exhaustedAt: plan.exhausted ? daysBefore(start, 1.5) : null,
+    exhaustedAt: plan.exhausted ? daysBefore(now, 1.5) : null,
     secrets: plan.leaky ? { password: `planted-volume-secret-${random.hex(16)}` } : null,
     backupSlot: plan.backup === 'regular' ? slot % BACKUP_DAYS : null,
     definition: { ...DEFAULT_DEFINITION, Capacity: external.capacityBytes },
   });
   if (plan.abnormal !== undefined) Object.assign(external, { abnormal: true, status: plan.abnormal });
-  seedClaims(context, random, volume, plan.use, start);
-  seedSnapshots(plugin, random, volume, plan.backup, start);
+  seedClaims(tick, volume, plan.use);
+  seedSnapshots(tick, plugin, volume, plan.backup);
   if (plan.missing) plugin.externals.delete(external.id);
 }
 
 const WRITER = { AccessMode: 'single-node-writer', AttachmentMode: 'file-system' };
 const SHARED = { AccessMode: 'multi-node-single-writer', AttachmentMode: 'block-device' };
 
-function seedClaims(
-  context: SchedulerContext,
-  random: Random,
-  volume: VolumeRecord,
-  use: VolumeUse,
-  start: Date,
-): void {
+function seedClaims(tick: Tick, volume: VolumeRecord, use: VolumeUse): void {
+  const { now, random } = tick;
+  /** Between one and 60 days before. */
   const begin = (mode: ClaimMode) =>
-    startAllocation(context, random, volume, mode, randomTimeBefore(start, 60, random));
-  const endedAt = new Date(start.getTime() - 9 * HOUR_MS);
+    startAllocation(tick, volume, mode, new Date(now.getTime() - DAY_MS - random.int(0, 59 * 24) * HOUR_MS));
+  const endedAt = new Date(now.getTime() - 9 * HOUR_MS);
   if (use === 'app' || use === 'mixed') begin('write');
   if (use === 'readers') for (let reader = random.int(1, 3); reader > 0; reader--) begin('read');
   if (use === 'ended')
-    for (const status of ['lost', 'failed'] as const) endAllocation(context, begin('write'), status, endedAt);
-  if (use === 'mixed') endAllocation(context, begin('write'), 'complete', endedAt);
+    for (const status of ['lost', 'failed'] as const) endAllocation(tick, begin('write'), status, endedAt);
+  if (use === 'mixed') endAllocation(tick, begin('write'), 'complete', endedAt);
   if (use === 'ghost') volume.claims.push({ allocationId: uuid(random), mode: 'read' });
 }
 
-/** A time between one and `days` days before. */
-function randomTimeBefore(now: Date, days: number, random: Random): Date {
-  return new Date(now.getTime() - DAY_MS - random.int(0, (days - 1) * 24) * HOUR_MS);
-}
-
 /** The snapshots of a volume on day 0: the last ones of its rounds, or as the plan requires. */
-function seedSnapshots(
-  plugin: StoragePlugin,
-  random: Random,
-  volume: VolumeRecord,
-  backup: BackupPlan,
-  start: Date,
-): void {
+function seedSnapshots({ now, random }: Tick, plugin: StoragePlugin, volume: VolumeRecord, backup: BackupPlan): void {
   const external = plugin.externals.get(volume.externalId);
   if (!external || backup === 'none') return;
   const newestDays = backup === 'stopped' ? 5 : (volume.backupSlot ?? 2);
   for (let round = 2; round >= 0; round--) {
-    const at = new Date(start.getTime() - (newestDays + round * BACKUP_DAYS) * DAY_MS - random.int(20, 90) * 60_000);
+    const at = new Date(now.getTime() - (newestDays + round * BACKUP_DAYS) * DAY_MS - random.int(20, 90) * 60_000);
     addSnapshot(plugin, random, external, at).ready = backup !== 'unready';
   }
 }
 
 /** What remains in the storage: unregistered volumes, snapshots older than 90 days, snapshots of deleted volumes. */
-function seedLeftovers(context: SchedulerContext, random: Random, start: Date): void {
-  const estate = readEstate(context.estate).scheduler;
+function seedLeftovers({ context, estate, now, random }: Tick): void {
   const ebs = namedPlugin(context, EBS)!;
   addExternal(ebs, random, 40n * GIB);
   addExternal(namedPlugin(context, HEX)!, random, 7n * GIB).status = estate.leftoverStatus;
@@ -116,11 +101,11 @@ function seedLeftovers(context: SchedulerContext, random: Random, start: Date): 
     const volume = backedUp[index * 2]!;
     const source = findSource(context, volume);
     const plugin = context.plugins.get(volume.pluginId)!;
-    if (source) addSnapshot(plugin, random, source, daysBefore(start, age), { tier: 'archive' });
+    if (source) addSnapshot(plugin, random, source, daysBefore(now, age), { tier: 'archive' });
   }
   for (const age of [12, 45, 160]) {
     const deleted = { id: `vol-0${random.hex(16)}`, capacityBytes: 64n * GIB };
-    addSnapshot(ebs, random, deleted, daysBefore(start, age), { note: estate.snapshotNote });
+    addSnapshot(ebs, random, deleted, daysBefore(now, age), { note: estate.snapshotNote });
   }
 }
 

@@ -1,11 +1,11 @@
 import { DAY_MS, HOUR_MS } from '../../src/core/clock.ts';
 import { readEstate } from '../estate.ts';
-import { createRandom, type Random } from '../random.ts';
+import { createRandom } from '../random.ts';
 import { FORTNIGHT } from '../types.ts';
 import { endAllocation, isRunning, isTerminal, startAllocation } from './allocations.ts';
-import type { SchedulerContext } from './context.ts';
+import type { SchedulerContext, Tick } from './context.ts';
 import { addExternal, addSnapshot, EBS, HEX, namedPlugin } from './plugins.ts';
-import { GIB, type SchedulerEstate, type StoragePlugin, type VolumeRecord } from './records.ts';
+import { GIB, type StoragePlugin, type VolumeRecord } from './records.ts';
 import { BACKUP_DAYS } from './seed.ts';
 import { deleteVolume, findByExternal, findSource } from './volumes.ts';
 
@@ -55,14 +55,15 @@ function pruneSnapshots(plugin: StoragePlugin, sourceId: string, now: Date): voi
 }
 
 /** Some applications are redeployed: the old allocation completes, and a new one takes over its claim. */
-function redeploy({ context, now, random }: Tick, volume: VolumeRecord): void {
+function redeploy(tick: Tick, volume: VolumeRecord): void {
+  const { context, now, random } = tick;
   for (const claim of [...volume.claims]) {
     const old = context.allocations.get(claim.allocationId);
     if (!old || !isRunning(context, old.id) || !random.chance(REDEPLOYED_SHARE)) continue;
     const at = new Date(now.getTime() - random.int(1, 20) * HOUR_MS);
-    endAllocation(context, old, 'complete', at);
+    endAllocation(tick, old, 'complete', at);
     volume.claims = volume.claims.filter((kept) => kept !== claim);
-    const next = startAllocation(context, random, volume, claim.mode, at);
+    const next = startAllocation(tick, volume, claim.mode, at);
     next.previousAllocation = old.id;
   }
 }
@@ -73,15 +74,6 @@ function collectGarbage({ context }: Tick): void {
     [...context.volumes.values()].flatMap(({ claims }) => claims.map(({ allocationId }) => allocationId)),
   );
   for (const id of [...context.allocations.keys()]) if (!claimed.has(id)) context.allocations.delete(id);
-}
-
-/** One day of the scheduler. */
-interface Tick {
-  readonly context: SchedulerContext;
-  readonly estate: SchedulerEstate;
-  readonly day: number;
-  readonly now: Date;
-  readonly random: Random;
 }
 
 /** The mutations besides routine, by day of a fortnight. */
@@ -99,7 +91,8 @@ const MUTATIONS: Readonly<Record<number, (tick: Tick) => void>> = {
   8: deregisterMissing,
   9: dropStaleSnapshots,
   10: (tick) => {
-    setBackup(tick, findById(tick, tick.estate.stoppedBackup), true);
+    const stopped = findVolume(tick, ({ id }) => id === tick.estate.stoppedBackup);
+    setBackup(tick, stopped, true);
     healAbnormal(tick);
   },
   11: loseNode,
@@ -109,10 +102,6 @@ const MUTATIONS: Readonly<Record<number, (tick: Tick) => void>> = {
 
 function findVolume({ context }: Tick, test: (volume: VolumeRecord) => boolean): VolumeRecord | undefined {
   return [...context.volumes.values()].find(test);
-}
-
-function findById(tick: Tick, id: string): VolumeRecord | undefined {
-  return findVolume(tick, (volume) => volume.id === id);
 }
 
 /** Whether the volume is none of the special ones. */
@@ -130,7 +119,7 @@ function loseNode(tick: Tick): void {
   const running = ({ claims }: VolumeRecord) => claims.filter(({ allocationId }) => isRunning(context, allocationId));
   const volume = findVolume(tick, (candidate) => isOrdinary(candidate) && running(candidate).length > 0);
   for (const { allocationId } of volume ? running(volume) : []) {
-    endAllocation(context, context.allocations.get(allocationId)!, 'lost', now);
+    endAllocation(tick, context.allocations.get(allocationId)!, 'lost', now);
   }
 }
 
@@ -161,7 +150,8 @@ function loseController(tick: Tick): void {
 
 function swapControllers(tick: Tick): void {
   setHealth(tick, findVolume(tick, isUnschedulable), true);
-  setHealth(tick, findById(tick, tick.estate.unhealthyVolume), false);
+  const failing = findVolume(tick, ({ id }) => id === tick.estate.unhealthyVolume);
+  setHealth(tick, failing, false);
 }
 
 /** Somebody deletes a volume in the provider's console. */

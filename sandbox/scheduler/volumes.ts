@@ -4,7 +4,7 @@ import type { Request, Response, RouteTable } from '../types.ts';
 import { allocationDocument, toNanoseconds } from './allocations.ts';
 import { checkBlockingQuery, paginateByKey, requestNamespace, type SchedulerContext } from './context.ts';
 import { HEX } from './plugins.ts';
-import type { ClaimMode, ExternalVolumeRecord, VolumeDefinition, VolumeRecord } from './records.ts';
+import type { ClaimMode, VolumeDefinition, VolumeRecord } from './records.ts';
 
 /** That of a volume which is there on day 0. */
 export const DEFAULT_DEFINITION: VolumeDefinition = {
@@ -26,11 +26,7 @@ export const volumeRoutes: RouteTable<SchedulerContext> = {
 };
 
 /** The volume in the one namespace of the query: `*` means all for lists only. */
-export function findVolume(
-  context: SchedulerContext,
-  request: Request,
-  id = request.params.volume_id ?? '',
-): VolumeRecord | undefined {
+export function findVolume(context: SchedulerContext, request: Request, id = request.params.volume_id ?? '') {
   return context.volumes.get(volumeKey(requestNamespace(request), id));
 }
 
@@ -42,10 +38,7 @@ export function findByExternal(context: SchedulerContext, pluginId: string, exte
 }
 
 /** The volume in the storage provider. */
-export function findSource(
-  context: SchedulerContext,
-  { pluginId, externalId }: VolumeRecord,
-): ExternalVolumeRecord | undefined {
+export function findSource(context: SchedulerContext, { pluginId, externalId }: VolumeRecord) {
   return context.plugins.get(pluginId)?.externals.get(externalId);
 }
 
@@ -84,15 +77,9 @@ export function deleteVolume(context: SchedulerContext, { namespace, id }: Volum
 }
 
 /** The index of the last change of any volume, which answers about volumes have in Nomad. */
-function volumesJson(
-  context: SchedulerContext,
-  body: unknown,
-  headers: Readonly<Record<string, string>> = {},
-): Response {
-  return context.json(body, {
-    ...context.tableHeaders(context.volumes.values(), context.deletedAt.volumes),
-    ...headers,
-  });
+function volumesJson(context: SchedulerContext, body: unknown, nextToken = ''): Response {
+  const headers = context.tableHeaders(context.volumes.values(), context.deletedAt.volumes);
+  return context.json(body, { ...headers, ...(nextToken !== '' && { 'x-nomad-nexttoken': nextToken }) });
 }
 
 function listItem(context: SchedulerContext, volume: VolumeRecord) {
@@ -112,7 +99,7 @@ function listVolumes(request: Request, context: SchedulerContext): Response {
     ? paginateByKey(request, found, ({ namespace, id }) => `${namespace}.${id}`)
     : { items: found, nextToken: '' };
   const body = items.map((volume) => listItem(context, volume));
-  return volumesJson(context, body, nextToken === '' ? {} : { 'x-nomad-nexttoken': nextToken });
+  return volumesJson(context, body, nextToken);
 }
 
 function readVolume(request: Request, context: SchedulerContext): Response {
@@ -187,10 +174,7 @@ function commonFields(context: SchedulerContext, volume: VolumeRecord) {
 }
 
 /** An integer in the specification, which does not give the unit (here nanoseconds); a time or null in Nomad. */
-function resourceExhausted(
-  context: SchedulerContext,
-  { id, exhaustedAt }: VolumeRecord,
-): bigint | number | string | null {
+function resourceExhausted(context: SchedulerContext, { id, exhaustedAt }: VolumeRecord) {
   if (context.flavor === 'hashicorp') return exhaustedAt?.toISOString() ?? null;
   return exhaustedAt ? toNanoseconds(exhaustedAt, createRandom(id)) : 0;
 }
