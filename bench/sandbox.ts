@@ -1,7 +1,5 @@
 import { setFlagsFromString } from 'node:v8';
-import type { RunningSandbox } from '../sandbox/index.ts';
-import { startSandbox } from '../sandbox/index.ts';
-import type { StartOptions } from '../sandbox/index.ts';
+import { type RunningSandbox, type StartOptions, startSandbox } from '../sandbox/index.ts';
 import { serveMessages } from './processes.ts';
 
 /** A message to the sandbox, which runs in a separate process so that its work is not measured. */

@@ -10,7 +10,6 @@ import { SchedulerService } from './scheduler/index.ts';
 import { SecretsService } from './secrets/index.ts';
 import { createTokens, type TokenStore, type Tokens } from './tokens.ts';
 import {
-  type EstateName,
   type Flavor,
   KINDS,
   type Kind,
@@ -96,7 +95,8 @@ export class RunningSandbox {
     const { start = new Date('2026-10-01T02:15:00Z') } = options;
     this.#options = options;
     this.#start = start;
-    const { estate, number } = readSeed(seed);
+    // The hostile estate is one for all tests.
+    const [estate, number] = seed === 'hostile' ? (['hostile', 1] as const) : (['company', seed] as const);
     const scale = workspaces / WORKSPACES_AT_SCALE_1;
     this.services = createServices({ seed: number, estate, scale, flavor, explorer, start });
     this.tokens = byKind((kind) => createTokens(kind, number));
@@ -213,9 +213,4 @@ export class RunningSandbox {
   async close(): Promise<void> {
     await Promise.all([...this.#servers.values()].map((server) => server.close()));
   }
-}
-
-/** The hostile estate is one for all tests. */
-function readSeed(seed: number | 'hostile'): { readonly estate: EstateName; readonly number: number } {
-  return seed === 'hostile' ? { estate: 'hostile', number: 1 } : { estate: 'company', number: seed };
 }

@@ -116,11 +116,8 @@ export class Router {
   }
 
   #error(status: number, message: string, { path }: Request): Response {
-    const { base } = this.#service;
-    return this.#service.error(
-      status,
-      message.replace('%s', () => path.slice(base.length + 1)),
-    );
+    const text = message.replace('%s', () => path.slice(this.#service.base.length + 1));
+    return this.#service.error(status, text);
   }
 }
 

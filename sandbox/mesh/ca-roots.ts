@@ -127,7 +127,7 @@ export function holdsLeaf({ leaves }: MeshContext, { params }: Request): boolean
 /** The service need not be registered. */
 function readLeaf(request: Request, context: MeshContext): Response {
   const namespace = meshNamespace(request);
-  requireRight(context, request, 'service', request.params.service!, 'write');
+  requireRight(context, request, 'service:write', request.params.service!);
   const leaf = getOrIssue(context, namespace, request.params.service!, request.now);
   if (context.flavor === 'spec') return jsonResponse(leaf);
   const { Namespace: _, ...shown } = leaf;

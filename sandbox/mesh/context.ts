@@ -72,28 +72,22 @@ export interface MeshContext extends ServiceOptions {
   serial: bigint;
 }
 
-type RightType = 'service' | 'node' | 'agent';
-type Right = 'read' | 'write';
+type Right = `${'service' | 'node' | 'agent'}:${'read' | 'write'}`;
 
 /** @throws HttpError 403 when the token of the request lacks the right */
-export function requireRight(
-  context: MeshContext,
-  request: Request,
-  type: RightType,
-  name: string,
-  right: Right,
-): void {
+export function requireRight(context: MeshContext, request: Request, right: Right, name: string): void {
   const token = context.tokens.find(request);
-  if (!token || allows(context, token, type, name, right)) return;
+  if (!token || allows(context, token, right, name)) return;
   const who = `token with AccessorID '${token.accessor}'`;
-  throw new HttpError(403, `Permission denied: ${who} lacks permission '${type}:${right}' on "${name}"`);
+  throw new HttpError(403, `Permission denied: ${who} lacks permission '${right}' on "${name}"`);
 }
 
-export function allows(context: MeshContext, token: TokenRecord, type: RightType, name: string, right: Right): boolean {
+export function allows(context: MeshContext, token: TokenRecord, right: Right, name: string): boolean {
   if (token.scope !== 'rules') return true;
+  const [type = '', verb] = right.split(':');
   const items = token.policies.flatMap((policy) => parseRuleItems(context.tokens.policies.get(policy) ?? ''));
   const policy = closestPolicy(items, type, name);
-  return policy === 'write' || (right === 'read' && policy === 'read');
+  return policy === 'write' || (verb === 'read' && policy === 'read');
 }
 
 /** The policy of the rule with this name, else of the longest prefix. */

@@ -121,8 +121,8 @@ function policyLink(name: string) {
 /** Whether a list shows the service to the caller. The catalog needs the right to read its nodes as well. */
 function seesService(context: MeshContext, request: Request, service: string, node?: string): boolean {
   const token = context.tokens.find(request);
-  if (token === undefined || !allows(context, token, 'service', service, 'read')) return false;
-  return node === undefined || allows(context, token, 'node', node, 'read');
+  if (token === undefined || !allows(context, token, 'service:read', service)) return false;
+  return node === undefined || allows(context, token, 'node:read', node);
 }
 
 /** The tags of each service by its name. */
@@ -140,7 +140,7 @@ function listCatalog(request: Request, context: MeshContext): Response {
 }
 
 function showAgent(request: Request, context: MeshContext): Response {
-  requireRight(context, request, 'agent', NODE, 'read');
+  requireRight(context, request, 'agent:read', NODE);
   const config = { Datacenter: 'dc1', NodeName: NODE, Revision: '', Server: true, Version: CONSUL_VERSION };
   return jsonResponse({ Config: config, DebugConfig: { VersionMetadata: '' }, Member: { Name: NODE } });
 }
@@ -165,7 +165,7 @@ const liveAuthorizeRoutes: RouteTable<MeshContext> = {
 function authorizeConnection(request: Request, context: MeshContext): Response {
   const body = parseObject(request.body, (reason) => new HttpError(400, `Request decode failed: ${reason}`));
   const { source, target } = parseConnection(body, context.flavor === 'spec');
-  requireRight(context, request, 'service', target, 'write');
+  requireRight(context, request, 'service:write', target);
   const namespace = meshNamespace(request, body.Namespace);
   const matched = context.intentions.find(
     (intention) =>

@@ -13,6 +13,7 @@ import {
   parseData,
   parseMember,
   refuseUnknownParameters,
+  type SortKeys,
   sortRecords,
 } from './json-api.ts';
 import { workspaceDocument } from './workspace-list.ts';
@@ -149,9 +150,8 @@ function includedWorkspaces(context: PlatformContext, { query }: Request, pools:
   return { included: context.workspaces.filter(({ id }) => ids.has(id)).map((one) => workspaceDocument(context, one)) };
 }
 
-/** By the values of `sort`. */
-const SORT_KEYS = new Map<string, (pool: AgentPoolRecord) => string | number>([
-  ['name', ({ name }) => name],
+const SORT_KEYS: SortKeys<AgentPoolRecord> = new Map([
+  ['name', ({ name }: AgentPoolRecord): string | number => name],
   ['created-at', ({ createdAt }) => createdAt],
 ]);
 

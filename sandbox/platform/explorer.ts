@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { formatWholeSeconds } from '../random.ts';
 import type { Flavor, Request, Response, RouteTable } from '../types.ts';
 import type { PlatformContext, SavedViewQuery, SavedViewRecord } from './context.ts';
 import { type ExplorerQuery, type ExplorerResult, parseQuery, runExplorerQuery } from './explorer-query.ts';
@@ -48,15 +49,10 @@ function explorerPage(context: PlatformContext, request: Request, query: Explore
   return listResponse(request, result.rows, toDocument, { pagination: { 'page-size': page.size } });
 }
 
-/** The whole result as CSV, without the columns in `omitted`. */
-function explorerCsv(
-  context: PlatformContext,
-  query: ExplorerQuery,
-  csvNull: CsvNull,
-  omitted: readonly string[] = [],
-): Response {
+/** The whole result as CSV, without one column. */
+function explorerCsv(context: PlatformContext, query: ExplorerQuery, csvNull: CsvNull, omitted?: string): Response {
   const result = runQuery(context, query);
-  const columns = result.columns.filter(({ name }) => !omitted.includes(name));
+  const columns = result.columns.filter(({ name }) => name !== omitted);
   return {
     status: 200,
     headers: { 'content-type': 'text/csv; charset=utf-8' },
@@ -64,12 +60,7 @@ function explorerCsv(
   };
 }
 
-function cachedResult(
-  context: PlatformContext,
-  { now }: Request,
-  pageNumber: number,
-  query: ExplorerQuery,
-): ExplorerResult {
+function cachedResult(context: PlatformContext, { now }: Request, pageNumber: number, query: ExplorerQuery) {
   const key = `${now.getTime()} ${JSON.stringify(query)}`;
   const results = RESULTS.get(context) ?? new Map<string, ExplorerResult>();
   RESULTS.set(context, results);
@@ -113,17 +104,8 @@ function* csvLines({ columns, rows }: ExplorerResult, csvNull: CsvNull): Generat
 
 function csvCell({ type }: ExplorerField<ViewRow>, value: FieldValue, csvNull: CsvNull): string {
   if (value === null) return csvNull;
-  if (type === 'datetime') return `"${formatCsvTime(Number(value))}"`;
-  return typeof value === 'string' ? quote(value) : `"${value}"`;
-}
-
-/** `2023-10-16T22:55:50Z`. */
-function formatCsvTime(ms: number): string {
-  return `${new Date(ms).toISOString().slice(0, -5)}Z`;
-}
-
-function quote(text: string): string {
-  return `"${text.includes('"') ? text.replaceAll('"', '""') : text}"`;
+  if (type === 'datetime') return `"${formatWholeSeconds(new Date(Number(value)))}"`;
+  return `"${String(value).replaceAll('"', '""')}"`;
 }
 
 /** docs/services/platform.md#saved-views. */
@@ -185,7 +167,7 @@ function viewResults(request: Request, context: PlatformContext): Response {
 
 function viewCsv(request: Request, context: PlatformContext): Response {
   const csvNull = context.flavor === 'hashicorp' ? 'null' : '""';
-  return explorerCsv(context, toExplorerQuery(findRecord(context.views, request)), csvNull, ['current_rum_count']);
+  return explorerCsv(context, toExplorerQuery(findRecord(context.views, request)), csvNull, 'current_rum_count');
 }
 
 function viewResponse(context: PlatformContext, status: number, view: SavedViewRecord): Response {

@@ -83,12 +83,11 @@ export function listResponse<T>(
   });
 }
 
+/** By the value of `sort`: what a list is sorted by. */
+export type SortKeys<T> = ReadonlyMap<string, (record: T) => string | number>;
+
 /** In the order that `sort` names, descending with `-`. @throws HttpError 400 */
-export function sortRecords<T>(
-  { query }: Request,
-  records: T[],
-  keys: ReadonlyMap<string, (record: T) => string | number>,
-): T[] {
+export function sortRecords<T>({ query }: Request, records: T[], keys: SortKeys<T>): T[] {
   const sort = query.get('sort');
   if (sort === null) return records;
   const value = keys.get(sort.replace(/^-/, ''));

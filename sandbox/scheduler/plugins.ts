@@ -13,11 +13,27 @@ export const NFS = 'legacy-nfs';
 const ALL: readonly Capability[] = ['CREATE_DELETE_VOLUME', 'LIST_VOLUMES', 'CREATE_DELETE_SNAPSHOT', 'LIST_SNAPSHOTS'];
 
 /** Four plugins: an ordinary one, one with a hexadecimal name, one with a hostile name and slow snapshots, one that lists nothing. */
+const PROVIDERS: readonly (readonly [name: string, provider: string, capabilities: readonly Capability[]])[] = [
+  [EBS, 'ebs.csi.aws.com', ALL],
+  [HEX, 'pd.csi.storage.gke.io', ALL],
+  [CEPH, 'rbd.csi.ceph.com', ALL],
+  [NFS, 'nfs.csi.k8s.io', []],
+];
+
 export function addPlugins(context: SchedulerContext): void {
-  addPlugin(context, EBS, 'ebs.csi.aws.com', ALL);
-  addPlugin(context, HEX, 'pd.csi.storage.gke.io', ALL);
-  addPlugin(context, CEPH, 'rbd.csi.ceph.com', ALL, true);
-  addPlugin(context, NFS, 'nfs.csi.k8s.io', []);
+  for (const [name, provider, capabilities] of PROVIDERS) {
+    const id = flavorId(context, name);
+    context.plugins.set(id, {
+      id,
+      provider,
+      version: 'v1.34.0',
+      capabilities,
+      hasSlowSnapshots: name === CEPH,
+      hidesPages: name === HEX && context.flavor === 'hashicorp',
+      externals: new Map(),
+      snapshots: new Map(),
+    });
+  }
 }
 
 /** The ID of one of the four plugins in this flavor. */
@@ -55,36 +71,11 @@ export function selectPlugins(
   return capable;
 }
 
-function addPlugin(
-  context: SchedulerContext,
-  name: string,
-  provider: string,
-  capabilities: readonly Capability[],
-  hasSlowSnapshots = false,
-): void {
-  const id = flavorId(context, name);
-  context.plugins.set(id, {
-    id,
-    provider,
-    version: 'v1.34.0',
-    capabilities,
-    hasSlowSnapshots,
-    hidesPages: name === HEX && context.flavor === 'hashicorp',
-    externals: new Map(),
-    snapshots: new Map(),
-  });
-}
-
 export function lacking(capability: Capability): HttpError {
   return new HttpError(500, `plugin does not support ${capability}`);
 }
 
-export function addExternal(
-  plugin: StoragePlugin,
-  random: Random,
-  capacityBytes: bigint,
-  snapshotId = '',
-): ExternalVolumeRecord {
+export function addExternal(plugin: StoragePlugin, random: Random, capacityBytes: bigint, snapshotId = '') {
   const external = { id: `vol-0${random.hex(16)}`, capacityBytes, snapshotId, abnormal: false, status: '' };
   plugin.externals.set(external.id, external);
   return external;

@@ -101,10 +101,8 @@ function parseJobAcl(body: Body): JobAcl | null {
   return Object.fromEntries(fields.filter(([, text]) => text !== ''));
 }
 
-type Definition = Pick<Policy, 'name' | 'description' | 'rules' | 'jobAcl'>;
-
 /** The first error of a policy, in Nomad's order. */
-function findFault({ name, description, rules, jobAcl }: Definition): string | undefined {
+function findFault({ name, description, rules, jobAcl }: Omit<Policy, 'createIndex' | 'modifyIndex'>) {
   if (!NAME.test(name)) return `invalid name '${name}'`;
   if (description.length > MAX_DESCRIPTION) return `description longer than ${MAX_DESCRIPTION}`;
   return findRulesFault(rules) ?? findJobAclFault(jobAcl);
@@ -184,7 +182,9 @@ export function parseRules(raw: string): ParsedRules {
     if (!block) continue;
     const policy = findText(block.items, 'policy') ?? '';
     if (!['deny', 'read', 'write', ...(name === 'plugin' ? ['list'] : [])].includes(policy)) {
-      throw new Error(`Invalid ${name} policy: &acl.${capitalize(name)}Policy{Policy:"${policy}"}`);
+      throw new Error(
+        `Invalid ${name} policy: &acl.${name[0]!.toUpperCase()}${name.slice(1)}Policy{Policy:"${policy}"}`,
+      );
     }
     blocks[name] = policy;
   }
@@ -220,10 +220,6 @@ export function rulesJson({ namespaces, blocks, raw }: ParsedRules) {
     Raw: raw,
     Sentinel: null,
   };
-}
-
-function capitalize(text: string): string {
-  return text[0]!.toUpperCase() + text.slice(1);
 }
 
 /** What the policies of a token say together. */

@@ -6,7 +6,6 @@ import {
   KEY_TYPES,
   type KeyPlan,
   type KeyRecord,
-  type KmsProviderRecord,
   type MeshRoleRecord,
   type SecretsContext,
   type SecretsEstate,
@@ -16,11 +15,11 @@ import { createRole } from './mesh-roles.ts';
 
 type NamedRole = readonly [name: string, role: MeshRoleRecord];
 
-export const BACKUP_PROVIDER = 'backup-kms';
-export const EMPTY_PROVIDER = 'lab-empty';
+const BACKUP_PROVIDER = 'backup-kms';
+const EMPTY_PROVIDER = 'lab-empty';
 
 /** Roles as newer versions of Vault have them: what they grant is not in `token_type`. */
-export const LIVE_ROLE_PLANS: readonly NamedRole[] = [
+const LIVE_ROLE_PLANS: readonly NamedRole[] = [
   ['modern-admin', createRole('client', null, 3600, ['global-management'])],
   [
     'api-identity',
@@ -32,12 +31,8 @@ export const LIVE_ROLE_PLANS: readonly NamedRole[] = [
 ];
 
 /** A key of a team, which is rotated in time and in three of five cases held by a provider. */
-export function planOrdinaryKey(
-  { teams, uses }: SecretsEstate,
-  index: number,
-  random: Random,
-  providers: readonly string[],
-): KeyPlan {
+function planOrdinaryKey(estate: SecretsEstate, index: number, random: Random, providers: readonly string[]): KeyPlan {
+  const { teams, uses } = estate;
   const round = Math.floor(index / (teams.length * uses.length));
   const [use, type = random.pick(KEY_TYPES)] = uses[Math.floor(index / teams.length + index) % uses.length]!;
   const name = `${teams[index % teams.length]}-${use}${round === 0 ? '' : `-${round + 1}`}`;
@@ -46,7 +41,7 @@ export function planOrdinaryKey(
 }
 
 /** A role that a larger estate has besides; numbers begin at 1. */
-export function planExtraRole({ roleTeams }: SecretsEstate, number: number, random: Random): NamedRole {
+function planExtraRole({ roleTeams }: SecretsEstate, number: number, random: Random): NamedRole {
   const round = Math.floor((number - 1) / roleTeams.length);
   const team = roleTeams[(number - 1) % roleTeams.length] ?? `team-${number}`;
   const name = roleTeams.length === 0 ? team : `${team}-service${round === 0 ? '' : `-${round + 1}`}`;
@@ -70,25 +65,15 @@ function addPlannedKey(context: SecretsContext, plan: KeyPlan): void {
   distribute(context, plan.name, key, provider, daysBefore(start, plan.ageDays), { purpose, protection });
 }
 
-function seedProviders(providers: Map<string, KmsProviderRecord>, estate: SecretsEstate, random: Random): void {
-  for (const [name, provider, keyCollection] of estate.providers) {
-    const credentials = { client_secret: `planted-kms-credential-${random.hex(16)}` };
-    providers.set(name, { provider, keyCollection, credentials, keys: new Map() });
-  }
-}
-
-/** About ten roles at scale 1, two of them of the management type. */
-function seedRoles(roles: Map<string, MeshRoleRecord>, estate: SecretsEstate, random: Random, scale: number): void {
-  for (const [name, ...plan] of estate.roles) roles.set(name, createRole(...plan));
-  for (let index = 1; roles.size < scaleCount(10, scale); index++) roles.set(...planExtraRole(estate, index, random));
-}
-
-/** About 25 keys, six providers (one empty) and ten roles at scale 1. */
+/** About 25 keys, six providers (one empty) and ten roles at scale 1, two of them of the management type. */
 export function seedSecrets(context: SecretsContext): void {
   const { seed, estate: estateName, scale, flavor, roles, providers } = context;
   const random = createRandom(`${seed}/secrets/estate`);
   const estate = readEstate(estateName).secrets;
-  seedProviders(providers, estate, random);
+  for (const [name, provider, keyCollection] of estate.providers) {
+    const credentials = { client_secret: `planted-kms-credential-${random.hex(16)}` };
+    providers.set(name, { provider, keyCollection, credentials, keys: new Map() });
+  }
   context.access = {
     address: 'mesh.internal:8501',
     scheme: 'https',
@@ -97,7 +82,8 @@ export function seedSecrets(context: SecretsContext): void {
     clientCert: '',
     clientKey: '',
   };
-  seedRoles(roles, estate, random, scale);
+  for (const [name, ...plan] of estate.roles) roles.set(name, createRole(...plan));
+  for (let index = 1; roles.size < scaleCount(10, scale); index++) roles.set(...planExtraRole(estate, index, random));
   if (flavor === 'hashicorp') for (const [name, role] of LIVE_ROLE_PLANS) roles.set(name, { ...role });
   const special = flavor === 'spec' ? [...estate.keys, ...estate.specKeys] : estate.keys;
   for (const plan of special) addPlannedKey(context, plan);

@@ -104,11 +104,7 @@ function keyData(name: string, key: KeyRecord, flavor: Flavor): Record<string, u
  * The settings in the body of a write. The specification gives both a default: a body with only one of them resets the
  * other. Vault keeps what is not sent.
  */
-function parseSettings(
-  body: Input,
-  key: KeyRecord,
-  flavor: Flavor,
-): Pick<KeyRecord, 'minEnabledVersion' | 'deletionAllowed'> {
+function parseSettings(body: Input, key: KeyRecord, flavor: Flavor) {
   const { min_enabled_version: minimum, deletion_allowed: deletion } = body;
   const isKept = flavor === 'hashicorp' || (minimum === undefined && deletion === undefined);
   const minEnabledVersion = Number(minimum ?? (isKept ? key.minEnabledVersion : 0));
@@ -159,10 +155,7 @@ export function createKey(type: KeyType): KeyRecord {
 }
 
 /** The provider that holds a key, with its name: there is at most one. */
-export function findHolder(
-  { providers }: Pick<SecretsContext, 'providers'>,
-  keyName: string,
-): [name: string, provider: KmsProviderRecord] | undefined {
+export function findHolder({ providers }: SecretsContext, keyName: string) {
   return [...providers].find(([, provider]) => provider.keys.has(keyName));
 }
 

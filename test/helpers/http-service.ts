@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { LIST_ALIAS, listen } from '../../sandbox/list-method.ts';
+import { LIST_ALIAS, listen } from '../../sandbox/http.ts';
 import type { Target, TargetKind } from '../../src/config/config.ts';
 import { createLog } from '../../src/core/log.ts';
 import { Redactor } from '../../src/core/redact/redactor.ts';

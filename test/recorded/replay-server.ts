@@ -1,5 +1,5 @@
 import { createServer as createHttpServer } from 'node:http';
-import { LIST_ALIAS, listen } from '../../sandbox/list-method.ts';
+import { LIST_ALIAS, listen } from '../../sandbox/http.ts';
 import { type Recorded, readRecorded } from './recorded.ts';
 
 export interface ReplayServer {
