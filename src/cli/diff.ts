@@ -71,10 +71,7 @@ function selectTables(declared: ReadonlyMap<string, Table>, name: string | undef
   return name === undefined ? told : [findNamed(told, 'table', name, 'see `tidemark tables`')];
 }
 
-interface Times {
-  readonly from: Date;
-  readonly to: Date;
-}
+type Times = Pick<Difference, 'from' | 'to'>;
 
 /** @throws TidemarkError USAGE where FROM is after TO, or there are no two pulls to compare */
 async function resolveTimes(

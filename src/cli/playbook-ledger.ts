@@ -1,5 +1,4 @@
 import { type LedgerRow, ledgerFile, toLedgerRow } from '../act/ledger.ts';
-import type { LedgerHead, LedgerProblem } from '../act/ledger-chain.ts';
 import { readLedger, repairLedger, verifyLedger } from '../act/ledger-table.ts';
 import { settleLedger } from '../act/settle-ledger.ts';
 import type { Context } from '../core/context.ts';
@@ -39,8 +38,14 @@ export async function verify(context: Context): Promise<void> {
   const config = readLocalConfig(context);
   const { scan, seen, problems } = await verifyLedger(config);
   const [head = null] = seen.heads;
-  const result = { ledger: ledgerFile(config.data), ...scan.head, seen: head, problems };
-  writeResult(context, result, () => formatVerified(result, context));
+  const file = ledgerFile(config.data);
+  writeResult(context, { ledger: file, ...scan.head, seen: head, problems }, () => {
+    const known = head === null ? 'none of it' : plural(head.lines, 'line');
+    const end = `the warehouse has seen ${known}\n`;
+    if (problems.length === 0) return `${file} is sound: ${plural(scan.head.lines, 'line')}; ${end}`;
+    const rows = problems.map(({ line, problem }) => [line === null ? '' : String(line), problem]);
+    return `${formatTable(['line', 'problem'], rows, context)}${file} is refused: ${end}`;
+  });
   if (problems.length > 0) context.exit(EXIT.data);
 }
 
@@ -60,19 +65,4 @@ function formatLedger(rows: readonly LedgerRow[], style: TableStyle): string {
   ]);
   const labels = ['at', 'status', 'operation', 'target', 'parameters', 'approved by', 'plan', 'reason'];
   return formatTable(labels, lines, { ...style, statusColumns: ['status'], wholeColumns: ['plan'] });
-}
-
-interface Verified {
-  readonly ledger: string;
-  readonly lines: number;
-  readonly seen: LedgerHead | null;
-  readonly problems: readonly LedgerProblem[];
-}
-
-function formatVerified({ ledger, lines, seen, problems }: Verified, style: TableStyle): string {
-  const known =
-    seen === null ? 'the warehouse has seen none of it' : `the warehouse has seen ${plural(seen.lines, 'line')}`;
-  if (problems.length === 0) return `${ledger} is sound: ${plural(lines, 'line')}; ${known}\n`;
-  const rows = problems.map(({ line, problem }) => [line === null ? '' : String(line), problem]);
-  return `${formatTable(['line', 'problem'], rows, style)}${ledger} is refused: ${known}\n`;
 }

@@ -17,7 +17,7 @@ export async function status(context: Context): Promise<void> {
   const config = readLocalConfig(context);
   const { jobs, problems } = readJobs(config, context.env);
   for (const problem of problems) context.log.warn(problem);
-  const next = nextRuns(jobs, context.clock.now());
+  const next = nextRuns(jobs, context.clock.now()).map((run) => ({ ...run }));
   const now = context.clock.now().toISOString();
   await withPublished(config, async ({ database, files }) => {
     const runs = await database.rows(files.read('status/runs'));
@@ -43,7 +43,7 @@ interface Status {
   readonly sources: Rows;
   readonly failures: readonly Pick<PullOutcome, 'target' | 'source' | 'error' | 'failure'>[];
   readonly lifecycle: Rows;
-  readonly next: readonly { readonly next: string; readonly job: string; readonly timezone: string }[];
+  readonly next: Rows;
 }
 
 function formatStatus(context: Context, { runs, sources, failures, lifecycle, next }: Status): string {
@@ -53,17 +53,13 @@ function formatStatus(context: Context, { runs, sources, failures, lifecycle, ne
       rows.map((row) => labels.map((label) => (typeof row[label] === 'string' ? formatTime(row[label]) : row[label]))),
       { ...context, statusColumns: ['status'], wholeColumns: ['run_id'] },
     );
-  const tables = [
+  return [
     table(runs, ['run_id', 'job', 'status', 'started_at', 'finished_at']),
     table(sources, ['target', 'source', 'status', 'as_of', 'age', 'stale']),
     ...formatErrors(failures),
     `${formatFacts(lifecycle)}\n`,
-  ];
-  if (next.length > 0) {
-    const rows = next.map((run) => ({ ...run }));
-    tables.push(table(rows, ['next', 'job', 'timezone']));
-  }
-  return tables.join('\n');
+    ...(next.length > 0 ? [table(next, ['next', 'job', 'timezone'])] : []),
+  ].join('\n');
 }
 
 /** `facts about the support of versions: of 2026-08-22 (packaged), 94 days old` */
