@@ -132,7 +132,7 @@ export interface ApproveOptions {
   /** Of the plan that was made or read: the file may hold another one by now. @default that of the file */
   readonly digest?: string;
   /** Of the approval's statement. Required where the configuration has `approvers:`. */
-  readonly signature?: string;
+  readonly signature?: string | undefined;
 }
 
 /**

@@ -207,11 +207,7 @@ export async function approve(context: Context, reference: string, flags: Approv
   const statement = approvalStatement(given, { by: by.trim(), irreversible });
   if (flags.print) return context.stdout(statement);
   const signature = await obtainSignature(context, flags, statement);
-  const approved = await approvePlan(file, {
-    ...options,
-    digest: given.digest,
-    ...(signature !== undefined && { signature }),
-  });
+  const approved = await approvePlan(file, { ...options, digest: given.digest, signature });
   await keepPlan(config, approved);
   const { plan_id, actions, approvals, expires_at } = approved;
   const people = stripControls(approvals.map((each) => each.by).join(', '));

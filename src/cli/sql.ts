@@ -16,7 +16,7 @@ import { plural } from '../core/plural.ts';
 import { type DefineCommand, MOMENT, parseParam, seconds, wholeNumber } from './define.ts';
 import { readLocalConfig, readPublishedMoment } from './options.ts';
 import { guardTerminal, listSavedQueries, selectScreen, withQueryProcess } from './run-query.ts';
-import { runShell } from './shell.ts';
+import { runShell, type ShellSettings } from './shell.ts';
 
 export const define: DefineCommand = (command) =>
   command
@@ -32,14 +32,10 @@ export const define: DefineCommand = (command) =>
     .option('--timeout <seconds>', 'stop the query after this time (`sql.timeout`)', seconds)
     .runs(() => import('./sql.ts'), 'sql');
 
-export interface SqlFlags {
+export interface SqlFlags extends ShellSettings {
   readonly file?: string;
   readonly param?: Readonly<Record<string, string>>;
-  readonly asOf?: string;
-  readonly format?: Format;
   readonly output?: string;
-  readonly timeout?: number;
-  readonly maxRows?: number;
   readonly saved?: string;
   readonly list?: boolean;
 }

@@ -9,17 +9,15 @@ export function closestMatch(name: string, known: Iterable<string>): string | un
   return best && best.edits <= Math.max(2, Math.ceil(name.length / 2)) ? best.candidate : undefined;
 }
 
-/** A hint for an unknown name: `did you mean X?`, or all known names. */
-export function suggestName(name: string, known: readonly string[]): string {
+/** A hint for an unknown name: `did you mean X?`, or all known names. @param advice instead of the list of all names */
+export function suggestName(name: string, known: readonly string[], advice = `known are ${known.join(', ')}`): string {
   const closest = closestMatch(name, known);
-  return closest ? `did you mean ${closest}?` : `known are ${known.join(', ')}`;
+  return closest ? `did you mean ${closest}?` : advice;
 }
 
-/** The error for an unknown name. @param advice hint instead of the list of all known names */
+/** The error for an unknown name. @param advice as for `suggestName` */
 export function unknownName(what: string, name: string, known: Iterable<string>, advice?: string): TidemarkError {
-  const names = [...known];
-  const hint = advice !== undefined && closestMatch(name, names) === undefined ? advice : suggestName(name, names);
-  return new TidemarkError('USAGE', `unknown ${what} ${name}`, { hint });
+  return new TidemarkError('USAGE', `unknown ${what} ${name}`, { hint: suggestName(name, [...known], advice) });
 }
 
 /** The one that has a name. @throws TidemarkError USAGE as `unknownName` says it */

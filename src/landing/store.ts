@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Config, meshMounts, type Target } from '../config/config.ts';
-import { closestMatch } from '../config/suggest.ts';
+import { suggestName } from '../config/suggest.ts';
 import { DAY_MS } from '../core/clock.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { ignoreMissing, makeFolder, PRIVATE_FILE } from '../core/fs.ts';
@@ -124,12 +124,9 @@ export async function listLandings(config: Config): Promise<readonly string[]> {
 export async function readLanding(config: Config, runId: string): Promise<Landing> {
   const known = await listLandings(config);
   if (!known.includes(runId)) {
-    const closest = closestMatch(runId, known);
-    throw new TidemarkError('USAGE', `run ${runId} has no landing`, {
-      hint: closest
-        ? `did you mean ${closest}?`
-        : `landings are in ${join(config.data, 'landing')} for \`landingDays\``,
-    });
+    const advice = `landings are in ${join(config.data, 'landing')} for \`landingDays\``;
+    const hint = suggestName(runId, known, advice);
+    throw new TidemarkError('USAGE', `run ${runId} has no landing`, { hint });
   }
   const manifests = await readManifests(config, runId);
   const [first] = manifests.values();
