@@ -125,15 +125,11 @@ function conditionalResponse({ headers }: Request, value: unknown): Response {
 }
 
 function seedRegistry({ platform: { providers, modules }, registry: { reason } }: Estate): RegistryState {
-  const isPublic = ({ registry }: { readonly registry: string }) => registry === 'public';
-  return {
-    providers: new Map(
-      providers.filter(isPublic).map(({ source, versions }) => [source, seedProvider(source, versions, reason)]),
-    ),
-    modules: new Map(
-      modules.filter(isPublic).map(({ source, versions }) => [source, seedModule(source, versions, reason)]),
-    ),
+  const seed = <T>(products: typeof providers, create: (source: string, used: readonly string[], why: string) => T) => {
+    const isPublic = products.filter(({ registry }) => registry === 'public');
+    return new Map(isPublic.map(({ source, versions }) => [source, create(source, versions, reason)]));
   };
+  return { providers: seed(providers, seedProvider), modules: seed(modules, seedModule) };
 }
 
 function seedProvider(source: string, used: readonly string[], reason: string): ProviderRecord {

@@ -15,9 +15,8 @@ export function applyEvent(row: EventRow, ...[state, now, random]: Parameters<Pl
 }
 
 function openPool(plan: PoolPlan): PlatformEvent {
-  return ({ pools, workspaces }, now, random) => {
-    pools.push({ ...createPool(plan, now, random, workspaces), createdAt: now - 6 * HOUR_MS });
-  };
+  return (state, now, random) =>
+    void state.pools.push({ ...createPool(plan, now, random, state), createdAt: now - 6 * HOUR_MS });
 }
 
 const closePool = (name: string): PlatformEvent =>
@@ -72,12 +71,7 @@ function repairSome(project: string, count: number): PlatformEvent {
   return changeSome(project, count, resolveDrift, ({ drifted }) => drifted === true);
 }
 
-function changeSome(
-  project: string,
-  count: number,
-  change: WorkspaceChange,
-  test: (workspace: Workspace) => boolean,
-): PlatformEvent {
+function changeSome(project: string, count: number, change: WorkspaceChange, test: WorkspaceTest): PlatformEvent {
   return (state, now, random) => {
     for (const workspace of listWorkspaces(state, project).filter(test).slice(0, count)) {
       change(workspace, random, now);
@@ -93,11 +87,14 @@ const PINNED_VERSION = '1.5.7';
 function upgradeStage(project: string, stage: string): PlatformEvent {
   return (state, now, random: Random) => {
     const { newestTool } = state;
-    const upgrade = upgradeTool(newestTool);
     for (const workspace of listWorkspaces(state, project)) {
       const { name, runId, toolVersion } = workspace;
       const isOld = runId !== null && toolVersion !== newestTool && toolVersion !== PINNED_VERSION;
-      if (isOld && isOnStage(name, stage)) upgrade(workspace, random, now);
+      if (!isOld || !isOnStage(name, stage)) continue;
+      // Somebody sets a tool version, and a run writes the state with it.
+      const at = now - random.int(2, 14) * HOUR_MS;
+      const run = { runId: random.id('run-', 16), runStatus: 'applied', appliedAt: at, updatedAt: at };
+      Object.assign(workspace, { toolVersion: newestTool, stateVersion: newestTool, ...run });
     }
   };
 }
@@ -125,6 +122,7 @@ const EVENTS: Readonly<Record<string, (...args: never[]) => PlatformEvent>> = {
 
 /** What happens to one workspace; `now` is in milliseconds since 1970. */
 export type WorkspaceChange = (workspace: Workspace, random: Random, now: number) => void;
+export type WorkspaceTest = (workspace: Workspace) => boolean;
 
 export const drift: WorkspaceChange = (workspace, random) => {
   const resources = workspace.resourcesDrifted + workspace.resourcesUndrifted;
@@ -149,18 +147,3 @@ export const assess: WorkspaceChange = (workspace) => {
   workspace.drifted = false;
   workspace.resourcesUndrifted = workspace.rumCount ?? 0;
 };
-
-/** Somebody sets a tool version, and a run writes the state with it. */
-function upgradeTool(version: string): WorkspaceChange {
-  return (workspace, random, now) => {
-    const at = now - random.int(2, 14) * HOUR_MS;
-    Object.assign(workspace, {
-      toolVersion: version,
-      stateVersion: version,
-      runId: random.id('run-', 16),
-      runStatus: 'applied',
-      appliedAt: at,
-      updatedAt: at,
-    });
-  };
-}

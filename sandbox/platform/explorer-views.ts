@@ -26,6 +26,9 @@ export interface ViewDefinition<Row> {
 export type ViewRow = Workspace | Usage | Resource;
 export type ExplorerViews = ReadonlyMap<string, ViewDefinition<ViewRow>>;
 
+/** What the views show. */
+type Source = Pick<PlatformContext, 'organization' | 'workspaces'>;
+
 /** A row of `tf_versions`, `providers` and `modules`: a product in one version, and the workspaces that use it. */
 interface Usage {
   readonly id: string;
@@ -127,16 +130,14 @@ const RESOURCE_COLUMNS: Columns<Resource> = [
 ];
 
 /** The views over the live state. Row types are HCP Terraform's; the specification gives only the first. */
-export function createExplorerViews(
-  { organization, workspaces }: Pick<PlatformContext, 'organization' | 'workspaces'>,
-  flavor: Flavor,
-): ExplorerViews {
+export function createExplorerViews(source: Source, flavor: Flavor): ExplorerViews {
+  const { workspaces } = source;
   const isLive = flavor === 'hashicorp';
   const usage = (
     type: string,
     prefix: string,
     fields: readonly ExplorerField<Usage>[],
-    used: (workspace: Workspace) => readonly ProductVersion[],
+    used: ListVersions,
   ): ViewDefinition<Usage> => ({
     rowType: `visibility-${type}-version`,
     fields,
@@ -147,7 +148,7 @@ export function createExplorerViews(
   const productFields = toFields([...PRODUCT_COLUMNS, ...(isLive ? LIVE_PRODUCT_COLUMNS : [])]);
   const moduleFields = isLive ? productFields : [...productFields, REGISTRY_FILTER];
   const views: (readonly [name: string, view: ViewDefinition<ViewRow>])[] = [
-    ['workspaces', workspaceView(organization, workspaces, isLive)],
+    ['workspaces', workspaceView(source, isLive)],
     ['tf_versions', usage('tf', 'tfv-', toolFields, toolVersions)],
     ['providers', usage('provider', 'prov-', productFields, ({ stack }) => productVersions(stack.providers))],
     ['modules', usage('module', 'mod-', moduleFields, ({ stack }) => productVersions(stack.modules))],
@@ -155,11 +156,7 @@ export function createExplorerViews(
   return new Map(isLive ? [...views, ['resources', resourceView(workspaces)]] : views);
 }
 
-function workspaceView(
-  organization: string,
-  workspaces: readonly Workspace[],
-  isLive: boolean,
-): ViewDefinition<Workspace> {
+function workspaceView({ organization, workspaces }: Source, isLive: boolean): ViewDefinition<Workspace> {
   const columns = workspaceColumns(organization);
   const liveColumns = columns.map(
     ([name, type, value]) => [name.replace(/_iac_version$/, '_terraform_version'), type, value] as const,
@@ -194,28 +191,22 @@ function resourceType({ release }: Resource): string {
 }
 
 type ProductVersion = Omit<Usage, 'id' | 'workspaceNames'>;
+type ListVersions = (workspace: Workspace) => readonly ProductVersion[];
 
 const TOOL = { name: 'terraform', source: '', registry: 'public' } as const;
 
-const toolVersions = ({ toolVersion }: Workspace): readonly ProductVersion[] =>
+const toolVersions: ListVersions = ({ toolVersion }) =>
   toolVersion === null ? [] : [{ ...TOOL, version: toolVersion }];
 
 /** Groups workspaces by the product versions they use. Ids depend on these alone, so they are stable from day to day. */
-function groupUsage(
-  idPrefix: string,
-  workspaces: readonly Workspace[],
-  used: (workspace: Workspace) => readonly ProductVersion[],
-): Usage[] {
+function groupUsage(idPrefix: string, workspaces: readonly Workspace[], used: ListVersions): Usage[] {
   const rows = new Map<string, Usage>();
   for (const workspace of workspaces) {
     for (const { name, source, version, registry } of used(workspace)) {
       const key = `${source}\n${name}\n${version}`;
-      let row = rows.get(key);
-      if (!row) {
-        const id = createRandom(`${idPrefix}${key}`).id(idPrefix, 16);
-        row = { id, name, source, version, registry, workspaceNames: [] };
-        rows.set(key, row);
-      }
+      const createId = () => createRandom(`${idPrefix}${key}`).id(idPrefix, 16);
+      const row = rows.get(key) ?? { id: createId(), name, source, version, registry, workspaceNames: [] };
+      rows.set(key, row);
       row.workspaceNames.push(workspace.name);
     }
   }

@@ -92,7 +92,7 @@ export function seedAgentPools(state: PlatformContext, estate: PlatformEstate, r
   const growth = Math.max(1, Math.sqrt(scale));
   const extra = Array.from({ length: Math.round(4 * (growth - 1)) }, (_, index) => estate.extraPool(index));
   for (const plan of [...estate.pools, ...extra]) {
-    const pool = createPool({ ...plan, attached: Math.round(plan.attached * growth) }, at, random, state.workspaces);
+    const pool = createPool({ ...plan, attached: Math.round(plan.attached * growth) }, at, random, state);
     state.pools.push(pool);
     for (let count = 0; count < plan.agents; count++) {
       const agent = createAgent(estate, pool.id, at, random, initialStatus(random, estate.agentLife));
@@ -107,7 +107,7 @@ export function createPool(
   plan: PoolPlan,
   at: number,
   random: Random,
-  workspaces: readonly Workspace[],
+  { workspaces }: PlatformContext,
 ): AgentPoolRecord {
   const attached = pickIds(workspaces, plan.attached, random);
   const others = pickIds(workspaces, Math.max(0, plan.allowed - plan.attached), random);
@@ -127,13 +127,7 @@ function pickIds(workspaces: readonly Workspace[], count: number, random: Random
   return [...new Set(Array.from({ length: count }, () => random.pick(workspaces).id))];
 }
 
-export function createAgent(
-  estate: PlatformEstate,
-  poolId: string,
-  at: number,
-  random: Random,
-  status: AgentStatus,
-): AgentRecord {
+export function createAgent(estate: PlatformEstate, poolId: string, at: number, random: Random, status: AgentStatus) {
   return {
     id: random.id('agent-', 16),
     poolId,

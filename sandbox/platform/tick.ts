@@ -2,9 +2,17 @@ import { HOUR_MS, MINUTE_MS } from '../../src/core/clock.ts';
 import type { Random } from '../random.ts';
 import { FORTNIGHT } from '../types.ts';
 import type { AgentLife, AgentRecord, AgentStatus, PlatformContext, PlatformEstate } from './context.ts';
-import { applyEvent, assess, drift, loseAssessment, resolveDrift, type WorkspaceChange } from './events.ts';
+import {
+  applyEvent,
+  assess,
+  drift,
+  loseAssessment,
+  resolveDrift,
+  type WorkspaceChange,
+  type WorkspaceTest,
+} from './events.ts';
 import { createAgent, pingAgeMs, type WorkspaceSeeder } from './seed.ts';
-import type { Stacks, Workspace } from './workspaces.ts';
+import type { Workspace } from './workspaces.ts';
 
 /** Share of the workspaces that change in a day. In a small organization at least `MIN_CHANGES` do, so that reports show some. */
 const CHANGED_SHARE = 0.02;
@@ -48,11 +56,12 @@ function silencedPools({ state, estate, day, now }: PlatformTick): ReadonlySet<s
   return silenced;
 }
 
-function tickWorkspaces({ state, estate, seeder, random, day, now }: PlatformTick): void {
+function tickWorkspaces(tick: PlatformTick): void {
+  const { state, estate, seeder, random, day, now } = tick;
   for (const [releaseDay, version] of estate.toolReleases) {
     if (releaseDay === day) state.newestTool = version;
   }
-  mutateSome(state, random, now, listMutations(state, estate, seeder.stacks));
+  mutateSome(state, random, now, listMutations(tick));
   flap(state, random, day, now);
   replaceSome(state, random, now, seeder);
 }
@@ -60,7 +69,7 @@ function tickWorkspaces({ state, estate, seeder, random, day, now }: PlatformTic
 function mutateSome(state: PlatformContext, random: Random, now: number, mutations: readonly Mutation[]): void {
   const changes = Math.max(MIN_CHANGES, Math.round(state.workspaces.length * CHANGED_SHARE));
   for (let count = 0; count < changes; count++) {
-    const { appliesTo, apply } = random.weighted(mutations, ({ weight }) => weight);
+    const [, appliesTo, apply] = random.weighted(mutations, ([weight]) => weight);
     const workspace = findFromRandom(state.workspaces, random, appliesTo);
     if (!workspace) continue;
     apply(workspace, random, now);
@@ -96,11 +105,8 @@ function replaceSome(state: PlatformContext, random: Random, now: number, seeder
   const deleted = deleteSome(state.workspaces, turnover, random);
   for (let count = 0; count < turnover; count++) {
     const created = seeder.createWorkspace(now, random);
-    state.workspaces.push({
-      ...created,
-      createdAt: now - random.int(1, 20) * HOUR_MS,
-      updatedAt: now - HOUR_MS,
-    });
+    const createdAt = now - random.int(1, 20) * HOUR_MS;
+    state.workspaces.push({ ...created, createdAt, updatedAt: now - HOUR_MS });
   }
   for (const pool of state.pools) {
     pool.attached = pool.attached.filter((id) => !deleted.has(id));
@@ -159,15 +165,8 @@ function replaceDeadAgents({ state, estate, random, now }: PlatformTick, silence
   }
 }
 
-type WorkspaceTest = (workspace: Workspace) => boolean;
-
-/** Something that happens to workspaces. */
-export interface Mutation {
-  /** Frequency relative to the other mutations. */
-  readonly weight: number;
-  readonly appliesTo: WorkspaceTest;
-  readonly apply: WorkspaceChange;
-}
+/** Something that happens to workspaces; the weight is its frequency relative to the other mutations. */
+type Mutation = readonly [weight: number, appliesTo: WorkspaceTest, apply: WorkspaceChange];
 
 function run(statuses: readonly string[]): WorkspaceChange {
   return (workspace, random, now) => {
@@ -188,7 +187,6 @@ function set(values: Partial<Workspace>): WorkspaceChange {
   return (workspace) => Object.assign(workspace, values);
 }
 
-const isAny: WorkspaceTest = () => true;
 const hasRun: WorkspaceTest = ({ runId }) => runId !== null;
 const isDrifting: WorkspaceTest = ({ drifted }) => drifted === true;
 const isClean: WorkspaceTest = ({ drifted }) => drifted === false;
@@ -202,11 +200,8 @@ function checkedAndNot(test: WorkspaceTest): WorkspaceTest {
 }
 
 /** The mutations of a day. Recoveries weigh more the more there is to recover, so that a year remains level. */
-function listMutations(
-  { workspaces, newestTool }: PlatformContext,
-  estate: PlatformEstate,
-  stacks: Stacks,
-): readonly Mutation[] {
+function listMutations({ state, estate, seeder: { stacks } }: PlatformTick): readonly Mutation[] {
+  const { workspaces, newestTool } = state;
   const upgradeStack: WorkspaceChange = (workspace, random) => {
     workspace.stack = stacks.upgrade(workspace.stack, random);
   };
@@ -215,24 +210,24 @@ function listMutations(
   };
   const recovery = (weight: number, appliesTo: WorkspaceTest, usualShare: number, apply: WorkspaceChange): Mutation => {
     const pressure = workspaces.filter(appliesTo).length / Math.max(1, workspaces.length * usualShare);
-    return { weight: weight * pressure, appliesTo, apply };
+    return [weight * pressure, appliesTo, apply];
   };
   const usualDrift = estate.driftedShare + 0.01;
   return [
-    { weight: 22, appliesTo: isClean, apply: drift },
+    [22, isClean, drift],
     recovery(19, isDrifting, usualDrift, resolveDrift),
     recovery(3, isDrifting, usualDrift, loseAssessment),
-    { weight: 4, appliesTo: isClean, apply: loseAssessment },
+    [4, isClean, loseAssessment],
     recovery(6, isUnassessed, 0.07, assess),
-    { weight: 9, appliesTo: checkedAndNot(isFailing), apply: failChecks },
+    [9, checkedAndNot(isFailing), failChecks],
     recovery(8, isFailing, 0.06, set({ checksFailed: 0 })),
-    { weight: 3, appliesTo: checkedAndNot(isErroring), apply: set({ checksErrored: 1 }) },
+    [3, checkedAndNot(isErroring), set({ checksErrored: 1 })],
     recovery(3, isErroring, 0.025, set({ checksErrored: 0 })),
-    { weight: 2, appliesTo: checkedAndNot(isUnknown), apply: set({ checksUnknown: 1 }) },
+    [2, checkedAndNot(isUnknown), set({ checksUnknown: 1 })],
     recovery(2, isUnknown, 0.03, set({ checksUnknown: 0 })),
-    { weight: 7, appliesTo: hasRun, apply: set({ toolVersion: newestTool }) },
-    { weight: 7, appliesTo: hasRun, apply: upgradeStack },
-    { weight: 9, appliesTo: isAny, apply: run(estate.laterRunStatuses) },
-    { weight: 1, appliesTo: isAny, apply: rename },
+    [7, hasRun, set({ toolVersion: newestTool })],
+    [7, hasRun, upgradeStack],
+    [9, () => true, run(estate.laterRunStatuses)],
+    [1, () => true, rename],
   ];
 }

@@ -77,7 +77,13 @@ function createSnapshot(context: SchedulerContext, item: Body, request: Request)
   if (!external) {
     throw new HttpError(500, `rpc error: volume ${volume.externalId} not found in the storage provider`);
   }
-  const snapshot = findNamed(context, plugin, item) ?? take(context, plugin, external, item, request.now);
+  const takeSnapshot = () => {
+    const random = createRandom(`${context.seed}/scheduler/snapshot/${context.nextIndex()}`);
+    const parameters = mapField(item, 'Parameters');
+    const taken = addSnapshot(plugin, random, external, request.now, parameters, stringField(item, 'Name'));
+    return Object.assign(taken, { ready: !plugin.hasSlowSnapshots });
+  };
+  const snapshot = findNamed(context, plugin, item) ?? takeSnapshot();
   return {
     ID: snapshot.id,
     SourceVolumeID: isHashicorp ? '' : volume.id,
@@ -93,20 +99,6 @@ function findNamed(context: SchedulerContext, plugin: StoragePlugin, item: Body)
   const name = stringField(item, 'Name');
   if (name === '' || context.flavor === 'spec') return undefined;
   return [...plugin.snapshots.values()].find((snapshot) => snapshot.name === name);
-}
-
-function take(
-  context: SchedulerContext,
-  plugin: StoragePlugin,
-  external: ExternalVolumeRecord,
-  item: Body,
-  now: Date,
-): SnapshotRecord {
-  const random = createRandom(`${context.seed}/scheduler/snapshot/${context.nextIndex()}`);
-  const parameters = mapField(item, 'Parameters');
-  const snapshot = addSnapshot(plugin, random, external, now, parameters, stringField(item, 'Name'));
-  snapshot.ready = !plugin.hasSlowSnapshots;
-  return snapshot;
 }
 
 /** Deleting a snapshot that does not exist succeeds, as the Container Storage Interface requires. */
