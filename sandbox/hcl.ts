@@ -22,6 +22,12 @@ export function parseRuleItems(text: string): HclItem[] {
   return text.trimStart().startsWith('{') ? parseJsonRules(text) : parseHcl(tokenize(text));
 }
 
+/** A glob as the text of a regular expression: `wildcard` stands for `pattern`. */
+export function globPattern(glob: string, wildcard: string, pattern: string): string {
+  const parts = glob.split(wildcard).map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'));
+  return parts.join(pattern);
+}
+
 /** The string that an argument of a block has. */
 export function findText(items: readonly HclItem[], name: string): string | undefined {
   const value = items.find((item) => item.name === name)?.value;

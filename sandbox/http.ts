@@ -158,13 +158,7 @@ async function send(outgoing: ServerResponse, response: Response, extraHeaders: 
   outgoing.end(body);
 }
 
-interface Allowance {
-  readonly isAllowed: boolean;
-  readonly limit: number;
-  readonly remaining: number;
-  /** Seconds until the window ends, with fractions. */
-  readonly resetSeconds: number;
-}
+type Allowance = ReturnType<RateWindow['take']>;
 
 /**
  * Counts requests in fixed windows that begin with their first request, as HCP Terraform counts its 30 requests per
@@ -184,8 +178,8 @@ export class RateWindow {
     this.#windowMs = windowMs;
   }
 
-  /** Counts one request. */
-  take(): Allowance {
+  /** Counts one request. The seconds until the window ends have fractions. */
+  take() {
     const now = this.#nowMs();
     if (now - this.#startedMs >= this.#windowMs) {
       this.#startedMs = now;

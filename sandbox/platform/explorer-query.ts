@@ -100,8 +100,8 @@ function compareValues(a: FieldValue, b: FieldValue): number {
 function createComparator(view: ViewDefinition<ViewRow>, key: string): (a: ViewRow, b: ViewRow) => number {
   const isDescending = key.startsWith('-');
   const column = findField(view, isDescending ? key.slice(1) : key, 'sort');
-  return (a, b) =>
-    isDescending ? compareValues(column.value(b), column.value(a)) : compareValues(column.value(a), column.value(b));
+  const compare = (a: ViewRow, b: ViewRow) => compareValues(column.value(a), column.value(b));
+  return isDescending ? (a, b) => compare(b, a) : compare;
 }
 
 /** Runs a query. Rows are in the state's own order unless sorted. @throws HttpError 400 or 422 for what its view does not have */

@@ -1,6 +1,6 @@
 import { parse, parseNumberAndBigInt } from 'lossless-json';
 import type { Random } from '../random.ts';
-import { HttpError, jsonResponse, parseObject } from '../router.ts';
+import { addHidden, HttpError, jsonResponse, parseObject } from '../router.ts';
 import { TokenStore } from '../tokens.ts';
 import type { EstateName, Flavor, Request, Response, ServiceOptions } from '../types.ts';
 import type { Allocation, Policy, SchedulerEstate, StoragePlugin, VolumeRecord } from './records.ts';
@@ -18,29 +18,21 @@ export class SchedulerContext {
   readonly allocations = new Map<string, Allocation>();
   /** Whether detaching works with the flavor of the real products, which refuse it: docs/services/scheduler.md. */
   canDetach = false;
-  /** No part of the state that tests copy, compare and restore. */
-  readonly #tokens: TokenStore;
+  declare readonly tokens: TokenStore;
+  /** The index of the last deletion in each table. */
+  declare readonly deletedAt: { policies: number; volumes: number };
   /** The last Raft index. It is part of the state, and has no setter: a restored state does not set it back. */
   declare index: number;
   #index = 100;
-  readonly #deletedAt = { policies: 1, volumes: 1 };
 
   constructor({ seed, estate, flavor, ...options }: ServiceOptions, nodes: readonly string[]) {
     this.seed = seed;
     this.estate = estate;
     this.flavor = flavor;
-    this.#tokens = new TokenStore('scheduler', { seed, ...options }, ['x-nomad-token']);
     this.nodes = nodes;
+    const tokens = new TokenStore('scheduler', { seed, ...options }, ['x-nomad-token']);
+    addHidden(this, { tokens, deletedAt: { policies: 1, volumes: 1 } });
     Object.defineProperty(this, 'index', { enumerable: true, get: () => this.#index });
-  }
-
-  get tokens(): TokenStore {
-    return this.#tokens;
-  }
-
-  /** The index of the last deletion in each table. */
-  get deletedAt(): { policies: number; volumes: number } {
-    return this.#deletedAt;
   }
 
   nextIndex(): number {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { findList, findText, type HclItem, parseRuleItems } from '../hcl.ts';
+import { findList, findText, globPattern, type HclItem, parseRuleItems } from '../hcl.ts';
 import { words } from '../random.ts';
 import { HttpError } from '../router.ts';
 import type { Request, Response, RouteTable } from '../types.ts';
@@ -254,18 +254,9 @@ function grants(rules: readonly NamespaceRule[], wanted: readonly string[]): boo
 /** Of each policy the rule with this name, else the glob with the longest literal part that matches. */
 function closestRules(acl: Acl, namespace: string): readonly NamespaceRule[] {
   return acl.flatMap(({ namespaces }) => {
-    const globs = namespaces.filter(({ Name }) => Name.includes('*') && globToRegExp(Name).test(namespace));
+    const matches = (glob: string) => new RegExp(`^${globPattern(glob, '*', '.*')}$`, 'u').test(namespace);
+    const globs = namespaces.filter(({ Name }) => Name.includes('*') && matches(Name));
     const [longest] = globs.sort((a, b) => b.Name.length - a.Name.length);
     return namespaces.find(({ Name }) => Name === namespace) ?? longest ?? [];
   });
-}
-
-export function globToRegExp(glob: string): RegExp {
-  return new RegExp(
-    `^${glob
-      .split('*')
-      .map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'))
-      .join('.*')}$`,
-    'u',
-  );
 }

@@ -26,7 +26,8 @@ export function tickScheduler(context: SchedulerContext, day: number, now: Date)
   }
   const today = day % FORTNIGHT;
   const rules = tick.estate.anonymousRules[today];
-  if (rules !== undefined) setAnonymous(tick, rules);
+  const anonymous = context.policies.get('anonymous');
+  if (rules !== undefined && anonymous) Object.assign(anonymous, { rules, modifyIndex: context.nextIndex() });
   MUTATIONS[today]?.(tick);
   collectGarbage(tick);
 }
@@ -194,11 +195,6 @@ function healAbnormal({ context }: Tick): void {
     const external = [...plugin.externals.values()].find(({ abnormal }) => abnormal);
     if (external) Object.assign(external, { abnormal: false, status: '' });
   }
-}
-
-function setAnonymous({ context }: Tick, rules: string): void {
-  const policy = context.policies.get('anonymous');
-  if (policy) Object.assign(policy, { rules, modifyIndex: context.nextIndex() });
 }
 
 /** Removes one volume from the round of backups, or returns it to the round from the next day on. */

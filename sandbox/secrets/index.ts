@@ -1,4 +1,4 @@
-import { findList, parseRuleItems } from '../hcl.ts';
+import { findList, globPattern, parseRuleItems } from '../hcl.ts';
 import { createRandom, uuid } from '../random.ts';
 import { addHidden, bindRoutes } from '../router.ts';
 import { permits, type TokenRecord, TokenStore } from '../tokens.ts';
@@ -47,7 +47,13 @@ export class SecretsService implements Service {
   }
 
   authenticate(request: Request, route: Route | undefined): Response | undefined {
-    return refuse(route, this.state) ?? authorize(request, route, this.state);
+    const refusal = refuse(route, this.state);
+    if (refusal) return refusal;
+    const token = this.state.tokens.find(request);
+    // An unknown token has no policy that could be named, so Vault does not wrap the error.
+    if (!token) return this.state.flavor === 'spec' ? wrappedDenial() : errorResponse(403, 'permission denied');
+    if (DEFAULT_PATHS.includes(route?.path ?? '')) return undefined;
+    return permits(token, route, () => allows(token, request, route, this.state)) ? undefined : wrappedDenial();
   }
 
   tick(day: number, now: Date): void {
@@ -99,17 +105,9 @@ const accessRoutes: RouteTable<SecretsContext> = {
     dataResponse(request, { auth: AUTH_MOUNTS, secret: listMounts(seed) }),
 };
 
-function authorize(request: Request, route: Route | undefined, context: SecretsContext): Response | undefined {
-  const token = context.tokens.find(request);
-  // An unknown token has no policy that could be named, so Vault does not wrap the error.
-  if (!token) return context.flavor === 'spec' ? wrappedDenial() : errorResponse(403, 'permission denied');
-  const isDefault = DEFAULT_PATHS.includes(route?.path ?? '');
-  return isDefault || permits(token, route, () => allows(token, request, route, context)) ? undefined : wrappedDenial();
-}
-
 function allows(token: TokenRecord, request: Request, route: Route | undefined, context: SecretsContext): boolean {
   const wanted = CAPABILITIES[route?.method ?? request.method] ?? ['read'];
-  const granted = findCapabilities(token, toPath(request.path), context);
+  const granted = findCapabilities(token, decodeURIComponent(request.path.replace(/^\/v1\//, '')), context);
   return wanted.some((capability) => granted.includes(capability));
 }
 
@@ -143,7 +141,8 @@ function lookupSelf(request: Request, context: SecretsContext): Response {
     num_uses: 0,
     orphan: true,
     path: 'auth/token/create',
-    policies: token.scope === 'all' ? ROOT : ['default', ...policyNames(token)],
+    policies:
+      token.scope === 'all' ? ROOT : ['default', ...(token.scope === 'reads' ? ['sandbox-read'] : token.policies)],
     renewable: expiresAt !== null,
     ttl: expiresAt ? seconds(expiresAt.getTime() - request.now.getTime()) : 0,
     type: 'service',
@@ -159,17 +158,8 @@ function capabilitiesSelf(request: Request, context: SecretsContext): Response {
   return flatDataResponse(request, { capabilities: findCapabilities(token, paths[0]!, context), ...found });
 }
 
-function policyNames({ scope, policies }: TokenRecord): readonly string[] {
-  return scope === 'reads' ? ['sandbox-read'] : policies;
-}
-
 function wrappedDenial(): Response {
   return wrappedError(403, 'permission denied');
-}
-
-/** The path below `/v1/`, decoded. */
-function toPath(path: string): string {
-  return decodeURIComponent(path.replace(/^\/v1\//, ''));
 }
 
 /** The rules of a policy, with paths such as `keymgmt/key/+` and `keymgmt/*`. */
@@ -182,10 +172,7 @@ function parsePolicy(text: string) {
 /** `+` is one segment, and `*` at the end is anything. */
 function matches(pattern: string, path: string): boolean {
   const isPrefix = pattern.endsWith('*');
-  const text = (isPrefix ? pattern.slice(0, -1) : pattern)
-    .split('+')
-    .map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'))
-    .join('[^/]+');
+  const text = globPattern(isPrefix ? pattern.slice(0, -1) : pattern, '+', '[^/]+');
   return new RegExp(`^${text}${isPrefix ? '' : '$'}`, 'u').test(path);
 }
 

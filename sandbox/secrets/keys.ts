@@ -117,16 +117,10 @@ function parseSettings(body: Input, key: KeyRecord, flavor: Flavor) {
   return { minEnabledVersion, deletionAllowed };
 }
 
-/** A public key, and the random numbers that follow it in its stream. */
-interface PublicKey {
-  readonly publicKey: string | undefined;
-  readonly after: Random;
-}
+const publicKeys = createMemo<ReturnType<typeof createPublicKey>>();
 
-const publicKeys = createMemo<PublicKey>();
-
-/** Symmetric keys have no public one. */
-function createPublicKey(type: KeyType, stream: string): PublicKey {
+/** A public key, which symmetric keys do not have, and the random numbers that follow it in its stream. */
+function createPublicKey(type: KeyType, stream: string) {
   const after = createRandom(stream);
   const [family, size = ''] = type.split('-');
   if (family === 'aes256') return { publicKey: undefined, after };
@@ -135,19 +129,12 @@ function createPublicKey(type: KeyType, stream: string): PublicKey {
   return { publicKey: toPem('PUBLIC KEY', der), after };
 }
 
-type CreateVersionId = (provider: KmsProviderRecord, name: string, version: number, random: Random) => string;
-
-/** Identifiers of a key version as the three supported clouds write them. */
-const VERSION_IDS: Readonly<Record<string, CreateVersionId>> = {
-  azurekeyvault: (_provider, _name, _version, random) => random.hex(32),
-  awskms: ({ keyCollection }, _name, _version, random) =>
-    `arn:aws:kms:${keyCollection}:${random.int(10 ** 11, 10 ** 12 - 1)}:key/mrk-${random.hex(32)}`,
-  gcpckms: ({ keyCollection }, name, version) => `${keyCollection}/cryptoKeys/${name}/cryptoKeyVersions/${version}`,
-};
-
-function createVersionId(provider: KmsProviderRecord, name: string, version: number, random: Random): string {
-  const create = VERSION_IDS[provider.provider] ?? VERSION_IDS.azurekeyvault!;
-  return create(provider, name, version, random);
+/** The identifier of a key version as the three supported clouds write it; other providers are like Azure. */
+function createVersionId(kms: KmsProviderRecord, name: string, version: number, random: Random): string {
+  const { provider, keyCollection } = kms;
+  if (provider === 'gcpckms') return `${keyCollection}/cryptoKeys/${name}/cryptoKeyVersions/${version}`;
+  if (provider !== 'awskms') return random.hex(32);
+  return `arn:aws:kms:${keyCollection}:${random.int(10 ** 11, 10 ** 12 - 1)}:key/mrk-${random.hex(32)}`;
 }
 
 export function createKey(type: KeyType): KeyRecord {
