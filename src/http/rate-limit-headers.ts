@@ -14,7 +14,7 @@ export interface RateLimitInfo {
 const EPOCH_SECONDS = 1_000_000_000;
 const EPOCH_MS = EPOCH_SECONDS * 1000;
 
-/** No client can follow the instruction to wait for longer: the header is as if it were not there. */
+/** A longer wait is as long: it is more than any client follows, and more digits than a number has are `Infinity`. */
 const MAX_WAIT_MS = 366 * 86_400_000;
 
 /** A reset of 0 lost its fraction: Vault gives whole seconds for windows of one second. */
@@ -89,7 +89,7 @@ function toMs(text: string | undefined, nowMs: number): number | undefined {
 }
 
 function boundWait(waitMs: number): number | undefined {
-  return waitMs <= MAX_WAIT_MS ? Math.max(0, waitMs) : undefined;
+  return Number.isNaN(waitMs) ? undefined : Math.min(Math.max(0, waitMs), MAX_WAIT_MS);
 }
 
 /** A date is compared with the response's own `Date`, so that a wrong clock on either side does not matter. */
