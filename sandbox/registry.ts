@@ -4,27 +4,7 @@ import { type Estate, readEstate } from './estate.ts';
 import { HttpError } from './router.ts';
 import type { Request, Response, Route, Service, ServiceOptions } from './types.ts';
 
-export interface ProviderRecord {
-  /** Newest first, with the days since each was published. */
-  versions: { readonly version: string; readonly ageDays: number }[];
-  /** Versions that the list does not have any more. */
-  readonly withdrawn: Set<string>;
-  warning: string;
-}
-
-export interface ModuleRecord {
-  versions: {
-    readonly version: string;
-    readonly deprecation: { readonly reason: string; readonly link: string } | null;
-  }[];
-}
-
-export interface RegistryState {
-  /** By `hashicorp/aws`. */
-  readonly providers: Map<string, ProviderRecord>;
-  /** By `terraform-aws-modules/vpc/aws`. */
-  readonly modules: Map<string, ModuleRecord>;
-}
+export type RegistryState = ReturnType<typeof seedRegistry>;
 
 /** The address with dates has no more versions than these, the newest. */
 const MAX_DATED = 500;
@@ -124,7 +104,8 @@ function conditionalResponse({ headers }: Request, value: unknown): Response {
   return { status: 200, headers: { 'content-type': 'application/json', etag }, body };
 }
 
-function seedRegistry({ platform: { providers, modules }, registry: { reason } }: Estate): RegistryState {
+/** Providers by names such as `hashicorp/aws`, modules by names such as `terraform-aws-modules/vpc/aws`. */
+function seedRegistry({ platform: { providers, modules }, registry: { reason } }: Estate) {
   const seed = <T>(products: typeof providers, create: (source: string, used: readonly string[], why: string) => T) => {
     const isPublic = products.filter(({ registry }) => registry === 'public');
     return new Map(isPublic.map(({ source, versions }) => [source, create(source, versions, reason)]));
@@ -132,7 +113,7 @@ function seedRegistry({ platform: { providers, modules }, registry: { reason } }
   return { providers: seed(providers, seedProvider), modules: seed(modules, seedModule) };
 }
 
-function seedProvider(source: string, used: readonly string[], reason: string): ProviderRecord {
+function seedProvider(source: string, used: readonly string[], reason: string) {
   const { majors, minors } = LONG_LISTED;
   const all = Array.from(
     { length: majors * minors },
@@ -142,13 +123,15 @@ function seedProvider(source: string, used: readonly string[], reason: string): 
     .sort(compareVersions)
     .reverse();
   return {
+    // Newest first, with the days since each was published.
     versions: versions.map((version, index) => ({ version, ageDays: 20 + index * 6 })),
+    // Versions that the list does not have any more.
     withdrawn: new Set(source === WITHDRAWN.source ? [WITHDRAWN.version] : []),
     warning: source === WARNED ? `This provider is no longer maintained: ${reason}` : '',
   };
 }
 
-function seedModule(source: string, used: readonly string[], reason: string): ModuleRecord {
+function seedModule(source: string, used: readonly string[], reason: string) {
   const deprecation = { reason, link: 'https://example.com/deprecated' };
   const isDeprecated = (version: string) => source === DEPRECATED.source && version === DEPRECATED.version;
   return { versions: used.map((version) => ({ version, deprecation: isDeprecated(version) ? deprecation : null })) };

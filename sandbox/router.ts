@@ -21,13 +21,6 @@ export function bindRoutes<C>(context: C, ...tables: readonly RouteTable<C>[]): 
 /** Inspects a request before its service does. A response replaces the service's own; undefined lets the request pass. */
 export type FaultHook = (request: Request, service: Service) => Response | undefined;
 
-interface Lookup {
-  readonly route?: Route;
-  readonly params: Readonly<Record<string, string>>;
-  /** Without a route: the methods that the path has, none for an unknown path. */
-  readonly allowed: readonly string[];
-}
-
 type Messages = readonly [unknownPath: string, wrongMethod: string, rateLimited: string];
 
 /** The products' own messages; `%s` is the path. See #errors of each page in docs/services. */
@@ -98,21 +91,24 @@ export class Router {
     }
   }
 
-  /** Literal segments win over `:name`, so `/volumes/external` is never a volume called `external`. */
-  #lookup(request: Request): Lookup {
+  /**
+   * Literal segments win over `:name`, so `/volumes/external` is never a volume called `external`. Without a route, `allowed` has the
+   * methods of the path, none for an unknown one.
+   */
+  #lookup(request: Request) {
     const { base } = this.#service;
     const isAtRoot = !request.path.startsWith(`${base}/`);
     const segments = decodeSegments(isAtRoot ? '' : base, request.path, this.#decodesFirst);
-    if (!segments) return { params: {}, allowed: [] };
+    if (!segments) return { params: {}, allowed: [] } as const;
     const method = effectiveMethod(this.#service, request);
     const allowed: string[] = [];
     for (const { route, parts } of this.#patterns) {
       if ((route.isAtRoot ?? false) !== isAtRoot) continue;
       const params = matchSegments(parts, segments);
-      if (params && route.method === method) return { route, params, allowed };
+      if (params && route.method === method) return { route, params, allowed } as const;
       if (params) allowed.push(route.method);
     }
-    return { params: {}, allowed };
+    return { params: {}, allowed } as const;
   }
 
   #error(status: number, message: string, { path }: Request): Response {

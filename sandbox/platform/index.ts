@@ -36,7 +36,8 @@ export class PlatformService implements Service {
     const at = start.getTime();
     this.#seeder = new WorkspaceSeeder(seed, estate);
     this.#estate = estate;
-    const workspaces = this.#seeder.seedWorkspaces(Math.round(scale * 240), at);
+    const random = createRandom(`${seed}/platform/workspaces`);
+    const workspaces = Array.from({ length: Math.round(scale * 240) }, () => this.#seeder.createWorkspace(at, random));
     if (isHashicorp) spreadRunStatuses(workspaces);
     const initial = createRandom(`${seed}/platform/views`);
     const hidden = {

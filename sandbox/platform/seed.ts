@@ -19,21 +19,14 @@ const SECOND_MS = 1000;
 export class WorkspaceSeeder {
   readonly stacks: Stacks;
   readonly projects: readonly Project[];
-  readonly #seed: number;
   readonly #estate: PlatformEstate;
   #created = 0;
 
   constructor(seed: number, estate: PlatformEstate) {
-    this.#seed = seed;
     this.#estate = estate;
     this.stacks = new Stacks(createRandom(`${seed}/platform/stacks`), estate);
     const random = createRandom(`${seed}/platform/projects`);
     this.projects = estate.projects.map((name) => ({ id: random.id('prj-', 16), name }));
-  }
-
-  seedWorkspaces(count: number, at: number): Workspace[] {
-    const random = createRandom(`${this.#seed}/platform/workspaces`);
-    return Array.from({ length: count }, () => this.createWorkspace(at, random));
   }
 
   /** A workspace at the time `at`; drift is not assessed on one in twenty, and one in sixty never ran. */

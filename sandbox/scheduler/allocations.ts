@@ -1,6 +1,6 @@
 import { createRandom, type Random, uuid } from '../random.ts';
 import type { SchedulerContext, Tick } from './context.ts';
-import type { Allocation, Claimable, ClaimMode } from './records.ts';
+import type { Allocation, ClaimMode, VolumeRecord } from './records.ts';
 
 type TerminalStatus = 'complete' | 'failed' | 'lost';
 type TerminalFields = Pick<Allocation, 'desiredStatus' | 'desiredDescription' | 'clientDescription'>;
@@ -23,7 +23,12 @@ const TERMINAL: Readonly<Record<TerminalStatus, TerminalFields>> = {
 /** docs/services/scheduler.md#volume-allocations. Allocations have no routes of their own: volumes contain them. */
 
 /** Starts an allocation that claims the volume. */
-export function startAllocation({ context, random }: Tick, volume: Claimable, mode: ClaimMode, at: Date): Allocation {
+export function startAllocation(
+  { context, random }: Tick,
+  volume: VolumeRecord,
+  mode: ClaimMode,
+  at: Date,
+): Allocation {
   const jobId = `${volume.id.replaceAll(/[^a-z0-9-]/g, '') || 'job'}-${mode === 'read' ? 'reader' : 'app'}`;
   const index = context.nextIndex();
   const allocation: Allocation = {

@@ -45,9 +45,10 @@ export class SchedulerService implements Service {
   authenticate(request: Request, route: Route | undefined): Response | undefined {
     const { tokens, flavor } = this.state;
     const { state, token } = tokens.identify(request);
-    if (state === 'valid' && token && permits(token, route, () => allows(this.state, token, request, route)))
-      return undefined;
-    if (state === 'missing' || state === 'valid' || flavor === 'spec' || route?.path === SELF) return DENIED;
+    if (state === 'valid') {
+      return permits(token, route, () => allows(this.state, token, request, route)) ? undefined : DENIED;
+    }
+    if (state === 'missing' || flavor === 'spec' || route?.path === SELF) return DENIED;
     return textResponse(403, state === 'expired' ? 'ACL token expired' : 'ACL token not found');
   }
 

@@ -51,11 +51,7 @@ export function namedPlugin(context: SchedulerContext, name: string): StoragePlu
  * The plugins that `plugin_id` selects, which must have the capability. In the specification an ID is a prefix that is decoded to
  * bytes: docs/services/scheduler.md#prefixes. @throws HttpError 400, 500
  */
-export function selectPlugins(
-  { plugins, flavor }: SchedulerContext,
-  { query }: Request,
-  capability: Capability,
-): readonly StoragePlugin[] {
+export function selectPlugins({ plugins, flavor }: SchedulerContext, { query }: Request, capability: Capability) {
   const id = query.get('plugin_id') ?? '';
   const isSpec = flavor === 'spec';
   // The specification lists the volumes of all plugins without an ID.

@@ -53,14 +53,6 @@ export interface StoragePlugin {
 
 export type ClaimMode = 'read' | 'write';
 
-/** The part of a volume that its allocations change. */
-export interface Claimable {
-  readonly id: string;
-  readonly namespace: string;
-  claims: { readonly allocationId: string; readonly mode: ClaimMode }[];
-  modifyIndex: number;
-}
-
 export interface Allocation {
   readonly id: string;
   readonly evalId: string;
@@ -100,7 +92,11 @@ export interface VolumeDefinition {
   readonly SnapshotID: string;
 }
 
-export interface VolumeRecord extends Claimable {
+export interface VolumeRecord {
+  readonly id: string;
+  readonly namespace: string;
+  claims: { readonly allocationId: string; readonly mode: ClaimMode }[];
+  modifyIndex: number;
   readonly name: string;
   readonly externalId: string;
   readonly pluginId: string;

@@ -47,11 +47,12 @@ export class SecretsService implements Service {
   }
 
   authenticate(request: Request, route: Route | undefined): Response | undefined {
-    const refusal = refuse(route, this.state);
-    if (refusal) return refusal;
-    const token = this.state.tokens.find(request);
+    const { condition, flavor, tokens } = this.state;
+    if (condition === 'sealed') return errorResponse(503, 'Vault is sealed');
+    if (condition === 'standby') return errorResponse(503, 'Vault is in standby mode and no active node is known');
+    const token = tokens.find(request);
     // An unknown token has no policy that could be named, so Vault does not wrap the error.
-    if (!token) return this.state.flavor === 'spec' ? wrappedDenial() : errorResponse(403, 'permission denied');
+    if (!token) return flavor === 'spec' ? wrappedDenial() : errorResponse(403, 'permission denied');
     if (DEFAULT_PATHS.includes(route?.path ?? '')) return undefined;
     return permits(token, route, () => allows(token, request, route, this.state)) ? undefined : wrappedDenial();
   }
@@ -183,13 +184,6 @@ function weigh(pattern: string): number {
 
 function seconds(ms: number): number {
   return Math.floor(ms / 1000);
-}
-
-/** What every other endpoint answers while the server cannot serve. */
-function refuse(route: Route | undefined, { condition }: SecretsContext): Response | undefined {
-  if (route?.isPublic || condition === 'active') return undefined;
-  if (condition === 'sealed') return errorResponse(503, 'Vault is sealed');
-  return errorResponse(503, 'Vault is in standby mode and no active node is known');
 }
 
 function health({ now }: Request, { seed, condition }: SecretsContext): Response {
