@@ -124,8 +124,8 @@ function stagedColumns({ name: table, columns, members, past }: Table) {
   return { table, columns: values.join(',\n  '), nulls: nulls.join(', ') };
 }
 
-/** More ahead of the pull than clocks are, a time cannot be of what has happened. */
-const MAX_AHEAD = "interval '7 days'";
+/** More ahead than clocks are, a time cannot be of what has happened. `--now` may set a pull back, and not its service: the clock counts too. */
+const LATEST = "greatest($as_of::timestamptz, now()) + interval '7 days'";
 
 /** The value of a column, with the type that the table declares. */
 function cleanColumn({ name, type }: Column, isPast: boolean): string {
@@ -137,5 +137,5 @@ function cleanColumn({ name, type }: Column, isPast: boolean): string {
   // A cast from text would parse the JSON again.
   if (type === 'json') return `if(${column}::json::varchar in ('null', '{}'), null, ${column}::json)`;
   const value = `${column}::${type}`;
-  return isPast ? `if(${value} > $as_of::timestamptz + ${MAX_AHEAD}, null, ${value})` : value;
+  return isPast ? `if(${value} > ${LATEST}, null, ${value})` : value;
 }
