@@ -101,7 +101,7 @@ export async function* formatText(difference: Difference, colors: Colors): Async
   for (const gap of describeGaps(difference)) yield `${colors.yellow(`? ${gap}`)}\n`;
 }
 
-/** For a ticket: a heading for each table, and an item for each subject. What a service sends stands in code, where it is no markup. */
+/** For a ticket: a heading for each table, and an item for each subject. Texts of a service are in code spans, so that they are no markup. */
 export async function* formatMarkdown(difference: Difference): AsyncGenerator<string> {
   yield `## ${describeTimes(difference)}\n\n${formatTotals(difference)}\n`;
   for await (const { table, target, isSame, titles, values } of tellSubjects(difference)) {

@@ -29,6 +29,11 @@ export function createObjectReuse(run: RunContext, pull: ActivePull, landing: La
   const { metrics, source } = pull;
   const indexes: Record<string, string> = {};
   let opened: Promise<Previous | undefined> | undefined;
+  let digest: Promise<string> | undefined;
+  const reader = () => {
+    digest ??= digestReader(run, pull); // it reads the files of the plugins
+    return digest;
+  };
   let isFullRead = true;
 
   const land = async (tag: ObjectTag, request: ObjectRequest, objects: LandedObjects | undefined): Promise<void> => {
@@ -49,7 +54,7 @@ export function createObjectReuse(run: RunContext, pull: ActivePull, landing: La
     async objects(list: ObjectList): Promise<ObjectReader> {
       const tags = new Map(list.objects.map((object) => [object.key, createTag(list.name, object, source)]));
       if (list.index !== undefined) indexes[list.name] = list.index;
-      opened ??= canReuse ? openLast(run, pull, landing) : Promise.resolve(undefined);
+      opened ??= canReuse ? openLast(run, pull, landing, reader) : Promise.resolve(undefined);
       const previous = await opened;
       const problem = previous && compareIndex(previous, list, [...tags.values()]);
       if (problem !== undefined) landing.addNote(`every object was read: the index of the ${list.name} ${problem}`);
@@ -64,7 +69,7 @@ export function createObjectReuse(run: RunContext, pull: ActivePull, landing: La
       const previous = await opened.catch(() => undefined);
       await previous?.objects.close();
       const fullReadAt = previous && !isFullRead ? previous.reads.full_read_at : run.asOf.toISOString();
-      landing.setReads({ reader: await digestReader(run, pull), full_read_at: fullReadAt, indexes });
+      landing.setReads({ reader: await reader(), full_read_at: fullReadAt, indexes });
     },
   };
 }
@@ -79,7 +84,12 @@ function createTag(list: string, { key, item, parts = [] }: ListedObject, { unch
 }
 
 /** The landing of the last pull, if that was loaded; undefined where nothing may be taken from it, or it was changed. */
-async function openLast(run: RunContext, pull: ActivePull, landing: LandingWriter): Promise<Previous | undefined> {
+async function openLast(
+  run: RunContext,
+  pull: ActivePull,
+  landing: LandingWriter,
+  reader: () => Promise<string>,
+): Promise<Previous | undefined> {
   const { config, warehouse, writes, log } = run;
   const names = { target: pull.target.name, source: pull.source.name };
   const [last] = await writes(async () => warehouse.database.rows(warehouse.files.read('warehouse/last_pull'), names));
@@ -87,7 +97,7 @@ async function openLast(run: RunContext, pull: ActivePull, landing: LandingWrite
   const manifest = await findManifest(config, names, new Date(String(last.extracted_at)));
   const file = manifest?.files.find(({ format }) => format === 'ndjson');
   if (!manifest?.reads || !file) return undefined;
-  const reason = await explainFullRead(run, pull, manifest.reads);
+  const reason = await explainFullRead(run, manifest.reads, reader);
   if (reason !== undefined) {
     log.info(`${names.target}: ${names.source}: every object is read: ${reason}`);
     return undefined;
@@ -103,13 +113,16 @@ async function openLast(run: RunContext, pull: ActivePull, landing: LandingWrite
 }
 
 /** Why nothing of a landing may be taken; undefined if its objects may be compared. */
-async function explainFullRead(run: RunContext, pull: ActivePull, reads: ReadState): Promise<string | undefined> {
+async function explainFullRead(
+  run: RunContext,
+  reads: ReadState,
+  reader: () => Promise<string>,
+): Promise<string | undefined> {
   // Rounded, so that a night which begins a second earlier than a week ago counts.
   const days = Math.round((run.asOf.getTime() - Date.parse(reads.full_read_at)) / DAY_MS);
   if (!(days >= 0 && days < run.config.fullReadDays))
     return `the last full read was on ${reads.full_read_at.slice(0, 10)}`;
-  const isSame = reads.reader === (await digestReader(run, pull));
-  return isSame ? undefined : 'another service, flavor, token, version or table';
+  return reads.reader === (await reader()) ? undefined : 'another service, flavor, token, version or table';
 }
 
 /** Everything that decides what a read returns, and what is kept of it: 36 bits show a change, and are too few to find a token by. */

@@ -74,7 +74,7 @@ export async function sendTable(exchange: Exchange): Promise<void> {
       ...filter,
       operator: OPERATORS[filter.operator].label,
       value: /null$/u.test(filter.operator) ? '' : filter.value,
-      removeHref: view.href((name, value) => isOf(filter, name, value)),
+      removeHref: view.href((name, value) => isWrittenAs(filter, name, value)),
     })),
     form: {
       path: tablePath(table),
@@ -141,7 +141,7 @@ function readFilter([name, value]: Param, columns: readonly string[]): readonly 
   return [{ column, operator: operator as Filter['operator'], value }];
 }
 
-function isOf({ column, operator, value }: Filter, name: string, given: string): boolean {
+function isWrittenAs({ column, operator, value }: Filter, name: string, given: string): boolean {
   return given === value && (name === `${column}__${operator}` || (name === column && operator === 'exact'));
 }
 
