@@ -68,6 +68,8 @@ describe('the drift report', () => {
       baseline: true,
       newly_drifted: null,
       resolved: null,
+      returned: null,
+      deleted: null,
       drifting_before: null,
       equation: null,
       headline: '1 of 1 workspace drifts',

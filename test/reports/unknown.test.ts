@@ -33,6 +33,18 @@ test('a first night on which every source fails is no clean estate: no report ha
   expect(await read('drift.txt')).not.toContain('No drift was resolved');
 });
 
+test('a night after a failed pull knows of no change, and says so of each table of changes', async () => {
+  const warehouse = await createReportWarehouse();
+  await warehouse.pull('2026-10-30T02:15:00Z', { workspaces: [workspace('a', { drifted: true })] });
+  await warehouse.pull('2026-10-31T02:15:00Z', { workspaces: [workspace('a')] });
+  await warehouse.pull(NIGHT, { workspaces: 'failed' });
+  const read = await render(warehouse, ['drift', 'check-failure']);
+  for (const name of ['drift', 'check-failure']) {
+    for (const title of ['New and returned', 'Resolved', 'Deleted'])
+      expect(await read(`${name}.html`), name).toContain(`${title}: not known.`);
+  }
+});
+
 test('one target that was pulled is enough to know something', async () => {
   const warehouse = await createReportWarehouse();
   await warehouse.pull(NIGHT, { workspaces: [workspace('a', { drifted: true })] }, 'east');

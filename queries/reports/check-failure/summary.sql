@@ -65,6 +65,8 @@ select
     if(is_known, without_checks, null) as without_checks,
     if(is_known and is_current, newly_failing, null) as newly_failing,
     if(is_known and is_current, resolved, null) as resolved,
+    if(is_known and is_current, returned, null) as returned,
+    if(is_known and is_current, deleted, null) as deleted,
     case when fully_comparable and was_known then failing_before end as failing_before,
     case when fully_comparable and was_known then errored_before end as errored_before,
     case when fully_comparable and was_known then unknown_before end as unknown_before,

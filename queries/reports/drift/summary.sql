@@ -58,6 +58,8 @@ select
     if(is_known, resources_drifted, null) as resources_drifted,
     if(is_known and is_current, newly_drifted, null) as newly_drifted,
     if(is_known and is_current, resolved, null) as resolved,
+    if(is_known and is_current, returned, null) as returned,
+    if(is_known and is_current, deleted, null) as deleted,
     case when fully_comparable then workspaces_before end as workspaces_before,
     case when fully_comparable and was_known then drifting_before end as drifting_before,
     case when fully_comparable and was_known then clean_before end as clean_before,
