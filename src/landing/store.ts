@@ -52,6 +52,8 @@ export interface Manifest {
   readonly target: string;
   /** `targetFingerprint` of the target. */
   readonly service: string;
+  /** `targetPlace` of the target; absent in landings of an earlier version. */
+  readonly place?: string;
   readonly run_id: string;
   /** The time that the rows are valid from, ISO 8601. */
   readonly as_of: string;
@@ -87,6 +89,15 @@ export function targetFingerprint(target: Target): string {
   const { url, organization, namespace, mounts, services, host } = target;
   const parts = [url, organization, namespace, mounts.keymgmt, meshMounts(target).join(','), ...services];
   return [...parts, ...(host === undefined ? [] : [host])].map((part) => part ?? '').join(' ');
+}
+
+/**
+ * Where the rows of a target are: if it changes, a row that is missing may still be at the place before. Another port of a host counts as the
+ * same place, since tunnels and restarts change it.
+ */
+export function targetPlace({ url, organization, namespace, mounts }: Target): string {
+  const { hostname, pathname } = new URL(url);
+  return JSON.stringify([hostname, pathname, organization, namespace, mounts.keymgmt]);
 }
 
 /** The landing of a run. */

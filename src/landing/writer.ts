@@ -15,6 +15,7 @@ import {
   type Manifest,
   type ReadState,
   targetFingerprint,
+  targetPlace,
   type UnknownPart,
   writeManifest,
 } from './store.ts';
@@ -163,6 +164,7 @@ export class LandingWriter {
       source,
       target: target.name,
       service: targetFingerprint(target),
+      place: targetPlace(target),
       run_id: runId,
       as_of: asOf,
       files: [

@@ -35,17 +35,20 @@ export interface Limits {
 /**
  * Judges a landing by the stages of all tables that its source fills, its main table first. The first objection counts; that a table is
  * emptied only where there is no other.
+ * @param findPlace where the current rows come from (`targetPlace`), if that is known; asked only where rows would be deleted
  */
 export async function judge(
   landed: Landed,
   stages: readonly Stage[],
   limits: Limits,
+  findPlace: () => Promise<string | undefined>,
 ): Promise<Acceptance | TidemarkError> {
   const notes: string[] = [];
   let emptied: EmptiedTableError | undefined;
   for (const { table, facts } of stages) {
     const known = facts.get(landed) as Facts;
-    const objection = await findObjection(landed, table, known, limits);
+    const objection =
+      (await findObjection(landed, table, known, limits)) ?? (await findMove(landed, table, known, findPlace));
     if (objection instanceof EmptiedTableError) emptied ??= objection;
     else if (objection) return objection;
     if (known.numberedKey) notes.push(describeNumbered(table, known.numberedKey));
@@ -95,15 +98,32 @@ export function isMassLoss(
   return !volatile && deleted >= MIN_LOST_ROWS && deleted * 100 > held * shrinkPercent;
 }
 
+/** Rows that are missing at another place are not known to be gone. */
+async function findMove(
+  { manifest, acceptDrop }: Landed,
+  { name, volatile }: Table,
+  { deleted, gone, held }: Facts,
+  findPlace: () => Promise<string | undefined>,
+): Promise<RowDropError | undefined> {
+  if (acceptDrop || volatile || deleted <= gone) return undefined;
+  const place = await findPlace();
+  if (place === undefined || place === manifest.place) return undefined;
+  const what = `${name}: ${deleted - gone} of ${plural(held, 'row')} disappeared, and the target refers to another place than before`;
+  return new RowDropError('DATA', what, { hint: acceptHint(manifest) });
+}
+
+const acceptHint = ({ source }: Landed['manifest']) =>
+  `if this is correct, accept it with \`tidemark pull --accept-shrink ${source}\``;
+
 function findLoss(
-  { acceptEmpty = false }: Landed,
+  { manifest, acceptEmpty = false }: Landed,
   table: Table,
   { inserted, ...facts }: Facts,
   shrinkPercent: number,
 ): TidemarkError | undefined {
   const deleted = facts.deleted - facts.gone;
   const known = facts.held - facts.unknown - facts.gone;
-  const hint = `if this is correct, accept it with \`tidemark pull --accept-shrink ${table.source}\``;
+  const hint = acceptHint(manifest);
   if (isMassLoss(table, { deleted, held: known }, shrinkPercent)) {
     const percent = Math.round((deleted * 100) / known);
     const what = `${table.name}: ${deleted} of ${known} rows (${percent} %) disappeared at once`;

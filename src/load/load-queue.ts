@@ -1,12 +1,12 @@
 import { TidemarkError } from '../core/errors.ts';
 import type { ActivePull, RunContext } from '../extract/run-context.ts';
-import { landingDirectory, type Manifest } from '../landing/store.ts';
+import { findManifest, landingDirectory, type Manifest } from '../landing/store.ts';
 import { firstLine, interruptible } from '../warehouse/database.ts';
 import { classifyStorageError, isOutOfMemory } from '../warehouse/storage.ts';
 import { tablesForSource } from '../warehouse/tables.ts';
 import { judge, type Limits, outOfMemory } from './judge.ts';
 import { dropStages, merge } from './merge.ts';
-import { describeLoad, type PullOutcome, recordPullsStatement } from './record-pulls.ts';
+import { describeLoad, type PullOutcome, readExtractedAt, recordPullsStatement } from './record-pulls.ts';
 import { type Destination, type Landed, type Stage, stage } from './stage.ts';
 
 /** A batch is one transaction: its size bounds what a crash costs, and the memory of its stages. */
@@ -82,7 +82,7 @@ export class LoadQueue {
     const refused = new Map<Waiting, TidemarkError>();
     for (const landed of landings) {
       const own = stages.filter(({ facts }) => facts.has(landed));
-      const verdict = await judge(landed, own, config);
+      const verdict = await judge(landed, own, config, () => this.#findPlace(landed));
       if (verdict instanceof TidemarkError) refused.set(landed, verdict);
       else accepted.set(landed, describeLoad(this.#run, landed, verdict));
     }
@@ -96,6 +96,15 @@ export class LoadQueue {
     } else await dropStages(warehouse, stages);
     for (const [{ reject }, error] of refused) reject(error);
     for (const [{ resolve }, { outcome }] of accepted) resolve(outcome);
+  }
+
+  /** Where the current rows of a source of a target come from, while their landing is there. */
+  async #findPlace({ manifest: { target, source } }: Landed): Promise<string | undefined> {
+    const { config, warehouse } = this.#run;
+    const extractedAt = await readExtractedAt(warehouse, { target, source });
+    const loaded =
+      extractedAt === undefined ? undefined : await findManifest(config, { target, source }, new Date(extractedAt));
+    return loaded?.place;
   }
 }
 

@@ -1,6 +1,7 @@
 import type { ActivePull, PullStatus, RunContext } from '../extract/run-context.ts';
 import type { FailureParts } from '../http/errors.ts';
 import { describePart, listUnknown, type UnknownPart } from '../landing/store.ts';
+import type { OpenWarehouse } from '../warehouse/session.ts';
 import { fillParams, toJsonParam } from '../warehouse/sql-params.ts';
 import type { Acceptance, Delta } from './judge.ts';
 import type { Landed } from './stage.ts';
@@ -98,6 +99,15 @@ function describePull(
 /** The statement that writes rows of `pulls`. */
 export function recordPullsStatement({ warehouse }: RunContext, rows: readonly PullRow[]): string {
   return fillParams(warehouse.files.read('warehouse/record_pulls'), { pulls: toJsonParam(rows) });
+}
+
+/** When the current rows of a source of a target were extracted. @returns ISO 8601; undefined where none was loaded */
+export async function readExtractedAt(
+  { database, files }: OpenWarehouse,
+  of: { readonly target: string; readonly source: string },
+): Promise<string | undefined> {
+  const [row] = await database.rows(files.read('warehouse/extracted_at'), of);
+  return typeof row?.extracted_at === 'string' ? row.extracted_at : undefined;
 }
 
 /** The outcome of a landing that is loaded, and the row that records it. @param notes of the load */

@@ -15,7 +15,7 @@ import { type FailureParts, ServiceError } from '../http/errors.ts';
 import { type Manifest, quarantineLanding, verifyLanding } from '../landing/store.ts';
 import { EmptiedTableError, RowDropError } from '../load/judge.ts';
 import type { LoadQueue } from '../load/load-queue.ts';
-import { type PullOutcome, recordPull, toPullOutcome } from '../load/record-pulls.ts';
+import { type PullOutcome, readExtractedAt, recordPull, toPullOutcome } from '../load/record-pulls.ts';
 import { classifyStorageError } from '../warehouse/storage.ts';
 
 export interface PullSourceOptions extends Connection {
@@ -170,12 +170,10 @@ async function resumeLanding(
 
 /** When the loaded rows were extracted, if that was after a landing. */
 async function findNewer(
-  { warehouse: { database, files }, writes }: RunContext,
+  { warehouse, writes }: RunContext,
   { target, source }: ActivePull,
   { as_of }: Manifest,
 ): Promise<string | undefined> {
-  const params = { target: target.name, source: source.name };
-  const [row] = await writes(async () => database.rows(files.read('warehouse/extracted_at'), params));
-  const at = row?.extracted_at;
-  return typeof at === 'string' && Date.parse(at) > Date.parse(as_of) ? at : undefined;
+  const at = await writes(() => readExtractedAt(warehouse, { target: target.name, source: source.name }));
+  return at !== undefined && Date.parse(at) > Date.parse(as_of) ? at : undefined;
 }

@@ -81,6 +81,8 @@ test('a landing without files makes an empty stage, and each of its rows is a de
   ).toEqual([]);
 });
 
+const unknownPlace = () => Promise.resolve(undefined);
+
 test.each([
   {
     what: 'a missing key before a repeated one',
@@ -91,7 +93,7 @@ test.each([
 ])('$what is an objection', async ({ rows, message }) => {
   const landed = landKeys('vault-3', rows);
   const limits = { shrinkPercent: 50, memoryLimit: '1GB' };
-  expect(await judge(landed, [await stageOf(landed)], limits)).toMatchObject({ message });
+  expect(await judge(landed, [await stageOf(landed)], limits, unknownPlace)).toMatchObject({ message });
 });
 
 test('the row of a repeated key is found in CSV whose cells have quotes that csv-parse refuses', async () => {
@@ -100,7 +102,7 @@ test('the row of a repeated key is found in CSV whose cells have quotes that csv
   const file = { file: 'workspaces.csv', format: 'csv', bytes: 60, sha256: '', columns } as const;
   const landed = toLanded('acme', 'workspaces', [file]);
   const limits = { shrinkPercent: 50, memoryLimit: '1GB' };
-  expect(await judge(landed, [await stageOf(landed)], limits)).toMatchObject({
+  expect(await judge(landed, [await stageOf(landed)], limits, unknownPlace)).toMatchObject({
     code: 'DATA',
     message: 'workspaces: 2 rows have the key external_id "ws-2": line 4 of workspaces.csv',
   });

@@ -67,6 +67,41 @@ test('three of three are quarantined', async () => {
   expect(await present(place)).toBe(3);
 });
 
+/** Asks the same server by another name. */
+function moveTarget(place: TestProject, host: string): Promise<void> {
+  return place.configure((config) => {
+    for (const target of config.targets as { url: string }[]) {
+      const url = new URL(target.url);
+      url.hostname = host;
+      target.url = url.href;
+    }
+  });
+}
+
+test('rows that are missing at another place are not known to be gone, until a person says so', async () => {
+  const place = await shrunk(20, 1);
+  await moveTarget(place, 'localhost');
+  for (const _ of ['the night after', 'and the next']) {
+    const { stderr } = await place.pull(SOURCE, 1);
+    expect(stderr).toContain('1 of 20 rows disappeared, and the target refers to another place than before');
+    expect(await present(place)).toBe(20);
+  }
+  await place.pull(['--accept-shrink', 'workspaces']);
+  expect(await present(place)).toBe(19);
+  place.sandbox.services.platform.state.workspaces.splice(0, 1);
+  await place.pull(SOURCE);
+  expect(await present(place)).toBe(18);
+});
+
+test('another place that has all rows is loaded', async () => {
+  const place = await shrunk(20, 0);
+  await moveTarget(place, 'localhost');
+  await place.pull(SOURCE);
+  place.sandbox.services.platform.state.workspaces.splice(0, 1);
+  await place.pull(SOURCE);
+  expect(await present(place)).toBe(19);
+});
+
 test('a list of saved views that is empty at once ends neither the views nor their results', async () => {
   const place = await testProject({ workspaces: 4 });
   const sources = ['--source', 'saved_views', '--source', 'saved_view_rows'];
