@@ -26,7 +26,8 @@ with
       case json_type(entry.value, '$.data') -- a copy of `data` may take many megabytes
         when 'ARRAY' then json_array_length(entry.value, '$.data')
         when 'OBJECT' then 1
-        when 'NULL' then 0
+        -- as JSON:API has it where one resource may be related, and none is
+        when 'NULL' then if(entry.key in ('workspaces', 'allowed-workspaces'), null, 0)
       end as members,
     from named
   ),

@@ -63,6 +63,26 @@ test('a column that a load query does not yield is null', async () => {
   ]);
 });
 
+test('a list of the workspaces of a pool that is null is not an empty one; a related resource that is null is none', async () => {
+  const relationships = {
+    workspaces: { data: null },
+    'allowed-workspaces': { data: [{ id: 'ws-1', type: 'workspaces' }] },
+    organization: { data: null },
+    agents: { links: {} },
+  };
+  const line = JSON.stringify({ body: { data: [{ id: 'apool-1', attributes: {}, relationships }] } });
+  writeFileSync(join(folder, 'pools.ndjson'), `${line}\n`);
+  const landed = toLanded('acme', 'agent_pools', [{ file: 'pools.ndjson', format: 'ndjson', bytes: 0, sha256: '' }]);
+  expect((await stageOf(landed)).facts.get(landed)).toMatchObject({ landed: 1, error: undefined });
+  const [row] = await database.rows('select relationships::varchar as members from stage_agent_pools');
+  expect(JSON.parse(String(row?.members))).toEqual({
+    agents: null,
+    'allowed-workspaces': 1,
+    organization: 0,
+    workspaces: null,
+  });
+});
+
 test('a landing without files makes an empty stage, and each of its rows is a deletion', async () => {
   await createStage(database, tables.get('keys') as Table);
   await database.run("insert into stage_keys (target, name) values ('vault-2', 'one')");
