@@ -5,7 +5,7 @@
 -- subject: workspace
 -- many: uses are of a module version that the policy does not permit
 -- repair: raise the module version in the configuration; ask the owner of the project
--- grain: one row per workspace and module, for the worst of the versions that it uses; unknown where there is a policy and the version cannot be read
+-- grain: one row per workspace and module, for the worst of the versions that it uses; unknown where there is a policy and the version cannot be read, or where not every workspace is named
 -- The policy names the full source address, and so matches no other module of the same name.
 with
   judged as (
@@ -21,11 +21,12 @@ with
   )
 select
   target,
-  concat_ws(' ', workspace_name, short_name, name) as subject_id,
+  if(workspace_name is null, null, concat_ws(' ', workspace_name, short_name, name)) as subject_id,
   workspace_name as subject_name,
-  case verdict
-    when 'unknown' then 'its version cannot be compared with the policy'
-    when 'denied' then format('Workspace {} uses module {} {}, which the policy denies: {}', workspace_name, name, version, reason)
+  case
+    when verdict = 'unknown' then 'its version cannot be compared with the policy'
+    when workspace_name is null then 'the service counts more workspaces than it names'
+    when verdict = 'denied' then format('Workspace {} uses module {} {}, which the policy denies: {}', workspace_name, name, version, reason)
     else format(
       'Workspace {} uses module {} {}, below the minimum {}{}',
       workspace_name,
@@ -35,23 +36,27 @@ select
       coalesce(': ' || reason, '')
     )
   end as title,
-  json_object(
-    'workspace_name', workspace_name,
-    'source', name,
-    'version', version,
-    'verdict', verdict,
-    'policy', versions,
-    'reason', reason,
-    'link', link,
-    'until', ends_at
+  if(
+    workspace_name is null,
+    json_object('source', name, 'version', version),
+    json_object(
+      'workspace_name', workspace_name,
+      'source', name,
+      'version', version,
+      'verdict', verdict,
+      'policy', versions,
+      'reason', reason,
+      'link', link,
+      'until', ends_at
+    )
   ) as detail,
   severity,
   format('{} {}', name, version) as group_key,
-  verdict = 'unknown' as unknown,
+  verdict = 'unknown' or workspace_name is null as unknown,
 from used
-where workspace_name <> ''
+where workspace_name is distinct from ''
 qualify
   row_number() over (
-    partition by target, subject_id
+    partition by target, subject_id, if(subject_id is null, group_key, null)
     order by list_position(['critical', 'warning', 'info'], severity) nulls last, semver_key(version), version
   ) = 1

@@ -5,7 +5,7 @@
 -- subject: workspace
 -- many: uses are of a module version that its registry calls deprecated
 -- repair: read why, and move the configuration to another version or module
--- grain: one row per workspace and deprecated version; unknown where the registry says nothing of the version
+-- grain: one row per workspace and deprecated version; unknown where the registry says nothing of the version, or where not every workspace is named
 -- A source is matched by its full address. A private module, and one of a host that no registry of the configuration answers for, is not judged.
 with
   releases as (
@@ -27,21 +27,25 @@ with
   )
 select
   target,
-  concat_ws(' ', workspace_name, source, version) as subject_id,
+  if(workspace_name is null, null, concat_ws(' ', workspace_name, source, version)) as subject_id,
   workspace_name as subject_name,
-  if(
-    is_unknown,
-    format('the registry says nothing of {} {}', source, version),
-    format(
+  case
+    when is_unknown then format('the registry says nothing of {} {}', source, version)
+    when workspace_name is null then 'the service counts more workspaces than it names'
+    else format(
       'Workspace {} uses module {} {}, which is deprecated{}',
       workspace_name,
       coalesce(name, source),
       version,
       coalesce(': ' || warning, '')
     )
-  ) as title,
-  json_object('workspace_name', workspace_name, 'source', source, 'version', version, 'reason', warning) as detail,
+  end as title,
+  if(
+    workspace_name is null,
+    json_object('source', source, 'version', version),
+    json_object('workspace_name', workspace_name, 'source', source, 'version', version, 'reason', warning)
+  ) as detail,
   concat_ws(' ', name, version, '(' || source || ')') as group_key,
-  is_unknown as unknown,
+  is_unknown or workspace_name is null as unknown,
 from used
-where workspace_name <> ''
+where workspace_name is distinct from ''

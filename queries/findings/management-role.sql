@@ -4,7 +4,8 @@
 -- subject: mesh role
 -- many: mesh roles issue management tokens
 -- repair: let the role issue tokens with a policy of its own
--- grain: one row per such role; unknown where neither its policies nor a known token type tell what it issues
+-- grain: one row per such role; unknown where neither its policies nor a known token type tell what it issues, or where it names nothing that a
+-- token may do, as no role does that a service accepts
 -- A role is known by its name, or with its mount where the target has the name twice.
 -- A role makes management tokens by its token type, or by the mesh's built-in policy `global-management`, by name or ID. What the mesh roles
 -- that it names contain is not known.
@@ -22,6 +23,9 @@ with
       *,
       coalesce(lower(token_type) = 'management', false) as has_type,
       coalesce(len(policies), 0) > 0 as has_policies,
+      coalesce(policy, '') = ''
+      and coalesce(len(consul_policies), 0) + coalesce(len(consul_roles), 0) = 0
+      and coalesce(len(service_identities), 0) + coalesce(len(node_identities), 0) = 0 as is_empty,
     from granted
   )
 select
@@ -32,6 +36,7 @@ select
     when has_type then format('Mesh role {} issues management tokens', label)
     when has_policies then format('Mesh role {} issues tokens with the policy {}', label, array_to_string(policies, ', '))
     when token_type is null then 'its token type is not reported'
+    when is_empty then 'the service does not tell what its tokens may do'
     else format('its token type is {}, which is not known', token_type)
   end as title,
   json_object(
@@ -47,4 +52,4 @@ select
   ) as detail,
   not has_type and not has_policies as unknown,
 from assessed
-where has_type or has_policies or lower(token_type) is distinct from 'client'
+where has_type or has_policies or is_empty or lower(token_type) is distinct from 'client'

@@ -4,7 +4,7 @@
 -- subject: workspace
 -- many: uses of a module are outdated
 -- repair: raise the module version in the configuration; ask the owner of the project
--- grain: one row per workspace and module (name and source) that it uses in an older version; grouped by the oldest of them
+-- grain: one row per workspace and module (name and source) that it uses in an older version, unknown where not every workspace is named; grouped by the oldest of them
 -- A policy for its source decides alone. Where there is none, the newest version is the highest release in use by semantic precedence, or the highest prerelease where there is no release.
 -- A higher prerelease is not older; a version that is not semantic is.
 with
@@ -43,28 +43,37 @@ with
       any_value(versions_in_use) as versions_in_use,
       list(version order by rank, version) as versions,
     from used
-    where workspace_name <> ''
+    where workspace_name is distinct from ''
     group by target, workspace_name, name, source
   )
 select
   target,
-  concat_ws(' ', workspace_name, name, source) as subject_id,
+  if(workspace_name is null, null, concat_ws(' ', workspace_name, name, source)) as subject_id,
   workspace_name as subject_name,
-  format(
-    'Workspace {} uses module {} {}; {}',
-    workspace_name,
-    coalesce(name, source, '?'),
-    array_to_string(versions, ', '),
-    if(recommended is null, 'the newest in use is ' || newest_version, recommended || ' is recommended')
+  if(
+    workspace_name is null,
+    'the service counts more workspaces than it names',
+    format(
+      'Workspace {} uses module {} {}; {}',
+      workspace_name,
+      coalesce(name, source, '?'),
+      array_to_string(versions, ', '),
+      if(recommended is null, 'the newest in use is ' || newest_version, recommended || ' is recommended')
+    )
   ) as title,
-  json_object(
-    'workspace_name', workspace_name,
-    'name', name,
-    'source', source,
-    'versions', versions,
-    'newest_version', newest_version,
-    'recommended', recommended,
-    'versions_in_use', versions_in_use
+  if(
+    workspace_name is null,
+    json_object('name', name, 'source', source),
+    json_object(
+      'workspace_name', workspace_name,
+      'name', name,
+      'source', source,
+      'versions', versions,
+      'newest_version', newest_version,
+      'recommended', recommended,
+      'versions_in_use', versions_in_use
+    )
   ) as detail,
   concat_ws(' ', name, '(' || source || ')', versions[1]) as group_key,
+  workspace_name is null as unknown,
 from behind

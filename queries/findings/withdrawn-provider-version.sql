@@ -5,7 +5,7 @@
 -- subject: workspace
 -- many: uses are of a provider version that its registry has withdrawn
 -- repair: move the workspace to a version that the registry lists, and commit its lock file
--- grain: one row per workspace and version that the registry does not list; unknown where the registry was not asked for it, or it is no version
+-- grain: one row per workspace and version that the registry does not list; unknown where the registry was not asked for it, or it is no version, or where not every workspace is named
 -- A source is matched by its full address. A provider of a host that no registry of the configuration answers for is not judged.
 with
   releases as (
@@ -27,15 +27,19 @@ with
   )
 select
   target,
-  concat_ws(' ', workspace_name, source, version) as subject_id,
+  if(workspace_name is null, null, concat_ws(' ', workspace_name, source, version)) as subject_id,
   workspace_name as subject_name,
+  case
+    when is_unknown then format('the registry says nothing of {} {}', source, version)
+    when workspace_name is null then 'the service counts more workspaces than it names'
+    else format('Workspace {} uses provider {} {}, which the registry has withdrawn', workspace_name, coalesce(name, source), version)
+  end as title,
   if(
-    is_unknown,
-    format('the registry says nothing of {} {}', source, version),
-    format('Workspace {} uses provider {} {}, which the registry has withdrawn', workspace_name, coalesce(name, source), version)
-  ) as title,
-  json_object('workspace_name', workspace_name, 'source', source, 'version', version, 'published_at', iso_time(published_at)) as detail,
+    workspace_name is null,
+    json_object('source', source, 'version', version),
+    json_object('workspace_name', workspace_name, 'source', source, 'version', version, 'published_at', iso_time(published_at))
+  ) as detail,
   concat_ws(' ', name, version, '(' || source || ')') as group_key,
-  is_unknown as unknown,
+  is_unknown or workspace_name is null as unknown,
 from used
-where workspace_name <> ''
+where workspace_name is distinct from ''

@@ -139,12 +139,15 @@ test('management-role: a role that issues management tokens, by its type or by t
       { name: 'modern-app', token_type: 'client', consul_policies: ['web', 'builtin/global-read-only'] },
       { name: 'unreported', token_type: null },
       { name: 'unknown-type', token_type: 'management-v2' },
+      { name: 'of-nothing', token_type: 'client', policy: '' },
+      { name: 'of-role', token_type: 'client', consul_roles: ['web'] },
+      { name: 'of-service', token_type: 'client', service_identities: ['web'] },
     ],
   });
   await warehouse.evaluate(NOW);
   expect(await warehouse.seen('management-role')).toEqual({
     found: ['admin', 'modern', 'modern-by-id'],
-    unknown: ['unknown-type', 'unreported'],
+    unknown: ['of-nothing', 'unknown-type', 'unreported'],
   });
   expect(await warehouse.findings('management-role')).toMatchObject([
     { severity: 'critical', detail: { role_name: 'admin', lease: '1h0m0s', has_policy: false } },

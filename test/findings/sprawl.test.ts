@@ -39,3 +39,38 @@ test.each([
     { title: `Workspace oldest uses ${what} net 1.9.0, 1.10.0; the newest in use is 2.0.0` },
   ]);
 });
+
+const LATER = '2026-11-21T02:15:00Z';
+/** More workspaces are counted than named. */
+const cut = (name: string, version: string, count: number, ...workspaces: readonly string[]) => ({
+  ...used(name, version, ...workspaces),
+  workspace_count: count,
+});
+
+test.each([
+  ['module-sprawl', 'modules'],
+  ['provider-sprawl', 'providers'],
+])('%s: a workspace that is not named while more are counted is not known to be up to date', async (rule, table) => {
+  const warehouse = await createFindingsWarehouse();
+  const newest = [used('net', '2.0.0', 'a'), used('dns', '2.0.0', 'a')];
+  await warehouse.pull(NOW, 'acme', table, {
+    [table]: [...newest, used('net', '1.0.0', 'b', 'c'), used('dns', '1.0.0', 'b', 'c')],
+  });
+  await warehouse.evaluate(NOW);
+  await warehouse.pull(LATER, 'acme', table, {
+    [table]: [...newest, cut('net', '1.0.0', 2, 'c'), cut('dns', '1.0.0', 1, 'c')],
+  });
+  await warehouse.evaluate(LATER);
+  expect(await warehouse.findings(rule)).toMatchObject([
+    { subject_id: 'b dns registry/x', state: 'resolved' },
+    { subject_id: 'b net registry/x', state: 'open', unassessed_since: expect.any(String) },
+    { subject_id: 'c dns registry/x', state: 'open', unassessed_since: null },
+    { subject_id: 'c net registry/x', state: 'open', unassessed_since: null },
+  ]);
+  await warehouse.pull('2026-11-22T02:15:00Z', 'acme', table, { [table]: [...newest, cut('net', '1.0.0', 2)] });
+  await warehouse.evaluate('2026-11-22T02:15:00Z');
+  expect((await warehouse.findings(rule)).filter(({ unassessed_since }) => unassessed_since !== null)).toMatchObject([
+    { subject_id: 'b net registry/x' },
+    { subject_id: 'c net registry/x' },
+  ]);
+});
