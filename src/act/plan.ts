@@ -9,13 +9,14 @@ import { formatError, TidemarkError } from '../core/errors.ts';
 import { ServiceError } from '../http/errors.ts';
 import { findRule, readRules } from '../tell/findings/rules.ts';
 import { type OpenWarehouse, type Warehouse, withPublished } from '../warehouse/session.ts';
+import { quoteIdent } from '../warehouse/sql-files.ts';
+import { toJsonParam } from '../warehouse/sql-params.ts';
 import { buildAction, type NewAction, type PlanCandidate } from './action-call.ts';
 import type { PlanContext, Playbook } from './define.ts';
 import { explainUnsettled, listBlocking } from './ledger.ts';
 import { assertAfterLedger } from './ledger-file.ts';
 import { readLedger } from './ledger-table.ts';
 import { findingIds, type Plan, planDigest } from './plan-file.ts';
-import { countAffected, explainLimits, type PlannedRow } from './plan-limits.ts';
 import { describeTargets, ensureWarehouseId, identifyPublished } from './plan-targets.ts';
 import { RemoteServices } from './remote.ts';
 
@@ -69,7 +70,6 @@ async function planFrom(warehouse: OpenWarehouse, warehouseId: string, options: 
   const deps = { config, context, remote, now, query, limit: choice?.limit };
   try {
     const { rows, skipped, remaining } = await planActions(playbook, selection, deps);
-    const totals = await database.rows(files.render('remediation/row_counts', { table: playbook.table }));
     const [run] = await database.rows(files.read('remediation/last_run'));
     const actions = rows.map(({ action }) => action);
     const plan = await buildPlan(actions, job === undefined ? 'tidemark playbook plan' : `job ${job}`, deps, {
@@ -79,10 +79,26 @@ async function planFrom(warehouse: OpenWarehouse, warehouseId: string, options: 
       warehouse_id: warehouseId,
       selection: choice ? describeChoice(choice, remaining) : null,
     });
-    return { plan, exceeded: explainLimits(limits, actions.length, countAffected(playbook.table, rows, totals)) };
+    const exceeded = await listExceeded(warehouse, playbook.table, rows, limits);
+    return { plan, exceeded: exceeded.join('; ') || null };
   } finally {
     await remote.close();
   }
+}
+
+/** Every limit that a plan exceeds. */
+export async function listExceeded(
+  { database, files }: OpenWarehouse,
+  table: string,
+  rows: readonly PlannedRow[],
+  { maxActions, maxPercent, minRows }: PlanLimits,
+): Promise<readonly string[]> {
+  const affected = rows.flatMap(({ action: { target }, affectedRows }) => affectedRows.map((id) => ({ target, id })));
+  const params = { table, affected: toJsonParam(affected), max_percent: String(maxPercent), min_rows: minRows };
+  const found = await database.rows(files.render('remediation/exceeded_limits', { table: quoteIdent(table) }), params);
+  const problems = found.map(({ problem }) => String(problem));
+  const count = rows.length;
+  return count > maxActions ? [`${count} actions are more than --max-actions ${maxActions}`, ...problems] : problems;
 }
 
 function describeChoice({ findings, subjects, limit }: FindingChoice, remaining: number): Plan['selection'] {
@@ -178,6 +194,12 @@ function loginName(): string {
   } catch {
     return 'unknown';
   }
+}
+
+/** An action, and the IDs of the rows that it affects. */
+interface PlannedRow {
+  readonly action: NewAction;
+  readonly affectedRows: readonly string[];
 }
 
 interface FindingSelection {

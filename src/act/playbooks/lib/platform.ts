@@ -3,30 +3,17 @@ import { listAt, textAt, valueAt } from '../../../core/json-path.ts';
 import { plural } from '../../../core/plural.ts';
 import { NO_POOL_USE } from '../../../services/platform/operations.ts';
 import type { JsonValue } from '../../define.ts';
-import { itemIds, known, listItemsById, read, readPages } from './reads.ts';
+import { itemIds, known, readPages, readSubject } from './reads.ts';
 
 /** Agents, agent pools and saved views of the platform. */
 
-export const readAgent = read(
-  'platform.agents.show',
-  { id: 'agent_id' },
-  {
-    ...listItemsById('platform.agents.list', { agent_pool_id: 'pool_id' }),
-    ...known('agent_id', 'agents.agent_id', 'pool_id'),
-  },
-);
+export const readAgent = readSubject('platform.agents.show', { id: 'agent_id' }, 'agents.agent_id', {
+  of: { agent_pool_id: 'pool_id' },
+});
 
-export const readPool = read(
-  'platform.agent-pools.show',
-  { id: 'pool_id' },
-  { ...listItemsById('platform.agent-pools.list'), ...known('pool_id', 'agent_pools.pool_id') },
-);
+export const readPool = readSubject('platform.agent-pools.show', { id: 'pool_id' }, 'agent_pools.pool_id');
 
-export const readView = read(
-  'platform.views.show',
-  { view_id: 'view_id' },
-  { ...listItemsById('platform.views.list'), ...known('view_id', 'saved_views.view_id') },
-);
+export const readView = readSubject('platform.views.show', { view_id: 'view_id' }, 'saved_views.view_id');
 
 /** A list of saved views that lacks one of the name. To create one too many is all that a wrong list could cause. */
 export const readViewsByName = readPages(

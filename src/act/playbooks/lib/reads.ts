@@ -18,25 +18,32 @@ export function known(subject: string, place: string, parent?: string): Pick<Abs
   return { subject, known: { table, column, ...(parent !== undefined && { within: [parent, parent] }) } };
 }
 
-/** Items whose ID is the text at `path`. */
+/** The IDs of items: the text at `path`, or an item that is a name. */
 export function itemIds(...path: string[]): AbsenceEvidence['listIds'] {
-  return (items) => (Array.isArray(items) ? items.flatMap((item) => textAt(item, ...path) ?? []) : []);
+  const toId = (item: unknown) => (typeof item === 'string' ? item : textAt(item, ...path)) ?? [];
+  return (items) => (listAt(items) ?? []).flatMap(toId);
 }
 
-/** A list of items with an `id`. */
-export function listItemsById(
+/**
+ * A read of one subject. The list of its resource, `KIND.RESOURCE.list`, proves that it is gone.
+ * @param place the column that holds the IDs of all subjects: `TABLE.COLUMN`
+ * @param of the parameters of the list, such as the parent. The subject is the first of the other parameters
+ * @param id the field of a list's item with its ID
+ */
+export function readSubject(
   operation: string,
-  params: ParameterSources = {},
-): Pick<AbsenceEvidence, 'list' | 'listIds'> {
-  return { list: { operation, params, allPages: true }, listIds: itemIds('id') };
-}
-
-/** The names in a LIST of the secrets service. */
-export function listSecretNames(
-  operation: string,
-  params: ParameterSources = {},
-): Pick<AbsenceEvidence, 'list' | 'listIds'> {
-  return { list: { operation, params }, listIds: (body) => (listAt(body, 'data', 'keys') ?? []).map(String) };
+  params: ParameterSources,
+  place: string,
+  { of = {}, id = 'id' }: { readonly of?: ParameterSources; readonly id?: string } = {},
+): GuardRead {
+  const list = readPages(operation.replace(/[^.]+$/u, 'list'), of);
+  const [subject] = Object.keys(params).filter((name) => !Object.hasOwn(of, name));
+  const [parent] = Object.values(of).filter((source) => typeof source === 'string');
+  return read(operation, params, {
+    list,
+    listIds: itemIds(id),
+    ...known(String(params[subject ?? '']), place, parent),
+  });
 }
 
 /** The body of a response; undefined where the subject was not found. */

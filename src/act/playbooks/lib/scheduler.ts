@@ -2,33 +2,28 @@ import { z } from 'zod';
 import type { Target } from '../../../config/config.ts';
 import { booleanAt, listAt, textAt, valueAt } from '../../../core/json-path.ts';
 import type { AbsenceEvidence, ReadResult } from '../../define.ts';
-import { itemIds, known, read, readPages, responseBody, responseItems } from './reads.ts';
+import { itemIds, known, readPages, readSubject, responseBody, responseItems } from './reads.ts';
 
 /** Volumes, their snapshots and ACL policies of the scheduler. */
 
-export const readPolicy = read(
-  'scheduler.policies.read',
-  { policy_name: 'policy_name' },
-  {
-    list: read('scheduler.policies.list', {}),
-    listIds: itemIds('Name'),
-    ...known('policy_name', 'acl_policies.name'),
-  },
-);
+export const readPolicy = readSubject('scheduler.policies.read', { policy_name: 'policy_name' }, 'acl_policies.name', {
+  id: 'Name',
+});
 
-const VOLUMES = readPages('scheduler.volumes.list', { type: { is: 'csi' } });
+const CSI = { type: { is: 'csi' } };
 
-export const readVolume = read(
+export const readVolume = readSubject(
   'scheduler.volumes.read',
   { volume_id: 'volume_id', namespace: 'namespace' },
-  { list: VOLUMES, listIds: itemIds('ID'), ...known('volume_id', 'volumes.volume_id') },
+  'volumes.volume_id',
+  { of: CSI, id: 'ID' },
 );
 
 /** Every registered volume. It lacks one for an external volume that is not registered. */
-export const readRegisteredVolumes = {
-  ...VOLUMES,
-  absence: { listIds: itemIds('ExternalID'), ...known('external_id', 'volumes.external_id') },
-};
+export const readRegisteredVolumes = readPages('scheduler.volumes.list', CSI, {
+  listIds: itemIds('ExternalID'),
+  ...known('external_id', 'volumes.external_id'),
+});
 
 /** The volumes in the storage provider. */
 export const readExternalVolumes = readPages(
