@@ -3,10 +3,16 @@
 -- Nothing is concluded about what the facts do not cover: they are about the community editions, and end with their day.
 create or replace macro version_support_at(at_time) as table
 -- A platform that is asked what it is, and does not say that it is one of HashiCorp's, may run either tool; the other one begins with 1.6. A
--- policy that names one of the two says which one.
+-- policy that names one of the two says which one. A platform that could not be asked is what it said last.
 with
+  last_said as (
+    select target, arg_max(product, valid_from) as product
+    from servers_history
+    where valid_from <= at_time::timestamptz and product is not null
+    group by target
+  ),
   platforms as (
-    select asked.target, servers.product
+    select asked.target, coalesce(servers.product, if(servers.note is not null, last_said.product, null)) as product
     from (
       select target
       from pulls
@@ -15,6 +21,7 @@ with
       having arg_max(status, as_of) <> 'left-out'
     ) as asked
     left join servers_at(at_time) as servers using (target)
+    left join last_said using (target)
   ),
   tools as (
     select case when count(distinct name) = 1 then any_value(name) else 'terraform or opentofu' end as name

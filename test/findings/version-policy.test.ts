@@ -142,6 +142,20 @@ tools:
     },
   );
 
+  test('a platform that could not be asked what it is runs what it said last', async () => {
+    const warehouse = await createWithPolicy('tools: {}');
+    const tools = async (at: string, product: string | null, note: string | null) => {
+      await warehouse.pull(at, 'hcp', 'servers', { servers: [{ kind: 'platform', product, version: null, note }] });
+      await warehouse.pull(at, 'hcp', 'workspaces', workspaces({ one: '1.9.8' }));
+      return warehouse.database.rows("select name from versions_in_use where kind = 'tool'");
+    };
+    const note = 'its version is not known: /ping answered 404';
+    expect(await tools(NOW, null, note)).toEqual([{ name: EITHER }]);
+    expect(await tools(LATER, 'hcp-terraform', null)).toEqual([{ name: 'terraform' }]);
+    expect(await tools('2026-11-22T02:15:00Z', null, note)).toEqual([{ name: 'terraform' }]);
+    expect(await tools('2026-11-23T02:15:00Z', null, null)).toEqual([{ name: EITHER }]);
+  });
+
   test('a finding stays where its source failed, and where the version can no longer be read', async () => {
     const warehouse = await createWithPolicy(POLICY);
     await warehouse.pull(NOW, 'acme', 'workspaces', workspaces({ old: '1.9.8', other: '1.9.8' }));
