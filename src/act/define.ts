@@ -238,20 +238,17 @@ export function definePlaybook<D extends Inputs>(declaration: PerTarget<D>): Pla
 export function definePlaybook<D extends Inputs>(declaration: PerFinding<D>): Playbook;
 export function definePlaybook(declaration: SingleAction<Inputs> | PerTarget<Inputs> | PerFinding<Inputs>): Playbook {
   const { name, rule, description, table, detail } = declaration;
-  const info = { name, rule, description, table };
-  const parse = (finding: PlaybookFinding) => ({ ...finding, detail: detail.parse(finding.detail) });
-  if ('action' in declaration) {
-    const { action } = declaration;
-    const planOne = (finding: PlaybookFinding<Inputs>) => {
-      return { action, inputs: finding.detail, summary: declaration.summary(finding) };
-    };
-    return { ...info, actions: [action], perTarget: false, plan: async (findings) => findings.map(parse).map(planOne) };
-  }
   const plan: Playbook['plan'] = async (findings, context) => {
-    const parsed = findings.map(parse);
+    const parsed = findings.map((finding) => ({ ...finding, detail: detail.parse(finding.detail) }));
+    if ('action' in declaration) {
+      const { action } = declaration;
+      return parsed.map((finding) => ({ action, inputs: finding.detail, summary: declaration.summary(finding) }));
+    }
     if (declaration.perTarget) return declaration.plan(parsed, context);
     const [finding] = parsed;
     return finding ? declaration.plan(finding, context) : [];
   };
-  return { ...info, actions: declaration.actions, perTarget: declaration.perTarget === true, plan };
+  const actions = 'action' in declaration ? [declaration.action] : declaration.actions;
+  const perTarget = 'perTarget' in declaration && declaration.perTarget === true;
+  return { name, rule, description, table, actions, perTarget, plan };
 }

@@ -41,21 +41,17 @@ export interface JobPlaybookResult extends Pick<JobPlan, 'name' | 'mode' | 'plan
   readonly exit: ExitCode;
 }
 
-/**
- * Checks the playbooks of a job before anything is pulled for it.
- * @throws TidemarkError CONFIG with one line per problem: `jobs/NAME.yaml: field: what, what to do`.
- */
-export async function validateJobPlaybooks(
+/** What is wrong with the playbooks of a job, before anything is pulled for it: `jobs/NAME.yaml: field: what, what to do`. */
+export async function listPlaybookProblems(
   config: Config,
   job: JobPlaybooks,
   playbooks: readonly Playbook[],
-): Promise<void> {
-  if (job.playbooks.length === 0) return;
+): Promise<readonly string[]> {
+  if (job.playbooks.length === 0) return [];
   const known = await loadPlaybooks(config, playbooks);
-  const problems = job.playbooks.flatMap((entry, index) =>
+  return job.playbooks.flatMap((entry, index) =>
     findProblems(entry, known, config).map((problem) => `jobs/${job.name}.yaml: playbooks[${index}].${problem}`),
   );
-  if (problems.length > 0) throw new TidemarkError('CONFIG', problems.join('\n'));
 }
 
 function findProblems(
@@ -83,7 +79,6 @@ function findProblems(
 /**
  * Plans the playbooks of a job from the warehouse of the run in progress, or the published one. Plans are kept in `data/plans/`.
  * A playbook that is refused does not stop the others.
- * @throws as `validateJobPlaybooks`.
  */
 export async function planJobPlaybooks(
   config: Config,
@@ -92,7 +87,6 @@ export async function planJobPlaybooks(
   playbooks: readonly Playbook[],
   warehouse?: Warehouse,
 ): Promise<readonly JobPlan[]> {
-  await validateJobPlaybooks(config, job, playbooks);
   const plans: JobPlan[] = [];
   const common = { config, context, ...(warehouse && { warehouse }) };
   for (const { name, mode, approvedBy = '' } of job.playbooks) {
@@ -103,11 +97,13 @@ export async function planJobPlaybooks(
       if (mode === 'apply') {
         const ledger = await readLedger(config, warehouse);
         const entries = [...ledger.values()].filter(({ playbook }) => playbook === name);
-        const begun = entries.filter(({ approved_by }) => approved_by === approvedBy).map(({ plan_id }) => plan_id);
-        for (const plan of await findUnfinished(config, new Set(begun), ledger, approvedBy, context.clock.now())) {
+        const own = entries.filter(({ approved_by }) => approved_by === approvedBy);
+        const ids = [...new Set(own.map(({ plan_id }) => plan_id))].sort();
+        for (const plan of await Promise.all(ids.map((id) => readKeptPlan(config, id)))) {
+          if (!plan || !isUnfinished(plan, ledger, approvedBy, context.clock.now())) continue;
           plans.push({ ...base, plan, file: planFile(config, plan.plan_id) });
-          const ids = plan.actions.flatMap(findingIds);
-          for (const id of ids) excluded.set(id, 'an earlier plan of the job is continued for it');
+          const reason = 'an earlier plan of the job is continued for it';
+          for (const id of plan.actions.flatMap(findingIds)) excluded.set(id, reason);
         }
         // What an expired plan left open is read again, so that the new plan does not repeat it.
         const options = { ...common, playbooks, playbook: name };
@@ -124,27 +120,22 @@ export async function planJobPlaybooks(
 }
 
 /**
- * What a killed run left: plans that a job approved and began to apply, that are still valid and have an action without a final outcome.
+ * Whether a killed run left a plan that a job approved and began to apply: it is still valid and has an action without a final outcome.
  * One of version 0.1 names no installation, and cannot be applied any more.
  */
-async function findUnfinished(
-  config: Config,
-  begun: ReadonlySet<string>,
+function isUnfinished(
+  { plan_id, undoes, approvals, targets, expires_at, actions }: Plan,
   ledger: LedgerEntries,
   approvedBy: string,
   now: Date,
-): Promise<readonly Plan[]> {
-  const kept = await Promise.all([...begun].sort().map((id) => readKeptPlan(config, id)));
-  return kept
-    .filter((plan) => plan !== undefined)
-    .filter(
-      ({ plan_id, undoes, approvals, targets, expires_at, actions }) =>
-        undoes === undefined &&
-        targets !== null &&
-        now.getTime() < Date.parse(expires_at) &&
-        approvals.some(({ by }) => by === approvedBy) &&
-        actions.some(({ action_id }) => !takeFinal(findEntry(ledger, { plan_id, action_id }))),
-    );
+): boolean {
+  return (
+    undoes === undefined &&
+    targets !== null &&
+    now.getTime() < Date.parse(expires_at) &&
+    approvals.some(({ by }) => by === approvedBy) &&
+    actions.some(({ action_id }) => !takeFinal(findEntry(ledger, { plan_id, action_id })))
+  );
 }
 
 /** Approves and applies the plans with `mode: apply`; reports the others unchanged. The warehouse must be published. */
@@ -156,21 +147,19 @@ export async function applyJobPlaybooks(
 ): Promise<readonly JobPlaybookResult[]> {
   const options = { config, context, maxFailures: DEFAULT_MAX_FAILURES, playbooks, isInRun: true };
   const results: JobPlaybookResult[] = [];
-  for (const { name, mode, plan, file, approvedBy, exceeded, refused } of plans) {
-    const base = { name, mode, plan, file, applied: null, refused: exceeded, exit: EXIT.done };
-    const isDue = !refused && exceeded === null && mode === 'apply' && plan !== null && file !== null;
-    const applied = !isDue
-      ? refused
-      : await catchRefusal(context, name, async () => {
-          const { digest } = plan;
-          const approval = { config, by: approvedBy, now: context.clock.now(), irreversible: false, digest };
-          const approved = plan.approvals.length > 0 ? plan : await approvePlan(file, approval);
-          return waitForLock(config, context, () => applyPlan(approved, options));
-        });
-    if (applied instanceof TidemarkError) {
-      results.push({ ...base, refused: context.redactor.text(applied.message), exit: applied.exit });
-    } else if (applied && plan) results.push({ ...base, applied, exit: applyExitCode(applied, plan) });
-    else results.push(base);
+  for (const { approvedBy, exceeded, refused, ...planned } of plans) {
+    const { name, mode, plan, file } = planned;
+    const apply = async () => {
+      if (refused || exceeded !== null || mode !== 'apply' || !plan || !file) return refused;
+      const approval = { config, by: approvedBy, now: context.clock.now(), irreversible: false, digest: plan.digest };
+      const approved = plan.approvals.length > 0 ? plan : await approvePlan(file, approval);
+      const applied = await waitForLock(config, context, () => applyPlan(approved, options));
+      return { applied, exit: applyExitCode(applied, plan) };
+    };
+    const result = (await catchRefusal(context, name, apply)) ?? {};
+    const outcome =
+      result instanceof TidemarkError ? { refused: context.redactor.text(result.message), exit: result.exit } : result;
+    results.push({ ...planned, applied: null, refused: exceeded, exit: EXIT.done, ...outcome });
   }
   return results;
 }

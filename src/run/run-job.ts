@@ -1,4 +1,4 @@
-import { applyJobPlaybooks, type JobPlan, planJobPlaybooks, validateJobPlaybooks } from '../act/job.ts';
+import { applyJobPlaybooks, type JobPlan, listPlaybookProblems, planJobPlaybooks } from '../act/job.ts';
 import { assertAfterLedger } from '../act/ledger-file.ts';
 import { trySyncLedger } from '../act/ledger-table.ts';
 import { syncPlans } from '../act/plan-store.ts';
@@ -169,7 +169,7 @@ export async function listJobProblems(config: Config, job: Job, definitions: Def
     ...find('pull', 'source', Array.isArray(job.pull) ? job.pull : [], sources),
     ...find('reports', 'report', job.reports, listReportNames(overlayRoots(config.directory))),
     ...(await listProblems(() => job.mail && resolveMailSettings(config))),
-    ...(await listProblems(() => validateJobPlaybooks(config, job, definitions.playbooks))),
+    ...(await listProblems(() => listPlaybookProblems(config, job, definitions.playbooks))),
   ];
 }
 

@@ -39,7 +39,9 @@ export function classifyError(
     failure: kind,
     status,
     message,
-    ...(isForeignAbsence ? { hint: HINTS.malformed } : explain({ ...operation, permission }, kind, status, message)),
+    ...(isForeignAbsence
+      ? { hint: HINTS.malformed }
+      : explain(operation, permission, { failure: kind, status, message })),
     retryable: isTransient(operation, status, message) ? 'yes' : 'no',
     notProcessed: status === 429,
     retryAfterMs: isPause ? parseRetryAfter(headers, Date.now()) : undefined,
@@ -121,12 +123,10 @@ function isTransient({ kind }: Operation, status: number, message: string): bool
 
 /** A hint; where a permission of the token may be missing, that as well. */
 function explain(
-  operation: Operation & { readonly permission: string },
-  failure: FailureKind,
-  status: number,
-  message: string,
+  { name, kind, path }: Operation,
+  permission: string,
+  { failure, status, message }: Pick<HttpFailure, 'failure' | 'message'> & { readonly status: number },
 ): Pick<HttpFailure, 'hint' | 'lacks'> {
-  const { kind, permission } = operation;
   const lack = `the token lacks the permission "${permission}"`;
   if (failure === 'not-found' && kind === 'platform') {
     const otherwise = 'the organization, name or id in the path is wrong';
@@ -136,24 +136,15 @@ function explain(
     return { hint: 'the operation needs no permission: the token is not valid, or a proxy refuses the request' };
   if (failure === 'forbidden')
     return { hint: `${lack}${kind === 'secrets' ? ', or is not valid' : ''}`, lacks: { permission } };
-  return { hint: chooseHint(operation, failure, status, message) };
-}
-
-function chooseHint(
-  { name, path }: Operation,
-  failure: FailureKind,
-  status: number,
-  message: string,
-): string | undefined {
-  if (/ACL support disabled/iu.test(message)) return 'ACLs are disabled at this service';
-  if (failure === 'not-found' && !path.includes('{')) return 'check `url` of this target: it does not have this path';
-  if (failure === 'not-found') return 'check the name or id: it does not exist';
-  if (failure === 'precondition' && name === 'platform.agents.delete') {
-    return 'an agent can be deleted only while its status is unknown, errored or exited';
-  }
-  if (failure === 'invalid' && status === 422) return `see \`tidemark api ${name} --help\` for the body`;
+  if (/ACL support disabled/iu.test(message)) return { hint: 'ACLs are disabled at this service' };
+  if (failure === 'not-found' && !path.includes('{'))
+    return { hint: 'check `url` of this target: it does not have this path' };
+  if (failure === 'not-found') return { hint: 'check the name or id: it does not exist' };
+  if (failure === 'precondition' && name === 'platform.agents.delete')
+    return { hint: 'an agent can be deleted only while its status is unknown, errored or exited' };
+  if (failure === 'invalid' && status === 422) return { hint: `see \`tidemark api ${name} --help\` for the body` };
   // Of a service that is down, a gateway says so with 502 or 503.
   if (failure === 'server' && (status === 500 || status === 504) && name.startsWith('platform.explorer.'))
-    return 'request less: add filters or reduce the page size';
-  return undefined;
+    return { hint: 'request less: add filters or reduce the page size' };
+  return {};
 }

@@ -3,7 +3,12 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { approvePlan } from '../../src/act/approvals.ts';
-import { applyJobPlaybooks, type JobPlaybookResult, planJobPlaybooks } from '../../src/act/job.ts';
+import {
+  applyJobPlaybooks,
+  type JobPlaybookResult,
+  listPlaybookProblems,
+  planJobPlaybooks,
+} from '../../src/act/job.ts';
 import { syncLedger, trySyncLedger } from '../../src/act/ledger-table.ts';
 import { planDigest, readPlan, writePlan } from '../../src/act/plan-file.ts';
 import { syncPlans } from '../../src/act/plan-store.ts';
@@ -134,7 +139,8 @@ test.each([
     'jobs/acting.yaml: playbooks[0].name: unknown playbook reap-dead-agent; did you mean reap-dead-agents?',
   ],
 ])('an invalid job is refused with file and field: %o', async (entry, message) => {
-  await expect(runJob([entry])).rejects.toMatchObject({ code: 'CONFIG', message });
+  const { config, job } = await prepare([entry]);
+  expect(await listPlaybookProblems(config, job, builtInPlaybooks)).toEqual([message]);
 });
 
 test('a run in progress plans from the findings it just evaluated, before they are published', async () => {
