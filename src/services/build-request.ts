@@ -14,19 +14,17 @@ interface RequestParts {
   readonly body: unknown;
   /** Use the `writeToken` of the target, if it has one. */
   readonly write: boolean;
-  readonly useFallbackPath: boolean;
   /** Selects a page. Replaces arguments of the same name. */
-  readonly pageQuery: QueryPairs;
+  readonly pageQuery?: QueryPairs;
 }
 
 const JSON_API = 'application/vnd.api+json';
 
 /** Builds the request of an operation from validated arguments. @throws TidemarkError USAGE where a header cannot carry one */
 export function buildRequest(operation: Operation, target: Target, parts: RequestParts): HttpRequest {
-  const { args, write, pageQuery } = parts;
-  const path = (parts.useFallbackPath && operation.fallbackPath) || operation.path;
+  const { args, write, pageQuery = [] } = parts;
   const spec: RequestDraft = {
-    path: fillPath(applyMount(path, target, args.mount), args, target),
+    path: fillPath(applyMount(operation.path, target, args.mount), args, target),
     query: [...buildQuery(operation, args, target), ...namespaceQuery(operation, args, target)],
     headers: {},
     body: parts.body,

@@ -134,12 +134,23 @@ function prepareRequest(
   const headers = { ...(etag && { 'If-None-Match': etag }), ...(modified && { 'If-Modified-Since': modified }) };
   const isConditional = Object.keys(headers).length > 0;
   const context = { operation, args, permission, redactor, maxBytes: timeouts.maxResponseBytes, isConditional };
-  const send = <T>(read: ResponseReader<T>, attemptMs: number, pageQuery: QueryPairs = []): Promise<T> =>
-    withFallbackPath(operation, target, (useFallbackPath) => {
-      const built = buildRequest(operation, target, { args, body, write, useFallbackPath, pageQuery });
+  const { path, fallbackPath = path } = operation;
+  // docs/services/platform.md#real-product
+  const [first, second] = target.flavor === 'hashicorp' ? [fallbackPath, path] : [path, fallbackPath];
+  const send = async <T>(read: ResponseReader<T>, attemptMs: number, pageQuery: QueryPairs = []): Promise<T> => {
+    const sendTo = (chosen: string) => {
+      const built = buildRequest({ ...operation, path: chosen }, target, { args, body, write, pageQuery });
       const request = { ...built, headers: { ...built.headers, ...headers } };
       return http.send(request, read, { signal: undefined, ...others, metrics, attemptMs });
-    });
+    };
+    try {
+      return await sendTo(first);
+    } catch (error) {
+      const isElsewhere = first !== second && error instanceof ServiceError && error.failure === 'not-found';
+      if (!isElsewhere) throw error;
+      return sendTo(second);
+    }
+  };
   return { context, send };
 }
 
@@ -196,27 +207,6 @@ export function withRequestOptions(client: ServiceClient, defaults: RequestOptio
     pages: (operation, args, options) => client.pages(operation, args, { ...defaults, ...options }),
     download: (operation, args, file, options) => client.download(operation, args, file, { ...defaults, ...options }),
   };
-}
-
-/**
- * Sends a request to the operation's path and, after a 404, to its `fallbackPath`. The real product is more likely to use the
- * fallback path (docs/services/platform.md#real-product), so `flavor: hashicorp` tries that one first.
- */
-async function withFallbackPath<T>(
-  { fallbackPath }: Operation,
-  { flavor }: Target,
-  send: (useFallbackPath: boolean) => Promise<T>,
-): Promise<T> {
-  if (fallbackPath === undefined) return send(false);
-  const isFallbackFirst = flavor === 'hashicorp';
-  try {
-    return await send(isFallbackFirst);
-  } catch (error) {
-    if (!(error instanceof ServiceError) || error.failure !== 'not-found') throw error;
-    return await send(!isFallbackFirst).catch(() => {
-      throw error;
-    });
-  }
 }
 
 /** The clients of a run: one per target, created on first use. Targets with the same credential share a rate limiter. */

@@ -86,7 +86,7 @@ export interface Operation {
   };
   /** Adapts the request to the real product (`flavor: hashicorp`). */
   readonly hashicorp?: (draft: RequestDraft, args: Args) => RequestDraft;
-  /** Another path that the service may use for the same endpoint, requested when the first returns 404. */
+  /** Another path that the service may use for the same endpoint, requested when the first returns 404; before it of the real product. */
   readonly fallbackPath?: string;
   /**
    * For an update that creates a missing subject: the read, with the same path parameters, that shows whether it exists. A call is
