@@ -6,6 +6,7 @@ import type { ServiceClient } from '../services/client.ts';
 import { ServiceClients } from '../services/client.ts';
 import { identifyService, type ServiceIdentity } from '../services/describe-server.ts';
 import type { Args, Operation } from '../services/operation.ts';
+import { jsonOr } from '../services/response.ts';
 import { LockError } from '../warehouse/lock.ts';
 import type { ReadResult } from './define.ts';
 import type { Action } from './plan-file.ts';
@@ -76,13 +77,7 @@ export class RemoteServices {
       isSent = true;
     };
     const options = { body, write: true, beforeRequest };
-    const response = await this.#client(target).call(getOperation(operation), params, options);
-    try {
-      return response.json(); // the documents do not show the response of most writes
-    } catch (error) {
-      if (error instanceof SyntaxError) return undefined;
-      throw error;
-    }
+    return jsonOr(await this.#client(target).call(getOperation(operation), params, options), undefined);
   }
 
   async close(): Promise<void> {

@@ -4,7 +4,7 @@ import type { ApiResults } from './api-results.ts';
 import type { ServiceClient } from './client.ts';
 import { resources } from './index.ts';
 import type { Args, Operation, OperationArgs } from './operation.ts';
-import { isList, type ServiceResponse } from './response.ts';
+import { isList, jsonOr } from './response.ts';
 
 /**
  * The operations of a target as methods: `client.agentPools.list()`. Resources, parameters and results are typed from the
@@ -66,20 +66,16 @@ type CamelCase<
 
 /** The methods of a client's target. Resources of other kinds throw TidemarkError USAGE when they are read. */
 export function createApiClient(client: ServiceClient): ApiClient {
+  const { target } = client;
   const api = {};
-  for (const [kind, kindResources] of Object.entries(resources)) {
-    for (const [resource, verbs] of Object.entries<Readonly<Record<string, Operation>>>(kindResources)) {
+  for (const [kind, kindResources] of Object.entries<Readonly<Record<string, Verbs>>>(resources)) {
+    for (const [resource, verbs] of Object.entries(kindResources)) {
       const name = toCamelCase(resource);
-      const get =
-        kind === client.target.kind
-          ? () => createMethods(client, verbs)
-          : () => {
-              throw new TidemarkError(
-                'USAGE',
-                `${client.target.name} is a ${client.target.kind} target: it has no ${name}`,
-              );
-            };
-      Object.defineProperty(api, name, { get, enumerable: kind === client.target.kind });
+      const get = () => {
+        if (kind === target.kind) return createMethods(client, verbs);
+        throw new TidemarkError('USAGE', `${target.name} is a ${target.kind} target: it has no ${name}`);
+      };
+      Object.defineProperty(api, name, { get, enumerable: kind === target.kind });
     }
   }
   return api as ApiClient;
@@ -87,12 +83,10 @@ export function createApiClient(client: ServiceClient): ApiClient {
 
 type MethodArgs = Args & { readonly body?: unknown; readonly create?: boolean };
 
-function createMethods(client: ServiceClient, verbs: Readonly<Record<string, Operation>>) {
+function createMethods(client: ServiceClient, verbs: Verbs) {
   const methods = Object.entries(verbs).map(([verb, operation]) => {
-    const method = isList(operation)
-      ? (args?: MethodArgs) => listItems(client, operation, args)
-      : (args?: MethodArgs) => callOnce(client, operation, args);
-    return [verb, method] as const;
+    const send = isList(operation) ? listItems : callOnce;
+    return [verb, (args?: MethodArgs) => send(client, operation, args)] as const;
   });
   return Object.fromEntries(methods);
 }
@@ -108,26 +102,15 @@ async function callOnce(client: ServiceClient, operation: Operation, args: Metho
   if (operation.responseType === 'health') return { alive: response.status === 200 };
   if (operation.responseType === 'csv' || operation.responseType === 'text') return response.text;
   if (response.text.trim() === '') return undefined;
-  if (operation.responseType === 'any') return parseOrText(response);
+  if (operation.responseType === 'any') return jsonOr(response, response.text);
   const value = response.json();
   const hasEnvelope = operation.responseType === 'document' || operation.responseType === 'data';
   return hasEnvelope ? (value as { readonly data: unknown }).data : value;
 }
 
-/** The response of most writes is not documented, and need not be JSON. */
-function parseOrText(response: ServiceResponse): unknown {
-  try {
-    return response.json();
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-    return response.text;
-  }
-}
-
 /** Gives the parameters the service's names. An unknown name is kept, for the client to report. */
-function toOperationArgs({ params, subjectRead }: Operation, { body: _, ...given }: MethodArgs): Args {
-  const { create: _create, ...others } = given;
-  const args = subjectRead ? others : given;
+function toOperationArgs({ params, subjectRead }: Operation, { body: _body, create, ...others }: MethodArgs): Args {
+  const args = subjectRead || create === undefined ? others : { ...others, create };
   const names = new Map(Object.keys(params).map((name) => [toCamelCase(name), name]));
   return Object.fromEntries(Object.entries(args).map(([name, value]) => [names.get(name) ?? name, value]));
 }

@@ -18,6 +18,16 @@ export interface ServiceResponse {
   json(): unknown;
 }
 
+/** The parsed body; `otherwise` where it is not JSON. The documents do not show the response of most writes. */
+export function jsonOr(response: ServiceResponse, otherwise: unknown): unknown {
+  try {
+    return response.json();
+  } catch (error) {
+    if (error instanceof SyntaxError) return otherwise;
+    throw error;
+  }
+}
+
 /** One page of a list. */
 export interface ResponsePage extends ServiceResponse {
   readonly items: readonly unknown[];
@@ -65,7 +75,8 @@ export async function readResponse(
   const result = checkShape(operation, args, toResponse(status, headers, text));
   // No read of the platform returns a secret, and its pages are many and large. A plugin may create a token.
   const mayShowSecret = operation.kind !== 'platform' || operation.mutates;
-  if (result.ok && mayShowSecret && mayContainSecret(text)) collectResponseSecrets(result.value, redactor);
+  // Makes the redactor mask generated tokens and private keys; the caller still gets them.
+  if (result.ok && mayShowSecret && mayContainSecret(text)) collectSecretFields(jsonOr(result.value, ''), redactor);
   return result;
 }
 
@@ -85,15 +96,6 @@ function toFailure(
   text: string,
 ): Result<never> {
   return failure(classifyError(operation, status, headers, redactor.text(text), redactor.text(permission)));
-}
-
-/** Makes the redactor mask generated tokens and private keys; the caller still gets them. */
-function collectResponseSecrets(response: ServiceResponse, redactor: Redactor): void {
-  try {
-    collectSecretFields(response.json(), redactor);
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error; // text that only looks like JSON with a secret
-  }
 }
 
 function toResponse(status: number, headers: Headers, text: string): ServiceResponse {
@@ -122,14 +124,10 @@ function checkShape(operation: Operation, args: Args, response: ServiceResponse)
   // The response of most writes is not documented, and may be empty.
   const mayBeEmpty = operation.mutates && operation.method !== 'GET' && text.trim() === '';
   if (mayBeEmpty || isText(operation, args)) return { ok: true, value: response };
-  try {
-    const value = response.json();
-    const isComplete = !isList(operation) || findItems(operation, value) !== undefined;
-    if (isComplete && SHAPES[operation.responseType].matches?.(value)) return { ok: true, value: response };
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-  }
-  return fail(summarize(response));
+  const value = jsonOr(response, undefined);
+  const isComplete = !isList(operation) || findItems(operation, value) !== undefined;
+  const hasForm = isComplete && SHAPES[operation.responseType].matches?.(value);
+  return hasForm ? { ok: true, value: response } : fail(summarize(response));
 }
 
 function isText({ responseType }: Operation, args: Args): boolean {
