@@ -104,12 +104,9 @@ function keepAnswer(previous: LedgerEntry | undefined): Pick<ActionOutcome, 'ans
 
 type Contradiction = Extract<Precondition, { readonly reason: string }>;
 
-/** How the reason begins where an action is skipped because the subject is already as the action would leave it. */
-const NO_CHANGE_NEEDED = 'no change needed';
-
 function skippedBy({ state, reason }: Contradiction): Conclusion {
   const satisfied = state === 'satisfied';
-  return { status: 'skipped', reason: satisfied ? `${NO_CHANGE_NEEDED}: ${reason}` : reason, satisfied };
+  return { status: 'skipped', reason: satisfied ? `no change needed: ${reason}` : reason, satisfied };
 }
 
 function confirmedLate(reason: string): Conclusion {

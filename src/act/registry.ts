@@ -13,25 +13,28 @@ import type { ActionDefinition, GuardRead, Playbook } from './define.ts';
  * @throws TidemarkError CONFIG with one line per problem: `playbook NAME: field: what, what to do`.
  */
 export async function loadPlaybooks(
-  config: Pick<Config, 'directory' | 'approvers'>,
+  { directory, approvers }: Pick<Config, 'directory' | 'approvers'>,
   playbooks: readonly Playbook[],
 ): Promise<readonly Playbook[]> {
-  const roots = overlayRoots(config.directory);
+  const roots = overlayRoots(directory);
   const rules = discoverFiles(roots, 'queries/findings', '.sql');
-  validatePlaybooks(playbooks, { rules, tables: loadTables(createSqlFiles(roots)) });
-  validateApprovalRules(config, playbooks);
-  return playbooks;
-}
-
-/** A rule with a misspelled playbook would bind nothing. */
-function validateApprovalRules({ approvers }: Pick<Config, 'approvers'>, playbooks: readonly Playbook[]): void {
+  const registry = { rules, tables: loadTables(createSqlFiles(roots)) };
   const names = playbooks.map(({ name }) => name);
-  const problems = (approvers?.rules ?? []).flatMap(({ playbook }, index) =>
-    playbook === undefined || names.includes(playbook)
-      ? []
-      : [`approvers.rules[${index}].playbook: unknown playbook ${playbook}; ${suggestName(playbook, names)}`],
-  );
+  const problems = [
+    ...playbooks.flatMap((playbook, index) =>
+      [...findProblems(playbook, names.indexOf(playbook.name) !== index, registry)].map(
+        (problem) => `playbook ${playbook.name}: ${problem}`,
+      ),
+    ),
+    // A rule with a misspelled playbook would bind nothing.
+    ...(approvers?.rules ?? []).flatMap(({ playbook }, index) =>
+      playbook === undefined || names.includes(playbook)
+        ? []
+        : [`approvers.rules[${index}].playbook: unknown playbook ${playbook}; ${suggestName(playbook, names)}`],
+    ),
+  ];
   if (problems.length > 0) throw new TidemarkError('CONFIG', problems.join('\n'));
+  return playbooks;
 }
 
 /** @throws TidemarkError UNSAFE: a plan that names an unknown operation was not made by this version. */
@@ -67,15 +70,6 @@ interface Registry {
 }
 
 type Names = Pick<ReadonlyMap<string, unknown>, 'has' | 'keys'>;
-
-/** @throws TidemarkError CONFIG with one line per problem: `playbook NAME: field: what, what to do`. */
-function validatePlaybooks(playbooks: readonly Playbook[], registry: Registry): void {
-  const problems = playbooks.flatMap((playbook, index) => {
-    const isTaken = playbooks.findIndex(({ name }) => name === playbook.name) !== index;
-    return [...findProblems(playbook, isTaken, registry)].map((problem) => `playbook ${playbook.name}: ${problem}`);
-  });
-  if (problems.length > 0) throw new TidemarkError('CONFIG', problems.join('\n'));
-}
 
 function* findProblems({ name, rule, table, actions }: Playbook, isTaken: boolean, registry: Registry) {
   if (!/^[a-z][a-z0-9-]*$/u.test(name)) yield 'name: must be lower-case words joined by `-`';

@@ -77,15 +77,10 @@ const secrets = defineOperations('secrets', {
       description: 'shows whether the server is initialized, unsealed and active',
       section: 'errors',
     },
+    /** Of a server that serves. Without the parameters, a standby answers with an error. */
+    cluster: { path: '/sys/health?standbyok=true&perfstandbyok=true', description: 'shows the cluster', section },
   },
 });
-
-/** The cluster of a server that serves. Without the parameters, a standby answers with an error. */
-const cluster = defineOperations('secrets', {
-  health: {
-    read: { path: '/sys/health?standbyok=true&perfstandbyok=true', description: 'shows the cluster', section },
-  },
-}).health.read;
 
 const scheduler = defineOperations('scheduler', {
   token,
@@ -97,7 +92,8 @@ const mesh = defineOperations('mesh', {
   agent: { self: { ...agent, description: 'shows the agent', permission: readAgent('agent_prefix ""') } },
 });
 
-export const ownOperations = { platform, secrets, scheduler, mesh, cluster } as const;
+/** The engines and the state of a secrets server. */
+export const secretsServer = { mounts: secrets.mounts.list, health: secrets.health.read } as const;
 
 /** Who a token is. */
 export const tokenOperations = {
@@ -131,14 +127,14 @@ interface IdentityQuestion {
 
 const IDENTITY_QUESTIONS: Readonly<Partial<Record<TargetKind, IdentityQuestion>>> = {
   platform: {
-    operation: ownOperations.platform.organization.read,
+    operation: platform.organization.read,
     fields: { organization_id: ['data', 'attributes', 'external-id'] },
   },
   secrets: {
-    operation: ownOperations.cluster,
+    operation: secrets.health.cluster,
     fields: { cluster_id: ['cluster_id'], cluster_name: ['cluster_name'] },
   },
-  scheduler: { operation: ownOperations.scheduler.agent.self, fields: { region: ['config', 'Region'] } },
+  scheduler: { operation: scheduler.agent.self, fields: { region: ['config', 'Region'] } },
   mesh: { operation: meshOperations['ca-roots'].read, fields: { trust_domain: ['TrustDomain'] }, isDocumented: true },
 };
 
@@ -151,10 +147,10 @@ interface VersionQuestion {
 
 /** Asked of the real products; the documented services tell no version. */
 export const VERSION_QUESTIONS: Readonly<Record<Exclude<TargetKind, 'registry'>, VersionQuestion>> = {
-  platform: { operation: ownOperations.platform.ping.read, read: readPing, refused: null },
-  secrets: { operation: ownOperations.secrets.health.read, read: readVaultHealth, refused: null },
-  scheduler: { operation: ownOperations.scheduler.agent.self, read: readNomadAgent, refused: 'nomad' },
-  mesh: { operation: ownOperations.mesh.agent.self, read: readConsulAgent, refused: 'consul' },
+  platform: { operation: platform.ping.read, read: readPing, refused: null },
+  secrets: { operation: secrets.health.read, read: readVaultHealth, refused: null },
+  scheduler: { operation: scheduler.agent.self, read: readNomadAgent, refused: 'nomad' },
+  mesh: { operation: mesh.agent.self, read: readConsulAgent, refused: 'consul' },
   autoscaler: {
     operation: autoscaler.health.read,
     read: () => ({ product: 'nomad-autoscaler', version: null }),

@@ -7,7 +7,7 @@ import type { SourceDefinition } from '../../extract/sources/source.ts';
 import { type FailureKind, ServiceError } from '../../http/errors.ts';
 import { describePart, type UnknownPart } from '../../landing/store.ts';
 import type { ServiceClient } from '../../services/client.ts';
-import { ownOperations } from '../../services/describe-server.ts';
+import { secretsServer } from '../../services/describe-server.ts';
 import { platform } from '../../services/platform/operations.ts';
 import type { ServiceResponse } from '../../services/response.ts';
 import { isAclDisabled, type TokenInfo, toFields } from '../../services/token/describe-token.ts';
@@ -103,7 +103,7 @@ interface Engine {
 
 /** The engines that the token can see; undefined if the service does not tell. */
 async function readEngines(client: ServiceClient): Promise<readonly Engine[] | undefined> {
-  const response = await client.call(ownOperations.secrets.mounts.list).catch(catchServiceError);
+  const response = await client.call(secretsServer.mounts).catch(catchServiceError);
   if (response instanceof ServiceError) return undefined;
   const mounts = Object.entries(toFields(toFields(toFields(response.json()).data).secret));
   return mounts.map(([path, mount]) => ({ path: path.replace(/\/$/u, ''), type: String(toFields(mount).type) }));
@@ -219,7 +219,7 @@ export function findNoAnswer(answer: TokenAnswer, probes: readonly SourceProbe[]
 
 /** Why a server answers nobody, and what to do. */
 export async function describeSealed(client: ServiceClient, error: ServiceError): Promise<string> {
-  const response = await client.call(ownOperations.secrets.health.read).catch(catchServiceError);
+  const response = await client.call(secretsServer.health).catch(catchServiceError);
   // Nothing where the service has no such endpoint.
   const { initialized, sealed, standby } = response instanceof ServiceError ? {} : toFields(response.json());
   if (initialized === false) return 'not initialized: initialize it (`vault operator init`), then unseal it';
