@@ -17,9 +17,6 @@ export interface PlanCandidate extends PlaybookFinding {
   readonly since: string;
 }
 
-/** The arguments come from the warehouse: the user cannot act on warnings about them. */
-const NO_LOG = { info: () => {}, warn: () => {}, error: () => {} };
-
 /**
  * An action as the plan stores it, with its calls validated like any other.
  * @throws TidemarkError USAGE when a call is not valid; ZodError when an input is missing.
@@ -34,11 +31,11 @@ export function buildAction(
   if (!first) throw new TidemarkError('USAGE', 'an action needs a finding');
   const { params, body, guard } = deriveCall(definition, inputs);
   const operation = getOperation(definition.operation);
-  validateRequest(operation, target, params, body, NO_LOG);
+  validateRequest(operation, target, params, body);
   for (const read of Object.values(guard.reads)) {
     const list = getOperation(read.operation);
     const sent = read.allPages ? withRequiredSize(list, target, read.params) : read.params;
-    validateRequest(list, target, sent, undefined, NO_LOG);
+    validateRequest(list, target, sent, undefined);
   }
   const isShared = findings.length > 1;
   return {

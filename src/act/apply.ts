@@ -10,7 +10,7 @@ import { reportFullDisk } from '../warehouse/storage.ts';
 import { resolveDefinitions } from './action-call.ts';
 import { assertApproved, assertValidAt } from './approvals.ts';
 import type { ActionDefinition, Playbook } from './define.ts';
-import { type ActionResult, executeAction, failAction, newIntent, skipAction } from './execute-action.ts';
+import { type ActionResult, executeAction, failAction, newIntent, skipAction, unrecorded } from './execute-action.ts';
 import {
   type ActionOutcome,
   explainUnsettled,
@@ -251,14 +251,7 @@ class Progress {
       if (blocking) {
         // Not in the ledger: the action is due once the one before it is applied.
         const reason = `${blocking.action_id}, which must come first, was not applied`;
-        return {
-          ...newIntent(attempt),
-          event: 'outcome',
-          status: 'skipped',
-          reason,
-          satisfied: false,
-          finished_at: null,
-        };
+        return unrecorded(newIntent(attempt), 'skipped', reason);
       }
       // An acceptance does not keep an action from being undone.
       if (plan.undoes === undefined && (await areAccepted(config, findingIds(action), context.clock.now()))) {

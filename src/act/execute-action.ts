@@ -2,7 +2,7 @@ import { DAY_MS, formatSeconds } from '../core/clock.ts';
 import { formatError } from '../core/errors.ts';
 import { type FailureKind, ServiceError } from '../http/errors.ts';
 import type { Precondition } from './define.ts';
-import { type ActionIntent, type ActionOutcome, isUnsettled, type LedgerEntry } from './ledger.ts';
+import { type ActionIntent, type ActionOutcome, type ActionStatus, isUnsettled, type LedgerEntry } from './ledger.ts';
 import type { Reading, Sample } from './observe-action.ts';
 import { type ApplyContext, type Attempt, observeAction, readRepeatedly, rethrowUnexpected } from './observe-action.ts';
 import { findingIds } from './plan-file.ts';
@@ -55,6 +55,11 @@ export function skipAction(attempt: Attempt, reason: string): Promise<ActionResu
 /** Records that an action was not sent. The next apply tries it again. */
 export function failAction(attempt: Attempt, reason: string, previous: LedgerEntry | undefined): Promise<ActionResult> {
   return conclude(attempt, { ...newIntent(attempt), ...keepAnswer(previous) }, { status: 'failed', reason });
+}
+
+/** A result that the ledger does not hold: the action is due later, or stays open. */
+export function unrecorded(entry: LedgerEntry, status: ActionStatus, reason: string): ActionResult {
+  return { ...entry, event: 'outcome', status, reason, satisfied: false, finished_at: null };
 }
 
 export function newIntent({ plan, context, action }: Attempt): ActionIntent {

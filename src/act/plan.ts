@@ -77,7 +77,9 @@ async function planFrom(warehouse: OpenWarehouse, warehouseId: string, options: 
       skipped,
       run_id: run ? String(run.run_id) : null,
       warehouse_id: warehouseId,
-      selection: choice ? describeChoice(choice, remaining) : null,
+      selection: choice
+        ? { findings: [...choice.findings], subjects: [...choice.subjects], limit: choice.limit ?? null, remaining }
+        : null,
     });
     const exceeded = await listExceeded(warehouse, playbook.table, rows, limits);
     return { plan, exceeded: exceeded.join('; ') || null };
@@ -99,10 +101,6 @@ export async function listExceeded(
   const problems = found.map(({ problem }) => String(problem));
   const count = rows.length;
   return count > maxActions ? [`${count} actions are more than --max-actions ${maxActions}`, ...problems] : problems;
-}
-
-function describeChoice({ findings, subjects, limit }: FindingChoice, remaining: number): Plan['selection'] {
-  return { findings: [...findings], subjects: [...subjects], limit: limit ?? null, remaining };
 }
 
 type PlanFields = Pick<

@@ -5,7 +5,7 @@ import { formatError, TidemarkError } from '../core/errors.ts';
 import type { Warehouse } from '../warehouse/session.ts';
 import { matchDefinition } from './action-call.ts';
 import type { Playbook } from './define.ts';
-import { type ActionResult, settleAction } from './execute-action.ts';
+import { type ActionResult, settleAction, unrecorded } from './execute-action.ts';
 import { identifyRequest, isUnsettled, type LedgerEntry } from './ledger.ts';
 import { assertAfterLedger } from './ledger-file.ts';
 import { trySyncLedger, withLedger } from './ledger-table.ts';
@@ -65,9 +65,7 @@ async function settleEntry(
     (one) => one.action_id === entry.action_id && identifyRequest(one) === identifyRequest(entry),
   );
   const definition = plan && action && matchDefinition(plan, action, playbooks);
-  const unread = (reason: string): ActionResult => {
-    return { ...entry, event: 'outcome', status: 'unconfirmed', reason, satisfied: false, finished_at: null };
-  };
+  const unread = (reason: string) => unrecorded(entry, 'unconfirmed', reason);
   if (!plan || !action || typeof definition !== 'object') {
     return unread(`plan ${entry.plan_id} is not in ${join(config.data, 'plans')} as it was applied: check the subject`);
   }

@@ -47,7 +47,10 @@ export async function downloadToFile(
   const contentType = response.headers.get('content-type') ?? '';
   const chunks = readChunks(response, limits);
   const { preview, body } = await readPreview(chunks);
-  const rejection = rejectPreview({ contentType, firstBytes: preview.toString('utf8') }, validatePreview);
+  const firstBytes = preview.toString('utf8');
+  const rejection = looksLikeHtml(firstBytes)
+    ? `got ${extractErrorMessage(firstBytes)} instead of the data`
+    : validatePreview({ contentType, firstBytes });
   if (rejection) {
     await chunks.return(undefined);
     return failure({ failure: 'malformed', status, message: rejection, retryable: 'few' });
@@ -163,9 +166,4 @@ async function* toBlocks(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> 
     [block, bytes] = [[], 0];
   }
   if (bytes > 0) yield Buffer.concat(block);
-}
-
-function rejectPreview(preview: BodyPreview, validatePreview: DownloadContext['validatePreview']): string | undefined {
-  if (looksLikeHtml(preview.firstBytes)) return `got ${extractErrorMessage(preview.firstBytes)} instead of the data`;
-  return validatePreview(preview);
 }

@@ -36,18 +36,14 @@ const RETRY_POLICIES: Record<Operation['retryPolicy'], string> = {
 };
 
 function listFacts(operation: Operation): [string, string][] {
+  const { mutates, reversible } = operation;
   return [
     ['Request', `${operation.method} ${operation.path}`],
-    ['Changes', describeMutation(operation)],
+    ['Changes', mutates ? `yes${reversible ? '' : ', irreversibly'}` : 'nothing'],
     ['Retried', RETRY_POLICIES[operation.retryPolicy]],
     ['Permission', findPermission(operation).text],
     ['Documentation', operation.docsUrl],
   ];
-}
-
-function describeMutation(operation: Operation): string {
-  if (!operation.mutates) return 'nothing';
-  return operation.reversible ? 'yes' : 'yes, irreversibly';
 }
 
 /** One row of `tidemark api --list --json`. */

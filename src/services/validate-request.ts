@@ -7,10 +7,11 @@ import { ServiceError } from '../http/errors.ts';
 import { type ArgIssue, type Args, type Operation, type OperationParam, queryParam } from './operation.ts';
 
 /**
- * Checks the arguments and the body of a request before it is sent. Warnings go to the log.
+ * Checks the arguments and the body of a request before it is sent.
+ * @param log gets warnings: of no use where the arguments come from the warehouse or a service
  * @throws TidemarkError USAGE with one line per issue
  */
-export function validateRequest(operation: Operation, target: Target, args: Args, body: unknown, log: Log): void {
+export function validateRequest(operation: Operation, target: Target, args: Args, body: unknown, log?: Log): void {
   if (operation.kind !== target.kind) {
     throw new TidemarkError(
       'USAGE',
@@ -19,7 +20,7 @@ export function validateRequest(operation: Operation, target: Target, args: Args
   }
   const issues = findIssues(operation, target, args, body);
   const format = ({ path, message }: ArgIssue) => `${operation.name}: ${path}: ${message}`;
-  for (const issue of issues.filter(({ isWarning }) => isWarning)) log.warn(format(issue));
+  for (const issue of issues.filter(({ isWarning }) => isWarning)) log?.warn(format(issue));
   const errors = issues.filter(({ isWarning }) => !isWarning);
   if (errors.length === 0) return;
   throw new TidemarkError('USAGE', errors.map(format).join('\n'), {

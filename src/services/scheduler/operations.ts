@@ -36,6 +36,8 @@ const volume = {
   path: '/volume/csi/{volume_id}',
   params: { volume_id: pathParam('full ID of the volume'), namespace },
 } as const;
+const create = { ...writeVolume, ...volume, retryPolicy: 'never', method: 'PUT' } as const;
+const remove = { ...writeVolume, ...volume, method: 'DELETE' } as const;
 const pluginId = { ...queryParam('ID of the storage plugin, or a prefix of it'), required: true } as const;
 const pluginPages = {
   next_token: queryParam('NextToken of the previous page'),
@@ -105,10 +107,7 @@ export const scheduler = defineOperations('scheduler', {
       validate: validateVolumeId('Volumes', 'ID'),
     },
     create: {
-      ...writeVolume,
-      ...volume,
-      retryPolicy: 'never',
-      method: 'PUT',
+      ...create,
       path: `${volume.path}/create`,
       description: 'creates a volume in the storage provider and registers it',
       body: requiredBody(
@@ -118,9 +117,7 @@ export const scheduler = defineOperations('scheduler', {
       validate: validateVolumeId('Volumes', 'ID'),
     },
     deregister: {
-      ...writeVolume,
-      method: 'DELETE',
-      path: volume.path,
+      ...remove,
       description: 'deregisters a volume; the storage provider keeps it',
       params: {
         volume_id: volume.params.volume_id,
@@ -129,16 +126,13 @@ export const scheduler = defineOperations('scheduler', {
       },
     },
     delete: {
-      ...writeVolume,
-      ...volume,
+      ...remove,
       retryPolicy: 'never',
-      method: 'DELETE',
       path: `${volume.path}/delete`,
       description: 'deletes a volume in the storage provider, with its data',
     },
     detach: {
-      ...writeVolume,
-      method: 'DELETE',
+      ...remove,
       path: `${volume.path}/detach`,
       description: 'detaches a volume from a node',
       params: {
@@ -180,10 +174,7 @@ export const scheduler = defineOperations('scheduler', {
       pagination: 'token',
     },
     create: {
-      ...writeVolume,
-      ...volume,
-      retryPolicy: 'never',
-      method: 'PUT',
+      ...create,
       path: '/volumes/snapshot/{volume_id}',
       description: 'creates a snapshot of a volume with each call',
       body: requiredBody(
@@ -194,9 +185,8 @@ export const scheduler = defineOperations('scheduler', {
       hashicorp: toHashicorpSnapshotPath,
     },
     delete: {
-      ...writeVolume,
+      ...remove,
       retryPolicy: 'never',
-      method: 'DELETE',
       path: '/volumes/snapshot',
       description: 'deletes a snapshot in the storage provider',
       params: { plugin_id: pluginId, snapshot_id: { ...queryParam('ID of the snapshot'), required: true } },
