@@ -77,7 +77,7 @@ export async function assertApproved(
     if (doubt !== undefined) doubts.push(`; that of ${approval.by} does not count: ${doubt}`);
     return doubt === undefined;
   });
-  for (const { needed, group, why } of await listDemands(plan, approvers, config.directory, playbooks)) {
+  for (const { needed, group, why } of listDemands(plan, approvers, config.directory, playbooks)) {
     const members = approvers.people.filter(({ groups }) => group === undefined || groups.includes(group));
     const found = counted.filter(({ by }) => members.some(({ name }) => name === by)).length;
     if (found >= needed) continue;
@@ -88,20 +88,8 @@ export async function assertApproved(
   return counted;
 }
 
-interface Demand {
-  readonly needed: number;
-  /** @default any approver */
-  readonly group?: string;
-  /** The rule that asks for it. */
-  readonly why?: string;
-}
-
-async function listDemands(
-  plan: Plan,
-  { approvals, rules }: Approvers,
-  directory: string,
-  playbooks: readonly Playbook[],
-): Promise<readonly Demand[]> {
+/** How many approvals are needed, of any approver or of a group, and which rule asks for those of the group. */
+function listDemands(plan: Plan, { approvals, rules }: Approvers, directory: string, playbooks: readonly Playbook[]) {
   // The worst severity that the playbook's rule may find: the rule decides, not the plan, which could say less.
   const acted = playbooks.find(({ name }) => name === plan.playbook)?.rule;
   const known = readRules(createSqlFiles(overlayRoots(directory)));
@@ -113,7 +101,7 @@ async function listDemands(
       (target === undefined || plan.actions.some((action) => action.target === target)),
   );
   return [
-    { needed: approvals },
+    { needed: approvals, group: undefined, why: '' },
     ...binding.map(({ group, approvals: own = approvals, playbook, severity, target }) => ({
       needed: own,
       group,

@@ -45,14 +45,11 @@ export interface PlanOptions {
   readonly warehouse?: Warehouse;
 }
 
-export interface NewPlan {
-  readonly plan: Plan;
-  /** Every limit that it exceeds; null where it exceeds none. */
-  readonly exceeded: string | null;
-}
-
-/** Plans what a playbook would do about its findings. It reads the services and changes nothing on them. */
-export async function createPlan(options: PlanOptions): Promise<NewPlan> {
+/**
+ * Plans what a playbook would do about its findings. It reads the services and changes nothing on them. `exceeded` has every limit that
+ * the plan exceeds; null where it exceeds none.
+ */
+export async function createPlan(options: PlanOptions) {
   const { config, context, warehouse } = options;
   await assertAfterLedger(config.data, context.clock);
   if (warehouse) return planFrom(warehouse, await ensureWarehouseId(warehouse), options);
@@ -60,7 +57,7 @@ export async function createPlan(options: PlanOptions): Promise<NewPlan> {
   return withPublished(config, (published) => planFrom(published, warehouseId, options));
 }
 
-async function planFrom(warehouse: OpenWarehouse, warehouseId: string, options: PlanOptions): Promise<NewPlan> {
+async function planFrom(warehouse: OpenWarehouse, warehouseId: string, options: PlanOptions) {
   const { database, files } = warehouse;
   const { config, context, playbook, limits, choice, job } = options;
   const now = context.clock.now();

@@ -26,18 +26,13 @@ export const readViewsByName = readPages(
   },
 );
 
-/** What uses an agent pool beside its agents. */
-export interface PoolUsers {
-  /** IDs of the attached workspaces; null where they are not reported. */
-  readonly workspaces: readonly string[] | null;
-  /** Other relationships that use the pool, with the number of resources; null where the service does not report them. */
-  readonly others: Readonly<Record<string, number | null>>;
-}
-
 const NO_USE = new RegExp(`^(?:${NO_POOL_USE})$`, 'u');
 
-/** Reads every relationship of an agent pool. */
-export function parsePoolUsers(pool: unknown): PoolUsers {
+/**
+ * What uses an agent pool beside its agents: the IDs of the attached workspaces, and other relationships with the number of resources.
+ * Each is null where the service does not report it.
+ */
+export function parsePoolUsers(pool: unknown) {
   const relationships = valueAt(pool, 'data', 'relationships');
   const others = Object.keys(isObject(relationships) ? relationships : {})
     .filter((name) => !NO_USE.test(name))
@@ -52,7 +47,7 @@ export function relatedIds(pool: unknown, relation: string): readonly string[] |
 }
 
 /** Why a pool has users beside its workspaces; undefined where it has none. */
-export function explainOtherUsers({ others }: Pick<PoolUsers, 'others'>): string | undefined {
+export function explainOtherUsers({ others }: Pick<ReturnType<typeof parsePoolUsers>, 'others'>): string | undefined {
   const [first] = Object.entries(others);
   if (first === undefined) return undefined;
   const [name, members] = first;

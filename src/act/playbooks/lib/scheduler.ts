@@ -130,21 +130,17 @@ export function parseSnapshotTime(count: unknown): string | null {
   return ms > MAX_TIME_MS ? null : new Date(Math.floor(ms)).toISOString();
 }
 
-/** One allocation's claim on a volume. Null where the scheduler no longer knows the allocation. */
-export type VolumeClaim = {
-  readonly allocation_id: string;
-  readonly node_id: string | null;
-  readonly client_status: string | null;
-};
-
 /** A registered volume, as the ledger keeps it; null where it is not registered. `claims`: how many. */
 export function observeVolume(volume: ReadResult) {
   const body = responseBody(volume);
   return volume.found ? { external_id: textAt(body, 'ExternalID'), claims: parseClaims(body)?.length ?? null } : null;
 }
 
-/** The claims in the response that describes a volume; null where it has neither claim map. */
-export function parseClaims(volume: unknown): readonly VolumeClaim[] | null {
+/**
+ * The claims of allocations in the response that describes a volume; null where it has neither claim map. Node and status are null where
+ * the scheduler no longer knows the allocation.
+ */
+export function parseClaims(volume: unknown) {
   const maps = ['ReadAllocs', 'WriteAllocs'].map((name) => valueAt(volume, name));
   if (maps.every((map) => map === undefined)) return null;
   const listed = new Map((listAt(volume, 'Allocations') ?? []).map((item) => [textAt(item, 'ID'), item]));
@@ -156,6 +152,6 @@ export function parseClaims(volume: unknown): readonly VolumeClaim[] | null {
   });
 }
 
-export function isTerminal({ client_status }: VolumeClaim): boolean {
+export function isTerminal({ client_status }: { readonly client_status: string | null }): boolean {
   return ['complete', 'failed', 'lost'].includes(client_status ?? '');
 }
