@@ -117,7 +117,9 @@ export function describePermission(operation: Operation, target: Target, args: A
   const { text, rights } = findPermission(operation, target.flavor);
   const granted = rights.flatMap((right) => (right.scope === 'path' ? [right.capability] : []));
   if (granted.length > 0) {
-    return `${granted.join(', ')} on ${fillNames(applyMount(operation.path, target, args.mount), args).slice(1)}`;
+    const toName = (_: string, name: string) => String(args[name] ?? '');
+    const path = applyMount(operation.path, target, args.mount).replaceAll(/\{([^}]+)\}/gu, toName);
+    return stripControls(`${granted.join(', ')} on ${path.slice(1)}`);
   }
   if (rights.some(({ scope }) => scope === 'namespace')) {
     const namespace = args.namespace ?? target.namespace;
@@ -128,10 +130,6 @@ export function describePermission(operation: Operation, target: Target, args: A
   if (operation.kind === 'mesh' && args.service !== undefined)
     return stripControls(`${text} on ${String(args.service)}`);
   return text;
-}
-
-function fillNames(path: string, args: Args): string {
-  return stripControls(path.replaceAll(/\{([^}]+)\}/gu, (_, name: string) => String(args[name] ?? '')));
 }
 
 /** Makes the redactor mask the secrets of a request. The service may repeat them in its error messages. */

@@ -3,9 +3,8 @@ import type { TargetKind } from '../config/config.ts';
 import { isObject } from '../core/is-object.ts';
 import { textAt } from '../core/json-path.ts';
 import { ServiceError } from '../http/errors.ts';
-import { autoscaler } from './autoscaler.ts';
 import type { ServiceClient } from './client.ts';
-import { mesh as meshOperations } from './mesh.ts';
+import { autoscaler, mesh as meshOperations, operations } from './index.ts';
 import { ASK, defineOperations, type Operation, requiredBody } from './operation.ts';
 import { ANY_TOKEN, capabilities, NO_RIGHTS, readAgent } from './permission.ts';
 import type { ServiceResponse } from './response.ts';
@@ -117,12 +116,10 @@ export interface ServerVersion {
   readonly note: string | null;
 }
 
+/** `fields`: where the answer has the fields of the identity. */
 interface IdentityQuestion {
   readonly operation: Operation;
-  /** Where the answer has the fields of the identity. */
   readonly fields: Readonly<Record<string, readonly string[]>>;
-  /** The API documents have the endpoint as well. */
-  readonly isDocumented?: true;
 }
 
 const IDENTITY_QUESTIONS: Readonly<Partial<Record<TargetKind, IdentityQuestion>>> = {
@@ -135,7 +132,7 @@ const IDENTITY_QUESTIONS: Readonly<Partial<Record<TargetKind, IdentityQuestion>>
     fields: { cluster_id: ['cluster_id'], cluster_name: ['cluster_name'] },
   },
   scheduler: { operation: scheduler.agent.self, fields: { region: ['config', 'Region'] } },
-  mesh: { operation: meshOperations['ca-roots'].read, fields: { trust_domain: ['TrustDomain'] }, isDocumented: true },
+  mesh: { operation: meshOperations['ca-roots'].read, fields: { trust_domain: ['TrustDomain'] } },
 };
 
 interface VersionQuestion {
@@ -168,7 +165,8 @@ const [MAX_FIELD_LENGTH, MAX_VERSION_LENGTH] = [200, 100];
 export async function identifyService(client: ServiceClient): Promise<ServiceIdentity | null> {
   const { kind, flavor } = client.target;
   const question = IDENTITY_QUESTIONS[kind];
-  if (!question || (flavor !== 'hashicorp' && !question.isDocumented)) return null;
+  // The API documents have one of the endpoints.
+  if (!question || (flavor !== 'hashicorp' && !operations.has(question.operation.name))) return null;
   const answer = await client.call(question.operation).catch(takeRefusal);
   const body = answer instanceof ServiceError ? undefined : answer.json();
   const said = Object.entries(question.fields).flatMap(([field, path]) => {
