@@ -60,9 +60,10 @@ describe('the claims of a volume', () => {
     expect(claims?.map(isTerminal)).toEqual([true, false, false]);
   });
 
-  test('are an empty list where the maps are empty, and null where there are no maps', () => {
+  test('are an empty list where the maps are empty, and null where one is missing', () => {
     expect(parseClaims({ Allocations: [ended], ReadAllocs: {}, WriteAllocs: null })).toEqual([]);
     expect(parseClaims({ Allocations: [ended] })).toBeNull();
+    expect(parseClaims({ Allocations: [ended], ReadAllocs: {} })).toBeNull();
     expect(parseClaims(undefined)).toBeNull();
   });
 });

@@ -137,12 +137,12 @@ export function observeVolume(volume: ReadResult) {
 }
 
 /**
- * The claims of allocations in the response that describes a volume; null where it has neither claim map. Node and status are null where
+ * The claims of allocations in the response that describes a volume; null where it lacks one of the claim maps. Node and status are null where
  * the scheduler no longer knows the allocation.
  */
 export function parseClaims(volume: unknown) {
   const maps = ['ReadAllocs', 'WriteAllocs'].map((name) => valueAt(volume, name));
-  if (maps.every((map) => map === undefined)) return null;
+  if (maps.includes(undefined)) return null;
   const listed = new Map((listAt(volume, 'Allocations') ?? []).map((item) => [textAt(item, 'ID'), item]));
   const allocations = new Map(maps.flatMap((map) => Object.entries(map ?? {})));
   return [...allocations].map(([id, inline]) => {
