@@ -54,7 +54,9 @@ export function skipAction(attempt: Attempt, reason: string): Promise<ActionResu
 
 /** Records that an action was not sent. The next apply tries it again. */
 export function failAction(attempt: Attempt, reason: string, previous: LedgerEntry | undefined): Promise<ActionResult> {
-  return conclude(attempt, { ...newIntent(attempt), ...keepAnswer(previous) }, { status: 'failed', reason });
+  // An undo restores what an earlier request found, which may still take effect.
+  const before = isAmbiguous(previous) ? previous.before : null;
+  return conclude(attempt, { ...newIntent(attempt), before, ...keepAnswer(previous) }, { status: 'failed', reason });
 }
 
 /** A result that the ledger does not hold: the action is due later, or stays open. */

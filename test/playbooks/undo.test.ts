@@ -87,6 +87,35 @@ test('undo skips what the ledger does not tell, refuses what was changed since, 
   expect(rows).toMatchObject([{ status: 'skipped', reason: 'the pool was changed since the action' }]);
 });
 
+test('undo restores what a late call changed, also if the apply before could not read the subject', async () => {
+  let failing: { readonly method: string; readonly status: number } | undefined;
+  const place = await playbookHarness({
+    updatesTable: false,
+    playbook: 'scope-unused-pools',
+    faultHook: ({ method, path }) =>
+      failing && method === failing.method && path.endsWith(id) ? { status: failing.status, body: '{}' } : undefined,
+  });
+  const plan = await place.plan(['--max-percent', '100', '--limit', '1']);
+  const id = String(plan.actions[0]!.params.id);
+  await place.approve();
+  failing = { method: 'PATCH', status: 504 };
+  expect((await place.apply([], 1)).json<Rows>().rows[0]?.status).toBe('failed');
+  failing = { method: 'GET', status: 401 };
+  expect((await place.apply([], 1)).json<Rows>().rows[0]?.reason).toContain('the subject could not be read');
+  failing = undefined;
+  const pool = place.sandbox.services.platform.state.pools.find((one) => one.id === id)!;
+  Object.assign(pool, {
+    organizationScoped: false,
+    allowed: [...(plan.actions[0]!.guard.inputs.workspace_ids as string[])],
+  });
+  expect((await place.apply()).json<Rows>().rows[0]?.reason).toBe('confirmed late: it is scoped');
+
+  const undo = (await place.tidemark(['playbook', 'undo', plan.plan_id, '--json'])).json<Plan>();
+  await place.tidemark(['playbook', 'approve', undo.plan_id, '--by', 'the operator']);
+  expect((await place.tidemark(['playbook', 'apply', undo.plan_id])).exit).toBe(0);
+  expect(pool.organizationScoped).toBe(true);
+});
+
 test('undo leaves out an action that is unconfirmed, and says so; without a ledger it makes no plan', async () => {
   let isBroken = true;
   const place = await playbookHarness({
