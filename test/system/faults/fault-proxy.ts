@@ -30,8 +30,7 @@ export interface FaultProxy {
 }
 
 /**
- * Stands on 127.0.0.1 before a service, request by request; bodies of requests are not passed on. `shape` changes what the
- * service behind says even in good times.
+ * Stands on 127.0.0.1 before a service, request by request. `shape` changes what the service behind says even in good times.
  */
 export async function faultProxy(
   upstream: string,
@@ -41,11 +40,11 @@ export async function faultProxy(
   const heads: string[] = [];
   const sockets = new Set<Socket>();
 
-  const answer = async (socket: Socket, head: string): Promise<void> => {
+  const answer = async (socket: Socket, head: string, body: Buffer): Promise<void> => {
     heads.push(head);
     const [line = '', ...fields] = head.split('\r\n');
     const [method = '', url = ''] = line.split(' ');
-    const plain = shape(await ask(upstream, method, url, fields), { method, url, before: 0 });
+    const plain = shape(await ask(upstream, method, url, fields, body), { method, url, before: 0 });
     if (broken && broken.left > 0 && broken.path.test(decodeURIComponent(url))) {
       broken.left--;
       broken.fault(socket, plain, { method, url, before: broken.met++ });
@@ -61,8 +60,10 @@ export async function faultProxy(
       const end = text.indexOf('\r\n\r\n');
       if (end < 0) return;
       const head = text.slice(0, end);
+      const body = Buffer.from(text.slice(end + 4), 'latin1');
+      if (body.length < Number(/^content-length: *(\d+)/imu.exec(head)?.[1] ?? 0)) return;
       text = '';
-      answer(socket, head).catch(() => socket.destroy());
+      answer(socket, head, body).catch(() => socket.destroy());
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -83,7 +84,7 @@ export async function faultProxy(
   };
 }
 
-function ask(origin: string, method: string, url: string, fields: readonly string[]): Promise<Upstream> {
+function ask(origin: string, method: string, url: string, fields: readonly string[], body: Buffer): Promise<Upstream> {
   const headers = Object.fromEntries(
     fields
       .map((field) => field.split(/:\s*/u, 2) as [string, string])
@@ -105,7 +106,7 @@ function ask(origin: string, method: string, url: string, fields: readonly strin
       });
     });
     asking.on('error', reject);
-    asking.end();
+    asking.end(body);
   });
 }
 

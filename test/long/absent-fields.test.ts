@@ -1,0 +1,5 @@
+import { test } from 'vitest';
+import { expectNothingResolved } from '../system/faults/absent-fields.ts';
+
+test('a night in which a service leaves any field out, or sends null, resolves nothing', ({ onTestFinished }) =>
+  expectNothingResolved(1, onTestFinished));

@@ -1,0 +1,134 @@
+import { cp, mkdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { sources } from '../../../src/extract/sources/index.ts';
+import { readRows } from '../../helpers/rows.ts';
+import { type Cleanup, tempFolder } from '../../helpers/temp.ts';
+import { testProject } from '../../helpers/test-project.ts';
+import { faultProxy, type Upstream } from './fault-proxy.ts';
+
+/** A field that every answer to an operation lacks, or has as null. */
+interface AbsentField {
+  readonly target: string;
+  /** Name of the operation. */
+  readonly operation: string;
+  /** Such as `data[].attributes.name`; `*` is a name that is an ID. */
+  readonly field: string;
+  readonly isNull: boolean;
+}
+
+interface LackingEstate {
+  /** Every field of every JSON answer of a good night, absent and null. */
+  readonly fields: readonly AbsentField[];
+  /** The night after a good one, in which nothing changes and the field is absent. @returns the rules whose findings it resolved */
+  resolvedWithout(absent: AbsentField): Promise<readonly string[]>;
+}
+
+const HOUR_MS = 3_600_000;
+
+/** The real mesh sends null for a root without intermediate certificates. */
+const MAY_LACK = /IntermediateCerts$/u;
+
+async function lackingEstate(cleanup: Cleanup): Promise<LackingEstate> {
+  const { folder, sandbox, configure, tidemark } = await testProject({ workspaces: 60, flavor: 'hashicorp', cleanup });
+  const good = await tempFolder(cleanup);
+  const data = join(folder, 'data');
+  const known = new Map<string, Omit<AbsentField, 'isNull'>>();
+  let absent: AbsentField | undefined;
+
+  const shape = (target: string) => (answer: Upstream, url: string) => {
+    const body = parseBody(answer);
+    const operation = body === undefined ? undefined : findOperation(url);
+    if (operation === undefined) return answer;
+    if (absent?.target === target && absent.operation === operation)
+      return { ...answer, body: Buffer.from(JSON.stringify(removeField(body, absent))) };
+    for (const field of listFields(body).filter((one) => !MAY_LACK.test(one)))
+      known.set(`${target} ${operation} ${field}`, { target, operation, field });
+    return answer;
+  };
+
+  const urls = new Map<string, string>();
+  await configure(({ targets }) => {
+    for (const { name, url } of targets) urls.set(String(name), String(url));
+  });
+  for (const [name, url] of urls) {
+    const { origin, pathname } = new URL(url);
+    const change = shape(name);
+    const proxy = await faultProxy(origin, (answer, asked) => change(answer, asked.url));
+    cleanup(() => proxy.close());
+    urls.set(name, new URL(pathname, proxy.url).href.replace(/\/$/u, ''));
+  }
+  await configure(({ targets }) => {
+    for (const target of targets) target.url = urls.get(String(target.name));
+  });
+  await mkdir(join(folder, 'jobs'));
+  await writeFile(join(folder, 'jobs', 'night.yaml'), 'pull: all\nreports: []\n');
+  const run = async (at: Date, words: readonly string[] = []) => {
+    const timeouts = { attempts: 1, backoffMs: 1, maxBackoffMs: 2 };
+    return tidemark(['run', 'night', ...words, '--now', at.toISOString()], { timeouts });
+  };
+  const { exit, stderr } = await run(sandbox.now);
+  if (exit !== 0) throw new Error(stderr);
+  await cp(data, good, { recursive: true });
+
+  return {
+    fields: [...known.values()].flatMap((one) => [false, true].map((isNull) => ({ ...one, isNull }))),
+    resolvedWithout: async (field) => {
+      await rm(data, { recursive: true });
+      await cp(good, data, { recursive: true });
+      absent = field;
+      await run(new Date(sandbox.now.getTime() + HOUR_MS), ['--target', field.target]);
+      absent = undefined;
+      const ended = "select distinct rule from finding_events where state = 'resolved' order by 1";
+      return (await readRows(join(data, 'warehouse.duckdb'), ended)).map(({ rule }) => String(rule));
+    },
+  };
+}
+
+function parseBody({ status, body }: Upstream): unknown {
+  const text = body.toString('utf8');
+  return status === 200 && /^\s*[[{]/u.test(text) ? JSON.parse(text) : undefined;
+}
+
+/** The operation whose path a request has, with the type of an explorer view. */
+function findOperation(url: string): string | undefined {
+  const { pathname, searchParams } = new URL(url, 'http://127.0.0.1');
+  const found = sources.flatMap(({ operations = [] }) => operations).find(({ path }) => toPattern(path).test(pathname));
+  return found && [found.name, ...searchParams.getAll('type')].join(' ');
+}
+
+function toPattern(path: string): RegExp {
+  return new RegExp(`${path.split('?', 1)[0]?.replaceAll(/\{\w+\}/gu, '[^/]+')}$`, 'u');
+}
+
+/** IDs are names in maps of claims, for example. */
+const toName = (name: string) => (/\d/u.test(name) ? '*' : name);
+
+function listFields(value: unknown, path = ''): readonly string[] {
+  if (Array.isArray(value)) return value.flatMap((item) => listFields(item, `${path}[]`));
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, inner]) => {
+    const field = path === '' ? toName(name) : `${path}.${toName(name)}`;
+    return [field, ...listFields(inner, field)];
+  });
+}
+
+function removeField(value: unknown, absent: AbsentField, path = ''): unknown {
+  if (Array.isArray(value)) return value.map((item) => removeField(item, absent, `${path}[]`));
+  if (typeof value !== 'object' || value === null) return value;
+  const kept = Object.entries(value).flatMap(([name, inner]) => {
+    const field = path === '' ? toName(name) : `${path}.${toName(name)}`;
+    if (field !== absent.field) return [[name, removeField(inner, absent, field)]];
+    return absent.isNull ? [[name, null]] : [];
+  });
+  return Object.fromEntries(kept);
+}
+
+/** Checks one field in so many. */
+export async function expectNothingResolved(every: number, cleanup: Cleanup): Promise<void> {
+  const { fields, resolvedWithout } = await lackingEstate(cleanup);
+  expect(fields.length).toBeGreaterThan(500);
+  for (const [index, field] of fields.entries()) {
+    if (index % every === 0) expect(await resolvedWithout(field), JSON.stringify(field)).toEqual([]);
+  }
+}
