@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import type { Shard } from '../config/config.ts';
 import { TidemarkError } from '../core/errors.ts';
+import { ignoreMissing } from '../core/fs.ts';
 import { plural } from '../core/plural.ts';
 import { isMassLoss } from '../load/judge.ts';
 import { compactLake } from './data-files.ts';
@@ -94,9 +95,9 @@ const ATTEMPTS = 20;
  */
 export async function closeRun(options: CloseOptions): Promise<CloseResult> {
   const { waitMs = 0, shards, signal } = options;
-  const deadline = Date.now() + waitMs;
+  const deadline = performance.now() + waitMs; // a clock that is set back changes nothing
   for (;;) {
-    const remaining = deadline - Date.now();
+    const remaining = deadline - performance.now();
     if ((await listStaged(options)).length === shards || remaining <= 0) break;
     await sleep(Math.min(POLL_MS, remaining), undefined, { signal });
   }
@@ -111,7 +112,7 @@ async function listStaged({ store, run, shards: count }: CloseOptions): Promise<
 }
 
 async function readStaged(store: LakeStore, path: string): Promise<StagedShard> {
-  const { data } = stagedShard.safeParse(tryParseJson(await store.read(path)));
+  const { data } = stagedShard.safeParse(tryParseJson((await store.read(path).catch(ignoreMissing)) ?? ''));
   if (data) return data;
   throw new TidemarkError('DATA', `${store.name}/${path} is not what a shard has published`, {
     hint: 'run the shard again',

@@ -1,6 +1,6 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
-import { closeRun } from '../../src/lake/close.ts';
+import { type CloseOptions, closeRun } from '../../src/lake/close.ts';
 import { verifyLake } from '../../src/lake/maintain.ts';
 import { publishToLake } from '../../src/lake/publish.ts';
 import { createDirectoryStore, type LakeStore } from '../../src/lake/store.ts';
@@ -19,7 +19,7 @@ async function withDatabase<T>(work: (database: Database) => Promise<T>): Promis
   return work(database).finally(() => database.close());
 }
 
-const closeIn = (store: LakeStore, shards: number, options: { acceptShrink?: boolean; nowMs?: number } = {}) =>
+const closeIn = (store: LakeStore, shards: number, options: Partial<CloseOptions> = {}) =>
   withDatabase((database) => {
     const { signal } = new AbortController();
     return closeRun({ store, database, files, run: RUN, shards, shrinkPercent: 50, nowMs: 0, signal, ...options });
@@ -69,6 +69,26 @@ test.each(['', 'x', 'null', '{}', '{"shard": 1}'])('what is staged as %j is one 
   await store.put(`_shards/${RUN}/1-of-1.json`, text);
   const message = `${store.name}/_shards/${RUN}/1-of-1.json is not what a shard has published`;
   await expect(closeIn(store, 1)).rejects.toMatchObject({ code: 'DATA', message });
+});
+
+test('what goes between the list of shards and its reading is one clear error', async () => {
+  const store = createDirectoryStore(await tempFolder());
+  await store.put(`_shards/${RUN}/1-of-1.json`, '{}');
+  const passing: LakeStore = {
+    ...store,
+    async read(path) {
+      await store.remove(path);
+      return store.read(path);
+    },
+  };
+  await expect(closeIn(passing, 1)).rejects.toMatchObject({ code: 'DATA', hint: 'run the shard again' });
+});
+
+test('a clock that does not go on makes the wait for a shard no longer', async () => {
+  vi.useFakeTimers({ toFake: ['Date'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const store = createDirectoryStore(await tempFolder());
+  expect(await closeIn(store, 1, { waitMs: 20 })).toMatchObject({ closed: [], missing: [1] });
 });
 
 test('two closes at the same time, of which one knows a shard more, close each shard once and say so', async () => {

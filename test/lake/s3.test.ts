@@ -113,6 +113,18 @@ describe('requests', () => {
     expect(requests).toHaveLength(1);
   });
 
+  test('wait as long as the store asks, and not for longer than two minutes', async () => {
+    const { env, requests } = await startStore((_, response, count) => {
+      if (count === 1) return void response.writeHead(503, { 'retry-after': '0.1' }).end('<Code>SlowDown</Code>');
+      response.writeHead(503, { 'retry-after': '300' }).end('<Code>SlowDown</Code>');
+    });
+    await expect(withStore(LAKE, env, (store) => store.read('t/a'))).rejects.toMatchObject({
+      code: 'REFUSED',
+      message: `${LAKE}: GET t/a: 503 asked to wait 300 s: SlowDown`,
+    });
+    expect(requests).toHaveLength(2);
+  });
+
   test('whose response breaks off are repeated, and one that never ends is refused', async () => {
     const { env } = await startStore((_, response, count) => {
       response.writeHead(200, { 'content-length': '6' }).write('who');
@@ -199,6 +211,10 @@ describe('lists', () => {
       '<ListBucketResult><EncodingType>url</EncodingType><Contents><Key>100%</Key></Contents></ListBucketResult>',
       'a key that is no URL',
     ],
+    [
+      '<ListBucketResult><IsTruncated>false</IsTruncated><Contents><Key>a</Key></Contents>',
+      'a page that is cut off between two files',
+    ],
   ])('are refused where files would be missing: %s', (xml) => {
     expect(() => parseListing(xml)).toThrow('does not answer with a complete list');
   });
@@ -214,6 +230,15 @@ describe('lists', () => {
       message: expect.stringContaining('does not answer with a complete list'),
     });
     expect(requests).toHaveLength(2);
+  });
+
+  test('have a thousand keys of the longest kind in a page', async () => {
+    const key = `fleet/lake/t/${'%C3%BC'.repeat(505)}`;
+    const contents = `<Contents><Key>${key}</Key><Size>1</Size></Contents>`.repeat(1_000);
+    const { env } = await startStore((_, response) =>
+      response.end(`<ListBucketResult><EncodingType>url</EncodingType>${contents}</ListBucketResult>`),
+    );
+    expect(await withStore(LAKE, env, (store) => store.list('t'))).toHaveLength(1_000);
   });
 
   test('keep what a key has that XML escapes', () => {

@@ -1,6 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { createOrRead, type LakeStore } from '../../src/lake/store.ts';
 import { testStore, withStore } from '../helpers/lake-store.ts';
 import { tempFolder } from '../helpers/temp.ts';
 
@@ -16,4 +17,20 @@ test('a directory has no files of writers that have ended', async () => {
     await store.createIfAbsent('t/a', 'two');
   });
   expect(await readdir(join(folder, '_staging'))).toEqual([]);
+});
+
+test('a file that goes between the attempt to create it and its reading is created', async () => {
+  const folder = await tempFolder();
+  await withStore(folder, {}, async (store) => {
+    await store.put('_publishes/1', 'of another publish');
+    const passing: LakeStore = {
+      ...store,
+      async read(path) {
+        await store.remove(path);
+        return store.read(path);
+      },
+    };
+    expect(await createOrRead(passing, '_publishes/1', 'own')).toBeUndefined();
+    expect(await store.read('_publishes/1')).toBe('own');
+  });
 });

@@ -53,6 +53,9 @@ function decodeEntity(found: string): string {
   return String.fromCodePoint(name[1] === 'x' ? Number.parseInt(name.slice(2), 16) : Number(name.slice(1)));
 }
 
+/** A text of HTML or XML without its escapes. */
+export const decodeEntities = (text: string): string => text.replaceAll(HTML_TEXT.escapes, decodeEntity);
+
 /** A way from an encoded text to what it stands for. */
 type DecodingPath = readonly Decoder[];
 

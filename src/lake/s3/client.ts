@@ -8,8 +8,10 @@ import type { S3Address } from '../../config/lake.ts';
 import { TidemarkError } from '../../core/errors.ts';
 import { hashFile, systemLack } from '../../core/fs.ts';
 import { HEADER_TEXT, isHeaderText } from '../../core/header-text.ts';
+import { decodeEntities } from '../../core/redact/escapes.ts';
 import type { Redactor } from '../../core/redact/redactor.ts';
 import { classifyNetworkError, failure, type HttpFailure, type Result } from '../../http/errors.ts';
+import { parseRetryAfter } from '../../http/rate-limit-headers.ts';
 import { createRequestMetrics } from '../../http/response-body.ts';
 import { ABORTED, Deadline, type HttpTimeouts, withRetry } from '../../http/retry.ts';
 import type { Transport } from '../../http/transport.ts';
@@ -142,7 +144,9 @@ async function attempt<T>(
     // No object of a lake and no answer of a store is a page: a proxy asks for something, or another service answers.
     const isPage = String(headers['content-type']).startsWith('text/html');
     if (Math.floor(statusCode / 100) !== 2 || isPage) {
-      return failure(classifyRefusal(statusCode, await readBounded(content, MAX_ERROR_BYTES)));
+      const pause = new Headers({ 'retry-after': String(headers['retry-after'] ?? '') });
+      const retryAfterMs = parseRetryAfter(pause, Date.now());
+      return failure({ ...classifyRefusal(statusCode, await readBounded(content, MAX_ERROR_BYTES)), retryAfterMs });
     }
     return { ok: true, value: await read(content) };
   } catch (error) {
@@ -277,20 +281,10 @@ function classifyRefusal(status: number, text: string): HttpFailure {
 /** The text of the first element with this name. */
 export function findElement(xml: string, name: string): string | undefined {
   const [content] = findElements(xml, name);
-  return content === undefined ? undefined : unescapeXml(content);
+  return content === undefined ? undefined : decodeEntities(content);
 }
 
 /** The elements of the few documents of S3 that are read have no attributes that matter, and repeat at one level only. */
 export function findElements(xml: string, name: string): readonly string[] {
   return [...xml.matchAll(new RegExp(`<${name}>(.*?)</${name}>`, 'gsu'))].map(([, content = '']) => content);
-}
-
-const ENTITIES: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" };
-
-function unescapeXml(text: string): string {
-  return text.replace(/&(?:#x([0-9a-f]{1,6})|#(\d{1,7})|(\w{1,8}));/giu, (whole, hex, decimal, name) => {
-    if (name !== undefined) return ENTITIES[name] ?? whole;
-    const point = hex === undefined ? Number(decimal) : Number.parseInt(hex, 16);
-    return point <= 0x10_ff_ff ? String.fromCodePoint(point) : whole;
-  });
 }

@@ -29,8 +29,8 @@ import {
 
 /** Of a commit; one has a line for each file that it adds. */
 const MAX_TEXT_BYTES = 256 * 1024 ** 2;
-/** Of a page of a list. */
-const MAX_PAGE_BYTES = 1024 ** 2;
+/** Of a page of a list: a thousand keys of 1,024 bytes, each written as `%XX`, take 3 MiB. */
+const MAX_PAGE_BYTES = 8 * 1024 ** 2;
 
 /** What a lake in a bucket needs besides its address. */
 export interface S3StoreOptions extends Pick<Context, 'env' | 'redactor' | 'signal'> {
@@ -162,7 +162,7 @@ interface ListingPage {
   readonly next: string | undefined;
 }
 
-/** @throws TidemarkError DATA for another document, or a page that does not say where the next one begins: files would be missing */
+/** @throws TidemarkError DATA for another document, or a page without its end or the place of the next one: files would be missing */
 export function parseListing(xml: string): ListingPage {
   const isEncoded = findElement(xml, 'EncodingType') === 'url';
   const decode = (key = ''): string => {
@@ -172,7 +172,7 @@ export function parseListing(xml: string): ListingPage {
   };
   const isTruncated = findElement(xml, 'IsTruncated') === 'true';
   const next = isTruncated ? findElement(xml, 'NextContinuationToken') : undefined;
-  if (!xml.includes('<ListBucketResult') || (isTruncated && !next)) throw incompleteError();
+  if (!/<ListBucketResult.*<\/ListBucketResult>\s*$/su.test(xml) || (isTruncated && !next)) throw incompleteError();
   return {
     objects: findElements(xml, 'Contents').map((content) => ({
       path: decode(findElement(content, 'Key')),
