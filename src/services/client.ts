@@ -44,7 +44,7 @@ export interface RequestOptions {
   readonly maxServerErrorAttempts?: number;
   /** What an earlier response said of its version. A service that still has it may answer 304, without a body. */
   readonly conditions?: Conditions;
-  /** Called just before each request is sent; what it throws prevents the request. */
+  /** Called just before each request of the operation is sent; what it throws prevents the request. */
   readonly beforeRequest?: () => void;
 }
 
@@ -97,7 +97,7 @@ export function createServiceClient(target: Target, options: ServiceClientOption
   const call: ServiceClient['call'] = async (operation, args, requestOptions = {}) => {
     const send = createSender(connection, operation, args, requestOptions);
     if (!requestOptions.create) {
-      const { body: _body, write: _write, ...readOptions } = requestOptions;
+      const { body: _body, write: _write, beforeRequest: _before, ...readOptions } = requestOptions;
       await requireSubject(operation, (args ?? {}) as Args, (subject, own) => call(subject, own, readOptions));
     }
     return send();

@@ -6,6 +6,22 @@ import { LockError } from '../../src/warehouse/lock.ts';
 import { quietContext } from '../helpers/context.ts';
 import { listWrites, playbookHarness } from '../helpers/playbook-harness.ts';
 
+test('a pause after the read of what an update would create is before it: nothing is sent', async () => {
+  const place = await playbookHarness({ updatesTable: false, playbook: 'retire-old-key-versions' });
+  const context = quietContext(place.folder);
+  const { actions } = await place.plan(['--max-percent', '100']);
+  place.sandbox.log.length = 0;
+  const config = loadConfig(join(place.folder, 'tidemark.yaml'), {}, context.redactor);
+  const remote = new RemoteServices(config, context, context.signal, () => {
+    if (place.sandbox.log.length > 0) throw new LockError('INCOMPLETE', 'the process was stopped for 90 s');
+  });
+  const paused = await remote.execute(actions[0]!).catch((thrown: unknown) => thrown);
+  await remote.close();
+  expect(paused).toMatchObject({ message: 'it was not sent: the process was stopped for 90 s' });
+  expect(paused).not.toBeInstanceOf(LockError);
+  expect(place.sandbox.log.map(({ method }) => method)).toEqual(['GET']);
+});
+
 test('a request is not sent when the lock was lost or the process paused just before it', async () => {
   const place = await playbookHarness({ updatesTable: false, playbook: 'rotate-old-keys' });
   const context = quietContext(place.folder);
