@@ -2,7 +2,7 @@ import type { Config, Target } from '../config/config.ts';
 import type { WorkContext } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { isRejection, ServiceError } from '../http/errors.ts';
-import { type ServiceClient, ServiceClients } from '../services/client.ts';
+import { ServiceClients } from '../services/client.ts';
 import { identifyService, type ServiceIdentity } from '../services/describe-server.ts';
 import type { Args, Operation } from '../services/operation.ts';
 import { jsonOr } from '../services/response.ts';
@@ -44,7 +44,7 @@ export class RemoteServices {
   ): Promise<ReadResult> {
     if (operation.mutates) throw new TidemarkError('UNSAFE', `${operation.name} is not a read`);
     try {
-      const client = this.#client(target);
+      const client = this.#clients.get(this.#target(target));
       if (!allPages) return { found: true, value: (await client.call(operation, args)).json() };
       const items: unknown[] = [];
       for await (const page of client.pages(operation, args)) {
@@ -76,15 +76,12 @@ export class RemoteServices {
       isSent = true;
     };
     const options = { body, write: true, beforeRequest };
-    return jsonOr(await this.#client(target).call(getOperation(operation), params, options), undefined);
+    const client = this.#clients.get(this.#target(target));
+    return jsonOr(await client.call(getOperation(operation), params, options), undefined);
   }
 
   async close(): Promise<void> {
     await this.#clients.close();
-  }
-
-  #client(name: string): ServiceClient {
-    return this.#clients.get(this.#target(name));
   }
 
   #target(name: string): Target {
