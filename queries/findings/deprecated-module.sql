@@ -5,7 +5,7 @@
 -- subject: workspace
 -- many: uses are of a module version that its registry calls deprecated
 -- repair: read why, and move the configuration to another version or module
--- grain: one row per workspace and deprecated version; unknown where the registry says nothing of the version, or where not every workspace is named
+-- grain: one row per workspace and deprecated version; unknown where the registry says nothing of the version, or where not every workspace or version is told
 -- A source is matched by its full address. A private module, and one of a host that no registry of the configuration answers for, is not judged.
 with
   releases as (
@@ -19,7 +19,7 @@ with
     from (select * replace (full_source('module', source) as source) from modules) as modules
     semi join hosts on hosts.host = split_part(modules.source, '/', 1)
     left join releases on releases.source = modules.source and releases.version = modules.version
-    where modules.version is not null and modules.registry_type is distinct from 'private' and releases.deprecated is distinct from false
+    where modules.registry_type is distinct from 'private' and releases.deprecated is distinct from false
   ),
   used as (
     select *, unnest(workspace_names(workspaces, workspace_count)) as workspace_name
@@ -27,9 +27,10 @@ with
   )
 select
   target,
-  if(workspace_name is null, null, concat_ws(' ', workspace_name, source, version)) as subject_id,
+  if(workspace_name is null or version is null, null, concat_ws(' ', workspace_name, source, version)) as subject_id,
   workspace_name as subject_name,
   case
+    when version is null then 'the version that is used is not reported'
     when is_unknown then format('the registry says nothing of {} {}', source, version)
     when workspace_name is null then 'the service counts more workspaces than it names'
     else format(
@@ -40,11 +41,12 @@ select
       coalesce(': ' || warning, '')
     )
   end as title,
-  if(
-    workspace_name is null,
-    json_object('source', source, 'version', version),
-    json_object('workspace_name', workspace_name, 'source', source, 'version', version, 'reason', warning)
-  ) as detail,
+  case
+    when version is null and workspace_name is null then json_object('source', source)
+    when version is null then json_object('workspace_name', workspace_name, 'source', source)
+    when workspace_name is null then json_object('source', source, 'version', version)
+    else json_object('workspace_name', workspace_name, 'source', source, 'version', version, 'reason', warning)
+  end as detail,
   concat_ws(' ', name, version, '(' || source || ')') as group_key,
   is_unknown or workspace_name is null as unknown,
 from used

@@ -8,7 +8,7 @@ const HOST = 'registry.terraform.io';
 const AWS = `${HOST}/hashicorp/aws`;
 const VPC = `${HOST}/terraform-aws-modules/vpc/aws`;
 
-const used = (source: string, version: string, workspaces: string, more: Rows[number] = {}): Rows[number] => ({
+const used = (source: string, version: string | null, workspaces: string, more: Rows[number] = {}): Rows[number] => ({
   name: source.split('/').at(-1) ?? '',
   source,
   version,
@@ -112,6 +112,24 @@ test('findings are resolved by a complete answer, and by no failed one: then the
   await night(warehouse, '2026-11-22T02:15:00Z', NOTHING_WRONG);
   expect(await open(warehouse)).toEqual([]);
   expect(await unassessed(warehouse)).toEqual([]);
+});
+
+test('a finding stays where the version of its workspace is no longer reported, or more workspaces are counted than named', async () => {
+  const warehouse = await createFindingsWarehouse();
+  await night(warehouse, NOW, RELEASES);
+  await warehouse.pull(LATER, 'acme', 'providers', {
+    providers: [used(AWS, null, 'withdrawn-a'), used(AWS, '5.1.0', 'withdrawn-b')],
+  });
+  await warehouse.pull(LATER, 'acme', 'modules', { modules: [used(VPC, '1.0.0', 'other', { workspace_count: 2 })] });
+  await warehouse.pull(LATER, 'registry', 'registry_releases', { registry_releases: RELEASES });
+  await warehouse.evaluate(LATER);
+  expect(
+    (await open(warehouse)).map(({ subject_name, unassessed_since }) => [subject_name, unassessed_since !== null]),
+  ).toEqual([
+    ['withdrawn-a', true],
+    ['deprecated', true],
+    ['other', false],
+  ]);
 });
 
 test('a second registry that failed leaves the rules unassessed as well', async () => {

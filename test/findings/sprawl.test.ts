@@ -74,3 +74,22 @@ test.each([
     { subject_id: 'c net registry/x' },
   ]);
 });
+
+test.each([
+  ['module-sprawl', 'modules'],
+  ['provider-sprawl', 'providers'],
+])('%s: a workspace whose version is no longer reported is not known to be up to date', async (rule, table) => {
+  const warehouse = await createFindingsWarehouse();
+  const newest = used('net', '2.0.0', 'a');
+  await warehouse.pull(NOW, 'acme', table, { [table]: [newest, used('net', '1.0.0', 'b', 'c', 'd')] });
+  await warehouse.evaluate(NOW);
+  await warehouse.pull(LATER, 'acme', table, {
+    [table]: [used('net', '2.0.0', 'a', 'd'), used('net', '1.0.0', 'c'), used('net', null, 'b', 'c')],
+  });
+  await warehouse.evaluate(LATER);
+  expect(await warehouse.findings(rule)).toMatchObject([
+    { subject_id: 'b net registry/x', state: 'open', unassessed_since: expect.any(String) },
+    { subject_id: 'c net registry/x', state: 'open', unassessed_since: null, detail: { versions: ['1.0.0'] } },
+    { subject_id: 'd net registry/x', state: 'resolved' },
+  ]);
+});
