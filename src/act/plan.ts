@@ -96,8 +96,10 @@ export async function listExceeded(
   const params = { table, affected: toJsonParam(affected), max_percent: String(maxPercent), min_rows: minRows };
   const found = await database.rows(files.render('remediation/exceeded_limits', { table: quoteIdent(table) }), params);
   const problems = found.map(({ problem }) => String(problem));
-  const count = rows.length;
-  return count > maxActions ? [`${count} actions are more than --max-actions ${maxActions}`, ...problems] : problems;
+  const actions = rows.length;
+  return actions > maxActions
+    ? [`${actions} actions are more than --max-actions ${maxActions}`, ...problems]
+    : problems;
 }
 
 type PlanFields = Pick<
