@@ -41,6 +41,12 @@ test('an empty text instead of a time is loaded as null', async () => {
   ]);
 });
 
+test('intermediates of a CA root that are no list fail the source', async () => {
+  const place = await answering({ '/v1/agent/connect/ca/roots': { Roots: [{ ID: 'r1', IntermediateCerts: {} }] } });
+  const { stderr } = await place.pull(['--source', 'ca_roots'], 3);
+  expect(stderr).toContain('ca_roots: the response has no IntermediateCerts');
+});
+
 test('the end of a CA root is that of its certificate, whatever the service says of it', async () => {
   const { Roots } = JSON.parse(readRecorded('consul/roots').body) as { Roots: readonly object[] };
   const place = await answering({
