@@ -8,16 +8,18 @@ import { mailboxes, webUrl } from './schema.ts';
 import { unknownName } from './suggest.ts';
 import { readYamlFile } from './yaml.ts';
 
-/** A text in which `findError` finds none. */
-const validated = (findError: (text: string) => string | undefined) =>
-  z.string().superRefine((text, context) => {
-    const message = findError(text);
-    if (message !== undefined) context.addIssue({ code: 'custom', message });
-  });
+const CRON_ERROR =
+  'must be a time that exists, in five fields: minute 0 to 59, hour 0 to 23, day of month 1 to 31, month 1 to 12 or jan to dec, day of week 0 to 7 or sun to sat';
 
 export const jobSchema = z.strictObject({
-  schedule: validated(cronError).optional().describe('cron expression, five fields'),
-  timezone: validated(timeZoneError).default('UTC').describe('IANA zone of the schedule'),
+  schedule: z.string().refine(isCron, CRON_ERROR).optional().describe('cron expression, five fields'),
+  timezone: z
+    .string()
+    .refine(isTimeZone, {
+      error: ({ input }) => `there is no time zone ${input}; give one such as Europe/Berlin or UTC`,
+    })
+    .default('UTC')
+    .describe('IANA zone of the schedule'),
   pull: z
     .union(
       [z.literal('all'), z.literal(false), z.array(z.string().min(1)).min(1)],
@@ -91,23 +93,19 @@ export async function readTimeZone(config: Pick<Config, 'directory'>, env: Envir
   }).timezone;
 }
 
-const CRON_ERROR =
-  'must be a time that exists, in five fields: minute 0 to 59, hour 0 to 23, day of month 1 to 31, month 1 to 12 or jan to dec, day of week 0 to 7 or sun to sat';
-
-/** The error in a cron expression, as the end of a sentence; undefined when it is valid. */
-export function cronError(expression: string): string | undefined {
+/** Whether a cron expression has five fields, and is due at some time. */
+function isCron(expression: string): boolean {
   // node-cron takes a field of seconds as well, and makes a list of every number of a range.
-  const isValid = splitCron(expression).length === 5 && !/\d{4}/u.test(expression) && validate(expression);
-  return isValid ? undefined : CRON_ERROR;
+  return splitCron(expression).length === 5 && !/\d{4}/u.test(expression) && validate(expression);
 }
 
-/** The error in the name of a time zone; undefined when the runtime has it. */
-export function timeZoneError(zone: string): string | undefined {
+/** Whether the runtime has a time zone. */
+function isTimeZone(timeZone: string): boolean {
   try {
-    new Intl.DateTimeFormat('en', { timeZone: zone });
-    return undefined;
+    new Intl.DateTimeFormat('en', { timeZone });
+    return true;
   } catch {
-    return `there is no time zone ${zone}; give one such as Europe/Berlin or UTC`;
+    return false;
   }
 }
 

@@ -34,7 +34,8 @@ export function readYamlFile<T>(
   const [syntax] = document.errors;
   if (syntax) {
     const { line } = lines.linePos(syntax.pos[0]);
-    throw new TidemarkError('CONFIG', `${name}:${line}: not valid YAML: ${syntax.message}`);
+    const message = syntax.code === 'MULTIPLE_DOCS' ? 'a second document begins here' : syntax.message;
+    throw new TidemarkError('CONFIG', `${name}:${line}: not valid YAML: ${message}`);
   }
   // A reference that cannot be resolved leaves a field that is also invalid: the first issue of a field is enough.
   const issues = new Map<string, { readonly line: number; readonly text: string }>();

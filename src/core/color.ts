@@ -1,7 +1,7 @@
 import picocolors from 'picocolors';
 
 /** Functions that colour a text, or return it unchanged where colour is off. */
-export type Colors = ReturnType<typeof picocolors.createColors>;
+export type Colors = ReturnType<typeof createColors>;
 
 export interface ColorSettings {
   readonly isTerminal: boolean;
@@ -25,6 +25,4 @@ function isSet(value: string | undefined): boolean {
   return value !== undefined && value !== '' && value !== '0';
 }
 
-export function createColors(isEnabled: boolean): Colors {
-  return picocolors.createColors(isEnabled);
-}
+export const { createColors } = picocolors;

@@ -5,8 +5,8 @@ import { changesTable, type DescribedRelation, type LakeRelation, replacesRows, 
 
 /** What the SQL of an engine has of its own. */
 interface Dialect {
-  /** The folder of its files in `queries/dialects`; undefined for those of `queries` themselves. */
-  readonly folder?: string;
+  /** The folder of its files in `queries/dialects`, which come before those of `queries`. */
+  readonly folder: Engine;
   quote(identifier: string): string;
   literal(text: string): string;
   /** Whether two values are equal, or both null. */
@@ -20,6 +20,7 @@ interface Dialect {
 const backslashed = (text: string): string => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
 
 const STANDARD: Dialect = {
+  folder: 'duckdb',
   quote: quoteIdent,
   literal: quoteLiteral,
   same: (one, other) => `${one} is not distinct from ${other}`,
@@ -64,8 +65,8 @@ export function renderFor(
   name: string,
   parts: Readonly<Record<string, string>>,
 ): string {
-  const own = dialect.folder === undefined ? undefined : `dialects/${dialect.folder}/${name}`;
-  return files.render(own !== undefined && files.has(own) ? own : name, parts).trim();
+  const own = `dialects/${dialect.folder}/${name}`;
+  return files.render(files.has(own) ? own : name, parts).trim();
 }
 
 /** The time up to which the lake has runs. */

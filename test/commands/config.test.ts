@@ -37,6 +37,11 @@ describe('a wrong configuration ends with 2 and says where', () => {
       /tidemark\.yaml:2: thresholds\.deadAgentHour: unknown key; did you mean `deadAgentHours`\?/,
     ],
     [
+      'a second document',
+      [`targets: [${TARGET}]`, '---', `targets: [${TARGET}]`],
+      /tidemark\.yaml:2: not valid YAML: a second document begins here/,
+    ],
+    [
       'a missing variable',
       ['targets:', '  - name: acme', '    kind: mesh', '    url: http://x', `    token: \${NOT_THERE}`],
       /tidemark\.yaml:5: targets\[0\]\.token: the environment variable NOT_THERE is not set/,

@@ -1,5 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { cronError, timeZoneError } from '../../src/config/job.ts';
+import { jobSchema } from '../../src/config/job.ts';
+
+const explain = (job: object) => jobSchema.safeParse(job).error?.issues[0]?.message;
+const cronError = (schedule: string) => explain({ schedule });
+const timeZoneError = (timezone: string) => explain({ timezone });
 
 describe('a cron expression', () => {
   test.each(['15 2 * * *', '*/5 * * * *', '0 7 * * 1', '0 6 L * *', '0 6 1,15 1-6 *', '0 6 29 2 *', '0 6 * * mon-fri'])(

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { loadConfig } from '../../../src/config/config.ts';
-import { cronError, readJobs, timeZoneError } from '../../../src/config/job.ts';
+import { jobSchema, readJobs } from '../../../src/config/job.ts';
 import { PACKAGE_ROOT } from '../../../src/core/paths.ts';
 import { Redactor } from '../../../src/core/redact/redactor.ts';
 import { tempFolder } from '../../helpers/temp.ts';
@@ -104,7 +104,7 @@ describe('Kubernetes', () => {
       'CronJob',
     ]);
     const { spec } = cronJob!;
-    expect([cronError(spec.schedule), timeZoneError(spec.timeZone)]).toEqual([undefined, undefined]);
+    expect(jobSchema.safeParse({ schedule: spec.schedule, timezone: spec.timeZone }).error).toBeUndefined();
     expect(spec).toMatchObject({ concurrencyPolicy: 'Forbid', startingDeadlineSeconds: 6 * 3600 });
     const pod = spec.jobTemplate.spec.template.spec;
     expect(pod).toMatchObject({ restartPolicy: 'Never', securityContext: { runAsNonRoot: true } });
@@ -132,7 +132,7 @@ describe('Nomad', () => {
     expect(hcl).toMatch(/prohibit_overlap\s*= true/u);
     expect(hcl).toMatch(/user\s*= "1000:1000"/u);
     const [, cron = '', zone = ''] = /crons\s*= \["([^"]+)"\]\s*time_zone\s*= "([^"]+)"/u.exec(hcl) ?? [];
-    expect([cronError(cron), timeZoneError(zone)]).toEqual([undefined, undefined]);
+    expect(jobSchema.safeParse({ schedule: cron, timezone: zone }).error).toBeUndefined();
     expectRunsNightly(JSON.parse(/args\s*= (\[.+\])/u.exec(hcl)?.[1] ?? '[]'));
   });
 
