@@ -1,14 +1,16 @@
 import { z } from 'zod';
-import { listAt, textAt } from '../../core/json-path.ts';
+import { listAt } from '../../core/json-path.ts';
 import { scheduler } from '../../services/scheduler/operations.ts';
 import { defineAction, definePlaybook, drifted, ready, satisfied, skip, unknown } from '../define.ts';
 import { responseBody } from './lib/reads.ts';
 import {
   choosePluginMatch,
   describeLongerPlugins,
+  explainOtherVolume,
   findLongerPlugins,
   isListed,
   observeVolume,
+  parseVolume,
   pluginMatch,
   readExternalVolumes,
   readRegisteredVolumes,
@@ -29,17 +31,23 @@ const inputs = z.object({
   capabilities,
 });
 
-const deregisterInputs = z.object({ volume_id: z.string(), namespace: requestedNamespace, external_id: z.string() });
+const deregisterInputs = z.object({
+  volume_id: z.string(),
+  namespace: requestedNamespace,
+  external_id: z.string(),
+  /** Null in a plan of an earlier version. */
+  plugin_id: z.string().nullable().default(null),
+});
 
 const deregister = defineAction(deregisterInputs, {
   operation: 'scheduler.volumes.deregister',
   params: { volume_id: 'volume_id', namespace: 'namespace' },
   reads: { volume: readVolume },
   observe: ({ volume }) => observeVolume(volume),
-  evaluate: (observed, { external_id }) => {
+  evaluate: (observed, planned) => {
     if (observed === null) return satisfied('the volume is not registered');
-    if (observed.external_id === null) return unknown('its external volume is not reported');
-    if (observed.external_id !== external_id) return drifted('another volume has the ID');
+    const other = explainOtherVolume(observed, planned);
+    if (other) return other;
     if (observed.claims === null) return unknown('its claims are not reported');
     return observed.claims === 0 ? ready : drifted('it is claimed');
   },
@@ -66,24 +74,26 @@ const register = defineAction(inputs, {
     longer_plugins: findLongerPlugins({ plugin_id, plugin_match }, volumes, snapshots),
     in_provider: isListed(external, external_id),
     registered_as: registeredIds(volumes, plugin_id, external_id),
-    external_id_of_same_id: sameId.found ? (textAt(responseBody(sameId), 'ExternalID') ?? '') : null,
+    same_id: sameId.found ? parseVolume(responseBody(sameId)) : null,
   }),
-  evaluate: (observed, { plugin_id, external_id }) => {
-    const { in_provider, registered_as, external_id_of_same_id, longer_plugins } = observed;
+  evaluate: (observed, planned) => {
+    const { in_provider, registered_as, same_id, longer_plugins } = observed;
     if (registered_as === null) return unknown('the registered volumes are not reported');
     if (registered_as.length > 0) return satisfied(`it is registered as ${registered_as.join(', ')}`);
-    if (external_id_of_same_id === external_id) return satisfied('it is registered');
-    if (external_id_of_same_id !== null) return drifted('another volume has the ID');
+    if (same_id)
+      return explainOtherVolume(same_id, planned)
+        ? drifted('another volume has the ID')
+        : satisfied('it is registered');
     if (in_provider === null) return unknown('the volumes in the provider are not reported');
-    if (longer_plugins.length > 0) return drifted(describeLongerPlugins(plugin_id, longer_plugins));
+    if (longer_plugins.length > 0) return drifted(describeLongerPlugins(planned.plugin_id, longer_plugins));
     return in_provider ? ready : drifted('it is no longer in the provider');
   },
   undo: {
     action: deregister,
     needs: ['before.registered_as'],
-    inputs: ({ inputs: { volume_id, namespace, external_id }, before }) =>
+    inputs: ({ inputs: { volume_id, namespace, external_id, plugin_id }, before }) =>
       before.registered_as?.length === 0
-        ? { volume_id, namespace, external_id }
+        ? { volume_id, namespace, external_id, plugin_id }
         : 'the volume was registered before the action',
     summary: ({ inputs: { volume_id, external_id } }) =>
       `deregister volume ${volume_id}; ${external_id} stays in the provider`,

@@ -1,6 +1,13 @@
 import { z } from 'zod';
 import { defineAction, definePlaybook, drifted, ready, satisfied, unknown } from '../define.ts';
-import { isListed, observeVolume, readExternalVolumes, readVolume, requestedNamespace } from './lib/scheduler.ts';
+import {
+  explainOtherVolume,
+  isListed,
+  observeVolume,
+  readExternalVolumes,
+  readVolume,
+  requestedNamespace,
+} from './lib/scheduler.ts';
 
 const inputs = z.object({
   volume_id: z.string(),
@@ -17,10 +24,10 @@ const deregister = defineAction(inputs, {
     const observed = observeVolume(volume);
     return observed && { ...observed, in_provider: isListed(external, external_id) };
   },
-  evaluate: (observed, { external_id }) => {
+  evaluate: (observed, planned) => {
     if (observed === null) return satisfied('the volume is not registered');
-    if (observed.external_id === null) return unknown('its external volume is not reported');
-    if (observed.external_id !== external_id) return drifted(`its external volume is ${observed.external_id} now`);
+    const other = explainOtherVolume(observed, planned);
+    if (other) return other;
     if (observed.in_provider === null) return unknown('the volumes in the provider are not reported');
     if (observed.in_provider) return drifted('it is in the provider again');
     if (observed.claims === null) return unknown('its claims are not reported');

@@ -4,9 +4,11 @@ import { textAt } from '../../core/json-path.ts';
 import { defineAction, definePlaybook, drifted, ready, satisfied, skip, unknown } from '../define.ts';
 import { responseBody, responseItems } from './lib/reads.ts';
 import {
+  explainOtherVolume,
   findSnapshot,
   isListed,
   parseSnapshot,
+  parseVolume,
   readExternalVolumes,
   readSnapshotsById,
   readSnapshotsByVolume,
@@ -65,20 +67,20 @@ const createSnapshot = defineAction(inputs, {
       .filter(({ created_at }) => created_at !== null && created_at >= protected_from)
       .map(({ snapshot_id, created_at, is_ready }) => ({ snapshot_id, created_at, is_ready }));
     return {
-      external_id: textAt(responseBody(volume), 'ExternalID'),
+      ...parseVolume(responseBody(volume)),
       in_provider: isListed(external, external_id),
       recent_snapshots: taken.found ? recent : null,
     };
   },
-  evaluate: (observed, { external_id, under_way_from }) => {
+  evaluate: (observed, planned) => {
     if (observed === null) return drifted('the volume is no longer registered');
-    if (observed.external_id === null) return unknown('its external volume is not reported');
-    if (observed.external_id !== external_id) return drifted(`its external volume is ${observed.external_id} now`);
+    const other = explainOtherVolume(observed, planned);
+    if (other) return other;
     const recent = observed.recent_snapshots;
     if (recent === null) return unknown('its snapshots are not reported');
     const complete = recent.find(({ is_ready }) => is_ready === true);
     if (complete) return satisfied(`snapshot ${complete.snapshot_id} of ${complete.created_at} protects it`);
-    const pending = recent.find(({ created_at }) => created_at !== null && created_at >= under_way_from);
+    const pending = recent.find(({ created_at }) => created_at !== null && created_at >= planned.under_way_from);
     if (pending) return drifted(`snapshot ${pending.snapshot_id} of ${pending.created_at} is not ready yet`);
     return observed.in_provider === false ? drifted('the volume is not in the provider') : ready;
   },

@@ -183,6 +183,11 @@ guards(
     ],
     ['rotate-old-keys', ({ secrets }, plan) => secrets.keys.delete(first(plan, 'name')), 'the key is gone'],
     [
+      'rotate-old-keys',
+      (state, plan) => Object.assign(keyIn(state, plan).versions.at(-1)!, { creationTime: '2026-10-01T02:15:00Z' }),
+      /its version \d was created at 2026-10-01T02:15:00Z/u,
+    ],
+    [
       'retire-old-key-versions',
       (state, plan) => keyIn(state, plan).versions.push({ creationTime: '2026-10-01T02:15:00Z' }),
       /its newest version is \d/u,
@@ -313,6 +318,11 @@ guards(
     ],
     [
       'deregister-missing-volumes',
+      ({ scheduler }, plan) => Object.assign(scheduler.volumes.get(firstVolume(plan))!, { pluginId: 'another' }),
+      'its plugin is another now',
+    ],
+    [
+      'deregister-missing-volumes',
       ({ scheduler }, plan) =>
         scheduler.volumes.get(firstVolume(plan))!.claims.push({ allocationId: 'new', mode: 'write' }),
       'it is claimed',
@@ -347,6 +357,20 @@ guards(
         scheduler.volumes.set(volumeKey('default', id), { ...scheduler.volumes.get(LEDGER)!, id });
       },
       'another volume has the ID',
+    ],
+    [
+      'adopt-orphaned-volumes',
+      ({ scheduler }, plan) => {
+        const id = first(plan, 'volume_id');
+        const volume = { ...scheduler.volumes.get(LEDGER)!, id, externalId: externalId(plan), pluginId: 'another' };
+        scheduler.volumes.set(volumeKey('default', id), volume);
+      },
+      'another volume has the ID',
+    ],
+    [
+      'snapshot-unprotected-volumes',
+      ({ scheduler }) => Object.assign(scheduler.volumes.get(LEDGER)!, { pluginId: 'another' }),
+      'its plugin is another now',
     ],
     [
       'snapshot-unprotected-volumes',

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Target } from '../../../config/config.ts';
 import { booleanAt, listAt, textAt, valueAt } from '../../../core/json-path.ts';
-import type { AbsenceEvidence, ReadResult } from '../../define.ts';
+import { type AbsenceEvidence, drifted, type Precondition, type ReadResult, unknown } from '../../define.ts';
 import { itemIds, known, readPages, readSubject, responseBody, responseItems } from './reads.ts';
 
 /** Volumes, their snapshots and ACL policies of the scheduler. */
@@ -130,10 +130,31 @@ export function parseSnapshotTime(count: unknown): string | null {
   return ms > MAX_TIME_MS ? null : new Date(Math.floor(ms)).toISOString();
 }
 
+/** What a registered volume stands for, each null where it is not reported. */
+export function parseVolume(volume: unknown) {
+  return { external_id: textAt(volume, 'ExternalID'), plugin_id: textAt(volume, 'PluginID') };
+}
+
 /** A registered volume, as the ledger keeps it; null where it is not registered. `claims`: how many. */
 export function observeVolume(volume: ReadResult) {
   const body = responseBody(volume);
-  return volume.found ? { external_id: textAt(body, 'ExternalID'), claims: parseClaims(body)?.length ?? null } : null;
+  return volume.found ? { ...parseVolume(body), claims: parseClaims(body)?.length ?? null } : null;
+}
+
+/**
+ * Why a registered volume is not certainly the planned one; undefined where it is. A volume of the ID may have been registered again,
+ * for the volume of another plugin, which may have the same external ID. `plugin_id` is null in a plan that lacks it.
+ */
+export function explainOtherVolume(
+  observed: ReturnType<typeof parseVolume>,
+  planned: { readonly external_id: string; readonly plugin_id: string | null },
+): Precondition | undefined {
+  const { external_id, plugin_id } = observed;
+  if (external_id === null) return unknown('its external volume is not reported');
+  if (external_id !== planned.external_id) return drifted(`its external volume is ${external_id} now`);
+  if (planned.plugin_id === null) return undefined;
+  if (plugin_id === null) return unknown('its plugin is not reported');
+  return plugin_id === planned.plugin_id ? undefined : drifted(`its plugin is ${plugin_id} now`);
 }
 
 /**
