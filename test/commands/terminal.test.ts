@@ -120,28 +120,44 @@ describe('tidemark findings explain', () => {
 });
 
 describe('a typo is found before the night', () => {
+  async function listSchedule(files: Readonly<Record<string, string>>) {
+    const folder = await emptyProject();
+    for (const [file, text] of Object.entries(files)) {
+      await mkdir(join(folder, file, '..'), { recursive: true });
+      await writeFile(join(folder, file), text);
+    }
+    return cli(['schedule', '--list'], { cwd: folder });
+  }
+
+  test('in jobs, rules, templates and queries: one run names them all', async () => {
+    const { exit, stderr } = await listSchedule({
+      'jobs/weekly.yaml': 'schedule: "0 3 * * 1"\nreports: [overvew]\n',
+      'jobs/by-hand.yaml': 'reports: [drifft]\n',
+      'queries/findings/mine.sql':
+        '-- rule: Mine.\n-- severity: info\n-- sources: workspaces\n-- subject: workspace\nselect nothing from workspaces\n',
+      'queries/findings/headless.sql': 'select 1\n',
+      'reports/overview.hbs': '{{#if}}',
+      'queries/reports/drift/summary.sql': 'select nothing',
+    });
+    for (const said of [
+      /unknown report overvew/u,
+      /jobs\/by-hand\.yaml: reports: unknown report drifft; did you mean drift\?/u,
+      /mine: .*nothing/u,
+      /headless\.sql: the header line/u,
+      /reports: overview/u,
+      /reports: drift/u,
+    ])
+      expect(stderr).toMatch(said);
+    expect(exit).toBe(2);
+  });
+
   test.each([
     ['jobs/weekly.yaml', 'schedule: "0 3 * * 1"\nreports: [overvew]\n', 'unknown report overvew'],
-    [
-      'jobs/by-hand.yaml',
-      'reports: [drifft]\n',
-      'jobs/by-hand.yaml: reports: unknown report drifft; did you mean drift?',
-    ],
-    [
-      'queries/findings/mine.sql',
-      '-- rule: Mine.\n-- severity: info\n-- sources: workspaces\n-- subject: workspace\nselect nothing from workspaces\n',
-      'mine: .*nothing',
-    ],
-    ['queries/findings/headless.sql', 'select 1\n', 'headless.sql: the header line'],
-    ['reports/overview.hbs', '{{#if}}', 'overview'],
-    ['queries/reports/drift/summary.sql', 'select nothing', 'reports: drift'],
+    ['jobs/by-hand.yaml', 'reports: [drifft]\n', 'unknown report drifft'],
     ['reports/partials/lead.hbs', '{{#if}}', 'reports: '],
-  ])('in %s', async (file, text, said) => {
-    const folder = await emptyProject();
-    await mkdir(join(folder, file, '..'), { recursive: true });
-    await writeFile(join(folder, file), text);
-    const { exit, stderr } = await cli(['schedule', '--list'], { cwd: folder });
-    expect(stderr).toMatch(new RegExp(said, 'u'));
+  ])('in %s alone', async (file, text, said) => {
+    const { exit, stderr } = await listSchedule({ [file]: text });
+    expect(stderr).toContain(said);
     expect(exit).toBe(2);
   });
 
