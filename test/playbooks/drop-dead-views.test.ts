@@ -32,7 +32,6 @@ test('drop-dead-views deletes a view only if the service rejects its query', asy
   await place.approve();
   const { views } = place.sandbox.services.platform.state;
   const view = views.find(({ id }) => id === actions[0]?.params.view_id)!;
-  view.query = { filter: [] };
   const apply = async () => {
     const timeouts = { backoffMs: 1, maxBackoffMs: 2, attempts: 2, idleMs: 100 };
     const { exit, json } = await place.tidemark(['playbook', 'apply', place.planFile, '--json'], { timeouts });
@@ -44,7 +43,7 @@ test('drop-dead-views deletes a view only if the service rejects its query', asy
     expect(await apply(), JSON.stringify(response)).toEqual([1, expect.stringContaining(reason)]);
     expect(listWrites(place.sandbox.log)).toEqual([]);
   }
-  failure = undefined;
+  failure = { status: 200, headers: { 'content-type': 'application/json' }, body: '{"data":[]}' };
   expect(await apply()).toEqual([0, 'skipped: its query works again']);
   expect(views).toContain(view);
 });

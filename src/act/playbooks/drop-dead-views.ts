@@ -1,10 +1,15 @@
 import { z } from 'zod';
-import { listAt } from '../../core/json-path.ts';
-import { defineAction, definePlaybook, drifted, ready, satisfied, unknown } from '../define.ts';
-import { readView } from './lib/platform.ts';
+import { listAt, valueAt } from '../../core/json-path.ts';
+import { platform } from '../../services/platform/operations.ts';
+import { defineAction, definePlaybook, drifted, type ReadResult, ready, satisfied, unknown } from '../define.ts';
+import { isSameQuery, parseSavedQuery, readView } from './lib/platform.ts';
 import { read, responseBody } from './lib/reads.ts';
 
-const inputs = z.object({ view_id: z.string(), reason: z.enum(['failed', 'empty']) });
+const detail = z.object({ view_id: z.string(), reason: z.enum(['failed', 'empty']) });
+/** `query`: as read when the plan was made; null in a plan of an earlier version. */
+const inputs = detail.extend({ query: z.json().default(null) });
+
+const readQuery = (view: ReadResult) => parseSavedQuery(valueAt(responseBody(view), 'data'));
 
 const drop = defineAction(inputs, {
   operation: 'platform.views.delete',
@@ -19,10 +24,12 @@ const drop = defineAction(inputs, {
       ? {
           rows_on_first_page: listAt(responseBody(results), 'data')?.length ?? null,
           failure: results.found ? null : results.failure,
+          query: readQuery(view),
         }
       : null,
-  evaluate: (observed, { reason }) => {
+  evaluate: (observed, { reason, query }) => {
     if (observed === null) return satisfied('the view is gone');
+    if (query !== null && !isSameQuery(observed.query, query)) return drifted('its query was changed');
     // The finding rests on a rejected query. A time-out or an error within the service says nothing about the query.
     if (observed.failure !== null && observed.failure !== 'invalid') {
       return unknown(`its query could not be run: ${observed.failure}`);
@@ -38,8 +45,12 @@ export const dropDeadViews = definePlaybook({
   rule: 'dead-saved-view',
   description: 'delete saved views whose query fails or has returned no rows for `deadViewDays`',
   table: 'saved_views',
-  detail: inputs,
-  action: drop,
-  summary: ({ subject_name, detail }) =>
-    `delete saved view ${subject_name ?? detail.view_id}, ${detail.reason === 'failed' ? 'whose query fails' : 'which returns no rows'}`,
+  actions: [drop],
+  detail,
+  plan: async ({ subject_name, detail: planned }, ctx) => {
+    const query = readQuery(await ctx.read(platform.views.show, { view_id: planned.view_id }));
+    const what = planned.reason === 'failed' ? 'whose query fails' : 'which returns no rows';
+    const summary = `delete saved view ${subject_name ?? planned.view_id}, ${what}`;
+    return [{ action: drop, inputs: { ...planned, query }, summary }];
+  },
 });

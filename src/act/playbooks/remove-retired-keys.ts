@@ -1,38 +1,53 @@
 import { z } from 'zod';
 import { listAt } from '../../core/json-path.ts';
-import { defineAction, definePlaybook, drifted, ready, satisfied, unknown } from '../define.ts';
+import { secrets } from '../../services/secrets/operations.ts';
+import { defineAction, definePlaybook, drifted, type ReadResult, ready, satisfied, unknown } from '../define.ts';
 import { read, responseBody } from './lib/reads.ts';
-import { parseKey, readDistribution, readKey } from './lib/secrets.ts';
+import { parseKey, readDistribution, readKey, versionTime } from './lib/secrets.ts';
 
-const NOT_TOLD = 'whether the key may be deleted is not reported';
+/** `rotated_at`: of the newest version when the plan was made; null where it was not reported, and in a plan of an earlier version. */
+const retired = z.object({ key_name: z.string(), rotated_at: z.string().nullable().default(null) });
 
-const removeFromProvider = defineAction(z.object({ key_name: z.string(), provider_name: z.string() }), {
+const observeKey = (key: ReadResult) => {
+  const { latest_version, deletion_allowed } = parseKey(key);
+  return { deletion_allowed, rotated_at: versionTime(key, latest_version) };
+};
+
+/** Why a key may not be removed; undefined where it may. One of the same name may be another key. */
+function explainKey(
+  { deletion_allowed, rotated_at }: ReturnType<typeof observeKey>,
+  planned: Pick<z.infer<typeof retired>, 'rotated_at'>,
+) {
+  if (deletion_allowed === null) return unknown('whether the key may be deleted is not reported');
+  if (!deletion_allowed) return drifted('the key may no longer be deleted');
+  if (planned.rotated_at === null || planned.rotated_at === rotated_at) return undefined;
+  if (rotated_at === null) return unknown('the age of its newest version is not reported');
+  return drifted(`its newest version is another one, which was created at ${rotated_at}`);
+}
+
+const removeFromProvider = defineAction(retired.extend({ provider_name: z.string() }), {
   operation: 'secrets.kms-keys.remove',
   params: { name: 'provider_name', key_name: 'key_name' },
   reads: { key: readKey, distribution: readDistribution },
-  observe: ({ key, distribution }) => ({
-    in_provider: distribution.found,
-    deletion_allowed: parseKey(key).deletion_allowed,
-  }),
-  evaluate: ({ in_provider, deletion_allowed }) => {
+  observe: ({ key, distribution }) => ({ in_provider: distribution.found, ...observeKey(key) }),
+  evaluate: ({ in_provider, ...key }, planned) => {
     if (!in_provider) return satisfied('the key is not in the provider');
-    if (deletion_allowed === null) return unknown(NOT_TOLD);
-    return deletion_allowed ? ready : drifted('the key may no longer be deleted');
+    return explainKey(key, planned) ?? ready;
   },
 });
 
-const deleteKey = defineAction(z.object({ key_name: z.string() }), {
+const deleteKey = defineAction(retired, {
   operation: 'secrets.keys.delete',
   params: { name: 'key_name' },
   reads: { key: readKey, providers: read('secrets.keys.providers', { name: 'key_name' }) },
   observe: ({ key, providers }) => {
     const names = listAt(responseBody(providers), 'data', 'keys')?.map(String) ?? null;
-    return key.found ? { deletion_allowed: parseKey(key).deletion_allowed, providers: names } : null;
+    return key.found ? { ...observeKey(key), providers: names } : null;
   },
-  evaluate: (observed) => {
+  evaluate: (observed, planned) => {
     if (observed === null) return satisfied('the key is gone');
-    if (observed.deletion_allowed === null) return unknown(NOT_TOLD);
-    if (!observed.deletion_allowed) return drifted('it may no longer be deleted');
+    const problem = explainKey(observed, planned);
+    if (problem) return problem;
     if (observed.providers === null) return unknown('its providers are not reported');
     return observed.providers.length > 0 ? drifted(`it is distributed to ${observed.providers.join(', ')}`) : ready;
   },
@@ -45,12 +60,16 @@ export const removeRetiredKeys = definePlaybook({
   table: 'keys',
   actions: [removeFromProvider, deleteKey],
   detail: z.object({ key_name: z.string(), providers: z.array(z.string()) }),
-  plan: ({ detail: { key_name, providers } }) => [
-    ...providers.map((providerName) => ({
-      action: removeFromProvider,
-      inputs: { key_name, provider_name: providerName },
-      summary: `remove key ${key_name} from provider ${providerName}`,
-    })),
-    { action: deleteKey, inputs: { key_name }, summary: `delete key ${key_name}` },
-  ],
+  plan: async ({ detail: { key_name, providers } }, ctx) => {
+    const { rotated_at } = observeKey(await ctx.read(secrets.keys.read, { name: key_name }));
+    const key = { key_name, rotated_at };
+    return [
+      ...providers.map((providerName) => ({
+        action: removeFromProvider,
+        inputs: { ...key, provider_name: providerName },
+        summary: `remove key ${key_name} from provider ${providerName}`,
+      })),
+      { action: deleteKey, inputs: key, summary: `delete key ${key_name}` },
+    ];
+  },
 });

@@ -164,7 +164,7 @@ guards(
       ({ platform }, plan) => {
         platform.views.find(({ id }) => id === first(plan, 'view_id'))!.query = { filter: [] };
       },
-      'its query works again',
+      'its query was changed',
     ],
   ],
 );
@@ -205,7 +205,12 @@ guards(
     [
       'remove-retired-keys',
       (state, plan) => Object.assign(keyIn(state, plan), { deletionAllowed: false }),
-      'it may no longer be deleted',
+      'the key may no longer be deleted',
+    ],
+    [
+      'remove-retired-keys',
+      (state, plan) => Object.assign(keyIn(state, plan).versions.at(-1)!, { creationTime: '2026-10-01T02:15:00Z' }),
+      'its newest version is another one, which was created at 2026-10-01T02:15:00Z',
     ],
     [
       'remove-retired-keys',
