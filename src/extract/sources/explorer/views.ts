@@ -1,11 +1,12 @@
 import type { Target } from '../../../config/config.ts';
 import { TidemarkError } from '../../../core/errors.ts';
+import { valueAt } from '../../../core/json-path.ts';
 import { ServiceError } from '../../../http/errors.ts';
 import type { ExplorerView } from '../../../services/platform/explorer.ts';
 import { platform } from '../../../services/platform/operations.ts';
 import { describeFailure } from '../shared/list-and-read.ts';
-import { extractPages, PAGE_SIZE, sendPages } from '../shared/snapshot-pages.ts';
-import type { ExtractContext, SourceDefinition } from '../source.ts';
+import { extractPages, PAGE_SIZE, type SnapshotPage, sendPages } from '../shared/snapshot-pages.ts';
+import { type ExtractContext, requiredString, type SourceDefinition } from '../source.ts';
 import { createRowFormatter, fetchCsv } from './csv-export.ts';
 import { type FetchPartition, fetchPartitioned, type PartitionKey } from './partition.ts';
 import { landWorkspaceList } from './workspace-list.ts';
@@ -80,7 +81,10 @@ async function landPublicModules(context: ExtractContext): Promise<void> {
   if (flavor === 'hashicorp' || KEY.some((name) => missingColumns.includes(name))) return;
   const start = await landing.checkpoint();
   const args = { type: 'modules', filter: ['registry_type:is:public'], 'page[size]': PAGE_SIZE };
-  const write = ({ text }: { readonly text: string }) => landing.writeJson({}, text);
+  const write = ({ text, items }: SnapshotPage) => {
+    for (const [index, item] of items.entries()) assertKey(valueAt(item, 'attributes'), index);
+    return landing.writeJson({}, text);
+  };
   try {
     await sendPages(context, platform.explorer.query, args, { write, reset: () => landing.rollback(start) });
   } catch (error) {
@@ -88,6 +92,14 @@ async function landPublicModules(context: ExtractContext): Promise<void> {
     await landing.rollback(start);
     const reason = error instanceof ServiceError ? describeFailure(error) : error.message;
     landing.addNote(`which modules are public is unknown: ${reason}`);
+  }
+}
+
+/** A row that does not tell what it is found by would make its module private. A module may have no version. @throws TidemarkError DATA */
+function assertKey(attributes: unknown, index: number): void {
+  for (const name of KEY) {
+    if (name !== 'version' || valueAt(attributes, name) === undefined)
+      requiredString(attributes, name, 'the list of public modules', index);
   }
 }
 
