@@ -4,7 +4,7 @@
 -- subject: agent
 -- many: agents{of} are dead
 -- repair: delete them, or restart the agent on its machine
--- grain: one row per such agent; unknown where its status is not reported
+-- grain: one row per such agent; unknown where its status is not reported, or not one that is known
 -- parameters: $as_of, $dead_agent_hours
 -- Without a current ping time, silence counts from the last one that was reported, or from the pull that first saw the agent.
 with
@@ -34,6 +34,7 @@ select
   name as subject_name,
   case
     when status is null then 'its status is not reported'
+    when status not in ('unknown', 'errored', 'exited') then format('its status is {}, which is not known', status)
     when is_to_come then 'its last ping has a time to come'
     else format(
       'Agent {} of pool {} is {} and has sent no ping since {}{}',
@@ -54,8 +55,8 @@ select
     'never_pinged', never_pinged
   ) as detail,
   'pool ' || pool_name as group_key,
-  status is null or is_to_come as unknown,
+  coalesce(status not in ('unknown', 'errored', 'exited'), true) or is_to_come as unknown,
 from contacted
 where
   (silent_since < $as_of::timestamptz - to_seconds($dead_agent_hours * 3600) or is_to_come)
-  and (status is null or status in ('unknown', 'errored', 'exited'))
+  and coalesce(status not in ('idle', 'busy'), true)

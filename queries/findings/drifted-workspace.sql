@@ -6,13 +6,14 @@
 -- many: workspaces drift
 -- repair: start a run that applies the configuration, or import what was changed by hand
 -- repaired_by: hand
--- grain: one row per drifted workspace; unknown where drift is not assessed
+-- grain: one row per drifted workspace; unknown where drift is not assessed, or what is told of it contradicts itself
 select
   target,
   external_id as subject_id,
   workspace_name as subject_name,
   case
     when drifted is null then 'drift is not assessed'
+    when not drifted then 'it does not drift, and counts drifted resources'
     else format('Workspace {} drifts{}', coalesce(workspace_name, external_id), case
       when resources_drifted = 1 then ' in 1 resource'
       when resources_drifted > 1 then format(' in {} resources', resources_drifted)
@@ -29,6 +30,6 @@ select
     'current_run_status', current_run_status
   ) as detail,
   resources_drifted as weight,
-  drifted is null as unknown,
+  drifted is not true as unknown,
 from workspaces
-where drifted is not false
+where drifted is not false or resources_drifted > 0

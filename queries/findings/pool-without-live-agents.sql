@@ -6,7 +6,7 @@
 -- subject: agent pool
 -- many: agent pools have no live agent
 -- repair: restart the agents of the pool; ask who runs its machines
--- grain: one row per such pool; critical where workspaces are attached, whose runs then wait; unknown where a status is not reported
+-- grain: one row per such pool; critical where workspaces are attached, whose runs then wait; unknown where a status is not reported, or not one that is known
 with
   counted as (
     select
@@ -14,7 +14,7 @@ with
       pool_id,
       count(*) as agents,
       count(*) filter (where status in ('idle', 'busy')) as live,
-      count(*) filter (where status is null) as unreported,
+      count(*) filter (where coalesce(status not in ('idle', 'busy', 'unknown', 'errored', 'exited'), true)) as unreported,
       max(last_ping_at) as last_ping_at,
     from agents
     group by target, pool_id
@@ -30,7 +30,7 @@ select
   agent_pools.pool_id as subject_id,
   agent_pools.name as subject_name,
   case
-    when coalesce(counted.unreported, 0) > 0 then format('agents without a reported status: {}', counted.unreported)
+    when coalesce(counted.unreported, 0) > 0 then format('agents without a known status: {}', counted.unreported)
     else format(
       'Agent pool {} has no live agent ({} known, {} workspaces attached)',
       coalesce(agent_pools.name, agent_pools.pool_id),

@@ -78,6 +78,7 @@ const FAILURES: Readonly<Record<number, FailureKind>> = {
   403: 'forbidden',
   408: 'timeout',
   409: 'conflict',
+  410: 'not-found',
   412: 'precondition',
   413: 'too-large',
   423: 'conflict',

@@ -62,7 +62,7 @@ describe('agents', () => {
       'other edge',
       'other new-never-pinged',
     ]);
-    expect((await warehouse.seen('dead-agent')).unknown).toEqual(['far-future', 'unreported-status']);
+    expect((await warehouse.seen('dead-agent')).unknown).toEqual(['far-future', 'odd-status', 'unreported-status']);
     expect((await warehouse.seen('silent-agent')).unknown).toEqual(['far-future']);
   });
 

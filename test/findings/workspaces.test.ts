@@ -27,6 +27,7 @@ describe('workspaces', () => {
         workspace('clean', {}),
         workspace('drifts', { drifted: true, resources_drifted: 3 }),
         workspace('not-assessed', { drifted: null, resources_drifted: 3 }),
+        workspace('contradicts', { drifted: false, resources_drifted: 3 }),
         workspace('hostile', { drifted: true, workspace_name: HOSTILE, project_name: HOSTILE }),
         workspace('nameless', { drifted: true, workspace_name: null }),
         workspace('fails', { checks_failed: 1 }),
@@ -59,7 +60,7 @@ describe('workspaces', () => {
   test('drifted-workspace: drifted is true; null is unknown, never clean', async () => {
     expect(await warehouse.seen('drifted-workspace')).toEqual({
       found: ['drifts', 'hostile', 'nameless'],
-      unknown: ['not-assessed'],
+      unknown: ['contradicts', 'not-assessed'],
     });
     expect((await warehouse.findings('drifted-workspace')).map(({ title }) => title)).toEqual([
       'Workspace name of drifts drifts in 3 resources',

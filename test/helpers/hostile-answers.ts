@@ -32,14 +32,14 @@ const STATUSES: Readonly<Record<string, readonly (number | string)[]>> = {
   truncated: [206],
   malformed: [204, 205, 600, 700, 998, 999, 301, 302, 303, 307, 308, '099 x', '1000 x', '2xx x', ' 200 OK', '-200 OK'],
   invalid: [
-    300, 304, 305, 306, 310, 399, 400, 402, 405, 406, 410, 411, 414, 415, 417, 418, 421, 422, 424, 425, 426, 428, 431,
-    451, 499,
+    300, 304, 305, 306, 310, 399, 400, 402, 405, 406, 411, 414, 415, 417, 418, 421, 422, 424, 425, 426, 428, 431, 451,
+    499,
   ],
   /** fetch takes it for the answer of a proxy. */
   unreachable: [407],
   unauthorized: [401],
   forbidden: [403],
-  'not-found': [404],
+  'not-found': [404, 410],
   timeout: [408],
   conflict: [409, 423],
   precondition: [412],
