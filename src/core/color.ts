@@ -1,7 +1,7 @@
 import picocolors from 'picocolors';
 
 /** Functions that colour a text, or return it unchanged where colour is off. */
-export type Colors = ReturnType<typeof createColors>;
+export type Colors = ReturnType<typeof picocolors.createColors>;
 
 export interface ColorSettings {
   readonly isTerminal: boolean;
@@ -25,4 +25,5 @@ function isSet(value: string | undefined): boolean {
   return value !== undefined && value !== '' && value !== '0';
 }
 
-export const { createColors } = picocolors;
+// With its type: a destructured one is declared by a path that a consumer of the package does not have.
+export const createColors: typeof picocolors.createColors = picocolors.createColors;
