@@ -57,12 +57,14 @@ export function isEmptyList({ method }: Operation, status: number, text: string)
 }
 
 /**
- * A registry says that it does not have something with 404 and `{"errors":["Not Found"]}`. Another 404 may be of anything in front of it:
+ * A registry says that it does not have something with 404 or 410, and `{"errors":["Not Found"]}`. Another one may be of anything in front of it:
  * docs/services/registry.md#errors.
  */
 function isUndocumentedAbsence({ kind }: Operation, status: number, text: string): boolean {
-  return kind === 'registry' && status === 404 && !listErrors(text)?.length;
+  return kind === 'registry' && ABSENCE_STATUSES.includes(status) && !listErrors(text)?.length;
 }
+
+const ABSENCE_STATUSES = [404, 410];
 
 /** A 404 with a message means a wrong mount if the path has no name, or if the message says so. */
 function isWrongMount({ kind, path }: Operation, message: string, isPage: boolean): boolean {

@@ -108,6 +108,8 @@ const MODULE = '/terraform-aws-modules/vpc/aws/versions';
 const BROKEN: Readonly<Record<string, readonly [Readonly<Record<string, Response>>, RegExp]>> = {
   'a list that is refused': [{ [LIST]: json({ errors: ['Forbidden'] }, 403) }, /403 forbidden/u],
   'a list that is a page': [{ [LIST]: PAGE }, /404 malformed/u],
+  'a list that is gone behind a page': [{ [LIST]: { ...PAGE, status: 410 } }, /410 malformed/u],
+  'a list that is gone without errors': [{ [LIST]: json({ errors: [] }, 410) }, /410 malformed/u],
   'a list that is not found in plain text': [{ [LIST]: text(404, '404 page not found') }, /404 malformed/u],
   'a list that is not found without errors': [{ [LIST]: json({ errors: [] }, 404) }, /404 malformed/u],
   'a list that fails': [{ [LIST]: json({ errors: ['oops'] }, 500) }, /500 server/u],
@@ -186,15 +188,18 @@ describe('answers that say nothing', () => {
 
 const NOT_FOUND = json({ errors: ['Not Found'] }, 404);
 
-test('a provider that the registry says it does not have lists nothing: all versions in use are withdrawn', async () => {
-  const { place } = await registryProject({ '/hashicorp/aws/versions': NOT_FOUND });
-  await pullAt(place, '01T02:15:00', SOURCES);
-  const rows = await releases(place, AWS);
-  const used = await place.rows('select distinct version from providers where source = $source', { source: AWS });
-  expect(rows.length).toBe(used.length);
-  expect(rows.every(({ unlisted }) => unlisted === true)).toBe(true);
-  expect(asked(place).some(({ path }) => path === DATES)).toBe(false);
-});
+test.each([404, 410])(
+  'a provider that the registry says with %d it does not have lists nothing: all versions in use are withdrawn',
+  async (status) => {
+    const { place } = await registryProject({ '/hashicorp/aws/versions': json({ errors: ['Not Found'] }, status) });
+    await pullAt(place, '01T02:15:00', SOURCES);
+    const rows = await releases(place, AWS);
+    const used = await place.rows('select distinct version from providers where source = $source', { source: AWS });
+    expect(rows.length).toBe(used.length);
+    expect(rows.every(({ unlisted }) => unlisted === true)).toBe(true);
+    expect(asked(place).some(({ path }) => path === DATES)).toBe(false);
+  },
+);
 
 /** A project whose explorer has these versions of providers in use, as `used` says when it is asked. */
 async function projectUsing(used: () => readonly string[], answers: Readonly<Record<string, Response>> = {}) {

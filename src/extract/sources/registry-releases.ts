@@ -108,7 +108,7 @@ async function landDates(
       check: (response) => void requiredArray(response.json(), 'included', source),
     });
     await landed.catch((error: unknown) => {
-      if (!(error instanceof ServiceError) || error.status !== 404) throw error;
+      if (!(error instanceof ServiceError && (error.status === 404 || error.failure === 'not-found'))) throw error;
       missing.push(error);
     });
   });
