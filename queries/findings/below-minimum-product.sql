@@ -5,7 +5,7 @@
 -- subject: server
 -- many: servers{of} have a version that the policy does not permit
 -- repair: upgrade the server; ask who runs it
--- grain: one row per such server; unknown where there is a policy and the version cannot be read, or where not every workspace is named
+-- grain: one row per such server; unknown where there is a policy and the version cannot be read
 with judged as (from versions_in_use where kind = 'product' and verdict in ('denied', 'below minimum', 'unknown'))
 select
   servers.target,

@@ -5,7 +5,8 @@
 -- subject: workspace
 -- many: uses are of a provider version that the policy does not permit
 -- repair: raise the provider version in the configuration; ask the owner of the project
--- grain: one row per workspace and provider, for the worst of the versions that it uses; unknown where there is a policy and the version cannot be read, or where not every workspace is named
+-- grain: one row per workspace and provider, for the worst of the versions that it uses; unknown where there is a policy and the version cannot be read,
+-- or where not every workspace is reported
 -- The policy names the full source address, and so matches no other provider of the same name.
 with
   judged as (
@@ -21,12 +22,11 @@ with
   )
 select
   target,
-  if(workspace_name is null, null, concat_ws(' ', workspace_name, short_name, name)) as subject_id,
+  concat_ws(' ', workspace_name, short_name, name) as subject_id,
   workspace_name as subject_name,
-  case
-    when verdict = 'unknown' then 'its version cannot be compared with the policy'
-    when workspace_name is null then 'the service counts more workspaces than it names'
-    when verdict = 'denied' then format('Workspace {} uses provider {} {}, which the policy denies: {}', workspace_name, name, version, reason)
+  case verdict
+    when 'unknown' then 'its version cannot be compared with the policy'
+    when 'denied' then format('Workspace {} uses provider {} {}, which the policy denies: {}', workspace_name, name, version, reason)
     else format(
       'Workspace {} uses provider {} {}, below the minimum {}{}',
       workspace_name,
@@ -36,27 +36,27 @@ select
       coalesce(': ' || reason, '')
     )
   end as title,
-  if(
-    workspace_name is null,
-    json_object('source', name, 'version', version),
-    json_object(
-      'workspace_name', workspace_name,
-      'source', name,
-      'version', version,
-      'verdict', verdict,
-      'policy', versions,
-      'reason', reason,
-      'link', link,
-      'until', ends_at
-    )
+  json_object(
+    'workspace_name', workspace_name,
+    'source', name,
+    'version', version,
+    'verdict', verdict,
+    'policy', versions,
+    'reason', reason,
+    'link', link,
+    'until', ends_at
   ) as detail,
   severity,
   format('{} {}', name, version) as group_key,
-  verdict = 'unknown' or workspace_name is null as unknown,
+  verdict = 'unknown' as unknown,
 from used
-where workspace_name is distinct from ''
+where workspace_name <> ''
 qualify
   row_number() over (
-    partition by target, subject_id, if(subject_id is null, group_key, null)
+    partition by target, subject_id
     order by list_position(['critical', 'warning', 'info'], severity) nulls last, semver_key(version), version
   ) = 1
+union all by name
+select target, null as subject_id, why as title, json_merge_patch('{}', json_object('source', full_source, 'version', version)) as detail, true as unknown
+from unreported_uses
+where kind = 'provider' and workspace_name is null

@@ -5,7 +5,7 @@
 -- subject: workspace
 -- many: workspaces{of} are set to a version that the policy does not permit
 -- repair: set the workspace to a version that the policy permits, after a plan with it
--- grain: one row per such workspace; unknown where there is a policy and the version cannot be read, or where not every workspace is named
+-- grain: one row per such workspace; unknown where there is a policy and the version cannot be read
 with judged as (from versions_in_use where kind = 'tool' and verdict in ('denied', 'below minimum', 'unknown'))
 select
   workspaces.target,

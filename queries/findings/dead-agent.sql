@@ -4,7 +4,7 @@
 -- subject: agent
 -- many: agents{of} are dead
 -- repair: delete them, or restart the agent on its machine
--- grain: one row per such agent; unknown where its status is not reported, or not one that is known
+-- grain: one row per such agent; unknown where its status is not reported or not documented
 -- parameters: $as_of, $dead_agent_hours
 -- Without a current ping time, silence counts from the last one that was reported, or from the pull that first saw the agent.
 with
@@ -34,7 +34,7 @@ select
   name as subject_name,
   case
     when status is null then 'its status is not reported'
-    when status not in ('unknown', 'errored', 'exited') then format('its status is {}, which is not known', status)
+    when status not in ('unknown', 'errored', 'exited') then format('its status is {}, which is not documented', status)
     when is_to_come then 'its last ping has a time to come'
     else format(
       'Agent {} of pool {} is {} and has sent no ping since {}{}',

@@ -5,7 +5,8 @@
 -- subject: workspace
 -- many: uses are of a module version that its registry calls deprecated
 -- repair: read why, and move the configuration to another version or module
--- grain: one row per workspace and deprecated version; unknown where the registry says nothing of the version, or where not every workspace or version is told
+-- grain: one row per workspace and deprecated version; unknown where the registry says nothing of the version,
+-- or where not every workspace, or not its version, is reported
 -- A source is matched by its full address. A private module, and one of a host that no registry of the configuration answers for, is not judged.
 with
   releases as (
@@ -19,7 +20,7 @@ with
     from (select * replace (full_source('module', source) as source) from modules) as modules
     semi join hosts on hosts.host = split_part(modules.source, '/', 1)
     left join releases on releases.source = modules.source and releases.version = modules.version
-    where modules.registry_type is distinct from 'private' and releases.deprecated is distinct from false
+    where modules.version is not null and modules.registry_type is distinct from 'private' and releases.deprecated is distinct from false
   ),
   used as (
     select *, unnest(workspace_names(workspaces, workspace_count)) as workspace_name
@@ -27,27 +28,31 @@ with
   )
 select
   target,
-  if(workspace_name is null or version is null, null, concat_ws(' ', workspace_name, source, version)) as subject_id,
+  concat_ws(' ', workspace_name, source, version) as subject_id,
   workspace_name as subject_name,
-  case
-    when version is null then 'the version that is used is not reported'
-    when is_unknown then format('the registry says nothing of {} {}', source, version)
-    when workspace_name is null then 'the service counts more workspaces than it names'
-    else format(
+  if(
+    is_unknown,
+    format('the registry says nothing of {} {}', source, version),
+    format(
       'Workspace {} uses module {} {}, which is deprecated{}',
       workspace_name,
       coalesce(name, source),
       version,
       coalesce(': ' || warning, '')
     )
-  end as title,
-  case
-    when version is null and workspace_name is null then json_object('source', source)
-    when version is null then json_object('workspace_name', workspace_name, 'source', source)
-    when workspace_name is null then json_object('source', source, 'version', version)
-    else json_object('workspace_name', workspace_name, 'source', source, 'version', version, 'reason', warning)
-  end as detail,
+  ) as title,
+  json_object('workspace_name', workspace_name, 'source', source, 'version', version, 'reason', warning) as detail,
   concat_ws(' ', name, version, '(' || source || ')') as group_key,
-  is_unknown or workspace_name is null as unknown,
+  is_unknown as unknown,
 from used
-where workspace_name is distinct from ''
+where workspace_name <> ''
+union all by name
+select
+  target,
+  null as subject_id,
+  why as title,
+  json_merge_patch('{}', json_object('workspace_name', workspace_name, 'source', full_source, 'version', version)) as detail,
+  true as unknown,
+from unreported_uses
+semi join releases on releases.source = full_source
+where kind = 'module'

@@ -6,7 +6,7 @@
 -- many: workspaces drift
 -- repair: start a run that applies the configuration, or import what was changed by hand
 -- repaired_by: hand
--- grain: one row per drifted workspace; unknown where drift is not assessed, or what is told of it contradicts itself
+-- grain: one row per drifted workspace; unknown where drift is not assessed, or where `drifted` is false and resources have drifted
 select
   target,
   external_id as subject_id,

@@ -4,8 +4,8 @@
 -- subject: mesh role
 -- many: mesh roles issue management tokens
 -- repair: let the role issue tokens with a policy of its own
--- grain: one row per such role; unknown where neither its policies nor a known token type tell what it issues, or where it names nothing that a
--- token may do, as no role does that a service accepts
+-- grain: one row per such role; unknown where neither its policies nor a known token type tell what it issues, or where it has no policy,
+-- role or identity at all: a service accepts no such role
 -- A role is known by its name, or with its mount where the target has the name twice.
 -- A role makes management tokens by its token type, or by the mesh's built-in policy `global-management`, by name or ID. What the mesh roles
 -- that it names contain is not known.

@@ -6,7 +6,7 @@
 -- subject: agent pool
 -- many: agent pools have no live agent
 -- repair: restart the agents of the pool; ask who runs its machines
--- grain: one row per such pool; critical where workspaces are attached, whose runs then wait; unknown where a status is not reported, or not one that is known
+-- grain: one row per such pool; critical where workspaces are attached, whose runs then wait; unknown where a status is not reported or not documented
 with
   counted as (
     select
@@ -30,7 +30,7 @@ select
   agent_pools.pool_id as subject_id,
   agent_pools.name as subject_name,
   case
-    when coalesce(counted.unreported, 0) > 0 then format('agents without a known status: {}', counted.unreported)
+    when coalesce(counted.unreported, 0) > 0 then format('agents without a documented status: {}', counted.unreported)
     else format(
       'Agent pool {} has no live agent ({} known, {} workspaces attached)',
       coalesce(agent_pools.name, agent_pools.pool_id),

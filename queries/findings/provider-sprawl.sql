@@ -4,22 +4,23 @@
 -- subject: workspace
 -- many: uses of a provider are outdated
 -- repair: raise the provider version in the configuration; ask the owner of the project
--- grain: one row per workspace and provider (name and source) that it uses in an older version, unknown where not every workspace or version is told; grouped by the oldest of them
+-- grain: one row per workspace and provider (name and source) that it uses in an older version; grouped by the oldest of them; unknown where
+-- not every workspace, or not its version, is reported
 -- A policy for its source decides alone. Where there is none, the newest version is the highest release in use by semantic precedence, or the highest prerelease where there is no release.
 -- A higher prerelease is not older; a version that is not semantic is.
 with
   ranked as (
     select *, case when ends_with(rank, '~') then '1' || rank else '0' || rank end as sort_key
-    from (select *, coalesce(semver_key(version), '') as rank from providers)
+    from (select *, coalesce(semver_key(version), '') as rank from providers where version is not null)
   ),
   compared as (
     select
       ranked.*,
       policy.verdict,
       policy.recommended,
-      arg_max(ranked.version, sort_key) filter (ranked.version is not null) over same as newest_version,
+      arg_max(ranked.version, sort_key) over same as newest_version,
       substr(max(sort_key) over same, 2) as newest_rank,
-      count(ranked.version) over same as versions_in_use,
+      count(*) over same as versions_in_use,
     from ranked
     left join (from versions_in_use where kind = 'provider') as policy
       on policy.target = ranked.target
@@ -30,10 +31,7 @@ with
   used as (
     select *, unnest(workspace_names(workspaces, workspace_count)) as workspace_name
     from compared
-    where
-      verdict = 'below recommended'
-      or version is null
-      or (coalesce(verdict, 'not covered') = 'not covered' and rank < newest_rank)
+    where verdict = 'below recommended' or (coalesce(verdict, 'not covered') = 'not covered' and rank < newest_rank)
   ),
   behind as (
     select
@@ -44,39 +42,39 @@ with
       any_value(newest_version) as newest_version,
       any_value(recommended) as recommended,
       any_value(versions_in_use) as versions_in_use,
-      list(version order by rank, version) filter (version is not null) as versions,
+      list(version order by rank, version) as versions,
     from used
-    where workspace_name is distinct from ''
+    where workspace_name <> ''
     group by target, workspace_name, name, source
   )
 select
   target,
-  if(workspace_name is null, null, concat_ws(' ', workspace_name, name, source)) as subject_id,
+  concat_ws(' ', workspace_name, name, source) as subject_id,
   workspace_name as subject_name,
-  case
-    when workspace_name is null then 'the service counts more workspaces than it names'
-    when versions is null then 'the version that it uses is not reported'
-    else format(
-      'Workspace {} uses provider {} {}; {}',
-      workspace_name,
-      coalesce(name, source, '?'),
-      array_to_string(versions, ', '),
-      if(recommended is null, 'the newest in use is ' || newest_version, recommended || ' is recommended')
-    )
-  end as title,
-  if(
-    workspace_name is null,
-    json_object('name', name, 'source', source),
-    json_object(
-      'workspace_name', workspace_name,
-      'name', name,
-      'source', source,
-      'versions', versions,
-      'newest_version', newest_version,
-      'recommended', recommended,
-      'versions_in_use', versions_in_use
-    )
+  format(
+    'Workspace {} uses provider {} {}; {}',
+    workspace_name,
+    coalesce(name, source, '?'),
+    array_to_string(versions, ', '),
+    if(recommended is null, 'the newest in use is ' || newest_version, recommended || ' is recommended')
+  ) as title,
+  json_object(
+    'workspace_name', workspace_name,
+    'name', name,
+    'source', source,
+    'versions', versions,
+    'newest_version', newest_version,
+    'recommended', recommended,
+    'versions_in_use', versions_in_use
   ) as detail,
   concat_ws(' ', name, '(' || source || ')', versions[1]) as group_key,
-  workspace_name is null or versions is null as unknown,
 from behind
+union all by name
+select
+  target,
+  if(workspace_name is null, null, concat_ws(' ', workspace_name, name, source)) as subject_id,
+  why as title,
+  json_merge_patch('{}', json_object('name', name, 'source', source, 'versions', if(version is null, null, [version]))) as detail,
+  true as unknown,
+from unreported_uses
+where kind = 'provider'

@@ -5,7 +5,8 @@
 -- subject: workspace
 -- many: uses are of a provider version that its registry has withdrawn
 -- repair: move the workspace to a version that the registry lists, and commit its lock file
--- grain: one row per workspace and version that the registry does not list; unknown where the registry was not asked for it, or where not every workspace or version is told
+-- grain: one row per workspace and version that the registry does not list; unknown where the registry was not asked for it, or it is no version,
+-- or where not every workspace, or not its version, is reported
 -- A source is matched by its full address. A provider of a host that no registry of the configuration answers for is not judged.
 with
   releases as (
@@ -19,7 +20,7 @@ with
     from (select * replace (full_source('provider', source) as source) from providers) as providers
     semi join hosts on hosts.host = split_part(providers.source, '/', 1)
     left join releases on releases.source = providers.source and releases.version = providers.version
-    where releases.unlisted is distinct from false
+    where providers.version is not null and releases.unlisted is distinct from false
   ),
   used as (
     select *, unnest(workspace_names(workspaces, workspace_count)) as workspace_name
@@ -27,21 +28,25 @@ with
   )
 select
   target,
-  if(workspace_name is null or version is null, null, concat_ws(' ', workspace_name, source, version)) as subject_id,
+  concat_ws(' ', workspace_name, source, version) as subject_id,
   workspace_name as subject_name,
-  case
-    when version is null then 'the version that is used is not reported'
-    when is_unknown then format('the registry says nothing of {} {}', source, version)
-    when workspace_name is null then 'the service counts more workspaces than it names'
-    else format('Workspace {} uses provider {} {}, which the registry has withdrawn', workspace_name, coalesce(name, source), version)
-  end as title,
-  case
-    when version is null and workspace_name is null then json_object('source', source)
-    when version is null then json_object('workspace_name', workspace_name, 'source', source)
-    when workspace_name is null then json_object('source', source, 'version', version)
-    else json_object('workspace_name', workspace_name, 'source', source, 'version', version, 'published_at', iso_time(published_at))
-  end as detail,
+  if(
+    is_unknown,
+    format('the registry says nothing of {} {}', source, version),
+    format('Workspace {} uses provider {} {}, which the registry has withdrawn', workspace_name, coalesce(name, source), version)
+  ) as title,
+  json_object('workspace_name', workspace_name, 'source', source, 'version', version, 'published_at', iso_time(published_at)) as detail,
   concat_ws(' ', name, version, '(' || source || ')') as group_key,
-  is_unknown or workspace_name is null as unknown,
+  is_unknown as unknown,
 from used
-where workspace_name is distinct from ''
+where workspace_name <> ''
+union all by name
+select
+  target,
+  null as subject_id,
+  why as title,
+  json_merge_patch('{}', json_object('workspace_name', workspace_name, 'source', full_source, 'version', version)) as detail,
+  true as unknown,
+from unreported_uses
+semi join releases on releases.source = full_source
+where kind = 'provider'

@@ -191,6 +191,26 @@ ${table}:
     denied: [{ versions: "= 5.1.0", reason: broken }]
 `.replace('"= 5.1.0"', '5.1.0');
 
+  test('a workspace that is not named while more are counted is unknown', async () => {
+    const warehouse = await createWithPolicy(POLICY);
+    await warehouse.pull(NOW, 'acme', table, {
+      [table]: [used(source, '4.9.0', 'named', 'left-out'), used(source, '4.8.0', 'moved')],
+    });
+    await warehouse.evaluate(NOW);
+    await warehouse.pull(LATER, 'acme', table, {
+      [table]: [{ ...used(source, '4.9.0', 'named'), workspace_count: 2 }],
+    });
+    await warehouse.evaluate(LATER);
+    const rows = await warehouse.findings(rule);
+    expect(
+      rows.map(({ subject_name, state, unassessed_since }) => [subject_name, state, unassessed_since !== null]),
+    ).toEqual([
+      ['left-out', 'open', true],
+      ['moved', 'resolved', false],
+      ['named', 'open', false],
+    ]);
+  });
+
   test('finds uses by the full address of the source', async () => {
     const warehouse = await createWithPolicy(POLICY);
     await warehouse.pull(NOW, 'acme', table, {

@@ -106,7 +106,7 @@ test('an item that is still listed but returns 404 fails the source: it may exis
       method === 'GET' && path === '/v1/acl/policy/anonymous' ? service.error(404, 'ACL policy not found') : undefined,
   });
   const { stderr } = await place.pull(['--source', 'acl_policies'], 3);
-  expect(stderr).toContain('anonymous is listed but returns 404');
+  expect(stderr).toContain('anonymous is listed but is not found');
 });
 
 test('if the total changes between pages, the pages are fetched again, and the rows are consistent', async () => {

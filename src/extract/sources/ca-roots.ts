@@ -24,8 +24,8 @@ export const caRoots: SourceDefinition = {
 
 /** The certificates that a root names, each with its kind. @throws TidemarkError DATA for intermediates that are no list */
 function readAuthorities(root: unknown) {
-  const { ID: id, RootCert: text, IntermediateCerts: listed = null } = root as Readonly<Record<string, unknown>>;
-  const intermediates = requiredArray({ IntermediateCerts: listed }, 'IntermediateCerts', 'ca_roots');
+  const { ID: id, RootCert: text } = root as Readonly<Record<string, unknown>>;
+  const intermediates = requiredArray({ IntermediateCerts: null, ...Object(root) }, 'IntermediateCerts', 'ca_roots');
   const rootId = typeof id === 'string' ? id : null;
   const describe = (kind: string, texts: unknown) =>
     (Array.isArray(texts) ? texts : [texts])

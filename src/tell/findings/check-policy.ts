@@ -53,7 +53,8 @@ export async function comparePolicies(options: PolicyCheckOptions): Promise<Poli
   const params = ruleParams({ asOf, thresholds, targets: targets.map((name) => ({ name })) });
   await database.script(renderRuleMacros(files).join('\n'));
   const judge = async () => {
-    for (const name of ['judged_versions', 'judged_support', 'candidates']) await query(`warehouse/${name}`, params);
+    for (const name of ['judged_versions', 'judged_support', 'unreported_uses', 'candidates'])
+      await query(`warehouse/${name}`, params);
     for (const error of (await runRules(database, files, rules, params)).values())
       throw new TidemarkError('DATA', error);
   };

@@ -131,6 +131,7 @@ function prepareStatements({ files, asOf, runId, thresholds, targets }: Evaluate
     'listing_proofs',
     'judged_versions',
     'judged_support',
+    'unreported_uses',
   ].map((name) => fill(files, name, params));
   return [...renderRuleMacros(files), ...tables].join('\n');
 }

@@ -35,13 +35,16 @@ async function lackingEstate(cleanup: Cleanup): Promise<LackingEstate> {
   const data = join(folder, 'data');
   const known = new Map<string, Omit<AbsentField, 'isNull'>>();
   let absent: AbsentField | undefined;
+  let changed = 0;
 
   const shape = (target: string) => (answer: Upstream, url: string) => {
     const body = parseBody(answer);
     const operation = body === undefined ? undefined : findOperation(url);
     if (operation === undefined) return answer;
-    if (absent?.target === target && absent.operation === operation)
+    if (absent?.target === target && absent.operation === operation) {
+      changed++;
       return { ...answer, body: Buffer.from(JSON.stringify(removeField(body, absent))) };
+    }
     for (const field of listFields(body).filter((one) => !MAY_LACK.test(one)))
       known.set(`${target} ${operation} ${field}`, { target, operation, field });
     return answer;
@@ -76,9 +79,12 @@ async function lackingEstate(cleanup: Cleanup): Promise<LackingEstate> {
     resolvedWithout: async (field) => {
       await rm(data, { recursive: true });
       await cp(good, data, { recursive: true });
-      absent = field;
-      await run(new Date(sandbox.now.getTime() + HOUR_MS), ['--target', field.target]);
+      [absent, changed] = [field, 0];
+      const night = await run(new Date(sandbox.now.getTime() + HOUR_MS), ['--target', field.target]);
       absent = undefined;
+      // 3: the only source of a target failed.
+      if (changed === 0 || ![0, 1, 3].includes(night.exit))
+        throw new Error(`${changed} answers changed\n${night.stderr}`);
       const ended = "select distinct rule from finding_events where state = 'resolved' order by 1";
       return (await readRows(join(data, 'warehouse.duckdb'), ended)).map(({ rule }) => String(rule));
     },

@@ -76,7 +76,7 @@ export async function listThenRead<T extends { readonly key: string }>(
   const listed = new Set((await relist()).map(({ key }) => key));
   const unreadable = missing.find((key) => listed.has(key));
   if (unreadable === undefined) return;
-  throw new TidemarkError('DATA', `${unreadable} is listed but returns 404`, {
+  throw new TidemarkError('DATA', `${unreadable} is listed but is not found`, {
     hint: 'the token may lack the permission to read it',
   });
 }
