@@ -43,8 +43,8 @@ const RUN_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/u;
 /** @throws TidemarkError USAGE for a name that is not one of a folder */
 export function assertRunName(run: string): string {
   if (RUN_NAME.test(run)) return run;
-  throw new TidemarkError('USAGE', `--run ${run} is not the name of a run`, {
-    hint: 'give letters, digits, `.`, `_` and `-`, such as 2026-11-22',
+  throw new TidemarkError('USAGE', `${JSON.stringify(run)} is not the name of a run`, {
+    hint: 'give `--run` or TIDEMARK_RUN letters, digits, `.`, `_` and `-`, such as 2026-11-22',
   });
 }
 

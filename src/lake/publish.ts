@@ -4,7 +4,7 @@ import type { Config } from '../config/config.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { withPublished } from '../warehouse/session.ts';
 import { loadTables } from '../warehouse/tables.ts';
-import { defaultRunName, type ShardOfRun, writeStagedShard } from './close.ts';
+import { assertRunName, defaultRunName, type ShardOfRun, writeStagedShard } from './close.ts';
 import { compactLake, migrateTable, writeRows } from './data-files.ts';
 import { BEGINNING, fillPending, type Loss, readVisible, type VisiblePublishes } from './difference.ts';
 import { ConflictError, retryConflicts } from './log.ts';
@@ -75,12 +75,12 @@ interface Publishing extends LakeWriter {
 
 /** Each relation is written and committed before the next one, so that a publish holds the rows of only one. */
 async function publishOnce({ config, store, now, run }: PublishOptions): Promise<PublishResult> {
+  const shard = config.shard && { ...config.shard, run: assertRunName(run ?? defaultRunName(now)) };
   return withPublishedReader(config, store, async (reader) => {
     await reader.snapshots(); // nothing is added to a lake that is damaged
     const visible = await readVisible(reader, config.shard?.index ?? 0);
     const asOf = assertPublishable(store, visible);
     const publish = await claimNumber(store, visible);
-    const shard = config.shard && { ...config.shard, run: run ?? defaultRunName(now) };
     const publishing = { reader, visible, publish, as_of: asOf, shard, nowMs: now.getTime() };
     const relations = await listRelations(reader.database, reader.files, loadTables(reader.files));
     const committed: StagedTable[] = [];

@@ -91,6 +91,20 @@ test('a clock that does not go on makes the wait for a shard no longer', async (
   expect(await closeIn(store, 1, { waitMs: 20 })).toMatchObject({ closed: [], missing: [1] });
 });
 
+test('the name of a run that is none is one line, before a shard writes anything', async () => {
+  const project = await lakeProject({ tables: 'few' });
+  await project.night('2026-11-01T02:15:00Z');
+  const { config, store } = project;
+  const publish = publishToLake({
+    config: { ...config, shard: { index: 1, count: 1 } },
+    store,
+    now: new Date(),
+    run: '2026\n11',
+  });
+  await expect(publish).rejects.toMatchObject({ code: 'USAGE', message: '"2026\\n11" is not the name of a run' });
+  expect(await store.list('')).toEqual([]);
+});
+
 test('two closes at the same time, of which one knows a shard more, close each shard once and say so', async () => {
   const project = await lakeProject({ tables: 'few' });
   await project.night('2026-11-01T02:15:00Z');
