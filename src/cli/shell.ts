@@ -1,5 +1,5 @@
 import { createInterface, type Interface } from 'node:readline';
-import { completeSql, isTerminated, readNames } from '../ask/query/completion.ts';
+import { completeSql, readNames } from '../ask/query/completion.ts';
 import { type QueryRequest, queryConfig } from '../ask/query/protocol.ts';
 import type { QueryProcess } from '../ask/query/query-process.ts';
 import { fillSavedQuery, findSavedQuery, loadSavedQueries } from '../ask/query/saved.ts';
@@ -11,6 +11,7 @@ import { TidemarkError } from '../core/errors.ts';
 import { printError } from '../core/log.ts';
 import { overlayRoots } from '../core/paths.ts';
 import { createSqlFiles } from '../warehouse/sql-files.ts';
+import { isTerminated } from '../warehouse/sql-params.ts';
 import { parseParam } from './define.ts';
 import { readPublishedMoment } from './options.ts';
 import { guardTerminal, listSavedQueries, selectScreen, withQueryProcess } from './run-query.ts';

@@ -6,9 +6,12 @@ import { quoteLiteral } from './sql-files.ts';
 export type SqlParam = null | boolean | number | bigint | string | readonly string[];
 export type SqlParams = Readonly<Record<string, SqlParam | undefined>>;
 
-/** Texts, names and comments, in which `$` begins no parameter; then a parameter; then the end of a statement. */
+/**
+ * Texts, names and comments as DuckDB's lexer reads them, also where they do not end: in them `$` begins no parameter. Then a
+ * parameter, and the end of a statement.
+ */
 const TOKEN =
-  /\be'(?:[^'\\]|\\[\s\S]|'')*'|'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|\/\*[\s\S]*?\*\/|(\$(?:[a-z_]\w*)?\$)[\s\S]*?\1|\$(\w+)|;/giu;
+  /\be'(?:[^'\\]|\\[\s\S]|'')*(?:'|$)|'(?:[^']|'')*(?:'|$)|"(?:[^"]|"")*(?:"|$)|--[^\n]*|\/\*[\s\S]*?(?:\*\/|$)|(\$(?:[a-z_]\w*)?\$)[\s\S]*?(?:\1|$)|\$(\w+)|;/giu;
 
 /** Stands for the end of a statement: no statement contains a zero byte. */
 const END = '\0';
@@ -30,6 +33,12 @@ export function fillParams(sql: string, params: SqlParams): string {
   const statement = filled.replace(TRAILING_ENDS, '');
   if (statement.includes(END)) throw new TidemarkError('DATA', 'expected one statement, and there are several');
   return `${statement};`;
+}
+
+/** Whether the text ends with a semicolon outside quotes and comments: the shell runs it then. */
+export function isTerminated(sql: string): boolean {
+  const tokens = sql.replaceAll(TOKEN, (token) => (token === ';' ? END : /^(?:--|\/\*)/u.test(token) ? ' ' : '$'));
+  return tokens.trimEnd().endsWith(END);
 }
 
 /** The text with what `replace` says instead of each `$name`. */

@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from 'vitest';
 import { openDatabase } from '../../src/warehouse/database.ts';
-import { fillParams, toJsonParam } from '../../src/warehouse/sql-params.ts';
+import { fillParams, isTerminated, toJsonParam } from '../../src/warehouse/sql-params.ts';
 
 const database = await openDatabase(':memory:');
 afterAll(() => database.close());
@@ -49,4 +49,21 @@ test('a parameter without a value and a text with a zero byte are errors', () =>
 test('a statement may end with semicolons and comments, and a second one is an error', async () => {
   expect(await database.script(fillParams("select ';' as text; -- a; b\n;", {}))).toEqual([{ text: ';' }]);
   expect(() => fillParams('select 1; select 2', {})).toThrow('expected one statement');
+});
+
+test('a statement has ended at a semicolon outside texts, names and comments, as DuckDB reads them', async () => {
+  const withBackslash = `select 'a\\' like'a\\' as text;`; // the `e` of a word begins no text with escapes
+  expect(await database.script(withBackslash)).toEqual([{ text: true }]);
+  const ended = [
+    'select 1;',
+    'select 1; -- a;b',
+    'select 1; /* ;',
+    'select 1 /* ; */ ;\n',
+    `select ';';`,
+    'select $$;$$;',
+    `select e'\\';';`,
+  ];
+  for (const sql of [...ended, withBackslash]) expect(isTerminated(sql), sql).toBe(true);
+  const open = ['', 'select 1', `select ';`, 'select ";', 'select $$;', 'select 1 -- ;', `select e'\\';`, '; x'];
+  for (const sql of open) expect(isTerminated(sql), sql).toBe(false);
 });
