@@ -116,6 +116,19 @@ describe('formats', () => {
     );
   });
 
+  test('markdown: no text is markup', async () => {
+    const query = `select '[x](javascript:y) ![i](//e/i)' as a, '*b* ~~s~~ \`c\` my_name' as b, '<b>&lt;' as c`;
+    expect((await sql(query, '--format', 'markdown')).stdout.split('\n')[2]).toBe(
+      String.raw`| \[x](javascript:y) !\[i](//e/i) | \*b\* \~\~s\~\~ \`c\` my_name | &lt;b>&amp;lt; |`,
+    );
+  });
+
+  test('a header of hundreds of columns takes no more memory than its row', async () => {
+    const columns = Array.from({ length: 300 }, (_, index) => `'x' as c${index}`);
+    const { exit, stdout } = await sql(`select ${columns.join(', ')}`, '--format', 'csv');
+    expect([exit, stdout.split('\n')[0]?.split(',').length]).toEqual([0, 300]);
+  });
+
   test('names with quotes stay names: of a column in parquet, of a field in JSON', async () => {
     const query = `select 1 as "q""x, 2", {'a"b': timestamp '2026-01-01'} as s`;
     const json = await sql(query, '--format', 'json');

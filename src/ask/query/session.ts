@@ -156,9 +156,9 @@ export class QuerySession {
     }
   }
 
-  /** The text of a SQL expression without tables. */
+  /** The text of a SQL expression of ours without tables. */
   async evaluate(expression: string): Promise<string> {
-    const query = await this.prepare(`values (${expression})`);
+    const query = await this.prepare(`values (${expression})`, {}, undefined, true);
     for await (const chunk of this.chunks(query, query.columns.map(textSql).join(', '))) {
       return String(chunk.getColumnValues(0)[0] ?? '');
     }

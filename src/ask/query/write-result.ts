@@ -157,10 +157,12 @@ function jsonObjectSql(columns: readonly ResultColumn[]): string {
   return `json_object(${entries.join(', ')})::varchar`;
 }
 
+/** A text is no markup: no link, image, code or HTML. Within a word, `_` is none. */
 function markdownCellSql(column: ResultColumn): string {
   const text = textSql(column);
   if (isPlain(column.type)) return text;
-  const escaped = `replace(replace(replace(${text}, '\\', '\\\\'), '|', '\\|'), '<', '&lt;')`;
+  const marked = `regexp_replace(${text}, '([\\\\|\\[\`*~])', '\\\\\\1', 'g')`;
+  const escaped = `replace(replace(${marked}, '&', '&amp;'), '<', '&lt;')`;
   const inOneLine = `regexp_replace(${escaped}, '\\s*[\\n\\r]\\s*', '<br>', 'g')`;
-  return `case when regexp_matches(${text}, '[\\\\|<\\n\\r]') then ${inOneLine} else ${text} end`;
+  return `case when regexp_matches(${text}, '[\\\\|\\[\`*~&<\\n\\r]') then ${inOneLine} else ${text} end`;
 }
