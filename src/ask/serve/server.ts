@@ -39,6 +39,8 @@ const MAX_CONNECTIONS_PER_ADDRESS = 32;
 /** A request whose headers take longer is closed; looked for each second. */
 const HEADERS_TIMEOUT_MS = 10_000;
 const CHECK_MS = 1_000;
+/** A new connection asks within this time, also from far away. */
+const ASK_MS = 1_000;
 /** The SQL of a page is in its address. */
 const MAX_HEADER_BYTES = 64 * 1024;
 const DRAIN_SECONDS = 3;
@@ -93,8 +95,9 @@ async function closeServer(server: Server, pool: WorkerPool, drainSeconds: numbe
 }
 
 /**
- * Keeps an address from taking every connection. Beyond `maxPerAddress`, its oldest connection that asks nothing is closed, such as one
- * whose request never ends: a reader who asks is answered, also from the same address.
+ * Keeps an address from taking every connection. For each beyond `maxPerAddress`, the oldest of the address that asks nothing is closed,
+ * such as one whose request never ends: a reader who asks is answered, also from the same address. A new one has time to ask: a proxy
+ * opens many at once.
  */
 function limitConnections(server: Server, maxPerAddress: number): void {
   const open = new Map<string, Set<Socket>>();
@@ -111,7 +114,12 @@ function limitConnections(server: Server, maxPerAddress: number): void {
       sockets.delete(socket);
       if (sockets.size === 0 && open.get(address) === sockets) open.delete(address);
     });
-    if (sockets.size > maxPerAddress) [...sockets].find((one) => !asking.has(one))?.destroy();
+    if (sockets.size <= maxPerAddress) return;
+    const closeOldest = () => {
+      const earlier = [...sockets].slice(0, [...sockets].indexOf(socket) + 1);
+      if (sockets.size > maxPerAddress) earlier.find((one) => !asking.has(one))?.destroy();
+    };
+    setTimeout(closeOldest, ASK_MS).unref();
   });
 }
 

@@ -162,6 +162,16 @@ test('2,000 requests that do not end lock nobody out, and are closed after a whi
   await Promise.all(closed);
 });
 
+test('100 readers behind one address, such as a proxy has, are all answered', async () => {
+  const { hostname, port } = new URL(single.url);
+  const ask = async () => {
+    const sent = request({ hostname, port, path: '/assets/style.css', agent: false }).end();
+    const [response] = (await once(sent, 'response')) as [IncomingMessage];
+    return (await readsWhole(response)) && response.statusCode;
+  };
+  expect(new Set(await Promise.all(Array.from({ length: 100 }, ask)))).toEqual(new Set([200]));
+});
+
 test('a query ends at its time limit with an error', async () => {
   const folder = await copyServedProject();
   await appendFile(join(folder, 'tidemark.yaml'), '\nsql: { timeout: 1 }\n');
