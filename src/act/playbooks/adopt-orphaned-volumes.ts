@@ -80,10 +80,12 @@ const register = defineAction(inputs, {
     const { in_provider, registered_as, same_id, longer_plugins } = observed;
     if (registered_as === null) return unknown('the registered volumes are not reported');
     if (registered_as.length > 0) return satisfied(`it is registered as ${registered_as.join(', ')}`);
-    if (same_id)
-      return explainOtherVolume(same_id, planned)
+    if (same_id) {
+      const other = explainOtherVolume(same_id, planned);
+      return other?.state === 'drifted'
         ? drifted('another volume has the ID')
-        : satisfied('it is registered');
+        : (other ?? satisfied('it is registered'));
+    }
     if (in_provider === null) return unknown('the volumes in the provider are not reported');
     if (longer_plugins.length > 0) return drifted(describeLongerPlugins(planned.plugin_id, longer_plugins));
     return in_provider ? ready : drifted('it is no longer in the provider');

@@ -62,7 +62,7 @@ export class QueryProcess {
     const expire = () => running.abort(timeoutError(sql));
     const messages = on(child, 'message', { close: ['disconnect'] });
     const tell = (message: ToChild) => child.send(message, (error) => error && messages.return?.());
-    running.signal.addEventListener('abort', () => child.kill('SIGKILL'));
+    running.signal.addEventListener('abort', () => this.#end(child));
     const isStopped = () => running.signal.aborted;
     const next = () => isStopped() || tell({ kind: 'next' });
     try {
@@ -89,7 +89,7 @@ export class QueryProcess {
   /** Kills the process, with what it runs. */
   kill(reason: unknown): void {
     this.#running?.abort(reason);
-    this.#child?.kill('SIGKILL');
+    if (this.#child) this.#end(this.#child);
   }
 
   /** Ends the process, and removes the temporary files of one that was killed. */
@@ -103,14 +103,23 @@ export class QueryProcess {
 
   #start(): ChildProcess {
     const child = startBounded(readSize(this.#memoryLimit), this.#env);
-    this.#ended = once(child, 'exit').catch(() => {}); // one that could not be started never exits
-    const forget = () => {
-      this.#wasKilled ||= this.#running !== undefined;
-      if (this.#child === child) this.#child = undefined;
-    };
-    child.once('disconnect', forget);
-    child.once('error', forget);
+    const exit = once(child, 'exit').catch(() => {}); // one that could not be started never exits
+    this.#ended = Promise.all([this.#ended, exit]);
+    child.once('disconnect', () => this.#forget(child));
+    child.once('error', () => this.#forget(child));
     return child;
+  }
+
+  /** Kills a process. The next query may come before it has ended, and gets another one. */
+  #end(child: ChildProcess): void {
+    this.#forget(child);
+    child.kill('SIGKILL');
+  }
+
+  #forget(child: ChildProcess): void {
+    if (this.#child !== child) return;
+    this.#child = undefined;
+    this.#wasKilled ||= this.#running !== undefined;
   }
 }
 
