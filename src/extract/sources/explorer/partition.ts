@@ -7,20 +7,13 @@ import type { OperationArgs } from '../../../services/operation.ts';
 import { platform } from '../../../services/platform/operations.ts';
 import type { ExtractContext } from '../source.ts';
 
-/** What a query is partitioned by. */
-export interface PartitionKey {
-  readonly view: string;
-  /** Text fields, in order of preference. A nullable field is empty in some rows. */
-  readonly fields: readonly { readonly name: string; readonly nullable: boolean }[];
-}
-
 /** Filters of a query, each `FIELD:OPERATOR:VALUE`. */
 type Filters = readonly string[];
 
 /** Runs a query with filters and writes its rows to the landing. @returns the total that the service reports, if it does */
 export type FetchPartition = (context: ExtractContext, filters: Filters) => Promise<number | undefined>;
 
-/** At most 64 partitions, or more with nullable fields. */
+/** At most 64 partitions. */
 const MAX_DEPTH = 6;
 /** An attempt takes up to 90 seconds. After two, partitions are more likely to help. */
 const WHOLE_QUERY_ATTEMPTS = 2;
@@ -29,17 +22,18 @@ const MAX_FAILED_SPLITS = 3;
 
 /**
  * Runs a whole query, or partitions of it when the whole overloads the service. The partitions are disjoint and complete, because
- * their filters negate each other: `contains` and `does not contain` of a character, and `is_empty` for a nullable field. Times
- * cannot be partitioned: `is_before` and `is_after` both exclude the time itself.
+ * their filters negate each other: `contains` and `does not contain` of a character. Times cannot be partitioned: `is_before` and
+ * `is_after` both exclude the time itself.
+ * @param field a text that every row has
  * @throws TidemarkError DATA when the totals of the partitions do not add up to the total of the whole query
  */
 export async function fetchPartitioned(
   context: ExtractContext,
-  key: PartitionKey,
+  view: string,
+  field: string,
   fetch: FetchPartition,
 ): Promise<void> {
   const { client, landing, log } = context;
-  const { view } = key;
   const once = withAttempts(context, 1);
   let failedSplits = 0;
   let reported: number | undefined;
@@ -63,17 +57,16 @@ export async function fetchPartitioned(
 
   const split = async (query: Filters, depth: number, cause: ServiceError): Promise<number | undefined> => {
     let filters = query;
-    for (let sample = await fetchSample(once, key, query); ; sample = []) {
-      const partitions = choosePartitions(key, filters, sample);
-      if (!partitions) throw cause;
-      const totals: (number | undefined)[] = [];
-      for (const added of partitions.slice(0, -1)) totals.push(await fetchOrSplit([...filters, ...added], depth + 1));
-      const last = [...filters, ...(partitions.at(-1) ?? [])];
-      if (totals.some((total) => total !== 0)) {
-        totals.push(await fetchOrSplit(last, depth + 1));
-        return totals.reduce((sum, total) => (sum !== undefined && total !== undefined ? sum + total : undefined), 0);
+    for (let sample = await fetchSample(once, view, field, query); ; sample = []) {
+      const character = chooseCharacter(field, filters, sample);
+      if (character === undefined) throw cause;
+      const having = await fetchOrSplit([...filters, contains(field, character)], depth + 1);
+      const rest = [...filters, lacks(field, character)];
+      if (having !== 0) {
+        const lacking = await fetchOrSplit(rest, depth + 1);
+        return having === undefined || lacking === undefined ? undefined : having + lacking;
       }
-      filters = last; // it has the rows of the query that just failed: the sample did not make it smaller
+      filters = rest; // it has the rows of the query that just failed: the sample did not make it smaller
     }
   };
 
@@ -120,37 +113,28 @@ const CHARACTERS = 'eaoinrst1203dlcupm456789ghbfkvwyjxqz';
 
 const contains = (field: string, character: string) => `${field}:contains:${character}`;
 const lacks = (field: string, character: string) => `${field}:does not contain:${character}`;
-const isEmpty = (field: string) => `${field}:is_empty`;
 
-/** Rows of a query, by the fields that it is partitioned by. */
-type Sample = readonly Readonly<Record<string, string>>[];
-
-/** Filters to add for each partition of a query, at least two; undefined when nothing is left to partition by. */
-function choosePartitions({ fields }: PartitionKey, filters: Filters, sample: Sample): readonly Filters[] | undefined {
-  const isFree = (name: string, character: string) =>
-    ![contains(name, character), lacks(name, character), isEmpty(name)].some((filter) => filters.includes(filter));
-  const candidates = fields.flatMap((field) =>
-    [...CHARACTERS].filter((character) => isFree(field.name, character)).map((character) => ({ ...field, character })),
-  );
-  const distanceFromHalf = ({ name, character }: (typeof candidates)[number]) =>
-    Math.abs(sample.filter((row) => row[name]?.includes(character)).length - sample.length / 2);
-  const [best] = candidates.sort((a, b) => distanceFromHalf(a) - distanceFromHalf(b));
-  if (!best) return undefined;
-  const { name, nullable, character } = best;
-  if (!nullable) return [[contains(name, character)], [lacks(name, character)]];
-  return [[contains(name, character)], [lacks(name, character), `${name}:is_not_empty`], [isEmpty(name)]];
+/** The character that halves a sample best; undefined when the filters name every one. */
+function chooseCharacter(field: string, filters: Filters, sample: readonly string[]): string | undefined {
+  const isFree = (character: string) =>
+    !filters.includes(contains(field, character)) && !filters.includes(lacks(field, character));
+  const distanceFromHalf = (character: string) =>
+    Math.abs(sample.filter((text) => text.includes(character)).length - sample.length / 2);
+  return [...CHARACTERS].filter(isFree).sort((a, b) => distanceFromHalf(a) - distanceFromHalf(b))[0];
 }
 
 const SAMPLE_SIZE = 100;
 
-/** Some rows, to choose a filter that halves them; none when even one page overloads the service. */
-async function fetchSample(context: ExtractContext, { view, fields }: PartitionKey, filter: Filters): Promise<Sample> {
-  const names = fields.map(({ name }) => name);
-  const args = { type: view, filter, fields: names, 'page[size]': SAMPLE_SIZE };
+/** The field of some rows, to choose a filter that halves them; none when even one page overloads the service. */
+async function fetchSample(
+  context: ExtractContext,
+  view: string,
+  field: string,
+  filter: Filters,
+): Promise<readonly string[]> {
+  const args = { type: view, filter, fields: [field], 'page[size]': SAMPLE_SIZE };
   const page = await fetchFirstPage(context, args).catch(ignoreOverload);
-  return (page?.items ?? []).map((item) => {
-    const read = (name: string) =>
-      textAt(item, 'attributes', name.replaceAll('_', '-')) ?? textAt(item, 'attributes', name) ?? '';
-    return Object.fromEntries(names.map((name) => [name, read(name)]));
-  });
+  const read = (item: unknown) =>
+    textAt(item, 'attributes', field.replaceAll('_', '-')) ?? textAt(item, 'attributes', field);
+  return (page?.items ?? []).map((item) => read(item) ?? '');
 }

@@ -8,19 +8,15 @@ import { describeFailure } from '../shared/list-and-read.ts';
 import { extractPages, PAGE_SIZE, type SnapshotPage, sendPages } from '../shared/snapshot-pages.ts';
 import { type ExtractContext, requiredString, type SourceDefinition } from '../source.ts';
 import { createRowFormatter, fetchCsv } from './csv-export.ts';
-import { type FetchPartition, fetchPartitioned, type PartitionKey } from './partition.ts';
+import { type FetchPartition, fetchPartitioned } from './partition.ts';
 import { landWorkspaceList } from './workspace-list.ts';
 
-const NAME = { name: 'name', nullable: false };
-/** A module may have no version. */
-const VERSION = { name: 'version', nullable: true };
-
-/** The explorer views, with the column that identifies a row and the fields to partition by. */
-const VIEWS: Readonly<Record<ExplorerView, { readonly column: string; readonly fields: PartitionKey['fields'] }>> = {
-  workspaces: { column: 'external_id', fields: [{ name: 'workspace_name', nullable: false }] },
-  tf_versions: { column: 'version', fields: [{ name: 'version', nullable: false }] },
-  providers: { column: 'name', fields: [NAME, VERSION] },
-  modules: { column: 'name', fields: [NAME, VERSION] },
+/** The explorer views, with the column that identifies a row and the one to partition by. */
+const VIEWS: Readonly<Record<ExplorerView, { readonly column: string; readonly field: string }>> = {
+  workspaces: { column: 'external_id', field: 'workspace_name' },
+  tf_versions: { column: 'version', field: 'version' },
+  providers: { column: 'name', field: 'name' },
+  modules: { column: 'name', field: 'name' },
 };
 
 /**
@@ -28,10 +24,10 @@ const VIEWS: Readonly<Record<ExplorerView, { readonly column: string; readonly f
  * partitioned if the whole view overloads the service. With `explorer: workspaces`, what the list of workspaces tells of it.
  */
 export function explorerView(view: ExplorerView): SourceDefinition {
-  const { column, fields } = VIEWS[view];
+  const { column, field } = VIEWS[view];
 
   const extractQuery = async (context: ExtractContext, fetch: FetchPartition) => {
-    await fetchPartitioned(context, { view, fields }, fetch);
+    await fetchPartitioned(context, view, field, fetch);
     if (view === 'modules') await landPublicModules(context);
   };
   const extractJson = async (context: ExtractContext) => {
