@@ -4,7 +4,7 @@ import type { ServiceClient } from '../../services/client.ts';
 import { listServices, type MeshService, mesh, parseService } from '../../services/mesh.ts';
 import type { ServiceResponse } from '../../services/response.ts';
 import { describeCertificates } from './shared/certificates.ts';
-import { checkParts, describeFailure, listThenRead, type Part, toUnknown } from './shared/list-and-read.ts';
+import { describeFailure, listThenRead, type Part, readParts, toUnknown } from './shared/list-and-read.ts';
 import { requiredString, type SourceDefinition } from './source.ts';
 
 /**
@@ -47,7 +47,7 @@ export const leafCertificates: SourceDefinition = {
       const body = { Target: service, ClientCertURI: uri, ClientCertSerial: '00' };
       return client.call(mesh.connect.authorize, withNamespace(ns), { body });
     };
-    await checkParts(select(found, 'registered'), toPart, onUnknown, authorize, isRefusal);
+    await readParts(select(found, 'registered'), { toPart, isRefusal }, onUnknown, authorize);
     return client.call(mesh['ca-roots'].read);
   },
 };

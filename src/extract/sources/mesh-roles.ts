@@ -3,7 +3,7 @@ import type { UnknownPart } from '../../landing/store.ts';
 import type { ServiceClient } from '../../services/client.ts';
 import type { ServiceResponse } from '../../services/response.ts';
 import { secrets } from '../../services/secrets/operations.ts';
-import { CONDITIONAL, checkNamed, checkParts, extractNamed, isPartFailure } from './shared/list-and-read.ts';
+import { CONDITIONAL, checkNamed, extractNamed, isPartFailure, readParts } from './shared/list-and-read.ts';
 import type { SourceDefinition } from './source.ts';
 
 const operations = secrets['mesh-roles'];
@@ -40,5 +40,6 @@ function callMounts(
   onUnknown: (part: UnknownPart) => void,
   call: (mount: string) => Promise<void>,
 ): Promise<void> {
-  return checkParts(meshMounts(client.target), (value) => ({ column: 'mount', value }), onUnknown, call, isPartFailure);
+  const parts = { toPart: (value: string) => ({ column: 'mount', value }), isRefusal: isPartFailure };
+  return readParts(meshMounts(client.target), parts, onUnknown, call);
 }

@@ -3,14 +3,8 @@ import type { ServiceClient } from '../../services/client.ts';
 import type { OperationArgs } from '../../services/operation.ts';
 import { listItems, type ServiceResponse } from '../../services/response.ts';
 import { listPlugins, scheduler } from '../../services/scheduler/operations.ts';
-import { checkParts, listThenLand, type Part } from './shared/list-and-read.ts';
-import {
-  createPluginLookup,
-  fetchVolumes,
-  fetchVolumesOnce,
-  type ListedVolume,
-  parseListedVolume,
-} from './shared/plugins.ts';
+import { listThenLand, type Part, readParts } from './shared/list-and-read.ts';
+import { createPluginLookup, fetchVolumes, type ListedVolume, parseListedVolume } from './shared/plugins.ts';
 import { assertSubject, type SourceDefinition } from './source.ts';
 
 /** CSI volumes and the allocations that claim them. The claims are returned only by reading each volume. */
@@ -21,7 +15,7 @@ export const volumes: SourceDefinition = {
   unchanged: { list: 'ModifyIndex', unless: mayHaveClaims },
   async extract(context) {
     const { client, landing } = context;
-    const list = await fetchVolumesOnce(context);
+    const list = await context.once('volumes', () => fetchVolumes(context));
     for (const page of list.texts) await landing.writeJson({ kind: 'list' }, page);
     landing.expectRows(list.volumes.length);
     const findPlugin = await createPluginLookup(context);
@@ -52,7 +46,7 @@ async function checkNamespaces(
   const volumes = listItems(scheduler.volumes.list, response).map(parseListedVolume);
   const namespaces = new Map([...volumes].reverse().map((volume) => [volume.namespace, volume]));
   const read = (volume: ListedVolume) => client.call(scheduler.volumes.read, readArgs(volume));
-  await checkParts([...namespaces.values()], toPart, onUnknown, read);
+  await readParts([...namespaces.values()], { toPart }, onUnknown, read);
   return response;
 }
 

@@ -16,17 +16,21 @@ import {
 /** A part of the rows of a source. */
 export type Part = Omit<UnknownPart, 'reason'>;
 
-interface ListAndRead<T extends { readonly key: string }> {
+/** How a token may be refused a part of a list. */
+interface Parts<T> {
+  /** The part of an item. @default a refusal fails the source */
+  readonly toPart?: (item: T) => Part;
+  /** Whether a failure is of the part of an item. @default a refusal is */
+  readonly isRefusal?: (error: ServiceError, item: T) => boolean;
+}
+
+interface ListAndRead<T extends { readonly key: string }> extends Parts<T> {
   readonly items: readonly T[];
   /** Lists the items again. */
   readonly relist: () => Promise<readonly { readonly key: string }[]>;
   readonly read: (item: T) => Promise<void>;
   /** Names an item in messages, where the operation alone does not find it. */
-  readonly describe?: (item: T) => string | undefined;
-  /** The part of an item, where a token may be refused a part of the list. @default a refusal fails the source */
-  readonly toPart?: (item: T) => Part;
-  /** Whether a failure is of the part of an item. @default a refusal is */
-  readonly isRefusal?: (error: ServiceError, item: T) => boolean;
+  readonly describe?: (item: T) => string;
 }
 
 interface ListAndLand<T extends ListedObject> extends Omit<ListAndRead<T>, 'read'> {
@@ -51,27 +55,20 @@ export async function listThenLand<T extends ListedObject>(context: ExtractConte
 
 /**
  * Reads each item of a list. A 404 has two possible causes: the item was deleted since it was listed, or the token may not read
- * it. So the items are listed again, and one that is still listed is an error. Where one item of a part is refused, the part is unknown,
- * and no other item of it is asked for.
+ * it. So the items are listed again, and one that is still listed is an error.
  */
 export async function listThenRead<T extends { readonly key: string }>(
   context: ExtractContext,
-  { items, relist, read, describe, toPart, isRefusal = isForbidden }: ListAndRead<T>,
+  { items, relist, read, describe, ...parts }: ListAndRead<T>,
 ): Promise<void> {
   const missing: string[] = [];
-  const refusals = new Refusals(toPart ? items.map(toPart) : []);
-  await context.forEachLimited(items, async (item) => {
-    const part = toPart?.(item);
-    if (part && refusals.has(part)) return;
-    await read(item).catch((error: unknown) => {
+  const readListed = (item: T) =>
+    read(item).catch((error: unknown) => {
       if (!(error instanceof ServiceError)) throw error;
-      const described = withSubject(error, describe?.(item));
-      if (error.failure === 'not-found') missing.push(item.key);
-      else if (part && isRefusal(error, item)) refusals.add(part, described);
-      else throw described;
+      if (error.failure !== 'not-found') throw withSubject(error, describe?.(item));
+      missing.push(item.key);
     });
-  });
-  refusals.report((part) => context.landing.addUnknown(part));
+  await readParts(items, parts, (part) => context.landing.addUnknown(part), readListed, context.forEachLimited);
   if (missing.length === 0) return;
   const listed = new Set((await relist()).map(({ key }) => key));
   const unreadable = missing.find((key) => listed.has(key));
@@ -81,31 +78,33 @@ export async function listThenRead<T extends { readonly key: string }>(
   });
 }
 
-/** The parts of a source that the service refuses. */
-class Refusals {
-  readonly #parts: number;
-  readonly #errors = new Map<string, readonly [Part, ServiceError]>();
+/**
+ * Reads items of several parts. Where one item of a part is refused, the part is unknown, and no other item of it is asked for.
+ * @throws the first refusal if every part is refused: nothing was read
+ */
+export async function readParts<T>(
+  items: readonly T[],
+  { toPart, isRefusal = isForbidden }: Parts<T>,
+  onUnknown: (part: UnknownPart) => void,
+  read: (item: T) => Promise<unknown>,
+  forEach: ExtractContext['forEachLimited'] = forEachInTurn,
+): Promise<void> {
+  const nameOf = (item: T) => JSON.stringify(toPart?.(item));
+  const refused = new Map<string, { readonly part: Part; readonly error: ServiceError }>();
+  await forEach(items, async (item) => {
+    if (refused.has(nameOf(item))) return;
+    await read(item).catch((error: unknown) => {
+      if (!toPart || !(error instanceof ServiceError) || !isRefusal(error, item)) throw error;
+      refused.set(nameOf(item), { part: toPart(item), error });
+    });
+  });
+  const [first] = refused.values();
+  if (first && refused.size === new Set(items.map(nameOf)).size) throw first.error;
+  for (const { part, error } of refused.values()) onUnknown(toUnknown(part, describeFailure(error)));
+}
 
-  /** @param parts all of them, also more than once */
-  constructor(parts: readonly Part[]) {
-    this.#parts = new Set(parts.map((part) => JSON.stringify(part))).size;
-  }
-
-  has(part: Part): boolean {
-    return this.#errors.has(JSON.stringify(part));
-  }
-
-  add(part: Part, error: ServiceError): void {
-    this.#errors.set(JSON.stringify(part), [part, error]);
-  }
-
-  /** @throws the first refusal if every part is refused: nothing was read */
-  report(onUnknown: (part: UnknownPart) => void): void {
-    const refused = [...this.#errors.values()];
-    const [first] = refused;
-    if (first && refused.length === this.#parts) throw first[1];
-    for (const [part, error] of refused) onUnknown(toUnknown(part, describeFailure(error)));
-  }
+async function forEachInTurn<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  for (const item of items) await work(item);
 }
 
 export function toUnknown(part: Part, reason: string): UnknownPart {
@@ -127,27 +126,6 @@ const COMMON_FAILURES: ReadonlySet<FailureKind> = new Set<FailureKind>([
 
 export function isPartFailure(error: unknown): error is ServiceError {
   return error instanceof ServiceError && !COMMON_FAILURES.has(error.failure);
-}
-
-/**
- * Makes a call for each part. A refused one is unknown.
- * @throws the first refusal if every part is refused
- */
-export async function checkParts<T>(
-  items: readonly T[],
-  toPart: (item: T) => Part,
-  onUnknown: (part: UnknownPart) => void,
-  call: (item: T) => Promise<unknown>,
-  isRefusal: (error: ServiceError, item: T) => boolean = isForbidden,
-): Promise<void> {
-  const refusals = new Refusals(items.map(toPart));
-  for (const item of items) {
-    await call(item).catch((error: unknown) => {
-      if (!(error instanceof ServiceError) || !isRefusal(error, item)) throw error;
-      refusals.add(toPart(item), error);
-    });
-  }
-  refusals.report(onUnknown);
 }
 
 /** The words of the service, or what happened instead of an answer. */

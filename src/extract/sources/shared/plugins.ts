@@ -27,11 +27,6 @@ export function parseListedVolume(item: unknown, row: number): ListedVolume {
   return { key: namespace ? `${namespace}/${id}` : id, id, namespace, plugin: textAt(item, 'PluginID'), item };
 }
 
-/** The list of volumes, which three sources need. */
-export function fetchVolumesOnce(context: ExtractContext): ReturnType<typeof fetchVolumes> {
-  return context.once('volumes', () => fetchVolumes(context));
-}
-
 /** What the storage providers have: of every plugin that is known, and of all others where the service lists them. */
 export function pluginSource(name: string, operation: Operation): SourceDefinition {
   return {
@@ -51,17 +46,23 @@ export function pluginSource(name: string, operation: Operation): SourceDefiniti
  */
 async function extractByPlugin(context: ExtractContext, operation: Operation): Promise<void> {
   const known = await context.knownParts();
-  const plugins = await fetchPlugins(context, known);
-  const failures = new Map<string, ServiceError>();
-  await context.forEachLimited([...plugins.keys()], async (plugin) => {
-    const failure = await landPages(context, operation, plugin, plugins.get(plugin));
+  const { volumes } = await context.once('volumes', () => fetchVolumes(context));
+  const { items, refusal } = await fetchRunningPlugins(context);
+  if (refusal) context.landing.addNote(`plugins that no registered volume names are unknown: ${refusal.message}`);
+  const plugins = describePlugins(volumes, items, known);
+  const failures = new Map<KnownPlugin, ServiceError>();
+  await context.forEachLimited(plugins, async (plugin) => {
+    const failure = await landPages(context, operation, plugin);
     if (failure) failures.set(plugin, failure);
   });
-  assertServiceAnswers(plugins.size, [...failures.values()]);
+  assertServiceAnswers(plugins.length, [...failures.values()]);
   for (const [plugin, failure] of failures) {
-    const isUnsupported = await cannotList(context, failure, plugins.get(plugin), known.has(plugin));
-    const isGone = failure.failure === 'not-found' && plugins.get(plugin)?.isNamed === false;
-    await landUnknown(context, plugin, failure, { ...(isUnsupported && { isUnsupported }), ...(isGone && { isGone }) });
+    const isUnsupported = await cannotList(context, failure, plugin, known.has(plugin.id));
+    const isGone = failure.failure === 'not-found' && !plugin.isNamed;
+    await landUnknown(context, plugin.id, failure, {
+      ...(isUnsupported && { isUnsupported }),
+      ...(isGone && { isGone }),
+    });
   }
   const isOptional = !operation.params.plugin_id?.required;
   if (chooseMatch(context) === 'prefix' && isOptional) await landUnnamed(context, operation, known);
@@ -86,18 +87,18 @@ function chooseMatch({ client }: Pick<ExtractContext, 'client'>): 'exact' | 'pre
 async function landPages(
   context: ExtractContext,
   operation: Operation,
-  id: string,
-  plugin: KnownPlugin | undefined,
+  plugin: KnownPlugin,
 ): Promise<ServiceError | undefined> {
-  const { client, landing } = context;
-  const pages: string[] = [];
-  const failure = await inNamespaces(client, plugin, async (namespace) => {
-    pages.length = 0;
-    for await (const { text } of client.pages(operation, { plugin_id: id, ...namespace })) pages.push(text);
-  });
-  if (failure) return failure;
-  for (const page of pages) await landing.writeJson({ plugin_id: id, match: chooseMatch(context) }, page);
+  const list = (namespace: Namespace) => listAll(context, operation, { plugin_id: plugin.id, ...namespace });
+  const answer = await inNamespaces(context.client, plugin, list);
+  if (answer instanceof ServiceError) return answer;
+  const fields = { plugin_id: plugin.id, match: chooseMatch(context) };
+  for (const page of answer.texts) await context.landing.writeJson(fields, page);
   return undefined;
+}
+
+interface Namespace {
+  readonly namespace?: string;
 }
 
 /** More are not tried: a token has rights in one of them, or probably in none. */
@@ -106,24 +107,21 @@ const MAX_NAMESPACES = 8;
 /**
  * Calls with the namespace of the target. Nomad checks the right to list in one namespace, and answers for all: a target of every
  * namespace has none to send, so that where `default` is refused, those of the plugin's volumes are tried.
- * @returns the failure of the first call, if it may be of this plugin alone
+ * @returns the failure, if it may be of this plugin alone
  */
-async function inNamespaces(
+async function inNamespaces<T>(
   { target }: ServiceClient,
-  plugin: KnownPlugin | undefined,
-  call: (namespace: { readonly namespace?: string }) => Promise<unknown>,
-): Promise<ServiceError | undefined> {
+  { namespaces }: KnownPlugin,
+  call: (namespace: Namespace) => Promise<T>,
+): Promise<T | ServiceError> {
   const isEvery = target.namespace === '*' && target.flavor === 'hashicorp';
-  const others = isEvery
-    ? (plugin?.namespaces ?? []).filter((name) => name !== 'default').slice(0, MAX_NAMESPACES)
-    : [];
-  let first: ServiceError | undefined;
-  for (const namespace of [{}, ...others.map((name) => ({ namespace: name }))]) {
-    const failure = await call(namespace).then(() => undefined, takePluginFailure);
-    first ??= failure;
-    if (failure?.failure !== 'forbidden') return failure;
+  const others = isEvery ? namespaces.filter((name) => name !== 'default').slice(0, MAX_NAMESPACES) : [];
+  let answer = await call({}).catch(takePluginFailure);
+  for (const namespace of others) {
+    if (!(answer instanceof ServiceError && answer.failure === 'forbidden')) break;
+    answer = await call({ namespace }).catch(takePluginFailure);
   }
-  return first;
+  return answer;
 }
 
 /** @throws the first failure if not one of several plugins answers, and none says anything about itself: the cause is the service */
@@ -156,44 +154,39 @@ async function landUnnamed(
   operation: Operation,
   known: ReadonlySet<string | null>,
 ): Promise<void> {
-  const { client, landing } = context;
-  const pages: string[] = [];
+  const { landing } = context;
   try {
-    for await (const page of client.pages(operation, {})) pages.push(page.text);
+    const { texts } = await listAll(context, operation);
+    for (const page of texts) await landing.writeJson({ plugin_id: null, match: 'prefix' }, page);
   } catch (error) {
     if (!isPartFailure(error)) throw error;
     const cannot = (isRejection(error) || UNSUPPORTED.test(error.serviceMessage)) && !known.has(null);
     if (!cannot) return landUnknown(context, null, error, {});
     await landing.writeJson({ plugin_id: null, match: 'prefix', error: describeFailure(error) });
     landing.addNote(`plugins that no registered volume names are unknown: ${describeFailure(error)}`);
-    return;
   }
-  for (const page of pages) await landing.writeJson({ plugin_id: null, match: 'prefix' }, page);
 }
 
 /**
  * The plugins of registered volumes, those that the real product lists, and those that loaded rows belong to: one that is gone may
  * still have what it had.
  */
-async function fetchPlugins(
-  context: ExtractContext,
+function describePlugins(
+  volumes: readonly ListedVolume[],
+  items: RunningPlugins['items'],
   known: ReadonlySet<string | null>,
-): Promise<ReadonlyMap<string, KnownPlugin>> {
-  const { volumes } = await fetchVolumesOnce(context);
-  const { items, refusal } = await fetchRunningPlugins(context);
-  if (refusal) context.landing.addNote(`plugins that no registered volume names are unknown: ${refusal.message}`);
+): readonly KnownPlugin[] {
   const named = [...volumes.map(({ plugin }) => plugin), ...items.keys(), ...known];
-  const ids = named.filter((id) => typeof id === 'string');
-  const plugins = [...new Set(ids)].sort().map((id): [string, KnownPlugin] => {
+  const ids = new Set(named.filter((id) => typeof id === 'string'));
+  return [...ids].sort().map((id) => {
     const own = volumes.filter(({ plugin }) => plugin === id);
-    const plugin = describePlugin(id, own, chooseMatch(context) === 'exact' ? items.get(id) : own[0]?.item);
-    return [id, { ...plugin, isNamed: own.length > 0 || items.has(id) }];
+    return {
+      id,
+      item: items.get(id) ?? own[0]?.item,
+      namespaces: [...new Set(own.flatMap(({ namespace }) => namespace ?? []))],
+      isNamed: own.length > 0 || items.has(id),
+    };
   });
-  return new Map(plugins);
-}
-
-function describePlugin(id: string, volumes: readonly ListedVolume[], item: unknown): KnownPlugin {
-  return { id, item, namespaces: [...new Set(volumes.flatMap(({ namespace }) => namespace ?? []))], isNamed: true };
 }
 
 /** The list of plugins, which only the real product has; or why it does not show them. */
@@ -224,15 +217,15 @@ const UNSUPPORTED = /not (?:support|implement)|unsupported|unimplemented|\bLIST_
 async function cannotList(
   context: ExtractContext,
   failure: ServiceError,
-  plugin: KnownPlugin | undefined,
+  plugin: KnownPlugin,
   hasRows: boolean,
 ): Promise<boolean> {
   const isExact = chooseMatch(context) === 'exact';
   if (!isExact && isRejection(failure)) return !hasRows;
-  if (!UNSUPPORTED.test(failure.serviceMessage) || !isHealthy(plugin?.item)) return false;
+  if (!UNSUPPORTED.test(failure.serviceMessage) || !isHealthy(plugin.item)) return false;
   if (!isExact) return true;
   const later = await fetchRunningPlugins({ ...context, once: (_, request) => request() });
-  return isDeepStrictEqual(later.items.get(plugin?.id ?? null), plugin?.item);
+  return isDeepStrictEqual(later.items.get(plugin.id), plugin.item);
 }
 
 /** A plugin without a controller is healthy where its nodes are, and cannot list. */
@@ -264,18 +257,16 @@ async function checkPluginAccess(
 ): Promise<ServiceResponse> {
   const response = await client.call(scheduler.volumes.list, { type: 'csi' });
   const volumes = listItems(scheduler.volumes.list, response).map(parseListedVolume);
-  const plugins = [...new Set(volumes.flatMap(({ plugin }) => plugin ?? []))];
+  const plugins = describePlugins(volumes, new Map(), new Set());
   const size = chooseMatch({ client }) === 'exact' ? {} : { per_page: 1 };
   const failures: ServiceError[] = [];
-  for (const id of plugins) {
-    const own = volumes.filter(({ plugin }) => plugin === id);
-    const plugin = describePlugin(id, own, own[0]?.item);
-    const call = (namespace: object) => client.call(operation, { plugin_id: id, ...size, ...namespace });
-    const failure = await inNamespaces(client, plugin, call);
-    const isUnsupported = failure && UNSUPPORTED.test(failure.serviceMessage) && isHealthy(plugin.item);
-    if (!failure || isUnsupported || isRejection(failure)) continue;
-    failures.push(failure);
-    onUnknown({ column: 'plugin_id', value: id, reason: describeFailure(failure) });
+  for (const plugin of plugins) {
+    const list = (namespace: Namespace) => client.call(operation, { plugin_id: plugin.id, ...size, ...namespace });
+    const answer = await inNamespaces(client, plugin, list);
+    if (!(answer instanceof ServiceError) || isRejection(answer)) continue;
+    if (UNSUPPORTED.test(answer.serviceMessage) && isHealthy(plugin.item)) continue;
+    failures.push(answer);
+    onUnknown({ column: 'plugin_id', value: plugin.id, reason: describeFailure(answer) });
   }
   const refused = failures.find(({ failure }) => failure === 'forbidden');
   if (refused && failures.length === plugins.length) throw refused;
