@@ -65,61 +65,57 @@ const KINDS: Readonly<Record<string, string>> = {
  */
 export async function completeWords(words: readonly string[], cwd: string): Promise<string> {
   try {
-    const joined = joinAssignments(words);
-    const parsed = parseWords(await defineProgram(joined), joined.slice(0, -1));
-    const candidates = await findCandidates(parsed, joined.at(-1) ?? '', resolve(cwd, parsed.configFile));
-    return candidates.map(({ value, description }) => `${value}\t${description}\n`).join('');
+    const separate = separateValues(words);
+    const program = await defineProgram(separate);
+    const before = separate.slice(0, -1);
+    const parsed = parseWords(program, before);
+    const [assigned = ''] = /^--[a-z-]+=/u.exec(words.at(-1) ?? '') ?? [];
+    if (assigned !== '' && !parsed.pending) return '';
+    const named = before.lastIndexOf('--config');
+    const configFile = named < 0 ? undefined : before[named + 1];
+    const file = resolve(cwd, configFile ?? program.opts<GlobalOptions>().config);
+    const candidates = await findCandidates(parsed, separate.at(-1) ?? '', file);
+    return candidates.map(({ value, description }) => `${assigned}${value}\t${description}\n`).join('');
   } catch {
     return '';
   }
 }
 
-/** bash makes three words of `--target=acme`. */
-function joinAssignments(words: readonly string[]): readonly string[] {
-  const joined: string[] = [];
-  for (const word of words) {
-    const last = joined.at(-1) ?? '';
-    if (word === '=' && last.startsWith('--')) joined.push('');
-    else if (joined.length > 1 && last === '' && word !== '') joined[joined.length - 1] = word;
-    else joined.push(word);
-  }
-  return joined;
+/** `--target=acme` as two words; bash makes three of it. */
+function separateValues(words: readonly string[]): readonly string[] {
+  return words.flatMap((word, index) => {
+    const isAssignment = word === '=' && (words[index - 1] ?? '').startsWith('--');
+    if (isAssignment) return index === words.length - 1 ? [''] : [];
+    const [, name, value = ''] = /^(--[a-z-]+)=(.*)$/su.exec(word) ?? [];
+    return name === undefined ? [word] : [name, value];
+  });
 }
 
 /** The words before the cursor: the command, how many arguments it has, and the option whose value is next. */
 function parseWords(program: Command, words: readonly string[]) {
-  let { config: configFile } = program.opts<GlobalOptions>();
   let command = program;
   let operands = 0;
   let pending: Option | undefined;
   let isAfterOptions = false; // after `--`, nothing is an option
   for (const word of words) {
-    const [, name = '', value] = /^([^=]*)(?:=(.*))?$/su.exec(word) ?? [];
-    if (pending) {
-      if (pending.long === '--config') configFile = word;
-      pending = undefined;
-    } else if (isAfterOptions || !word.startsWith('-')) {
+    if (pending) pending = undefined;
+    else if (isAfterOptions || !word.startsWith('-')) {
       const next = operands === 0 ? command.commands.find((each) => each.name() === word) : undefined;
       if (!next && (command !== program || word !== 'help')) operands++;
       command = next ?? command;
     } else if (word === '--') isAfterOptions = true;
-    else if (value === undefined) {
-      const option = findOption(command, name);
+    else {
+      const option = findOption(command, word);
       pending = option?.required || option?.optional ? option : undefined;
-    } else if (name === '--config') configFile = value;
+    }
   }
-  return { command, operands, pending, isAfterOptions, configFile };
+  return { command, operands, pending, isAfterOptions };
 }
 
 type ParsedWords = ReturnType<typeof parseWords>;
 
 async function findCandidates(parsed: ParsedWords, current: string, configFile: string): Promise<readonly Candidate[]> {
   const { command, operands, pending, isAfterOptions } = parsed;
-  const [, name, value = ''] = /^(--[a-z-]+)=(.*)$/u.exec(current) ?? [];
-  if (name !== undefined && !pending) {
-    const found = await listValues(findOption(command, name), name, configFile);
-    return startingWith(found, value).map((each) => ({ ...each, value: `${name}=${each.value}` }));
-  }
   if (pending) return startingWith(await listValues(pending, pending.long ?? '', configFile), current);
   if (current.startsWith('-') && !isAfterOptions) return startingWith(listOptions(command), current);
   const { registeredArguments: all } = command;
