@@ -10,6 +10,8 @@ interface Replaced {
 }
 
 const REPLACEMENT = '\uFFFD';
+/** Bytes of the longest character. */
+const MAX_CHARACTER = 4;
 /** Half of a pair as bytes, in a text where each character is one byte. In UTF-8, no byte from A0 on follows ED. */
 const HALF_BYTES = /\u00ED[\u00A0-\u00BF][\u0080-\u00BF]/gu;
 
@@ -40,22 +42,16 @@ export async function* repairBlocks(blocks: AsyncIterable<Buffer>, metrics: Repl
   let rest: Buffer = Buffer.alloc(0);
   for await (const block of blocks) {
     const bytes = rest.length === 0 ? block : Buffer.concat([rest, block]);
-    const end = endOfCharacters(bytes);
+    const end = findLastCharacter(bytes);
     rest = bytes.subarray(end);
     if (end > 0) yield repairUtf8(bytes.subarray(0, end), metrics);
   }
   if (rest.length > 0) yield repairUtf8(rest, metrics);
 }
 
-/** Where the last character begins, if it is not complete. */
-function endOfCharacters(bytes: Buffer): number {
-  for (let back = 1; back <= Math.min(3, bytes.length); back++) {
-    const byte = bytes[bytes.length - back] ?? 0;
-    if (byte < 0x80) return bytes.length;
-    if (byte >= 0xc0) return byte >= (LEADS[back] ?? 0) ? bytes.length - back : bytes.length;
-  }
-  return bytes.length;
+/** Where the last character begins: the next block may have the rest of it. */
+function findLastCharacter(bytes: Buffer): number {
+  let at = bytes.length - 1;
+  while (at > bytes.length - MAX_CHARACTER && ((bytes[at] ?? 0) & 0xc0) === 0x80) at--;
+  return Math.max(0, at);
 }
-
-/** The least first byte of a character that has more bytes than this. */
-const LEADS: Readonly<Record<number, number>> = { 1: 0xc0, 2: 0xe0, 3: 0xf0 };
