@@ -18,7 +18,7 @@ import { findItems, isList, type ResponsePage, type ServiceResponse } from '../s
 import { uncheckOperation, validateRequest } from '../services/validate-request.ts';
 import type { DefineCommand } from './define.ts';
 import { readConfig } from './options.ts';
-import { indent, toPrintable } from './output.ts';
+import { formatJsonArray, toPrintable } from './output.ts';
 
 export const define: DefineCommand = (command) => {
   command
@@ -75,8 +75,10 @@ export async function api(
   const client = clients.get(target);
   const settings = { body, write: operation.mutates, create: options.create ?? false };
   try {
-    if (options.all) await printAll(print, operation, client.pages(operation, args, settings));
-    else if (operation.responseType === 'csv') {
+    if (options.all) {
+      const items = listAllItems(operation, client.pages(operation, args, settings));
+      for await (const text of formatJsonArray(items)) await print(text);
+    } else if (operation.responseType === 'csv') {
       await printDownload(print, (file) => client.download(operation, args, file, settings));
     } else await printResponse(print, await client.call(operation, args, settings));
   } finally {
@@ -184,16 +186,8 @@ function formatBody(text: string): string {
   }
 }
 
-/** Prints the items of all pages as one array, as the pages arrive. */
-async function printAll(print: Print, operation: Operation, pages: AsyncIterable<ResponsePage>): Promise<void> {
-  let isOpen = false;
-  for await (const { text } of pages) {
-    for (const item of findItems(operation, parseLossless(text)) ?? []) {
-      await print(`${isOpen ? ',\n' : '[\n'}${indent(printJson(item))}`);
-      isOpen = true;
-    }
-  }
-  await print(isOpen ? '\n]\n' : '[]\n');
+async function* listAllItems(operation: Operation, pages: AsyncIterable<ResponsePage>): AsyncGenerator<unknown> {
+  for await (const { text } of pages) yield* findItems(operation, parseLossless(text)) ?? [];
 }
 
 /** Prints a large text from a temporary file: only a complete download is printed, and it is never held in memory. */

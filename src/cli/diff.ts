@@ -4,7 +4,6 @@ import { DIFF_FORMATS, type DiffFormat } from '../core/choices.ts';
 import { formatTimestamp } from '../core/clock.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, TidemarkError } from '../core/errors.ts';
-import { printJson } from '../http/json.ts';
 import { renderDifference, renderKnownSubject, selectChanged, selectTold } from '../warehouse/changes.ts';
 import { selectPresent } from '../warehouse/present-tables.ts';
 import { type OpenWarehouse, withPublished } from '../warehouse/session.ts';
@@ -14,7 +13,7 @@ import type { Row } from '../warehouse/values.ts';
 import { type DefineCommand, MOMENT } from './define.ts';
 import { type Counts, type Difference, formatMarkdown, formatStat, formatText } from './diff-text.ts';
 import { assertTargets, readLocalConfig, readMoment } from './options.ts';
-import { indent } from './output.ts';
+import { formatJsonArray } from './output.ts';
 
 export const define: DefineCommand = (command) =>
   command
@@ -151,7 +150,7 @@ async function print(context: Context, difference: Difference, { format, stat }:
   const { json, colors, log, print: write } = context;
   if (json) {
     for (const { target, sources, problem } of difference.gaps) log.warn(`${target}: ${sources}: ${problem}`);
-    for await (const text of formatJson(difference)) await write(text);
+    for await (const text of formatJsonArray(dropActions(difference))) await write(text);
     return;
   }
   if (stat) return write(formatStat(difference, context));
@@ -159,12 +158,7 @@ async function print(context: Context, difference: Difference, { format, stat }:
     await write(text);
 }
 
-/** An array of the rows of `changes`. */
-async function* formatJson({ rows }: Difference): AsyncGenerator<string> {
-  let before = '[\n';
-  for await (const { action: _, ...row } of rows) {
-    yield `${before}${indent(printJson(row))}`;
-    before = ',\n';
-  }
-  yield before === ',\n' ? '\n]\n' : '[]\n';
+/** The rows of `changes`. */
+async function* dropActions({ rows }: Difference): AsyncGenerator<object> {
+  for await (const { action: _, ...row } of rows) yield row;
 }

@@ -7,9 +7,8 @@ import { readRules } from '../tell/findings/rules.ts';
 import { createProductLinker } from '../tell/reports/links.ts';
 import { withPublished } from '../warehouse/session.ts';
 import type { Row, Value } from '../warehouse/values.ts';
-import { readLocalConfig } from './options.ts';
+import { listPlaybooks, readLocalConfig } from './options.ts';
 import { formatTime, writeResult } from './output.ts';
-import { listPlaybooks } from './playbooks.ts';
 
 /** Prints why a finding exists, since when, what it is concluded from, and what ends it. */
 export async function explain(context: Context, id: string): Promise<void> {

@@ -19,9 +19,8 @@ import {
 import { resolveMailSettings, resolvePreviewSettings } from '../tell/mail/transport.ts';
 import { withPublished, withWarehouse } from '../warehouse/session.ts';
 import type { DefineCommand } from './define.ts';
-import { readConfig } from './options.ts';
+import { listPlaybooks, readConfig } from './options.ts';
 import { formatSent, writeResult } from './output.ts';
-import { listPlaybooks } from './playbooks.ts';
 
 export const define: DefineCommand = (command) =>
   command

@@ -89,9 +89,14 @@ function formatCell(value: unknown): string {
   return stripControls(text.replaceAll(/\s+/gu, ' '));
 }
 
-/** Every line of a JSON text two spaces further in. */
-export function indent(json: string): string {
-  return json.replaceAll(/^/gmu, '  ');
+/** The parts of one JSON array, as its items arrive. */
+export async function* formatJsonArray(items: AsyncIterable<unknown> | Iterable<unknown>): AsyncGenerator<string> {
+  let isOpen = false;
+  for await (const item of items) {
+    yield `${isOpen ? ',\n' : '[\n'}${printJson(item).replaceAll(/^/gmu, '  ')}`;
+    isOpen = true;
+  }
+  yield isOpen ? '\n]\n' : '[]\n';
 }
 
 /**

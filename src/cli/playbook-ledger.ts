@@ -4,9 +4,8 @@ import { settleLedger } from '../act/settle-ledger.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, TidemarkError } from '../core/errors.ts';
 import { plural } from '../core/plural.ts';
-import { readLocalConfig } from './options.ts';
+import { readLocalConfig, readPlaybooks } from './options.ts';
 import { formatTable, formatTime, type TableStyle, writeResult } from './output.ts';
-import { readPlaybooks } from './playbooks.ts';
 
 export async function ledger(
   context: Context,

@@ -1,5 +1,6 @@
-import { spawn } from 'node:child_process';
+import { type ExecFileException, execFile } from 'node:child_process';
 import { resolve } from 'node:path';
+import { promisify } from 'node:util';
 import { applyExitCode, applyPlan, findFinishedResult } from '../act/apply.ts';
 import { approvalStatement, approvePlan, assertApprovable, isPlanner, SIGNATURE_NAMESPACE } from '../act/approvals.ts';
 import { assertAfterLedger } from '../act/ledger-file.ts';
@@ -13,15 +14,14 @@ import type { Config } from '../config/config.ts';
 import { findNamed } from '../config/suggest.ts';
 import { DEFAULT_ACCEPT_DAYS, DEFAULT_LIMITS, DEFAULT_MAX_FAILURES } from '../core/choices.ts';
 import type { Context } from '../core/context.ts';
-import { EXIT, TidemarkError } from '../core/errors.ts';
+import { EXIT, errorMessage, TidemarkError } from '../core/errors.ts';
 import { readNamedFile } from '../core/fs.ts';
 import { stripControls } from '../core/log.ts';
 import { plural } from '../core/plural.ts';
 import { type DefineCommand, days, percentage, positiveNumber } from './define.ts';
-import { assertTargets, readConfig } from './options.ts';
+import { assertTargets, readConfig, readPlaybooks } from './options.ts';
 import { formatTime, writeResult } from './output.ts';
 import { formatActions, formatApplyResult, formatFinished, formatPlan, formatPlaybooks } from './playbook-output.ts';
-import { readPlaybooks } from './playbooks.ts';
 
 const HELP = `
 PLAN is the ID that \`plan\` prints, the beginning of it, or a file.
@@ -234,27 +234,20 @@ async function obtainSignature(
 }
 
 /** As git does it: `ssh-keygen` asks for a passphrase, and uses the agent where the file is that of a public key. */
-function signWithKey({ signal }: Context, key: string, statement: string): Promise<string> {
-  const child = spawn('ssh-keygen', ['-Y', 'sign', '-n', SIGNATURE_NAMESPACE, '-f', key], { signal });
-  const output = { stdout: '', stderr: '' };
-  for (const name of ['stdout', 'stderr'] as const) {
-    child[name].setEncoding('utf8').on('data', (text: string) => {
-      output[name] = (output[name] + text).slice(0, MAX_SIGNATURE_KIBIBYTES * 1024);
+async function signWithKey({ signal }: Context, key: string, statement: string): Promise<string> {
+  const words = ['-Y', 'sign', '-n', SIGNATURE_NAMESPACE, '-f', key];
+  const signing = promisify(execFile)('ssh-keygen', words, { signal, maxBuffer: MAX_SIGNATURE_KIBIBYTES * 1024 });
+  // It may end before it reads what to sign, and then says why.
+  signing.child.stdin?.on('error', () => {}).end(statement);
+  try {
+    return (await signing).stdout;
+  } catch (cause) {
+    const reason = (cause as ExecFileException).stderr?.trim() || errorMessage(cause);
+    throw new TidemarkError('USAGE', `ssh-keygen did not sign with ${key}: ${reason}`, {
+      cause,
+      hint: 'or sign elsewhere what --print prints, and pass the result with --signature FILE',
     });
   }
-  // It may end before it reads what to sign, and then says why.
-  child.stdin.on('error', () => {}).end(statement);
-  return new Promise((done, fail) => {
-    const refuse = (reason: string, cause?: unknown) =>
-      fail(
-        new TidemarkError('USAGE', `ssh-keygen did not sign with ${key}: ${reason}`, {
-          cause,
-          hint: 'or sign elsewhere what --print prints, and pass the result with --signature FILE',
-        }),
-      );
-    child.once('error', (error) => refuse(error.message, error));
-    child.once('close', (code) => (code === 0 ? done(output.stdout) : refuse(output.stderr.trim() || `exit ${code}`)));
-  });
 }
 
 export async function apply(

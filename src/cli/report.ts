@@ -2,15 +2,18 @@ import { join, resolve } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { formatTimestamp } from '../core/clock.ts';
 import type { Context } from '../core/context.ts';
-import { EXIT, formatError, type TidemarkError } from '../core/errors.ts';
+import { EXIT, formatError, TidemarkError } from '../core/errors.ts';
+import { overlayRoots } from '../core/paths.ts';
 import { findLeftOut } from '../extract/sources/index.ts';
+import { openLakeViews } from '../lake/ddl.ts';
+import { withLakeStore } from '../lake/open-store.ts';
+import { listFleetQueries, renderFleetReport } from '../run/fleet.ts';
 import { type ReportReadOptions, toJsonText } from '../tell/reports/data.ts';
 import { renderReports } from '../tell/reports/index.ts';
 import { withPublished } from '../warehouse/session.ts';
+import { createSqlFiles } from '../warehouse/sql-files.ts';
 import { type DefineCommand, MOMENT } from './define.ts';
-import { readLocalConfig, readShownTime } from './options.ts';
-import { listPlaybooks } from './playbooks.ts';
-import type { ReportFlags } from './report-fleet.ts';
+import { listPlaybooks, readLocalConfig, readShownTime } from './options.ts';
 
 export const define: DefineCommand = (command) =>
   command
@@ -20,9 +23,11 @@ export const define: DefineCommand = (command) =>
     .option('--out <dir>', 'output folder; `output` of the configuration by default')
     .runs(() => import('./report.ts'), 'report');
 
+type ReportFlags = Readonly<Partial<Record<'asOf' | 'lake' | 'out', string>>>;
+
 export async function report(context: Context, names: readonly string[], flags: ReportFlags): Promise<void> {
-  if (names.includes('fleet')) return (await import('./report-fleet.ts')).reportFleet(context, names, flags);
   const config = readLocalConfig(context);
+  if (names.includes('fleet')) return reportFleet(context, config, names, flags);
   await withPublished(config, async (published) => {
     const now = context.clock.now();
     const asOf = await readShownTime(context, config, published, flags.asOf);
@@ -72,4 +77,27 @@ async function writeReports(
   const data = rendered.map((one) => one.data);
   if (context.json) context.stdout(toJsonText(options.names?.length === 1 && data[0] ? data[0] : data));
   else context.stdout(rendered.flatMap(({ files }) => files.map((file) => `${resolve(out, file)}\n`)).join(''));
+}
+
+/** Renders the report of all organizations in a lake, and prints the paths of its files. */
+async function reportFleet(
+  context: Context,
+  config: Config,
+  names: readonly string[],
+  flags: ReportFlags,
+): Promise<void> {
+  if (names.length > 1 || flags.asOf !== undefined) {
+    throw new TidemarkError('USAGE', '`report fleet` shows the newest nights of a lake, and no other report', {
+      hint: 'give `report fleet` alone, without --as-of',
+    });
+  }
+  const files = createSqlFiles(overlayRoots(config.directory));
+  await withLakeStore(context, config, flags.lake, async (store) => {
+    const database = await openLakeViews(store, files, config.memoryLimit, listFleetQueries(files));
+    const out = flags.out === undefined ? config.output : resolve(context.cwd, flags.out);
+    const generatedAt = context.clock.now();
+    const report = await renderFleetReport({ database, files, out, generatedAt }).finally(database.close);
+    if (context.json) context.stdout(toJsonText(report.data));
+    else context.stdout(report.files.map((file) => `${resolve(out, file)}\n`).join(''));
+  });
 }

@@ -6,8 +6,7 @@ import { TidemarkError } from '../core/errors.ts';
 import { readNamedFile } from '../core/fs.ts';
 import { isLoopback } from '../core/loopback.ts';
 import { type DefineCommand, port, positiveNumber } from './define.ts';
-import { readLocalConfig } from './options.ts';
-import { listPlaybooks } from './playbooks.ts';
+import { listPlaybooks, readLocalConfig } from './options.ts';
 
 export const define: DefineCommand = (command) =>
   command

@@ -22,8 +22,7 @@ import {
 } from '../tell/reports/subjects.ts';
 import { withPublished } from '../warehouse/session.ts';
 import { type DefineCommand, MOMENT } from './define.ts';
-import { assertTargets, readLocalConfig, readShownTime } from './options.ts';
-import { listPlaybooks } from './playbooks.ts';
+import { assertTargets, listPlaybooks, readLocalConfig, readShownTime } from './options.ts';
 
 export const define: DefineCommand = (command) =>
   command
