@@ -69,15 +69,8 @@ function shortenReason(why: string, summary: string): string {
   const list = why.lastIndexOf(': ');
   const rest = list > 0 && summary.includes(why.slice(list + 2)) ? why.slice(0, list) : why;
   const words = rest.split(' ');
-  const shared = words.findLastIndex((_, last) =>
-    said.includes(
-      words
-        .slice(0, last + 1)
-        .join(' ')
-        .toLowerCase(),
-    ),
-  );
-  return words.slice(shared + 1).join(' ');
+  const isSaid = (count: number) => said.includes(words.slice(0, count).join(' ').toLowerCase());
+  return words.slice(words.findLastIndex((_, last) => isSaid(last + 1)) + 1).join(' ');
 }
 
 function formatAcceptance({ undoes, accept_days }: Plan): readonly string[] {

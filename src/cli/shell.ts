@@ -14,7 +14,7 @@ import { createSqlFiles } from '../warehouse/sql-files.ts';
 import { isTerminated } from '../warehouse/sql-params.ts';
 import { parseParam } from './define.ts';
 import { readPublishedMoment } from './options.ts';
-import { guardTerminal, listSavedQueries, selectScreen, withQueryProcess } from './run-query.ts';
+import { guardTerminal, listSavedQueries, selectScreen } from './run-query.ts';
 import { HISTORY_LENGTH, openHistory } from './shell-history.ts';
 
 /** What the shell starts with; its commands change it. */
@@ -29,14 +29,10 @@ const PROMPT = 'tidemark> ';
 const CONTINUATION = '     ...> ';
 
 /**
- * Reads statements and commands from the terminal until `.quit` or Ctrl-D. A statement ends with a semicolon. One process runs all
- * queries; the settings of the shell are kept here, so that they outlive one that is killed.
+ * Reads statements and commands from the terminal until `.quit` or Ctrl-D. A statement ends with a semicolon. The settings of the shell
+ * are kept here, so that they outlive a process of `queries` that is killed.
  */
-export async function runShell(context: Context, config: Config, settings: ShellSettings): Promise<void> {
-  await withQueryProcess(context, config, (queries) => readLines(context, config, settings, queries));
-}
-
-async function readLines(
+export async function runShell(
   context: Context,
   config: Config,
   settings: ShellSettings,

@@ -1,8 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, lstatSync } from 'node:fs';
-import { open, rename, rm } from 'node:fs/promises';
 import { delimiter, dirname, extname, join, resolve } from 'node:path';
 import { type QueryRequest, queryConfig, type WriteText } from '../ask/query/protocol.ts';
 import type { QueryProcess } from '../ask/query/query-process.ts';
@@ -10,10 +8,10 @@ import { fillSavedQuery, findSavedQuery, loadSavedQueries } from '../ask/query/s
 import { FORMATS, type Format } from '../core/choices.ts';
 import type { Context } from '../core/context.ts';
 import { errorMessage, TidemarkError } from '../core/errors.ts';
-import { PRIVATE_FILE, readNamedFile } from '../core/fs.ts';
+import { PRIVATE_FILE, readNamedFile, replaceFile } from '../core/fs.ts';
 import { overlayRoots } from '../core/paths.ts';
 import { plural } from '../core/plural.ts';
-import { type DefineCommand, MOMENT, parseParam, seconds, wholeNumber } from './define.ts';
+import { type DefineCommand, type Flags, MOMENT, parseParam, seconds, wholeNumber } from './define.ts';
 import { readLocalConfig, readPublishedMoment } from './options.ts';
 import { guardTerminal, listSavedQueries, selectScreen, withQueryProcess } from './run-query.ts';
 import { runShell, type ShellSettings } from './shell.ts';
@@ -32,12 +30,8 @@ export const define: DefineCommand = (command) =>
     .option('--timeout <seconds>', 'stop the query after this time (`sql.timeout`)', seconds)
     .runs(() => import('./sql.ts'), 'sql');
 
-export interface SqlFlags extends ShellSettings {
-  readonly file?: string;
+interface SqlFlags extends ShellSettings, Flags<{ text: 'file' | 'output' | 'saved'; flag: 'list' }> {
   readonly param?: Readonly<Record<string, string>>;
-  readonly output?: string;
-  readonly saved?: string;
-  readonly list?: boolean;
 }
 
 /** `words` are the query, or with `--saved` the parameters as `NAME=VALUE`. */
@@ -45,7 +39,9 @@ export async function sql(context: Context, words: readonly string[], flags: Sql
   const config = readLocalConfig(context);
   const savedQueries = loadSavedQueries(overlayRoots(config.directory));
   if (flags.list) return listSavedQueries(context, savedQueries);
-  if (isForShell(context, words, flags)) return runShell(context, config, flags);
+  if (isForShell(context, words, flags)) {
+    return withQueryProcess(context, config, (queries) => runShell(context, config, flags, queries));
+  }
   const format = selectFormat(context, flags);
   const saved = flags.saved === undefined ? undefined : findSavedQuery(savedQueries, flags.saved);
   const request = {
@@ -116,39 +112,23 @@ async function printResult(
   else await print(context.print);
 }
 
+/** @throws TidemarkError USAGE if `path` is a link, a device or a folder */
 async function writeResultFile(
   context: Context,
   queries: QueryProcess,
   request: QueryRequest,
   path: string,
 ): Promise<void> {
-  const { rows } = await replaceFile(path, (output) =>
-    queries.run({ ...request, output }, context.print, context.signal),
-  );
-  context.log.info(`wrote ${plural(rows, 'row')} to ${path}`);
-}
-
-/**
- * Runs `work` on a new file beside `path`, and renames it to `path` when `work` is done: a reader sees the old file or all of the
- * new one, and an error leaves the old file as it was.
- * @throws TidemarkError USAGE if `path` is a link, a device or a folder.
- */
-async function replaceFile<T>(path: string, work: (temporary: string) => Promise<T>): Promise<T> {
   const existing = lstatSync(path, { throwIfNoEntry: false });
   if (existing?.isSymbolicLink()) {
     throw new TidemarkError('USAGE', `${path} is a link`, { hint: 'give the path of the file itself' });
   }
   if (existing && !existing.isFile()) throw new TidemarkError('USAGE', `${path} is not a regular file`);
-  const temporary = `${path}.${randomBytes(6).toString('hex')}.part`;
-  // Created here, so that a link of the same name is never followed.
-  await (await open(temporary, 'wx', existing ? existing.mode & 0o777 : PRIVATE_FILE | 0o044)).close();
-  try {
-    const result = await work(temporary);
-    await rename(temporary, path);
-    return result;
-  } finally {
-    await rm(temporary, { force: true });
-  }
+  const mode = existing ? existing.mode & 0o777 : PRIVATE_FILE | 0o044;
+  const { rows } = await replaceFile(path, mode, (output) =>
+    queries.run({ ...request, output }, context.print, context.signal),
+  );
+  context.log.info(`wrote ${plural(rows, 'row')} to ${path}`);
 }
 
 /** With `--saved`, the words are parameters, as `--param` gives them. */

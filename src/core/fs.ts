@@ -39,20 +39,28 @@ export async function makeFolder(path: string, mode = PRIVATE_FOLDER): Promise<v
   }
 }
 
-/**
- * Replaces the content of a file atomically: a reader sees the old content or the new one. On return, it is on disk. Its owner alone
- * may read it.
- */
+/** Replaces the content of a file atomically, as `replaceFile` does. Its owner alone may read it. */
 export async function writeFileAtomic(file: string, text: string): Promise<void> {
   await makeFolder(dirname(file));
-  const temporary = `${file}.${randomBytes(4).toString('hex')}`;
+  await replaceFile(file, PRIVATE_FILE, (temporary) => writeFile(temporary, text, { flush: true }));
+}
+
+/**
+ * Runs `work` on a new file beside `file`, which then replaces it: a reader sees the old content or all of the new one, and an error
+ * leaves the old file as it was. On return, the name is on disk.
+ */
+export async function replaceFile<T>(file: string, mode: number, work: (temporary: string) => Promise<T>): Promise<T> {
+  const temporary = `${file}.${randomBytes(6).toString('hex')}.part`;
+  // Created here, so that a link of the same name is never followed.
+  await (await open(temporary, 'wx', mode)).close();
   try {
-    await writeFile(temporary, text, { flag: 'wx', mode: PRIVATE_FILE, flush: true });
+    const result = await work(temporary);
     await rename(temporary, file);
+    await syncFolder(dirname(file));
+    return result;
   } finally {
     await rm(temporary, { force: true });
   }
-  await syncFolder(dirname(file));
 }
 
 /** Errors of platforms that cannot sync folders, such as Windows. */
