@@ -16,7 +16,7 @@ import type { Args, Operation } from '../services/operation.ts';
 import { formatOperationHelp, toOperationRow } from '../services/operation-docs.ts';
 import { findItems, isList, type ResponsePage, type ServiceResponse } from '../services/response.ts';
 import { uncheckOperation, validateRequest } from '../services/validate-request.ts';
-import type { DefineCommand } from './define.ts';
+import type { DefineCommand, Flags } from './define.ts';
 import { readConfig } from './options.ts';
 import { formatJsonArray, toPrintable } from './output.ts';
 
@@ -44,11 +44,7 @@ export const define: DefineCommand = (command) => {
     );
 };
 
-export interface ApiFlags
-  extends Readonly<Partial<Record<'all' | 'yes' | 'create' | 'list' | 'unchecked' | 'help', true>>> {
-  readonly target?: string;
-  readonly body?: string;
-}
+type ApiFlags = Flags<{ flag: 'all' | 'yes' | 'create' | 'list' | 'unchecked' | 'help'; text: 'target' | 'body' }>;
 
 export async function api(
   context: Context,

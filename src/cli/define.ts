@@ -15,6 +15,22 @@ export type DefineCommand = (command: DocumentedCommand) => void;
 /** Takes the arguments of its command, and then its options. */
 export type RunCommand = (context: Context, ...given: never[]) => unknown;
 
+interface OptionNames {
+  /** Given or not. */
+  readonly flag?: string;
+  /** Given with a text. */
+  readonly text?: string;
+  /** Given any number of times, with a text each. */
+  readonly list?: string;
+}
+
+/** What the options of a command give, by the way in which they are given. */
+export type Flags<Names extends OptionNames> = Readonly<
+  Partial<Record<Extract<Names['flag'], string>, boolean>> &
+    Partial<Record<Extract<Names['text'], string>, string>> &
+    Record<Extract<Names['list'], string>, readonly string[]>
+>;
+
 /** Gives a command, with its arguments and options, what it takes from its process. */
 export type Perform = (command: (context: Context) => Promise<unknown>) => Promise<void>;
 

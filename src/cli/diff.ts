@@ -10,7 +10,7 @@ import { type OpenWarehouse, withPublished } from '../warehouse/session.ts';
 import { fillParams, type SqlParams } from '../warehouse/sql-params.ts';
 import { loadTables, type Table } from '../warehouse/tables.ts';
 import type { Row } from '../warehouse/values.ts';
-import { type DefineCommand, MOMENT } from './define.ts';
+import { type DefineCommand, type Flags, MOMENT } from './define.ts';
 import { type Counts, type Difference, formatMarkdown, formatStat, formatText } from './diff-text.ts';
 import { assertTargets, readLocalConfig, readMoment } from './options.ts';
 import { formatJsonArray } from './output.ts';
@@ -30,9 +30,7 @@ export const define: DefineCommand = (command) =>
     .allowUnknownOption()
     .runs(() => import('./diff.ts'), 'diff');
 
-export interface DiffFlags extends Readonly<Partial<Record<'table' | 'target' | 'project' | 'subject', string>>> {
-  readonly stat?: boolean;
-  readonly exitCode?: boolean;
+interface DiffFlags extends Flags<{ text: 'table' | 'target' | 'project' | 'subject'; flag: 'stat' | 'exitCode' }> {
   readonly format?: DiffFormat;
 }
 

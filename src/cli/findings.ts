@@ -11,7 +11,7 @@ import { type Guide, loadGuide, tellMany } from '../tell/findings/guide.ts';
 import { atOrAbove, findRule, type InvalidRule, type Rule, readRules } from '../tell/findings/rules.ts';
 import { type OpenWarehouse, withPublished, withWarehouse } from '../warehouse/session.ts';
 import type { Row } from '../warehouse/values.ts';
-import { type DefineCommand, timestamp } from './define.ts';
+import { type DefineCommand, type Flags, timestamp } from './define.ts';
 import { assertTargets, readLocalConfig } from './options.ts';
 import { formatTable, formatTime, type TableStyle, writeResult } from './output.ts';
 
@@ -40,10 +40,8 @@ export const define: DefineCommand = (findings) => {
     .runs(() => import('./explain.ts'), 'explain');
 };
 
-export interface FindingsFlags {
+interface FindingsFlags extends Flags<{ text: 'rule' | 'target' }> {
   readonly state?: FindingState;
-  readonly rule?: string;
-  readonly target?: string;
   readonly severity?: Severity;
   readonly failOn?: Severity;
 }

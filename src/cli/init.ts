@@ -15,7 +15,7 @@ import {
   renderConfigFile,
   renderEnvExample,
 } from '../run/init-config.ts';
-import type { DefineCommand } from './define.ts';
+import type { DefineCommand, Flags } from './define.ts';
 import { formatNextSteps, writeResult } from './output.ts';
 
 export const define: DefineCommand = (command) =>
@@ -37,10 +37,7 @@ const TEMPLATES = join(PACKAGE_ROOT, 'templates');
 const INTERRUPTED = 'interrupted: nothing was written';
 
 /** Services by their URLs. */
-export interface InitFlags extends Readonly<Partial<Record<TargetKind | 'organization', string>>> {
-  readonly force?: boolean;
-  readonly service: readonly string[];
-}
+type InitFlags = Flags<{ text: TargetKind | 'organization'; flag: 'force'; list: 'service' }>;
 
 export async function init(context: Context, flags: InitFlags): Promise<void> {
   const config = resolve(context.cwd, context.configFile);

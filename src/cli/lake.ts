@@ -22,7 +22,7 @@ import { changesTable } from '../lake/table.ts';
 import { openDatabase } from '../warehouse/database.ts';
 import { createSqlFiles } from '../warehouse/sql-files.ts';
 import { createTemporaryFolder } from '../warehouse/temporary-folder.ts';
-import { type DefineCommand, positiveNumber, wholeNumber } from './define.ts';
+import { type DefineCommand, type Flags, positiveNumber, wholeNumber } from './define.ts';
 import { readLocalConfig } from './options.ts';
 import { writeResult } from './output.ts';
 
@@ -55,11 +55,9 @@ export const define: DefineCommand = (lake) => {
     .runs(load, 'vacuum');
 };
 
-export interface LakeFlags {
-  readonly lake?: string;
-}
+type LakeFlags = Flags<{ text: 'lake' }>;
 
-export async function publish(context: Context, flags: LakeFlags & { readonly run?: string }): Promise<void> {
+export async function publish(context: Context, flags: Flags<{ text: 'lake' | 'run' }>): Promise<void> {
   const config = readLocalConfig(context);
   const run = flags.run ?? context.env.TIDEMARK_RUN;
   const { lake, ...result } = await withLakeStore(context, config, flags.lake, async (store) => ({
@@ -77,12 +75,7 @@ export async function publish(context: Context, flags: LakeFlags & { readonly ru
 /** Exits 1 if a shard is missing or refused. */
 export async function close(
   context: Context,
-  flags: LakeFlags & {
-    readonly run?: string;
-    readonly shards: number;
-    readonly wait: number;
-    readonly acceptShrink?: boolean;
-  },
+  flags: Flags<{ text: 'lake' | 'run'; flag: 'acceptShrink' }> & Readonly<Record<'shards' | 'wait', number>>,
 ): Promise<void> {
   const { clock, env, log, signal } = context;
   const config = readLocalConfig(context);
@@ -147,7 +140,7 @@ export async function restore(context: Context, flags: LakeFlags): Promise<void>
 
 export async function ddl(
   context: Context,
-  flags: LakeFlags & { readonly engine: Engine; readonly location?: string; readonly schema: string },
+  flags: Flags<{ text: 'lake' | 'location' }> & { readonly engine: Engine; readonly schema: string },
 ): Promise<void> {
   const { engine, schema } = flags;
   const { guide, statements } = await withLake(context, flags, (lake) =>
@@ -159,7 +152,7 @@ export async function ddl(
 
 export async function vacuum(
   context: Context,
-  flags: LakeFlags & { readonly olderThan: number; readonly dryRun?: boolean },
+  flags: Flags<{ text: 'lake'; flag: 'dryRun' }> & { readonly olderThan: number },
 ): Promise<void> {
   const removed = await withLake(context, flags, (lake) =>
     vacuumLake(lake, {

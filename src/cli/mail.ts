@@ -18,7 +18,7 @@ import {
 } from '../tell/mail/send.ts';
 import { resolveMailSettings, resolvePreviewSettings } from '../tell/mail/transport.ts';
 import { withPublished, withWarehouse } from '../warehouse/session.ts';
-import type { DefineCommand } from './define.ts';
+import type { DefineCommand, Flags } from './define.ts';
 import { listPlaybooks, readConfig } from './options.ts';
 import { formatSent, writeResult } from './output.ts';
 
@@ -31,12 +31,7 @@ export const define: DefineCommand = (command) =>
     .option('--pending', 'send the pending messages of the outbox')
     .runs(() => import('./mail.ts'), 'mail');
 
-export interface MailFlags {
-  readonly to: readonly string[];
-  readonly dryRun?: boolean;
-  readonly html?: string;
-  readonly pending?: boolean;
-}
+type MailFlags = Flags<{ list: 'to'; flag: 'dryRun' | 'pending'; text: 'html' }>;
 
 export async function mail(context: Context, name: string | undefined, options: MailFlags): Promise<void> {
   const config = readConfig(context);

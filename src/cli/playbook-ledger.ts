@@ -4,17 +4,13 @@ import { settleLedger } from '../act/settle-ledger.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, TidemarkError } from '../core/errors.ts';
 import { plural } from '../core/plural.ts';
+import type { Flags } from './define.ts';
 import { readLocalConfig, readPlaybooks } from './options.ts';
 import { formatTable, formatTime, type TableStyle, writeResult } from './output.ts';
 
 export async function ledger(
   context: Context,
-  {
-    plan: planId,
-    settle,
-    restore,
-    accept,
-  }: { readonly plan?: string } & Readonly<Partial<Record<'settle' | 'restore' | 'accept', boolean>>>,
+  { plan: planId, settle, restore, accept }: Flags<{ text: 'plan'; flag: 'settle' | 'restore' | 'accept' }>,
 ) {
   if (restore && accept) throw new TidemarkError('USAGE', '--restore and --accept cannot be used together');
   const { config, playbooks } = await readPlaybooks(context);

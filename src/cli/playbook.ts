@@ -18,7 +18,7 @@ import { EXIT, errorMessage, TidemarkError } from '../core/errors.ts';
 import { readNamedFile } from '../core/fs.ts';
 import { stripControls } from '../core/log.ts';
 import { plural } from '../core/plural.ts';
-import { type DefineCommand, days, percentage, positiveNumber } from './define.ts';
+import { type DefineCommand, days, type Flags, percentage, positiveNumber } from './define.ts';
 import { assertTargets, readConfig, readPlaybooks } from './options.ts';
 import { formatTime, writeResult } from './output.ts';
 import { formatActions, formatApplyResult, formatFinished, formatPlan, formatPlaybooks } from './playbook-output.ts';
@@ -83,20 +83,14 @@ export const define: DefineCommand = (playbook) => {
   playbook.addHelpText('after', HELP);
 };
 
-export interface PlanFlags {
-  readonly output?: string;
+interface PlanFlags extends Flags<{ text: 'output'; list: 'target' | 'finding' | 'subject' }> {
   readonly maxActions: number;
   readonly maxPercent?: number;
-  readonly target: readonly string[];
-  readonly finding: readonly string[];
-  readonly subject: readonly string[];
   readonly limit?: number;
 }
 
-export interface ApproveFlags extends Readonly<Partial<Record<'key' | 'signature', string>>> {
+interface ApproveFlags extends Flags<{ text: 'key' | 'signature'; flag: 'irreversible' | 'print' }> {
   readonly by: string;
-  readonly irreversible?: boolean;
-  readonly print?: boolean;
 }
 
 export async function list(context: Context): Promise<void> {
@@ -178,7 +172,7 @@ function listApproval({ approvers }: Config, plan: Plan): string {
 export async function undo(
   context: Context,
   reference: string,
-  { output, acceptDays }: { readonly output?: string; readonly acceptDays: number },
+  { output, acceptDays }: Flags<{ text: 'output' }> & { readonly acceptDays: number },
 ): Promise<void> {
   await withOutput(context, output, async () => {
     const { config, playbooks } = await readPlaybooks(context);

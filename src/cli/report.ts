@@ -12,7 +12,7 @@ import { type ReportReadOptions, toJsonText } from '../tell/reports/data.ts';
 import { renderReports } from '../tell/reports/index.ts';
 import { withPublished } from '../warehouse/session.ts';
 import { createSqlFiles } from '../warehouse/sql-files.ts';
-import { type DefineCommand, MOMENT } from './define.ts';
+import { type DefineCommand, type Flags, MOMENT } from './define.ts';
 import { listPlaybooks, readLocalConfig, readShownTime } from './options.ts';
 
 export const define: DefineCommand = (command) =>
@@ -23,7 +23,7 @@ export const define: DefineCommand = (command) =>
     .option('--out <dir>', 'output folder; `output` of the configuration by default')
     .runs(() => import('./report.ts'), 'report');
 
-type ReportFlags = Readonly<Partial<Record<'asOf' | 'lake' | 'out', string>>>;
+type ReportFlags = Flags<{ text: 'asOf' | 'lake' | 'out' }>;
 
 export async function report(context: Context, names: readonly string[], flags: ReportFlags): Promise<void> {
   const config = readLocalConfig(context);

@@ -21,7 +21,7 @@ import {
   selectSubjects,
 } from '../tell/reports/subjects.ts';
 import { withPublished } from '../warehouse/session.ts';
-import { type DefineCommand, MOMENT } from './define.ts';
+import { type DefineCommand, type Flags, MOMENT } from './define.ts';
 import { assertTargets, listPlaybooks, readLocalConfig, readShownTime } from './options.ts';
 
 export const define: DefineCommand = (command) =>
@@ -36,7 +36,7 @@ export const define: DefineCommand = (command) =>
 export async function show(
   context: Context,
   subject: string,
-  flags: Readonly<Partial<Record<'target' | 'asOf' | 'html', string>>>,
+  flags: Flags<{ text: 'target' | 'asOf' | 'html' }>,
 ): Promise<void> {
   const config = readLocalConfig(context);
   await withPublished(config, async ({ database, files }) => {
