@@ -21,52 +21,48 @@ export async function shareConnections(
   files: SqlFiles,
   times: readonly string[],
 ): Promise<Queries> {
-  const free = [...(await database.siblings(CONNECTIONS))];
-  const macros = await makeMacros(files);
   const literals = times.map((time) => `timestamptz ${quoteLiteral(time)}`);
   const states = literals.map((time) => files.render('warehouse/kept_state', { time }));
-  const begin = [
-    macros,
-    files.render('warehouse/forget_kept_states', {}),
-    files.render('warehouse/keep_states', { states: states.join('\nunion all\n') }),
-  ].join('\n');
+  const forget = files.render('warehouse/forget_kept_states', {});
+  const keep = files.render('warehouse/keep_states', { states: states.join('\nunion all\n') });
+  const begin = [...makeMacros(files), forget, keep].join('\n');
   const hideMacro = files.render('warehouse/read_kept_states', { times: literals.join(', ') });
   const prepare = async (connection: Statements) => {
     const [created] = await connection.script(begin);
     // Without any state there is no row whose time could be wrong: the macro of the warehouse stays.
-    if (Number(created?.Count) > 0) await connection.script(hideMacro);
+    const useStates = Number(created?.Count) > 0 ? hideMacro : forget;
+    await connection.script(useStates);
+    return { connection, useStates };
   };
-  await allInOrder(free.map(prepare));
+  const free = [...(await allInOrder((await database.siblings(CONNECTIONS)).map(prepare)))];
   const limit = pLimit(free.length);
-  const withStates = (text: string) =>
-    limit(async () => {
-      const connection = free.pop() as Statements;
-      try {
-        return await connection.script(text);
-      } finally {
-        free.push(connection);
-      }
-    });
-  const alone = pLimit(1);
-  const withoutStates = (text: string): Promise<Row[]> =>
-    alone(async () => {
-      const connection = (await database.siblings(CONNECTIONS + 1)).at(-1) as Statements;
-      await connection.script(macros);
-      await defineMissing(connection, files);
-      return connection.script(text);
-    });
   return {
-    rows: async (sql: string, params: SqlParams = {}) => {
-      const text = fillParams(sql, params);
-      return withStates(text).catch(() => withoutStates(text)); // it may ask for a time that is not prepared
-    },
+    rows: (sql: string, params: SqlParams = {}) =>
+      limit(async () => {
+        const text = fillParams(sql, params);
+        const taken = free.pop() as (typeof free)[number];
+        try {
+          return await taken.connection.script(text).catch(() => runWithoutStates(taken, text));
+        } finally {
+          free.push(taken);
+        }
+      }),
   };
+  /** Once more: it may ask for a time that is not prepared, or for what an earlier version did not have. */
+  async function runWithoutStates({ connection, useStates }: (typeof free)[number], text: string): Promise<Row[]> {
+    await connection.script(forget);
+    await defineMissing(connection, files);
+    try {
+      return await connection.script(text);
+    } finally {
+      await connection.script(useStates);
+    }
+  }
 }
 
 /** The published warehouse is read-only, and an earlier version may have written it: what the queries call exists in these connections. */
-async function makeMacros(files: SqlFiles): Promise<string> {
-  const semverKey = files.render('warehouse/semver_key', { scope: 'temp ' });
-  return [semverKey, ...(await renderDefinitions(files, 'temp '))].join('\n');
+function makeMacros(files: SqlFiles): readonly string[] {
+  return [files.render('warehouse/semver_key', { scope: 'temp ' }), ...renderDefinitions(files, 'temp ')];
 }
 
 /** The results of work that is under way, or the error of the first that fails in this order. None is under way any more then. */
