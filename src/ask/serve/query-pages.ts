@@ -101,9 +101,8 @@ export async function sendEditor(exchange: Exchange): Promise<void> {
     const result = await runQuery(exchange, { query: sql, params }, address);
     await renderPage(exchange, 'sql', { ...data, result });
   } catch (error) {
-    if (exchange.signal.aborted || !(error instanceof TidemarkError) || error.code === 'INTERRUPTED') throw error;
-    const status = error.code === 'UNREACHABLE' ? 503 : 400;
-    await renderPage(exchange, 'sql', { ...data, error: describeError(error, sql) }, status);
+    if (!(error instanceof TidemarkError) || !['DATA', 'USAGE'].includes(error.code)) throw error; // no fault of the query
+    await renderPage(exchange, 'sql', { ...data, error: describeError(error, sql) }, 400);
   }
 }
 

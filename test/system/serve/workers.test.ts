@@ -206,8 +206,8 @@ test('a damaged warehouse is no fault of the query: 503, and its file is in the 
   const server = await startServe(folder, ['--workers', '1']);
   const file = join(folder, 'data', 'warehouse.duckdb');
   await writeFile(file, 'no database');
-  for (const path of [queryPath('select 1'), '/', '/tables', '/saved/agents-by-pool']) {
-    const { status, headers, body } = await server.get(path);
+  for (const path of [queryPath('select 1'), '/', '/tables', '/saved/agents-by-pool', '/sql?sql=select+1']) {
+    const { status, headers, body } = await server.get(path, { 'sec-fetch-site': 'same-origin' });
     expect([status, headers['retry-after'], body], path).toEqual([
       503,
       '5',
@@ -216,7 +216,10 @@ test('a damaged warehouse is no fault of the query: 503, and its file is in the 
     expect(body, path).not.toContain(folder);
   }
   server.process.kill('SIGTERM');
-  expect((await server.ended).stderr).toContain(`error: /tables: ${file} cannot be opened`);
+  const { stderr } = await server.ended;
+  for (const path of ['/tables', '/sql?sql=select+1']) {
+    expect(stderr).toContain(`error: ${path}: ${file} cannot be opened`);
+  }
 });
 
 test('what this machine lacks is in the log, and readers learn no path', async () => {
