@@ -1,3 +1,5 @@
+import { cutText } from '../core/log.ts';
+
 /** A mailbox in its parts, so that no library parses it again: a name with a comma must not become two recipients. */
 export interface MailAddress {
   /** Empty when there is none. */
@@ -25,7 +27,7 @@ export const ADDRESS_ERROR = 'must be one address, such as team@acme.example or 
 /** Text for a header or a line of a mail: one line, without invisible characters, at most `maxLength` characters long. */
 export function sanitizeHeader(text: string, maxLength: number): string {
   const clean = text.replaceAll(/\s+/gu, ' ').replaceAll(new RegExp(INVISIBLE.source, 'gu'), '').trim();
-  return clean.length > maxLength ? `${clean.slice(0, maxLength - 1).replace(/[\ud800-\udbff]$/u, '')}…` : clean;
+  return clean.length > maxLength ? `${cutText(clean, maxLength - 1)}…` : clean;
 }
 
 /** The mail server of `mail.smtp`. */

@@ -25,6 +25,11 @@ export function stripControls(text: string): string {
   return text.replaceAll(CONTROLS, '');
 }
 
+/** The beginning of a text, never within a character of two UTF-16 units. */
+export function cutText(text: string, length: number): string {
+  return text.slice(0, length).replace(/[\ud800-\udbff]$/u, '');
+}
+
 /** An error as a command prints it. Its message may quote what a service or a query answered. */
 export function printError({ message, hint }: { message: string; hint?: string | undefined }, colors: Colors): string {
   const text = stripControls(hint ? `${message}\n  ${hint}` : message);

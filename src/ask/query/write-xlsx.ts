@@ -5,6 +5,7 @@ import { finished, pipeline } from 'node:stream/promises';
 import { crc32, createDeflateRaw } from 'node:zlib';
 import { Zip, type ZipInputFile } from 'fflate';
 import { TidemarkError } from '../../core/errors.ts';
+import { cutText } from '../../core/log.ts';
 import { NULL_CELL, readRows, splitRow } from './rows.ts';
 import type { PreparedQuery, QuerySession } from './session.ts';
 import { isNumber } from './sql-text.ts';
@@ -91,13 +92,7 @@ const keepText = (text: string) => text;
 
 /** Excel refuses characters that XML 1.0 forbids, and texts beyond its limit. */
 function escapeText(text: string): string {
-  return escapeXml(cutText(text));
-}
-
-/** Never within a character of two UTF-16 units. */
-function cutText(text: string): string {
-  if (text.length <= MAX_TEXT) return text;
-  return text.slice(0, MAX_TEXT).replace(/[\ud800-\udbff]$/, '');
+  return escapeXml(text.length > MAX_TEXT ? cutText(text, MAX_TEXT) : text);
 }
 
 /** Text as XML 1.0 takes it, without the control characters that it forbids. */

@@ -1,8 +1,8 @@
 import Handlebars from 'handlebars';
-import { stripControls } from '../../core/log.ts';
+import { cutText, stripControls } from '../../core/log.ts';
 import { plural } from '../../core/plural.ts';
 import { parseLossless, printJson } from '../../http/json.ts';
-import { escapeMarkup } from '../../tell/reports/markup.ts';
+import { escapeMarkup, isolate } from '../../tell/reports/markup.ts';
 import type { ColumnInfo } from '../query/protocol.ts';
 import { isNested } from '../query/sql-text.ts';
 import { readPublishedAt } from './page.ts';
@@ -54,7 +54,7 @@ function viewColumn({ name, type, isNumber }: ColumnInfo) {
 }
 
 /** The address of a cell's text, if it has one. */
-type CellLinker = (row: ResultPage['rows'][number], column: number) => string | undefined;
+export type CellLinker = (row: ResultPage['rows'][number], column: number) => string | undefined;
 
 /** A page of a table, with what each column's header adds. */
 export function viewTable(result: ResultPage, describe: (column: string) => object, link: CellLinker) {
@@ -108,11 +108,6 @@ const isTree = (type: string) => type === 'JSON' || isNested(type);
 const MAX_TEXT_LENGTH = 120;
 const MAX_JSON_LENGTH = 60;
 
-/** Never within a character of two UTF-16 units. */
-function cutText(text: string, length: number): string {
-  return text.slice(0, length).replace(/[\ud800-\udbff]$/u, '');
-}
-
 function drawJson(text: string): string {
   if (text.length <= MAX_JSON_LENGTH) return `<code>${drawText(text)}</code>`;
   const start = drawText(cutText(text, MAX_JSON_LENGTH));
@@ -129,8 +124,6 @@ function indentJson(text: string): string {
   }
 }
 
-/** Text that may run from right to left does not affect its surroundings. */
 function drawText(text: string): string {
-  const escaped = escapeMarkup(stripControls(text));
-  return /^[\x20-\x7e\n]*$/u.test(text) ? escaped : `<bdi>${escaped}</bdi>`;
+  return isolate(stripControls(text));
 }

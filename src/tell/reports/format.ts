@@ -1,5 +1,5 @@
 import { stringify } from 'csv-stringify/sync';
-import { stripControls } from '../../core/log.ts';
+import { cutText, stripControls } from '../../core/log.ts';
 import { plural } from '../../core/plural.ts';
 import type { Row, Value } from '../../warehouse/values.ts';
 
@@ -71,7 +71,7 @@ export function formatAge(ms: number): string {
 /** Text of a service for a page: without control characters and not longer than 300 characters. Data files hold the whole text. */
 export function truncate(text: string, maxLength = MAX_TEXT_LENGTH): string {
   const clean = stripControls(text);
-  return clean.length > maxLength ? `${clean.slice(0, maxLength).replace(/[\ud800-\udbff]$/u, '')}…` : clean;
+  return clean.length > maxLength ? `${cutText(clean, maxLength)}…` : clean;
 }
 
 /** A row whose texts are for a page. */

@@ -5,6 +5,19 @@ export function escapeMarkup(text: string): string {
   return Handlebars.escapeExpression(text);
 }
 
+/** `registry.terraform.io/hashicorp/aws` */
+const ADDRESS = /^[\w.:-]+(?:\/[\w.:-]+){2,}$/u;
+const PLAIN = /^[\w ./:@+()[\],;*#%—…−-]*$/;
+
+/**
+ * Text that may run from right to left does not affect its surroundings. Most text is plain and needs neither this nor escapes. An address
+ * breaks between its names.
+ */
+export function isolate(text: string): string {
+  if (PLAIN.test(text)) return ADDRESS.test(text) ? text.replaceAll('/', '/<wbr>') : text;
+  return /^[\x20-\x7e—…−×]*$/u.test(text) ? escapeMarkup(text) : `<bdi>${escapeMarkup(text)}</bdi>`;
+}
+
 /** A coordinate in SVG: a tenth of a pixel is exact enough, and short. */
 export function roundPixels(pixels: number): number {
   return Math.round(pixels * 10) / 10;

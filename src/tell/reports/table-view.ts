@@ -4,7 +4,7 @@ import { replaceParams } from '../../warehouse/sql-params.ts';
 import type { Row, Value } from '../../warehouse/values.ts';
 import type { Dataset } from './definitions.ts';
 import { EMPTY_CELL, formatValue, inferKind, toHeading, type ValueKind } from './format.ts';
-import { escapeMarkup } from './markup.ts';
+import { escapeMarkup, isolate } from './markup.ts';
 import { describeParts, drawStrip, measureParts, toParts } from './strip.ts';
 import type { NamedSubject, SubjectLinker } from './subjects.ts';
 
@@ -204,17 +204,4 @@ function toSubject(row: Row, value: Value, subject: string): NamedSubject {
 function toFilter(row: Row, columns: readonly ColumnView[]): string {
   const first = columns.find(({ kind, name }) => kind === 'text' && name !== 'target') ?? columns[0];
   return first ? formatValue(row[first.name] ?? null, first.kind) : '';
-}
-
-/** `registry.terraform.io/hashicorp/aws` */
-const ADDRESS = /^[\w.:-]+(?:\/[\w.:-]+){2,}$/u;
-const PLAIN = /^[\w ./:@+()[\],;*#%—…−-]*$/;
-
-/**
- * Text that may run from right to left does not affect its surroundings. Most text is plain and needs neither this nor escapes. An address
- * breaks between its names.
- */
-function isolate(text: string): string {
-  if (PLAIN.test(text)) return ADDRESS.test(text) ? text.replaceAll('/', '/<wbr>') : text;
-  return /^[\x20-\x7e—…−×]*$/u.test(text) ? escapeMarkup(text) : `<bdi>${escapeMarkup(text)}</bdi>`;
 }
