@@ -24,7 +24,7 @@ import { createProductLinker } from './links.ts';
 import { createRenderer, type PageOptions, type Renderer, renderReport } from './renderer.ts';
 import { findRunLink, listRuns, writeRunPage } from './run-page.ts';
 import { writeSubjectPages } from './subject-pages.ts';
-import { createSubjectLinker, type SubjectSelection, selectSubjects } from './subjects.ts';
+import { createSubjectLinker, type SubjectLinks, type SubjectSelection, selectSubjects } from './subjects.ts';
 
 export interface RenderOptions extends ReportReadOptions {
   /** Folder for the files. */
@@ -114,7 +114,7 @@ async function writeReports(
   options: RenderOptions,
   { selected, read, params, unlinked }: ReportReader,
   renderer: Renderer,
-  links: Partial<Pick<PageOptions, 'linkSubject' | 'linkProduct'>> = {},
+  links: SubjectLinks = {},
 ): Promise<readonly RenderedReport[]> {
   const page: PageOptions = {
     ...links,

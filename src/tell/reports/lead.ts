@@ -2,24 +2,18 @@ import { MINUTE_MS } from '../../core/clock.ts';
 import type { Row, Value } from '../../warehouse/values.ts';
 import type { ReportData } from './data.ts';
 import { formatAge, formatTime, truncate } from './format.ts';
-import type { ProductLinker } from './links.ts';
-import type { SubjectLinker } from './subjects.ts';
+import type { SubjectLinks } from './subjects.ts';
 
 /** Lines and names that a page shows at once. The others open. */
 const MAX_LINES = 12;
 const MAX_NAMES = 4;
 
-export interface LeadOptions {
-  readonly linkSubject?: SubjectLinker | undefined;
-  readonly linkProduct?: ProductLinker | undefined;
-}
-
 /** What a page says first: what is wrong, by name, with the next step of each. Null for a report without `-- rules:`. */
-export function buildLead(data: ReportData, links: LeadOptions) {
+export function buildLead(data: ReportData, links: SubjectLinks) {
   const { finding_counts = [], open_findings = [] } = data as unknown as Readonly<Record<string, readonly Row[]>>;
   const [counts] = finding_counts;
   if (data.state === null || !counts) return null;
-  const lines = open_findings.map((row) => toLine(row, Date.parse(data.as_of), links));
+  const lines = open_findings.map((row) => toLeadLine(row, Date.parse(data.as_of), links));
   return {
     state: data.state,
     /** `4 critical`, `70 warnings`: the number behind the state. */
@@ -35,7 +29,8 @@ export function buildLead(data: ReportData, links: LeadOptions) {
   };
 }
 
-function toLine(row: Row, now: number, { linkSubject, linkProduct }: LeadOptions) {
+/** A row of `queries/reports/lead/open_findings.sql` as the partial `lead-line` shows it. */
+export function toLeadLine(row: Row, now: number, { linkSubject, linkProduct }: SubjectLinks) {
   const who = (Array.isArray(row.who) ? row.who : []) as readonly Row[];
   const names = who.map((entry) => {
     const subject = toSubject(row.target, entry);
@@ -72,7 +67,7 @@ function toSubject(target: Value | undefined, { subject_type, subject_id, subjec
 }
 
 /** `2026-11-14, 9 days` */
-export function formatSince(iso: string, now: number): string {
+function formatSince(iso: string, now: number): string {
   const ms = now - Date.parse(iso);
   return `${formatTime(iso).slice(0, 10)}${ms >= MINUTE_MS ? `, ${formatAge(ms)}` : ''}`;
 }

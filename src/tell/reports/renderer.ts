@@ -1,29 +1,27 @@
 import { createHash } from 'node:crypto';
 import { formatTimestamp } from '../../core/clock.ts';
-import { stripControls } from '../../core/log.ts';
 import { findFile } from '../../core/paths.ts';
 import { isAbsent, type LeftOut } from '../../extract/sources/index.ts';
 import type { SqlParams } from '../../warehouse/database.ts';
-import type { Row, Value } from '../../warehouse/values.ts';
+import type { Row } from '../../warehouse/values.ts';
 import { type ReportData, reportParams, type SourceState, toJsonText } from './data.ts';
 import type { Report } from './definitions.ts';
-import { EMPTY_CELL, formatAge, formatTime, toCalendarLines, toSpreadsheetCsv, truncate } from './format.ts';
+import {
+  cleanTexts,
+  EMPTY_CELL,
+  formatAge,
+  formatTime,
+  toCalendarLines,
+  toSpreadsheetCsv,
+  truncate,
+} from './format.ts';
 import { buildLead } from './lead.ts';
-import type { ProductLinker } from './links.ts';
-import type { SubjectLinker } from './subjects.ts';
+import type { SubjectLinks } from './subjects.ts';
 import { csvName, type TableView, toTableView } from './table-view.ts';
 import { createTemplateEngine, readTemplate } from './templates.ts';
 
 /** Renders the templates of `reports/`, with the assets of pages, which are loaded once. */
-export interface Renderer {
-  readonly assets: PageAssets;
-  /** Whether there is `reports/FILE`. */
-  has(file: string): boolean;
-  /** Renders `reports/FILE`: `.txt.hbs` and `.ics.hbs` as text, others as HTML. @throws TidemarkError DATA naming it */
-  render(file: string, context: object): string;
-  /** Renders `reports/FILE` of what is no report. */
-  page(file: string, page: PageState, context: object): string;
-}
+export type Renderer = ReturnType<typeof createRenderer>;
 
 /** What the head of a page says of it. */
 interface PageState {
@@ -36,18 +34,21 @@ interface PageState {
 type LinkedReports = readonly Pick<Report, 'name' | 'title'>[];
 
 /** @param reports those that the pages link to */
-export function createRenderer(roots: readonly string[], reports: LinkedReports = []): Renderer {
+export function createRenderer(roots: readonly string[], reports: LinkedReports = []) {
   const [html, text] = [createTemplateEngine(roots, 'html'), createTemplateEngine(roots, 'text')];
   const assets = loadAssets(roots, reports);
+  /** Renders `reports/FILE`: `.txt.hbs` and `.ics.hbs` as text, others as HTML. @throws TidemarkError DATA naming it */
   const render = (file: string, context: object) => {
     const engine = /\.(?:txt|ics)\.hbs$/u.test(file) ? text : html;
     return engine.render(`reports/${file}`, readTemplate(roots, file), context);
   };
   return {
     assets,
-    has: (file) => findFile(roots, `reports/${file}`) !== undefined,
+    /** Whether there is `reports/FILE`. */
+    has: (file: string) => findFile(roots, `reports/${file}`) !== undefined,
     render,
-    page(file, { current, currentUntil }, context) {
+    /** Renders `reports/FILE` of what is no report. */
+    page(file: string, { current, currentUntil }: PageState, context: object) {
       const page = { ...assets, current, run: null, current_until: formatMoment(currentUntil) };
       return render(file, { ...context, page });
     },
@@ -58,15 +59,13 @@ function formatMoment(time: Date | undefined): string | null {
   return time ? formatTimestamp(time) : null;
 }
 
-export interface PageOptions {
+export interface PageOptions extends SubjectLinks {
   readonly params: SqlParams;
   /** Names of reports whose pages must not be linked, because they are not rendered. */
   readonly unlinked: ReadonlySet<string>;
   /** Time at which the age of sources is evaluated. */
   readonly stalenessAt: Date;
   readonly leftOut?: LeftOut | undefined;
-  readonly linkSubject?: SubjectLinker | undefined;
-  readonly linkProduct?: ProductLinker | undefined;
   /** Until when the page is current, if no later run replaces it. */
   readonly currentUntil?: Date;
   /** The run whose page it links to. */
@@ -127,7 +126,7 @@ function buildContext(
   }
   return {
     ...data,
-    summary: stripRowControls(data.summary),
+    summary: cleanTexts(data.summary),
     title: report.title,
     about: report.about,
     lead: buildLead(data, { linkSubject, linkProduct }),
@@ -155,12 +154,6 @@ function listEmpty(tables: readonly TableView[]) {
 /** The report of a lake names no sources: what it shows is of any number of targets. */
 function hasSeveralTargets(sources: readonly SourceState[]): boolean {
   return sources.length === 0 || new Set(sources.map(({ target }) => target).filter(Boolean)).size > 1;
-}
-
-/** Templates show the text of the summary unchanged, so it must not contain control characters. */
-function stripRowControls(row: Row): Row {
-  const strip = (value: Value): Value => (typeof value === 'string' ? stripControls(value) : value);
-  return Object.fromEntries(Object.entries(row).map(([name, value]) => [name, strip(value)]));
 }
 
 type PageAssets = ReturnType<typeof loadAssets>;

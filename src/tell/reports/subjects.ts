@@ -200,6 +200,12 @@ export function querySubjects(
 /** The address of a subject: its page, below the folder of the reports, or that of the product; undefined if it has neither. */
 export type SubjectLinker = (subject: NamedSubject) => string | undefined;
 
+/** What leads to subjects from a page. */
+export interface SubjectLinks {
+  readonly linkSubject?: SubjectLinker | undefined;
+  readonly linkProduct?: ProductLinker | undefined;
+}
+
 /** Links a subject by its ID; where a row has no ID, by its name, or namespace and name, if only one subject has it. */
 export function createSubjectLinker(selection: SubjectSelection, linkProduct: ProductLinker): SubjectLinker {
   const byName = new Map<string, SubjectPage | null>();

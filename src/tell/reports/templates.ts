@@ -5,9 +5,7 @@ import { discoverFiles, findFile } from '../../core/paths.ts';
 import { registerHelpers, type TemplateFormat } from './helpers.ts';
 
 /** Renders templates. An unknown name is an error, and HTML templates escape every value that is not from a helper. */
-export interface TemplateEngine {
-  render(name: string, source: string, context: object): string;
-}
+export type TemplateEngine = ReturnType<typeof buildEngine>;
 
 type Partials = readonly (readonly [name: string, text: string])[];
 
@@ -36,7 +34,7 @@ export function createTemplateEngine(roots: readonly string[], format: TemplateF
 }
 
 /** An isolated Handlebars with the helpers and these partials, text by name. */
-function buildEngine(partials: Partials, format: TemplateFormat): TemplateEngine {
+function buildEngine(partials: Partials, format: TemplateFormat) {
   const handlebars = Handlebars.create();
   const options = { strict: true, noEscape: format === 'text', preventIndent: true };
   for (const [name, text] of partials) handlebars.registerPartial(name, handlebars.compile(text, options));
@@ -44,7 +42,7 @@ function buildEngine(partials: Partials, format: TemplateFormat): TemplateEngine
   const compiled = new Map<string, Handlebars.TemplateDelegate>();
   const files: Partials = partials.map(([file, text]) => [`reports/partials/${file}.hbs`, text]);
   return {
-    render(name, source, context) {
+    render(name: string, source: string, context: object): string {
       try {
         if (format === 'html' && !compiled.has(source)) assertTrusted(handlebars, [...files, [name, source]]);
         const template = compiled.get(source) ?? handlebars.compile(source, options);
