@@ -12,9 +12,17 @@ test('a query that does not end within the time for it is broken off when the se
   const config = loadConfig(join(place.folder, 'tidemark.yaml'), {}, new Redactor());
   const errors: string[] = [];
   const log = { info: () => {}, warn: () => {}, error: (line: string) => void errors.push(line) };
-  const listening = { config, address: '127.0.0.1', port: 0, workers: 1, hosts: [], token: undefined };
+  const listening = {
+    config,
+    address: '127.0.0.1',
+    port: 0,
+    workers: 1,
+    hosts: [],
+    token: undefined,
+    playbooks: async () => [],
+  };
   const context = { env: process.env, log, clock: systemClock };
-  const server = await startServer({ ...listening, drainSeconds: 0 }, context);
+  const server = await startServer(listening, context);
   const ask = (path: string) => fetch(new URL(path, server.url));
   const slow = ask(`/query.csv?${new URLSearchParams({ sql: 'select sleep_ms(600000) as n' })}`);
   await expect.poll(async () => ((await (await ask('/state.json')).json()) as { running: number }).running).toBe(1);

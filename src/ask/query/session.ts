@@ -21,11 +21,11 @@ export type SessionConfig = Pick<Config, 'data' | 'directory' | 'sql'>;
 export interface QuerySessionOptions {
   readonly config: SessionConfig;
   /** Shows every table as of this time. */
-  readonly asOf?: Date;
+  readonly asOf?: Date | undefined;
   /** Ends a query that runs. */
   readonly signal: AbortSignal;
   /** The one file that a query may write. */
-  readonly output?: string;
+  readonly output?: string | undefined;
 }
 
 /** Values of `$name`; DuckDB casts the text to what the query compares it with. */

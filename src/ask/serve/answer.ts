@@ -1,20 +1,19 @@
 import { randomBytes } from 'node:crypto';
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { type IncomingMessage, type RequestListener, type ServerResponse, STATUS_CODES } from 'node:http';
 import { linkSignals } from '../../core/abort.ts';
 import { errorMessage, TidemarkError } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
-import { sendAsset } from './assets.ts';
 import { sendTables } from './catalogue.ts';
+import { sendAsset, sendReportFile, sendReportIndex } from './files.ts';
 import { sendHome } from './home.ts';
 import { sendNights, sendRun } from './nights.ts';
-import { renderError, sendState } from './page.ts';
+import { renderPage, sendState } from './page.ts';
 import { LackError } from './pool.ts';
 import { sendEditor, sendList, sendNames, sendSaved } from './query-pages.ts';
-import { sendReportFile, sendReportIndex } from './report-files.ts';
 import { RESULT_FORMATS, readMoment, sendResult } from './results.ts';
 import { type Exchange, NotFoundError, type Site } from './route.ts';
 import { sendRow } from './row.ts';
-import { type AccessRefusal, type AccessRules, checkAccess, securityHeaders } from './security.ts';
+import { type AccessRules, checkAccess, securityHeaders, toAddress } from './security.ts';
 import { sendTable } from './table-page.ts';
 
 /** What answers a path. The first group of the pattern is `name`. */
@@ -62,8 +61,7 @@ async function answer(
 ): Promise<void> {
   const nonce = randomBytes(16).toString('base64');
   for (const [name, value] of Object.entries(securityHeaders(nonce))) response.setHeader(name, value);
-  const address = `http://localhost${request.url}`;
-  const refusal = checkAccess(request, rules) ?? (URL.canParse(address) ? undefined : MALFORMED);
+  const refusal = checkAccess(request, rules);
   if (refusal) {
     response.writeHead(refusal.status, { 'content-type': 'text/plain; charset=utf-8', ...refusal.headers });
     response.end(`${refusal.message}\n`);
@@ -72,20 +70,15 @@ async function answer(
   const { signal, abort } = linkSignals();
   response.once('close', () => abort(new TidemarkError('INTERRUPTED', 'the reader is gone')));
   const reader = request.socket.remoteAddress ?? 'gone';
-  const url = new URL(address);
+  const url = new URL(toAddress(request));
   const exchange = { ...site, request, response, url, moment: undefined, name: '', nonce, reader, signal };
   try {
     await findAndAnswer(exchange);
   } catch (error) {
     if (signal.aborted) return;
-    const status = errorStatus(error);
-    const isHidden = error instanceof LackError;
-    if (status === 500 || isHidden) log.error(`${request.url}: ${errorMessage(isHidden ? error.cause : error)}`);
-    await sendError(exchange, error, status, log);
+    await sendError(exchange, error, log);
   }
 }
-
-const MALFORMED: AccessRefusal = { status: 400, message: 'the address is malformed' };
 
 async function findAndAnswer(exchange: Exchange): Promise<void> {
   const { pathname } = exchange.url;
@@ -98,26 +91,29 @@ async function findAndAnswer(exchange: Exchange): Promise<void> {
 }
 
 /** A response that has begun is broken off, so that its reader sees that it is not whole. */
-async function sendError(exchange: Exchange, error: unknown, status: number, log: Log): Promise<void> {
+async function sendError(exchange: Exchange, error: unknown, log: Log): Promise<void> {
   const { request, response } = exchange;
+  const status = errorStatus(error);
+  const isHidden = error instanceof LackError;
+  if (status === 500 || isHidden) log.error(`${request.url}: ${errorMessage(isHidden ? error.cause : error)}`);
   if (response.headersSent) {
     response.destroy();
     return;
   }
+  const message = status === 500 ? 'internal error' : errorMessage(error);
+  const hint = error instanceof TidemarkError ? (error.hint ?? '') : '';
+  if (status === 503) response.setHeader('retry-after', '5');
   if (request.headers.accept?.includes('text/html')) {
     try {
-      return await renderError(exchange, error, status);
+      const title = STATUS_CODES[status] ?? 'Error';
+      return await renderPage(exchange, 'error', { title, message, hint }, status);
     } catch (cause) {
       // The page of an error may have the same fault.
       log.error(`${request.url}: ${errorMessage(cause)}`);
     }
   }
-  const hint = error instanceof TidemarkError && error.hint ? `\n${error.hint}` : '';
-  response.writeHead(status, {
-    'content-type': 'text/plain; charset=utf-8',
-    ...(status === 503 && { 'retry-after': '5' }),
-  });
-  response.end(`${status === 500 ? 'internal error' : errorMessage(error)}${hint}\n`);
+  response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8' });
+  response.end(`${message}${hint && `\n${hint}`}\n`);
 }
 
 function errorStatus(error: unknown): number {

@@ -1,15 +1,15 @@
 import { loadGuide } from '../../tell/findings/guide.ts';
-import { formatSince } from '../../tell/reports/lead.ts';
+import { toLeadLine } from '../../tell/reports/lead.ts';
+import { createProductLinker } from '../../tell/reports/links.ts';
 import { loadTables } from '../../warehouse/tables.ts';
 import { readSources, staleParams } from './catalogue.ts';
 import { readNightChanges } from './nights.ts';
-import { pageHref, readPublishedAt, renderPage } from './page.ts';
+import { findSubjectPage, pageHref, readPublishedAt, renderPage } from './page.ts';
 import { readRows, shownTime, type TextRow, toCount } from './results.ts';
 import type { Exchange } from './route.ts';
-import { findProductPage, findSubjectPage } from './subject-links.ts';
 
 const MAX_RUNS = 10;
-/** Critical findings that the page names. */
+/** Lines about critical findings. */
 const MAX_CRITICAL = 20;
 
 export async function sendHome(exchange: Exchange): Promise<void> {
@@ -53,14 +53,16 @@ async function readTargets(exchange: Exchange): Promise<readonly TextRow[]> {
 
 /** What is wrong and what changed in the last run, in the numbers of the overview. */
 async function readEstate(exchange: Exchange, at: Date) {
-  const { files } = exchange;
-  const params = { as_of: at.toISOString(), rules: '["all"]' };
+  const { files, playbooks, config } = exchange;
+  const guide = JSON.stringify(await loadGuide(files, await playbooks(), config.thresholds));
+  const params = { as_of: at.toISOString(), rules: '["all"]', guide };
   // Both are read first: one that cannot be read would leave a query that nobody waits for.
-  const [countsSql, criticalSql] = [files.read('reports/lead/finding_counts'), files.read('serve/critical')];
-  const [[counts = {}], critical] = await Promise.all([
+  const [countsSql, openSql] = [files.read('reports/lead/finding_counts'), files.read('reports/lead/open_findings')];
+  const [[counts = {}], open] = await Promise.all([
     readRows(exchange, countsSql, params, 1),
-    readRows(exchange, criticalSql, params, MAX_CRITICAL),
+    readRows(exchange, openSql, params),
   ]);
+  const critical = open.filter(({ severity }) => severity === 'critical');
   const after = counts.compared_with ?? '';
   const number = (name: string) => Number(counts[name] ?? 0);
   return {
@@ -68,8 +70,8 @@ async function readEstate(exchange: Exchange, at: Date) {
     isAssessed: counts.assessed === 'true',
     unassessed: number('unassessed'),
     counts: ['critical', 'warning', 'info'].map((severity) => ({ severity, count: number(severity) })),
-    critical: await viewFindings(exchange, critical, at),
-    more: number('critical') - critical.length,
+    critical: critical.slice(0, MAX_CRITICAL).map((row) => viewFindings(exchange, row, at)),
+    more: critical.slice(MAX_CRITICAL).reduce((sum, { findings }) => sum + Number(findings), 0),
     after,
     appeared: number('appeared') + number('returned') + number('unaccepted'),
     resolved: number('resolved'),
@@ -86,19 +88,13 @@ async function readChanged(exchange: Exchange, from: string, at: Date) {
   }));
 }
 
-/** Each as a line of a report has it: what is wrong, since when, and the next step. */
-async function viewFindings(exchange: Exchange, rows: readonly TextRow[], at: Date) {
-  const { config, files, playbooks } = exchange;
-  const guide = await loadGuide(files, await playbooks(), config.thresholds);
-  return rows.map((row) => {
-    const { finding_id, title, rule, target, since, change: changes } = row;
-    const { repair = '', command = '', about = null } = guide.find((entry) => entry.rule === rule) ?? {};
-    const page = pageHref(exchange, '/tables/findings/row', { finding_id: finding_id ?? '' });
-    return {
-      ...{ severity: 'critical', title, names: [], otherNames: [], unlisted: 0, repair, command, about, changes },
-      href: findSubjectPage(exchange, row) ?? page,
-      since: `${formatSince(since ?? '', at.getTime())}, in ${target}`,
-      product: findProductPage(exchange, row)?.url ?? null,
-    };
+/** A line as the overview has it, with a link to the findings where their subject has no page. */
+function viewFindings(exchange: Exchange, row: TextRow, at: Date) {
+  const line = toLeadLine({ ...row, who: JSON.parse(row.who ?? '[]') }, at.getTime(), {
+    linkSubject: ({ target, type, id }) => findSubjectPage(exchange, { target, subject_type: type, subject_id: id }),
+    linkProduct: createProductLinker(exchange.config.targets),
   });
+  const filters = { rule__exact: row.rule ?? '', target__exact: row.target ?? '', severity__exact: 'critical' };
+  const findings = pageHref(exchange, '/tables/findings?state__not=resolved&state__not=accepted', filters);
+  return { ...line, since: `${line.since}, in ${row.target}`, href: line.href ?? findings };
 }

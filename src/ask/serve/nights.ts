@@ -6,10 +6,9 @@ import { renderChanges, rowParts, selectChanged, selectTold } from '../../wareho
 import { selectPresent } from '../../warehouse/present-tables.ts';
 import { quoteLiteral } from '../../warehouse/sql-files.ts';
 import { loadTables, type Table } from '../../warehouse/tables.ts';
-import { pageHref, readPublishedAt, renderPage } from './page.ts';
+import { findSubjectPage, pageHref, readPublishedAt, renderPage } from './page.ts';
 import { readRows, shownTime, type TextRow } from './results.ts';
 import { type Exchange, NotFoundError } from './route.ts';
-import { findSubjectPage } from './subject-links.ts';
 
 const MAX_NIGHTS = 7;
 /** Changed rows of a night that the page names. */

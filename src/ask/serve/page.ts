@@ -1,11 +1,14 @@
+import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { STATUS_CODES } from 'node:http';
+import { join } from 'node:path';
 import type { HelperOptions } from 'handlebars';
-import { errorMessage, TidemarkError } from '../../core/errors.ts';
+import { errorMessage } from '../../core/errors.ts';
 import { ignoreMissing } from '../../core/fs.ts';
 import { formatTime } from '../../tell/reports/format.ts';
+import { subjectPath } from '../../tell/reports/subjects.ts';
 import { readTemplate } from '../../tell/reports/templates.ts';
 import { warehouseFiles } from '../../warehouse/publish.ts';
+import type { TextRow } from './results.ts';
 import { type Exchange, sendJson } from './route.ts';
 
 /** What the layout (`reports/partials/site.hbs`) shows besides the data of a template. */
@@ -21,7 +24,6 @@ export async function renderPage(exchange: Exchange, template: string, data: Pag
   exchange.response.writeHead(status, {
     'content-type': 'text/html; charset=utf-8',
     'content-length': Buffer.byteLength(page),
-    ...(status === 503 && { 'retry-after': '5' }),
   });
   exchange.response.end(page);
 }
@@ -44,13 +46,6 @@ export async function renderTemplate(exchange: Exchange, template: string, data:
   }
 }
 
-/** Sends an error as a page. */
-export async function renderError(exchange: Exchange, error: unknown, status: number): Promise<void> {
-  const message = status === 500 ? 'internal error' : errorMessage(error);
-  const hint = error instanceof TidemarkError ? (error.hint ?? '') : '';
-  await renderPage(exchange, 'error', { title: STATUS_CODES[status] ?? 'Error', message, hint }, status);
-}
-
 /** Names and values; a name may be there twice. In an object, empty values are left out. */
 export type AddressParams = readonly (readonly [name: string, value: string])[] | Readonly<Record<string, string>>;
 
@@ -66,6 +61,14 @@ export function pageHref({ url }: Pick<Exchange, 'url'>, path: string, params: A
   const asOf = url.searchParams.get('as_of');
   if (asOf) search.set('as_of', asOf);
   return search.size > 0 ? `${name}?${search}` : name;
+}
+
+/** The address of the page of the subject that a row names, if the last run wrote one. It shows the whole history, whatever `as_of` is. */
+export function findSubjectPage({ config }: Exchange, row: TextRow): string | undefined {
+  const { target, subject_type: type, subject_id: id } = row;
+  if (!target || !type || !id) return undefined;
+  const path = subjectPath({ target, type, id });
+  return existsSync(join(config.output, path)) ? `/reports/${path}` : undefined;
 }
 
 /** When the file that readers see was published, in ISO 8601; empty if there is none. */

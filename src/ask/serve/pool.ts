@@ -7,6 +7,9 @@ import { QueryProcess } from '../query/query-process.ts';
 /** Queries that wait for a worker; more are refused. */
 const MAX_WAITING = 1_000;
 
+/** Queries may run for so long when the server ends: a command has 4.5 s after a signal. */
+const DRAIN_MS = 3_000;
+
 /** This machine lacks something, or cannot use a file: whoever runs the server must act, and finds the cause in its log. */
 export class LackError extends TidemarkError {}
 
@@ -67,12 +70,12 @@ export class WorkerPool {
     }
   }
 
-  /** Refuses what waits, gives what runs `drainSeconds`, and ends the workers. */
-  async close(drainSeconds: number): Promise<void> {
+  /** Refuses what waits, gives what runs a few seconds, and ends the workers. */
+  async close(): Promise<void> {
     this.#isClosed = true;
     for (const turn of this.#waiting) turn.refuse(endError());
     this.#waiting.clear();
-    for (const end = Date.now() + drainSeconds * 1000; this.#running.size > 0 && Date.now() < end; ) await sleep(20);
+    for (const end = Date.now() + DRAIN_MS; this.#running.size > 0 && Date.now() < end; ) await sleep(20);
     for (const worker of this.#all) worker.kill(endError());
     await Promise.all(this.#all.map((worker) => worker.close()));
   }
@@ -122,5 +125,5 @@ function hidePaths(error: unknown, folder: string): unknown {
   if (code === 'INCOMPLETE') return new LackError('INTERRUPTED', 'the server cannot answer now', { cause: error });
   if (!message.includes(folder)) return error;
   const shown = message.replaceAll(folder, '…'); // a file of the server is damaged or absent: no fault of the query
-  return new LackError('UNREACHABLE', shown, { cause: error, ...(hint !== undefined && { hint }) });
+  return new LackError('UNREACHABLE', shown, { cause: error, hint });
 }

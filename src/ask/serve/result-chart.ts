@@ -5,8 +5,8 @@ import { buildSeries, type Series } from '../../tell/reports/series.ts';
 import type { ColumnInfo } from '../query/protocol.ts';
 import type { ResultPage } from './results.ts';
 
-/** A chart of a result, or why there is none. */
-export interface ResultChart {
+/** What the partial `result` shows of a chart. */
+interface ResultChart {
   readonly svg: string;
   readonly legend: readonly { readonly name: string; readonly series: string; readonly kind: 'line' | 'area' }[];
   /** What the chart leaves out, or why there is no chart. */

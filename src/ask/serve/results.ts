@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import { open, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { linkSignals } from '../../core/abort.ts';
 import { TidemarkError } from '../../core/errors.ts';
 import { type Moment, resolveMoment } from '../../warehouse/moment.ts';
 import { fillParams } from '../../warehouse/sql-params.ts';
@@ -69,6 +68,7 @@ export async function sendResult(exchange: Exchange, format: ResultFormat): Prom
     throw new TidemarkError('REFUSED', 'a page of another site runs no query', { hint });
   }
   const queryRequest = readRequest(exchange, format);
+  response.on('timeout', () => response.destroy());
   const begin = (headers: Readonly<Record<string, string | number>>) => {
     const file = `${(name || 'query').replaceAll(/[^\w.-]/gu, '_')}.${format}`;
     response.writeHead(200, {
@@ -86,27 +86,16 @@ export async function sendResult(exchange: Exchange, format: ResultFormat): Prom
     queryRequest,
     async (text) => {
       if (!response.headersSent) begin({}); // an error before the first row has a status of its own
-      if (!response.write(text)) await waitForReader(exchange);
+      if (response.write(text)) return;
+      response.setTimeout(STALL_MS);
+      await once(response, 'drain', { signal });
+      response.setTimeout(0); // a query may take longer
     },
     signal,
     reader,
   );
   if (file === undefined) response.end();
   else await sendFile(file, begin, exchange);
-}
-
-async function waitForReader({ response, signal }: Exchange): Promise<void> {
-  const waiting = linkSignals(signal);
-  const stalled = new TidemarkError('INTERRUPTED', 'the reader takes nothing');
-  const timer = setTimeout(() => waiting.abort(stalled), STALL_MS);
-  try {
-    await once(response, 'drain', { signal: waiting.signal });
-  } catch (error) {
-    throw waiting.signal.reason === stalled ? stalled : error;
-  } finally {
-    clearTimeout(timer);
-    waiting.release();
-  }
 }
 
 /** The worker is free meanwhile. The folder of the file goes at once, so that nothing remains when the server is killed. */
@@ -118,7 +107,7 @@ async function sendFile(
   const handle = await open(file);
   try {
     await rm(dirname(file), { recursive: true, force: true });
-    response.setTimeout(STALL_MS, () => response.destroy());
+    response.setTimeout(STALL_MS);
     begin({ 'content-length': (await handle.stat()).size });
     await pipeline(handle.createReadStream({ autoClose: false }), response, { signal });
   } finally {

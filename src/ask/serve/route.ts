@@ -8,12 +8,6 @@ import type { Moment } from '../../warehouse/moment.ts';
 import type { SqlFiles } from '../../warehouse/sql-files.ts';
 import type { WorkerPool } from './pool.ts';
 
-export interface Asset {
-  readonly type: string;
-  readonly content: Buffer;
-  readonly etag: string;
-}
-
 /** What all answers of a server share. */
 export interface Site {
   readonly config: Config;
@@ -22,7 +16,7 @@ export interface Site {
   readonly files: SqlFiles;
   readonly templates: TemplateEngine;
   /** Files of `/assets/` by name. */
-  readonly assets: ReadonlyMap<string, Asset>;
+  readonly assets: ReadonlyMap<string, Buffer>;
   readonly playbooks: () => Promise<readonly PlaybookSummary[]>;
   /** The zone of days. */
   readonly readTimeZone: () => Promise<string>;
@@ -48,7 +42,7 @@ export interface Exchange extends Site {
 /** The path names nothing. */
 export class NotFoundError extends TidemarkError {
   constructor(path: string, hint?: string) {
-    super('USAGE', `there is no ${path}`, hint === undefined ? {} : { hint });
+    super('USAGE', `there is no ${path}`, { hint });
   }
 }
 

@@ -1,16 +1,16 @@
 import { stripControls } from '../../core/log.ts';
 import { loadGuide } from '../../tell/findings/guide.ts';
 import { EMPTY_CELL, formatTime } from '../../tell/reports/format.ts';
+import { createProductLinker } from '../../tell/reports/links.ts';
 import { toFindingView, toHistoryEntries } from '../../tell/reports/subject-view.ts';
 import { loadSubjectKinds } from '../../tell/reports/subjects.ts';
 import { quoteIdent, quoteLiteral } from '../../warehouse/sql-files.ts';
 import type { Table } from '../../warehouse/tables.ts';
 import type { Row } from '../../warehouse/values.ts';
 import { findTable, readSources, rowKey, selectSources } from './catalogue.ts';
-import { renderPage } from './page.ts';
+import { findSubjectPage, renderPage } from './page.ts';
 import { readRows, shownTime, type TextRow } from './results.ts';
 import { type Exchange, NotFoundError } from './route.ts';
-import { findProductPage, findSubjectPage } from './subject-links.ts';
 
 /** Times of the timeline that the page shows. */
 const MAX_TIMES = 200;
@@ -59,6 +59,15 @@ async function findSubject(exchange: Exchange, table: Table, row: TextRow, condi
   const parts = { subject: quoteLiteral(kind.type), versions: kind.versions, key: condition };
   const [found = {}] = await readRows(exchange, exchange.files.render('serve/row_subject', parts), {}, 1);
   return { ...row, ...found };
+}
+
+/** The page that the product has for the subject that a row names, with the detail of a finding. */
+function findProductPage({ config }: Exchange, row: TextRow) {
+  const { target, subject_type: type, subject_id: id, subject_name: name = null, detail } = row;
+  const fields = detail ? (JSON.parse(detail) as Row) : row;
+  const subject = { target: target ?? '', type: type ?? '', id: id ?? '', name, fields };
+  const url = createProductLinker(config.targets)(subject);
+  return url === undefined ? null : { url, host: new URL(url).host };
 }
 
 /** The finding of a row, as the page of its subject has it. */

@@ -35,7 +35,12 @@ export function checkAccess(request: IncomingMessage, rules: AccessRules): Acces
       headers: { 'www-authenticate': 'Basic realm="tidemark", charset="UTF-8"' },
     };
   }
-  return undefined;
+  return URL.canParse(toAddress(request)) ? undefined : { status: 400, message: 'the address is malformed' };
+}
+
+/** The name of the server is checked, and matters no more. */
+export function toAddress({ url }: IncomingMessage): string {
+  return `http://localhost${url}`;
 }
 
 /** A name that an attacker's DNS may point here is refused; an address cannot be rebound. */
@@ -81,11 +86,8 @@ function hasToken(authorization: string, token: string): boolean {
 
 /** In a time that depends on neither text. */
 function isEqual(given: string, token: string): boolean {
+  const digest = (text: string) => createHash('sha256').update(text).digest();
   return timingSafeEqual(digest(given), digest(token));
-}
-
-function digest(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
 }
 
 /** Headers of every response. Pages load nothing from elsewhere, and other sites neither frame nor read them. */

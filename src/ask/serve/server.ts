@@ -12,7 +12,7 @@ import { createTemplateEngine } from '../../tell/reports/templates.ts';
 import { createSqlFiles } from '../../warehouse/sql-files.ts';
 import { queryConfig } from '../query/protocol.ts';
 import { createAnswer } from './answer.ts';
-import { loadAssets } from './assets.ts';
+import { loadAssets } from './files.ts';
 import { WorkerPool } from './pool.ts';
 import type { AccessRules } from './security.ts';
 
@@ -22,16 +22,8 @@ export interface ServeOptions extends AccessRules {
   /** 0 selects a free one. */
   readonly port: number;
   readonly workers: number;
-  /** Queries may run for so long when the server ends. @default 3: a command has 4.5 s after a signal */
-  readonly drainSeconds?: number;
-  /** What the page of a finding proposes. @default none */
-  readonly playbooks?: () => Promise<readonly PlaybookSummary[]>;
-}
-
-export interface RunningServer {
-  readonly url: string;
-  /** Accepts nothing more, lets queries that run end within a few seconds, and ends. */
-  close(): Promise<void>;
+  /** What the page of a finding proposes. */
+  readonly playbooks: () => Promise<readonly PlaybookSummary[]>;
 }
 
 const MAX_CONNECTIONS = 2_000;
@@ -43,27 +35,21 @@ const CHECK_MS = 1_000;
 const ASK_MS = 1_000;
 /** The SQL of a page is in its address. */
 const MAX_HEADER_BYTES = 64 * 1024;
-const DRAIN_SECONDS = 3;
 const FLUSH_MS = 1_000;
 
 /** Serves pages and query results until `close`. */
-export async function startServer(
-  options: ServeOptions,
-  context: Pick<Context, 'env' | 'log' | 'clock'>,
-): Promise<RunningServer> {
-  const { config } = options;
+export async function startServer(options: ServeOptions, context: Pick<Context, 'env' | 'log' | 'clock'>) {
+  const { config, playbooks } = options;
   const roots = overlayRoots(config.directory);
-  const templates = createTemplateEngine(roots, 'html');
-  const assets = await loadAssets(roots);
   const pool = new WorkerPool(queryConfig(config), options.workers, context.env);
   const site = {
     config,
     pool,
     clock: context.clock,
     files: createSqlFiles(roots),
-    templates,
-    assets,
-    playbooks: options.playbooks ?? (async () => []),
+    templates: createTemplateEngine(roots, 'html'),
+    assets: await loadAssets(roots),
+    playbooks,
     readTimeZone: () => readTimeZone(config, context.env),
   };
   const limits = {
@@ -78,17 +64,14 @@ export async function startServer(
   await once(server, 'listening');
   // A connection that cannot be accepted, such as without a free file descriptor, must not end the server.
   server.on('error', (error) => context.log.error(`a connection failed: ${errorMessage(error)}`));
-  return {
-    url: serverUrl(server),
-    close: () => closeServer(server, pool, options.drainSeconds ?? DRAIN_SECONDS),
-  };
+  return { url: serverUrl(server), close: () => closeServer(server, pool) };
 }
 
 /** Accepts nothing more, lets what runs end, and gives answers that are ready time to reach their readers. */
-async function closeServer(server: Server, pool: WorkerPool, drainSeconds: number): Promise<void> {
+async function closeServer(server: Server, pool: WorkerPool): Promise<void> {
   const closed = new Promise((resolve) => server.close(resolve));
   const idle = setInterval(() => server.closeIdleConnections(), 20);
-  await pool.close(drainSeconds);
+  await pool.close();
   await Promise.race([closed, sleep(FLUSH_MS, undefined, { ref: false })]);
   clearInterval(idle);
   server.closeAllConnections();

@@ -5,26 +5,14 @@ import { quoteIdent, quoteLiteral } from '../../warehouse/sql-files.ts';
 import type { Table } from '../../warehouse/tables.ts';
 import { findTable, readSources, rowKey, selectSources } from './catalogue.ts';
 import { pageHref, renderPage } from './page.ts';
-import { viewTable } from './result-view.ts';
-import { readPage, readRows, toRequest } from './results.ts';
+import { type CellLinker, viewTable } from './result-view.ts';
+import { type ResultPage, readPage, readRows, toRequest } from './results.ts';
 import type { Exchange } from './route.ts';
 
 const PAGE_ROWS = 100;
 
 /** A table as the published file has it, and what its address wants: `state__exact=open&since__gte=2026-11-01&_sort_desc=since&_page=2`. */
-interface View {
-  readonly table: Table;
-  /** DuckDB's types by column, in the order of the table. */
-  readonly types: ReadonlyMap<string, string>;
-  readonly filters: readonly Filter[];
-  readonly sort: { readonly column: string; readonly isDescending: boolean } | undefined;
-  /** From 1. */
-  readonly page: number;
-  /** SQL of the rows that the filters leave, as a reader may copy it. */
-  readonly rows: string;
-  /** The address with some parameters instead of others, from the first page on. */
-  readonly href: (isReplaced: (name: string, value: string) => boolean, ...added: readonly Param[]) => string;
-}
+type View = Awaited<ReturnType<typeof readView>>;
 
 type Param = readonly [name: string, value: string];
 
@@ -103,7 +91,7 @@ function listKept({ url }: Exchange): readonly Param[] {
   return column ? [...kept, [`${column}__${operator}`, value]] : kept;
 }
 
-async function readView(exchange: Exchange): Promise<View> {
+async function readView(exchange: Exchange) {
   const { url, files, moment, name } = exchange;
   const table = await findTable(exchange, name);
   const found = await readRows(exchange, files.read('serve/columns'), { name: table.name });
@@ -122,12 +110,16 @@ async function readView(exchange: Exchange): Promise<View> {
   if (column) assertKnown('column', column, [...types.keys()]);
   return {
     table,
+    /** DuckDB's types by column, in the order of the table. */
     types,
     filters,
     sort: column ? { column, isDescending: descending !== null } : undefined,
+    /** From 1. */
     page: readPageNumber(url.searchParams.get('_page') ?? '1'),
+    /** SQL of the rows that the filters leave, as a reader may copy it. */
     rows: `select *\nfrom ${quoteIdent(table.name)}${where}`,
-    href: (isReplaced, ...added) =>
+    /** The address with some parameters instead of others, from the first page on. */
+    href: (isReplaced: (name: string, value: string) => boolean, ...added: readonly Param[]) =>
       pageHref(exchange, tablePath(table), [...kept.filter((param) => !isReplaced(...param)), ...added]),
   };
 }
@@ -240,16 +232,12 @@ function viewPlace({ page, href }: View, count: number) {
 }
 
 /** The address of a row's page, from its name, or else from the last column of its key. */
-function rowLinker(
-  exchange: Exchange,
-  table: Table,
-  { columns }: { readonly columns: readonly { readonly name: string }[] },
-) {
+function rowLinker(exchange: Exchange, table: Table, { columns }: Pick<ResultPage, 'columns'>): CellLinker {
   const names = columns.map(({ name }) => name);
   const key = rowKey(table).map((name) => ({ name, index: names.indexOf(name) }));
   const shown = names.indexOf(table.changes.name ?? '');
   if (key.length === 0 || key.some(({ index }) => index < 0)) return () => undefined;
-  return (row: readonly (string | null)[], column: number) => {
+  return (row, column) => {
     const linked = shown >= 0 && row[shown] ? shown : (key.at(-1)?.index ?? -1);
     if (column !== linked) return undefined;
     const params = key.map(({ name, index }) => [name, row[index] ?? ''] as const);

@@ -39,8 +39,7 @@ const text = async (path: string) =>
 describe('the home page', () => {
   test('leaves no query that nobody waits for where a query of the user cannot be read', async () => {
     const project = await copyServedProject();
-    await mkdir(join(project, 'queries/serve/critical.sql'), { recursive: true });
-    await mkdir(join(project, 'queries/reports/lead'), { recursive: true });
+    await mkdir(join(project, 'queries/reports/lead/open_findings.sql'), { recursive: true });
     await writeFile(join(project, 'queries/reports/lead/finding_counts.sql'), 'select nothing from nowhere');
     const served = await startServe(project);
     for (let times = 0; times < 3; times++) expect((await served.get('/', HTML)).status).toBe(400);

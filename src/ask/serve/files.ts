@@ -1,18 +1,57 @@
 import { createHash } from 'node:crypto';
-import { type FileHandle, lstat, open, realpath } from 'node:fs/promises';
+import { type FileHandle, lstat, open, readFile, realpath } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { discoverFiles } from '../../core/paths.ts';
 import { listArchivedDates, toUtcDate } from '../../tell/reports/archive.ts';
+import { readTemplate } from '../../tell/reports/templates.ts';
+import { EDITOR_FILE } from '../query/child-file.ts';
 import { pageHref, renderTemplate } from './page.ts';
-import { type Exchange, NotFoundError } from './route.ts';
+import { type Exchange, NotFoundError, type Site } from './route.ts';
 
 const TYPES: Readonly<Record<string, string>> = {
+  '.css': 'text/css; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
   '.html': 'text/html; charset=utf-8',
   '.txt': 'text/plain; charset=utf-8',
   '.json': 'application/json; charset=utf-8',
   '.csv': 'text/csv; charset=utf-8; header=present',
   '.ics': 'text/calendar; charset=utf-8',
 };
+
+/** Reads the stylesheet and the script that pages share with the reports, the CSS and JS files of `reports/serve/`, and the editor. */
+export async function loadAssets(roots: readonly string[]): Promise<Site['assets']> {
+  const assets = new Map<string, Buffer>();
+  for (const name of ['style.css', 'tables.js']) assets.set(name, Buffer.from(readTemplate(roots, name)));
+  for (const extension of ['.css', '.js']) {
+    for (const [name, path] of discoverFiles(roots, 'reports/serve', extension)) {
+      assets.set(`${name}${extension}`, await readFile(path));
+    }
+  }
+  return assets.set('editor.js', await readFile(EDITOR_FILE));
+}
+
+/** `/assets/NAME` */
+export async function sendAsset(exchange: Exchange): Promise<void> {
+  const { assets, name, url, response } = exchange;
+  const content = assets.get(name);
+  if (!content) throw new NotFoundError(url.pathname);
+  if (isKnown(exchange, hashContent(content))) return;
+  response.writeHead(200, { 'content-type': TYPES[extname(name)], 'content-length': content.length }).end(content);
+}
+
+/** A browser asks for a file each time. One that has this version is answered with 304. */
+function isKnown({ request, response }: Exchange, version: string): boolean {
+  response.setHeader('etag', `"${version}"`);
+  response.setHeader('cache-control', 'no-cache');
+  if (request.headers['if-none-match'] !== `"${version}"`) return false;
+  response.writeHead(304).end();
+  return true;
+}
+
+function hashContent(content: Buffer): string {
+  return createHash('sha256').update(content).digest('base64url').slice(0, 22);
+}
 
 /** The files that reports consist of, and no other path: a name never begins with a dot. */
 const REPORT_PATH =
@@ -38,16 +77,10 @@ export async function sendReportFile(exchange: Exchange): Promise<void> {
     const { size, mtime, ino } = await handle.stat();
     const head = extname(name) === '.html' ? await readPageHead(exchange, handle) : NO_HEAD;
     const version = [ino, size, mtime.getTime()].map((number) => number.toString(36)).join('-');
-    const etag = `"${version}-${createHash('sha256').update(head.content).digest('base64url').slice(0, 12)}"`;
     // Also of an answer without content: a browser keeps the headers of the last one.
     if (head.policy !== undefined) response.setHeader('content-security-policy', head.policy);
-    response.setHeader('etag', etag);
     response.setHeader('last-modified', mtime.toUTCString());
-    response.setHeader('cache-control', 'no-cache');
-    if (request.headers['if-none-match'] === etag) {
-      response.writeHead(304).end();
-      return;
-    }
+    if (isKnown(exchange, `${version}-${hashContent(head.content)}`)) return;
     const length = size - head.replacedBytes + head.content.length;
     response.writeHead(200, { 'content-type': TYPES[extname(name)], 'content-length': length });
     if (request.method === 'HEAD' || head.replacedBytes === size) {
