@@ -117,11 +117,7 @@ export class Tidemark {
     params: Readonly<Record<string, string | number | boolean>> = {},
     { asOf }: { readonly asOf?: Date } = {},
   ): Promise<readonly Row[]> {
-    const session = await QuerySession.open({
-      config: this.config,
-      signal: this.#context.signal,
-      ...(asOf && { asOf }),
-    });
+    const session = await QuerySession.open({ config: this.config, signal: this.#context.signal, asOf });
     try {
       const values = Object.fromEntries(Object.entries(params).map(([name, value]) => [name, String(value)]));
       const rows: Row[] = [];

@@ -55,7 +55,7 @@ function toMessage(error: unknown): FromChild {
     kind: 'error',
     code: known?.code ?? (lack === undefined ? 'DATA' : 'INCOMPLETE'),
     message: known?.message ?? lack ?? errorMessage(error),
-    ...(known?.hint !== undefined && { hint: known.hint }),
+    hint: known?.hint,
   };
 }
 
@@ -82,12 +82,7 @@ async function runQuery(request: QueryRequest): Promise<ResultSummary> {
 
 async function runInSession(request: QueryRequest, signal: AbortSignal): Promise<ResultSummary> {
   const { config, asOf, output, params, format, maxRows, isOwn } = request;
-  const session = await QuerySession.open({
-    config,
-    signal,
-    ...(asOf && { asOf }),
-    ...(output !== undefined && { output }),
-  });
+  const session = await QuerySession.open({ config, signal, asOf, output });
   try {
     const query = await session.prepare(request.query, params, maxRows === undefined ? undefined : maxRows + 1, isOwn);
     const columns = query.columns.map(({ name, type }) => ({ name, type: type.toString(), isNumber: isNumber(type) }));

@@ -13,7 +13,7 @@ export interface QueryRequest {
   /** `rows`: the rows of a page, each a JSON list of texts and nulls. */
   readonly format: Format | 'rows';
   /** Ends the result after so many rows; for pages, which show a beginning. */
-  readonly maxRows?: number;
+  readonly maxRows?: number | undefined;
   /** The terminal that the formats `table` and `line` are fitted to. */
   readonly screen?: ScreenSize | undefined;
   /** The file to write instead of sending text. `parquet` and `xlsx` have one of their own without it. */
@@ -43,7 +43,7 @@ export type FromChild =
   | { readonly kind: 'started' }
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'done'; readonly summary: ResultSummary }
-  | { readonly kind: 'error'; readonly code: ErrorCode; readonly message: string; readonly hint?: string };
+  | { readonly kind: 'error'; readonly code: ErrorCode; readonly message: string; readonly hint: string | undefined };
 
 export interface ResultSummary {
   readonly columns: readonly ColumnInfo[];

@@ -71,7 +71,7 @@ export class QueryProcess {
         // The process ends the query at its limit, or does not answer any more.
         if (message.kind === 'started') timer = setTimeout(expire, sql.timeout * 1_000 + GRACE_MS);
         if (message.kind === 'text' && !isStopped()) void write(message.text).then(next, running.abort);
-        if (message.kind === 'error') throw toError(message);
+        if (message.kind === 'error') throw new TidemarkError(message.code, message.message, { hint: message.hint });
         if (message.kind !== 'done') continue;
         running.signal.throwIfAborted();
         return message.summary;
@@ -125,10 +125,6 @@ export class QueryProcess {
 
 /** After its limit of time, a query has so long to end by itself; then its process is killed. */
 const GRACE_MS = 1_000;
-
-function toError({ code, message, hint }: Extract<FromChild, { kind: 'error' }>): TidemarkError {
-  return new TidemarkError(code, message, hint === undefined ? {} : { hint });
-}
 
 /** On Linux the system bounds the address space; Node cannot set that limit for itself. Everywhere the process watches its own size. */
 function startBounded(memoryBytes: number, env: NodeJS.ProcessEnv): ChildProcess {

@@ -2,7 +2,7 @@ import { unknownName } from '../../config/suggest.ts';
 import { parseTimestamp } from '../../core/clock.ts';
 import { formatError, TidemarkError } from '../../core/errors.ts';
 import { discoverFiles } from '../../core/paths.ts';
-import { createSqlFiles } from '../../warehouse/sql-files.ts';
+import { createSqlFiles, parseHeader } from '../../warehouse/sql-files.ts';
 import { replaceParams } from '../../warehouse/sql-params.ts';
 import type { QueryRequest } from './protocol.ts';
 
@@ -65,19 +65,14 @@ export function findSavedQuery(queries: ReadonlyMap<string, SavedQuery>, name: s
   throw unknownName('saved query', name, [...queries.keys()]);
 }
 
-const HEADER_LINE = /^--\s*(title|description|param):\s*(.*\S)\s*$/u;
+const PARAMETER_LINE = /^--\s*param:\s*(.*\S)\s*$/gmu;
 /** `NAME TYPE = DEFAULT - DESCRIPTION`; the default may have ` - ` too, and the description may not. */
 const PARAMETER = /^(?<name>\w+) (?<type>\w+)(?: = (?<defaultSql>.+?))?(?: - (?<description>(?:(?! - ).)+))?$/u;
 
 function parseSavedQuery(name: string, sql: string): SavedQuery {
-  const header = { title: name, description: '', parameters: [] as Parameter[] };
-  for (const line of sql.split('\n')) {
-    const [, key, value = ''] = HEADER_LINE.exec(line) ?? [];
-    if (key === 'param') header.parameters.push(parseParameter(name, value));
-    else if (key === 'title' || key === 'description') header[key] = value;
-    else if (!line.startsWith('--') && line.trim() !== '') break;
-  }
-  return { name, sql, ...header };
+  const { title = name, description = '' } = parseHeader(sql);
+  const parameters = [...sql.matchAll(PARAMETER_LINE)].map(([, text = '']) => parseParameter(name, text));
+  return { name, title, description, parameters, sql };
 }
 
 function parseParameter(query: string, text: string): Parameter {
