@@ -21,9 +21,10 @@ const CONTEXT = 3;
 export function diffValues(before: unknown, after: unknown): readonly DiffLine[] {
   const [left, right] = [flatten(before), flatten(after)];
   const paths = [...new Set([...left.keys(), ...right.keys()])];
-  return paths.flatMap((path) => {
-    if (!right.has(path)) return [{ sign: '-', text: formatField(path, left.get(path)) } as const];
-    if (!left.has(path)) return [{ sign: '+', text: formatField(path, right.get(path)) } as const];
+  return paths.flatMap((path): readonly DiffLine[] => {
+    const label = path === '' ? '' : `${path}: `;
+    if (!right.has(path)) return [{ sign: '-', text: `${label}${formatValue(left.get(path))}` }];
+    if (!left.has(path)) return [{ sign: '+', text: `${label}${formatValue(right.get(path))}` }];
     return diffField(path, left.get(path), right.get(path));
   });
 }
@@ -39,30 +40,26 @@ function flatten(value: unknown, path = ''): Map<string, unknown> {
 
 function diffField(path: string, before: unknown, after: unknown): readonly DiffLine[] {
   if (canonicalJson(before) === canonicalJson(after)) return [];
-  if (Array.isArray(before) && Array.isArray(after)) return [header(path), ...diffLists(before, after)];
+  const below = diffParts(before, after);
+  if (!below) return [{ sign: '~', text: `${path}: ${formatValue(before)} -> ${formatValue(after)}` }];
+  return [{ sign: '~', text: `${path}:` }, ...below.map(({ sign, text }) => ({ sign, text: `  ${text}` }))];
+}
+
+/** The items or lines that differ, of two lists or of texts of several lines. */
+function diffParts(before: unknown, after: unknown): readonly DiffLine[] | undefined {
+  if (Array.isArray(before) && Array.isArray(after)) return diffLists(before, after);
   const isText = typeof before === 'string' && typeof after === 'string' && /\n/u.test(`${before}${after}`);
-  if (isText) return [header(path), ...diffTexts(before, after).map(indented)];
-  return [{ sign: '~', text: `${path}: ${formatValue(before)} -> ${formatValue(after)}` }];
-}
-
-function header(path: string): DiffLine {
-  return { sign: '~', text: `${path}:` };
-}
-
-function indented({ sign, text }: DiffLine): DiffLine {
-  return { sign, text: `  ${text}` };
+  return isText ? diffTexts(before, after) : undefined;
 }
 
 /** The items that only one of two lists has. Lists with the same items differ in their order. */
 function diffLists(before: readonly unknown[], after: readonly unknown[]): readonly DiffLine[] {
   const only = (items: readonly unknown[], others: readonly unknown[], sign: '-' | '+') => {
     const known = new Set(others.map((item) => canonicalJson(item)));
-    return items
-      .filter((item) => !known.has(canonicalJson(item)))
-      .map((item) => ({ sign, text: `  ${formatValue(item)}` }));
+    return items.filter((item) => !known.has(canonicalJson(item))).map((item) => ({ sign, text: formatValue(item) }));
   };
   const lines = [...only(before, after, '-'), ...only(after, before, '+')];
-  return lines.length > 0 ? lines : [{ sign: '~', text: `  ${formatValue(before)} -> ${formatValue(after)}` }];
+  return lines.length > 0 ? lines : [{ sign: '~', text: `${formatValue(before)} -> ${formatValue(after)}` }];
 }
 
 /** The lines near a change, each group after the numbers of its first line, as in a unified diff. */
@@ -77,10 +74,6 @@ function diffTexts(before: string, after: string): readonly DiffLine[] {
     ...(count === oldLines.length ? [] : [toLine(' ')(`@@ -${oldStart} +${newStart} @@`)]),
     ...lines.map((line) => toLine(line[0] as DiffLine['sign'])(line.slice(1))),
   ]);
-}
-
-function formatField(path: string, value: unknown): string {
-  return path === '' ? formatValue(value) : `${path}: ${formatValue(value)}`;
 }
 
 function formatValue(value: unknown): string {

@@ -26,17 +26,10 @@ export const SHARED_FOLDER = 0o777;
  * @param mode by default, the owner alone may read it
  */
 export async function makeFolder(path: string, mode = PRIVATE_FOLDER): Promise<void> {
-  const make = () =>
-    mkdir(path, { mode }).catch(async (error: unknown) => {
-      if (!(await stat(path).catch(() => undefined))?.isDirectory()) throw error;
-    });
-  try {
-    await make();
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-    if (!existsSync(dirname(path))) await makeFolder(dirname(path), mode);
-    await make(); // another process may have made the folder above in between
-  }
+  if (!existsSync(dirname(path))) await makeFolder(dirname(path), mode);
+  await mkdir(path, { mode }).catch(async (error: unknown) => {
+    if (!(await stat(path).catch(() => undefined))?.isDirectory()) throw error;
+  });
 }
 
 /** Replaces the content of a file atomically, as `replaceFile` does. Its owner alone may read it. */

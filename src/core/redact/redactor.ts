@@ -92,23 +92,20 @@ export function createMatcher(patterns: Iterable<string>): (text: string) => boo
   const lengths = searched.map(({ length }) => length);
   const longest = Math.max(...lengths);
   const step = Math.min(...lengths) - GROUP + 1;
-  const groups = new Uint8Array(1 << 16);
   // A token may contain words that its service writes in each response: only the patterns with that group are compared.
-  const byGroup = new Map<number, string[]>();
+  const byGroup = new Array<Set<string> | undefined>(1 << 16);
   for (const pattern of searched) {
     for (let at = 0; at < step; at++) {
       const group = hashGroup(pattern, at);
-      groups[group] = 1;
-      const known = byGroup.get(group);
-      if (known?.at(-1) !== pattern) byGroup.set(group, known ? [...known, pattern] : [pattern]);
+      byGroup[group] = (byGroup[group] ?? new Set()).add(pattern);
     }
   }
   return (text) => {
     for (let at = 0; at + GROUP <= text.length; at += step) {
-      const group = hashGroup(text, at);
-      if (groups[group] !== 1) continue;
+      const known = byGroup[hashGroup(text, at)];
+      if (!known) continue;
       const near = text.slice(Math.max(0, at - step + 1), at + longest);
-      if (byGroup.get(group)?.some((pattern) => near.includes(pattern))) return true;
+      for (const pattern of known) if (near.includes(pattern)) return true;
     }
     return false;
   };
