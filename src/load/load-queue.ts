@@ -5,8 +5,15 @@ import { firstLine, interruptible } from '../warehouse/database.ts';
 import { classifyStorageError, isOutOfMemory } from '../warehouse/storage.ts';
 import { tablesForSource } from '../warehouse/tables.ts';
 import { judge, type Limits, outOfMemory } from './judge.ts';
-import { dropStages, merge } from './merge.ts';
-import { describeLoad, type PullOutcome, readExtractedAt, recordPullsStatement } from './record-pulls.ts';
+import { merge } from './merge.ts';
+import {
+  describeLoad,
+  type PullOutcome,
+  type PullResult,
+  readExtractedAt,
+  recordPullsStatement,
+  toPullOutcome,
+} from './record-pulls.ts';
 import { type Destination, type Landed, type Stage, stage } from './stage.ts';
 
 /** A batch is one transaction: its size bounds what a crash costs, and the memory of its stages. */
@@ -78,24 +85,20 @@ export class LoadQueue {
   async #loadTogether(landings: readonly Waiting[]): Promise<void> {
     const { warehouse, config, asOf, signal } = this.#run;
     const stages = await stageAll(warehouse, landings, signal);
-    const accepted = new Map<Waiting, ReturnType<typeof describeLoad>>();
+    const accepted = new Map<Waiting, PullResult>();
     const refused = new Map<Waiting, TidemarkError>();
     for (const landed of landings) {
       const own = stages.filter(({ facts }) => facts.has(landed));
       const verdict = await judge(landed, own, config, () => this.#findPlace(landed));
       if (verdict instanceof TidemarkError) refused.set(landed, verdict);
-      else accepted.set(landed, describeLoad(this.#run, landed, verdict));
+      else accepted.set(landed, describeLoad(landed, verdict));
     }
     signal.throwIfAborted();
-    if (accepted.size > 0) {
-      const record = recordPullsStatement(
-        this.#run,
-        [...accepted.values()].map(({ row }) => row),
-      );
-      await merge(warehouse, stages, { accepted, asOf: asOf.toISOString(), record });
-    } else await dropStages(warehouse, stages);
+    const ended = [...accepted].map(([{ pull }, result]) => [pull, result] as const);
+    const record = recordPullsStatement(this.#run, ended);
+    await merge(warehouse, stages, { accepted, asOf: asOf.toISOString(), record });
     for (const [{ reject }, error] of refused) reject(error);
-    for (const [{ resolve }, { outcome }] of accepted) resolve(outcome);
+    for (const [{ resolve, pull }, result] of accepted) resolve(toPullOutcome(pull, result));
   }
 
   /** Where the current rows of a source of a target come from, while their landing is there. */

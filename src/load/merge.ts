@@ -21,17 +21,9 @@ const LIST_BYTES = 4 * 1024 * 1024;
 export async function merge(to: Destination, stages: readonly Stage[], options: MergeOptions): Promise<void> {
   const statements: string[] = [];
   for (const one of stages) statements.push(...(await mergeStatements(to, one, options)));
-  await to.database.transact([...statements, options.record, ...dropStatements(to, stages)]);
-}
-
-/** Drops the temporary tables of stages that are not merged. */
-export async function dropStages(to: Destination, stages: readonly Stage[]): Promise<void> {
-  await to.database.script(dropStatements(to, stages).join('\n'));
-}
-
-function dropStatements({ files }: Destination, stages: readonly Stage[]): readonly string[] {
   const tables = stages.flatMap(({ table: { name } }) => [`delta_${name}`, `stage_${name}`]);
-  return tables.map((table) => files.render('warehouse/drop_stage', { table }));
+  const drops = tables.map((table) => to.files.render('warehouse/drop_stage', { table }));
+  await to.database.transact([...statements, options.record, ...drops]);
 }
 
 /** Renders a statement about a stage. */

@@ -65,23 +65,17 @@ export function toPullOutcome(pull: ActivePull, { status, delta, error, failure,
 
 /** Writes a row of `pulls`. */
 export async function recordPull(run: RunContext, pull: ActivePull, result: PullResult): Promise<PullOutcome> {
-  const { outcome, row } = describePull(run, pull, result);
-  await run.warehouse.database.script(recordPullsStatement(run, [row]));
-  return outcome;
+  await run.warehouse.database.script(recordPullsStatement(run, [[pull, result]]));
+  return toPullOutcome(pull, result);
 }
 
-/** A row of `pulls`. */
-type PullRow = Readonly<Record<string, string | number | readonly UnknownPart[] | FailureParts | null>>;
-
-/** The outcome of a pull, and the row that records it. */
-function describePull(
-  { runId, asOf, clock }: RunContext,
-  pull: ActivePull,
-  result: PullResult,
-): { readonly outcome: PullOutcome; readonly row: PullRow } {
-  const outcome = toPullOutcome(pull, result);
-  const row = {
-    ...outcome,
+/** The statement that writes rows of `pulls`. */
+export function recordPullsStatement(
+  { runId, asOf, clock, warehouse }: RunContext,
+  ended: readonly (readonly [ActivePull, PullResult])[],
+): string {
+  const rows = ended.map(([pull, result]) => ({
+    ...toPullOutcome(pull, result),
     inserted: result.delta?.inserted ?? null,
     changed: result.delta?.changed ?? null,
     deleted: result.delta?.deleted ?? null,
@@ -92,12 +86,7 @@ function describePull(
     extracted_at: result.extractedAt ?? null,
     throttled: pull.metrics.throttled,
     unknown_parts: result.unknownParts ?? null,
-  };
-  return { outcome, row };
-}
-
-/** The statement that writes rows of `pulls`. */
-export function recordPullsStatement({ warehouse }: RunContext, rows: readonly PullRow[]): string {
+  }));
   return fillParams(warehouse.files.read('warehouse/record_pulls'), { pulls: toJsonParam(rows) });
 }
 
@@ -110,21 +99,20 @@ export async function readExtractedAt(
   return typeof row?.extracted_at === 'string' ? row.extracted_at : undefined;
 }
 
-/** The outcome of a landing that is loaded, and the row that records it. @param notes of the load */
+/** The result of a landing that is loaded. @param notes of the load */
 export function describeLoad(
-  run: RunContext,
-  { pull, manifest, acceptDrop }: { readonly pull: ActivePull } & Pick<Landed, 'manifest' | 'acceptDrop'>,
+  { manifest, acceptDrop }: Pick<Landed, 'manifest' | 'acceptDrop'>,
   { delta, notes }: Acceptance,
-): ReturnType<typeof describePull> {
+): PullResult {
   const lacking = listUnknown(manifest, acceptDrop).filter(({ isUnsupported = false }) => !isUnsupported);
   const missing = joinNotes(lacking.map(describePart));
-  return describePull(run, pull, {
+  return {
     status: missing === null ? 'complete' : 'partial',
     delta,
     extractedAt: manifest.as_of,
     note: joinNotes([...(missing === null ? [] : [missing]), ...(manifest.notes ?? []), ...notes]),
     unknownParts: manifest.unknown_parts && listUnknown(manifest, acceptDrop),
-  });
+  };
 }
 
 /** `unknown_parts` has every part. */

@@ -4,7 +4,7 @@ import { beforeAll, expect, test } from 'vitest';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import type { LandingFile, Manifest } from '../../src/landing/store.ts';
 import { judge } from '../../src/load/judge.ts';
-import { dropStages } from '../../src/load/merge.ts';
+import { merge } from '../../src/load/merge.ts';
 import { type Landed, stage } from '../../src/load/stage.ts';
 import type { Database } from '../../src/warehouse/database.ts';
 import { createSqlFiles, quoteIdent, type SqlFiles } from '../../src/warehouse/sql-files.ts';
@@ -95,7 +95,8 @@ test('a landing without files makes an empty stage, and each of its rows is a de
   const compared = await stageOf(landed);
 
   expect(compared.facts.get(landed)).toMatchObject({ landed: 0, held: 1, deleted: 1, inserted: 0, changed: 0 });
-  await dropStages({ database, files, tables }, [compared]);
+  const refused = { accepted: new Set<Landed>(), asOf: '2026-11-01T00:00:00Z', record: '' };
+  await merge({ database, files, tables }, [compared], refused);
   expect(
     await database.rows("select table_name from duckdb_tables() where temporary and table_name like '%keys%'"),
   ).toEqual([]);
