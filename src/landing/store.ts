@@ -120,12 +120,12 @@ export async function writeManifest(directory: string, manifest: Manifest): Prom
   await rename(`${file}.part`, file);
 }
 
-export function landingDirectory(config: Config, runId: string, target?: string): string {
+export function landingDirectory(config: Pick<Config, 'data'>, runId: string, target?: string): string {
   return join(config.data, 'landing', runId, ...(target ? [target] : []));
 }
 
 /** IDs of the runs that have a landing, oldest first. */
-export async function listLandings(config: Config): Promise<readonly string[]> {
+export async function listLandings(config: Pick<Config, 'data'>): Promise<readonly string[]> {
   const root = join(config.data, 'landing');
   const entries = (await readdir(root, { withFileTypes: true }).catch(ignoreMissing)) ?? [];
   return entries.flatMap((entry) => (entry.isDirectory() ? [entry.name] : [])).sort();

@@ -1,16 +1,12 @@
-import { chmod, rename, rm, stat } from 'node:fs/promises';
-import { dirname } from 'node:path';
-import { PRIVATE_FILE, syncFolder, syncPath } from '../core/fs.ts';
+import { stat } from 'node:fs/promises';
 import type { Log } from '../core/log.ts';
 import { type Database, firstLine, interruptible } from './database.ts';
+import { nextPath, removeNext } from './publish.ts';
 import { quoteIdent, quoteLiteral, type SqlFiles } from './sql-files.ts';
 import { classifyStorageError } from './storage.ts';
 
 /** A smaller file is not worth the time. */
 const MIN_BYTES = 16 * 1024 * 1024;
-
-/** Where the compact copy of a file is written. */
-const compactPath = (file: string) => `${file}.compact`;
 
 interface CompactOptions {
   readonly log: Log;
@@ -21,7 +17,7 @@ interface CompactOptions {
 }
 
 /**
- * Writes a compact copy of an open, checkpointed file of which a third is free (docs/decisions.md#compaction). `replaceWithCompact` puts
+ * Writes a compact copy of an open, checkpointed file of which a third is free (docs/decisions.md#compaction). `replaceByNext` puts
  * it in the place of the file.
  * @returns whether there is a copy. Without one, the file can be used as it is: it is small, or not fragmented, or the copy failed.
  * @throws DuckDB's error for a corrupt block
@@ -35,22 +31,24 @@ export async function writeCompactCopy(
   try {
     const [row] = await database.rows(files.read('warehouse/compact_due'), { least_bytes: minBytes });
     if (signal.aborted || row?.is_due !== true) return false;
-    await interruptible(database, signal, () => copyDatabase(database, files, compactPath(file)));
+    await interruptible(database, signal, () => copyDatabase(database, files, file));
     signal.throwIfAborted(); // the last statement has ended before it was interrupted
+    const [before, after] = [(await stat(file)).size, (await stat(nextPath(file))).size];
+    log.info(`compacted the warehouse from ${formatMegabytes(before)} to ${formatMegabytes(after)}`);
     return true;
   } catch (error) {
-    await removeCompactCopy(file);
+    await removeNext(file);
     if (classifyStorageError(error) === 'corrupt') throw error;
     if (!signal.aborted) log.warn(`the warehouse is not compacted, and stays as it is: ${firstLine(error)}`);
     return false;
   }
 }
 
-async function copyDatabase(database: Database, files: SqlFiles, copy: string): Promise<void> {
+async function copyDatabase(database: Database, files: SqlFiles, file: string): Promise<void> {
   const detach = files.read('warehouse/detach_compact');
-  await rm(copy, { force: true });
+  await removeNext(file);
   try {
-    await database.run(files.render('warehouse/attach_compact', { file: quoteLiteral(copy) }));
+    await database.run(files.render('warehouse/attach_compact', { file: quoteLiteral(nextPath(file)) }));
     await database.script(files.render('warehouse/copy_compact', { copy: 'compact' }));
     await assertSameRows(database, files);
   } catch (error) {
@@ -68,22 +66,6 @@ async function assertSameRows(database: Database, files: SqlFiles): Promise<void
     const [row] = await database.rows(files.render('warehouse/compare_compact', { table: quoteIdent(name) }));
     if (row?.is_same !== true) throw new Error(`the copy of ${name} has other rows`);
   }
-}
-
-/** Replaces a closed file by its compact copy. */
-export async function replaceWithCompact(file: string, log: Log): Promise<void> {
-  const copy = compactPath(file);
-  const [before, after] = [(await stat(file)).size, (await stat(copy)).size];
-  await chmod(copy, PRIVATE_FILE);
-  await syncPath(copy);
-  await rename(copy, file);
-  await syncFolder(dirname(file));
-  log.info(`compacted the warehouse from ${formatMegabytes(before)} to ${formatMegabytes(after)}`);
-}
-
-/** Removes what a killed or failed compaction has left. */
-export async function removeCompactCopy(file: string): Promise<void> {
-  for (const path of [compactPath(file), `${compactPath(file)}.wal`]) await rm(path, { force: true });
 }
 
 const formatMegabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;

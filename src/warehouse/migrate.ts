@@ -141,10 +141,9 @@ async function findAdditions(
   if (typeof last?.as_of !== 'string') return [];
   const after = last.as_of;
   return tables.flatMap((table): Addition[] => {
-    const existing = current.get(historyTable(table));
     if (!table.source) return [];
-    if (!existing) return [{ table: table.name, column: null, after }];
-    const missing = table.columns.filter(({ name }) => !existing.has(name));
+    if (!current.has(historyTable(table))) return [{ table: table.name, column: null, after }];
+    const missing = findMissing(current, historyTable(table), table.columns);
     return missing.map(({ name }) => ({ table: table.name, column: name, after }));
   });
 }
@@ -177,15 +176,18 @@ function listColumnStatements(files: SqlFiles, table: Table): readonly string[] 
   ];
 }
 
+/** The columns that a table lacks, if there is such a table. */
+function findMissing(current: Columns, table: string, columns: readonly Column[]): readonly Column[] {
+  const existing = current.get(table);
+  return existing ? columns.filter(({ name }) => !existing.has(name)) : [];
+}
+
 /** Adds what existing tables have not. Columns that were added to the key of a table are added to its members as well. */
 function addColumns(files: SqlFiles, table: Table, current: Columns): readonly string[] {
-  const add = (to: string, columns: readonly Column[]) => {
-    const existing = current.get(to);
-    const missing = existing ? columns.filter(({ name }) => !existing.has(name)) : [];
-    return missing.map(({ name, type }) =>
+  const add = (to: string, columns: readonly Column[]) =>
+    findMissing(current, to, columns).map(({ name, type }) =>
       files.render('warehouse/add_column', { table: quoteIdent(to), column: quoteIdent(name), type }),
     );
-  };
   const keys = table.columns.filter(({ name }) => table.key.includes(name));
   return [...add(historyTable(table), table.columns), ...(table.members ? add(`${table.name}_members`, keys) : [])];
 }

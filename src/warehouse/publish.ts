@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { chmod, constants, copyFile, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { PRIVATE_FILE, syncFolder, syncPath } from '../core/fs.ts';
+import { PRIVATE_FILE, removePaths, syncFolder, syncPath } from '../core/fs.ts';
 
 /** The published warehouse and the working file it is copied from. */
 export interface WarehouseFiles {
@@ -18,32 +18,36 @@ export function warehouseFiles(data: string): WarehouseFiles {
   };
 }
 
-/** Where a copy is written before the rename. */
-const temporaryPath = (file: string) => `${file}.next`;
+/** Where a copy is written that is to replace a file. */
+export const nextPath = (file: string) => `${file}.next`;
 
 /**
- * Replaces a file atomically by a copy of a closed, checkpointed one; open readers keep the old version. A stale `.wal` would be
- * replayed into the new file, so it is removed first.
+ * Puts the copy at `nextPath` in the place of a file, atomically; open readers keep the old version. A stale `.wal` would be replayed into
+ * the new file, so it is removed first.
  */
-export async function publishFile(from: string, to: string, mode: number): Promise<void> {
-  const next = temporaryPath(to);
-  await rm(next, { force: true });
-  try {
-    await copyFile(from, next, constants.COPYFILE_FICLONE);
-    await chmod(next, mode);
-    await syncPath(next);
-    await rm(`${to}.wal`, { force: true });
-    await rename(next, to);
-  } catch (error) {
-    await rm(next, { force: true }); // on a full disk, a partial copy takes the space of everything else
-    throw error;
-  }
-  await syncFolder(dirname(to));
+export async function replaceByNext(file: string, mode: number): Promise<void> {
+  await chmod(nextPath(file), mode);
+  await syncPath(nextPath(file));
+  await rm(`${file}.wal`, { force: true });
+  await rename(nextPath(file), file);
+  await syncFolder(dirname(file));
 }
 
-/** Removes the partial copies of a killed process. */
-export async function removeLeftovers({ published, work }: WarehouseFiles): Promise<void> {
-  for (const file of [published, work]) await rm(temporaryPath(file), { force: true });
+/** Replaces a file by a copy of a closed, checkpointed one. */
+export async function publishFile(from: string, to: string, mode: number): Promise<void> {
+  await removeNext(to);
+  try {
+    await copyFile(from, nextPath(to), constants.COPYFILE_FICLONE);
+    await replaceByNext(to, mode);
+  } catch (error) {
+    await removeNext(to); // on a full disk, a partial copy takes the space of everything else
+    throw error;
+  }
+}
+
+/** Removes a copy that does not replace its file, such as that of a killed process. */
+export async function removeNext(file: string): Promise<void> {
+  await removePaths([nextPath(file), `${nextPath(file)}.wal`]);
 }
 
 /** The fingerprint of a file that its last session closed cleanly. */

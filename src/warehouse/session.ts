@@ -7,7 +7,7 @@ import { TidemarkError } from '../core/errors.ts';
 import { ignoreMissing, makeFolder, PRIVATE_FILE, PRIVATE_FOLDER, systemLack } from '../core/fs.ts';
 import type { Log } from '../core/log.ts';
 import { overlayRoots } from '../core/paths.ts';
-import { removeCompactCopy, replaceWithCompact, writeCompactCopy } from './compact.ts';
+import { writeCompactCopy } from './compact.ts';
 import {
   blameOwn,
   type Database,
@@ -26,7 +26,8 @@ import {
   isUnchanged,
   publishFile,
   recordFingerprint,
-  removeLeftovers,
+  removeNext,
+  replaceByNext,
   type WarehouseFiles,
   warehouseFiles,
 } from './publish.ts';
@@ -94,8 +95,7 @@ export async function withWarehouseLock<T>(
     await makeDataFolder(config);
     const lock = await acquireLock(join(data, 'lock'), purpose, { now });
     try {
-      await removeLeftovers(paths);
-      await removeCompactCopy(paths.work);
+      for (const file of [paths.published, paths.work]) await removeNext(file);
       await assertDiskSpace(data);
       return await work({
         write: (write, compactUnless) => runSafely({ ...options, policy, compactUnless, paths, lock }, write),
@@ -173,7 +173,7 @@ async function runSession<T>(
     // A schema that is not migrated is of no use to readers. A `.wal` beside a file means that it was not closed cleanly.
     if (isUsable && !existsSync(`${paths.work}.wal`)) {
       lock.assertHeld();
-      if (isCompact) await replaceWithCompact(paths.work, log);
+      if (isCompact) await replaceByNext(paths.work, PRIVATE_FILE);
       await publishFile(paths.work, paths.published, config.groupRead ? 0o440 : 0o400);
       await recordFingerprint(paths.work);
     }

@@ -1,9 +1,8 @@
 import { existsSync } from 'node:fs';
-import { readdir, stat, statfs } from 'node:fs/promises';
-import { join } from 'node:path';
+import { stat, statfs } from 'node:fs/promises';
 import { errorMessage, TidemarkError } from '../core/errors.ts';
 import { ignoreMissing, makeFolder } from '../core/fs.ts';
-import { landingBytes } from '../landing/store.ts';
+import { landingBytes, landingDirectory, listLandings } from '../landing/store.ts';
 import type { Database } from './database.ts';
 import { warehouseFiles } from './publish.ts';
 import { quoteIdent, type SqlFiles } from './sql-files.ts';
@@ -61,9 +60,7 @@ async function requiredBytes(data: string): Promise<number> {
   const { work, published } = warehouseFiles(data);
   const files = [work, published].map((file) => stat(file).catch(ignoreMissing));
   const sizes = (await Promise.all(files)).map((file) => file?.size ?? 0);
-  const folder = join(data, 'landing');
-  const entries = (await readdir(folder, { withFileTypes: true }).catch(ignoreMissing)) ?? [];
-  const landings = entries.filter((entry) => entry.isDirectory()).map(({ name }) => landingBytes(join(folder, name)));
+  const landings = (await listLandings({ data })).map((run) => landingBytes(landingDirectory({ data }, run)));
   return 3 * Math.max(NEW_FILE_BYTES, ...sizes) + Math.max(0, ...(await Promise.all(landings)));
 }
 

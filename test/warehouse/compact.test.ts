@@ -2,9 +2,9 @@ import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
-import { replaceWithCompact, writeCompactCopy } from '../../src/warehouse/compact.ts';
+import { writeCompactCopy } from '../../src/warehouse/compact.ts';
 import { type Database, openDatabase } from '../../src/warehouse/database.ts';
-import { warehouseFiles } from '../../src/warehouse/publish.ts';
+import { replaceByNext, warehouseFiles } from '../../src/warehouse/publish.ts';
 import { type Warehouse, withWarehouseLock } from '../../src/warehouse/session.ts';
 import { createSqlFiles, type SqlFiles } from '../../src/warehouse/sql-files.ts';
 import { mailConfig } from '../helpers/mail-warehouse.ts';
@@ -68,7 +68,7 @@ test('a file of which a third is free is replaced by a copy with the same conten
   expect(await write(), 'free').toBe(true);
 
   database.close();
-  await replaceWithCompact(file, log);
+  await replaceByNext(file, 0o600);
   expect(statSync(file).size).toBeLessThan(size / 2);
   expect(statSync(file).mode & 0o777).toBe(0o600);
   expect(readdirSync(dirname(file)).sort()).toEqual(['warehouse.duckdb']);
@@ -135,10 +135,10 @@ test('a session publishes the compact file, and removes what a killed one left',
   });
   const { size } = statSync(work);
   expect(size).toBeGreaterThan(16 * 1024 * 1024);
-  for (const path of [`${work}.compact`, `${work}.compact.wal`]) writeFileSync(path, 'left by a kill');
+  for (const path of [`${work}.next`, `${work}.next.wal`]) writeFileSync(path, 'left by a kill');
 
   await write(async ({ database }) => {
-    expect(existsSync(`${work}.compact`)).toBe(false);
+    expect(existsSync(`${work}.next`)).toBe(false);
     await database.script('drop table filler; checkpoint;');
     await database.script('create table later as select 42 as answer;');
     await database.script(
