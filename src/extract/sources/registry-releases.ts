@@ -50,7 +50,8 @@ type Lists = Readonly<Record<Product['kind'], Operation>>;
 async function extract(context: ExtractContext): Promise<void> {
   const { client, landing, objects, forEachLimited } = context;
   const products = await findProducts(context);
-  const lists = products.length === 0 ? LISTS : await discover(client);
+  if (products.length === 0) return;
+  const lists = await discover(client);
   const keys = products.flatMap(({ source }) => [`versions ${source}`, `dates ${source}`]);
   const reader = await objects({ name: 'registry', objects: keys.map((key) => ({ key, item: null })) });
   const known: Product[] = [];
@@ -60,21 +61,18 @@ async function extract(context: ExtractContext): Promise<void> {
     const landed = reader.land(`versions ${source}`, {
       fields: { source, kind, content: 'versions' },
       read: (options) => client.call(lists[kind], args, options),
-      check: (response) => checkVersions(lists[kind], source, response),
+      check: (response) => checkVersions(product, response),
     });
     // What the registry says that it does not have, it lists nothing of.
     await landed.then(() => known.push(product), takeNotFound);
   });
-  if (known.length === 0 && products.length > 0) {
+  if (known.length === 0) {
     throw new TidemarkError('DATA', 'the registry says that it has nothing of what is in use', {
       hint: 'check `url` and `host` of this target',
     });
   }
-  await landDates(
-    context,
-    reader,
-    known.filter(({ kind }) => kind === 'provider'),
-  );
+  const providers = known.filter(({ kind }) => kind === 'provider');
+  await landDates(context, reader, providers);
 }
 
 /** For `catch`: the registry says in its own form that it does not have it. */
@@ -83,10 +81,9 @@ function takeNotFound(error: unknown): undefined {
 }
 
 /** @throws TidemarkError DATA for a list that is empty, which no product in use has, or with an item that is no version */
-function checkVersions({ name }: Operation, source: string, response: ServiceResponse): void {
-  const field =
-    name === registry.modules.versions.name ? listItems(registry.modules.versions, response)[0] : response.json();
-  const versions = requiredArray(field, 'versions', source);
+function checkVersions({ source, kind }: Product, response: ServiceResponse): void {
+  const list = kind === 'module' ? listItems(LISTS.module, response)[0] : response.json();
+  const versions = requiredArray(list, 'versions', source);
   if (versions.length === 0) throw new TidemarkError('DATA', `${source}: the registry lists no version`);
   for (const [index, version] of versions.entries()) requiredString(version, 'version', source, index);
 }

@@ -13,8 +13,5 @@ export const servers: SourceDefinition = {
     await landing.writeJson({ kind: client.target.kind, ...server });
     landing.expectRows(1);
   },
-  async checkAccess(client) {
-    await askVersion(client);
-    return undefined;
-  },
+  checkAccess: async (client) => void (await askVersion(client)),
 };
