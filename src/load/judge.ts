@@ -51,7 +51,10 @@ export async function judge(
       (await findObjection(landed, table, known, limits)) ?? (await findMove(landed, table, known, findPlace));
     if (objection instanceof EmptiedTableError) emptied ??= objection;
     else if (objection) return objection;
-    if (known.numberedKey) notes.push(describeNumbered(table, known.numberedKey));
+    if (known.numberedKey) {
+      const repeat = describeRepeat(table, known.numberedKey);
+      notes.push(`${table.name}: ${repeat} and other values: the column ordinal keeps them apart`);
+    }
   }
   if (emptied) return emptied;
   const main = stages[0]?.facts.get(landed);
@@ -143,10 +146,6 @@ export function outOfMemory({ manifest }: Landed, memoryLimit: string, cause: un
 function describeRepeat({ key }: Table, row: Row): string {
   const shown = key.filter((name) => name !== ORDINAL).map((name) => `${name} ${JSON.stringify(row[name])}`);
   return `${row.times} rows have the key ${shown.join(', ')}`;
-}
-
-function describeNumbered(table: Table, row: Row): string {
-  return `${table.name}: ${describeRepeat(table, row)} and other values: the column ordinal keeps them apart`;
 }
 
 /** Turns DuckDB's error of many lines into one line, with the place in the landed file if it can be found. */

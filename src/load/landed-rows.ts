@@ -4,11 +4,6 @@ import type { SqlParams } from '../warehouse/database.ts';
 import { quoteIdent, quoteLiteral, type SqlFiles } from '../warehouse/sql-files.ts';
 import { ORDINAL, type Table } from '../warehouse/tables.ts';
 
-/** A landed file with its absolute path. */
-export interface LandingFilePath extends LandingFile {
-  readonly path: string;
-}
-
 const MEBIBYTE = 1024 * 1024;
 
 /** Names of the real product for specified explorer fields (docs/services/platform.md#real-product). */
@@ -17,18 +12,12 @@ const PRODUCT_NAMES: Readonly<Record<string, string>> = {
   workspace_terraform_version: 'workspace_iac_version',
 };
 
-/** A query over landed files. */
-export interface RowQuery {
-  readonly query: string;
-  readonly params: SqlParams;
-}
-
 /** A query for each CSV file, which has rows of the source's main table, or one for all JSON lines, where they have rows of the table. */
 export function renderRowQueries(
   files: SqlFiles,
   table: Table,
-  landed: readonly LandingFilePath[],
-): readonly RowQuery[] {
+  landed: readonly (LandingFile & { readonly path: string })[],
+): readonly { readonly query: string; readonly params: SqlParams }[] {
   const csv = table.name === table.source ? landed.filter(({ format }) => format === 'csv') : [];
   const json = landed.filter(({ format }) => format === 'ndjson');
   const isCompared = json.length > 0 && files.has(`load/${table.name}_csv`);
