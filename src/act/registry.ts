@@ -97,31 +97,21 @@ function suggestClosest(name: string, known: Iterable<string>): string {
 
 /** `place`: where the action is, up to the name of a field. */
 function* checkAction(action: ActionDefinition, place: string, registry: Registry): Generator<string> {
-  const call = operations.get(action.operation);
-  yield* checkName(`${place}operation`, action.operation, operations);
-  if (call) {
-    if (!call.mutates) yield `${place}operation: ${call.name} changes nothing`;
-    yield* checkParams(call, action, action.inputNames, place);
-    if (call.body?.required && !action.hasBody) yield `${place}body: is required by ${call.name}`;
-    if (!call.body && action.hasBody) yield `${place}body: is not accepted by ${call.name}`;
-  }
-  for (const [name, read] of Object.entries(action.reads)) {
-    yield* checkRead(read, `${place}reads.${name}.`, action, registry);
-  }
-  if (Object.keys(action.reads).length === 0)
-    yield `${place}reads: must not be empty: every action is guarded by a read`;
-  if (action.undo) yield* checkAction(action.undo.action, `${place}undo.`, registry);
+  const { reads, undo, hasBody } = action;
+  const call = yield* checkCall(action, place, action, true);
+  if (call?.body?.required && !hasBody) yield `${place}body: is required by ${call.name}`;
+  if (call && !call.body && hasBody) yield `${place}body: is not accepted by ${call.name}`;
+  for (const [name, read] of Object.entries(reads)) yield* checkRead(read, `${place}reads.${name}.`, action, registry);
+  if (Object.keys(reads).length === 0) yield `${place}reads: must not be empty: every action is guarded by a read`;
+  if (undo) yield* checkAction(undo.action, `${place}undo.`, registry);
 }
 
 function* checkRead(read: GuardRead, place: string, action: ActionDefinition, registry: Registry): Generator<string> {
-  const [call, operation] = [operations.get(action.operation), operations.get(read.operation)];
-  yield* checkName(`${place}operation`, read.operation, operations);
-  if (!operation) return;
-  if (operation.mutates) yield `${place}operation: ${operation.name} changes something`;
-  if (call && operation.kind !== call.kind) {
+  const operation = yield* checkCall(read, place, action, false);
+  const call = operations.get(action.operation);
+  if (operation && call && operation.kind !== call.kind) {
     yield `${place}operation: belongs to another kind of target than ${call.name}`;
   }
-  yield* checkParams(operation, read, action.inputNames, place);
   if (!read.absence) return;
   const { list, subject, known } = read.absence;
   if (list) yield* checkRead(list, `${place}absence.list.`, action, registry);
@@ -131,13 +121,18 @@ function* checkRead(read: GuardRead, place: string, action: ActionDefinition, re
   yield* checkName(`${place}absence.known.table`, known.table, registry.tables);
 }
 
-/** With `allPages`, the reader chooses the page size. */
-function* checkParams(
-  { name, params }: Operation,
-  { params: given, allPages }: Pick<GuardRead, 'params' | 'allPages'>,
-  inputNames: readonly string[],
+/** An operation with its parameters. With `allPages`, the reader chooses the page size. @returns the operation, if there is one */
+function* checkCall(
+  { operation: name, params: given, allPages }: Pick<GuardRead, 'operation' | 'params' | 'allPages'>,
   place: string,
-) {
+  { inputNames }: Pick<ActionDefinition, 'inputNames'>,
+  mutates: boolean,
+): Generator<string, Operation | undefined> {
+  yield* checkName(`${place}operation`, name, operations);
+  const operation = operations.get(name);
+  if (!operation) return undefined;
+  const { params } = operation;
+  if (operation.mutates !== mutates) yield `${place}operation: ${name} changes ${mutates ? 'nothing' : 'something'}`;
   for (const [param, source] of Object.entries(given)) {
     if (!Object.hasOwn(params, param)) {
       yield `${place}params.${param}: is not a parameter of ${name}${suggestClosest(param, Object.keys(params))}`;
@@ -150,4 +145,5 @@ function* checkParams(
     const isNeeded = required !== false && !(allPages && required === 'spec');
     if (isNeeded && !Object.hasOwn(given, param)) yield `${place}params: ${name} needs \`${param}\``;
   }
+  return operation;
 }
