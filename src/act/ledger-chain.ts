@@ -126,17 +126,15 @@ function continues({ lines }: LedgerScan, head: LedgerHead): boolean {
   return (head.lines === 0 ? NO_LINES : lines[head.lines - 1]?.head)?.digest === head.digest;
 }
 
-type LineProblem = LedgerProblem & { readonly line: number };
-
-export function findUnreadable({ lines }: LedgerScan): readonly LineProblem[] {
+export function findUnreadable({ lines }: LedgerScan): readonly LedgerProblem[] {
   return lines.flatMap(({ event, isCut, head }) =>
     event || isCut ? [] : [{ line: head.lines, problem: 'is damaged' }],
   );
 }
 
 /** Lines of a version that did not chain them may come first. They belong to what the first chained line carries the digest of. */
-function findBrokenLinks({ lines }: LedgerScan, knownLines = 0): readonly LineProblem[] {
-  const problems: LineProblem[] = [];
+function findBrokenLinks({ lines }: LedgerScan, knownLines = 0): readonly LedgerProblem[] {
+  const problems: LedgerProblem[] = [];
   const firstChained = lines.findIndex(({ event, previous }) => event && previous !== undefined);
   const start = firstChained < 0 ? lines.length : Math.max(knownLines, firstChained);
   let expected = lines[start - 1]?.head ?? NO_LINES;
@@ -159,13 +157,13 @@ function explainLink(line: number, previous: string | undefined): string {
 function describeHead(
   { lines }: LedgerScan,
   head: LedgerHead,
-  links: readonly LineProblem[],
+  links: readonly LedgerProblem[],
 ): readonly LedgerProblem[] {
   if (lines.length < head.lines) {
     const problem = `ends at line ${lines.length}, and the warehouse has seen ${head.lines}: it was emptied or cut, or is an older one`;
     return [{ line: null, problem }];
   }
-  if (links.some(({ line }) => line <= head.lines)) return [];
+  if (links.some(({ line }) => line !== null && line <= head.lines)) return [];
   const problem = 'is not the line that the warehouse has seen: it, or one before it, was changed';
   return [{ line: head.lines, problem }];
 }

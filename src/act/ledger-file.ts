@@ -34,12 +34,12 @@ export class Ledger {
   static async open(data: string, lock: LedgerLock, seen: SeenLedger = NOTHING_SEEN): Promise<Ledger> {
     const file = ledgerFile(data);
     await makeFolder(dirname(file));
-    const { isMissing, scan } = await readSound(data, seen);
-    const ledger = new Ledger(await open(file, 'a', PRIVATE_FILE), scan, lock);
+    const sound = await readSound(data, seen);
+    const ledger = new Ledger(await open(file, 'a', PRIVATE_FILE), sound, lock);
     try {
-      if (isMissing) await syncFolder(dirname(file));
-      if (scan.rest !== '') {
-        ledger.#head = extendHead(ledger.#head, scan.rest);
+      if (sound.isMissing) await syncFolder(dirname(file));
+      if (sound.rest !== '') {
+        ledger.#head = extendHead(ledger.#head, sound.rest);
         await ledger.#append({ event: 'truncated' }, '\n');
       }
       return ledger;
@@ -74,9 +74,8 @@ export class Ledger {
 }
 
 /** A ledger with all that is wrong with it. */
-export interface LedgerInspection {
+export interface LedgerInspection extends LedgerScan {
   readonly isMissing: boolean;
-  readonly scan: LedgerScan;
   readonly problems: readonly LedgerProblem[];
 }
 
@@ -85,10 +84,9 @@ export async function inspectLedger(data: string, seen: SeenLedger): Promise<Led
   const text = await readText(ledgerFile(data));
   const scan = scanLedger(text ?? '');
   const isMissing = text === undefined;
-  const expected = Math.max(seen.heads[0]?.lines ?? 0, seen.rows.length);
-  const missing = `is missing, and the table actions has ${plural(seen.rows.length, 'row')} of it`;
-  if (isMissing && expected > 0) return { isMissing, scan, problems: [{ line: null, problem: missing }] };
-  return { isMissing, scan, problems: findProblems(scan, seen) };
+  const isLost = isMissing && Math.max(seen.heads[0]?.lines ?? 0, seen.rows.length) > 0;
+  const lost = `is missing, and the table actions has ${plural(seen.rows.length, 'row')} of it`;
+  return { ...scan, isMissing, problems: isLost ? [{ line: null, problem: lost }] : findProblems(scan, seen) };
 }
 
 /** @throws TidemarkError DATA naming the first problem, and the ways out */

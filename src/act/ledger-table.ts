@@ -30,10 +30,10 @@ import { ensureWarehouseId } from './plan-targets.ts';
  * @throws TidemarkError DATA where the ledger is damaged, or does not continue what the warehouse has seen.
  */
 export async function readLedger(config: Config, warehouse?: OpenWarehouse): Promise<LedgerEntries> {
-  const { scan } = warehouse
+  const sound = warehouse
     ? await readSound(config.data, await readSeenLedger(warehouse))
     : assertSound(config.data, await verifyLedger(config));
-  return scan.entries;
+  return sound.entries;
 }
 
 /** What a warehouse has seen of the ledger. */
@@ -66,8 +66,7 @@ export async function verifyLedger(config: Config): Promise<LedgerInspection & {
  */
 export async function syncLedger(warehouse: Warehouse, { data }: Config, now: Date): Promise<void> {
   await ensureWarehouseId(warehouse);
-  const { scan } = await readSound(data, await readSeenLedger(warehouse));
-  await keepLedger(warehouse, scan, now);
+  await keepLedger(warehouse, await readSound(data, await readSeenLedger(warehouse)), now);
   // The findings of each undo are accepted once: an acceptance that has ended since, because they got worse, stays ended.
   const { database, files } = warehouse;
   const undone = await database.rows(files.read('remediation/undone_findings'), { now: now.toISOString() });
@@ -161,22 +160,22 @@ export async function repairLedger(
   await assertReadable(warehouseFiles(config.data).published);
   const lock = await lockLedger(config, purpose, now);
   try {
-    const { scan, text, refused } = await withWarehouse({ config, purpose, now, log }, async (warehouse) => {
+    const { ledger, text, refused } = await withWarehouse({ config, purpose, now, log }, async (warehouse) => {
       const repaired = option === '--accept' ? await acceptFile(config) : await restoreFromTable(config, warehouse);
-      await keepLedger(warehouse, repaired.scan, now);
+      await keepLedger(warehouse, repaired.ledger, now);
       return repaired;
     });
     lock.assertHeld();
     if (refused) await rename(file, `${file}.${refused.digest.slice(0, 8)}`);
     if (text !== undefined) await writeFileAtomic(file, text);
-    return scan.entries.size;
+    return ledger.entries.size;
   } finally {
     await lock.release();
   }
 }
 
 interface RepairedLedger {
-  readonly scan: LedgerScan;
+  readonly ledger: LedgerScan;
   /** What the file gets; undefined where it stays as it is. */
   readonly text?: string;
   /** The end of the file that is kept beside it. */
@@ -185,24 +184,24 @@ interface RepairedLedger {
 
 async function restoreFromTable(config: Config, warehouse: Warehouse): Promise<RepairedLedger> {
   const seen = await readSeenLedger(warehouse);
-  const { scan, isMissing, problems } = await inspectLedger(config.data, seen);
-  if (problems.length === 0) {
-    const state = isMissing ? 'was never written' : 'exists, and continues what the warehouse has seen';
+  const refused = await inspectLedger(config.data, seen);
+  if (refused.problems.length === 0) {
+    const state = refused.isMissing ? 'was never written' : 'exists, and continues what the warehouse has seen';
     throw new TidemarkError('UNSAFE', `${ledgerFile(config.data)} ${state}`, { hint: 'there is nothing to restore' });
   }
   if (seen.rows.length === 0) throw new TidemarkError('UNSAFE', 'the table actions has no rows');
   const rows = await warehouse.database.rows(warehouse.files.read('remediation/actions'));
   const events = rows.map(({ entry }) => ledgerLine.parse(JSON.parse(String(entry))));
-  const text = toLedgerText([...events, ...unseenEvents(scan, seen)]);
-  return { scan: scanLedger(text), text, refused: isMissing ? undefined : scan.head };
+  const text = toLedgerText([...events, ...unseenEvents(refused, seen)]);
+  return { ledger: scanLedger(text), text, refused: refused.isMissing ? undefined : refused.head };
 }
 
 async function acceptFile({ data }: Config): Promise<RepairedLedger> {
   const file = ledgerFile(data);
-  const { isMissing, scan } = await inspectLedger(data, NOTHING_SEEN);
-  if (isMissing) throw new TidemarkError('UNSAFE', `${file} is missing`, { hint: 'write it with `--restore`' });
-  const [damaged] = findUnreadable(scan);
-  if (!damaged) return { scan };
+  const ledger = await inspectLedger(data, NOTHING_SEEN);
+  if (ledger.isMissing) throw new TidemarkError('UNSAFE', `${file} is missing`, { hint: 'write it with `--restore`' });
+  const [damaged] = findUnreadable(ledger);
+  if (!damaged) return { ledger };
   throw new TidemarkError('DATA', formatProblem(file, damaged), {
     hint: 'it may record an action: correct the line, or restore the ledger with `--restore`',
   });

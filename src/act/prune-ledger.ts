@@ -19,8 +19,7 @@ export interface PrunedLedger {
 
 /** What of the ledger goes: actions that ended before `start`, without those that an undo, an open plan or a settle needs. It only reads. */
 export async function listOldActions(config: Config, start: Date, now: Date): Promise<PrunedLedger | undefined> {
-  const { scan } = assertSound(config.data, await verifyLedger(config));
-  return withoutOld(config, scan, start, now);
+  return withoutOld(config, assertSound(config.data, await verifyLedger(config)), start, now);
 }
 
 /**
@@ -43,9 +42,9 @@ export async function removeOldActions(
   if (!lock) return undefined;
   try {
     const pruned = await writer.write(async (warehouse) => {
-      const { scan } = await readSound(config.data, await readSeenLedger(warehouse));
-      const rest = await withoutOld(config, scan, start, now);
-      if (rest) await keepLedger(warehouse, scanLedger(rest.text), now, scan.head);
+      const whole = await readSound(config.data, await readSeenLedger(warehouse));
+      const rest = await withoutOld(config, whole, start, now);
+      if (rest) await keepLedger(warehouse, scanLedger(rest.text), now, whole.head);
       return rest;
     });
     lock.assertHeld();

@@ -31,13 +31,12 @@ export async function ledger(
 /** Says what is wrong with the ledger, and where. It reads only, also while a plan is applied. */
 export async function verify(context: Context): Promise<void> {
   const config = readLocalConfig(context);
-  const { scan, seen, problems } = await verifyLedger(config);
-  const [head = null] = seen.heads;
+  const { head, seen, problems } = await verifyLedger(config);
+  const [known = null] = seen.heads;
   const file = ledgerFile(config.data);
-  writeResult(context, { ledger: file, ...scan.head, seen: head, problems }, () => {
-    const known = head === null ? 'none of it' : plural(head.lines, 'line');
-    const end = `the warehouse has seen ${known}\n`;
-    if (problems.length === 0) return `${file} is sound: ${plural(scan.head.lines, 'line')}; ${end}`;
+  writeResult(context, { ledger: file, ...head, seen: known, problems }, () => {
+    const end = `the warehouse has seen ${known === null ? 'none of it' : plural(known.lines, 'line')}\n`;
+    if (problems.length === 0) return `${file} is sound: ${plural(head.lines, 'line')}; ${end}`;
     const rows = problems.map(({ line, problem }) => [line === null ? '' : String(line), problem]);
     return `${formatTable(['line', 'problem'], rows, context)}${file} is refused: ${end}`;
   });

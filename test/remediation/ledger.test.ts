@@ -25,7 +25,7 @@ async function openLedger(data: string): Promise<Ledger> {
 }
 
 async function readLedger(data: string): Promise<readonly LedgerEntry[]> {
-  const { scan } = await readSound(data, NOTHING_SEEN);
+  const scan = await readSound(data, NOTHING_SEEN);
   return [...scan.entries.values()];
 }
 
