@@ -70,15 +70,10 @@ async function openServer(
   if (listen === undefined) return undefined;
   const { host, port } = parseListenAddress(listen);
   const readMetrics = createWarehouseMetrics(config, log);
+  const renderMetrics = async () => toPrometheusText([...(await readMetrics()), ...schedulerMetrics(scheduler)]);
   const pages: Pages = new Map([
-    ['/healthz', async () => ({ type: 'application/json', body: formatHealth(scheduler) })],
-    [
-      '/metrics',
-      async () => ({
-        type: 'text/plain; version=0.0.4; charset=utf-8',
-        body: toPrometheusText([...(await readMetrics()), ...schedulerMetrics(scheduler)]),
-      }),
-    ],
+    ['/healthz', { type: 'application/json', render: async () => formatHealth(scheduler) }],
+    ['/metrics', { type: 'text/plain; version=0.0.4; charset=utf-8', render: renderMetrics }],
   ]);
   const server = createServer((request, response) => void answer(request, response, pages, log));
   server.requestTimeout = 10_000;
@@ -92,13 +87,8 @@ async function openServer(
   return server;
 }
 
-interface Page {
-  readonly type: string;
-  readonly body: string;
-}
-
-/** Renders the page of each path. */
-type Pages = ReadonlyMap<string, () => Promise<Page>>;
+/** The content type and the text of each path. */
+type Pages = ReadonlyMap<string, { readonly type: string; readonly render: () => Promise<string> }>;
 
 /** That the scheduler works; whether jobs succeed is the subject of the metrics and the heartbeat. */
 function formatHealth(scheduler: Scheduler): string {
@@ -112,22 +102,21 @@ async function answer(
   pages: Pages,
   log: Log,
 ): Promise<void> {
-  const send = (status: number, { type, body }: Page, more = {}) => {
+  const send = (status: number, body: string, type = 'text/plain; charset=utf-8', more = {}) => {
     const headers = { 'content-type': type, 'content-length': Buffer.byteLength(body), 'cache-control': 'no-store' };
     response.writeHead(status, { ...headers, ...more }).end(method === 'HEAD' ? undefined : body);
   };
-  const text = (body: string): Page => ({ type: 'text/plain; charset=utf-8', body });
   const [path = ''] = url.split('?', 1);
-  const render = pages.get(path);
-  if (!render) return send(404, text(`not found; the pages are ${[...pages.keys()].join(' and ')}\n`));
+  const page = pages.get(path);
+  if (!page) return send(404, `not found; the pages are ${[...pages.keys()].join(' and ')}\n`);
   if (!['GET', 'HEAD'].includes(method)) {
-    return send(405, text('only GET and HEAD are allowed\n'), { allow: 'GET, HEAD' });
+    return send(405, 'only GET and HEAD are allowed\n', undefined, { allow: 'GET, HEAD' });
   }
   try {
-    send(200, await render());
+    send(200, await page.render(), page.type);
   } catch (error) {
     log.warn(`${path}: ${formatError(error)}`);
-    send(500, text('internal error; see the log\n'));
+    send(500, 'internal error; see the log\n');
   }
 }
 
