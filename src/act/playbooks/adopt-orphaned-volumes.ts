@@ -6,6 +6,7 @@ import { responseBody } from './lib/reads.ts';
 import {
   choosePluginMatch,
   describeLongerPlugins,
+  evaluateDeregistration,
   explainOtherVolume,
   findLongerPlugins,
   isListed,
@@ -44,13 +45,7 @@ const deregister = defineAction(deregisterInputs, {
   params: { volume_id: 'volume_id', namespace: 'namespace' },
   reads: { volume: readVolume },
   observe: ({ volume }) => observeVolume(volume),
-  evaluate: (observed, planned) => {
-    if (observed === null) return satisfied('the volume is not registered');
-    const other = explainOtherVolume(observed, planned);
-    if (other) return other;
-    if (observed.claims === null) return unknown('its claims are not reported');
-    return observed.claims === 0 ? ready : drifted('it is claimed');
-  },
+  evaluate: evaluateDeregistration,
 });
 
 const register = defineAction(inputs, {
@@ -67,7 +62,7 @@ const register = defineAction(inputs, {
   reads: {
     external: readExternalVolumes,
     volumes: readRegisteredVolumes,
-    snapshots: { ...readSnapshots(), allowFailure: true },
+    snapshots: { ...readSnapshots, allowFailure: true },
     sameId: { ...readVolume, params: { volume_id: 'volume_id' } },
   },
   observe: ({ external, volumes, snapshots, sameId }, { plugin_id, plugin_match, external_id }) => ({

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { defineAction, definePlaybook, drifted, ready, satisfied, unknown } from '../define.ts';
+import { defineAction, definePlaybook, drifted, ready, unknown } from '../define.ts';
 import {
-  explainOtherVolume,
+  evaluateDeregistration,
   isListed,
   observeVolume,
   readExternalVolumes,
@@ -25,13 +25,10 @@ const deregister = defineAction(inputs, {
     return observed && { ...observed, in_provider: isListed(external, external_id) };
   },
   evaluate: (observed, planned) => {
-    if (observed === null) return satisfied('the volume is not registered');
-    const other = explainOtherVolume(observed, planned);
-    if (other) return other;
+    const precondition = evaluateDeregistration(observed, planned);
+    if (observed === null || precondition.state !== 'ready') return precondition;
     if (observed.in_provider === null) return unknown('the volumes in the provider are not reported');
-    if (observed.in_provider) return drifted('it is in the provider again');
-    if (observed.claims === null) return unknown('its claims are not reported');
-    return observed.claims === 0 ? ready : drifted('it is claimed');
+    return observed.in_provider ? drifted('it is in the provider again') : ready;
   },
 });
 

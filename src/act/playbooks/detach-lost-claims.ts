@@ -1,9 +1,11 @@
 import { z } from 'zod';
 import { defineAction, definePlaybook, drifted, ready, satisfied, skip, unknown } from '../define.ts';
 import { responseBody } from './lib/reads.ts';
-import { isTerminal, parseClaims, readVolume, requestedNamespace } from './lib/scheduler.ts';
+import { parseClaims, readVolume, requestedNamespace } from './lib/scheduler.ts';
 
 const volume = z.object({ volume_id: z.string(), namespace: requestedNamespace });
+
+const ENDED = ['complete', 'failed', 'lost'];
 
 const detach = defineAction(volume.extend({ node_id: z.string() }), {
   operation: 'scheduler.volumes.detach',
@@ -17,7 +19,7 @@ const detach = defineAction(volume.extend({ node_id: z.string() }), {
     if (!observed.claims.some((claim) => claim.node_id === node_id || claim.node_id === null)) {
       return satisfied('nothing on the node claims it');
     }
-    const live = observed.claims.find((claim) => !isTerminal(claim));
+    const live = observed.claims.find(({ client_status }) => !ENDED.includes(client_status ?? ''));
     if (live === undefined) return ready;
     return drifted(`allocation ${live.allocation_id}, whose status is ${live.client_status ?? 'unknown'}, claims it`);
   },

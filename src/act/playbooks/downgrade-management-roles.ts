@@ -4,8 +4,7 @@ import { isObject } from '../../core/is-object.ts';
 import { valueAt } from '../../core/json-path.ts';
 import { secrets } from '../../services/secrets/operations.ts';
 import { defineAction, definePlaybook, drifted, type JsonValue, ready, satisfied, skip, unknown } from '../define.ts';
-import { responseBody } from './lib/reads.ts';
-import { readRole } from './lib/secrets.ts';
+import { readSubject, responseBody } from './lib/reads.ts';
 
 type Role = Readonly<Record<string, JsonValue>>;
 
@@ -51,15 +50,17 @@ function parseRole(body: unknown): Role | null {
 const fieldsBesideType = ({ token_type: _, ...rest }: Role) =>
   JSON.stringify(Object.entries(rest).sort(([a], [b]) => (a < b ? -1 : 1)));
 
+const ROLE = { name: 'role_name', mount: 'mount' };
+
 const downgrade = defineAction(inputs, {
   operation: 'secrets.mesh-roles.write',
-  params: { name: 'role_name', mount: 'mount' },
+  params: ROLE,
   body: ({ role }) => buildRoleBody(role),
   change: ({ role }) => {
     const after = buildRoleBody(role);
     return { before: { ...after, token_type: role.token_type }, after };
   },
-  reads: { role: readRole },
+  reads: { role: readSubject('secrets.mesh-roles.read', ROLE, 'mesh_roles.name', { of: { mount: 'mount' } }) },
   observe: ({ role }) => parseRole(responseBody(role)),
   evaluate: (observed, { role }) => {
     if (observed === null) return drifted('the role is gone');

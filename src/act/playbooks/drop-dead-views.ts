@@ -3,7 +3,7 @@ import { listAt, valueAt } from '../../core/json-path.ts';
 import { platform } from '../../services/platform/operations.ts';
 import { defineAction, definePlaybook, drifted, type ReadResult, ready, satisfied, unknown } from '../define.ts';
 import { isSameQuery, parseSavedQuery, readView } from './lib/platform.ts';
-import { read, responseBody } from './lib/reads.ts';
+import { responseBody } from './lib/reads.ts';
 
 const detail = z.object({ view_id: z.string(), reason: z.enum(['failed', 'empty']) });
 /** `query`: as read when the plan was made; null in a plan of an earlier version. */
@@ -14,10 +14,9 @@ const readQuery = (view: ReadResult) => parseSavedQuery(valueAt(responseBody(vie
 const drop = defineAction(inputs, {
   operation: 'platform.views.delete',
   params: { view_id: 'view_id' },
-  change: ({ view_id }) => ({ before: { view_id }, after: null }),
   reads: {
     view: readView,
-    results: { ...read('platform.views.results', { view_id: 'view_id' }), allowFailure: true },
+    results: { operation: 'platform.views.results', params: { view_id: 'view_id' }, allowFailure: true },
   },
   observe: ({ view, results }) =>
     view.found

@@ -25,10 +25,6 @@ const detail = z.object({
 const drop = defineAction(detail.extend({ plugin_match: pluginMatch }), {
   operation: 'scheduler.snapshots.delete',
   params: { plugin_id: 'plugin_id', snapshot_id: 'snapshot_id' },
-  change: ({ plugin_id, snapshot_id, external_id, created_at }) => ({
-    before: { plugin_id, snapshot_id, external_id, created_at },
-    after: null,
-  }),
   reads: { snapshots: readSnapshotsById, external: readExternalVolumes, volumes: readRegisteredVolumes },
   observe: ({ snapshots: taken, external, volumes }, { plugin_id, plugin_match, snapshot_id, external_id }) => {
     const longerPlugins = findLongerPlugins({ plugin_id, plugin_match }, taken, volumes);

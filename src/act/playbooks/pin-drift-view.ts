@@ -3,9 +3,9 @@ import { textAt, valueAt } from '../../core/json-path.ts';
 import { plural } from '../../core/plural.ts';
 import { platform } from '../../services/platform/operations.ts';
 import { defineAction, definePlaybook, drifted, type ReadResults, ready, satisfied, skip, unknown } from '../define.ts';
-import { isSameQuery, parseSavedQuery, readView, readViewsByName, type SavedQuery } from './lib/platform.ts';
-import { responseBody, responseItems } from './lib/reads.ts';
-import { evaluateUndo, restoreFields } from './lib/undo.ts';
+import { isSameQuery, parseSavedQuery, readView, type SavedQuery } from './lib/platform.ts';
+import { evidence, readPages, responseBody, responseItems } from './lib/reads.ts';
+import { evaluateUndo, findAdded, restoreFields } from './lib/undo.ts';
 
 /** The playbook recognizes its view by this name. */
 const NAME = 'Drifting workspaces (Tidemark)';
@@ -44,12 +44,18 @@ const remove = defineAction(z.object({ view_id: z.string(), after: z.json() }), 
     view === null ? satisfied('the view is gone') : evaluateUndo(view, { before: null, after }, 'the view'),
 });
 
+/** Of a list of saved views that lacks one of the name: to create one too many is all that a wrong list could cause. */
+const LACKS_NAME = {
+  ...evidence(['attributes', 'name'], 'name', 'saved_views.name'),
+  provenWhenNoneKnown: true as const,
+};
+
 const create = defineAction(z.object({ name: z.literal(NAME) }), {
   operation: 'platform.views.create',
   params: {},
   body: () => ({ data: { name: NAME, query_type: type, query: QUERY_BODY } }),
   change: () => ({ before: null, after: { name: NAME, query: QUERY } }),
-  reads: { views: readViewsByName },
+  reads: { views: readPages('platform.views.list', {}, LACKS_NAME) },
   observe: ({ views }) =>
     views.found
       ? responseItems(views)
@@ -67,9 +73,8 @@ const create = defineAction(z.object({ name: z.literal(NAME) }), {
     action: remove,
     needs: ['before', 'after.0.view_id'],
     inputs: ({ before, after }) => {
-      const known = new Set(before?.map(({ view_id }) => view_id));
-      const [created, ...others] = (after ?? []).filter(({ view_id }) => !known.has(view_id));
-      if (!created || others.length > 0) return 'the ledger does not show which view was created';
+      const created = findAdded(before, after, 'view_id');
+      if (!created) return 'the ledger does not show which view was created';
       return { view_id: created.view_id, after: created };
     },
     summary: () => `delete the saved view "${NAME}"`,

@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { textAt, valueAt } from '../../core/json-path.ts';
 import { defineAction, definePlaybook, drifted, ready, satisfied, unknown } from '../define.ts';
-import { readAgent } from './lib/platform.ts';
-import { responseBody } from './lib/reads.ts';
+import { readSubject, responseBody } from './lib/reads.ts';
 
 const inputs = z.object({
   agent_id: z.string(),
@@ -19,7 +18,11 @@ const DEAD = ['unknown', 'errored', 'exited'];
 const remove = defineAction(inputs, {
   operation: 'platform.agents.delete',
   params: { id: 'agent_id' },
-  reads: { agent: readAgent },
+  reads: {
+    agent: readSubject('platform.agents.show', { id: 'agent_id' }, 'agents.agent_id', {
+      of: { agent_pool_id: 'pool_id' },
+    }),
+  },
   observe: ({ agent }) => {
     const attributes = valueAt(responseBody(agent), 'data', 'attributes');
     return agent.found

@@ -2,15 +2,17 @@ import { z } from 'zod';
 import { listAt } from '../../core/json-path.ts';
 import { plural } from '../../core/plural.ts';
 import { defineAction, definePlaybook, drifted, ready, satisfied, unknown } from '../define.ts';
-import { read, responseBody } from './lib/reads.ts';
-import { readProvider } from './lib/secrets.ts';
+import { readSubject, responseBody } from './lib/reads.ts';
 
 const inputs = z.object({ provider_name: z.string() });
 
 const remove = defineAction(inputs, {
   operation: 'secrets.kms.delete',
   params: { name: 'provider_name' },
-  reads: { provider: readProvider, keys: read('secrets.kms-keys.list', { name: 'provider_name' }) },
+  reads: {
+    provider: readSubject('secrets.kms.read', { name: 'provider_name' }, 'kms_providers.name'),
+    keys: { operation: 'secrets.kms-keys.list', params: { name: 'provider_name' } },
+  },
   observe: ({ provider, keys }) =>
     provider.found ? { keys: listAt(responseBody(keys), 'data', 'keys')?.length ?? null } : null,
   evaluate: (observed) => {

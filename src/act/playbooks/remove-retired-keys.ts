@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { listAt } from '../../core/json-path.ts';
 import { secrets } from '../../services/secrets/operations.ts';
 import { defineAction, definePlaybook, drifted, type ReadResult, ready, satisfied, unknown } from '../define.ts';
-import { read, responseBody } from './lib/reads.ts';
-import { parseKey, readDistribution, readKey, versionTime } from './lib/secrets.ts';
+import { readSubject, responseBody } from './lib/reads.ts';
+import { parseKey, readKey, versionTime } from './lib/secrets.ts';
 
 /** `rotated_at`: of the newest version when the plan was made; null where it was not reported, and in a plan of an earlier version. */
 const retired = z.object({ key_name: z.string(), rotated_at: z.string().nullable().default(null) });
@@ -25,10 +25,17 @@ function explainKey(
   return drifted(`its newest version is another one, which was created at ${rotated_at}`);
 }
 
+const KEY_OF_PROVIDER = { name: 'provider_name', key_name: 'key_name' };
+
 const removeFromProvider = defineAction(retired.extend({ provider_name: z.string() }), {
   operation: 'secrets.kms-keys.remove',
-  params: { name: 'provider_name', key_name: 'key_name' },
-  reads: { key: readKey, distribution: readDistribution },
+  params: KEY_OF_PROVIDER,
+  reads: {
+    key: readKey,
+    distribution: readSubject('secrets.kms-keys.read', KEY_OF_PROVIDER, 'key_distributions.key_name', {
+      of: { name: 'provider_name' },
+    }),
+  },
   observe: ({ key, distribution }) => ({ in_provider: distribution.found, ...observeKey(key) }),
   evaluate: ({ in_provider, ...key }, planned) => {
     if (!in_provider) return satisfied('the key is not in the provider');
@@ -39,7 +46,7 @@ const removeFromProvider = defineAction(retired.extend({ provider_name: z.string
 const deleteKey = defineAction(retired, {
   operation: 'secrets.keys.delete',
   params: { name: 'key_name' },
-  reads: { key: readKey, providers: read('secrets.keys.providers', { name: 'key_name' }) },
+  reads: { key: readKey, providers: { operation: 'secrets.keys.providers', params: { name: 'key_name' } } },
   observe: ({ key, providers }) => {
     const names = listAt(responseBody(providers), 'data', 'keys')?.map(String) ?? null;
     return key.found ? { ...observeKey(key), providers: names } : null;

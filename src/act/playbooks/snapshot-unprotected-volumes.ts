@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { DAY_MS } from '../../core/clock.ts';
 import { textAt } from '../../core/json-path.ts';
 import { defineAction, definePlaybook, drifted, ready, satisfied, skip, unknown } from '../define.ts';
-import { responseBody, responseItems } from './lib/reads.ts';
+import { evidence, responseBody, responseItems } from './lib/reads.ts';
 import {
   explainOtherVolume,
   findSnapshot,
@@ -10,11 +10,12 @@ import {
   parseSnapshot,
   parseVolume,
   readExternalVolumes,
+  readSnapshots,
   readSnapshotsById,
-  readSnapshotsByVolume,
   readVolume,
   requestedNamespace,
 } from './lib/scheduler.ts';
+import { findAdded } from './lib/undo.ts';
 
 const volume = z.object({
   volume_id: z.string(),
@@ -47,6 +48,12 @@ const removeSnapshot = defineAction(removeInputs, {
   },
 });
 
+/** Of a list of snapshots that lacks one of the volume: to create one too many is all that a wrong list could cause. */
+const LACKS_VOLUME = {
+  ...evidence(['ExternalSourceVolumeID'], 'external_id', 'volume_snapshots.external_source_volume_id', 'plugin_id'),
+  provenWhenNoneKnown: true as const,
+};
+
 const createSnapshot = defineAction(inputs, {
   operation: 'scheduler.snapshots.create',
   params: { volume_id: 'volume_id', namespace: 'namespace' },
@@ -57,7 +64,11 @@ const createSnapshot = defineAction(inputs, {
     before: null,
     after: { snapshot: { name: snapshot_name, volume_id, external_id, plugin_id } },
   }),
-  reads: { volume: readVolume, external: readExternalVolumes, snapshots: readSnapshotsByVolume },
+  reads: {
+    volume: readVolume,
+    external: readExternalVolumes,
+    snapshots: { ...readSnapshots, absence: LACKS_VOLUME },
+  },
   observe: ({ volume, external, snapshots: taken }, { plugin_id, external_id, protected_from }) => {
     if (!volume.found) return null;
     // A listing may have snapshots of a plugin whose ID begins with this one's: docs/services/scheduler.md#prefixes.
@@ -95,11 +106,9 @@ const createSnapshot = defineAction(inputs, {
     action: removeSnapshot,
     needs: ['before.recent_snapshots', 'after.recent_snapshots'],
     inputs: ({ inputs: { plugin_id, external_id }, before, after }) => {
-      const known = new Set(before?.recent_snapshots?.map(({ snapshot_id }) => snapshot_id));
-      const added = (after?.recent_snapshots ?? []).filter(({ snapshot_id }) => !known.has(snapshot_id));
-      const [snapshot] = added;
-      if (!snapshot || added.length > 1) return 'the ledger does not show which snapshot was created';
-      return { plugin_id, external_id, snapshot_id: snapshot.snapshot_id };
+      const created = findAdded(before?.recent_snapshots ?? null, after?.recent_snapshots ?? null, 'snapshot_id');
+      if (!created) return 'the ledger does not show which snapshot was created';
+      return { plugin_id, external_id, snapshot_id: created.snapshot_id };
     },
     summary: ({ inputs: { volume_id } }) => `delete the snapshot that was created of volume ${volume_id}`,
   },

@@ -13,8 +13,7 @@ import {
   unknown,
 } from '../define.ts';
 import { readOnlyRules } from './lib/read-only-rules.ts';
-import { responseBody } from './lib/reads.ts';
-import { readPolicy } from './lib/scheduler.ts';
+import { readSubject, responseBody } from './lib/reads.ts';
 import { restoreFields } from './lib/undo.ts';
 
 /** As read when the plan was made: a write replaces the whole policy. */
@@ -41,7 +40,9 @@ const normalize = (rules: string) => rules.replaceAll(/\s+/gu, ' ').trim();
 const write = {
   operation: 'scheduler.policies.write',
   params: { policy_name: 'policy_name' },
-  reads: { policy: readPolicy },
+  reads: {
+    policy: readSubject('scheduler.policies.read', { policy_name: 'policy_name' }, 'acl_policies.name', { id: 'Name' }),
+  },
   observe: ({ policy }: { readonly policy: ReadResult }) => parsePolicy(policy),
 };
 

@@ -3,28 +3,13 @@ import { listAt, textAt, valueAt } from '../../../core/json-path.ts';
 import { plural } from '../../../core/plural.ts';
 import { NO_POOL_USE } from '../../../services/platform/operations.ts';
 import type { JsonValue } from '../../define.ts';
-import { itemIds, known, readPages, readSubject } from './reads.ts';
+import { readSubject } from './reads.ts';
 
-/** Agents, agent pools and saved views of the platform. */
-
-export const readAgent = readSubject('platform.agents.show', { id: 'agent_id' }, 'agents.agent_id', {
-  of: { agent_pool_id: 'pool_id' },
-});
+/** Agent pools and saved views of the platform. */
 
 export const readPool = readSubject('platform.agent-pools.show', { id: 'pool_id' }, 'agent_pools.pool_id');
 
 export const readView = readSubject('platform.views.show', { view_id: 'view_id' }, 'saved_views.view_id');
-
-/** A list of saved views that lacks one of the name. To create one too many is all that a wrong list could cause. */
-export const readViewsByName = readPages(
-  'platform.views.list',
-  {},
-  {
-    listIds: itemIds('attributes', 'name'),
-    ...known('name', 'saved_views.name'),
-    provenWhenNoneKnown: true,
-  },
-);
 
 const NO_USE = new RegExp(`^(?:${NO_POOL_USE})$`, 'u');
 

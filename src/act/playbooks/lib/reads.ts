@@ -3,30 +3,31 @@ import type { AbsenceEvidence, GuardRead, ParameterSources, ReadResult } from '.
 
 /** How subjects are read, and what proves that one is gone: the list that would contain it, and where the warehouse knows its other items. */
 
-export function read(operation: string, params: ParameterSources, absence?: AbsenceEvidence): GuardRead {
-  return { operation, params, ...(absence && { absence }) };
-}
-
 /** A read of every page of a list. */
 export function readPages(operation: string, params: ParameterSources = {}, absence?: AbsenceEvidence): GuardRead {
   return { operation, params, allPages: true, ...(absence && { absence }) };
 }
 
-/** The IDs in the column `TABLE.COLUMN`, of all parents or of the one that column and input `parent` name, with the input of the subject. */
-export function known(subject: string, place: string, parent?: string): Pick<AbsenceEvidence, 'subject' | 'known'> {
+/**
+ * What a list proves that lacks a subject.
+ * @param id where an item of the list has its ID: a path; an item may also be a name
+ * @param subject the input with the ID of the subject
+ * @param place the column that holds the IDs of all subjects: `TABLE.COLUMN`
+ * @param parent the column and the input that restrict them to one parent
+ */
+export function evidence(id: readonly string[], subject: string, place: string, parent?: string): AbsenceEvidence {
   const [table = '', column = ''] = place.split('.');
-  return { subject, known: { table, column, ...(parent !== undefined && { within: [parent, parent] }) } };
-}
-
-/** The IDs of items: the text at `path`, or an item that is a name. */
-export function itemIds(...path: string[]): AbsenceEvidence['listIds'] {
-  const toId = (item: unknown) => (typeof item === 'string' ? item : textAt(item, ...path)) ?? [];
-  return (items) => (listAt(items) ?? []).flatMap(toId);
+  const toId = (item: unknown) => (typeof item === 'string' ? item : textAt(item, ...id)) ?? [];
+  return {
+    listIds: (items) => (listAt(items) ?? []).flatMap(toId),
+    subject,
+    known: { table, column, ...(parent !== undefined && { within: [parent, parent] }) },
+  };
 }
 
 /**
  * A read of one subject. The list of its resource, `KIND.RESOURCE.list`, proves that it is gone.
- * @param place the column that holds the IDs of all subjects: `TABLE.COLUMN`
+ * @param place as for `evidence`
  * @param of the parameters of the list, such as the parent. The subject is the first of the other parameters
  * @param id the field of a list's item with its ID
  */
@@ -39,11 +40,7 @@ export function readSubject(
   const list = readPages(operation.replace(/[^.]+$/u, 'list'), of);
   const [subject] = Object.keys(params).filter((name) => !Object.hasOwn(of, name));
   const [parent] = Object.values(of).filter((source) => typeof source === 'string');
-  return read(operation, params, {
-    list,
-    listIds: itemIds(id),
-    ...known(String(params[subject ?? '']), place, parent),
-  });
+  return { operation, params, absence: { list, ...evidence([id], String(params[subject ?? '']), place, parent) } };
 }
 
 /** The body of a response; undefined where the subject was not found. */

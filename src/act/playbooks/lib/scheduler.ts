@@ -1,14 +1,10 @@
 import { z } from 'zod';
 import type { Target } from '../../../config/config.ts';
 import { booleanAt, listAt, textAt, valueAt } from '../../../core/json-path.ts';
-import { type AbsenceEvidence, drifted, type Precondition, type ReadResult, unknown } from '../../define.ts';
-import { itemIds, known, readPages, readSubject, responseBody, responseItems } from './reads.ts';
+import { drifted, type Precondition, type ReadResult, ready, satisfied, unknown } from '../../define.ts';
+import { evidence, readPages, readSubject, responseBody, responseItems } from './reads.ts';
 
-/** Volumes, their snapshots and ACL policies of the scheduler. */
-
-export const readPolicy = readSubject('scheduler.policies.read', { policy_name: 'policy_name' }, 'acl_policies.name', {
-  id: 'Name',
-});
+/** Volumes of the scheduler and their snapshots. */
 
 const CSI = { type: { is: 'csi' } };
 
@@ -20,34 +16,27 @@ export const readVolume = readSubject(
 );
 
 /** Every registered volume. It lacks one for an external volume that is not registered. */
-export const readRegisteredVolumes = readPages('scheduler.volumes.list', CSI, {
-  listIds: itemIds('ExternalID'),
-  ...known('external_id', 'volumes.external_id'),
-});
+export const readRegisteredVolumes = readPages(
+  'scheduler.volumes.list',
+  CSI,
+  evidence(['ExternalID'], 'external_id', 'volumes.external_id'),
+);
 
 /** The volumes in the storage provider. */
 export const readExternalVolumes = readPages(
   'scheduler.external-volumes.list',
   { plugin_id: 'plugin_id' },
-  { listIds: itemIds('ExternalID'), ...known('external_id', 'external_volumes.external_id', 'plugin_id') },
+  evidence(['ExternalID'], 'external_id', 'external_volumes.external_id', 'plugin_id'),
 );
 
 /** The snapshots in the storage provider. */
-export const readSnapshots = (absence?: AbsenceEvidence) =>
-  readPages('scheduler.snapshots.list', { plugin_id: 'plugin_id' }, absence);
+export const readSnapshots = readPages('scheduler.snapshots.list', { plugin_id: 'plugin_id' });
 
 /** A list of snapshots that lacks one of the ID. */
-export const readSnapshotsById = readSnapshots({
-  listIds: itemIds('ID'),
-  ...known('snapshot_id', 'volume_snapshots.snapshot_id', 'plugin_id'),
-});
-
-/** A list of snapshots that lacks one of the external volume. To create one too many is all that a wrong list could cause. */
-export const readSnapshotsByVolume = readSnapshots({
-  listIds: itemIds('ExternalSourceVolumeID'),
-  ...known('external_id', 'volume_snapshots.external_source_volume_id', 'plugin_id'),
-  provenWhenNoneKnown: true,
-});
+export const readSnapshotsById = {
+  ...readSnapshots,
+  absence: evidence(['ID'], 'snapshot_id', 'volume_snapshots.snapshot_id', 'plugin_id'),
+};
 
 /**
  * The namespace to name in requests about a volume: null for `default`, which the service uses by itself, since the documented
@@ -157,6 +146,18 @@ export function explainOtherVolume(
   return plugin_id === planned.plugin_id ? undefined : drifted(`its plugin is ${plugin_id} now`);
 }
 
+/** Whether a registered volume may be deregistered. */
+export function evaluateDeregistration(
+  observed: ReturnType<typeof observeVolume>,
+  planned: Parameters<typeof explainOtherVolume>[1],
+): Precondition {
+  if (observed === null) return satisfied('the volume is not registered');
+  const other = explainOtherVolume(observed, planned);
+  if (other) return other;
+  if (observed.claims === null) return unknown('its claims are not reported');
+  return observed.claims === 0 ? ready : drifted('it is claimed');
+}
+
 /**
  * The claims of allocations in the response that describes a volume; null where it lacks one of the claim maps. Node and status are null where
  * the scheduler no longer knows the allocation.
@@ -171,8 +172,4 @@ export function parseClaims(volume: unknown) {
     const [nodeId, clientStatus] = [textAt(allocation, 'NodeID'), textAt(allocation, 'ClientStatus')];
     return { allocation_id: id, node_id: nodeId, client_status: clientStatus };
   });
-}
-
-export function isTerminal({ client_status }: { readonly client_status: string | null }): boolean {
-  return ['complete', 'failed', 'lost'].includes(client_status ?? '');
 }

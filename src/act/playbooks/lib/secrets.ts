@@ -2,25 +2,9 @@ import { booleanAt, numberAt, textAt } from '../../../core/json-path.ts';
 import type { ReadResult } from '../../define.ts';
 import { readSubject, responseBody } from './reads.ts';
 
-/** Keys, KMS providers and mesh roles of the secrets service. */
+/** Keys of the secrets service. */
 
 export const readKey = readSubject('secrets.keys.read', { name: 'key_name' }, 'keys.name');
-
-export const readProvider = readSubject('secrets.kms.read', { name: 'provider_name' }, 'kms_providers.name');
-
-export const readDistribution = readSubject(
-  'secrets.kms-keys.read',
-  { name: 'provider_name', key_name: 'key_name' },
-  'key_distributions.key_name',
-  { of: { name: 'provider_name' } },
-);
-
-export const readRole = readSubject(
-  'secrets.mesh-roles.read',
-  { name: 'role_name', mount: 'mount' },
-  'mesh_roles.name',
-  { of: { mount: 'mount' } },
-);
 
 /** What playbooks look at of a key; each is null where it is not reported. */
 export function parseKey(key: ReadResult) {

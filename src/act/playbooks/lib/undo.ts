@@ -40,6 +40,13 @@ export function restoreFields<I, S extends JsonValue, R extends string, Fields e
   };
 }
 
+/** The one item that a call added to a list; undefined where the ledger does not show which. `id`: the field with its ID. */
+export function findAdded<T>(before: readonly T[] | null, after: readonly T[] | null, id: keyof T): T | undefined {
+  const known = new Set(before?.map((item) => item[id]));
+  const added = (after ?? []).filter((item) => !known.has(item[id]));
+  return added.length === 1 ? added[0] : undefined;
+}
+
 /** Whether an applied change can be undone: only while everything that was observed is as the action left it. */
 export function evaluateUndo(
   observed: JsonValue,
