@@ -9,7 +9,7 @@ import { waitForLock } from '../warehouse/wait-for-lock.ts';
 import { type ApplyResult, applyExitCode, applyPlan } from './apply.ts';
 import { approvePlan } from './approvals.ts';
 import type { Playbook } from './define.ts';
-import { findEntry, isUnsettled, type LedgerEntries, takeFinal } from './ledger.ts';
+import { isUnsettled, type LedgerEntry, takeFinal, toKey } from './ledger.ts';
 import { readLedger } from './ledger-table.ts';
 import { createPlan } from './plan.ts';
 import { findingIds, type Plan } from './plan-file.ts';
@@ -77,40 +77,34 @@ function findProblems(
 }
 
 /**
- * Plans the playbooks of a job from the warehouse of the run in progress, or the published one. Plans are kept in `data/plans/`.
- * A playbook that is refused does not stop the others.
+ * Plans the playbooks of a job from the warehouse of the run in progress. Plans are kept in `data/plans/`. A playbook that is refused does
+ * not stop the others.
  */
 export async function planJobPlaybooks(
   config: Config,
   context: WorkContext,
   job: JobPlaybooks,
   playbooks: readonly Playbook[],
-  warehouse?: Warehouse,
+  warehouse: Warehouse,
 ): Promise<readonly JobPlan[]> {
   const plans: JobPlan[] = [];
-  const common = { config, context, ...(warehouse && { warehouse }) };
   for (const { name, mode, approvedBy = '' } of job.playbooks) {
     if (context.signal.aborted) break;
     const base = { name, mode, approvedBy, plan: null, file: null, exceeded: null, refused: null };
     const refused = await catchRefusal(context, name, async () => {
+      const ledger = mode === 'apply' ? await readLedger(config, warehouse) : new Map<string, LedgerEntry>();
+      const entries = [...ledger.values()].filter(({ playbook }) => playbook === name);
       const excluded = new Map<string, string>();
-      if (mode === 'apply') {
-        const ledger = await readLedger(config, warehouse);
-        const entries = [...ledger.values()].filter(({ playbook }) => playbook === name);
-        const own = entries.filter(({ approved_by }) => approved_by === approvedBy);
-        const ids = [...new Set(own.map(({ plan_id }) => plan_id))].sort();
-        for (const plan of await Promise.all(ids.map((id) => readKeptPlan(config, id)))) {
-          if (!plan || !isUnfinished(plan, ledger, approvedBy, context.clock.now())) continue;
-          plans.push({ ...base, plan, file: planFile(config, plan.plan_id) });
-          const reason = 'an earlier plan of the job is continued for it';
-          for (const id of plan.actions.flatMap(findingIds)) excluded.set(id, reason);
-        }
-        // What an expired plan left open is read again, so that the new plan does not repeat it.
-        const options = { ...common, playbooks, playbook: name };
-        if (entries.some(isUnsettled)) await waitForLock(config, context, () => settleLedger(options));
+      for (const plan of await listUnfinished(config, entries, approvedBy, context.clock.now())) {
+        plans.push({ ...base, plan, file: planFile(config, plan.plan_id) });
+        const reason = 'an earlier plan of the job is continued for it';
+        for (const id of plan.actions.flatMap(findingIds)) excluded.set(id, reason);
       }
+      // What an expired plan left open is read again, so that the new plan does not repeat it.
+      const settle = () => settleLedger({ config, context, warehouse, playbooks, playbook: name });
+      if (entries.some(isUnsettled)) await waitForLock(config, context, settle);
       const playbook = findNamed(playbooks, 'playbook', name);
-      const source = { ...common, playbook, job: job.name, excluded, limits: DEFAULT_LIMITS };
+      const source = { config, context, warehouse, playbook, job: job.name, excluded, limits: DEFAULT_LIMITS };
       const { plan, exceeded } = await createPlan(source);
       plans.push({ ...base, plan, exceeded, file: plan.actions.length === 0 ? null : await keepPlan(config, plan) });
     });
@@ -120,22 +114,29 @@ export async function planJobPlaybooks(
 }
 
 /**
- * Whether a killed run left a plan that a job approved and began to apply: it is still valid and has an action without a final outcome.
- * One of version 0.1 names no installation, and cannot be applied any more.
+ * The plans that a job approved and began to apply before it was killed: still valid, and with an action that has no final outcome. One of
+ * version 0.1 names no installation, and cannot be applied any more.
  */
-function isUnfinished(
-  { plan_id, undoes, approvals, targets, expires_at, actions }: Plan,
-  ledger: LedgerEntries,
+async function listUnfinished(
+  config: Config,
+  entries: readonly LedgerEntry[],
   approvedBy: string,
   now: Date,
-): boolean {
-  return (
-    undoes === undefined &&
-    targets !== null &&
-    now.getTime() < Date.parse(expires_at) &&
-    approvals.some(({ by }) => by === approvedBy) &&
-    actions.some(({ action_id }) => !takeFinal(findEntry(ledger, { plan_id, action_id })))
-  );
+): Promise<readonly Plan[]> {
+  const own = entries.filter(({ approved_by }) => approved_by === approvedBy);
+  const ids = [...new Set(own.map(({ plan_id }) => plan_id))].sort();
+  const final = new Set(entries.filter(takeFinal).map(toKey));
+  const plans = await Promise.all(ids.map((id) => readKeptPlan(config, id)));
+  return plans
+    .filter((plan) => plan !== undefined)
+    .filter(
+      ({ plan_id, undoes, approvals, targets, expires_at, actions }) =>
+        undoes === undefined &&
+        targets !== null &&
+        now.getTime() < Date.parse(expires_at) &&
+        approvals.some(({ by }) => by === approvedBy) &&
+        actions.some(({ action_id }) => !final.has(toKey({ plan_id, action_id }))),
+    );
 }
 
 /** Approves and applies the plans with `mode: apply`; reports the others unchanged. The warehouse must be published. */

@@ -32,9 +32,21 @@ async function prepare(playbooks: readonly Record<string, unknown>[]) {
   return { config, context, job: await loadJob(config, {}, 'acting') };
 }
 
+type Prepared = Awaited<ReturnType<typeof prepare>>;
+
+/** As a run in progress plans, after it has done this to its warehouse. */
+function planInRun({ config, context, job }: Prepared, change = '') {
+  const options = { config, purpose: 'test', now: context.clock.now(), log: context.log };
+  return withWarehouse(options, async (warehouse) => {
+    if (change !== '') await warehouse.database.run(change);
+    return planJobPlaybooks(config, context, job, builtInPlaybooks, warehouse);
+  });
+}
+
 async function runJob(playbooks: readonly Record<string, unknown>[]): Promise<readonly JobPlaybookResult[]> {
-  const { config, context, job } = await prepare(playbooks);
-  const plans = await planJobPlaybooks(config, context, job, builtInPlaybooks);
+  const prepared = await prepare(playbooks);
+  const { config, context } = prepared;
+  const plans = await planInRun(prepared);
   return applyJobPlaybooks(config, context, plans, builtInPlaybooks);
 }
 
@@ -58,8 +70,9 @@ test('mode apply applies reversible actions, approved by the name in the job fil
 
 test('a plan that is replaced before the job approves it is not applied', async () => {
   const entries = [{ name: 'scope-unused-pools', mode: 'apply', approvedBy: 'platform team' }];
-  const { config, context, job } = await prepare(entries);
-  const plans = await planJobPlaybooks(config, context, job, builtInPlaybooks);
+  const prepared = await prepare(entries);
+  const { config, context } = prepared;
+  const plans = await planInRun(prepared);
   const { plan, file } = plans[0]!;
   const [action] = plan!.actions;
   const replaced = { ...plan!, actions: [{ ...action!, summary: 'another plan' }] };
@@ -144,14 +157,10 @@ test.each([
 });
 
 test('a run in progress plans from the findings it just evaluated, before they are published', async () => {
-  const { config, context, job } = await prepare([{ name: 'scope-unused-pools', mode: 'plan' }]);
-  const options = { config, purpose: 'test', now: context.clock.now(), log: context.log };
-  const plans = await withWarehouse(options, async (warehouse) => {
-    await warehouse.database.run(
-      "delete from findings where rule = 'unscoped-agent-pool' and finding_id <> (select min(finding_id) from findings where rule = 'unscoped-agent-pool')",
-    );
-    return planJobPlaybooks(config, context, job, builtInPlaybooks, warehouse);
-  });
+  const plans = await planInRun(
+    await prepare([{ name: 'scope-unused-pools', mode: 'plan' }]),
+    "delete from findings where rule = 'unscoped-agent-pool' and finding_id <> (select min(finding_id) from findings where rule = 'unscoped-agent-pool')",
+  );
   expect(plans[0]?.plan?.actions).toHaveLength(1);
 });
 
