@@ -12,9 +12,10 @@ import { getOperation, isReversibleAction } from './registry.ts';
 
 export type NewAction = Omit<Action, 'action_id'>;
 
-/** A finding that a plan may act on. */
+/** A finding that a plan may act on, unless there is a reason not to. */
 export interface PlanCandidate extends PlaybookFinding {
   readonly since: string;
+  readonly reason: string | null;
 }
 
 /**

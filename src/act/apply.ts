@@ -24,12 +24,12 @@ import {
 } from './ledger.ts';
 import { assertAfterLedger, type Ledger } from './ledger-file.ts';
 import { readLedger, trySyncLedger, withLedger } from './ledger-table.ts';
-import type { ApplyContext } from './observe-action.ts';
+import type { ApplyContext, Attempt } from './observe-action.ts';
 import { type Action, findingIds, type Plan } from './plan-file.ts';
 import { keepPlan } from './plan-store.ts';
 import { assertNamesTargets, assertSameInstallations, assertSameWarehouse } from './plan-targets.ts';
 import { isReversibleAction } from './registry.ts';
-import { RemoteServices } from './remote.ts';
+import { RemoteServices, withServices } from './remote.ts';
 
 export interface ApplyOptions {
   readonly config: Config;
@@ -67,7 +67,7 @@ export function applyPlan(given: Plan, options: ApplyOptions): Promise<ApplyResu
     const { plan, definitions } = await assertApplicable(given, options, now);
     const copy = isInRun ? undefined : () => trySyncLedger(config, context);
     return withLedger(config, context, { purpose: `plan ${plan.plan_id}`, copy }, async (ledger, lock) => {
-      await assertSameInstallations(plan, config, context);
+      await withServices(config, context, (remote) => assertSameInstallations(plan, config, remote));
       await keepPlan(config, plan);
       return applyActions(plan, definitions, options, ledger, lock);
     });
@@ -185,9 +185,6 @@ class Progress {
   readonly #contradictions = new Map<Action, ActionOutcome>();
   /** The same actions, with those that wait for one of them. */
   readonly #contradicted = new Set<Action>();
-  /** Actions of this apply that failed or are unconfirmed. */
-  failures = 0;
-
   constructor(ctx: ApplyContext) {
     this.#ctx = ctx;
     for (const action of ctx.plan.actions) {
@@ -202,6 +199,11 @@ class Progress {
     }
   }
 
+  /** How many actions of this apply failed or are unconfirmed. */
+  get failures(): number {
+    return [...this.#results.values()].filter((result) => !isFinal(result)).length;
+  }
+
   /** The actions without a final outcome. Those of findings with a failed action come last, so that they do not block the rest. */
   pendingActions(): readonly Action[] {
     const { actions } = this.#ctx.plan;
@@ -213,9 +215,9 @@ class Progress {
   }
 
   async apply(action: Action, definition: ActionDefinition): Promise<ActionResult> {
-    const result = await this.#run(action, definition);
+    const previous = this.#previous(action);
+    const result = await this.#run({ ...this.#ctx, action, definition, previous });
     this.#results.set(action, result);
-    if (!isFinal(result)) this.failures++;
     return result;
   }
 
@@ -240,10 +242,8 @@ class Progress {
     return { reason: `${reason}: ${advice}`, exit: EXIT.incomplete };
   }
 
-  async #run(action: Action, definition: ActionDefinition): Promise<ActionResult> {
-    const attempt = { ...this.#ctx, action, definition };
-    const { plan, config, context } = attempt;
-    const previous = this.#previous(action);
+  async #run(attempt: Attempt): Promise<ActionResult> {
+    const { plan, config, context, action, previous } = attempt;
     const chain = plan.actions.filter(({ finding_id }) => finding_id === action.finding_id);
     const place = chain.indexOf(action);
     if (!previous || !isUnsettled(previous)) {
@@ -261,9 +261,9 @@ class Progress {
       const repeated = listBlocking(attempt.ledger.entries, context.clock.now()).find(
         (other) => other.plan_id !== plan.plan_id && identifyRequest(other) === identifyRequest(action),
       );
-      if (repeated) return failAction(attempt, explainUnsettled(repeated), previous);
+      if (repeated) return failAction(attempt, explainUnsettled(repeated));
     }
-    const { result, contradiction } = await executeAction(attempt, previous);
+    const { result, contradiction } = await executeAction(attempt);
     if (contradiction) {
       this.#contradictions.set(action, contradiction);
       for (const blocked of result.satisfied ? [action] : chain.slice(place)) this.#contradicted.add(blocked);

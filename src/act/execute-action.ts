@@ -26,7 +26,8 @@ type Conclusion = Pick<ActionOutcome, 'status' | 'reason'> &
  * Reads the subject, and executes the action if the subject is as planned. An action that an earlier apply left open or unconfirmed
  * is settled first. The intent is on disk before anything is sent, and the outcome before the next action starts.
  */
-export async function executeAction(attempt: Attempt, previous: LedgerEntry | undefined): Promise<Execution> {
+export async function executeAction(attempt: Attempt): Promise<Execution> {
+  const { previous } = attempt;
   if (previous && isUnsettled(previous)) {
     const result = await settleAction(attempt, previous);
     if (result.status !== 'failed') return { result };
@@ -36,14 +37,14 @@ export async function executeAction(attempt: Attempt, previous: LedgerEntry | un
     reading = await observeAction(attempt);
   } catch (error) {
     rethrowUnexpected(error);
-    return { result: await failAction(attempt, `the subject could not be read: ${formatError(error)}`, previous) };
+    return { result: await failAction(attempt, `the subject could not be read: ${formatError(error)}`) };
   }
   const { precondition, observed } = reading;
-  if (precondition.state === 'unknown') return { result: await failAction(attempt, precondition.reason, previous) };
+  if (precondition.state === 'unknown') return { result: await failAction(attempt, precondition.reason) };
   const intent = { ...newIntent(attempt), before: observed };
-  if (precondition.state !== 'ready') return skipContradicted(attempt, intent, reading, precondition, previous);
+  if (precondition.state !== 'ready') return skipContradicted(attempt, intent, reading, precondition);
   await attempt.ledger.record(intent);
-  const sent = await send(attempt, previous);
+  const sent = await send(attempt);
   return { result: await conclude(attempt, { ...intent, ...keepAnswer(previous) }, sent) };
 }
 
@@ -53,7 +54,8 @@ export function skipAction(attempt: Attempt, reason: string): Promise<ActionResu
 }
 
 /** Records that an action was not sent. The next apply tries it again. */
-export function failAction(attempt: Attempt, reason: string, previous: LedgerEntry | undefined): Promise<ActionResult> {
+export function failAction(attempt: Attempt, reason: string): Promise<ActionResult> {
+  const { previous } = attempt;
   // An undo restores what an earlier request found, which may still take effect.
   const before = isAmbiguous(previous) ? previous.before : null;
   return conclude(attempt, { ...newIntent(attempt), before, ...keepAnswer(previous) }, { status: 'failed', reason });
@@ -125,8 +127,8 @@ async function skipContradicted(
   intent: ActionIntent,
   { isAbsenceProven, observed }: Reading,
   precondition: Contradiction,
-  previous: LedgerEntry | undefined,
 ): Promise<Execution> {
+  const { previous } = attempt;
   if (isAmbiguous(previous) && precondition.state === 'satisfied') {
     const conclusion = { ...confirmedLate(precondition.reason), after: observed };
     return { result: await conclude(attempt, previous, conclusion) };
@@ -157,13 +159,13 @@ export async function settleAction(attempt: Attempt, previous: LedgerEntry): Pro
   return conclude(attempt, previous, doubt);
 }
 
-async function send(attempt: Attempt, previous: LedgerEntry | undefined): Promise<Conclusion> {
+async function send(attempt: Attempt): Promise<Conclusion> {
   let response: unknown;
   try {
     response = await attempt.remote.execute(attempt.action);
   } catch (error) {
     rethrowUnexpected(error);
-    return explainFailure(attempt, error, previous);
+    return explainFailure(attempt, error);
   }
   const lagMs = attempt.remote.lagMs(attempt.action.target);
   const { last } = await readRepeatedly(attempt, ({ isConfirmed }) => isConfirmed, { response });
@@ -191,11 +193,7 @@ const NOT_EXECUTED: ReadonlySet<FailureKind> = new Set<FailureKind>([
   'too-long-wait',
 ]);
 
-async function explainFailure(
-  attempt: Attempt,
-  error: unknown,
-  previous: LedgerEntry | undefined,
-): Promise<Conclusion> {
+async function explainFailure(attempt: Attempt, error: unknown): Promise<Conclusion> {
   const message = formatError(error);
   const refusal =
     error instanceof ServiceError
@@ -211,7 +209,7 @@ async function explainFailure(
   // Someone else, or an earlier request, may have made the change between the read and the call.
   if (reading?.precondition.state === 'satisfied') {
     const { precondition } = reading;
-    return { ...(isAmbiguous(previous) ? confirmedLate(precondition.reason) : skippedBy(precondition)), after };
+    return { ...(isAmbiguous(attempt.previous) ? confirmedLate(precondition.reason) : skippedBy(precondition)), after };
   }
   return { status: 'failed', reason: refusal ? `${message}; not done: ${refusal.advice}` : message, after };
 }

@@ -16,7 +16,7 @@ import type {
   ReadResults,
 } from './define.ts';
 import { unknown } from './define.ts';
-import { findEntry } from './ledger.ts';
+import { findEntry, type LedgerEntry } from './ledger.ts';
 import type { Ledger } from './ledger-file.ts';
 import type { Action, Plan } from './plan-file.ts';
 import { getOperation } from './registry.ts';
@@ -31,10 +31,11 @@ export interface ApplyContext {
   readonly context: WorkContext;
 }
 
-/** An action that is applied, with its definition. */
+/** An action that is applied, with its definition, and what the ledger has of it. */
 export interface Attempt extends ApplyContext {
   readonly action: Action;
   readonly definition: ActionDefinition;
+  readonly previous: LedgerEntry | undefined;
 }
 
 /** An action, and what reading its subject may use. */
@@ -64,9 +65,7 @@ export async function observeAction(attempt: Observed, { wasAccepted = false } =
     results[name] = await remote.read(target, getOperation(operation), params, options);
   }
   const wasDeleted = wasAccepted && getOperation(operation).method === 'DELETE';
-  const { isAbsent, unproven } = wasDeleted
-    ? PRESENT
-    : await verifyAbsence(results, action, definition, evidenceSources(attempt));
+  const { isAbsent, unproven } = wasDeleted ? PRESENT : await verifyAbsence(results, attempt);
   const unclear = (reason: string): Reading => {
     return { observed: null, precondition: unknown(reason), isConfirmed: () => false, isAbsenceProven: false };
   };
@@ -143,49 +142,6 @@ async function takeSample(attempt: Attempt, accepted?: { readonly response: unkn
   }
 }
 
-/** What verifying an absence may use. */
-export interface EvidenceSources {
-  /** Reads the list of an evidence. */
-  readonly readList: (operation: string, params: Action['params'], allPages?: boolean) => Promise<ReadResult>;
-  /** The IDs that the warehouse and the plan know in that list. */
-  readonly knownIds: (evidence: AbsenceEvidence) => Promise<readonly string[]>;
-}
-
-function evidenceSources({ plan, remote, config, action, ledger }: Observed): EvidenceSources {
-  const { target, operation, guard } = action;
-  return {
-    readList: (name, params, allPages) => remote.read(target, getOperation(name), params, { allPages }),
-    knownIds: async ({ known, subject }) => {
-      const peers = plan.actions.filter((peer) => peer.operation === operation && peer.target === target);
-      const isApplied = ({ action_id }: Action): boolean => {
-        const entry = findEntry(ledger.entries, { plan_id: plan.plan_id, action_id });
-        return entry?.event === 'outcome' && entry.satisfied;
-      };
-      const gone = new Set(peers.filter(isApplied).map((peer) => String(peer.guard.inputs[subject])));
-      return (await readKnownIds(config, target, known, guard.inputs)).filter((id) => !gone.has(id));
-    },
-  };
-}
-
-/** The IDs that the published warehouse knows in the list of an evidence. */
-function readKnownIds(
-  config: Config,
-  target: string,
-  { table, column, within }: AbsenceEvidence['known'],
-  inputs: Action['guard']['inputs'],
-): Promise<readonly string[]> {
-  // A plan of an earlier version may lack the input.
-  const parent = within && inputs[within[1]];
-  return withPublished(config, async ({ database, files }) => {
-    const sql = files.render('remediation/known_ids', {
-      table: quoteIdent(table),
-      column: quoteIdent(column),
-      within: quoteIdent(within && parent !== undefined ? within[0] : 'target'),
-    });
-    return (await database.rows(sql, { target, parent: String(parent ?? target) })).map(({ id }) => String(id));
-  });
-}
-
 /** Whether a read shows that its subject is gone, and why that is not proven. */
 interface AbsenceCheck {
   readonly isAbsent: boolean;
@@ -198,17 +154,12 @@ const PRESENT: AbsenceCheck = { isAbsent: false, unproven: undefined };
  * Verifies every absence in the results of a guard. "Not found" may also mean that the token lost a permission or that a replica
  * lags, so it proves nothing without a list that answers, is plausible and lacks the subject.
  */
-export async function verifyAbsence(
-  results: ReadResults,
-  { guard }: Pick<Action, 'guard'>,
-  definition: ActionDefinition,
-  sources: EvidenceSources,
-): Promise<AbsenceCheck> {
+export async function verifyAbsence(results: ReadResults, attempt: Observed): Promise<AbsenceCheck> {
   let { isAbsent, unproven } = PRESENT;
-  for (const [name, read] of Object.entries(definition.reads)) {
+  for (const [name, read] of Object.entries(attempt.definition.reads)) {
     const result = results[name];
     if (!result) continue;
-    const check = await verifyRead(result, read, guard.inputs, sources);
+    const check = await verifyRead(result, read, attempt);
     // Once the subject is proven to be gone, what belongs to it is not found either.
     if (check.isAbsent && check.unproven === undefined && read.absence?.list) return check;
     isAbsent ||= check.isAbsent;
@@ -220,9 +171,10 @@ export async function verifyAbsence(
 async function verifyRead(
   result: ReadResult,
   { operation, absence }: GuardRead,
-  inputs: Action['guard']['inputs'],
-  sources: EvidenceSources,
+  attempt: Observed,
 ): Promise<AbsenceCheck> {
+  const { remote, action } = attempt;
+  const { inputs } = action.guard;
   const unproven = (reason: string) => ({ isAbsent: true, unproven: reason });
   const isNotFound = !result.found && result.failure === 'not-found';
   if (isNotFound && !absence?.list) return unproven(`${operation} answers "not found", which proves nothing`);
@@ -230,14 +182,40 @@ async function verifyRead(
   if (!absence || subject === null || subject === undefined) return PRESENT;
   if (absence.list ? !isNotFound : !result.found) return PRESENT;
   const { operation: listName, params, allPages } = absence.list ?? { operation, params: {} };
-  const list = absence.list ? await sources.readList(listName, resolveParams(params, inputs), allPages) : result;
+  const list = absence.list
+    ? await remote.read(action.target, getOperation(listName), resolveParams(params, inputs), { allPages })
+    : result;
   if (!list.found) return unproven(`${operation} and ${listName} answer "not found", which proves nothing`);
   const ids = new Set(absence.listIds(list.value));
   if (ids.has(String(subject))) {
     return absence.list ? unproven(`${operation} answers "not found", and ${listName} contains it`) : PRESENT;
   }
-  const others = (await sources.knownIds(absence)).filter((id) => id !== String(subject));
+  const others = (await readKnownIds(absence, attempt)).filter((id) => id !== String(subject));
   return { isAbsent: true, unproven: explainImplausible(listName, ids, others, absence) };
+}
+
+/** The IDs that the published warehouse knows in the list of an evidence, without those that the plan has removed. */
+async function readKnownIds(
+  { subject, known: { table, column, within } }: AbsenceEvidence,
+  { plan, config, action: { target, operation, guard }, ledger }: Observed,
+): Promise<readonly string[]> {
+  // A plan of an earlier version may lack the input.
+  const parent = within && guard.inputs[within[1]];
+  const rows = await withPublished(config, async ({ database, files }) => {
+    const sql = files.render('remediation/known_ids', {
+      table: quoteIdent(table),
+      column: quoteIdent(column),
+      within: quoteIdent(within && parent !== undefined ? within[0] : 'target'),
+    });
+    return database.rows(sql, { target, parent: String(parent ?? target) });
+  });
+  const isRemoved = ({ action_id, ...peer }: Action): boolean => {
+    const entry = findEntry(ledger.entries, { plan_id: plan.plan_id, action_id });
+    const isPeer = peer.operation === operation && peer.target === target;
+    return isPeer && entry?.event === 'outcome' && entry.satisfied;
+  };
+  const gone = new Set(plan.actions.filter(isRemoved).map((peer) => String(peer.guard.inputs[subject])));
+  return rows.map(({ id }) => String(id)).filter((id) => !gone.has(id));
 }
 
 /** A list is plausible where it contains at least half of the other items that are known. */

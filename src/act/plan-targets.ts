@@ -6,7 +6,7 @@ import { TidemarkError } from '../core/errors.ts';
 import { stripControls } from '../core/log.ts';
 import { type OpenWarehouse, type Warehouse, withPublished, withWarehouse } from '../warehouse/session.ts';
 import type { Plan, PlanTarget } from './plan-file.ts';
-import { RemoteServices } from './remote.ts';
+import type { RemoteServices } from './remote.ts';
 
 /** What a plan is of: its warehouse, and its targets as the configuration names them and as their services say they are. */
 
@@ -33,10 +33,14 @@ function configured({ name, kind, url, organization, namespace, mounts }: Target
  * Verifies that the targets of a plan are the installations that it was made on. Nothing is asked where the configuration differs.
  * @throws TidemarkError UNSAFE; ServiceError where a service cannot say what it is.
  */
-export async function assertSameInstallations(plan: Plan, config: Config, context: WorkContext): Promise<void> {
-  const targets = assertNamesTargets(plan);
-  for (const { identity: _, ...then } of targets) {
-    const target = config.targets.find(({ name }) => name === then.name);
+export async function assertSameInstallations(
+  plan: Plan,
+  { targets }: Pick<Config, 'targets'>,
+  remote: Identifier,
+): Promise<void> {
+  const described = assertNamesTargets(plan);
+  for (const { identity: _, ...then } of described) {
+    const target = targets.find(({ name }) => name === then.name);
     if (!target) {
       throw new TidemarkError('UNSAFE', `target ${then.name} of plan ${plan.plan_id} is not configured`, {
         hint: 'configure it, or plan again',
@@ -44,13 +48,8 @@ export async function assertSameInstallations(plan: Plan, config: Config, contex
     }
     assertSameFields(plan, then.name, then, configured(target));
   }
-  const remote = new RemoteServices(config, context, context.signal);
-  try {
-    for (const { name, identity } of targets) {
-      if (identity !== null) assertSameFields(plan, name, identity, (await remote.identify(name)) ?? {});
-    }
-  } finally {
-    await remote.close();
+  for (const { name, identity } of described) {
+    if (identity !== null) assertSameFields(plan, name, identity, (await remote.identify(name)) ?? {});
   }
 }
 

@@ -12,13 +12,13 @@ import { type OpenWarehouse, type Warehouse, withPublished } from '../warehouse/
 import { quoteIdent } from '../warehouse/sql-files.ts';
 import { toJsonParam } from '../warehouse/sql-params.ts';
 import { buildAction, type NewAction, type PlanCandidate } from './action-call.ts';
-import type { PlanContext, Playbook } from './define.ts';
+import type { Playbook } from './define.ts';
 import { explainUnsettled, listBlocking } from './ledger.ts';
 import { assertAfterLedger } from './ledger-file.ts';
 import { readLedger } from './ledger-table.ts';
 import { findingIds, type Plan, planDigest } from './plan-file.ts';
 import { describeTargets, ensureWarehouseId, identifyPublished } from './plan-targets.ts';
-import { RemoteServices } from './remote.ts';
+import { type RemoteServices, withServices } from './remote.ts';
 
 /** Which of a rule's findings to plan: those of these IDs and of these subjects, or all, and not more than so many. */
 interface FindingChoice {
@@ -61,28 +61,29 @@ async function planFrom(warehouse: OpenWarehouse, warehouseId: string, options: 
   const { database, files } = warehouse;
   const { config, context, playbook, limits, choice, job } = options;
   const now = context.clock.now();
-  const selection = await selectFindings(warehouse, options, now);
-  const remote = new RemoteServices(config, context, context.signal);
-  const query: PlanDeps['query'] = (name, params) => database.rows(files.read(`remediation/${name}`), params);
-  const deps = { config, context, remote, now, query, limit: choice?.limit };
-  try {
-    const { rows, skipped, remaining } = await planActions(playbook, selection, deps);
+  const { candidates, skipped, remaining } = await selectFindings(warehouse, options, now);
+  return withServices(config, context, async (remote) => {
+    const deps = { config, context, remote, now, warehouse, limit: choice?.limit };
+    const { rows, refused, untried } = await planActions(playbook, candidates, deps);
     const [run] = await database.rows(files.read('remediation/last_run'));
     const actions = rows.map(({ action }) => action);
     const plan = await buildPlan(actions, job === undefined ? 'tidemark playbook plan' : `job ${job}`, deps, {
       playbook: playbook.name,
-      skipped,
+      skipped: [...skipped, ...refused],
       run_id: run ? String(run.run_id) : null,
       warehouse_id: warehouseId,
       selection: choice
-        ? { findings: [...choice.findings], subjects: [...choice.subjects], limit: choice.limit ?? null, remaining }
+        ? {
+            findings: [...choice.findings],
+            subjects: [...choice.subjects],
+            limit: choice.limit ?? null,
+            remaining: remaining + untried,
+          }
         : null,
     });
     const exceeded = await listExceeded(warehouse, playbook.table, rows, limits);
     return { plan, exceeded: exceeded.join('; ') || null };
-  } finally {
-    await remote.close();
-  }
+  });
 }
 
 /** Every limit that a plan exceeds. */
@@ -102,17 +103,16 @@ export async function listExceeded(
     : problems;
 }
 
-type PlanFields = Pick<
-  Plan,
-  'playbook' | 'run_id' | 'warehouse_id' | 'undoes' | 'accept_days' | 'selection' | 'skipped'
->;
-
 /** A plan with its digest, not approved. `how`: the command or job that plans. */
 export async function buildPlan(
   actions: readonly NewAction[],
   how: string,
   { config, remote, now }: Pick<PlanDeps, 'config' | 'remote' | 'now'>,
-  { playbook, skipped, ...origin }: PlanFields,
+  {
+    playbook,
+    skipped,
+    ...origin
+  }: Pick<Plan, 'playbook' | 'run_id' | 'warehouse_id' | 'undoes' | 'accept_days' | 'selection' | 'skipped'>,
 ): Promise<Plan> {
   const width = String(actions.length).length;
   const plan = {
@@ -131,17 +131,16 @@ export async function buildPlan(
   return { ...stored, digest: planDigest(stored), approvals: [] };
 }
 
-type Candidate = PlanCandidate & { readonly reason: string | null };
-
 /**
- * Splits the chosen findings of a rule into those that may be acted on and those that may not, with the reason.
+ * Splits the chosen findings of a rule into those that may be acted on, the worst first, and those that may not, with the reason.
+ * `remaining`: those that may be acted on, and were not chosen.
  * @throws TidemarkError USAGE for a choice that is none of them.
  */
 async function selectFindings(
   { database, files }: OpenWarehouse,
   { config, playbook: { rule }, choice, targets, excluded }: PlanOptions,
   now: Date,
-): Promise<FindingSelection> {
+) {
   // The action of a finding may not be repeated while its outcome is not known.
   const reasons = new Map(excluded);
   for (const entry of listBlocking(await readLedger(config, { database, files }), now)) {
@@ -154,10 +153,10 @@ async function selectFindings(
     now: now.toISOString(),
     stale_hours: config.thresholds.staleHours,
   };
-  const rows = (await database.rows(files.read('remediation/findings'), params)) as unknown as Candidate[];
+  const rows = (await database.rows(files.read('remediation/findings'), params)) as unknown as PlanCandidate[];
   const open = rows.map((row) => ({ ...row, reason: row.reason ?? reasons.get(row.finding_id) ?? null }));
   const chosen = selectChosen(open, rule, choice);
-  const isUsable = ({ reason }: Candidate) => reason === null;
+  const isUsable = ({ reason }: PlanCandidate) => reason === null;
   const candidates = chosen.filter(isUsable);
   return {
     candidates,
@@ -166,22 +165,26 @@ async function selectFindings(
   };
 }
 
-function selectChosen(rows: readonly Candidate[], rule: string, choice: FindingChoice | undefined) {
-  const { findings = [], subjects = [] } = choice ?? {};
-  const isFinding = (row: Candidate, ids: readonly string[]) => ids.includes(row.finding_id);
-  const isSubject = ({ subject_id, subject_name }: Candidate, names: readonly string[]) =>
-    names.includes(subject_id) || (subject_name !== null && names.includes(subject_name));
-  const missing = [
-    ...findings.filter((id) => !rows.some((row) => isFinding(row, [id]))).map((id) => `--finding ${id}`),
-    ...subjects.filter((name) => !rows.some((row) => isSubject(row, [name]))).map((name) => `--subject ${name}`),
+/** The rows that a choice names; all where it names none. @throws TidemarkError USAGE for a choice that is none of them */
+function selectChosen(
+  rows: readonly PlanCandidate[],
+  rule: string,
+  { findings, subjects }: FindingChoice = { findings: [], subjects: [] },
+) {
+  const wanted = [
+    ...findings.map((id) => ({ option: `--finding ${id}`, is: (row: PlanCandidate) => row.finding_id === id })),
+    ...subjects.map((name) => ({
+      option: `--subject ${name}`,
+      is: ({ subject_id, subject_name }: PlanCandidate) => subject_id === name || subject_name === name,
+    })),
   ];
+  const missing = wanted.filter(({ is }) => !rows.some(is)).map(({ option }) => option);
   if (missing.length > 0) {
     throw new TidemarkError('USAGE', `${missing.join(', ')}: no open finding of rule ${rule}`, {
       hint: `list them with \`tidemark findings --rule ${rule}\``,
     });
   }
-  if (findings.length + subjects.length === 0) return rows;
-  return rows.filter((row) => isFinding(row, findings) || isSubject(row, subjects));
+  return wanted.length === 0 ? rows : rows.filter((row) => wanted.some(({ is }) => is(row)));
 }
 
 /** An account without an entry in the system's list, as in a container, has no name. */
@@ -199,34 +202,21 @@ interface PlannedRow {
   readonly affectedRows: readonly string[];
 }
 
-interface FindingSelection {
-  /** The worst first. */
-  readonly candidates: readonly PlanCandidate[];
-  readonly skipped: Plan['skipped'];
-  /** Findings that may be acted on, and that were not chosen. */
-  readonly remaining: number;
-}
-
 /** What planning works with. */
 export interface PlanDeps {
   readonly config: Config;
   readonly context: WorkContext;
   readonly remote: RemoteServices;
-  /** Runs a query in `queries/remediation/`. */
-  readonly query: (name: string, params: Readonly<Record<string, string>>) => ReturnType<PlanContext['query']>;
+  readonly warehouse: OpenWarehouse;
   readonly now: Date;
   /** Findings to plan actions for. */
   readonly limit: number | undefined;
 }
 
-/** Plans the worst findings first, until there are actions for `limit` of them. */
-export async function planActions(
-  playbook: Playbook,
-  { candidates, skipped, remaining }: FindingSelection,
-  deps: PlanDeps,
-): Promise<Omit<FindingSelection, 'candidates'> & { readonly rows: readonly PlannedRow[] }> {
+/** Plans the worst findings first, until there are actions for `limit` of them. `untried`: how many were left then. */
+export async function planActions(playbook: Playbook, candidates: readonly PlanCandidate[], deps: PlanDeps) {
   const rows: PlannedRow[] = [];
-  const reasons = [...skipped];
+  const refused: Plan['skipped'] = [];
   const { limit = candidates.length } = deps;
   let [plannedFindings, tried] = [0, 0];
   for (const findings of groupFindings(playbook, candidates, limit)) {
@@ -235,13 +225,13 @@ export async function planActions(
     const target = deps.config.targets.find(({ name }) => name === findings[0]?.target);
     const planned = target ? await planGroup(playbook, findings, target, deps) : [];
     if (typeof planned === 'string') {
-      for (const { finding_id } of findings) reasons.push({ finding_id, reason: planned });
+      for (const { finding_id } of findings) refused.push({ finding_id, reason: planned });
     } else {
       plannedFindings += planned.length > 0 ? findings.length : 0;
       rows.push(...planned);
     }
   }
-  return { rows, skipped: reasons, remaining: remaining + candidates.length - tried };
+  return { rows, refused, untried: candidates.length - tried };
 }
 
 /** The findings that are planned together. */
@@ -261,7 +251,7 @@ async function planGroup(
   playbook: Playbook,
   findings: readonly PlanCandidate[],
   target: Target,
-  { config, context, remote, query, now }: PlanDeps,
+  { config, context, remote, warehouse: { database, files }, now }: PlanDeps,
 ): Promise<readonly PlannedRow[] | string> {
   const subjects = findings.map(({ subject_id }) => subject_id);
   try {
@@ -271,7 +261,7 @@ async function planGroup(
       thresholds: config.thresholds,
       read: (operation, args, options) =>
         remote.read(target.name, operation, args as Readonly<Record<string, unknown>>, options),
-      query: (name, params) => query(name, { ...params, target: target.name }),
+      query: (name, params) => database.rows(files.read(`remediation/${name}`), { ...params, target: target.name }),
     });
     if ('skip' in planned) return planned.skip;
     return planned.map((action) => {

@@ -11,6 +11,20 @@ import type { ReadResult } from './define.ts';
 import type { Action } from './plan-file.ts';
 import { getOperation } from './registry.ts';
 
+/** Lets `work` read the services, until the user's signal. */
+export async function withServices<T>(
+  config: Config,
+  context: WorkContext,
+  work: (remote: RemoteServices) => Promise<T>,
+): Promise<T> {
+  const remote = new RemoteServices(config, context, context.signal);
+  try {
+    return await work(remote);
+  } finally {
+    await remote.close();
+  }
+}
+
 /** The services as planning and applying use them. */
 export class RemoteServices {
   readonly #targets: readonly Target[];

@@ -12,7 +12,7 @@ import { trySyncLedger, withLedger } from './ledger-table.ts';
 import type { ApplyContext } from './observe-action.ts';
 import { readKeptPlan } from './plan-store.ts';
 import { assertSameInstallations } from './plan-targets.ts';
-import { RemoteServices } from './remote.ts';
+import { withServices } from './remote.ts';
 
 export interface SettleLedgerOptions {
   readonly config: Config;
@@ -35,31 +35,29 @@ export async function settleLedger(options: SettleLedgerOptions): Promise<readon
   const { config, context, warehouse } = options;
   await assertAfterLedger(config.data, context.clock);
   const copy = () => trySyncLedger(config, context, warehouse);
-  return withLedger(config, context, { purpose: 'playbook ledger --settle', copy }, async (ledger) => {
-    const remote = new RemoteServices(config, context, context.signal);
-    const results: ActionResult[] = [];
-    try {
+  return withLedger(config, context, { purpose: 'playbook ledger --settle', copy }, (ledger) =>
+    withServices(config, context, async (remote) => {
+      const results: ActionResult[] = [];
       for (const entry of ledger.entries.values()) {
         const { plan_id, playbook } = entry;
         const isWanted = (options.planId ?? plan_id) === plan_id && (options.playbook ?? playbook) === playbook;
         if (!isWanted || !isUnsettled(entry)) continue;
         if (context.signal.aborted) break;
-        const result = await settleEntry(entry, { remote, ledger, config, context }, options);
+        const result = await settleEntry(entry, { remote, ledger, config, context }, options.playbooks);
         context.log.info(`${result.plan_id} ${result.action_id}: ${result.status}: ${result.reason}`);
         results.push(result);
       }
-    } finally {
-      await remote.close();
-    }
-    return results;
-  });
+      return results;
+    }),
+  );
 }
 
 async function settleEntry(
   entry: LedgerEntry,
   deps: Omit<ApplyContext, 'plan'>,
-  { config, context, playbooks }: SettleLedgerOptions,
+  playbooks: readonly Playbook[],
 ): Promise<ActionResult> {
+  const { config, remote } = deps;
   const plan = await readKeptPlan(config, entry.plan_id);
   const action = plan?.actions.find(
     (one) => one.action_id === entry.action_id && identifyRequest(one) === identifyRequest(entry),
@@ -70,10 +68,10 @@ async function settleEntry(
     return unread(`plan ${entry.plan_id} is not in ${join(config.data, 'plans')} as it was applied: check the subject`);
   }
   try {
-    await assertSameInstallations(plan, config, context);
+    await assertSameInstallations(plan, config, remote);
   } catch (error) {
     if (!(error instanceof TidemarkError)) throw error;
     return unread(formatError(error));
   }
-  return settleAction({ ...deps, plan, action, definition }, entry);
+  return settleAction({ ...deps, plan, action, definition, previous: entry }, entry);
 }

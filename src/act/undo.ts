@@ -13,7 +13,7 @@ import { buildPlan } from './plan.ts';
 import { type Action, findingIds, type Plan } from './plan-file.ts';
 import { assertNamesTargets, assertSameInstallations } from './plan-targets.ts';
 import { isReversible } from './registry.ts';
-import { RemoteServices } from './remote.ts';
+import { withServices } from './remote.ts';
 
 export interface UndoOptions {
   readonly config: Config;
@@ -30,16 +30,16 @@ export interface UndoOptions {
  */
 export async function createUndoPlan(plan: Plan, options: UndoOptions): Promise<Plan> {
   const { config, context, playbooks, acceptDays } = options;
+  const { plan_id } = plan;
   const playbook = assertUndoable(plan, playbooks);
   assertNamesTargets(plan);
   await assertAfterLedger(config.data, context.clock);
   const entries = await readLedger(config);
-  const { plan_id } = plan;
-  // The last action first, because an action may rest on an earlier one.
   const begun = plan.actions.flatMap((action) => {
     const entry = findEntry(entries, { plan_id, action_id: action.action_id });
     return entry ? [{ action, entry }] : [];
   });
+  // The last action first, because an action may rest on an earlier one.
   const applied = begun.filter(({ entry }) => takeFinal(entry)?.status === 'applied').reverse();
   const skipped = begun
     .filter(({ entry }) => isUnsettled(entry))
@@ -49,12 +49,11 @@ export async function createUndoPlan(plan: Plan, options: UndoOptions): Promise<
   if (applied.length + skipped.length === 0) {
     throw new TidemarkError('UNSAFE', `the ledger has no applied action of plan ${plan_id}`);
   }
-  await assertSameInstallations(plan, config, context);
-  const remote = new RemoteServices(config, context, context.signal);
-  const deps = { config, context, plan, remote, ledger: { entries }, now: context.clock.now() };
-  const definitions = resolveDefinitions(plan, playbooks);
-  const actions: NewAction[] = [];
-  try {
+  return withServices(config, context, async (remote) => {
+    await assertSameInstallations(plan, config, remote);
+    const deps = { config, context, plan, remote, ledger: { entries }, now: context.clock.now() };
+    const definitions = resolveDefinitions(plan, playbooks);
+    const actions: NewAction[] = [];
     for (const { action, entry } of applied) {
       const planned = await planUndo(action, definitions.get(action) as ActionDefinition, entry, deps);
       if (typeof planned === 'string') skipped.push({ finding_id: action.finding_id, reason: planned });
@@ -64,7 +63,7 @@ export async function createUndoPlan(plan: Plan, options: UndoOptions): Promise<
       const reasons = skipped.slice(0, 3).map(({ reason }) => reason);
       throw new TidemarkError('UNSAFE', `nothing of plan ${plan_id} can be undone: ${reasons.join('; ')}`);
     }
-    return await buildPlan(actions, 'tidemark playbook undo', deps, {
+    return buildPlan(actions, 'tidemark playbook undo', deps, {
       playbook: playbook.name,
       skipped,
       run_id: plan.run_id,
@@ -73,9 +72,7 @@ export async function createUndoPlan(plan: Plan, options: UndoOptions): Promise<
       ...(acceptDays && { accept_days: acceptDays }),
       selection: null,
     });
-  } finally {
-    await remote.close();
-  }
+  });
 }
 
 function assertUndoable({ plan_id, playbook: name, undoes }: Plan, playbooks: readonly Playbook[]): Playbook {

@@ -1,7 +1,11 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineAction, ready, satisfied } from '../../src/act/define.ts';
-import { type EvidenceSources, verifyAbsence } from '../../src/act/observe-action.ts';
+import { type Observed, verifyAbsence } from '../../src/act/observe-action.ts';
+import { PACKAGE_ROOT } from '../../src/core/paths.ts';
+import { openDatabase } from '../../src/warehouse/database.ts';
+import { warehouseFiles } from '../../src/warehouse/publish.ts';
+import { tempFolder } from '../helpers/temp.ts';
 
 const isText = (value: unknown): readonly string[] => value as readonly string[];
 
@@ -24,18 +28,34 @@ const action = defineAction(z.object({ agent_id: z.string(), pool_id: z.string()
   evaluate: (found) => (found ? ready : satisfied('it is gone')),
 });
 
-const guard = { reads: {}, inputs: { agent_id: 'a', pool_id: 'p' } };
 const notFound = { found: false, failure: 'not-found', message: '' } as const;
 
-function verify(list: readonly string[] | undefined, known: readonly string[]) {
-  const sources: EvidenceSources = {
-    readList: async (operation, params, allPages) => {
-      expect([operation, params, allPages]).toEqual(['platform.agents.list', { agent_pool_id: 'p' }, true]);
-      return list ? { found: true, value: list } : notFound;
-    },
-    knownIds: async () => known,
+/** An attempt on agent `a`, where the service lists these agents, and the warehouse knows those. */
+async function attemptWith(list: readonly string[] | undefined, known: readonly string[], definition = action) {
+  const data = await tempFolder();
+  const database = await openDatabase(warehouseFiles(data).published);
+  await database.run('create table agents as select $target as target, unnest($ids::varchar[]) as agent_id', {
+    target: 'acme',
+    ids: known,
+  });
+  database.close();
+  const read: Observed['remote']['read'] = async (target, { name }, params, options) => {
+    expect([target, name, params, options?.allPages]).toEqual([
+      'acme',
+      'platform.agents.list',
+      { agent_pool_id: 'p' },
+      true,
+    ]);
+    return list ? { found: true, value: list } : notFound;
   };
-  return verifyAbsence({ agent: notFound }, { guard }, action, sources);
+  return {
+    definition,
+    plan: { actions: [] },
+    remote: { read },
+    config: { data, directory: PACKAGE_ROOT, memoryLimit: '256MB' },
+    action: { target: 'acme', guard: { reads: {}, inputs: { agent_id: 'a', pool_id: 'p' } } },
+    ledger: { entries: new Map() },
+  } as unknown as Observed;
 }
 
 test.each([
@@ -48,7 +68,7 @@ test.each([
   ['the list has the subject', ['a', 'b'], ['a', 'b'], /answers "not found", and platform\.agents\.list contains it/u],
   ['the list is not found either', undefined, ['a', 'b'], /which proves nothing/u],
 ])('absence: %s', async (_, list, known, unproven) => {
-  const check = await verify(list, known);
+  const check = await verifyAbsence({ agent: notFound }, await attemptWith(list, known));
   if (unproven === undefined) expect(check).toEqual({ isAbsent: true, unproven: undefined });
   else expect(check.unproven).toMatch(unproven);
 });
@@ -56,7 +76,7 @@ test.each([
 test('without evidence, "not found" proves nothing', async () => {
   const { agent } = action.reads;
   const { absence: _, ...read } = agent!;
-  const sources: EvidenceSources = { readList: () => Promise.reject(new Error()), knownIds: async () => [] };
-  const check = await verifyAbsence({ agent: notFound }, { guard }, { ...action, reads: { agent: read } }, sources);
+  const attempt = await attemptWith([], [], { ...action, reads: { agent: read } });
+  const check = await verifyAbsence({ agent: notFound }, attempt);
   expect(check.unproven).toBe('platform.agents.show answers "not found", which proves nothing');
 });

@@ -83,14 +83,15 @@ test('more findings may be skipped together than a call may have arguments', asy
     title: '',
     since: '',
     detail: {},
+    reason: null,
   };
   const playbook: Playbook = {
     ...{ name: 'none', rule: 'none', description: '', table: 'workspaces', actions: [], perTarget: true },
     plan: async () => skip('nothing to do'),
   };
-  const selection = { candidates: Array.from({ length: 130_000 }, () => finding), skipped: [], remaining: 0 };
-  const deps = { config: { targets: [{ name: 't' }] }, limit: undefined } as unknown as PlanDeps;
-  expect((await planActions(playbook, selection, deps)).skipped).toHaveLength(130_000);
+  const candidates = Array.from({ length: 130_000 }, () => finding);
+  const deps = { config: { targets: [{ name: 't' }] }, warehouse: {}, limit: undefined } as unknown as PlanDeps;
+  expect((await planActions(playbook, candidates, deps)).refused).toHaveLength(130_000);
 });
 
 test('a limit that is no whole number is a usage error', async () => {
