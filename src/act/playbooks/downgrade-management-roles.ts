@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { meshMounts } from '../../config/config.ts';
+import { canonicalJson } from '../../core/canonical-json.ts';
 import { isObject } from '../../core/is-object.ts';
 import { valueAt } from '../../core/json-path.ts';
 import { secrets } from '../../services/secrets/operations.ts';
@@ -47,8 +48,7 @@ function parseRole(body: unknown): Role | null {
   return isObject(data) ? (data as Role) : null;
 }
 
-const fieldsBesideType = ({ token_type: _, ...rest }: Role) =>
-  JSON.stringify(Object.entries(rest).sort(([a], [b]) => (a < b ? -1 : 1)));
+const fieldsBesideType = ({ token_type: _, ...rest }: Role) => canonicalJson(rest);
 
 const ROLE = { name: 'role_name', mount: 'mount' };
 
