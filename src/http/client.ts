@@ -181,7 +181,7 @@ export class HttpClient {
     const { transport, limiter, target } = this.#options;
     const headers = { ...request.headers, ...credentialHeader(target, useWriteToken) };
     // ky and `Request` refer to a signal weakly, so the transport receives it directly.
-    const fetch: Transport['fetch'] = (input) => transport.fetch(input, { signal });
+    const fetch: typeof globalThis.fetch = (input) => transport.fetch(input, { signal });
     let { url } = request;
     for (let hops = 0; ; hops++) {
       beforeRequest?.();

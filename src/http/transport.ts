@@ -17,11 +17,14 @@ export interface HttpTransportOptions {
   readonly redactor: Redactor;
 }
 
+interface TransportInit extends Omit<RequestInit, 'body'> {
+  /** A stream is sent as it is read. */
+  readonly body?: string | AsyncIterable<Uint8Array> | undefined;
+}
+
 export interface Transport {
   /** `fetch` over the target's own connections, which follows no redirect. A `Request` refers weakly to its signal: `init` has that. */
-  readonly fetch: typeof globalThis.fetch;
-  /** The same connections, for requests of undici with a body that is a stream. */
-  readonly dispatcher: Dispatcher;
+  fetch(input: string | URL | Request, init?: TransportInit): Promise<Response>;
   close(): Promise<void>;
 }
 
@@ -29,21 +32,19 @@ export interface Transport {
 export function createTransport(options: HttpTransportOptions): Transport {
   const dispatcher = createDispatcher(options);
   return {
-    fetch: async (input, init) => {
+    fetch: async (input, { signal = null, body: given, ...init } = {}) => {
       // ky gives a request of Node's own fetch, which the undici package does not accept: it gets the URL and the parts.
       const request = input instanceof Request ? input : new Request(input, init);
       const { method, url } = request;
-      const body = request.body === null ? undefined : await request.text();
+      const body = given ?? (request.body === null ? undefined : await request.text());
       const parts = {
         method,
         headers: [...request.headers] as [string, string][],
-        ...(body !== undefined && { body }),
+        ...(body !== undefined && { body, duplex: 'half' as const }),
       };
-      const signal = init?.signal ?? null;
       const response = await undiciFetch(url, { ...parts, redirect: 'manual', signal, dispatcher });
       return response as unknown as Response; // both are the Response of undici, in two versions
     },
-    dispatcher,
     close: () => dispatcher.destroy(),
   };
 }

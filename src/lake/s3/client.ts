@@ -1,18 +1,22 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import type { Readable } from 'node:stream';
 import { AwsV4Signer } from 'aws4fetch';
-import { type Dispatcher, request as sendRequest } from 'undici';
 import type { S3Address } from '../../config/lake.ts';
 import { TidemarkError } from '../../core/errors.ts';
-import { hashFile, systemLack } from '../../core/fs.ts';
+import { hashFile } from '../../core/fs.ts';
 import { HEADER_TEXT, isHeaderText } from '../../core/header-text.ts';
 import { decodeEntities } from '../../core/redact/escapes.ts';
 import type { Redactor } from '../../core/redact/redactor.ts';
-import { classifyNetworkError, failure, type HttpFailure, type Result } from '../../http/errors.ts';
+import { classifyNetworkError, failure, type HttpFailure, isNetworkError, type Result } from '../../http/errors.ts';
 import { parseRetryAfter } from '../../http/rate-limit-headers.ts';
-import { createRequestMetrics } from '../../http/response-body.ts';
+import {
+  type BodyProgress,
+  createRequestMetrics,
+  type RequestMetrics,
+  ResponseTooLargeError,
+  readText,
+} from '../../http/response-body.ts';
 import { ABORTED, Deadline, type HttpTimeouts, withRetry } from '../../http/retry.ts';
 import type { Transport } from '../../http/transport.ts';
 
@@ -89,8 +93,8 @@ export interface S3Request {
   readonly file?: string;
 }
 
-/** The body of a response, in pieces. */
-export type Content = AsyncIterable<Buffer>;
+/** Reads the body of a response to its end, so that its connection serves the next request. */
+export type ReadBody<T> = (response: Response, progress: BodyProgress) => Promise<T>;
 
 /** A bucket, and how requests to it are sent. */
 export interface S3Bucket {
@@ -108,21 +112,17 @@ const MAX_WAIT_MS = 120_000;
 
 /**
  * Signs a request, sends it, and repeats it after a failure that may pass: every request may be sent twice.
- * @param read reads the body of the response to its end
  * @throws MissingObjectError for an object that the store does not have; S3Error with one line
  */
-export async function sendToBucket<T>(
-  bucket: S3Bucket,
-  request: S3Request,
-  read: (content: Content) => Promise<T>,
-): Promise<T> {
+export async function sendToBucket<T>(bucket: S3Bucket, request: S3Request, read: ReadBody<T>): Promise<T> {
   const { timeouts, signal } = bucket;
-  const result = await withRetry(() => attempt(bucket, request, read), {
+  const metrics = createRequestMetrics();
+  const result = await withRetry(() => attempt(bucket, request, read, metrics), {
     policy: 'safe',
     timeouts,
     maxWaitMs: MAX_WAIT_MS,
     signal,
-    metrics: createRequestMetrics(),
+    metrics,
     onThrottled() {},
     onRetry() {},
   });
@@ -133,71 +133,70 @@ export async function sendToBucket<T>(
 async function attempt<T>(
   bucket: S3Bucket,
   request: S3Request,
-  read: (content: Content) => Promise<T>,
+  read: ReadBody<T>,
+  metrics: RequestMetrics,
 ): Promise<Result<T>> {
-  const { timeouts, signal } = bucket;
-  let deadline: Deadline | undefined;
+  const { transport, timeouts, signal } = bucket;
+  const { method, text } = request;
+  const { url, headers } = await sign(bucket, request);
+  const file = request.file === undefined ? undefined : createReadStream(request.file);
+  // The headers of a response come when all of a file is sent.
+  const headersMs = file ? timeouts.downloadMs : timeouts.headersMs;
+  const deadline = new Deadline(signal, timeouts.downloadMs, { ...timeouts, headersMs });
+  let response: Response | undefined;
   try {
-    const { statusCode, headers, body } = await exchange(bucket, request);
-    deadline = new Deadline(signal, timeouts.downloadMs, timeouts);
-    const content = watch(body, deadline);
-    // No object of a lake and no answer of a store is a page: a proxy asks for something, or another service answers.
-    const isPage = String(headers['content-type']).startsWith('text/html');
-    if (Math.floor(statusCode / 100) !== 2 || isPage) {
-      const pause = new Headers({ 'retry-after': String(headers['retry-after'] ?? '') });
-      const retryAfterMs = parseRetryAfter(pause, Date.now());
-      return failure({ ...classifyRefusal(statusCode, await readBounded(content, MAX_ERROR_BYTES)), retryAfterMs });
-    }
-    return { ok: true, value: await read(content) };
+    response = await transport.fetch(url, { method, headers, body: file ?? text, signal: deadline.signal });
+    deadline.touch();
+    return await readResponse(response, read, {
+      metrics,
+      touch: (bytes) => deadline.touch(bytes),
+      signal: deadline.signal,
+    });
   } catch (error) {
     if (signal.aborted) return failure(ABORTED);
-    // A local file that cannot be read or written is no fault of the store.
-    const isLocal = systemLack(error) !== undefined || (error instanceof Error && 'path' in error);
-    if (error instanceof TidemarkError || isLocal) throw error;
-    if (deadline?.exceeded) return failure({ ...deadline.exceeded, retryable: 'yes', notProcessed: false });
-    return failure(classifyNetworkError(error, timeouts, deadline !== undefined));
+    return failure(deadline.exceeded ?? classifyAttempt(error, timeouts, response));
   } finally {
-    deadline?.dispose();
+    deadline.dispose();
+    file?.destroy(); // a response may come before all of it is sent
   }
 }
 
-/** Ends a body that arrives too slowly. */
-async function* watch(body: Readable, deadline: Deadline): AsyncGenerator<Buffer, void, undefined> {
-  deadline.touch();
-  deadline.signal.addEventListener('abort', () => body.destroy(new Error('too slow')));
-  for await (const chunk of body as Content) {
-    deadline.touch(chunk.length);
-    yield chunk;
-  }
+async function readResponse<T>(response: Response, read: ReadBody<T>, progress: BodyProgress): Promise<Result<T>> {
+  // No object of a lake and no answer of a store is a page: a proxy asks for something, or another service answers.
+  const isPage = response.headers.get('content-type')?.startsWith('text/html') === true;
+  if (response.ok && !isPage) return { ok: true, value: await read(response, progress) };
+  const refusal = classifyRefusal(response.status, await readShort(response, progress));
+  return failure({ ...refusal, retryAfterMs: parseRetryAfter(response.headers, Date.now()) });
 }
 
-async function exchange(
-  { access, address, transport, timeouts, signal }: S3Bucket,
+/** The failure that an error of an attempt means. A local file that cannot be read or written is no fault of the store. */
+function classifyAttempt(error: unknown, timeouts: HttpTimeouts, response: Response | undefined): HttpFailure {
+  if (error instanceof ResponseTooLargeError) {
+    return { failure: 'too-large', status: response?.status, message: error.message };
+  }
+  if (!isNetworkError(error)) throw error;
+  return classifyNetworkError(error, timeouts, response !== undefined);
+}
+
+async function sign(
+  { access, address }: S3Bucket,
   { method, key, query = {}, headers = {}, text = '', file }: S3Request,
-): Promise<Dispatcher.ResponseData> {
+): Promise<{ readonly url: URL; readonly headers: Headers }> {
   const url = objectUrl(access, address, key);
   for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
   const { accessKeyId, secretAccessKey, sessionToken, region } = access;
   const sha256 = file === undefined ? createHash('sha256').update(text).digest('hex') : await hashFile(file);
   const bytes = file === undefined ? Buffer.byteLength(text) : (await stat(file)).size;
-  const signed = await new AwsV4Signer({
+  return new AwsV4Signer({
     method,
     url: url.href,
-    headers: { ...headers, 'x-amz-content-sha256': sha256 },
+    headers: { ...headers, 'x-amz-content-sha256': sha256, 'content-length': String(bytes) },
     accessKeyId,
     secretAccessKey,
     ...(sessionToken !== undefined && { sessionToken }),
     service: 's3',
     region,
   }).sign();
-  return sendRequest(signed.url, {
-    method,
-    dispatcher: transport.dispatcher,
-    headers: { ...Object.fromEntries(signed.headers), 'content-length': String(bytes) },
-    body: file === undefined ? text : createReadStream(file),
-    headersTimeout: timeouts.headersMs,
-    signal,
-  });
 }
 
 function toError({ name, address }: S3Bucket, { method, key }: S3Request, problem: HttpFailure): Error {
@@ -228,24 +227,18 @@ export class S3Error extends TidemarkError {
   }
 }
 
-const MAX_ERROR_BYTES = 65_536;
-
-/** Reads a body as text. What is beyond the bound fails. */
-export async function readBounded(content: Content, maxBytes: number): Promise<string> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of content) {
-    bytes += chunk.length;
-    if (bytes > maxBytes) throw new TidemarkError('DATA', `the object store sends more than ${maxBytes} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
+/** Reads a text of at most so many bytes. */
+export function readUpTo(maxBytes: number): ReadBody<string> {
+  return (response, progress) => readText(response, { ...progress, maxBytes });
 }
 
-/** Reads a body that says nothing to its end, so that its connection serves the next request. */
-export async function discard(content: Content): Promise<void> {
-  await readBounded(content, MAX_ERROR_BYTES);
-}
+/** What a store says of a request. */
+const readShort = readUpTo(65_536);
+
+/** Reads what says nothing. */
+export const discard: ReadBody<void> = async (response, progress) => {
+  await readShort(response, progress);
+};
 
 const HINTS: Readonly<Record<string, string>> = {
   AccessDenied: 'check that the policy of the key permits to list, read, write and delete in the bucket',
@@ -274,7 +267,6 @@ function classifyRefusal(status: number, text: string): HttpFailure {
     message: code === '' ? 'without a code of S3' : code,
     ...(hint !== undefined && { hint }),
     retryable: isPassing && status !== 501 ? 'yes' : 'no',
-    notProcessed: false,
   };
 }
 

@@ -9,29 +9,29 @@ import type { S3Address } from '../../config/lake.ts';
 import type { Context } from '../../core/context.ts';
 import { TidemarkError } from '../../core/errors.ts';
 import { makeFolder } from '../../core/fs.ts';
+import { readChunks } from '../../http/response-body.ts';
 import type { HttpTimeouts } from '../../http/retry.ts';
 import { createTransport } from '../../http/transport.ts';
 import { createTemporaryFolder } from '../../warehouse/temporary-folder.ts';
 import { decodePath } from '../delta-log.ts';
 import { type LakeStore, STAGING, type StoredFile } from '../store.ts';
 import {
-  type Content,
   discard,
   findElement,
   findElements,
-  readBounded,
+  type ReadBody,
   readS3Access,
+  readUpTo,
   type S3Bucket,
   S3Error,
   type S3Request,
   sendToBucket,
 } from './client.ts';
 
-/** Of a commit; one has a line for each file that it adds. */
-const MAX_TEXT_BYTES = 256 * 1024 ** 2;
-/** Of a page of a list: a thousand keys of 1,024 bytes, each written as `%XX`, take 3 MiB. */
-const MAX_PAGE_BYTES = 8 * 1024 ** 2;
-
+/** A commit has a line for each file that it adds. */
+const readCommit = readUpTo(256 * 1024 ** 2);
+/** A page of a list: a thousand keys of 1,024 bytes, each written as `%XX`, take 3 MiB. */
+const readPage = readUpTo(8 * 1024 ** 2);
 /** What a lake in a bucket needs besides its address. */
 export interface S3StoreOptions extends Pick<Context, 'env' | 'redactor' | 'signal'> {
   readonly address: S3Address;
@@ -55,12 +55,14 @@ export function createS3Store({ address, env, redactor, signal, timeouts, folder
   // Every request in progress listens to it; Node reports more than ten listeners as a leak.
   setMaxListeners(0, signal);
   const toKey = (path: string) => `${address.prefix}${path}`;
+  const toPath = (key: string) => key.slice(address.prefix.length);
   const send = (method: 'PUT' | 'DELETE', path: string, body?: Pick<S3Request, 'text' | 'file'>) =>
     sendToBucket(bucket, { method, key: toKey(path), ...body }, discard);
-  const get = <T>(path: string, read: (content: Content) => Promise<T>) =>
-    sendToBucket(bucket, { method: 'GET', key: toKey(path) }, read);
+  const get = <T>(path: string, read: ReadBody<T>) => sendToBucket(bucket, { method: 'GET', key: toKey(path) }, read);
   const copies = createLocalCopies(folder, (path, file) =>
-    get(path, (content) => pipeline(content, createWriteStream(file))),
+    get(path, (response, progress) =>
+      pipeline(readChunks(response, { ...progress, maxBytes: timeouts.maxDownloadBytes }), createWriteStream(file)),
+    ),
   );
   let isChecked: Promise<void> | undefined;
   return {
@@ -73,9 +75,20 @@ export function createS3Store({ address, env, redactor, signal, timeouts, folder
     put: (path, text) => send('PUT', path, { text }),
     putFile: (path, file) => send('PUT', path, { file }),
     scratch: copies.scratch,
-    list: (path, after) => listFiles(bucket, path, after),
-    folders: () => listFolders(bucket),
-    read: (path) => get(path, (content) => readBounded(content, MAX_TEXT_BYTES)),
+    async list(path, after) {
+      const start = after !== undefined && { 'start-after': toKey(after) };
+      const pages = await listPages(bucket, { prefix: toKey(`${path}/`), ...start });
+      const files = pages
+        .flatMap(({ objects }) => objects)
+        .map(({ path: key, ...file }) => ({ path: toPath(key), ...file }));
+      return files.filter((file) => !file.path.endsWith('/')).sort((a, b) => (a.path < b.path ? -1 : 1));
+    },
+    async folders() {
+      const pages = await listPages(bucket, { prefix: address.prefix, delimiter: '/' });
+      const names = pages.flatMap(({ prefixes }) => prefixes).map((prefix) => toPath(prefix).slice(0, -1));
+      return names.filter((folder) => folder !== '' && !folder.startsWith('_'));
+    },
+    read: (path) => get(path, readCommit),
     remove: (path) => send('DELETE', path),
     locate: copies.locate,
     release: copies.release,
@@ -87,9 +100,9 @@ export function createS3Store({ address, env, redactor, signal, timeouts, folder
 }
 
 /** @returns whether the object was written; false if it exists */
-async function putIfAbsent(bucket: S3Bucket, key: string, content: string): Promise<boolean> {
+async function putIfAbsent(bucket: S3Bucket, key: string, text: string): Promise<boolean> {
   try {
-    await sendToBucket(bucket, { method: 'PUT', key, headers: { 'if-none-match': '*' }, text: content }, discard);
+    await sendToBucket(bucket, { method: 'PUT', key, headers: { 'if-none-match': '*' }, text }, discard);
     return true;
   } catch (error) {
     if (error instanceof S3Error && error.status === 412) return false;
@@ -117,39 +130,15 @@ function refuseUnknownHeader(error: unknown): undefined {
   throw error;
 }
 
-async function* listPages(
-  bucket: S3Bucket,
-  query: Readonly<Record<string, string>>,
-): AsyncGenerator<ListingPage, void, undefined> {
-  for (let token: string | undefined = ''; token !== undefined; ) {
+async function listPages(bucket: S3Bucket, query: Readonly<Record<string, string>>): Promise<readonly ListingPage[]> {
+  const pages: ListingPage[] = [];
+  for (let token: string | undefined = ''; token !== undefined; token = pages.at(-1)?.next) {
     const paged = { 'list-type': '2', 'encoding-type': 'url', ...query, ...(token && { 'continuation-token': token }) };
-    const text = await sendToBucket(bucket, { method: 'GET', key: '', query: paged }, (content) =>
-      readBounded(content, MAX_PAGE_BYTES),
-    );
-    const page = parseListing(text);
+    const page = parseListing(await sendToBucket(bucket, { method: 'GET', key: '', query: paged }, readPage));
     if (page.next === token) throw incompleteError();
-    yield page;
-    token = page.next;
+    pages.push(page);
   }
-}
-
-async function listFiles(bucket: S3Bucket, folder: string, after?: string): Promise<readonly StoredFile[]> {
-  const { prefix } = bucket.address;
-  const files: StoredFile[] = [];
-  const query = { prefix: `${prefix}${folder}/`, ...(after !== undefined && { 'start-after': `${prefix}${after}` }) };
-  for await (const { objects } of listPages(bucket, query)) {
-    files.push(...objects.map(({ path, ...file }) => ({ path: path.slice(prefix.length), ...file })));
-  }
-  return files.filter(({ path: file }) => !file.endsWith('/')).sort((a, b) => (a.path < b.path ? -1 : 1));
-}
-
-async function listFolders(bucket: S3Bucket): Promise<readonly string[]> {
-  const { prefix } = bucket.address;
-  const names: string[] = [];
-  for await (const { prefixes } of listPages(bucket, { prefix, delimiter: '/' })) {
-    names.push(...prefixes.map((folder) => folder.slice(prefix.length, -1)));
-  }
-  return names.filter((name) => name !== '' && !name.startsWith('_'));
+  return pages;
 }
 
 /** A page of `ListObjectsV2`. */
