@@ -2,12 +2,12 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { PACKAGE_ROOT } from '../src/core/paths.ts';
 import { plural } from '../src/core/plural.ts';
-import { openLakeViews } from '../src/lake/ddl.ts';
 import { publishToLake } from '../src/lake/publish.ts';
 import { createDirectoryStore, type LakeStore } from '../src/lake/store.ts';
 import { loadFleetReport } from '../src/tell/reports/definitions.ts';
 import { warehouseFiles } from '../src/warehouse/publish.ts';
 import { createSqlFiles } from '../src/warehouse/sql-files.ts';
+import { openLakeViews } from '../test/helpers/lake-views.ts';
 import {
   type Answer,
   answerWithClickhouse,
@@ -63,7 +63,7 @@ async function readQueries(): Promise<readonly FleetQuery[]> {
 async function answerWithDuckdb(lake: LakeStore): Promise<readonly Answer[]> {
   const queries = await readQueries();
   const texts = queries.map(({ sql }) => sql);
-  const database = await openLakeViews(lake, createSqlFiles([PACKAGE_ROOT]), '1GB', texts);
+  const database = await openLakeViews(lake, '1GB', texts);
   try {
     const answers: Answer[] = [];
     for (const { name, sql } of queries) {

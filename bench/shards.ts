@@ -2,13 +2,13 @@ import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pLimit from 'p-limit';
 import { PACKAGE_ROOT } from '../src/core/paths.ts';
-import { openLakeViews } from '../src/lake/ddl.ts';
 import { createDirectoryStore } from '../src/lake/store.ts';
 import type { Manifest } from '../src/landing/store.ts';
 import type { Database } from '../src/warehouse/database.ts';
 import { createSqlFiles, quoteIdent } from '../src/warehouse/sql-files.ts';
 import { loadTables } from '../src/warehouse/tables.ts';
 import type { Row } from '../src/warehouse/values.ts';
+import { openLakeViews } from '../test/helpers/lake-views.ts';
 import { manyTargets, prepare, serving, writeTargets } from './estate.ts';
 import { TIDEMARK, timed, type Usage } from './processes.ts';
 import { type Bench, mebibytes, type Part, type Result, type Size, seconds, showUsage } from './result.ts';
@@ -145,7 +145,7 @@ function findDifferences(name: string, one: RelationDigest = {}, other: Relation
 async function digestLake(project: string): Promise<ReadonlyMap<string, RelationDigest>> {
   const store = createDirectoryStore(join(project, 'lake'));
   const files = createSqlFiles([PACKAGE_ROOT]);
-  const engine = await openLakeViews(store, files, '2GB');
+  const engine = await openLakeViews(store, '2GB');
   try {
     const tables = await loadTables(files);
     const folders = (await store.folders()).filter((name) => name.endsWith('_changes'));

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { resolve } from 'node:path';
 import type { Engine } from '../core/choices.ts';
 import { ENGINES } from '../core/choices.ts';
@@ -21,7 +21,6 @@ import { CLAIMS } from '../lake/statements.ts';
 import { changesTable } from '../lake/table.ts';
 import { openDatabase } from '../warehouse/database.ts';
 import { createSqlFiles } from '../warehouse/sql-files.ts';
-import { createTemporaryFolder } from '../warehouse/temporary-folder.ts';
 import { type DefineCommand, type Flags, positiveNumber, wholeNumber } from './define.ts';
 import { readLocalConfig } from './options.ts';
 import { writeResult } from './output.ts';
@@ -171,7 +170,8 @@ export async function vacuum(
   );
 }
 
-function withLake<T>(context: Context, flags: LakeFlags, work: (lake: Lake) => Promise<T>): Promise<T> {
+/** Opens a lake, for `work`. @throws TidemarkError DATA if no publish has written to the place */
+export function withLake<T>(context: Context, flags: LakeFlags, work: (lake: Lake) => Promise<T>): Promise<T> {
   return withMemory(context, flags, async (lake) => {
     const marks = await Promise.all([CLAIMS, logFolder(changesTable(RUNS))].map((path) => lake.store.list(path)));
     if (marks.flat().length > 0) return work(lake);
@@ -182,23 +182,18 @@ function withLake<T>(context: Context, flags: LakeFlags, work: (lake: Lake) => P
 
 /** The lake with a DuckDB in memory. Whoever reads a lake need not have the configuration of those who write it. */
 async function withMemory<T>(context: Context, flags: LakeFlags, work: (lake: Lake) => Promise<T>): Promise<T> {
-  const folder = await createTemporaryFolder();
-  try {
-    const isWithout = flags.lake !== undefined && !existsSync(resolve(context.cwd, context.configFile));
-    const { memoryLimit, ...config } = isWithout
-      ? { directory: context.cwd, data: folder, memoryLimit: DEFAULT_MEMORY }
-      : readLocalConfig(context);
-    return await withLakeStore(context, config, flags.lake, async (store) => {
-      const database = await openDatabase(':memory:', { memoryLimit, ownFolderIn: folder });
-      try {
-        return await work({ store, database, files: createSqlFiles(overlayRoots(config.directory)) });
-      } finally {
-        database.close();
-      }
-    });
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+  const isWithout = flags.lake !== undefined && !existsSync(resolve(context.cwd, context.configFile));
+  const { memoryLimit, ...config } = isWithout
+    ? { directory: context.cwd, memoryLimit: DEFAULT_MEMORY }
+    : readLocalConfig(context);
+  return withLakeStore(context, config, flags.lake, async (store) => {
+    const database = await openDatabase(':memory:', { memoryLimit, ownFolderIn: tmpdir() });
+    try {
+      return await work({ store, database, files: createSqlFiles(overlayRoots(config.directory)) });
+    } finally {
+      database.close();
+    }
+  });
 }
 
 const DEFAULT_MEMORY = '1GB';

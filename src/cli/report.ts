@@ -3,16 +3,15 @@ import type { Config } from '../config/config.ts';
 import { formatTimestamp } from '../core/clock.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, formatError, TidemarkError } from '../core/errors.ts';
-import { overlayRoots } from '../core/paths.ts';
 import { findLeftOut } from '../extract/sources/index.ts';
-import { openLakeViews } from '../lake/ddl.ts';
-import { withLakeStore } from '../lake/open-store.ts';
+import { createLakeViews } from '../lake/ddl.ts';
+import { createLakeReader } from '../lake/reader.ts';
 import { listFleetQueries, renderFleetReport } from '../run/fleet.ts';
 import { type ReportReadOptions, toJsonText } from '../tell/reports/data.ts';
 import { renderReports } from '../tell/reports/index.ts';
 import { withPublished } from '../warehouse/session.ts';
-import { createSqlFiles } from '../warehouse/sql-files.ts';
 import { type DefineCommand, type Flags, MOMENT } from './define.ts';
+import { withLake } from './lake.ts';
 import { listPlaybooks, readLocalConfig, readShownTime } from './options.ts';
 
 export const define: DefineCommand = (command) =>
@@ -91,12 +90,10 @@ async function reportFleet(
       hint: 'give `report fleet` alone, without --as-of',
     });
   }
-  const files = createSqlFiles(overlayRoots(config.directory));
-  await withLakeStore(context, config, flags.lake, async (store) => {
-    const database = await openLakeViews(store, files, config.memoryLimit, listFleetQueries(files));
-    const out = flags.out === undefined ? config.output : resolve(context.cwd, flags.out);
-    const generatedAt = context.clock.now();
-    const report = await renderFleetReport({ database, files, out, generatedAt }).finally(database.close);
+  const out = flags.out === undefined ? config.output : resolve(context.cwd, flags.out);
+  await withLake(context, flags, async (lake) => {
+    await createLakeViews(createLakeReader(lake), listFleetQueries(lake.files));
+    const report = await renderFleetReport({ ...lake, out, generatedAt: context.clock.now() });
     if (context.json) context.stdout(toJsonText(report.data));
     else context.stdout(report.files.map((file) => `${resolve(out, file)}\n`).join(''));
   });

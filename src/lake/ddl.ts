@@ -1,9 +1,6 @@
-import { tmpdir } from 'node:os';
 import type { Engine } from '../core/choices.ts';
-import { type Database, openDatabase } from '../warehouse/database.ts';
-import { quoteIdent, type SqlFiles } from '../warehouse/sql-files.ts';
-import { createLakeReader, createTableViews, type LakeReader, listLakeRelations } from './reader.ts';
-import type { LakeStore } from './store.ts';
+import { quoteIdent } from '../warehouse/sql-files.ts';
+import { createTableViews, type LakeReader, listLakeRelations } from './reader.ts';
 import { changesTable, type DescribedRelation } from './table.ts';
 import { DIALECTS, LATEST, renderAt, renderFor, renderHistory, type ViewWriter } from './views.ts';
 
@@ -32,17 +29,7 @@ export async function renderDdl(reader: LakeReader, options: DdlOptions): Promis
   const place = (name: string) => `${internal}.${dialect.quote(name)}`;
   const relations = await listLakeRelations(reader);
   const writer: ViewWriter = { files: reader.files, dialect, relations, table: place };
-  const lists = new Set(relations.flatMap(({ list }) => (list ? [list.relation] : [])));
-  const views = listViews(writer).filter(({ isFunction }) => dialect.hasTimeArgument || !isFunction);
-  const statements = [
-    renderFor(writer, 'lake/ddl_schema', { schema: internal }),
-    ...relations.map(({ name }) => renderTable(writer, options, changesTable(name))),
-    ...views.flatMap((view) => {
-      const name = lists.has(view.relation) ? place(view.name) : dialect.quote(view.name);
-      return [renderView(writer, name, view), ...renderComments(writer, name, view)];
-    }),
-  ];
-  const names = relations.map(({ name }) => name).filter((name) => !lists.has(name));
+  const names = relations.map(({ name }) => name).filter((name) => !isMembers(relations, name));
   return {
     guide: [
       'Query T for the present, and T_history for every version of each row, with valid_from and valid_to.',
@@ -50,83 +37,29 @@ export async function renderDdl(reader: LakeReader, options: DdlOptions): Promis
       `T is ${[...names, 'source_state'].sort().join(', ')}.`,
       `The schema ${schema}_internal has what these views read. Rows count there only once their run is complete: do not query it.`,
     ],
-    statements,
+    statements: [
+      renderFor(writer, 'lake/ddl_schema', { schema: internal }),
+      ...relations.map(({ name }) => renderTable(writer, options, changesTable(name))),
+      ...renderViews(writer),
+    ],
   };
 }
 
 /**
  * Creates the same views in the reader's DuckDB, over the files that the logs name now.
- * @param isWanted selects relations; `runs` is always one of them. @default all
- */
-export async function createLakeViews(reader: LakeReader, isWanted?: (relation: string) => boolean): Promise<void> {
-  const relations = await createTableViews(reader, isWanted);
-  const writer: ViewWriter = { files: reader.files, dialect: DIALECTS.duckdb, relations, table: quoteIdent };
-  for (const view of listViews(writer)) await reader.database.run(renderView(writer, quoteIdent(view.name), view));
-}
-
-/**
- * Opens a DuckDB in memory that has the views of a lake.
  * @param queries only what one of them names is read: a lake in a bucket is copied for that. @default everything
  */
-export async function openLakeViews(
-  store: LakeStore,
-  files: SqlFiles,
-  memoryLimit: string,
-  queries?: readonly string[],
-): Promise<Database> {
-  const database = await openDatabase(':memory:', { memoryLimit, ownFolderIn: tmpdir() });
-  try {
-    const isWanted = (relation: string) => queries?.some((sql) => isNamed(sql, relation)) ?? true;
-    await createLakeViews(createLakeReader({ store, database, files }), isWanted);
-    return database;
-  } catch (error) {
-    database.close();
-    throw error;
-  }
+export async function createLakeViews(reader: LakeReader, queries?: readonly string[]): Promise<void> {
+  const isWanted = (relation: string) => queries?.some((sql) => isNamed(sql, relation)) ?? true;
+  const relations = await createTableViews(reader, isWanted);
+  const dialect = { ...DIALECTS.duckdb, hasColumnComments: false };
+  const statements = renderViews({ files: reader.files, dialect, relations, table: quoteIdent });
+  await reader.database.script(statements.join('\n'));
 }
 
 /** Whether a query may read a relation. The members of lists belong to the relation with the list, and `source_state` reads `pulls`. */
 function isNamed(sql: string, relation: string): boolean {
   return sql.includes(relation.replace(/_members$/u, '')) || (relation === 'pulls' && sql.includes('source_state'));
-}
-
-interface View {
-  readonly name: string;
-  /** The relation that it shows. */
-  readonly relation: string;
-  readonly query: string;
-  readonly comment: string;
-  /** Columns with a comment. */
-  readonly columns: readonly { readonly name: string; readonly comment: string }[];
-  /** It takes a time. */
-  readonly isFunction: boolean;
-}
-
-const PLAIN = { columns: [], isFunction: false } as const;
-
-function listViews(writer: ViewWriter): readonly View[] {
-  const views = writer.relations.flatMap((relation) => relationViews(writer, relation));
-  if (!writer.relations.some(({ name }) => name === 'pulls')) return views;
-  const name = 'source_state';
-  const query = renderFor(writer, 'lake/source_state', { pulls: writer.dialect.quote('pulls') });
-  const comment = 'one row per target and source: its last pull, and the time of its last complete one';
-  return [...views, { ...PLAIN, name, relation: name, query, comment }];
-}
-
-function relationViews(writer: ViewWriter, relation: DescribedRelation): readonly View[] {
-  const { name, grain, comments } = relation;
-  const columns = relation.columns
-    .map((column) => ({ name: column.name, comment: comments.get(column.field) ?? '' }))
-    .filter(({ comment }) => comment !== '');
-  const base = { ...PLAIN, relation: name };
-  const now = renderAt(writer, relation, LATEST);
-  const history = renderHistory(writer, relation);
-  const at = renderAt(writer, relation, renderFor(writer, 'lake/time_argument', { latest: LATEST }));
-  return [
-    { ...base, name, query: now, comment: grain, columns },
-    { ...base, name: `${name}_history`, query: history, comment: `every version of: ${grain}` },
-    { ...base, name: `${name}_at`, query: at, comment: '', isFunction: true },
-  ];
 }
 
 function renderTable(writer: ViewWriter, options: DdlOptions, name: string): string {
@@ -141,19 +74,46 @@ function renderTable(writer: ViewWriter, options: DdlOptions, name: string): str
   });
 }
 
-function renderView(writer: ViewWriter, name: string, { query, isFunction }: View): string {
-  return renderFor(writer, isFunction ? 'lake/ddl_at' : 'lake/view', { temp: '', name, query });
+/** Whether a relation has the members of lists, which are for the views with these lists only. */
+function isMembers(relations: readonly DescribedRelation[], name: string): boolean {
+  return relations.some(({ list }) => list?.relation === name);
 }
 
-function renderComments(writer: ViewWriter, name: string, { comment, columns, isFunction }: View): readonly string[] {
-  if (isFunction) return [];
-  const { quote, literal, hasColumnComments } = writer.dialect;
-  const described = hasColumnComments ? columns : [];
+/** The statements that create the views of all relations, each with its comments. */
+function renderViews(writer: ViewWriter): readonly string[] {
+  const { dialect, relations } = writer;
+  const views = relations.flatMap((relation) => renderRelation(writer, relation));
+  if (!relations.some(({ name }) => name === 'pulls')) return views;
+  const query = renderFor(writer, 'lake/source_state', { pulls: dialect.quote('pulls') });
+  const comment = 'one row per target and source: its last pull, and the time of its last complete one';
+  return [...views, ...renderView(writer, dialect.quote('source_state'), query, comment)];
+}
+
+function renderRelation(writer: ViewWriter, relation: DescribedRelation): readonly string[] {
+  const { dialect, relations, table } = writer;
+  const { name, grain, comments } = relation;
+  const place = isMembers(relations, name) ? table : dialect.quote;
+  const columns = dialect.hasColumnComments ? relation.columns.filter(({ field }) => comments.get(field)) : [];
+  const time = renderFor(writer, 'lake/time_argument', { latest: LATEST });
+  const at = { name: place(`${name}_at`), query: renderAt(writer, relation, time) };
   return [
-    renderFor(writer, 'lake/ddl_comment', { name, comment: literal(comment) }),
-    ...described.map((column) => {
-      const parts = { name, column: quote(column.name), comment: literal(column.comment) };
-      return renderFor(writer, 'lake/ddl_column_comment', parts);
+    ...renderView(writer, place(name), renderAt(writer, relation, LATEST), grain),
+    ...columns.map((column) => {
+      const comment = dialect.literal(comments.get(column.field) ?? '');
+      return renderFor(writer, 'lake/ddl_column_comment', {
+        name: place(name),
+        column: dialect.quote(column.name),
+        comment,
+      });
     }),
+    ...renderView(writer, place(`${name}_history`), renderHistory(writer, relation), `every version of: ${grain}`),
+    ...(dialect.hasTimeArgument ? [renderFor(writer, 'lake/ddl_at', at)] : []),
+  ];
+}
+
+function renderView(writer: ViewWriter, name: string, query: string, comment: string): readonly string[] {
+  return [
+    renderFor(writer, 'lake/view', { temp: '', name, query }),
+    renderFor(writer, 'lake/ddl_comment', { name, comment: writer.dialect.literal(comment) }),
   ];
 }

@@ -1,3 +1,4 @@
+import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { isLakeAddress, parseS3Address } from '../config/lake.ts';
@@ -8,7 +9,7 @@ import { DEFAULT_TIMEOUTS } from '../http/retry.ts';
 import { createDirectoryStore, type LakeStore } from './store.ts';
 
 /** What a lake needs of the configuration. */
-export type LakeConfig = Pick<Config, 'directory' | 'data'> & { readonly lake?: string | undefined };
+export type LakeConfig = Pick<Config, 'directory'> & { readonly data?: string; readonly lake?: string | undefined };
 
 export type StoreContext = Pick<Context, 'cwd' | 'env' | 'redactor' | 'signal' | 'timeouts'>;
 
@@ -52,6 +53,6 @@ async function openS3Store(context: StoreContext, config: LakeConfig, location: 
     address,
     env: withEnvFile(config.directory, context.env),
     timeouts: { ...DEFAULT_TIMEOUTS, ...context.timeouts },
-    folder: join(config.data, 'lake-files'),
+    folder: config.data === undefined ? tmpdir() : join(config.data, 'lake-files'),
   });
 }

@@ -180,7 +180,7 @@ async function prepareExpected(
   const database = await openDatabase(':memory:');
   try {
     const reader = createLakeReader({ store: project.store, database, files: createSqlFiles([PACKAGE_ROOT]) });
-    await createLakeViews(reader, (name) => readsTables || isViewed(name));
+    await createLakeViews(reader, readsTables ? undefined : VIEWED);
     const relations = readsTables ? await listLakeRelations(reader) : [];
     const queries = [
       ...VIEWED.flatMap((relation, place) =>

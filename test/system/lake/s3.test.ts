@@ -3,13 +3,11 @@ import { existsSync } from 'node:fs';
 import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { PACKAGE_ROOT } from '../../../src/core/paths.ts';
-import { openLakeViews } from '../../../src/lake/ddl.ts';
 import { publishToLake } from '../../../src/lake/publish.ts';
-import { createSqlFiles } from '../../../src/warehouse/sql-files.ts';
 import { cli } from '../../helpers/cli.ts';
 import { type LakeProject, lakeProject } from '../../helpers/lake-project.ts';
 import { testStore, withStore } from '../../helpers/lake-store.ts';
+import { openLakeViews } from '../../helpers/lake-views.ts';
 import { findS3Server, type S3Server, startS3Server } from '../../helpers/s3-server.ts';
 import { cleanAtEnd, tempFolder } from '../../helpers/temp.ts';
 import { type TestProject, testProject } from '../../helpers/test-project.ts';
@@ -168,7 +166,7 @@ describe.skipIf(program === undefined)('a lake in a bucket', () => {
       [0, ''],
     ]);
     await withStore(location, server.env, async (store) => {
-      const engine = await openLakeViews(store, createSqlFiles([PACKAGE_ROOT]), '1GB');
+      const engine = await openLakeViews(store);
       const rows =
         'select (select count(*)::int from runs) as runs, (select list(external_id order by external_id) from workspaces) as ids';
       expect(await engine.rows(rows).finally(engine.close)).toEqual([{ runs: 2, ids: ['ws-1', 'ws-2'] }]);

@@ -2,11 +2,9 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { chooseShard } from '../../../src/config/config.ts';
-import { PACKAGE_ROOT } from '../../../src/core/paths.ts';
-import { openLakeViews } from '../../../src/lake/ddl.ts';
 import { createDirectoryStore } from '../../../src/lake/store.ts';
-import { createSqlFiles } from '../../../src/warehouse/sql-files.ts';
 import type { Row } from '../../../src/warehouse/values.ts';
+import { openLakeViews } from '../../helpers/lake-views.ts';
 import { cleanAtEnd } from '../../helpers/temp.ts';
 import { type TestProject, testProject } from '../../helpers/test-project.ts';
 
@@ -47,7 +45,7 @@ async function close(exit: number) {
 /** What readers of the lake see. */
 async function readLake(sql: string): Promise<readonly Row[]> {
   const store = createDirectoryStore(join(project.folder, 'lake'));
-  const engine = await openLakeViews(store, createSqlFiles([PACKAGE_ROOT]), '1GB');
+  const engine = await openLakeViews(store);
   try {
     return await engine.rows(sql);
   } finally {
