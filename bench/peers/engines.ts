@@ -141,7 +141,7 @@ async function writeDdl(
 ): Promise<string> {
   const database = await openDatabase(':memory:');
   try {
-    const reader = createLakeReader({ store: lake, database, files: createSqlFiles([PACKAGE_ROOT]) });
+    const reader = createLakeReader({ store: lake, database, files: createSqlFiles([PACKAGE_ROOT]), nowMs: 0 });
     const location = engine === 'trino' ? `file://${lake.name}` : lake.name;
     const { statements: all } = await renderDdl(reader, { engine, location, schema: 'tidemark' });
     const statements = read === undefined ? all : all.filter((statement) => isRead(statement, read));

@@ -2,7 +2,7 @@
 -- What is current at that time is compared with the last row of the lake before it, whoever wrote that; each later version is a change.
 -- A row of another writer is of the same version if nothing differs that makes one: {{content}}. A row of this writer is, if it is not older.
 -- Keys and hashes are compared, and only the rows that differ are read as a whole.
--- {{stored}}: the history; {{values}}: its columns as the lake holds them; {{whole}}, {{fields}}, {{begun}}, {{ended}}: the fields, of the hash and as they are
+-- {{stored}}: the history; {{values}}: its columns as the lake holds them; {{whole}}, {{fields}}: the fields, of the hash and as they are
 create or replace temp table lake_pending as
 with
   stored as (
@@ -98,11 +98,11 @@ with
     join lake_reach on lake_target = target
     where as_of >= lake_from
   )
-select begun.op, begun.as_of, {{begun}}
+select begun.*
 from implied as begun
 left join later as ended on ended.as_of = begun.as_of and {{same}}
-where ended.op is null or row(begun.op, begun.as_of, {{begun}}) is distinct from row(ended.op, ended.as_of, {{ended}})
+where ended.op is null or begun is distinct from ended
 union all
-select 'void' as op, ended.as_of, {{ended}}
+select 'void' as op, ended.* exclude (op)
 from later as ended
 anti join implied as begun on ended.as_of = begun.as_of and {{same}};

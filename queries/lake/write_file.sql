@@ -3,5 +3,5 @@ copy (
   select op, as_of, {{publish}} as publish, {{fields}}
   from {{rows}}
   where {{which}}
-  order by {{order}}, as_of, publish
+  order by {{identity}}, as_of, publish
 ) to {{file}} (format parquet, compression zstd, row_group_size 122880);

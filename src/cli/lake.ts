@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { resolve } from 'node:path';
+import type { Config } from '../config/config.ts';
 import type { Engine } from '../core/choices.ts';
 import { ENGINES } from '../core/choices.ts';
 import type { Context } from '../core/context.ts';
@@ -57,9 +58,9 @@ export const define: DefineCommand = (lake) => {
 type LakeFlags = Flags<{ text: 'lake' }>;
 
 export async function publish(context: Context, flags: Flags<{ text: 'lake' | 'run' }>): Promise<void> {
-  const config = readLocalConfig(context);
+  const config = readLakeConfig(context, flags);
   const run = flags.run ?? context.env.TIDEMARK_RUN;
-  const { lake, ...result } = await withLakeStore(context, config, flags.lake, async (store) => ({
+  const { lake, ...result } = await withLakeStore(context, config, async (store) => ({
     lake: store.name,
     ...(await publishToLake({ config, store, now: context.clock.now(), run })),
   }));
@@ -86,7 +87,6 @@ export async function close(
       waitMs: flags.wait * 1_000,
       shrinkPercent: config.shrinkPercent,
       acceptShrink: flags.acceptShrink ?? false,
-      nowMs: clock.now().getTime(),
       signal,
     }),
   );
@@ -122,9 +122,9 @@ const UNSTATED =
 
 /** Exits 1 if the warehouse has less than was published. */
 export async function restore(context: Context, flags: LakeFlags): Promise<void> {
-  const config = readLocalConfig(context);
+  const config = readLakeConfig(context, flags);
   const { log, clock } = context;
-  const { tables, losses, isStated } = await withLakeStore(context, config, flags.lake, (store) =>
+  const { tables, losses, isStated } = await withLakeStore(context, config, (store) =>
     restoreFromLake({ config, store, now: clock.now(), log }),
   );
   const rows = tables.reduce((sum, table) => sum + table.rows, 0);
@@ -156,7 +156,6 @@ export async function vacuum(
   const removed = await withLake(context, flags, (lake) =>
     vacuumLake(lake, {
       olderThanMs: flags.olderThan * 3_600_000,
-      nowMs: context.clock.now().getTime(),
       isDryRun: flags.dryRun ?? false,
     }),
   );
@@ -168,6 +167,11 @@ export async function vacuum(
       `${plural(removed.length, 'file')}, ${plural(bytes, 'byte')} ${isDone ? 'removed' : 'to remove'}\n`,
     ].join(''),
   );
+}
+
+/** The configuration, with the lake that the command line names. */
+function readLakeConfig(context: Context, { lake }: LakeFlags): Config {
+  return { ...readLocalConfig(context), ...(lake !== undefined && { lake }) };
 }
 
 /** Opens a lake, for `work`. @throws TidemarkError DATA if no publish has written to the place */
@@ -184,12 +188,13 @@ export function withLake<T>(context: Context, flags: LakeFlags, work: (lake: Lak
 async function withMemory<T>(context: Context, flags: LakeFlags, work: (lake: Lake) => Promise<T>): Promise<T> {
   const isWithout = flags.lake !== undefined && !existsSync(resolve(context.cwd, context.configFile));
   const { memoryLimit, ...config } = isWithout
-    ? { directory: context.cwd, memoryLimit: DEFAULT_MEMORY }
-    : readLocalConfig(context);
-  return withLakeStore(context, config, flags.lake, async (store) => {
+    ? { ...flags, directory: context.cwd, memoryLimit: DEFAULT_MEMORY }
+    : readLakeConfig(context, flags);
+  return withLakeStore(context, config, async (store) => {
     const database = await openDatabase(':memory:', { memoryLimit, ownFolderIn: tmpdir() });
     try {
-      return await work({ store, database, files: createSqlFiles(overlayRoots(config.directory)) });
+      const files = createSqlFiles(overlayRoots(config.directory));
+      return await work({ store, database, files, nowMs: context.clock.now().getTime() });
     } finally {
       database.close();
     }

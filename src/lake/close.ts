@@ -9,7 +9,7 @@ import { compactLake } from './data-files.ts';
 import { addAction, metaData, tryParseJson } from './delta-log.ts';
 import { targetLoss } from './difference.ts';
 import { type Lake, retryConflicts } from './log.ts';
-import { appendToTable, createLakeReader, type LakeWriter, viewRuns } from './reader.ts';
+import { appendToTable, createLakeReader, type LakeReader, viewRuns } from './reader.ts';
 import { RUNS } from './relations.ts';
 import { writeStatement } from './statements.ts';
 import type { LakeStore } from './store.ts';
@@ -70,7 +70,6 @@ export interface CloseOptions extends Lake {
   readonly shrinkPercent: number;
   /** Closes shards whose targets lost more rows than `shrinkPercent`. @default false */
   readonly acceptShrink?: boolean;
-  readonly nowMs: number;
   readonly signal: AbortSignal;
 }
 
@@ -87,7 +86,6 @@ export interface CloseResult {
 }
 
 const POLL_MS = 2_000;
-const ATTEMPTS = 20;
 
 /**
  * Makes what the shards of a run have published visible, in one commit. A shard that is missing or refused changes nothing: it can be
@@ -101,7 +99,7 @@ export async function closeRun(options: CloseOptions): Promise<CloseResult> {
     if ((await listStaged(options)).length === shards || remaining <= 0) break;
     await sleep(Math.min(POLL_MS, remaining), undefined, { signal });
   }
-  return retryConflicts(ATTEMPTS, () => closeOnce(options));
+  return retryConflicts(() => closeOnce(options));
 }
 
 /** The shards of the run that have published. */
@@ -120,7 +118,7 @@ async function readStaged(store: LakeStore, path: string): Promise<StagedShard> 
 }
 
 async function closeOnce(options: CloseOptions): Promise<CloseResult> {
-  const { store, run, shards, nowMs } = options;
+  const { store, run, shards } = options;
   const staged = await Promise.all((await listStaged(options)).map((path) => readStaged(store, path)));
   const reader = createLakeReader(options);
   await reader.snapshots(); // nothing is added to a lake that is damaged
@@ -132,9 +130,9 @@ async function closeOnce(options: CloseOptions): Promise<CloseResult> {
   const closed = due.filter(({ shard }) => !refused.some((one) => one.shard === shard));
   if (closed.length > 0) {
     const publish = Math.max(...closed.map((shard) => shard.publish));
-    await commitRuns({ reader, nowMs }, closed.flatMap(stagedRuns), publish);
+    await commitRuns(reader, closed.flatMap(stagedRuns), publish);
     await writeStatement(store, publish, await reader.snapshots());
-    await compactLake({ reader, nowMs });
+    await compactLake(reader);
   }
   const known = staged.filter(({ publish }) => visible.has(publish));
   const numbers = (all: readonly StagedShard[]) => all.map(({ shard }) => shard);
@@ -165,9 +163,9 @@ async function refuseShards(
 const stagedRuns = ({ tables }: StagedShard) => tables.filter(({ table }) => table === changesTable(RUNS));
 
 /** Commits the runs of all shards in one commit. @throws ConflictError if another process has closed meanwhile */
-async function commitRuns(writer: LakeWriter, staged: StagedShard['tables'], publish: number): Promise<void> {
+async function commitRuns(reader: LakeReader, staged: StagedShard['tables'], publish: number): Promise<void> {
   const table = changesTable(RUNS);
-  const { metaData: held } = await writer.reader.snapshot(table);
+  const { metaData: held } = await reader.snapshot(table);
   // The description of the last shard that has one; a table keeps its identity.
   const last = staged.findLast(({ metaData }) => metaData)?.metaData ?? undefined;
   const isKnown = last?.schemaString === held?.schemaString;
@@ -175,7 +173,7 @@ async function commitRuns(writer: LakeWriter, staged: StagedShard['tables'], pub
     last && !isKnown
       ? { ...last, id: held?.id ?? last.id, createdTime: held?.createdTime ?? last.createdTime }
       : undefined;
-  await appendToTable(writer, { table, adds: staged.flatMap(({ adds }) => adds), metaData }, publish);
+  await appendToTable(reader, { table, adds: staged.flatMap(({ adds }) => adds), metaData }, publish);
 }
 
 /** @throws TidemarkError USAGE */

@@ -1,18 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { rm, stat } from 'node:fs/promises';
 import { hashFile } from '../core/fs.ts';
-import { quoteIdent, quoteLiteral } from '../warehouse/sql-files.ts';
+import { quoteLiteral } from '../warehouse/sql-files.ts';
 import type { Action, AddAction, MetaData, Snapshot } from './delta-log.ts';
 import { ConflictError } from './log.ts';
-import { commit, createTableView, type LakeWriter, viewRuns } from './reader.ts';
+import { createTableView, type LakeReader, viewRuns } from './reader.ts';
 import {
   changesTable,
   describedRelation,
   isPast,
   type LakeRelation,
   PAST_TAG,
+  relationParts,
   replacesRows,
-  rowFields,
   withoutFolders,
 } from './table.ts';
 
@@ -32,7 +32,7 @@ interface Rows {
  * @returns the action that adds it to the table; none without rows
  */
 export async function writeRows(
-  { reader: { store, database, files }, nowMs }: LakeWriter,
+  { store, database, files, nowMs }: LakeReader,
   relation: LakeRelation,
   { rows, publish, which = 'true', isPast = false }: Rows,
 ): Promise<readonly AddAction[]> {
@@ -40,10 +40,9 @@ export async function writeRows(
   if (found?.has_rows !== true) return [];
   const scratch = await store.scratch();
   try {
-    const fields = rowFields(relation).map(quoteIdent).join(', ');
-    const order = relation.identity.map(quoteIdent).join(', ');
     const file = quoteLiteral(scratch);
-    await database.run(files.render('lake/write_file', { rows, publish, which, fields, order, file }));
+    const parts = { ...relationParts(relation), rows, publish, which, file };
+    await database.run(files.render('lake/write_file', parts));
     const [row] = await database.rows(files.render('lake/statistics', { file }));
     const [{ size }, sha256] = [await stat(scratch), await hashFile(scratch)];
     const path = `${randomUUID()}.parquet`;
@@ -69,12 +68,12 @@ const MAX_BYTES = 32 * 1024 ** 2;
 const MAX_RATIO = 4;
 
 /** Puts the small files of every table together. Does nothing where another process does it at the same time. */
-export async function compactLake(writer: LakeWriter): Promise<void> {
-  for (const [table, snapshot] of await writer.reader.snapshots()) {
+export async function compactLake(reader: LakeReader): Promise<void> {
+  for (const [table, snapshot] of await reader.snapshots()) {
     if (hasFolders(snapshot)) continue;
     const files = [...snapshot.files.values()];
     const chosen = [files.filter((add) => !isPast(add)), files.filter(isPast)].flatMap(chooseFiles);
-    if (chosen.length > 0) await rewrite(writer, table, snapshot, chosen).catch(ignoreConflict);
+    if (chosen.length > 0) await rewrite(reader, table, snapshot, chosen).catch(ignoreConflict);
   }
 }
 
@@ -95,43 +94,39 @@ export function chooseFiles(files: readonly AddAction[]): readonly AddAction[] {
 }
 
 /** Writes a table of an earlier version without its folders for months. @throws ConflictError if another process has committed to it */
-export async function migrateTable(writer: LakeWriter, table: string): Promise<void> {
-  const snapshot = await writer.reader.snapshot(table);
+export async function migrateTable(reader: LakeReader, table: string): Promise<void> {
+  const snapshot = await reader.snapshot(table);
   const { metaData, files } = snapshot;
   if (metaData && hasFolders(snapshot))
-    await rewrite(writer, table, snapshot, [...files.values()], withoutFolders(metaData));
+    await rewrite(reader, table, snapshot, [...files.values()], withoutFolders(metaData));
 }
 
 /** Does nothing with a table of another program. @param metaData the new description of the table, if it gets one */
 async function rewrite(
-  writer: LakeWriter,
+  reader: LakeReader,
   table: string,
   snapshot: Snapshot,
   files: readonly AddAction[],
   metaData?: MetaData,
 ): Promise<void> {
-  const { reader, nowMs } = writer;
+  const { database, nowMs } = reader;
   const relation = describedRelation(table, snapshot.metaData);
   if (!relation) return;
   await viewRuns(reader);
   const chosen = new Set(files);
   await createTableView(reader, 'lake_changes', table, { keep: (add) => chosen.has(add) });
-  const parts = {
-    replaces: String(replacesRows(relation)),
-    identity: relation.identity.map(quoteIdent).join(', '),
-    fields: rowFields(relation).map(quoteIdent).join(', '),
-  };
-  await reader.database.run(reader.files.render('lake/compacted', parts));
+  const parts = { ...relationParts(relation), replaces: String(replacesRows(relation)) };
+  await database.run(reader.files.render('lake/compacted', parts));
   const rows = { rows: 'lake_compacted', publish: 'publish' };
-  const recent = await writeRows(writer, relation, { ...rows, which: 'not lake_is_past' });
-  const past = await writeRows(writer, relation, { ...rows, which: 'lake_is_past', isPast: true });
+  const recent = await writeRows(reader, relation, { ...rows, which: 'not lake_is_past' });
+  const past = await writeRows(reader, relation, { ...rows, which: 'lake_is_past', isPast: true });
   const actions: readonly Action[] = [
     { commitInfo: { timestamp: nowMs, operation: 'OPTIMIZE', operationParameters: {}, isBlindAppend: false } },
     ...(metaData ? [{ metaData }] : []),
     ...files.map(({ path }) => ({ remove: { path, deletionTimestamp: nowMs, dataChange: false } })),
     ...[...recent, ...past].map((add) => ({ add: { ...add, dataChange: false } })),
   ];
-  await commit(reader, table, actions);
+  await reader.commit(table, actions);
 }
 
 function ignoreConflict(error: unknown): void {

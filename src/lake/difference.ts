@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { comparedColumns } from '../load/stage-parts.ts';
 import { quoteIdent, quoteLiteral } from '../warehouse/sql-files.ts';
 import { hashedColumn } from '../warehouse/tables.ts';
-import type { AddAction, Snapshot } from './delta-log.ts';
+import type { AddAction } from './delta-log.ts';
 import { createTableView, type LakeReader, PULL_FIELDS, viewRuns } from './reader.ts';
 import type { Relation } from './relations.ts';
 import {
@@ -11,6 +11,7 @@ import {
   hasOccurrence,
   isPast,
   lakeType,
+  relationParts,
   replacesRows,
   rowFields,
   type TableDesign,
@@ -76,14 +77,6 @@ export const targetLoss = z.object({
 });
 export type Loss = Readonly<z.infer<typeof targetLoss>>;
 
-export interface DifferenceOptions {
-  /** The table as the log has it. */
-  readonly snapshot: Snapshot;
-  readonly design: TableDesign;
-  /** Writes the last run once more if no run has changed: `runs` makes a publish visible. */
-  readonly isRepeated: boolean;
-}
-
 /** The statements that fill `lake_pending`, in their order. */
 const FILLS: Readonly<Record<Relation['kind'], readonly string[]>> = {
   history: ['reach', 'history_changes'],
@@ -94,15 +87,19 @@ const FILLS: Readonly<Record<Relation['kind'], readonly string[]>> = {
 
 /**
  * Fills the table `lake_pending` with what a relation of the warehouse has and the lake does not.
+ * @param isRepeated writes the last run once more if no run has changed: `runs` makes a publish visible
  * @returns the pending ends of rows that this warehouse never had: no pull has judged them
  */
 export async function fillPending(
   reader: LakeReader,
   visible: VisiblePublishes,
   relation: Relation,
-  { snapshot, design, isRepeated }: DifferenceOptions,
+  design: TableDesign,
+  isRepeated: boolean,
 ): Promise<readonly Loss[]> {
   const { database, files } = reader;
+  const table = changesTable(relation.name);
+  const snapshot = await reader.snapshot(table);
   // This writer has published since the table was described as it is now: what it had before is there.
   const isCurrent = !design.metaData && visible.last >= describedSince(snapshot.metaData);
   const { start, next } = visible;
@@ -115,7 +112,7 @@ export async function fillPending(
   // A row that is cancelled may be the one that has replaced those in the files of the past.
   const isCancelling = (add: AddAction) => !isPast(add) && (add.stats ?? '').includes('"op":"void"');
   const isRecentEnough = isCurrent && ![...snapshot.files.values()].some(isCancelling);
-  await createTableView(reader, 'lake_changes', changesTable(relation.name), {
+  await createTableView(reader, 'lake_changes', table, {
     fields: design.fields,
     // Only rows that replace each other are compared.
     keep: (add) => replacesRows(design.relation) && !(isRecentEnough && isPast(add)),
@@ -157,23 +154,20 @@ function targetParts(
 
 /** SQL: lists of columns. */
 function columnParts(relation: Relation, { relation: held }: TableDesign): Parts {
-  const fields = rowFields(held);
   const types = new Map(held.columns.map(({ field, type }) => [field, type]));
   const list = (names: readonly string[]) => names.map(quoteIdent).join(', ');
-  const qualify = (table: string) => fields.map((name) => `${table}.${quoteIdent(name)}`).join(', ');
   const isSame = (field: string) => `begun.${quoteIdent(field)} is not distinct from ended.${quoteIdent(field)}`;
   return {
+    ...relationParts(held),
     stored: quoteIdent(relation.stored),
     values: held.columns.map(({ name, type, field }) => `${toLake(name, type)} as ${quoteIdent(field)}`).join(', '),
-    fields: list(fields),
-    whole: fields.map((name) => hashedColumn({ name, type: types.get(name) ?? '' })).join(', '),
-    identity: list(held.identity),
+    whole: rowFields(held)
+      .map((name) => hashedColumn({ name, type: types.get(name) ?? '' }))
+      .join(', '),
     content: comparedColumns({
       columns: held.columns.map(({ field, type }) => ({ name: field, type })),
       computed: relation.computed.map((name) => held.columns.find((column) => column.name === name)?.field ?? name),
     }).join(', '),
-    begun: qualify('begun'),
-    ended: qualify('ended'),
     same: held.identity.map(isSame).join(' and '),
     key: list(relation.key),
     all: hasOccurrence(relation) ? list(held.columns.map(({ name }) => name)) : '',

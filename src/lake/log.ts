@@ -25,6 +25,8 @@ import { changesTable } from './table.ts';
 /** What a lake is read and written with. */
 export interface Lake extends OpenWarehouse {
   readonly store: LakeStore;
+  /** The time of what is written, in milliseconds since 1970. */
+  readonly nowMs: number;
 }
 
 /** What a table lacks. */
@@ -38,23 +40,16 @@ export interface LakeProblem {
 export const describeProblem = ({ table, file, problem }: LakeProblem): string =>
   `${file === '' ? table : `${table}/${file}`} ${problem}`;
 
-/** A table as its log has it. */
-interface TableLog {
-  readonly snapshot: Snapshot;
-  /** What the log lacks: the snapshot is that of the rest. */
-  readonly problems: readonly LakeProblem[];
-}
-
 /** Commits that are read at the same time: of a store over a network, each takes a round trip. */
 const READ_AHEAD = 16;
 
 /**
  * Reads the log of a table: its last checkpoint and the commits after it, which the store lists. A commit that is asked for and not there
  * would be taken for the end of the log.
+ * @param problems receives what the log lacks: the snapshot is that of the rest
  * @throws TidemarkError DATA if another program has given the table features that we do not know
  */
-export async function readLog(lake: Lake, table: string): Promise<TableLog> {
-  const problems: LakeProblem[] = [];
+export async function readLog(lake: Lake, table: string, problems: LakeProblem[]): Promise<Snapshot> {
   const add = (problem: string, path = '') => problems.push({ table, file: path.slice(table.length + 1), problem });
   const begin = await readBegin(lake, table, add);
   const versions = await listVersions(lake, table, begin.version);
@@ -63,7 +58,7 @@ export async function readLog(lake: Lake, table: string): Promise<TableLog> {
   const actions = await pLimit(READ_AHEAD).map(versions, read);
   const snapshot = replay(begin, versions.at(-1) ?? begin.version, actions.flat());
   const { minReaderVersion, minWriterVersion } = snapshot.protocol;
-  if (minReaderVersion <= 1 && minWriterVersion <= 2) return { snapshot, problems };
+  if (minReaderVersion <= 1 && minWriterVersion <= 2) return snapshot;
   const what = `${lake.store.name}/${table}: another program has raised the protocol of the table`;
   throw new TidemarkError('DATA', what, {
     hint: 'Tidemark writes tables of reader version 1 and writer version 2 only: publish to a new lake',
@@ -138,13 +133,15 @@ export class ConflictError extends Error {
   }
 }
 
-/** Begins again when another program has committed in between. @throws ConflictError after so many attempts in a row */
-export async function retryConflicts<T>(attempts: number, work: () => Promise<T>): Promise<T> {
+const ATTEMPTS = 20;
+
+/** Begins again when another program has committed in between. @throws ConflictError after many attempts in a row */
+export async function retryConflicts<T>(work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await work();
     } catch (error) {
-      if (!(error instanceof ConflictError) || attempt === attempts) throw error;
+      if (!(error instanceof ConflictError) || attempt === ATTEMPTS) throw error;
     }
   }
 }

@@ -69,20 +69,16 @@ async function listUnnamed(reader: LakeReader, table: string): Promise<readonly 
 export interface VacuumOptions {
   /** Younger files may belong to a publish in progress. */
   readonly olderThanMs: number;
-  readonly nowMs: number;
   /** Lists the files and keeps them. */
   readonly isDryRun: boolean;
 }
 
 /** Removes files that no log names: what killed publishes have left. */
-export async function vacuumLake(
-  lake: Lake,
-  { olderThanMs, nowMs, isDryRun }: VacuumOptions,
-): Promise<readonly StoredFile[]> {
+export async function vacuumLake(lake: Lake, { olderThanMs, isDryRun }: VacuumOptions): Promise<readonly StoredFile[]> {
   const unnamed = [...(await lake.store.list(STAGING))];
   const reader = createLakeReader(lake);
   for (const table of (await reader.snapshots()).keys()) unnamed.push(...(await listUnnamed(reader, table)));
-  const old = unnamed.filter(({ modifiedMs }) => modifiedMs <= nowMs - olderThanMs);
+  const old = unnamed.filter(({ modifiedMs }) => modifiedMs <= lake.nowMs - olderThanMs);
   if (!isDryRun) for (const { path } of old) await lake.store.remove(path);
   return old;
 }

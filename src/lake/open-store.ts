@@ -14,16 +14,15 @@ export type LakeConfig = Pick<Config, 'directory'> & { readonly data?: string; r
 export type StoreContext = Pick<Context, 'cwd' | 'env' | 'redactor' | 'signal' | 'timeouts'>;
 
 /**
- * Opens the lake that `--lake` or the configuration names, for `work`: a folder, or `s3://BUCKET/PREFIX`.
- * @param location overrides that of the configuration
- * @throws TidemarkError USAGE if neither names one
+ * Opens the lake of a configuration, for `work`: a folder, or `s3://BUCKET/PREFIX`.
+ * @throws TidemarkError USAGE if it names none
  */
 export async function withLakeStore<T>(
   context: StoreContext,
   config: LakeConfig,
-  location = config.lake,
   work: (store: LakeStore) => Promise<T>,
 ): Promise<T> {
+  const location = config.lake;
   if (location === undefined) {
     throw new TidemarkError('USAGE', 'no lake is named', {
       hint: 'give --lake with a folder or s3://BUCKET/PREFIX, or set `lake` in tidemark.yaml',

@@ -2,13 +2,13 @@ import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/config.ts';
 import { TidemarkError } from '../core/errors.ts';
-import { withPublished } from '../warehouse/session.ts';
+import { type OpenWarehouse, withPublished } from '../warehouse/session.ts';
 import { loadTables } from '../warehouse/tables.ts';
 import { assertRunName, defaultRunName, type ShardOfRun, writeStagedShard } from './close.ts';
 import { compactLake, migrateTable, writeRows } from './data-files.ts';
 import { BEGINNING, fillPending, type Loss, readVisible, type VisiblePublishes } from './difference.ts';
 import { ConflictError, retryConflicts } from './log.ts';
-import { appendToTable, createLakeReader, type LakeReader, type LakeWriter, type TableAddition } from './reader.ts';
+import { appendToTable, createLakeReader, type LakeReader, type TableAddition } from './reader.ts';
 import { listRelations, type Relation, RUNS } from './relations.ts';
 import { claimPath, writeStatement } from './statements.ts';
 import { createOrRead, type LakeStore } from './store.ts';
@@ -64,7 +64,8 @@ export async function publishToLake(options: PublishOptions): Promise<PublishRes
 }
 
 /** A publish in progress. */
-interface Publishing extends LakeWriter {
+interface Publishing {
+  readonly reader: LakeReader;
   /** Its number, which no other publish has. */
   readonly publish: number;
   readonly visible: VisiblePublishes;
@@ -74,14 +75,14 @@ interface Publishing extends LakeWriter {
 }
 
 /** Each relation is written and committed before the next one, so that a publish holds the rows of only one. */
-async function publishOnce({ config, store, now, run }: PublishOptions): Promise<PublishResult> {
+async function publishOnce(options: PublishOptions): Promise<PublishResult> {
+  const { config, store, now, run } = options;
   const shard = config.shard && { ...config.shard, run: assertRunName(run ?? defaultRunName(now)) };
-  return withPublishedReader(config, store, async (reader) => {
+  return withVisible(options, async (reader, visible) => {
     await reader.snapshots(); // nothing is added to a lake that is damaged
-    const visible = await readVisible(reader, config.shard?.index ?? 0);
     const asOf = assertPublishable(store, visible);
     const publish = await claimNumber(store, visible);
-    const publishing = { reader, visible, publish, as_of: asOf, shard, nowMs: now.getTime() };
+    const publishing = { reader, visible, publish, as_of: asOf, shard };
     const relations = await listRelations(reader.database, reader.files, loadTables(reader.files));
     const committed: StagedTable[] = [];
     for (const relation of relations) {
@@ -94,27 +95,26 @@ async function publishOnce({ config, store, now, run }: PublishOptions): Promise
     }
     await writeStatement(store, publish, await reader.snapshots());
     // Those of a shard are put together when its run is closed.
-    if (!shard) await compactLake(publishing);
+    if (!shard) await compactLake(reader);
     return { publish, as_of: asOf, tables: committed.map(describeTable) };
   });
 }
 
 /** The time up to which readers of the lake see the runs of this warehouse; undefined where they see none. */
-export function readPublishedUntil(config: Config, store: LakeStore): Promise<Date | undefined> {
-  return withPublishedReader(config, store, async (reader) => {
-    const { after } = await readVisible(reader, config.shard?.index ?? 0);
-    return after === BEGINNING ? undefined : new Date(after);
-  });
+export function readPublishedUntil(options: PublishOptions): Promise<Date | undefined> {
+  return withVisible(options, async (_, { after }) => (after === BEGINNING ? undefined : new Date(after)));
 }
 
 /** Reads the lake in the database of the published warehouse. */
-function withPublishedReader<T>(
-  config: Config,
-  store: LakeStore,
-  work: (reader: LakeReader) => Promise<T>,
+function withVisible<T>(
+  { config, store, now }: PublishOptions,
+  work: (reader: LakeReader, visible: VisiblePublishes) => Promise<T>,
 ): Promise<T> {
-  const options = { ownFolderIn: config.data, threads: undefined };
-  return withPublished(config, (published) => work(createLakeReader({ store, ...published })), options);
+  const read = async (published: OpenWarehouse) => {
+    const reader = createLakeReader({ ...published, store, nowMs: now.getTime() });
+    return work(reader, await readVisible(reader, config.shard?.index ?? 0));
+  };
+  return withPublished(config, read, { ownFolderIn: config.data, threads: undefined });
 }
 
 /** @returns the time of the last run of the warehouse */
@@ -153,7 +153,7 @@ const describeTable = ({ table, adds }: StagedTable): PublishedTable => ({
 
 /** Another publish may describe the table at the same time, as all shards do in their first run: then the relation is written again. */
 async function publishRelation(publishing: Publishing, relation: Relation): Promise<readonly StagedTable[]> {
-  return retryConflicts(ATTEMPTS, async () => commitTable(publishing, await stageRelation(publishing, relation)));
+  return retryConflicts(async () => commitTable(publishing, await stageRelation(publishing, relation)));
 }
 
 /** The runs of a shard are left to `tidemark lake close`, which commits those of all shards at once. */
@@ -171,21 +171,24 @@ async function publishRuns(
   return [staged];
 }
 
-async function commitTable(publishing: Publishing, staged: StagedTable): Promise<readonly StagedTable[]> {
-  return (await appendToTable(publishing, staged, publishing.publish)) ? [staged] : [];
+async function commitTable({ reader, publish }: Publishing, staged: StagedTable): Promise<readonly StagedTable[]> {
+  return (await appendToTable(reader, staged, publish)) ? [staged] : [];
 }
 
 /**
  * Writes the data files of what a relation has and the lake does not. Nothing of it is in a log.
  * @param isRepeated writes the last run once more if no run has changed: `runs` makes a publish visible
  */
-async function stageRelation(publishing: Publishing, relation: Relation, isRepeated = false): Promise<StagedTable> {
-  const { reader, publish, visible } = publishing;
+async function stageRelation(
+  { reader, publish, visible }: Publishing,
+  relation: Relation,
+  isRepeated = false,
+): Promise<StagedTable> {
   const table = changesTable(relation.name);
-  await migrateTable(publishing, table);
-  const snapshot = await reader.snapshot(table);
-  const design = designTable(relation, snapshot.metaData, publishing);
-  const losses = await fillPending(reader, visible, relation, { snapshot, design, isRepeated });
-  const rows = { rows: 'lake_pending', publish: `${publish}::bigint` };
-  return { table, adds: await writeRows(publishing, design.relation, rows), metaData: design.metaData, losses };
+  await migrateTable(reader, table);
+  const { metaData } = await reader.snapshot(table);
+  const design = designTable(relation, metaData, { publish, nowMs: reader.nowMs });
+  const losses = await fillPending(reader, visible, relation, design, isRepeated);
+  const adds = await writeRows(reader, design.relation, { rows: 'lake_pending', publish: `${publish}::bigint` });
+  return { table, adds, metaData: design.metaData, losses };
 }

@@ -41,18 +41,13 @@ export interface LakeReader extends Lake {
   snapshots(): Promise<ReadonlyMap<string, Snapshot>>;
   /** What publishes state of each table. */
   statements(): Promise<Statements>;
-  /** Replaces what is known of a table; without a snapshot, its log is read again when it is asked for next. */
-  remember(table: string, snapshot?: Snapshot): void;
-}
-
-/** What writes to a lake. */
-export interface LakeWriter {
-  readonly reader: LakeReader;
-  readonly nowMs: number;
+  /** Commits actions to a table as the reader knows it, and writes a checkpoint if one is due. @throws ConflictError */
+  commit(table: string, actions: readonly Action[]): Promise<void>;
 }
 
 /** @param problems receives what tables lack, and the rest is read; without it, a table that lacks something is an error */
-export function createLakeReader({ store, database, files }: Lake, problems?: LakeProblem[]): LakeReader {
+export function createLakeReader(lake: Lake, problems?: LakeProblem[]): LakeReader {
+  const { store } = lake;
   const snapshots = new Map<string, Promise<Snapshot>>();
   let known: Promise<Statements> | undefined;
   const statements = () => {
@@ -61,12 +56,13 @@ export function createLakeReader({ store, database, files }: Lake, problems?: La
   };
   const read = async (table: string): Promise<Snapshot> => {
     const stated = (await statements()).get(table); // before the log: what is stated in between is not in it
-    const { snapshot, problems: found } = await readLog({ store, database, files }, table);
-    const loss = found.length > 0 ? undefined : await findTableProblem(store, table, snapshot, stated);
-    const lacks = loss === undefined ? found : [{ table, file: '', problem: loss }];
-    if (lacks[0] && !problems) throw damagedError(store, describeProblem(lacks[0]));
-    problems?.push(...lacks);
-    return snapshot;
+    const found: LakeProblem[] = [];
+    const log = await readLog(lake, table, found);
+    const problem = found.length > 0 ? undefined : await findTableProblem(store, table, log, stated);
+    if (problem !== undefined) found.push({ table, file: '', problem });
+    if (found[0] && !problems) throw damagedError(store, describeProblem(found[0]));
+    problems?.push(...found);
+    return log;
   };
   const snapshot = (table: string): Promise<Snapshot> => {
     const found = snapshots.get(table) ?? read(table);
@@ -74,9 +70,7 @@ export function createLakeReader({ store, database, files }: Lake, problems?: La
     return found;
   };
   return {
-    store,
-    database,
-    files,
+    ...lake,
     statements,
     snapshot,
     async snapshots() {
@@ -85,9 +79,14 @@ export function createLakeReader({ store, database, files }: Lake, problems?: La
       const found = await Promise.all([...names].sort().map(async (name) => [name, await snapshot(name)] as const));
       return new Map(found.filter(([, { version }]) => version >= 0));
     },
-    remember(table, after) {
-      if (after) snapshots.set(table, Promise.resolve(after));
-      else snapshots.delete(table);
+    async commit(table, actions) {
+      const before = await snapshot(table);
+      snapshots.delete(table); // what another program has committed is read before the next attempt
+      const version = await appendCommit(store, table, before.version, actions);
+      if (version !== before.version + 1) return;
+      const after = replay(before, version, actions);
+      snapshots.set(table, Promise.resolve(after));
+      await checkpointIfDue(lake, table, after);
     },
   };
 }
@@ -105,17 +104,6 @@ async function findTableProblem(
   return table === changesTable(RUNS) ? findLostClaim(store, snapshot) : undefined;
 }
 
-/** Commits actions to a table as the reader knows it, and writes a checkpoint if one is due. @throws ConflictError */
-export async function commit(reader: LakeReader, table: string, actions: readonly Action[]): Promise<void> {
-  const before = await reader.snapshot(table);
-  reader.remember(table); // what another program has committed is read before the next attempt
-  const version = await appendCommit(reader.store, table, before.version, actions);
-  if (version !== before.version + 1) return;
-  const after = replay(before, version, actions);
-  reader.remember(table, after);
-  await checkpointIfDue(reader, table, after);
-}
-
 /** What a publish adds to a table. */
 export interface TableAddition {
   readonly table: string;
@@ -126,12 +114,12 @@ export interface TableAddition {
 
 /** Commits what a publish adds to a table. @returns false if there is nothing to commit @throws ConflictError */
 export async function appendToTable(
-  { reader, nowMs }: LakeWriter,
+  { nowMs, snapshot, commit }: LakeReader,
   { table, adds, metaData }: TableAddition,
   publish: number,
 ): Promise<boolean> {
   if (adds.length === 0 && !metaData) return false;
-  const { version } = await reader.snapshot(table);
+  const { version } = await snapshot(table);
   const operation = { operation: 'WRITE', operationParameters: { mode: 'Append' }, isBlindAppend: true };
   const actions: readonly Action[] = [
     { commitInfo: { timestamp: nowMs, ...operation } },
@@ -140,7 +128,7 @@ export async function appendToTable(
     { txn: { appId: APP_ID, version: publish, lastUpdated: nowMs } },
     ...adds.map((add) => ({ add })),
   ];
-  await commit(reader, table, actions);
+  await commit(table, actions);
   return true;
 }
 

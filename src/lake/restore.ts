@@ -3,12 +3,11 @@ import { basename, dirname, join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { makeFolder, removePaths } from '../core/fs.ts';
-import type { Log } from '../core/log.ts';
 import { overlayRoots } from '../core/paths.ts';
 import { openDatabase } from '../warehouse/database.ts';
 import { migrate } from '../warehouse/migrate.ts';
 import { publishFile, warehouseFiles } from '../warehouse/publish.ts';
-import { withWarehouseLock } from '../warehouse/session.ts';
+import { type LockedOptions, withWarehouseLock } from '../warehouse/session.ts';
 import { createSqlFiles, quoteIdent, quoteLiteral } from '../warehouse/sql-files.ts';
 import { loadTables } from '../warehouse/tables.ts';
 import { describeProblem, type Lake, type LakeProblem } from './log.ts';
@@ -23,11 +22,8 @@ export interface RestoredTable {
   readonly rows: number;
 }
 
-export interface RestoreOptions {
-  readonly config: Config;
+export interface RestoreOptions extends Omit<LockedOptions, 'purpose'> {
   readonly store: LakeStore;
-  readonly now: Date;
-  readonly log: Log;
 }
 
 export interface Restored {
@@ -43,7 +39,8 @@ export interface Restored {
  * and the rest is restored.
  * @throws TidemarkError UNSAFE if there is a warehouse already; DATA if the lake has no publish, or a data file is missing or changed
  */
-export async function restoreFromLake({ config, store, now, log }: RestoreOptions): Promise<Restored> {
+export async function restoreFromLake(options: RestoreOptions): Promise<Restored> {
+  const { config } = options;
   const paths = warehouseFiles(config.data);
   const existing = [paths.published, paths.work].find(existsSync);
   if (existing) {
@@ -51,14 +48,14 @@ export async function restoreFromLake({ config, store, now, log }: RestoreOption
       hint: 'move it away first, or set `data` to another folder',
     });
   }
-  return withWarehouseLock({ config, purpose: 'lake restore', now, log }, async () => {
+  return withWarehouseLock({ ...options, purpose: 'lake restore' }, async () => {
     // Not the working file: a run would go on with what a killed restore has left.
     const staging = join(dirname(paths.work), 'restoring');
     const file = join(staging, basename(paths.work));
     await removePaths([staging]);
     await makeFolder(staging);
     try {
-      const restored = await fillWarehouse(config, store, file);
+      const restored = await fillWarehouse(options, file);
       await publishFile(file, paths.published, config.groupRead ? 0o440 : 0o400);
       return restored;
     } finally {
@@ -67,14 +64,14 @@ export async function restoreFromLake({ config, store, now, log }: RestoreOption
   });
 }
 
-async function fillWarehouse(config: Config, store: LakeStore, file: string): Promise<Restored> {
+async function fillWarehouse({ config, store, now }: RestoreOptions, file: string): Promise<Restored> {
   const database = await openDatabase(file, { memoryLimit: config.memoryLimit, ownFolderIn: dirname(file) });
   try {
     const files = createSqlFiles(overlayRoots(config.directory));
     const tables = loadTables(files);
     await migrate(database, files, tables);
     const losses: LakeProblem[] = [];
-    const reader = createLakeReader({ store, database, files }, losses);
+    const reader = createLakeReader({ store, database, files, nowMs: now.getTime() }, losses);
     const relations = await createTableViews(reader, undefined, { isChecked: true });
     const held = new Map(relations.map((relation) => [relation.name, relation]));
     if (!held.has(RUNS)) {

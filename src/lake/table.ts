@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
+import { quoteIdent } from '../warehouse/sql-files.ts';
 import type { Column } from '../warehouse/tables.ts';
 import {
   type AddAction,
@@ -126,6 +127,15 @@ export function describedSince(metaData: MetaData | undefined): number {
 export function rowFields(relation: LakeRelation): readonly string[] {
   const fields = relation.columns.map(({ field }) => field);
   return hasOccurrence(relation) ? [OCCURRENCE.name, ...fields] : fields;
+}
+
+/** SQL: lists of the fields of a relation, as its queries name them. */
+export function relationParts(
+  relation: LakeRelation,
+  quote = quoteIdent,
+): { readonly identity: string; readonly fields: string } {
+  const list = (names: readonly string[]) => names.map(quote).join(', ');
+  return { identity: list(relation.identity), fields: list(rowFields(relation)) };
 }
 
 /** Fields of every table of the lake, and columns that its folders divide. A column of the warehouse with such a name gets a prefix. */

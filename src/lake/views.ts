@@ -1,7 +1,7 @@
 import type { Engine } from '../core/choices.ts';
 import { quoteIdent, quoteLiteral, type SqlFiles } from '../warehouse/sql-files.ts';
 import { RUNS } from './relations.ts';
-import { changesTable, type DescribedRelation, type LakeRelation, replacesRows, rowFields } from './table.ts';
+import { changesTable, type DescribedRelation, type LakeRelation, relationParts, replacesRows } from './table.ts';
 
 /** What the SQL of an engine has of its own. */
 interface Dialect {
@@ -94,10 +94,9 @@ export function renderHistory(writer: ViewWriter, relation: LakeRelation): strin
 function queryParts(writer: ViewWriter, relation: LakeRelation): Readonly<Record<string, string>> {
   const { quote } = writer.dialect;
   return {
+    ...relationParts(relation, quote),
     changes: writer.table(changesTable(relation.name)),
     runs: writer.runs ?? writer.table(changesTable(RUNS)),
-    identity: relation.identity.map(quote).join(', '),
-    fields: rowFields(relation).map(quote).join(', '),
     // Under the names of the warehouse.
     columns: relation.columns
       .map(({ name, field }) => (name === field ? quote(name) : `${quote(field)} as ${quote(name)}`))

@@ -23,7 +23,7 @@ export async function lakeStage(config: Config, context: JobContext): Promise<La
   if (config.lake === undefined) return null;
   const { clock, log, env } = context;
   try {
-    const { publish, tables } = await withLakeStore(context, config, undefined, (store) =>
+    const { publish, tables } = await withLakeStore(context, config, (store) =>
       publishToLake({ config, store, now: clock.now(), run: env.TIDEMARK_RUN }),
     );
     const rows = tables.reduce((sum, table) => sum + table.rows, 0);

@@ -179,7 +179,12 @@ async function prepareExpected(
 ): Promise<readonly string[]> {
   const database = await openDatabase(':memory:');
   try {
-    const reader = createLakeReader({ store: project.store, database, files: createSqlFiles([PACKAGE_ROOT]) });
+    const reader = createLakeReader({
+      store: project.store,
+      database,
+      files: createSqlFiles([PACKAGE_ROOT]),
+      nowMs: 0,
+    });
     await createLakeViews(reader, readsTables ? undefined : VIEWED);
     const relations = readsTables ? await listLakeRelations(reader) : [];
     const queries = [

@@ -136,7 +136,7 @@ export async function lakeProject({ cleanup = onTestFinished, tables }: LakeProj
         .map((name) => name.slice(0, -'_changes'.length)),
     inLake: (sql) =>
       withFile(':memory:', async (database) => {
-        const reader = createLakeReader({ store, database, files: createSqlFiles([PACKAGE_ROOT]) });
+        const reader = createLakeReader({ store, database, files: createSqlFiles([PACKAGE_ROOT]), nowMs: 0 });
         await createLakeViews(reader, [sql]); // all views take a second, and a test reads one relation or two
         return database.rows(sql);
       }),

@@ -37,7 +37,7 @@ export async function withStore<T>(
     signal,
     timeouts: { ...TIMEOUTS, ...timeouts },
   };
-  return withLakeStore(context, config, undefined, work);
+  return withLakeStore(context, config, work);
 }
 
 type WithStore = <T>(work: (store: LakeStore) => Promise<T>) => Promise<T>;

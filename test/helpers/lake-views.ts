@@ -12,6 +12,9 @@ export async function openLakeViews(
   queries?: readonly string[],
 ): Promise<Database> {
   const database = await openDatabase(':memory:', { memoryLimit });
-  await createLakeViews(createLakeReader({ store, database, files: createSqlFiles([PACKAGE_ROOT]) }), queries);
+  await createLakeViews(
+    createLakeReader({ store, database, files: createSqlFiles([PACKAGE_ROOT]), nowMs: 0 }),
+    queries,
+  );
   return database;
 }

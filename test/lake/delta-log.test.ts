@@ -44,7 +44,8 @@ const add = (path: string): Action => ({
 });
 const publishOf = (version: number): Action => ({ txn: { appId: APP_ID, version } });
 const open = async (): Promise<LakeStore> => createDirectoryStore(await tempFolder());
-const read = (store: LakeStore): Promise<Snapshot> => createLakeReader({ store, database, files }).snapshot('t');
+const read = (store: LakeStore): Promise<Snapshot> =>
+  createLakeReader({ store, database, files, nowMs: 0 }).snapshot('t');
 
 describe('a commit', () => {
   test('takes the next version if another program has committed in between', async () => {
@@ -129,7 +130,7 @@ test('after 100 commits a checkpoint has the state, and every commit stays', asy
     const actions = version === 0 ? created : [publishOf(version), add(`file-${version}`)];
     await appendCommit(store, 't', version - 1, actions);
     snapshot = replay(snapshot, version, actions);
-    if (version < 100) await checkpointIfDue({ store, database, files }, 't', snapshot);
+    if (version < 100) await checkpointIfDue({ store, database, files, nowMs: 0 }, 't', snapshot);
   }
   const checkpoints = (await store.list('t/_delta_log')).filter(({ path }) => path.endsWith('.parquet'));
   expect(checkpoints.map(({ path }) => path)).toEqual([checkpointPath('t', 99)]);
@@ -164,10 +165,10 @@ test('a file says how many rows it has, and between which changes they are', asy
   await database.run(`create temp table counted as
     select 'insert' as op, timestamptz '2026-10-01 02:15:00Z' as as_of, 'a' as name
     union all by name select 'void' as op, timestamptz '2026-10-02 00:00:00Z' as as_of, 'b' as name`);
-  const reader = createLakeReader({ store: await open(), database, files });
+  const reader = createLakeReader({ store: await open(), database, files, nowMs: 0 });
   const columns = [{ name: 'name', type: 'VARCHAR', field: 'name' }];
   const relation: LakeRelation = { name: 'counted', kind: 'history', identity: ['name'], columns };
-  const [added] = await writeRows({ reader, nowMs: 0 }, relation, { rows: 'counted', publish: '7' });
+  const [added] = await writeRows(reader, relation, { rows: 'counted', publish: '7' });
   expect(added?.tags).toMatchObject({ rows: '2' });
   expect(JSON.parse(added?.stats ?? '')).toEqual({
     numRecords: 2,

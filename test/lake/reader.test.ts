@@ -22,7 +22,7 @@ test('a publish that has nothing to add and ends meanwhile is none', async () =>
   };
   const database = await openDatabase(':memory:', { threads: 1 });
   try {
-    expect(await verifyLake({ store, database, files })).toMatchObject({ problems: [], isStated: true });
+    expect(await verifyLake({ store, database, files, nowMs: 0 })).toMatchObject({ problems: [], isStated: true });
   } finally {
     database.close();
   }
@@ -51,7 +51,7 @@ test('a run that is published while the logs are read is seen as a whole, or not
   };
   const database = await openDatabase(':memory:', { threads: 1 });
   try {
-    await createLakeViews(createLakeReader({ store, database, files }));
+    await createLakeViews(createLakeReader({ store, database, files, nowMs: 0 }));
     const sql =
       'select (select count(*)::int from runs) as runs, (select count(*)::int from autoscaler_health) as rows';
     expect(await database.rows(sql)).toEqual([{ runs: 2, rows: 2 }]);

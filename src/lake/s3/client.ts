@@ -3,6 +3,7 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { AwsV4Signer } from 'aws4fetch';
 import type { S3Address } from '../../config/lake.ts';
+import type { Environment } from '../../config/references.ts';
 import { TidemarkError } from '../../core/errors.ts';
 import { hashFile } from '../../core/fs.ts';
 import { HEADER_TEXT, isHeaderText } from '../../core/header-text.ts';
@@ -21,25 +22,14 @@ import { ABORTED, Deadline, type HttpTimeouts, withRetry } from '../../http/retr
 import type { Transport } from '../../http/transport.ts';
 
 /** What a request needs besides its object. */
-export interface S3Access {
-  readonly accessKeyId: string;
-  readonly secretAccessKey: string;
-  readonly sessionToken: string | undefined;
-  readonly region: string;
-  /** Undefined for AWS. */
-  readonly endpoint: URL | undefined;
-  /** PEM file with the certificates that an endpoint may have. */
-  readonly caFile: string | undefined;
-}
-
-type Environment = Readonly<Record<string, string | undefined>>;
+type S3Access = Readonly<ReturnType<typeof readS3Access>>;
 
 /**
  * Reads the credentials, the region and the endpoint from the variables that the tools of AWS use.
  * @param redactor receives the secrets
  * @throws TidemarkError CONFIG
  */
-export function readS3Access(env: Environment, redactor: Redactor): S3Access {
+export function readS3Access(env: Environment, redactor: Redactor) {
   const sessionToken = env.AWS_SESSION_TOKEN ? requireVariable(env, 'AWS_SESSION_TOKEN') : undefined;
   const secretAccessKey = requireVariable(env, 'AWS_SECRET_ACCESS_KEY');
   for (const secret of [secretAccessKey, sessionToken]) if (secret !== undefined) redactor.add(secret);
@@ -48,7 +38,9 @@ export function readS3Access(env: Environment, redactor: Redactor): S3Access {
     secretAccessKey,
     sessionToken,
     region: env.AWS_REGION || env.AWS_DEFAULT_REGION || 'us-east-1',
+    /** Undefined for AWS. */
     endpoint: parseEndpoint(env.AWS_ENDPOINT_URL_S3 || env.AWS_ENDPOINT_URL || undefined),
+    /** PEM file with the certificates that an endpoint may have. */
     caFile: env.AWS_CA_BUNDLE || undefined,
   };
 }
@@ -74,7 +66,7 @@ function parseEndpoint(value: string | undefined): URL | undefined {
 }
 
 /** The URL of an object, or of the bucket for an empty key. */
-export function objectUrl({ region, endpoint }: S3Access, { bucket }: S3Address, key: string): URL {
+function objectUrl({ region, endpoint }: S3Access, { bucket }: S3Address, key: string): URL {
   const path = key.split('/').map(encodeURIComponent).join('/');
   if (endpoint) return new URL(`${endpoint.pathname.replace(/\/+$/u, '')}/${bucket}/${path}`, endpoint);
   // A certificate of AWS names one label before the region.

@@ -32,7 +32,9 @@ export async function findHorizon(
   const days = Math.max(historyDays, (thresholds.deadAgentHours * HOUR_MS) / DAY_MS, ...reach);
   const horizon = new Date(context.clock.now().getTime() - days * DAY_MS);
   if (lake === undefined) return horizon;
-  const until = await withLakeStore(context, config, undefined, (store) => readPublishedUntil(config, store));
+  const until = await withLakeStore(context, config, (store) =>
+    readPublishedUntil({ config, store, now: context.clock.now() }),
+  );
   return until !== undefined && until > horizon ? horizon : until;
 }
 

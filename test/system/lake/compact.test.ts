@@ -27,11 +27,11 @@ async function withDatabase<T>(work: (database: Database) => Promise<T>): Promis
 /** The files of each table that a reader opens. */
 const listFiles = ({ store }: LakeProject): Promise<ReadonlyMap<string, readonly AddAction[]>> =>
   withDatabase(async (database) => {
-    const snapshots = await createLakeReader({ store, database, files }).snapshots();
+    const snapshots = await createLakeReader({ store, database, files, nowMs: 0 }).snapshots();
     return new Map([...snapshots].map(([table, snapshot]) => [table, [...snapshot.files.values()]]));
   });
 
-const verify = ({ store }: LakeProject) => withDatabase((database) => verifyLake({ store, database, files }));
+const verify = ({ store }: LakeProject) => withDatabase((database) => verifyLake({ store, database, files, nowMs: 0 }));
 
 async function expectSameHistory(project: LakeProject, ...tables: readonly string[]): Promise<void> {
   for (const table of tables) {
