@@ -46,15 +46,14 @@ export async function show(
     const guide = await loadGuide(files, await listPlaybooks(config), config.thresholds);
     const view = toSubjectView(data, { linker: createProductLinker(config.targets), selection: only, guide });
     if (context.json) return context.stdout(toJsonText({ ...view, as_of: formatTimestamp(asOf), row: data.present }));
-    const renderer = createRenderer(files.roots);
+    const renderer = createRenderer(files.roots, [], currentUntil({ ...config, asOf }));
     if (flags.html === undefined) {
       const shown = { subject: view, as_of: formatTimestamp(asOf) };
-      return context.stdout(renderer.page('subject.txt.hbs', { current: 'subjects' }, shown));
+      return context.stdout(renderer.page('subject.txt.hbs', 'subjects', shown));
     }
     const file = resolve(context.cwd, flags.html);
     const root = `${encodeURI(relative(dirname(file), config.output)) || '.'}/`;
-    const page = renderSubject(view, { asOf, root, currentUntil: currentUntil({ ...config, asOf }) }, renderer);
-    await writeFileAtomic(file, page);
+    await writeFileAtomic(file, renderSubject(view, asOf, renderer, root));
     context.stdout(`${file}\n`);
   });
 }

@@ -6,7 +6,7 @@ import { thresholds } from '../../src/config/schema.ts';
 import type { Log } from '../../src/core/log.ts';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import type { UnknownPart } from '../../src/landing/store.ts';
-import { openReportReader, type ReportData } from '../../src/tell/reports/data.ts';
+import { openReportReader, type ReportData, readReport } from '../../src/tell/reports/data.ts';
 import type { RenderOptions } from '../../src/tell/reports/index.ts';
 import type { Database } from '../../src/warehouse/database.ts';
 import { createSqlFiles, quoteIdent, quoteLiteral, type SqlFiles } from '../../src/warehouse/sql-files.ts';
@@ -95,7 +95,7 @@ export async function createReportWarehouse(
       const reader = await openReportReader({ ...selected, names: [report] });
       const [found] = reader.selected;
       if (!found) throw new Error(`no report ${report}`);
-      const data = await reader.read(found);
+      const data = await readReport(found, reader);
       return datasets ? keepDatasets(data, datasets) : data;
     },
   };

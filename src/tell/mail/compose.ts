@@ -106,7 +106,7 @@ const REDUCED_LINES = [12, 8, 5, 3];
 
 /** Renders the digest, with fewer lines where long names would make it too large. */
 function renderWithinSize(build: (maxLines: number) => Digest, renderer: Renderer, maxBytes: number) {
-  const render = (file: string) => renderer.page(file, { current: '' }, digest);
+  const render = (file: string) => renderer.page(file, '', digest);
   let digest = build(MAX_LINES);
   let html = render('digest.hbs');
   for (const maxLines of REDUCED_LINES) {

@@ -62,7 +62,7 @@ export interface ReportReadOptions extends OpenWarehouse {
 
 export type ReportReader = Awaited<ReturnType<typeof openReportReader>>;
 
-/** @throws TidemarkError USAGE for an unknown report */
+/** What the reports of a rendering have in common, read once. @throws TidemarkError USAGE for an unknown report */
 export async function openReportReader(options: ReportReadOptions) {
   const { database, files, asOf } = options;
   const all = loadReports(files);
@@ -87,11 +87,10 @@ export async function openReportReader(options: ReportReadOptions) {
     playbooks: JSON.stringify(playbooks),
     guide: JSON.stringify(await loadGuide(files, playbooks, options.thresholds)),
   };
-  const reading: Reading = { options, queries, params, sources, summaries: known ?? new Map() };
   const names = new Set(selected.map(({ name }) => name));
   /** The reports that are not selected, so that no page links to theirs. */
   const unlinked: ReadonlySet<string> = new Set([...all.keys()].filter((name) => !names.has(name)));
-  return { reports, selected, unlinked, params, read: (report: Report) => readReport(report, reading) };
+  return { options, queries, reports, selected, unlinked, params, sources, summaries: known };
 }
 
 function selectReports(reports: ReadonlyMap<string, Report>, names: readonly string[] | undefined): readonly Report[] {
@@ -99,23 +98,12 @@ function selectReports(reports: ReadonlyMap<string, Report>, names: readonly str
   return [...new Set(names)].map((name) => findNamed([...reports.values()], 'report', name));
 }
 
-/** What the reports of a rendering have in common. */
-interface Reading {
-  readonly options: ReportReadOptions;
-  readonly queries: Queries;
-  readonly params: SqlParams;
-  /** Of every report, read once. */
-  readonly sources: readonly SourceState[];
-  /** Those that are known already, by report. */
-  readonly summaries: ReadonlyMap<string, Row>;
-}
-
 /** Runs the queries of a report. @throws TidemarkError DATA naming the file whose query fails */
-async function readReport(report: Report, reading: Reading): Promise<ReportData> {
-  const { options, queries, sources: states, summaries } = reading;
-  const params = reportParams(report, reading.params);
+export async function readReport(report: Report, reader: ReportReader): Promise<ReportData> {
+  const { options, queries, sources: states, summaries } = reader;
+  const params = reportParams(report, reader.params);
   const [summary, tables] = await allInOrder([
-    summaries.get(report.name) ?? hideUnknown(report, await querySummary(queries, report, params), states),
+    summaries?.get(report.name) ?? hideUnknown(report, await querySummary(queries, report, params), states),
     allInOrder(report.datasets.map(({ file, sql }) => queryFile(queries, file, sql, params))),
   ]);
   const rows = Object.fromEntries(report.datasets.map(({ name }, index) => [name, tables[index] ?? []]));

@@ -17,7 +17,7 @@ import {
   writeReportFiles,
 } from './archive.ts';
 import { allInOrder } from './connections.ts';
-import { openReportReader, type ReportData, type ReportReader, type ReportReadOptions } from './data.ts';
+import { openReportReader, type ReportData, type ReportReader, type ReportReadOptions, readReport } from './data.ts';
 import type { Report } from './definitions.ts';
 import { truncate } from './format.ts';
 import { createProductLinker } from './links.ts';
@@ -65,13 +65,12 @@ export async function renderReports(options: RenderOptions): Promise<readonly Re
     await reportFailure(options, 'subjects', Promise.reject(failure));
   }
   const linked = [...reader.reports.values()].filter(({ name }) => !reader.unlinked.has(name));
-  const renderer = createRenderer(options.files.roots, linked);
+  const renderer = createRenderer(options.files.roots, linked, currentUntil(options));
   const linkProduct = createProductLinker(targets);
   const links = selection && { linkProduct, linkSubject: createSubjectLinker(selection, linkProduct) };
   const writeSubjects = async (found: SubjectSelection) => {
     const guide = await loadGuide(options.files, (await options.playbooks?.()) ?? [], options.thresholds);
-    const pages = { ...options, linker: linkProduct, guide, currentUntil: currentUntil(options) };
-    await writeSubjectPages(pages, found, renderer);
+    await writeSubjectPages({ ...options, linker: linkProduct, guide }, found, renderer);
   };
   const [rendered] = await allInOrder([
     writeReports(options, reader, renderer, links),
@@ -112,28 +111,28 @@ async function reportFailure<T>(
 
 async function writeReports(
   options: RenderOptions,
-  { selected, read, params, unlinked }: ReportReader,
+  reader: ReportReader,
   renderer: Renderer,
   links: SubjectLinks = {},
 ): Promise<readonly RenderedReport[]> {
+  const { params, unlinked } = reader;
   const page: PageOptions = {
     ...links,
     params,
     unlinked,
     stalenessAt: options.stalenessAt ?? options.asOf,
     leftOut: options.leftOut,
-    currentUntil: currentUntil(options),
     run: (options.archive ?? true) ? await findRunLink(options) : undefined,
   };
   const rendered: RenderedReport[] = [];
   const write = async (report: Report) => {
     const { name } = report;
-    const data = await read(report);
+    const data = await readReport(report, reader);
     const files = renderReport(report, data, page, renderer);
     await writeReportFiles(options.out, name, files);
     rendered.push({ name, files: [...files.keys()], data });
   };
-  for (const report of selected) await reportFailure(options, report.name, write(report));
+  for (const report of reader.selected) await reportFailure(options, report.name, write(report));
   return rendered;
 }
 
@@ -153,20 +152,16 @@ async function writeIndex(
   const [runs, targets] = [await listRuns(options, dates), await readTargets(options)];
   const isPast = options.archive === false;
   const render = async (folder: string, archived: boolean) =>
-    renderer.page(
-      'index.hbs',
-      { current: 'index', currentUntil: currentUntil(options) },
-      {
-        title: archived ? `Reports of ${date}` : isPast ? 'Reports of an earlier time' : 'Reports',
-        as_of: formatTimestamp(asOf),
-        root: '',
-        generated_at: formatTimestamp(options.generatedAt),
-        reports: await listEntries(folder, reports, rendered),
-        dates: archived ? [] : dates,
-        runs: archived ? [] : runs,
-        targets,
-      },
-    );
+    renderer.page('index.hbs', 'index', {
+      title: archived ? `Reports of ${date}` : isPast ? 'Reports of an earlier time' : 'Reports',
+      as_of: formatTimestamp(asOf),
+      root: '',
+      generated_at: formatTimestamp(options.generatedAt),
+      reports: await listEntries(folder, reports, rendered),
+      dates: archived ? [] : dates,
+      runs: archived ? [] : runs,
+      targets,
+    });
   await writeFileAtomic(join(out, 'index.html'), await render(out, false));
   if (isPast || !dates.includes(date)) return;
   const folder = join(out, 'archive', date);

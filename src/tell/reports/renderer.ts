@@ -23,20 +23,16 @@ import { createTemplateEngine, readTemplate } from './templates.ts';
 /** Renders the templates of `reports/`, with the assets of pages, which are loaded once. */
 export type Renderer = ReturnType<typeof createRenderer>;
 
-/** What the head of a page says of it. */
-interface PageState {
-  /** The entry of the navigation that it is. */
-  readonly current: string;
-  /** Until when it is current, if no later run replaces it; without, it does not say. */
-  readonly currentUntil?: Date;
-}
-
 type LinkedReports = readonly Pick<Report, 'name' | 'title'>[];
 
-/** @param reports those that the pages link to */
-export function createRenderer(roots: readonly string[], reports: LinkedReports = []) {
+/**
+ * @param reports those that the pages link to
+ * @param currentUntil until when the pages are current, if no later run replaces them; without, they do not say
+ */
+export function createRenderer(roots: readonly string[], reports: LinkedReports = [], currentUntil?: Date) {
   const [html, text] = [createTemplateEngine(roots, 'html'), createTemplateEngine(roots, 'text')];
-  const assets = loadAssets(roots, reports);
+  const until = currentUntil ? formatTimestamp(currentUntil) : null;
+  const assets = { ...loadAssets(roots), reports, current_until: until };
   /** Renders `reports/FILE`: `.txt.hbs` and `.ics.hbs` as text, others as HTML. @throws TidemarkError DATA naming it */
   const render = (file: string, context: object) => {
     const engine = /\.(?:txt|ics)\.hbs$/u.test(file) ? text : html;
@@ -47,16 +43,10 @@ export function createRenderer(roots: readonly string[], reports: LinkedReports 
     /** Whether there is `reports/FILE`. */
     has: (file: string) => findFile(roots, `reports/${file}`) !== undefined,
     render,
-    /** Renders `reports/FILE` of what is no report. */
-    page(file: string, { current, currentUntil }: PageState, context: object) {
-      const page = { ...assets, current, run: null, current_until: formatMoment(currentUntil) };
-      return render(file, { ...context, page });
-    },
+    /** Renders `reports/FILE` of what is no report. @param current the entry of the navigation that it is */
+    page: (file: string, current: string, context: object) =>
+      render(file, { ...context, page: { ...assets, current, run: null } }),
   };
-}
-
-function formatMoment(time: Date | undefined): string | null {
-  return time ? formatTimestamp(time) : null;
 }
 
 export interface PageOptions extends SubjectLinks {
@@ -66,8 +56,6 @@ export interface PageOptions extends SubjectLinks {
   /** Time at which the age of sources is evaluated. */
   readonly stalenessAt: Date;
   readonly leftOut?: LeftOut | undefined;
-  /** Until when the page is current, if no later run replaces it. */
-  readonly currentUntil?: Date;
   /** The run whose page it links to. */
   readonly run?: { readonly id: string; readonly path: string } | undefined;
 }
@@ -100,8 +88,8 @@ export function renderReport(
 function buildContext(
   report: Report,
   data: ReportData,
-  { params, unlinked, stalenessAt, leftOut, linkSubject, linkProduct, currentUntil, run }: PageOptions,
-  assets: PageAssets,
+  { params, unlinked, stalenessAt, leftOut, linkSubject, linkProduct, run }: PageOptions,
+  assets: Renderer['assets'],
 ) {
   const freshness = summarizeFreshness(data.sources, stalenessAt);
   const options = {
@@ -136,7 +124,6 @@ function buildContext(
       ...freshness,
       current: report.name,
       run: run ?? null,
-      current_until: formatMoment(currentUntil),
       empty: listEmpty(Object.values(tables)),
       unlinked,
       leftOut,
@@ -156,10 +143,8 @@ function hasSeveralTargets(sources: readonly SourceState[]): boolean {
   return sources.length === 0 || new Set(sources.map(({ target }) => target).filter(Boolean)).size > 1;
 }
 
-type PageAssets = ReturnType<typeof loadAssets>;
-
-/** The stylesheet and the script of every page, the content security policy that allows only these two, and the reports. */
-function loadAssets(roots: readonly string[], reports: LinkedReports) {
+/** The stylesheet and the script of every page, and the content security policy that allows only these two. */
+function loadAssets(roots: readonly string[]) {
   const style = readTemplate(roots, 'style.css');
   const scripts = ['tables.js', 'search.js', 'age.js'].map((name) => readTemplate(roots, name));
   const script = scripts.join('');
@@ -170,7 +155,7 @@ function loadAssets(roots: readonly string[], reports: LinkedReports) {
     "base-uri 'none'",
     "form-action 'none'",
   ].join('; ');
-  return { reports, style, script, policy };
+  return { style, script, policy };
 }
 
 function sha256(text: string): string {

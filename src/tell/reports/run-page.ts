@@ -42,7 +42,7 @@ export async function writeRunPage(options: RunPageOptions, renderer: Renderer):
     title: `Run ${run.run_id}`,
     root: '../',
   };
-  const text = renderer.page('run.hbs', { current: 'index' }, context);
+  const text = renderer.page('run.hbs', 'index', context);
   await writeFileAtomic(join(options.out, runPath(String(run.run_id))), text);
 }
 

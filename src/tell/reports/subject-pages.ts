@@ -14,8 +14,6 @@ export interface SubjectPagesOptions extends SubjectOptions {
   readonly generatedAt: Date;
   readonly linker: ProductLinker;
   readonly guide: readonly Guide[];
-  /** Until when the pages are current. */
-  readonly currentUntil: Date;
 }
 
 /** Name of the page that lists the subjects, below the folder of the reports. */
@@ -30,7 +28,7 @@ export async function writeSubjectPages(
   const { out } = options;
   await makeFolder(join(out, 'subjects'));
   for await (const data of readSubjects(options, selection.pages)) {
-    const page = renderSubject(toSubjectView(data, { ...options, selection }), options, renderer);
+    const page = renderSubject(toSubjectView(data, { ...options, selection }), options.asOf, renderer);
     await replacePage(join(out, subjectPath(data.page)), page);
   }
   await removeOthers(out, new Set(selection.pages.map(subjectPath)));
@@ -43,13 +41,9 @@ async function replacePage(file: string, text: string): Promise<void> {
   await rename(`${file}.new`, file);
 }
 
-export function renderSubject(
-  subject: SubjectView,
-  { asOf, root = '../', currentUntil }: { readonly asOf: Date; readonly root?: string; readonly currentUntil: Date },
-  renderer: Renderer,
-): string {
-  const context = { subject, as_of: formatTimestamp(asOf), root };
-  return renderer.page('subject.hbs', { current: 'subjects', currentUntil }, context);
+/** @param root the folder of the reports, as seen from the page */
+export function renderSubject(subject: SubjectView, asOf: Date, renderer: Renderer, root = '../'): string {
+  return renderer.page('subject.hbs', 'subjects', { subject, as_of: formatTimestamp(asOf), root });
 }
 
 async function removeOthers(out: string, written: ReadonlySet<string>): Promise<void> {
@@ -60,26 +54,22 @@ async function removeOthers(out: string, written: ReadonlySet<string>): Promise<
 }
 
 function renderList(
-  { asOf, generatedAt, currentUntil }: SubjectPagesOptions,
+  { asOf, generatedAt }: SubjectPagesOptions,
   { pages, present }: SubjectSelection,
   renderer: Renderer,
 ): string {
   const kinds = [...new Set(pages.map(({ kind }) => kind))];
-  return renderer.page(
-    'subjects.hbs',
-    { current: 'subjects', currentUntil },
-    {
-      as_of: formatTimestamp(asOf),
-      generated_at: formatTimestamp(generatedAt),
-      total: pages.length,
-      hidden: present - pages.filter(({ isPresent }) => isPresent).length,
-      kinds: kinds.map((kind) => ({
-        ...kind,
-        subjects: pages.filter((page) => page.kind === kind).map(toListEntry),
-      })),
-      root: '',
-    },
-  );
+  return renderer.page('subjects.hbs', 'subjects', {
+    as_of: formatTimestamp(asOf),
+    generated_at: formatTimestamp(generatedAt),
+    total: pages.length,
+    hidden: present - pages.filter(({ isPresent }) => isPresent).length,
+    kinds: kinds.map((kind) => ({
+      ...kind,
+      subjects: pages.filter((page) => page.kind === kind).map(toListEntry),
+    })),
+    root: '',
+  });
 }
 
 function toListEntry(page: SubjectPage): object {

@@ -13,6 +13,8 @@ export interface ColumnView {
   readonly label: string;
   readonly kind: ValueKind;
   readonly numeric: boolean;
+  /** The length that fills a bar of its cells. */
+  readonly longest: number;
 }
 
 export interface CellView {
@@ -42,7 +44,8 @@ export interface ViewOptions {
 
 export function toTableView(dataset: Dataset, rows: readonly Row[], options: ViewOptions) {
   const columns = toColumns(dataset, rows, options.hasSeveralTargets);
-  const shown = limitLength(rows.slice(0, dataset.limit).map((row) => toCells(row, columns, options)));
+  const table = { ...options, dataset, columns };
+  const shown = limitLength(rows.slice(0, dataset.limit).map((row) => toCells(row, table)));
   const cut = rows.length > shown.length;
   return {
     id: dataset.name,
@@ -100,18 +103,8 @@ function toLiteral(value: SqlParams[string]): string {
   );
 }
 
-/** A column of the data, with what its cells need, looked up once for all rows. */
-interface ColumnPlan extends ColumnView {
-  readonly details: string | undefined;
-  readonly page: string | undefined;
-  readonly link: string | undefined;
-  readonly subject: string | undefined;
-  /** How its cells draw their parts, and the length that fills a bar. */
-  readonly strip: { readonly kind: string; readonly longest: number } | undefined;
-}
-
-function toColumns(dataset: Dataset, rows: readonly Row[], hasSeveralTargets: boolean): readonly ColumnPlan[] {
-  const { hidden, labels, details, pages, links, subjects, strips } = dataset;
+function toColumns(dataset: Dataset, rows: readonly Row[], hasSeveralTargets: boolean): readonly ColumnView[] {
+  const { hidden, labels, strips } = dataset;
   const shown = rows.slice(0, dataset.limit);
   const names = Object.keys(rows[0] ?? {}).filter(
     (name) => !hidden.includes(name) && (hasSeveralTargets || name !== 'target'),
@@ -123,70 +116,63 @@ function toColumns(dataset: Dataset, rows: readonly Row[], hasSeveralTargets: bo
       name,
       shown.map((row) => row[name] ?? null),
     );
-    const strip = strips[name];
     return {
       name,
       label: labels[name] ?? toHeading(name.replace(/(?<=.)_(?:at|percent)$/u, '')),
       kind,
       numeric: kind === 'number' || kind === 'bytes' || kind === 'percent',
-      details: details[name],
-      page: pages[name],
-      link: links[name],
-      subject: subjects[name],
-      strip: strip === undefined ? undefined : { kind: strip, longest: longest(name) },
+      longest: strips[name] === undefined ? 0 : longest(name),
     };
   });
 }
 
-function toCells(row: Row, plans: readonly ColumnPlan[], options: ViewOptions): readonly CellView[] {
-  return plans.map((plan) => {
-    const { name, kind, numeric, strip } = plan;
+/** What the cells of a table need. */
+interface Table extends ViewOptions {
+  readonly dataset: Dataset;
+  readonly columns: readonly ColumnView[];
+}
+
+function toCells(row: Row, table: Table): readonly CellView[] {
+  return table.columns.map((column) => {
+    const { name, kind, numeric, longest } = column;
     const value = row[name] ?? null;
-    const parts = strip && toParts(value);
+    const strip = table.dataset.strips[name];
+    const parts = strip === undefined ? undefined : toParts(value);
     const text = parts ? describeParts(parts) || EMPTY_CELL : formatValue(value, kind);
     const style = numeric ? ' class="n"' : kind === 'time' ? ' class="t"' : '';
     // The text sorts as the value does, but for formatted numbers. The browser takes the text of NULL for an unknown value.
     const isSortedAsText = !numeric || value === null || String(value) === text;
     const sort = isSortedAsText ? '' : ` data-v="${escapeMarkup(String(value))}"`;
-    const picture = parts && strip ? drawStrip(parts, strip.kind, strip.longest) : '';
-    return { text, html: `<td${style}${sort}>${picture || drawContent(row, text, plan, plans, options)}</td>` };
+    const picture = parts && strip ? drawStrip(parts, strip, longest) : '';
+    return { text, html: `<td${style}${sort}>${picture || drawContent(row, text, column, table)}</td>` };
   });
 }
 
-function drawContent(
-  row: Row,
-  text: string,
-  plan: ColumnPlan,
-  plans: readonly ColumnPlan[],
-  options: ViewOptions,
-): string {
-  const href = toHref(row, row[plan.name] ?? null, plan, options);
+function drawContent(row: Row, text: string, { name, kind }: ColumnView, table: Table): string {
+  const href = toHref(row, name, table);
   if (href !== null) {
-    const filter = href.startsWith('#') ? ` data-filter="${escapeMarkup(toFilter(row, plans))}"` : '';
+    const filter = href.startsWith('#') ? ` data-filter="${escapeMarkup(toFilter(row, table.columns))}"` : '';
     return `<a href="${escapeMarkup(href)}"${filter}>${isolate(text)}</a>`;
   }
-  const list = plan.details === undefined ? null : row[plan.details];
+  const list = row[table.dataset.details[name] ?? ''];
   if (Array.isArray(list) && list.length > 0) {
     const items = list.map((item) => `<li>${isolate(formatValue(item, 'text'))}</li>`).join('');
     return `<details><summary>${isolate(text)}</summary><ul>${items}</ul></details>`;
   }
-  if (plan.kind === 'tag' && text !== EMPTY_CELL)
+  if (kind === 'tag' && text !== EMPTY_CELL)
     return `<span class="tag" data-value="${escapeMarkup(text)}">${escapeMarkup(text)}</span>`;
   return isolate(text);
 }
 
-function toHref(
-  row: Row,
-  value: Value,
-  { page, link, subject }: ColumnPlan,
-  { unlinked, linkSubject }: ViewOptions,
-): string | null {
-  const report = page === undefined ? undefined : row[page];
+function toHref(row: Row, name: string, { dataset, unlinked, linkSubject }: Table): string | null {
+  const { pages, links, subjects } = dataset;
+  const value = row[name] ?? null;
+  const report = row[pages[name] ?? ''];
   if (typeof report === 'string') return unlinked.has(report) ? null : `${report}.html`;
-  if (link !== undefined && value !== null && value !== 0) return `#${link}`;
-  return subject && linkSubject && value !== null
-    ? (linkSubject({ ...toSubject(row, value, subject), fields: row }) ?? null)
-    : null;
+  if (links[name] !== undefined && value !== null && value !== 0) return `#${links[name]}`;
+  const subject = subjects[name];
+  if (subject === undefined || value === null) return null;
+  return linkSubject?.({ ...toSubject(row, value, subject), fields: row }) ?? null;
 }
 
 function toSubject(row: Row, value: Value, subject: string): NamedSubject {
