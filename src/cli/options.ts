@@ -47,16 +47,23 @@ export async function readPublishedMoment(
   return withPublished(config, (published) => readMoment(context, config, published, text));
 }
 
-/** The time of what is shown: of the moment that an option names, otherwise of the latest pull. */
+/**
+ * What is shown: the state of the last pull (`asOf`), or of the last one before the moment that an option names, as seen at that moment (`at`)
+ * or now. What a service said is as old as it was at the pull: a day ends long after it. Whether the pull itself is stale depends on `at`.
+ */
 export async function readShownTime(
   context: Pick<Context, 'clock' | 'env'>,
   config: Config,
   published: OpenWarehouse,
   text: string | undefined,
-): Promise<Date> {
-  if (text !== undefined) return (await readMoment(context, config, published, text)).at;
+): Promise<{ readonly asOf: Date; readonly at: Date }> {
+  if (text !== undefined) {
+    const { at, run } = await readMoment(context, config, published, text);
+    return { asOf: run.as_of, at };
+  }
+  const now = context.clock.now();
   const [latest] = await published.database.rows(published.files.read('warehouse/latest_as_of'));
-  return typeof latest?.latest === 'string' ? new Date(latest.latest) : context.clock.now();
+  return { asOf: typeof latest?.latest === 'string' ? new Date(latest.latest) : now, at: now };
 }
 
 /** The configuration and all playbooks, which are validated before any is used. */

@@ -28,13 +28,12 @@ export async function report(context: Context, names: readonly string[], flags: 
   const config = readLocalConfig(context);
   if (names.includes('fleet')) return reportFleet(context, config, names, flags);
   await withPublished(config, async (published) => {
-    const now = context.clock.now();
-    const asOf = await readShownTime(context, config, published, flags.asOf);
-    const options: ReportReadOptions = {
+    const { asOf, at } = await readShownTime(context, config, published, flags.asOf);
+    const options = {
       ...published,
       asOf,
-      stalenessAt: flags.asOf === undefined ? now : asOf,
-      generatedAt: now,
+      stalenessAt: at,
+      generatedAt: context.clock.now(),
       thresholds: config.thresholds,
       pricing: config.pricing,
       playbooks: () => listPlaybooks(config),
@@ -51,12 +50,12 @@ export async function report(context: Context, names: readonly string[], flags: 
 async function writeReports(
   context: Context,
   config: Config,
-  options: ReportReadOptions,
+  options: ReportReadOptions & { readonly stalenessAt: Date },
   flags: ReportFlags,
 ): Promise<void> {
   const isPast = flags.asOf !== undefined;
   // Reports of an earlier time do not replace the current ones.
-  const past = join(config.output, 'as-of', formatTimestamp(options.asOf).replaceAll(':', ''));
+  const past = join(config.output, 'as-of', formatTimestamp(options.stalenessAt).replaceAll(':', ''));
   const output = isPast ? past : config.output;
   const out = flags.out === undefined ? output : resolve(context.cwd, flags.out);
   const onFailure = (_: string, error: TidemarkError) => {

@@ -40,7 +40,7 @@ export async function show(
 ): Promise<void> {
   const config = readLocalConfig(context);
   await withPublished(config, async ({ database, files }) => {
-    const asOf = await readShownTime(context, config, { database, files }, flags.asOf);
+    const { asOf } = await readShownTime(context, config, { database, files }, flags.asOf);
     const options = { database, files, asOf };
     const { only, data } = await readSubject(config, options, subject, flags.target);
     const guide = await loadGuide(files, await listPlaybooks(config), config.thresholds);

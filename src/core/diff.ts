@@ -1,5 +1,6 @@
 import { structuredPatch } from 'diff';
 import { canonicalJson } from './canonical-json.ts';
+import { shortenText } from './log.ts';
 
 /** A line of a difference: removed, added, changed, or the same text around them. */
 export interface DiffLine {
@@ -77,6 +78,5 @@ function diffTexts(before: string, after: string): readonly DiffLine[] {
 }
 
 function formatValue(value: unknown): string {
-  const text = canonicalJson(value ?? null);
-  return text.length > MAX_VALUE_LENGTH ? `${text.slice(0, MAX_VALUE_LENGTH)}…` : text;
+  return shortenText(canonicalJson(value ?? null), MAX_VALUE_LENGTH);
 }

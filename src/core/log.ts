@@ -30,6 +30,11 @@ export function cutText(text: string, length: number): string {
   return text.slice(0, length).replace(/[\ud800-\udbff]$/u, '');
 }
 
+/** A text of at most `maxLength` characters, then `…` for the rest. */
+export function shortenText(text: string, maxLength: number): string {
+  return text.length > maxLength ? `${cutText(text, maxLength)}…` : text;
+}
+
 /** An error as a command prints it. Its message may quote what a service or a query answered. */
 export function printError({ message, hint }: { message: string; hint?: string | undefined }, colors: Colors): string {
   const text = stripControls(hint ? `${message}\n  ${hint}` : message);

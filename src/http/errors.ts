@@ -2,7 +2,7 @@ import { formatSeconds } from '../core/clock.ts';
 import type { HttpTimeouts } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { listAt, textAt } from '../core/json-path.ts';
-import { stripControls } from '../core/log.ts';
+import { shortenText, stripControls } from '../core/log.ts';
 
 /** What went wrong at a service, in the terms a caller decides by. */
 export type FailureKind =
@@ -160,8 +160,7 @@ const MAX_MESSAGE_LENGTH = 400;
 export function extractErrorMessage(text: string): string {
   const trimmed = text.trim();
   const message = looksLikeHtml(trimmed) ? describeHtml(trimmed) : (jsonErrorMessage(trimmed) ?? trimmed);
-  const line = stripControls(message.replaceAll(/\s+/gu, ' ')).trim();
-  return (line.length > MAX_MESSAGE_LENGTH ? `${line.slice(0, MAX_MESSAGE_LENGTH)}…` : line).toWellFormed();
+  return shortenText(stripControls(message.replaceAll(/\s+/gu, ' ')).trim(), MAX_MESSAGE_LENGTH).toWellFormed();
 }
 
 export function looksLikeHtml(text: string): boolean {

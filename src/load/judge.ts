@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { TidemarkError } from '../core/errors.ts';
+import { shortenText } from '../core/log.ts';
 import { plural } from '../core/plural.ts';
 import { readCsv } from '../landing/csv.ts';
 import type { LandingFile } from '../landing/store.ts';
@@ -143,8 +144,13 @@ export function outOfMemory({ manifest }: Landed, memoryLimit: string, cause: un
   return new TidemarkError('INCOMPLETE', `loading needs more memory than ${memoryLimit}`, { hint, cause });
 }
 
+/** Characters of what a message repeats of a landing: a cell, or the message of DuckDB with one. */
+const MAX_SHOWN = 300;
+
 function describeRepeat({ key }: Table, row: Row): string {
-  const shown = key.filter((name) => name !== ORDINAL).map((name) => `${name} ${JSON.stringify(row[name])}`);
+  const shown = key
+    .filter((name) => name !== ORDINAL)
+    .map((name) => `${name} ${shortenText(JSON.stringify(row[name]), MAX_SHOWN)}`);
   return `${row.times} rows have the key ${shown.join(', ')}`;
 }
 
@@ -153,7 +159,9 @@ async function describeReadError(table: Table, landed: Landed, error: unknown): 
   if (error instanceof TidemarkError) return error;
   const cell = INVALID_TIME.exec(firstLine(error))?.[1];
   const place = cell === undefined ? '' : await findLine(landed, (record) => record.includes(cell));
-  return new TidemarkError('DATA', `${table.name}: ${formatReadError(error)}${place}`, { cause: error });
+  return new TidemarkError('DATA', `${table.name}: ${shortenText(formatReadError(error), MAX_SHOWN)}${place}`, {
+    cause: error,
+  });
 }
 
 /** DuckDB's message for a text that is not a timestamp. */

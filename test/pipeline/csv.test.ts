@@ -70,6 +70,16 @@ const REJECTED: readonly (readonly [string, (lines: readonly string[]) => string
     /line \d+ of the CSV is invalid: Error when converting column "workspace_count"/,
   ],
   [
+    'with a long text that is not a number',
+    (lines) => text([...lines.slice(0, -1), `"9.9.9","${'many '.repeat(10_000)}","a"`]),
+    /tf_versions: .{50,400}…/u,
+  ],
+  [
+    'with a long key that is repeated',
+    (lines) => text([...lines.slice(0, -2), ...[1, 1].map((count) => `"${'9.'.repeat(10_000)}","${count}","a"`)]),
+    /2 rows have the key version ".{200,320}…/u,
+  ],
+  [
     'with a row too short',
     (lines) => text([...lines.slice(0, -1), '"9.9.9"']),
     /line \d+ of the CSV is invalid: Expected Number of Columns: 3 Found: 1/,
@@ -183,6 +193,7 @@ describe('a CSV export', () => {
     const lines = stderr.split('\n').filter((line) => line.includes(`${name}: tf_versions: `));
     expect(lines.join('\n')).toMatch(reason);
     expect(lines.join('\n')).toContain('retrying');
+    expect(Math.max(...lines.map((line) => line.length))).toBeLessThan(600);
     const rows = await place.rows('select * from tf_versions where target = $name', { name });
     const expected = expectedTables(place.sandbox, 'spec').tf_versions ?? [];
     expect(byKey('tf_versions', rows)).toEqual(

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { DAY_MS } from '../../src/core/clock.ts';
 import type { CliRun } from '../helpers/cli.ts';
 import { compareShownSql } from '../helpers/shown-sql.ts';
 import { cleanAtEnd } from '../helpers/temp.ts';
@@ -91,6 +92,21 @@ describe('tidemark report', () => {
     expect(await readFile(join(folder, 'index.html'), 'utf8')).toContain('Reports of an earlier time');
     expect(await readFile(join(out, 'drift.html'), 'utf8')).toBe(current);
     expect(await readdir(join(out, 'archive'))).toEqual(archived);
+  });
+
+  it('shows the ages of the pull for a moment long after it, and whether that pull is stale by then', async () => {
+    const show = async (moment: string, now = moment) =>
+      (await place.tidemark(['report', 'agent-health', '--json', '--as-of', moment, '--now', now])).json<Data>();
+    const [atPull, hoursLater, daysLater] = [
+      await show(first),
+      await show(new Date(place.sandbox.now.getTime() - 60_000).toISOString()),
+      await show('now', new Date(place.sandbox.now.getTime() + 5 * DAY_MS).toISOString()),
+    ];
+    expect(hoursLater).toEqual({ ...atPull, generated_at: hoursLater.generated_at });
+    expect(daysLater.as_of).toBe(place.sandbox.now.toISOString().replace('.000Z', 'Z'));
+    const isStale = ({ sources }: Data) =>
+      sources.filter(({ status }) => status === 'complete').every(({ stale }) => stale);
+    expect([atPull, hoursLater, daysLater].map(isStale)).toEqual([false, false, true]);
   });
 
   it('refuses a time before the first pull in one line', async () => {

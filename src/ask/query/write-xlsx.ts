@@ -92,7 +92,7 @@ const keepText = (text: string) => text;
 
 /** Excel refuses characters that XML 1.0 forbids, and texts beyond its limit. */
 function escapeText(text: string): string {
-  return escapeXml(text.length > MAX_TEXT ? cutText(text, MAX_TEXT) : text);
+  return escapeXml(cutText(text, MAX_TEXT));
 }
 
 /** Text as XML 1.0 takes it, without the control characters that it forbids. */

@@ -1,4 +1,4 @@
-import { stripControls } from '../../core/log.ts';
+import { shortenText, stripControls } from '../../core/log.ts';
 import { drawBars } from '../../tell/reports/bar-chart.ts';
 import { drawChart, seriesClass } from '../../tell/reports/charts.ts';
 import { buildSeries, type Series } from '../../tell/reports/series.ts';
@@ -111,6 +111,5 @@ function parseNumber(text: string | null): number | null {
 }
 
 function toLabel(text: string): string {
-  const label = stripControls(text).replaceAll(/\s+/gu, ' ').trim();
-  return label.length > MAX_NAME_LENGTH ? `${[...label].slice(0, MAX_NAME_LENGTH).join('')}…` : label;
+  return shortenText(stripControls(text).replaceAll(/\s+/gu, ' ').trim(), MAX_NAME_LENGTH);
 }

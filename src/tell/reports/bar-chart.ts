@@ -1,4 +1,5 @@
 import { scaleLinear } from 'd3-scale';
+import { shortenText } from '../../core/log.ts';
 import { seriesClass } from './charts.ts';
 import { drawLabel, drawRule, drawVariant, element, roundPixels, tooltip } from './markup.ts';
 
@@ -47,7 +48,12 @@ function drawSize({ title, series, categories }: BarChartSpec, size: (typeof SIZ
   };
   const drawCategory = ({ name, values: own }: Category, place: number) => {
     const top = MARGIN.top + place * step + CATEGORY_GAP / 2;
-    const label = drawLabel(labelWidth - 8, top + (step - CATEGORY_GAP) / 2, 'end', shorten(name, maxLabel));
+    const label = drawLabel(
+      labelWidth - 8,
+      top + (step - CATEGORY_GAP) / 2,
+      'end',
+      name.length > maxLabel ? shortenText(name, maxLabel - 1) : name,
+    );
     const bars = own.map((value, index) =>
       value === null ? '' : drawBar(name, index, value, top + index * BAR_HEIGHT),
     );
@@ -62,9 +68,4 @@ function drawSize({ title, series, categories }: BarChartSpec, size: (typeof SIZ
       ]),
     ...categories.map(drawCategory),
   ]);
-}
-
-function shorten(text: string, maxLength: number): string {
-  const characters = [...text];
-  return characters.length > maxLength ? `${characters.slice(0, maxLength - 1).join('')}…` : text;
 }

@@ -1,5 +1,5 @@
 import { stringify } from 'csv-stringify/sync';
-import { cutText, stripControls } from '../../core/log.ts';
+import { shortenText, stripControls } from '../../core/log.ts';
 import { plural } from '../../core/plural.ts';
 import type { Row, Value } from '../../warehouse/values.ts';
 
@@ -70,8 +70,7 @@ export function formatAge(ms: number): string {
 
 /** Text of a service for a page: without control characters and not longer than 300 characters. Data files hold the whole text. */
 export function truncate(text: string, maxLength = MAX_TEXT_LENGTH): string {
-  const clean = stripControls(text);
-  return clean.length > maxLength ? `${cutText(clean, maxLength)}…` : clean;
+  return shortenText(stripControls(text), maxLength);
 }
 
 /** A row whose texts are for a page. */

@@ -1,5 +1,5 @@
 import { stringify } from 'lossless-json';
-import { stripControls } from '../../core/log.ts';
+import { shortenText, stripControls } from '../../core/log.ts';
 import { quoteIdent, quoteLiteral } from '../../warehouse/sql-files.ts';
 import type { Column } from '../../warehouse/tables.ts';
 import type { Row, Value } from '../../warehouse/values.ts';
@@ -258,8 +258,7 @@ function linkRun(present: Row, target: string, linker: ProductLinker): string | 
 
 function formatBlock(value: Value): string {
   const text = typeof value === 'string' ? value : (stringify(value, undefined, 2) ?? '');
-  const clean = text.split('\n').map(stripControls).join('\n');
-  return clean.length > MAX_VALUE_LENGTH ? `${clean.slice(0, MAX_VALUE_LENGTH)}…` : clean;
+  return shortenText(text.split('\n').map(stripControls).join('\n'), MAX_VALUE_LENGTH);
 }
 
 function toRelation({ relation, total, subjects }: Row, { linker, selection }: SubjectViewOptions) {
