@@ -28,13 +28,12 @@ interface Previous {
 export function createObjectReuse(run: RunContext, pull: ActivePull, landing: LandingWriter, canReuse: boolean) {
   const { metrics, source } = pull;
   const indexes: Record<string, string> = {};
-  let opened: Promise<Previous | undefined> | undefined;
-  let digest: Promise<string> | undefined;
-  const reader = () => {
-    digest ??= digestReader(run, pull); // it reads the files of the plugins
-    return digest;
-  };
+  let opened: ReturnType<typeof open> | undefined;
   let isFullRead = true;
+  const open = async () => {
+    const reader = await digestReader(run, pull);
+    return { reader, previous: canReuse ? await openLast(run, pull, landing, reader) : undefined };
+  };
 
   const land = async (tag: ObjectTag, request: ObjectRequest, objects: LandedObjects | undefined): Promise<void> => {
     const known = objects?.find(tag);
@@ -54,8 +53,8 @@ export function createObjectReuse(run: RunContext, pull: ActivePull, landing: La
     async objects(list: ObjectList): Promise<ObjectReader> {
       const tags = new Map(list.objects.map((object) => [object.key, createTag(list.name, object, source)]));
       if (list.index !== undefined) indexes[list.name] = list.index;
-      opened ??= canReuse ? openLast(run, pull, landing, reader) : Promise.resolve(undefined);
-      const previous = await opened;
+      opened ??= open();
+      const { previous } = await opened;
       const problem = previous && compareIndex(previous, list, [...tags.values()]);
       if (problem !== undefined) landing.addNote(`every object was read: the index of the ${list.name} ${problem}`);
       const known = problem === undefined ? previous?.objects : undefined;
@@ -65,11 +64,12 @@ export function createObjectReuse(run: RunContext, pull: ActivePull, landing: La
 
     /** Writes to the manifest how the objects were read, and closes the earlier landing. */
     async end(): Promise<void> {
-      if (opened === undefined) return; // the source reads no objects
-      const previous = await opened.catch(() => undefined);
+      const state = await opened?.catch(() => undefined);
+      if (!state) return; // the source reads no objects
+      const { reader, previous } = state;
       await previous?.objects.close();
       const fullReadAt = previous && !isFullRead ? previous.reads.full_read_at : run.asOf.toISOString();
-      landing.setReads({ reader: await reader(), full_read_at: fullReadAt, indexes });
+      landing.setReads({ reader, full_read_at: fullReadAt, indexes });
     },
   };
 }
@@ -88,7 +88,7 @@ async function openLast(
   run: RunContext,
   pull: ActivePull,
   landing: LandingWriter,
-  reader: () => Promise<string>,
+  reader: string,
 ): Promise<Previous | undefined> {
   const { config, warehouse, writes, log } = run;
   const names = { target: pull.target.name, source: pull.source.name };
@@ -97,7 +97,7 @@ async function openLast(
   const manifest = await findManifest(config, names, new Date(String(last.extracted_at)));
   const file = manifest?.files.find(({ format }) => format === 'ndjson');
   if (!manifest?.reads || !file) return undefined;
-  const reason = await explainFullRead(run, manifest.reads, reader);
+  const reason = explainFullRead(run, manifest.reads, reader);
   if (reason !== undefined) {
     log.info(`${names.target}: ${names.source}: every object is read: ${reason}`);
     return undefined;
@@ -113,16 +113,11 @@ async function openLast(
 }
 
 /** Why nothing of a landing may be taken; undefined if its objects may be compared. */
-async function explainFullRead(
-  run: RunContext,
-  reads: ReadState,
-  reader: () => Promise<string>,
-): Promise<string | undefined> {
+function explainFullRead({ asOf, config }: RunContext, reads: ReadState, reader: string): string | undefined {
   // Rounded, so that a night which begins a second earlier than a week ago counts.
-  const days = Math.round((run.asOf.getTime() - Date.parse(reads.full_read_at)) / DAY_MS);
-  if (!(days >= 0 && days < run.config.fullReadDays))
-    return `the last full read was on ${reads.full_read_at.slice(0, 10)}`;
-  return reads.reader === (await reader()) ? undefined : 'another service, flavor, token, version or table';
+  const days = Math.round((asOf.getTime() - Date.parse(reads.full_read_at)) / DAY_MS);
+  if (!(days >= 0 && days < config.fullReadDays)) return `the last full read was on ${reads.full_read_at.slice(0, 10)}`;
+  return reads.reader === reader ? undefined : 'another service, flavor, token, version or table';
 }
 
 /** Everything that decides what a read returns, and what is kept of it: 36 bits show a change, and are too few to find a token by. */
