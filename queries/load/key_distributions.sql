@@ -1,12 +1,12 @@
 -- grain: one row per key in a provider; `purpose` is a list in the API document and comma-separated text in the real product
 with
   responses as (
-    select provider_name, key_name, body.data as data
+    select name as provider_name, key_name, body.data as data
     from read_json(
       $files,
       format = 'newline_delimited',
       records = true,
-      columns = {provider_name: 'VARCHAR', key_name: 'VARCHAR', body: 'STRUCT(data JSON)'},
+      columns = {name: 'VARCHAR', key_name: 'VARCHAR', body: 'STRUCT(data JSON)'},
       maximum_object_size = $longest_line
     )
   )

@@ -178,7 +178,7 @@ describe('a field of a response', () => {
 
 /** What an extraction adds to the responses, fields of the real products alone, and arrays of the same form as another. */
 const IGNORED =
-  /^\w+\.\d+\.(?:kind|view_id|offset|pool_id|plugin_id|provider_name|key_name|service|checked_at|name)$|\.(?:JobType|NodeName|Capacity|RequestedCapacity\w+|MountOptions\.FSType|Parameters\.owner|CreateTime|ModifyTime)$|\.(?:Samples|Points)\.0\./u;
+  /^\w+\.\d+\.(?:kind|view_id|offset|pool_id|plugin_id|key_name|service|checked_at|name)$|\.(?:JobType|NodeName|Capacity|RequestedCapacity\w+|MountOptions\.FSType|Parameters\.owner|CreateTime|ModifyTime)$|\.(?:Samples|Points)\.0\./u;
 
 function leaves(value: unknown): readonly string[] {
   if (typeof value !== 'object' || value === null) return [''];

@@ -228,7 +228,7 @@ export const landed: Readonly<Record<string, readonly Line[]>> = {
   kms_providers: [{ name: 'kms1', body: { data: { provider: 'awskms', key_collection: 'eu-west-1' } } }],
   key_distributions: [
     {
-      provider_name: 'kms1',
+      name: 'kms1',
       key_name: 'k1',
       body: { data: { name: 'k1-1790000000', protection: 'hsm', purpose: ['encrypt'], versions: { '1': 'v-1' } } },
     },

@@ -149,18 +149,23 @@ export async function listNames({ client }: ExtractContext, operation: Operation
 /** What names an object in a path, beside its own name. */
 type Names = Readonly<Record<string, string>>;
 
-/** Lists names, then writes what reading each of them returns. */
-export async function extractNamed(context: ExtractContext, { list, read }: NamedObjects, args: Names = {}) {
+/** Lists names, then writes what reading each of them returns. @param param of `read`, for the name of an object */
+export async function extractNamed(
+  context: ExtractContext,
+  { list, read }: NamedObjects,
+  args: Names = {},
+  param = 'name',
+): Promise<void> {
   const relist = () => listNames(context, list, args);
   const name = [list.name, ...Object.values(args)].join(' ');
   await listThenLand(context, {
     name,
     items: await context.once(name, relist),
     relist,
-    request: ({ key }) => ({
-      fields: { ...args, name: key },
-      read: (options) => context.client.call(read, { ...args, name: key }, options),
-    }),
+    request: ({ key }) => {
+      const fields = { ...args, [param]: key };
+      return { fields, read: (options) => context.client.call(read, fields, options) };
+    },
     isRow: true,
   });
 }
