@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { stat, statfs } from 'node:fs/promises';
 import { errorMessage, TidemarkError } from '../core/errors.ts';
-import { ignoreMissing, makeFolder } from '../core/fs.ts';
+import { ignoreMissing } from '../core/fs.ts';
 import { landingBytes, landingDirectory, listLandings } from '../landing/store.ts';
 import type { Database } from './database.ts';
 import { warehouseFiles } from './publish.ts';
@@ -66,7 +66,6 @@ async function requiredBytes(data: string): Promise<number> {
 
 /** Runs before anything is written. @throws TidemarkError INCOMPLETE if the disk has too little free space. */
 export async function assertDiskSpace(data: string): Promise<void> {
-  await makeFolder(data);
   const [needed, free] = [await requiredBytes(data), await freeBytes(data)];
   if (free < needed) throw diskFullError(data, needed, free);
 }

@@ -1,4 +1,3 @@
-import { textAt } from '../../core/json-path.ts';
 import { ServiceError } from '../../http/errors.ts';
 import type { ServiceResponse } from '../../services/response.ts';
 import { listGrants } from '../../services/scheduler/acl-rules.ts';
@@ -38,13 +37,7 @@ export const aclPolicies: SourceDefinition = {
     await landing.writeJson({ name: ANONYMOUS, ...deriveGrants(response) }, response.text);
     landing.expectRows(1);
   },
-  checkAccess: checkFirst(
-    scheduler.policies.list,
-    {},
-    scheduler.policies.read,
-    (policy) => textAt(policy, 'Name'),
-    (name) => ({ policy_name: name }),
-  ),
+  checkAccess: checkFirst(scheduler.policies.list, scheduler.policies.read, 'policy_name'),
 };
 
 /** In the product every token may read this policy, also one that lists only its own: docs/services/scheduler.md#acl-policies. */

@@ -1,4 +1,3 @@
-import { textAt } from '../../core/json-path.ts';
 import { platform } from '../../services/platform/operations.ts';
 import { checkFirst, listThenRead } from './shared/list-and-read.ts';
 import { fetchPages, listKeys, PAGE_SIZE, type SnapshotPage } from './shared/snapshot-pages.ts';
@@ -30,13 +29,7 @@ export const agents: SourceDefinition = {
       },
     });
   },
-  checkAccess: checkFirst(
-    pools.list,
-    { 'page[size]': 1 },
-    poolAgents.list,
-    (pool) => textAt(pool, 'id'),
-    (pool) => ({ agent_pool_id: pool, 'page[size]': 1 }),
-  ),
+  checkAccess: checkFirst(pools.list, poolAgents.list, 'agent_pool_id'),
 };
 
 function fetchPools(context: ExtractContext): Promise<readonly SnapshotPage[]> {

@@ -1,5 +1,5 @@
 import { secrets } from '../../services/secrets/operations.ts';
-import { CONDITIONAL, checkNamed, extractNamed, listNames, listThenRead } from './shared/list-and-read.ts';
+import { CONDITIONAL, checkFirst, extractNamed, listNames, listThenRead } from './shared/list-and-read.ts';
 import type { SourceDefinition } from './source.ts';
 
 const { kms, 'kms-keys': keys } = secrets;
@@ -18,5 +18,5 @@ export const keyDistributions: SourceDefinition = {
       read: ({ key: name }) => extractNamed(context, keys, { name }, 'key_name'),
     });
   },
-  checkAccess: checkNamed({ list: kms.list, read: keys.list }),
+  checkAccess: checkFirst(kms.list, keys.list),
 };

@@ -3,7 +3,7 @@ import type { UnknownPart } from '../../landing/store.ts';
 import type { ServiceClient } from '../../services/client.ts';
 import type { ServiceResponse } from '../../services/response.ts';
 import { secrets } from '../../services/secrets/operations.ts';
-import { CONDITIONAL, checkNamed, extractNamed, isPartFailure, readParts } from './shared/list-and-read.ts';
+import { CONDITIONAL, checkFirst, extractNamed, isPartFailure, readParts } from './shared/list-and-read.ts';
 import type { SourceDefinition } from './source.ts';
 
 const operations = secrets['mesh-roles'];
@@ -28,7 +28,7 @@ export const meshRoles: SourceDefinition = {
   async checkAccess(client, onUnknown) {
     let response: ServiceResponse | undefined;
     await callMounts(client, onUnknown, async (mount) => {
-      response = await checkNamed(operations, { mount })(client);
+      response = await checkFirst(operations.list, operations.read, 'name', { mount })(client);
     });
     return response;
   },

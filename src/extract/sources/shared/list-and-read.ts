@@ -183,7 +183,7 @@ export function namedSource(name: string, operations: NamedObjects): SourceDefin
     operations: [operations.list, operations.read],
     unchanged: CONDITIONAL,
     extract: (context) => extractNamed(context, operations),
-    checkAccess: checkNamed(operations),
+    checkAccess: checkFirst(operations.list, operations.read),
   };
 }
 
@@ -205,23 +205,18 @@ function listIndex(pages: readonly Pick<ServiceResponse, 'headers'>[]): string |
 /** For services that may send an `ETag`, and have no index in their lists. */
 export const CONDITIONAL = {} as const;
 
-/** A check that lists, then reads the first item that has a name: permission to list does not include permission to read. */
-export function checkFirst<L extends Operation, R extends Operation>(
-  list: L,
-  args: OperationArgs<L>,
-  read: R,
-  toName: (item: unknown) => string | null,
-  toArgs: (name: string) => OperationArgs<R>,
-) {
+/**
+ * A check that lists, then calls `read` for the first item that has a name: permission to list does not include permission to read.
+ * @param param of `read`, for the name
+ */
+export function checkFirst(list: Operation, read: Operation, param = 'name', args: Names = {}) {
   return async (client: ServiceClient): Promise<ServiceResponse> => {
-    const response = await client.call(list, args);
-    const name = toName(listItems(list, response)[0]);
-    return name === null ? response : client.call(read, toArgs(name));
+    const response = await client.call(list, { ...args, ...onePage(list) });
+    const [item] = listItems(list, response);
+    const name = textAt({ item }, 'item') ?? textAt(item, 'id') ?? textAt(item, 'Name');
+    return name === null ? response : client.call(read, { ...args, ...onePage(read), [param]: name });
   };
 }
 
-/** `checkFirst` for operations that list and read names. */
-export function checkNamed({ list, read }: NamedObjects, args: Names = {}) {
-  const toName = (item: unknown) => textAt({ item }, 'item');
-  return checkFirst(list, args, read, toName, (name) => ({ ...args, name }));
-}
+/** The smallest page, where an operation has pages of a given size. */
+const onePage = ({ params }: Operation) => ('page[size]' in params ? { 'page[size]': 1 } : {});
