@@ -87,6 +87,7 @@ const planSchema = z.strictObject({
   selection: z
     .strictObject({
       findings: z.array(z.string()),
+      /** Names or IDs. */
       subjects: z.array(z.string()),
       limit: z.int().nullable(),
       /** Findings that could have been planned as well. */

@@ -21,12 +21,7 @@ import { describeTargets, ensureWarehouseId, identifyPublished } from './plan-ta
 import { type RemoteServices, withServices } from './remote.ts';
 
 /** Which of a rule's findings to plan: those of these IDs and of these subjects, or all, and not more than so many. */
-interface FindingChoice {
-  readonly findings: readonly string[];
-  /** Names or IDs. */
-  readonly subjects: readonly string[];
-  readonly limit?: number;
-}
+type FindingChoice = Omit<NonNullable<Plan['selection']>, 'remaining'>;
 
 export interface PlanOptions {
   readonly config: Config;
@@ -63,7 +58,7 @@ async function planFrom(warehouse: OpenWarehouse, warehouseId: string, options: 
   const now = context.clock.now();
   const { candidates, skipped, remaining } = await selectFindings(warehouse, options, now);
   return withServices(config, context, async (remote) => {
-    const deps = { config, context, remote, now, warehouse, limit: choice?.limit };
+    const deps = { config, context, remote, now, warehouse, limit: choice?.limit ?? null };
     const { rows, refused, untried } = await planActions(playbook, candidates, deps);
     const [run] = await database.rows(files.read('remediation/last_run'));
     const actions = rows.map(({ action }) => action);
@@ -72,14 +67,7 @@ async function planFrom(warehouse: OpenWarehouse, warehouseId: string, options: 
       skipped: [...skipped, ...refused],
       run_id: run ? String(run.run_id) : null,
       warehouse_id: warehouseId,
-      selection: choice
-        ? {
-            findings: [...choice.findings],
-            subjects: [...choice.subjects],
-            limit: choice.limit ?? null,
-            remaining: remaining + untried,
-          }
-        : null,
+      selection: choice ? { ...choice, remaining: remaining + untried } : null,
     });
     const exceeded = await listExceeded(warehouse, playbook.table, rows, limits);
     return { plan, exceeded: exceeded.join('; ') || null };
@@ -169,7 +157,7 @@ async function selectFindings(
 function selectChosen(
   rows: readonly PlanCandidate[],
   rule: string,
-  { findings, subjects }: FindingChoice = { findings: [], subjects: [] },
+  { findings, subjects }: Pick<FindingChoice, 'findings' | 'subjects'> = { findings: [], subjects: [] },
 ) {
   const wanted = [
     ...findings.map((id) => ({ option: `--finding ${id}`, is: (row: PlanCandidate) => row.finding_id === id })),
@@ -210,14 +198,14 @@ export interface PlanDeps {
   readonly warehouse: OpenWarehouse;
   readonly now: Date;
   /** Findings to plan actions for. */
-  readonly limit: number | undefined;
+  readonly limit: number | null;
 }
 
 /** Plans the worst findings first, until there are actions for `limit` of them. `untried`: how many were left then. */
 export async function planActions(playbook: Playbook, candidates: readonly PlanCandidate[], deps: PlanDeps) {
   const rows: PlannedRow[] = [];
   const refused: Plan['skipped'] = [];
-  const { limit = candidates.length } = deps;
+  const limit = deps.limit ?? candidates.length;
   let [plannedFindings, tried] = [0, 0];
   for (const findings of groupFindings(playbook, candidates, limit)) {
     if (plannedFindings >= limit) break;

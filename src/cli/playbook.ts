@@ -110,7 +110,7 @@ export async function plan(context: Context, name: string, options: PlanFlags): 
       playbook: findNamed(playbooks, 'playbook', name),
       limits: maxPercent === undefined ? { ...DEFAULT_LIMITS, maxActions } : { maxActions, maxPercent, minRows: 0 },
       ...(targets.length > 0 && { targets }),
-      ...(isChosen && { choice: { findings, subjects, ...(limit !== undefined && { limit }) } }),
+      ...(isChosen && { choice: { findings: [...findings], subjects: [...subjects], limit: limit ?? null } }),
     });
     if (exceeded !== null) {
       throw new TidemarkError('UNSAFE', `no plan was made: ${exceeded}`, {
