@@ -2,21 +2,7 @@ import { z } from 'zod';
 import { DAY_MS } from '../../core/clock.ts';
 import { TidemarkError } from '../../core/errors.ts';
 
-/** What a source knows of one cycle of a product. Days are `2026-04-29`. */
-export interface Fact {
-  readonly product: string;
-  readonly cycle: string;
-  readonly released_at: string | null;
-  readonly support_ends_at: string | null;
-  /** Whether support has ended, on a day that the source does not name. */
-  readonly ended: boolean;
-  /** The cycle whose release ends the support. */
-  readonly ends_with: string | null;
-  readonly latest: string | null;
-  readonly latest_at: string | null;
-  readonly data_as_of: string;
-}
-
+/** A day is `2026-04-29`. */
 const day = z.iso.date().nullable();
 const product = z.string().regex(/^[a-z0-9][a-z0-9.-]{0,59}$/u, 'must be a name such as terraform');
 const version = z.string().regex(/^[\w.+~-]{1,60}$/u, 'must be a version such as 1.13');
@@ -32,7 +18,9 @@ const packaged = z
           cycle: version,
           released_at: day,
           support_ends: day,
+          /** Whether support has ended: also on a day that the source does not name. */
           ended: z.boolean(),
+          /** The cycle whose release ends the support. */
           ends_with: version.nullable(),
           latest: version.nullable(),
           latest_at: day,
@@ -40,7 +28,7 @@ const packaged = z
       )
       .min(1),
   })
-  .transform(({ data_as_of, releases }): readonly Fact[] =>
+  .transform(({ data_as_of, releases }) =>
     releases.map(({ support_ends, ended, ...release }) => ({
       ...release,
       support_ends_at: support_ends,
@@ -48,6 +36,9 @@ const packaged = z
       data_as_of,
     })),
   );
+
+/** What a source knows of one cycle of a product. `ended`: support has ended, and `support_ends_at` is not known. */
+export type Fact = Readonly<z.output<typeof packaged>[number]>;
 
 /** An answer to `/api/v1/products/NAME` of endoflife.date (https://endoflife.date/docs/api/v1/). */
 const answered = z

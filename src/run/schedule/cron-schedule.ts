@@ -1,5 +1,5 @@
 import { createTask, parse } from 'node-cron';
-import { splitCron } from '../../config/job.ts';
+import { type Job, splitCron } from '../../config/job.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../core/clock.ts';
 import { WallClock } from '../../core/wall-clock.ts';
 
@@ -77,11 +77,8 @@ export interface NextRun {
 }
 
 /** The next due time of each job that has a schedule, the earliest first. */
-export function nextRuns(
-  jobs: Iterable<{ readonly name: string; readonly schedule?: string | undefined; readonly timezone: string }>,
-  now: Date,
-): readonly NextRun[] {
-  const entries = [...jobs].map((job) => {
+export function nextRuns(jobs: readonly Pick<Job, 'name' | 'schedule' | 'timezone'>[], now: Date): readonly NextRun[] {
+  const entries = jobs.map((job) => {
     const { schedule, timezone } = job;
     return { job, next: schedule === undefined ? undefined : new CronSchedule(schedule, timezone).nextAfter(now) };
   });
@@ -90,7 +87,7 @@ export function nextRuns(
 
 /** Jobs that have a next time, by time, then by name. */
 export function listNextRuns(
-  entries: readonly { readonly job: { readonly name: string; readonly timezone: string }; next: Date | undefined }[],
+  entries: readonly { readonly job: Pick<Job, 'name' | 'timezone'>; readonly next: Date | undefined }[],
 ): readonly NextRun[] {
   const upcoming = entries.flatMap(({ job: { name, timezone }, next }) =>
     next ? [{ job: name, timezone, next: next.toISOString() }] : [],

@@ -5,11 +5,7 @@ import type { Log } from '../../core/log.ts';
 import { plural } from '../../core/plural.ts';
 import { CronSchedule, listNextRuns, type NextRun } from './cron-schedule.ts';
 
-export interface ScheduledJob {
-  readonly name: string;
-  readonly schedule: string;
-  readonly timezone: string;
-}
+export type ScheduledJob = Readonly<Record<'name' | 'schedule' | 'timezone', string>>;
 
 export interface SchedulerOptions {
   readonly jobs: readonly ScheduledJob[];
