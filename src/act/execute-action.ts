@@ -217,25 +217,18 @@ async function explainFailure(attempt: Attempt, error: unknown): Promise<Conclus
 /** From this fraction on, two readings in a row that show the action end the wait. */
 const EARLIEST_AGREEMENT = 0.15;
 
-/** What readings over the lag agree on. `failed`: it was certainly not applied, and may be sent again. */
-interface ReadOutcome {
-  readonly status: 'applied' | 'unconfirmed' | 'failed';
-  readonly reason: string;
-  /** The last one; undefined where it failed. */
-  readonly reading: Reading | undefined;
-}
-
 /**
  * Finds out whether a call without a clear answer took effect. Services report a change late (replicas, eventual consistency), so
  * one reading proves nothing: those over the whole lag must agree. Ends early on the user's signal, without a verdict.
  * @param answer how the service answered it
+ * @returns what they agree on, with the last reading, if it did not fail. `failed`: it was certainly not applied, and may be sent again.
  */
-async function readOutcome(attempt: Attempt, answer: ActionOutcome['answer']): Promise<ReadOutcome> {
+async function readOutcome(attempt: Attempt, answer: ActionOutcome['answer']) {
   const lagMs = attempt.remote.lagMs(attempt.action.target);
   const isAgreed = (sample: Sample, before: Sample | undefined, fraction: number) =>
     fraction >= EARLIEST_AGREEMENT && sample.isConfirmed && before?.isConfirmed === true;
   const { samples, last, isInterrupted } = await readRepeatedly(attempt, isAgreed);
-  const settled = (status: ReadOutcome['status'], reason: string) => ({ status, reason, reading: last.reading });
+  const settled = (status: ActionStatus, reason: string) => ({ status, reason, reading: last.reading });
   if (attempt.definition.notVerifiable) return settled('unconfirmed', 'a read cannot show whether it was applied');
   if (isInterrupted) return settled('unconfirmed', 'the readings were interrupted');
   if (last.isConfirmed && samples.at(-2)?.isConfirmed) return settled('applied', 'readings show that it was applied');

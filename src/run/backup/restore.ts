@@ -16,25 +16,15 @@ import { acquireLock } from '../../warehouse/lock.ts';
 import { publishFile, warehouseFiles } from '../../warehouse/publish.ts';
 import { type BackupManifest, readManifest } from './manifest.ts';
 
-export interface BackupProblem {
-  readonly path: string;
-  /** The end of a sentence. */
-  readonly problem: string;
-}
-
-export interface VerifiedBackup {
-  readonly manifest: BackupManifest;
-  readonly problems: readonly BackupProblem[];
-}
-
 /** Compares every file of a backup with its size and checksum. @throws TidemarkError DATA where there is no complete backup */
-export async function verifyBackup(folder: string): Promise<VerifiedBackup> {
+export async function verifyBackup(folder: string) {
   const manifest = await readManifest(folder);
   return { manifest, problems: await findProblems(join(folder, manifest.folder), manifest) };
 }
 
-async function findProblems(folder: string, { files }: BackupManifest): Promise<readonly BackupProblem[]> {
-  const problems: BackupProblem[] = [];
+/** What is wrong with each file, as the end of a sentence. */
+async function findProblems(folder: string, { files }: BackupManifest) {
+  const problems: { readonly path: string; readonly problem: string }[] = [];
   for (const { path, bytes, sha256 } of files) {
     const problem = await findFileFault(join(folder, path), bytes, sha256);
     if (problem !== undefined) problems.push({ path, problem });

@@ -18,19 +18,16 @@ export interface HistoryPrune extends OpenWarehouse {
   readonly horizon: Date;
 }
 
-/** What goes, and the time from which on the history stays whole; null where nothing goes. */
-interface OldHistory {
-  readonly start: string | null;
-  readonly removals: readonly Removal[];
-}
-
-/** What goes from the history. It only reads, and leaves the rows in temporary tables. */
-export async function listOldHistory(prune: HistoryPrune): Promise<OldHistory> {
+/**
+ * What goes from the history. It only reads, and leaves the rows in temporary tables. `start`: the time from which on the history stays
+ * whole; null where nothing goes.
+ */
+export async function listOldHistory(prune: HistoryPrune) {
   const { database, files, horizon } = prune;
   const [row] = await database.rows(files.read('retention/start'), { horizon: horizon.toISOString() });
-  if (typeof row?.start !== 'string') return { start: null, removals: [] };
-  const { start } = row as { readonly start: string };
   const removals: Removal[] = [];
+  const start = typeof row?.start === 'string' ? row.start : null;
+  if (start === null) return { start, removals };
   for (const what of await findOldRows(prune, start)) {
     const [counted] = await database.rows(files.render('retention/count', toParts(what)));
     removals.push({ what, count: Number(counted?.count), bytes: Number(counted?.bytes) });
@@ -39,7 +36,7 @@ export async function listOldHistory(prune: HistoryPrune): Promise<OldHistory> {
 }
 
 /** Removes it, and keeps the start: an earlier time is unknown from then on. */
-export async function removeOldHistory(prune: HistoryPrune, now: Date): Promise<OldHistory> {
+export async function removeOldHistory(prune: HistoryPrune, now: Date): ReturnType<typeof listOldHistory> {
   const { database, files } = prune;
   const { start, removals } = await listOldHistory(prune);
   if (removals.length === 0) return { start, removals };
