@@ -174,15 +174,8 @@ export async function repairLedger(
   }
 }
 
-interface RepairedLedger {
-  readonly ledger: LedgerScan;
-  /** What the file gets; undefined where it stays as it is. */
-  readonly text?: string;
-  /** The end of the file that is kept beside it. */
-  readonly refused?: LedgerHead | undefined;
-}
-
-async function restoreFromTable(config: Config, warehouse: Warehouse): Promise<RepairedLedger> {
+/** @returns the ledger, the text that its file gets, and the end of the refused file that is kept beside it */
+async function restoreFromTable(config: Config, warehouse: Warehouse) {
   const seen = await readSeenLedger(warehouse);
   const refused = await inspectLedger(config.data, seen);
   if (refused.problems.length === 0) {
@@ -196,12 +189,12 @@ async function restoreFromTable(config: Config, warehouse: Warehouse): Promise<R
   return { ledger: scanLedger(text), text, refused: refused.isMissing ? undefined : refused.head };
 }
 
-async function acceptFile({ data }: Config): Promise<RepairedLedger> {
+async function acceptFile({ data }: Config) {
   const file = ledgerFile(data);
   const ledger = await inspectLedger(data, NOTHING_SEEN);
   if (ledger.isMissing) throw new TidemarkError('UNSAFE', `${file} is missing`, { hint: 'write it with `--restore`' });
   const [damaged] = findUnreadable(ledger);
-  if (!damaged) return { ledger };
+  if (!damaged) return { ledger, text: undefined, refused: undefined };
   throw new TidemarkError('DATA', formatProblem(file, damaged), {
     hint: 'it may record an action: correct the line, or restore the ledger with `--restore`',
   });

@@ -64,10 +64,7 @@ export function isReversibleAction({ undo, operation }: ActionDefinition, isUndo
 }
 
 /** The names that a playbook may refer to. */
-interface Registry {
-  readonly rules: Names;
-  readonly tables: Names;
-}
+type Registry = Readonly<Record<'rules' | 'tables', Names>>;
 
 type Names = Pick<ReadonlyMap<string, unknown>, 'has' | 'keys'>;
 

@@ -34,7 +34,6 @@ const manifest = z.object({
 });
 
 export type BackupManifest = z.infer<typeof manifest>;
-export type BackupFile = BackupManifest['files'][number];
 
 /** Undefined where there is none. @throws TidemarkError DATA where it is not one. */
 export async function findManifest(folder: string): Promise<BackupManifest | undefined> {
@@ -58,7 +57,7 @@ export async function readManifest(folder: string): Promise<BackupManifest> {
 }
 
 /** The size and checksum of a file below `folder`. */
-export async function describeFile(folder: string, path: string): Promise<BackupFile> {
+export async function describeFile(folder: string, path: string) {
   const file = join(folder, path);
   return { path, bytes: (await lstat(file)).size, sha256: await hashFile(file) };
 }

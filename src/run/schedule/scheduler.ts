@@ -31,12 +31,7 @@ export interface JobCounts {
   readonly skipped: Record<'overlap' | 'too late', number>;
 }
 
-interface Entry {
-  readonly job: ScheduledJob;
-  readonly times: CronSchedule;
-  next: Date | undefined;
-  readonly counts: JobCounts;
-}
+type Entry = ReturnType<typeof createEntry>;
 
 /** A start that is later than this was missed; a tick or two late is on time. */
 const LATE_MS = 150_000;
@@ -133,7 +128,7 @@ export class Scheduler {
   }
 }
 
-function createEntry(job: ScheduledJob, { startedAt, lastStarts, catchUpHours }: SchedulerOptions): Entry {
+function createEntry(job: ScheduledJob, { startedAt, lastStarts, catchUpHours }: SchedulerOptions) {
   const times = new CronSchedule(job.schedule, job.timezone);
   // Starts missed long ago are not considered at all: a warning for every day of last year is of no use.
   const earliest = new Date(startedAt.getTime() - 2 * catchUpHours * HOUR_MS);
