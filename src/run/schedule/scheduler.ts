@@ -21,17 +21,9 @@ export interface SchedulerOptions {
   readonly signal: AbortSignal;
 }
 
-/** What happened to a job since this scheduler started. */
-export interface JobCounts {
-  readonly job: string;
-  /** Whether it waits for other jobs, or runs. */
-  running: boolean;
-  succeeded: number;
-  failed: number;
-  readonly skipped: Record<'overlap' | 'too late', number>;
-}
-
 type Entry = ReturnType<typeof createEntry>;
+/** What happened to a job since this scheduler started. `running`: it waits for other jobs, or runs. */
+type JobCounts = Entry['counts'];
 
 /** A start that is later than this was missed; a tick or two late is on time. */
 const LATE_MS = 150_000;
