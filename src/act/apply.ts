@@ -76,14 +76,10 @@ export function applyPlan(given: Plan, options: ApplyOptions): Promise<ApplyResu
 
 /**
  * Verifies that a plan may be applied, before anything is read or sent. `assertSameInstallations` is left to the caller.
- * @returns the plan with the approvals that count
+ * @returns the plan with the approvals that count, and the definition of each action
  * @throws TidemarkError UNSAFE for a plan that is not approved, has expired, is of another warehouse, or does not match the playbook.
  */
-async function assertApplicable(
-  plan: Plan,
-  { config, playbooks }: ApplyOptions,
-  now: Date,
-): Promise<{ readonly plan: Plan; readonly definitions: ReadonlyMap<Action, ActionDefinition> }> {
+async function assertApplicable(plan: Plan, { config, playbooks }: ApplyOptions, now: Date) {
   assertNamesTargets(plan);
   const approvals = await assertApproved(plan, config, playbooks);
   assertValidAt(plan, now, config);
