@@ -192,7 +192,8 @@ export interface PlanContext {
 
 type Planned = readonly PlannedAction[] | Skip;
 
-interface PlaybookInfo {
+/** A playbook as the engine runs it. */
+export interface Playbook {
   /** As in `tidemark playbook plan NAME`; the file has the same name. */
   readonly name: string;
   /** The rule whose findings it acts on: `queries/findings/RULE.sql`. */
@@ -201,10 +202,6 @@ interface PlaybookInfo {
   readonly description: string;
   /** The table whose rows `--max-percent` counts. */
   readonly table: string;
-}
-
-/** A playbook as the engine runs it. */
-export interface Playbook extends PlaybookInfo {
   readonly actions: readonly ActionDefinition[];
   /** Whether all findings of a target are planned together; otherwise one by one. */
   readonly perTarget: boolean;
@@ -212,7 +209,7 @@ export interface Playbook extends PlaybookInfo {
   readonly plan: (findings: readonly PlaybookFinding[], context: PlanContext) => Promise<Planned>;
 }
 
-interface DeclaredInfo<D> extends PlaybookInfo {
+interface DeclaredInfo<D> extends Pick<Playbook, 'name' | 'rule' | 'description' | 'table'> {
   /** The schema of what it needs from a finding. */
   readonly detail: z.ZodType<D>;
 }
