@@ -3,9 +3,9 @@ import { readdir, rename } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { DAY_MS, HOUR_MS } from '../core/clock.ts';
+import type { WorkContext } from '../core/context.ts';
 import { errorMessage, TidemarkError } from '../core/errors.ts';
 import { ignoreMissing } from '../core/fs.ts';
-import type { Log } from '../core/log.ts';
 import { parseRunStart } from '../landing/store.ts';
 import type { OpenWarehouse } from '../warehouse/session.ts';
 import { toJsonParam } from '../warehouse/sql-params.ts';
@@ -48,11 +48,7 @@ const MAX_LISTED = 5;
  * A plan and its file, from its path, its ID or the beginning of its ID.
  * @throws TidemarkError USAGE where there is none or more than one, and as `readPlan`
  */
-export async function findPlan(
-  config: DataFolder,
-  cwd: string,
-  reference: string,
-): Promise<{ readonly file: string; readonly plan: Plan }> {
+export async function findPlan(config: DataFolder, cwd: string, reference: string) {
   const file = resolve(cwd, reference);
   if (existsSync(file)) return { file, plan: await readPlan(file) };
   const ids = PLAN_ID.test(reference) ? (await listPlanIds(config)).filter((id) => id.startsWith(reference)) : [];
@@ -91,14 +87,11 @@ export async function listPlanIds({ data }: DataFolder): Promise<readonly string
 }
 
 /** The files of expired plans older than `planDays`, except those with an action that is not settled. The ledger keeps what was applied. */
-export async function listOldPlans(
-  config: Config,
-  { now, log }: { readonly now: Date; readonly log: Log },
-): Promise<readonly string[]> {
+export async function listOldPlans(config: Config, { clock, log }: WorkContext): Promise<readonly string[]> {
   const minAgeMs = Math.max(config.planDays * DAY_MS, config.planHours * HOUR_MS);
   const old = (await listPlanIds(config)).filter((id) => {
     const createdMs = parseRunStart(id.slice('p-'.length));
-    return createdMs !== undefined && now.getTime() - createdMs > minAgeMs;
+    return createdMs !== undefined && clock.now().getTime() - createdMs > minAgeMs;
   });
   if (old.length === 0) return [];
   try {

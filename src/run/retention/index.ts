@@ -63,9 +63,8 @@ export async function prune(config: Config, context: JobContext): Promise<readon
 
 /** What a run removes when it has ended; its reports remove earlier ones. History that cannot be judged stays. */
 export async function pruneAfterRun(config: Config, context: JobContext, writer: WarehouseWriter): Promise<void> {
-  const now = context.clock.now();
-  await removePaths(await listOldLandings(config, now));
-  await removePaths(await listOldPlans(config, { now, log: context.log }));
+  await removePaths(await listOldLandings(config, context.clock.now()));
+  await removePaths(await listOldPlans(config, context));
   try {
     if (!context.signal.aborted) await pruneHistory(config, context, writer);
   } catch (error) {
@@ -74,11 +73,11 @@ export async function pruneAfterRun(config: Config, context: JobContext, writer:
   }
 }
 
-async function listOldFiles(config: Config, { clock, log }: JobContext) {
-  const now = clock.now();
+async function listOldFiles(config: Config, context: JobContext) {
+  const now = context.clock.now();
   const folders = {
     landings: await listOldLandings(config, now),
-    plans: await listOldPlans(config, { now, log }),
+    plans: await listOldPlans(config, context),
     reports: await listOldReports(config.output, now, config.reportDays),
   };
   const removals: Removal[] = [];
