@@ -33,11 +33,7 @@ function configured({ name, kind, url, organization, namespace, mounts }: Target
  * Verifies that the targets of a plan are the installations that it was made on. Nothing is asked where the configuration differs.
  * @throws TidemarkError UNSAFE; ServiceError where a service cannot say what it is.
  */
-export async function assertSameInstallations(
-  plan: Plan,
-  { targets }: Pick<Config, 'targets'>,
-  remote: Identifier,
-): Promise<void> {
+export async function assertSameInstallations(plan: Plan, { targets }: Config, remote: Identifier): Promise<void> {
   const described = assertNamesTargets(plan);
   for (const { identity: _, ...then } of described) {
     const target = targets.find(({ name }) => name === then.name);
