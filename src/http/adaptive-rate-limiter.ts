@@ -9,6 +9,12 @@ export interface RateLimiterOptions {
   readonly startPerSecond?: number | undefined;
 }
 
+/** Of a request that may be sent. */
+export interface Ticket {
+  readonly number: number;
+  readonly sentMs: number;
+}
+
 /** A limit that counts requests in windows, as headers describe it: what remains may be sent, and the limit again after the reset. */
 interface RateWindow {
   readonly limit: number;
@@ -39,79 +45,78 @@ const MAX_CONTRADICTIONS = 3;
 const MIN_LENGTH_MS = 1000;
 /** Timers are late by so much at most. At 27 requests per second, no window of one second, wherever it begins, sees more than 30. */
 const LATE_MS = 5;
-/** An advertised window bounds a burst already; the configured bound is then an average. */
-const WINDOW_BURST_MS = 500;
 
-/** The first rate of a service that documents none. It rises by this factor until the first throttled response. */
+/** The first rate of a service that documents none. */
 const FIRST_PER_SECOND = 64;
-const RISE_MS = 250;
-const RISE = 1.5;
-/** Near a documented rate: half in a second, so that next to nothing is throttled where it is the limit. */
-const DOCUMENTED_RISE = 1.1;
 const MIN_PER_SECOND = 1;
 /** The service is faster than any client. */
 const MAX_PER_SECOND = 4096;
+/** Until the first throttled response, the rate rises by so much with each accepted request: fivefold in a second. */
+const RISE = 1.6;
+/** Near a documented rate: half in a second, so that next to nothing is throttled where it is the limit. */
+const DOCUMENTED_RISE = 0.4;
+const DOCUMENTED_PART = 1.5;
 /** Below the measured rate after a throttled response, and the accepted requests until it is reached again. */
 const DECREASE = 0.11;
 const RECOVERY_REQUESTS = 650;
 /** A rate at which fewer requests were accepted is probably not the limit, which is then looked for faster. */
 const RELIABLE_REQUESTS = 60;
-const UNRELIABLE_PART = 0.3;
+const UNRELIABLE_REQUESTS = 60;
 /** The rate is measured over a second, and over so many requests at least. */
 const MEASURED_MS = 1000;
 const MEASURED_REQUESTS = 20;
 
 /** A rate that rises until something is throttled. Then it falls below what was accepted, and rises linearly. */
 class LearnedRate {
+  readonly #maxPerSecond: number;
   perSecond = 0;
   #documented = 0;
-  #nextRiseMs = 0;
-  /** What was accepted before the last throttled response, and the requests until it is reached again; undefined until there is one. */
-  #measured: { readonly perSecond: number; readonly recovery: number } | undefined;
+  /** What each accepted request adds; undefined until something was throttled. */
+  #rise: number | undefined;
   /** Since the last throttled response. */
   #accepted = 0;
   readonly #acceptedMs: number[] = [];
   /** Requests up to this ticket were sent at the rate that was too high. */
   #fallenAtTicket = 0;
 
-  start(documented: number | undefined): void {
-    this.#documented = documented ?? 0;
-    this.perSecond = documented ?? FIRST_PER_SECOND;
-    this.#measured = undefined;
+  constructor(maxPerSecond: number) {
+    this.#maxPerSecond = maxPerSecond;
+  }
+
+  start(documented = 0): void {
+    this.#documented = documented;
+    this.perSecond = Math.min(documented || FIRST_PER_SECOND, this.#maxPerSecond);
+    this.#rise = undefined;
   }
 
   onAccepted(nowMs: number): void {
     this.#accepted++;
     this.#acceptedMs.push(nowMs);
     this.#forgetOld(nowMs);
-    if (this.#measured) {
-      const { perSecond, recovery } = this.#measured;
-      this.perSecond += (perSecond * DECREASE) / recovery;
-    } else if (nowMs >= this.#nextRiseMs) {
-      const isNear = this.perSecond < this.#documented * RISE;
-      if (this.#nextRiseMs > 0) this.perSecond *= isNear ? DOCUMENTED_RISE : RISE;
-      this.#nextRiseMs = nowMs + RISE_MS;
-    }
-    this.perSecond = Math.min(this.perSecond, MAX_PER_SECOND);
+    const isNear = this.perSecond < this.#documented * DOCUMENTED_PART;
+    const rise = this.#rise ?? (isNear ? DOCUMENTED_RISE : RISE);
+    this.perSecond = Math.min(this.perSecond + rise, this.#maxPerSecond);
   }
 
-  /** @param maxPerSecond upper bound of the rate at which requests were sent */
-  onThrottled(ticket: number, lastTicket: number, nowMs: number, maxPerSecond: number): void {
+  onThrottled(ticket: number, lastTicket: number, nowMs: number): void {
     if (ticket <= this.#fallenAtTicket) return;
     this.#fallenAtTicket = lastTicket;
-    const perSecond = Math.max(MIN_PER_SECOND, this.#measure(nowMs, Math.min(this.perSecond, maxPerSecond)));
-    const isReliable = this.#accepted >= RELIABLE_REQUESTS;
-    this.#measured = { perSecond, recovery: RECOVERY_REQUESTS * (isReliable ? 1 : UNRELIABLE_PART) };
-    this.perSecond = perSecond * (1 - DECREASE);
+    const measured = Math.max(MIN_PER_SECOND, this.#measure(nowMs));
+    const recovery = this.#accepted < RELIABLE_REQUESTS ? UNRELIABLE_REQUESTS : RECOVERY_REQUESTS;
+    this.#rise = (measured * DECREASE) / recovery;
+    this.perSecond = measured * (1 - DECREASE);
     this.#accepted = 0;
   }
 
   /** What was accepted of late; a documented rate, or half of the present one, where that is too little to tell. */
-  #measure(nowMs: number, current: number): number {
+  #measure(nowMs: number): number {
     this.#forgetOld(nowMs);
     const { length, 0: first = nowMs } = this.#acceptedMs;
-    if (length < MEASURED_REQUESTS) return Math.min(current, Math.max(current / 2, this.#documented));
-    return Math.min(current, (length / Math.max(MEASURED_MS, nowMs - first)) * 1000);
+    const measured =
+      length < MEASURED_REQUESTS
+        ? Math.max(this.perSecond / 2, this.#documented)
+        : (length / Math.max(MEASURED_MS, nowMs - first)) * 1000;
+    return Math.min(this.perSecond, measured);
   }
 
   #forgetOld(nowMs: number): void {
@@ -128,76 +133,61 @@ class LearnedRate {
 export class AdaptiveRateLimiter {
   readonly #share: number;
   readonly #maxPerSecond: number;
-  readonly #rate = new LearnedRate();
-  /** When they were sent, by ticket. */
-  readonly #inFlight = new Map<number, number>();
-  #lastTicket = 0;
-  #nextAtMs = 0;
-  /** When the next request is due at the learned and the configured rate. */
+  readonly #rate: LearnedRate;
+  /** The number of the last ticket. */
+  #last = 0;
+  /** When the next request is due at the rate, and after a pause. */
   #dueMs = 0;
   #window: RateWindow | undefined;
   #contradictions = 0;
   /** The shortest so far: the first ones open connections. */
   #roundTripMs = Number.POSITIVE_INFINITY;
 
-  constructor({ share, requestsPerSecond, startPerSecond }: RateLimiterOptions) {
+  constructor({ share, requestsPerSecond = MAX_PER_SECOND, startPerSecond }: RateLimiterOptions) {
     this.#share = share;
-    this.#maxPerSecond = requestsPerSecond ?? Number.POSITIVE_INFINITY;
+    this.#maxPerSecond = requestsPerSecond;
+    this.#rate = new LearnedRate(requestsPerSecond);
     this.#rate.start(startPerSecond);
   }
 
-  get model(): 'window' | 'learned' {
-    return this.#window ? 'window' : 'learned';
-  }
-
-  /** @returns `waitMs: 0` with the ticket of the request that may be sent now; otherwise the time until the next attempt */
-  tryAcquire(nowMs: number): { readonly waitMs: number; readonly ticket: number } {
+  /** @returns the ticket of the request that may be sent now; otherwise the milliseconds until the next attempt */
+  tryAcquire(nowMs: number): Ticket | number {
     const window = this.#window;
-    const waitMs = Math.max(
-      this.#nextAtMs - nowMs,
-      this.#dueMs - nowMs,
-      window ? this.#windowWaitMs(window, nowMs) : 0,
-    );
-    if (waitMs > 0) return { waitMs, ticket: 0 };
-    this.#inFlight.set(++this.#lastTicket, nowMs);
-    if (window) {
-      window.budget--;
-      this.#nextAtMs = nowMs + Math.min(MAX_SPACING_MS, (window.lengthMs * SPREAD_PART) / window.limit);
-    }
-    const perSecond = window ? this.#maxPerSecond : Math.min(this.#maxPerSecond, this.#rate.perSecond);
-    this.#dueMs = Math.max(this.#dueMs, nowMs - (window ? WINDOW_BURST_MS : LATE_MS)) + 1000 / perSecond;
-    return { waitMs: 0, ticket: this.#lastTicket };
+    const waitMs = Math.max(this.#dueMs - nowMs, window ? this.#windowWaitMs(window, nowMs) : 0);
+    if (waitMs > 0) return waitMs;
+    if (window) window.budget--;
+    const spreadMs = window ? Math.min(MAX_SPACING_MS, (window.lengthMs * SPREAD_PART) / window.limit) : 0;
+    const spacingMs = 1000 / (window ? this.#maxPerSecond : this.#rate.perSecond);
+    this.#dueMs = Math.max(this.#dueMs + spacingMs, nowMs - LATE_MS + spacingMs, nowMs + spreadMs);
+    return { number: ++this.#last, sentMs: nowMs };
   }
 
-  /** Learns from a response to the request with this ticket; redirects are further responses. */
-  onResponse(ticket: number, nowMs: number, info: RateLimitInfo | undefined, isThrottled: boolean): void {
-    const sentMs = this.#inFlight.get(ticket) ?? nowMs;
-    if (nowMs > sentMs) this.#roundTripMs = Math.min(this.#roundTripMs, nowMs - sentMs);
-    this.#inFlight.delete(ticket);
-    if (isThrottled) this.#rate.onThrottled(ticket, this.#lastTicket, nowMs, this.#maxPerSecond);
+  /** Learns from a response to a request; redirects are further responses. */
+  onResponse(ticket: Ticket, nowMs: number, info: RateLimitInfo | undefined, isThrottled: boolean): void {
+    if (nowMs > ticket.sentMs) this.#roundTripMs = Math.min(this.#roundTripMs, nowMs - ticket.sentMs);
+    if (isThrottled) this.#rate.onThrottled(ticket.number, this.#last, nowMs);
     else this.#rate.onAccepted(nowMs);
     if (this.#contradictions >= MAX_CONTRADICTIONS) return;
-    if (info) this.#observe(ticket, nowMs, info);
+    if (info) this.#observe(ticket.number, nowMs, info);
     if (isThrottled) this.#contradictions++;
     if (this.#contradictions >= MAX_CONTRADICTIONS) this.#ignoreHeaders();
   }
 
-  /** The request with this ticket has no response. Where it was the first of a window, the next one is. */
-  onNoResponse(ticket: number): void {
-    this.#inFlight.delete(ticket);
+  /** A request has no response. Where it was the first of a window, the next one is. */
+  onNoResponse(): void {
     if (this.#window?.isUnconfirmed) this.#window.budget = 1;
   }
 
   /** Sends nothing before this time. */
   pauseUntil(untilMs: number): void {
-    this.#nextAtMs = Math.max(this.#nextAtMs, untilMs);
+    this.#dueMs = Math.max(this.#dueMs, untilMs);
   }
 
   #windowWaitMs(window: RateWindow, nowMs: number): number {
     const earlyMs = Number.isFinite(this.#roundTripMs) ? this.#roundTripMs * EARLY_PART : 0;
     if (nowMs >= window.endMs - earlyMs) {
       const endMs = nowMs + window.lengthMs;
-      Object.assign(window, { endMs, budget: 1, ticket: this.#lastTicket, isUnconfirmed: true });
+      Object.assign(window, { endMs, budget: 1, ticket: this.#last, isUnconfirmed: true });
     }
     if (window.budget >= 1) return 0;
     return window.isUnconfirmed ? WINDOW_WAIT_MS : window.endMs - earlyMs - nowMs;
@@ -213,7 +203,7 @@ export class AdaptiveRateLimiter {
       limit,
       lengthMs: Math.max(resetMs, (window?.limit === limit && window.lengthMs) || 1),
       endMs: isSame ? Math.min(window.endMs, endMs) : endMs,
-      budget: remaining - reserved - (this.#lastTicket - ticket),
+      budget: remaining - reserved - (this.#last - ticket),
       ticket,
       isUnconfirmed: false,
     };

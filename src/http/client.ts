@@ -8,6 +8,7 @@ import { TidemarkError } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import type { Redactor } from '../core/redact/redactor.ts';
 import { AdaptiveConcurrency, showsOverload } from './adaptive-concurrency.ts';
+import type { Ticket } from './adaptive-rate-limiter.ts';
 import {
   classifyNetworkError,
   type FailureKind,
@@ -130,6 +131,7 @@ export class HttpClient {
     // A request that may be too much for the service says nothing about the others.
     const isOverload = !result.ok && call.maxServerErrorAttempts === undefined && showsOverload(result.problem);
     if (isOverload) this.#concurrency.onOverload(number);
+    if (result.ok) this.#concurrency.onSuccess();
     if (this.#slots.concurrency !== this.#concurrency.limit) this.#slots.concurrency = this.#concurrency.limit;
     return result;
   }
@@ -144,18 +146,16 @@ export class HttpClient {
     const { metrics } = call;
     let deadline: Deadline | undefined;
     let hasResponse = false;
-    let ticket: number | undefined;
+    let ticket: Ticket | undefined;
     try {
       const acquired = await limiter.acquire({ name: target.name, signal, maxWaitMs, log });
       ticket = acquired.ticket;
       metrics.throttleWaitMs += acquired.waitedMs;
       const begun = new Deadline(signal, call.attemptMs, timeouts);
       deadline = begun;
-      const sentMs = performance.now();
       const response = await this.#follow(request, call, ticket, begun.signal);
       begun.touch();
       hasResponse = true;
-      if (response.ok) this.#concurrency.onResponse(request.operation, performance.now() - sentMs);
       const problem = redirectError(request.url, response) ?? partialError(response);
       if (problem) {
         await response.body?.cancel();
@@ -166,7 +166,7 @@ export class HttpClient {
       if (signal.aborted) return failure(ABORTED);
       return failure(deadline?.exceeded ?? classifyAttempt(error, timeouts, hasResponse));
     } finally {
-      if (ticket !== undefined && !hasResponse) limiter.onNoResponse(ticket);
+      if (ticket !== undefined && !hasResponse) limiter.onNoResponse();
       deadline?.dispose();
     }
   }
@@ -175,7 +175,7 @@ export class HttpClient {
   async #follow(
     { method, body, useWriteToken, ...request }: HttpRequest,
     { metrics, beforeRequest }: CallOptions,
-    ticket: number,
+    ticket: Ticket,
     signal: AbortSignal,
   ): Promise<Response> {
     const { transport, limiter, target } = this.#options;

@@ -32,19 +32,8 @@ export function parseRetryAfter(headers: Headers, nowMs: number): number | undef
   return parseRemaining(headers) >= 1 ? undefined : parseReset(headers, sentAt(headers, nowMs));
 }
 
-/**
- * Reads the rate limits of one service. A reset that is a time is one of the service's clock, whose distance from the local one is
- * learned from the `Date` of the responses: it has whole seconds, so the smallest difference is the nearest to the truth.
- */
-export class RateLimitReader {
-  #aheadMs = Number.NEGATIVE_INFINITY;
-
-  read(headers: Headers, nowMs: number): RateLimitInfo | undefined {
-    const sentMs = Date.parse(headers.get('date') ?? '');
-    if (!Number.isNaN(sentMs)) this.#aheadMs = Math.max(this.#aheadMs, sentMs - nowMs);
-    return parseRateLimit(headers, Number.isFinite(this.#aheadMs) ? nowMs + this.#aheadMs : nowMs);
-  }
-}
+/** `Date` has whole seconds: of the next one, half has passed on average. */
+const HALF_A_SECOND_MS = 500;
 
 /** The rate limit that a response advertises; undefined unless limit, remaining and reset are all there. */
 export function parseRateLimit(headers: Headers, nowMs: number): RateLimitInfo | undefined {
@@ -52,7 +41,7 @@ export function parseRateLimit(headers: Headers, nowMs: number): RateLimitInfo |
     findNumber(headers, ['x-ratelimit-limit', 'ratelimit-limit', 'ratelimit limit', 'ratelimit-policy q']),
   );
   const remaining = parseRemaining(headers);
-  const resetMs = parseReset(headers, nowMs);
+  const resetMs = parseReset(headers, sentAt(headers, nowMs) + HALF_A_SECOND_MS);
   if (!(limit >= 1) || Number.isNaN(remaining) || resetMs === undefined) return undefined;
   return { limit, remaining, resetMs };
 }

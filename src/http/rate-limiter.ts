@@ -2,8 +2,8 @@ import pLimit from 'p-limit';
 import type { TargetKind } from '../config/config.ts';
 import { formatSeconds } from '../core/clock.ts';
 import type { Log } from '../core/log.ts';
-import { AdaptiveRateLimiter, type RateLimiterOptions } from './adaptive-rate-limiter.ts';
-import { RateLimitReader } from './rate-limit-headers.ts';
+import { AdaptiveRateLimiter, type RateLimiterOptions, type Ticket } from './adaptive-rate-limiter.ts';
+import { parseRateLimit } from './rate-limit-headers.ts';
 import { sleep } from './retry.ts';
 
 export interface AcquireRequest {
@@ -29,7 +29,6 @@ const MAX_JITTER_MS = 100;
 /** Makes the requests of one credential wait for the rate limiter. Every target that uses the credential shares it. */
 export class TargetLimiter {
   readonly #limiter: AdaptiveRateLimiter;
-  readonly #reader = new RateLimitReader();
   /** First come, first served: one request waits for the next ticket, the others behind it. */
   readonly #queue = pLimit(1);
   /** Ends the wait of that request, so that it looks again. */
@@ -40,21 +39,21 @@ export class TargetLimiter {
   }
 
   /** Waits until a request may be sent. @throws MaxWaitExceededError when that takes longer than `maxWaitMs`. */
-  async acquire(request: AcquireRequest): Promise<{ readonly ticket: number; readonly waitedMs: number }> {
+  async acquire(request: AcquireRequest): Promise<{ readonly ticket: Ticket; readonly waitedMs: number }> {
     const startedMs = performance.now();
     const ticket = await this.#queue(() => this.#nextTicket(request));
     return { ticket, waitedMs: performance.now() - startedMs };
   }
 
   /** Learns from the status and headers of a response. */
-  onResponse(ticket: number, { status, headers }: Pick<Response, 'status' | 'headers'>): void {
-    this.#limiter.onResponse(ticket, performance.now(), this.#reader.read(headers, Date.now()), status === 429);
+  onResponse(ticket: Ticket, { status, headers }: Pick<Response, 'status' | 'headers'>): void {
+    this.#limiter.onResponse(ticket, performance.now(), parseRateLimit(headers, Date.now()), status === 429);
     this.#wake(); // the next request may be allowed earlier now
   }
 
-  /** The request with this ticket got no response. */
-  onNoResponse(ticket: number): void {
-    this.#limiter.onNoResponse(ticket);
+  /** A request got no response. */
+  onNoResponse(): void {
+    this.#limiter.onNoResponse();
     this.#wake();
   }
 
@@ -64,11 +63,11 @@ export class TargetLimiter {
     this.#limiter.pauseUntil(performance.now() + waitMs + jitterMs);
   }
 
-  async #nextTicket({ name, signal, maxWaitMs, log }: AcquireRequest): Promise<number> {
+  async #nextTicket({ name, signal, maxWaitMs, log }: AcquireRequest): Promise<Ticket> {
     for (let loggedMs = LOGGED_WAIT_MS; ; ) {
       signal.throwIfAborted();
-      const { waitMs, ticket } = this.#limiter.tryAcquire(performance.now());
-      if (waitMs <= 0) return ticket;
+      const waitMs = this.#limiter.tryAcquire(performance.now());
+      if (typeof waitMs === 'object') return waitMs;
       if (waitMs > maxWaitMs + MAX_JITTER_MS) throw new MaxWaitExceededError(waitMs);
       if (waitMs >= loggedMs) {
         log.info(`${name}: waits ${formatSeconds(waitMs)} for the service's rate limit`);

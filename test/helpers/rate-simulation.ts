@@ -1,5 +1,5 @@
-import { AdaptiveRateLimiter, type RateLimiterOptions } from '../../src/http/adaptive-rate-limiter.ts';
-import { parseRetryAfter, RateLimitReader } from '../../src/http/rate-limit-headers.ts';
+import { AdaptiveRateLimiter, type RateLimiterOptions, type Ticket } from '../../src/http/adaptive-rate-limiter.ts';
+import { parseRateLimit, parseRetryAfter } from '../../src/http/rate-limit-headers.ts';
 
 /** How a simulated service limits requests. */
 export type SimulatedLimit =
@@ -41,7 +41,6 @@ export interface SimulationResult {
   readonly throttled: number;
   /** Most attempts of one request. */
   readonly attempts: number;
-  readonly model: string;
 }
 
 /** Small, fast, and the same for the same seed (mulberry32). */
@@ -140,7 +139,7 @@ function describeLimit(
 interface Flight {
   readonly arrivesMs: number;
   readonly answersMs: number;
-  readonly ticket: number;
+  readonly ticket: Ticket;
   readonly attempt: number;
   answer?: { readonly headers: Headers; readonly isAllowed: boolean };
 }
@@ -160,7 +159,6 @@ export function simulateRequests(
   const random = createRandom(service.seed);
   const decide = createLimit(service.limit);
   const limiter = new AdaptiveRateLimiter(options);
-  const reader = new RateLimitReader();
   const latency = () => service.latencyMs * (1 - JITTER + 2 * JITTER * random()) * 0.5;
   const arriving: Flight[] = [];
   const answering: Flight[] = [];
@@ -179,14 +177,14 @@ export function simulateRequests(
     const retry = retries[0] && retries[0].atMs <= nowMs ? retries[0] : undefined;
     const canSend = arriving.length + answering.length < CONCURRENCY && (retry || unsent > 0);
     const taken = canSend ? limiter.tryAcquire(nowMs) : undefined;
-    if (taken?.waitMs === 0) {
+    if (typeof taken === 'object') {
       const attempt = retry ? retry.attempt + 1 : 1;
       if (retry) retries.shift();
       else unsent--;
       result.sent++;
       result.attempts = Math.max(result.attempts, attempt);
       const arrivesMs = nowMs + latency();
-      insert(arriving, { arrivesMs, answersMs: arrivesMs + latency(), ticket: taken.ticket, attempt }, 'arrivesMs');
+      insert(arriving, { arrivesMs, answersMs: arrivesMs + latency(), ticket: taken, attempt }, 'arrivesMs');
       continue;
     }
     nowMs = Math.max(
@@ -196,7 +194,7 @@ export function simulateRequests(
         arriving[0]?.arrivesMs ?? Number.POSITIVE_INFINITY,
         answering[0]?.answersMs ?? Number.POSITIVE_INFINITY,
         retries[0] && retries[0].atMs > nowMs ? retries[0].atMs : Number.POSITIVE_INFINITY,
-        taken ? nowMs + Math.max(0.5, taken.waitMs) : Number.POSITIVE_INFINITY,
+        taken === undefined ? Number.POSITIVE_INFINITY : nowMs + Math.max(0.5, taken),
       ),
     );
     while (nextOtherMs <= nowMs) {
@@ -212,7 +210,7 @@ export function simulateRequests(
     while (answering[0] && answering[0].answersMs <= nowMs) {
       const { ticket, attempt, answer } = answering.shift()!;
       const { headers, isAllowed } = answer!;
-      limiter.onResponse(ticket, nowMs, reader.read(headers, nowMs), !isAllowed);
+      limiter.onResponse(ticket, nowMs, parseRateLimit(headers, nowMs), !isAllowed);
       if (isAllowed) {
         done++;
         continue;
@@ -225,7 +223,7 @@ export function simulateRequests(
       retries.sort((a, b) => a.atMs - b.atMs);
     }
   }
-  return { seconds: (nowMs - START_MS) / 1000, ...result, model: limiter.model };
+  return { seconds: (nowMs - START_MS) / 1000, ...result };
 }
 
 /** Seconds that `count` requests need where the limit and its share are known. */

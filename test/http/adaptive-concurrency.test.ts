@@ -4,12 +4,11 @@ import { AdaptiveConcurrency } from '../../src/http/adaptive-concurrency.ts';
 import { TargetLimiter } from '../../src/http/rate-limiter.ts';
 import { scheduler } from '../../src/services/index.ts';
 import { createTarget, createTestClient, startServer } from '../helpers/http-service.ts';
-import { createRandom } from '../helpers/rate-simulation.ts';
 
 interface Server {
-  /** Milliseconds of a response, at a time and with so many requests in progress. */
-  readonly latencyMs: (nowMs: number, inFlight: number) => number;
-  readonly isFailing?: (nowMs: number, inFlight: number) => boolean;
+  readonly latencyMs: number;
+  /** At a time and with so many requests in progress. */
+  readonly isFailing: (nowMs: number, inFlight: number) => boolean;
 }
 
 interface Course {
@@ -22,12 +21,8 @@ interface Course {
 }
 
 /** Keeps a service busy for some virtual seconds. */
-function simulate(
-  concurrency: AdaptiveConcurrency,
-  { latencyMs, isFailing = () => false }: Server,
-  seconds: number,
-): Course {
-  const flying: { atMs: number; sentMs: number; number: number; fails: boolean }[] = [];
+function simulate(concurrency: AdaptiveConcurrency, { latencyMs, isFailing }: Server, seconds: number): Course {
+  const flying: { atMs: number; number: number; fails: boolean }[] = [];
   const limits: number[] = [];
   let nowMs = 0;
   let answered = 0;
@@ -35,11 +30,11 @@ function simulate(
   while (nowMs < seconds * 1000) {
     while (flying.length < concurrency.limit) {
       const inFlight = flying.length + 1;
-      const atMs = nowMs + latencyMs(nowMs, inFlight);
+      const atMs = nowMs + latencyMs;
       const place = flying.findLastIndex((flight) => flight.atMs <= atMs) + 1;
-      flying.splice(place, 0, { atMs, sentMs: nowMs, number: concurrency.onSent(), fails: isFailing(nowMs, inFlight) });
+      flying.splice(place, 0, { atMs, number: concurrency.onSent(), fails: isFailing(nowMs, inFlight) });
     }
-    const { atMs, sentMs, number, fails } = flying.shift()!;
+    const { atMs, number, fails } = flying.shift()!;
     nowMs = atMs;
     limits[Math.floor(nowMs / 1000)] ??= concurrency.limit;
     if (fails) {
@@ -47,59 +42,15 @@ function simulate(
       concurrency.onOverload(number);
     } else {
       answered++;
-      concurrency.onResponse('list', nowMs - sentMs);
+      concurrency.onSuccess();
     }
   }
   return { seconds, answered, failed, limits };
 }
 
-/** Most responses near 1, some five times as long. */
-function spread(random: () => number): number {
-  return Math.exp((random() + random() + random() - 1.5) * 1.2);
-}
-
 describe('the number of requests in progress', () => {
-  it.each([1, 2, 8, 64])(
-    'is the configured %d of a service whose latency stays as it is, however much it varies',
-    (max) => {
-      for (const seed of [1, 2]) {
-        const random = createRandom(seed);
-        const concurrency = new AdaptiveConcurrency(max);
-        const { answered } = simulate(concurrency, { latencyMs: () => 20 * spread(random) }, 60);
-        const fixed = (60_000 / (20 * 1.19)) * max;
-        expect(answered, String(seed)).toBeGreaterThan(fixed * 0.95);
-      }
-    },
-  );
-
-  it('is that of a service that is slow because it does one thing at a time', () => {
-    const concurrency = new AdaptiveConcurrency(8);
-    simulate(concurrency, { latencyMs: (_, inFlight) => 10 * inFlight }, 60);
-    expect(concurrency.limit).toBe(8);
-  });
-
-  it('falls while a service takes five times as long, and rises when it recovers', () => {
-    const isSlow = (nowMs: number) => nowMs > 20_000 && nowMs < 30_000;
-    const random = createRandom(5);
-    const latencyMs = (nowMs: number) => 20 * spread(random) * (isSlow(nowMs) ? 5 : 1);
-    const { limits } = simulate(new AdaptiveConcurrency(16), { latencyMs }, 60);
-    expect(Math.min(...limits.slice(5, 20))).toBeGreaterThanOrEqual(14);
-    expect(Math.min(...limits.slice(21, 30))).toBeLessThanOrEqual(4);
-    expect(limits.at(-1)).toBe(16);
-  });
-
-  it('settles at the new latency where that stays: the service is slower, not overloaded', () => {
-    const { limits } = simulate(
-      new AdaptiveConcurrency(16),
-      { latencyMs: (nowMs) => (nowMs < 20_000 ? 20 : 100) },
-      120,
-    );
-    expect(Math.min(...limits.slice(20, 30))).toBeLessThanOrEqual(8);
-    expect(limits.at(-1)).toBe(16);
-  });
-
   it('is what a service bears that fails above it, and little fails', () => {
-    const server: Server = { latencyMs: () => 20, isFailing: (_, inFlight) => inFlight > 10 };
+    const server: Server = { latencyMs: 20, isFailing: (_, inFlight) => inFlight > 10 };
     const { answered, failed, limits } = simulate(new AdaptiveConcurrency(64), server, 60);
     const course = limits.slice(2);
     expect(Math.max(...course)).toBeLessThanOrEqual(16);
@@ -109,18 +60,9 @@ describe('the number of requests in progress', () => {
 
   it('is one request at a time of a service that is down, and all again soon after', () => {
     const isDown = (nowMs: number) => nowMs > 10_000 && nowMs < 20_000;
-    const { limits } = simulate(new AdaptiveConcurrency(8), { latencyMs: () => 20, isFailing: isDown }, 30);
+    const { limits } = simulate(new AdaptiveConcurrency(8), { latencyMs: 20, isFailing: isDown }, 30);
     expect(limits[15]).toBe(1);
     expect(limits[22]).toBe(8);
-  });
-
-  it('compares an operation with itself: an export is slower than a list', () => {
-    const concurrency = new AdaptiveConcurrency(8);
-    for (let round = 0; round < 500; round++) {
-      for (let n = 0; n < 9; n++) concurrency.onResponse('list', 10);
-      concurrency.onResponse('export', 3000);
-    }
-    expect(concurrency.limit).toBe(8);
   });
 });
 
