@@ -23,8 +23,26 @@ type AllResources = typeof resources;
 
 type Verbs = Readonly<Record<string, Operation>>;
 
-/** The documents do not show what most writes return. */
-type ApiResult<O extends Operation> = O['name'] extends keyof ApiResults ? ApiResults[O['name']] : unknown;
+/** What follows from the form of a response. `any`: the documents do not show what most writes return. */
+interface FormResults {
+  readonly csv: string;
+  readonly text: string;
+  readonly keys: string;
+  readonly health: { readonly alive: boolean };
+  readonly any: unknown;
+}
+
+type ApiResult<O extends Operation> = O['responseType'] extends keyof FormResults
+  ? FormResults[O['responseType']]
+  : O['name'] extends keyof ApiResults
+    ? ApiResults[O['name']]
+    : ResourceResult<O['name']>;
+
+type ResourceResult<N extends string> = N extends `${infer Kind}.${infer Resource}.${string}`
+  ? `${Kind}.${Resource}` extends keyof ApiResults
+    ? ApiResults[`${Kind}.${Resource}`]
+    : unknown
+  : unknown;
 
 type Resources<K extends Readonly<Record<string, Verbs>>> = {
   readonly [R in keyof K & string as CamelCase<R>]: { readonly [V in keyof K[R]]: ApiMethod<K[R][V]> };

@@ -1,53 +1,37 @@
 /**
- * What the operations return, by name: for a list the type of an item, otherwise that of the result without its envelope.
- * The fields are those of docs/services; services may send more. Null where a service sends null.
+ * What the operations return, by resource, or by operation where it differs: for a list the type of an item, otherwise that of the
+ * result without its envelope. The fields are those of docs/services; services may send more. Null where a service sends null.
  */
 export interface ApiResults {
-  'platform.agent-pools.list': AgentPool;
-  'platform.agent-pools.show': AgentPool;
-  'platform.agent-pools.create': AgentPool;
-  'platform.agent-pools.update': AgentPool;
-  'platform.agents.list': Agent;
-  'platform.agents.show': Agent;
-  'platform.explorer.query': ExplorerRow;
-  'platform.explorer.export': string;
-  'platform.workspaces.list': Workspace;
-  'platform.views.list': SavedView;
-  'platform.views.show': SavedView;
-  'platform.views.create': SavedView;
-  'platform.views.update': SavedView;
-  'platform.views.delete': SavedView;
+  'platform.agent-pools': AgentPool;
+  'platform.agents': Agent;
+  'platform.explorer': ExplorerRow;
+  'platform.workspaces': Workspace;
+  'platform.views': SavedView;
   'platform.views.results': ExplorerRow;
-  'platform.views.csv': string;
-  'secrets.keys.list': string;
-  'secrets.keys.read': Key;
-  'secrets.keys.providers': string;
-  'secrets.kms.list': string;
-  'secrets.kms.read': KmsProvider;
-  'secrets.kms-keys.list': string;
-  'secrets.kms-keys.read': KeyDistribution;
-  'secrets.mesh-roles.list': string;
-  'secrets.mesh-roles.read': MeshRole;
-  'secrets.mesh-creds.generate': Text<'token'>;
-  'autoscaler.health.read': { readonly alive: boolean };
-  'autoscaler.metrics.read': AutoscalerMetrics;
-  'scheduler.policies.list': AclPolicy;
+  'secrets.keys': Key;
+  'secrets.kms': KmsProvider;
+  'secrets.kms-keys': KeyDistribution;
+  'secrets.mesh-roles': MeshRole;
+  'secrets.mesh-creds': Text<'token'>;
+  'autoscaler.metrics': AutoscalerMetrics;
+  'scheduler.policies': AclPolicy;
   'scheduler.policies.read': AclPolicy & Text<'Rules'>;
-  'scheduler.volumes.list': Volume;
+  'scheduler.volumes': Volume;
   'scheduler.volumes.read': Volume & {
     readonly Allocations?: readonly Fields[] | null;
     readonly ReadAllocs?: Fields | null;
     readonly WriteAllocs?: Fields | null;
   };
-  'scheduler.external-volumes.list': ExternalVolume;
-  'scheduler.snapshots.list': VolumeSnapshot;
-  'mesh.connect.authorize': Text<'Reason'> & { readonly Authorized: boolean };
-  'mesh.ca-roots.read': CaRoot;
-  'mesh.ca-leaf.read': LeafCertificate;
-  'registry.discovery.read': Fields;
+  'scheduler.external-volumes': ExternalVolume;
+  'scheduler.snapshots': VolumeSnapshot;
+  'mesh.connect': Text<'Reason'> & { readonly Authorized: boolean };
+  'mesh.ca-roots': CaRoot;
+  'mesh.ca-leaf': LeafCertificate;
+  'registry.discovery': Fields;
+  'registry.providers': Provider;
   'registry.providers.versions': ProviderVersion;
-  'registry.providers.read': Provider;
-  'registry.modules.versions': ModuleVersions;
+  'registry.modules': ModuleVersions;
 }
 
 type Fields = Readonly<Record<string, unknown>>;

@@ -2,9 +2,6 @@ import { defineOperations, queryParam } from './operation.ts';
 
 /** Operations of the autoscaler agent, which takes no token. */
 
-/** Any other value is JSON in the real product, and not documented: docs/services/autoscaler.md#metrics. */
-const FORMATS = { spec: ['prometheus'], hashicorp: ['prometheus'] };
-
 export const autoscaler = defineOperations('autoscaler', {
   health: {
     read: {
@@ -17,7 +14,10 @@ export const autoscaler = defineOperations('autoscaler', {
     read: {
       path: '/metrics',
       description: "reads the agent's own metrics",
-      params: { format: { ...queryParam('`prometheus` for the text format; JSON by default'), values: FORMATS } },
+      // Any other value is JSON in the real product, and not documented: docs/services/autoscaler.md#metrics.
+      params: {
+        format: { ...queryParam('`prometheus` for the text format; JSON by default'), values: ['prometheus'] },
+      },
     },
   },
 });

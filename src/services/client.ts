@@ -95,19 +95,20 @@ export function createServiceClient(target: Target, options: ServiceClientOption
   const connection = { target, http, redactor, log, timeouts };
 
   const call: ServiceClient['call'] = async (operation, args, requestOptions = {}) => {
-    const send = createSender(connection, operation, args, requestOptions);
+    const { read } = prepareRequest(connection, operation, args, requestOptions);
     if (!requestOptions.create) {
       const { body: _body, write: _write, beforeRequest: _before, ...readOptions } = requestOptions;
       await requireSubject(operation, (args ?? {}) as Args, (subject, own) => call(subject, own, readOptions));
     }
-    return send();
+    return read();
   };
 
   return {
     target,
     call,
     pages: (operation, args, requestOptions) => fetchPages(connection, operation, args, requestOptions),
-    download: (operation, args, file, downloadOptions) => download(connection, operation, args, file, downloadOptions),
+    download: (operation, args, file, { validatePreview = () => undefined, ...requestOptions } = {}) =>
+      prepareRequest(connection, operation, args, requestOptions).download(file, validatePreview),
     close: () => transport.close(),
   };
 }
@@ -119,7 +120,7 @@ interface Connection extends Pick<ServiceClientOptions, 'redactor' | 'log'> {
   readonly timeouts: HttpTimeouts;
 }
 
-/** Validates the arguments, and makes their secrets known to the redactor. `send` sends the request, with the query of a page. */
+/** Validates the arguments, and makes their secrets known to the redactor. The result sends the request. */
 function prepareRequest(
   { target, http, redactor, log, timeouts }: Connection,
   operation: Operation,
@@ -151,14 +152,24 @@ function prepareRequest(
       return sendTo(second);
     }
   };
-  return { context, send };
-}
-
-/** Validates once; the result sends the request. */
-function createSender(connection: Connection, operation: Operation, given?: object, requestOptions?: RequestOptions) {
-  const { context, send } = prepareRequest(connection, operation, given, requestOptions);
-  return (pageQuery?: QueryPairs): Promise<ServiceResponse> =>
-    send((response, progress) => readResponse(response, progress, context), connection.timeouts.responseMs, pageQuery);
+  return {
+    /** @param pageQuery of one page */
+    read: (pageQuery?: QueryPairs): Promise<ServiceResponse> =>
+      send((response, progress) => readResponse(response, progress, context), timeouts.responseMs, pageQuery),
+    download: (file: string, validatePreview: (preview: BodyPreview) => string | undefined): Promise<DownloadResult> =>
+      send(
+        (response, progress) =>
+          response.ok
+            ? downloadToFile(response, file, {
+                ...progress,
+                maxBytes: timeouts.maxDownloadBytes,
+                validatePreview,
+                redactor,
+              })
+            : readErrorResponse(response, progress, context),
+        timeouts.downloadMs,
+      ),
+  };
 }
 
 async function* fetchPages(
@@ -172,31 +183,12 @@ async function* fetchPages(
   const { signal, abort, release } = linkSignals(requestOptions.signal);
   try {
     const sized = withRequiredSize(operation, target, args as Args);
-    const fetchPage = createSender(connection, operation, sized, { ...requestOptions, signal });
-    yield* new PageReader({ operation, target, args: sized, log }, fetchPage).read();
+    const { read } = prepareRequest(connection, operation, sized, { ...requestOptions, signal });
+    yield* new PageReader({ operation, target, args: sized, log }, read).read();
   } finally {
     abort();
     release();
   }
-}
-
-async function download(
-  connection: Connection,
-  operation: Operation,
-  args: object,
-  file: string,
-  { validatePreview = () => undefined, ...requestOptions }: DownloadOptions = {},
-): Promise<DownloadResult> {
-  const { timeouts, redactor } = connection;
-  const { context, send } = prepareRequest(connection, operation, args, requestOptions);
-  const maxBytes = timeouts.maxDownloadBytes;
-  return send(
-    (response, progress) =>
-      response.ok
-        ? downloadToFile(response, file, { ...progress, maxBytes, validatePreview, redactor })
-        : readErrorResponse(response, progress, context),
-    timeouts.downloadMs,
-  );
 }
 
 /** A client whose calls have these options unless they give their own. */
@@ -211,21 +203,29 @@ export function withRequestOptions(client: ServiceClient, defaults: RequestOptio
 
 /** The clients of a run: one per target, created on first use. Targets with the same credential share a rate limiter. */
 export class ServiceClients {
-  readonly #maxWaitMs: number;
-  readonly #context: ServiceContext;
-  readonly #signal: AbortSignal;
+  readonly #options: Omit<ServiceClientOptions, 'limiter'>;
   readonly #clients = new Map<string, ServiceClient>();
   readonly #limiters = new Map<string, TargetLimiter>();
 
   /** `signal` aborts every wait and transfer. */
   constructor({ maxWait }: Pick<Config, 'maxWait'>, context: ServiceContext, signal: AbortSignal) {
-    this.#maxWaitMs = maxWait * 1000;
-    this.#context = context;
-    this.#signal = signal;
+    const { redactor, log, env, timeouts } = context;
+    this.#options = {
+      redactor,
+      // Arguments come from responses of the service: the user cannot act on a warning about them.
+      log: { ...log, warn: () => {} },
+      signal,
+      env,
+      maxWaitMs: maxWait * 1000,
+      ...(timeouts && { timeouts }),
+    };
   }
 
   get(target: Target): ServiceClient {
-    const client = this.#clients.get(target.name) ?? this.#create(target);
+    const key = credentialKey(target);
+    const limiter = this.#limiters.get(key) ?? createTargetLimiter(target);
+    this.#limiters.set(key, limiter);
+    const client = this.#clients.get(target.name) ?? createServiceClient(target, { ...this.#options, limiter });
     this.#clients.set(target.name, client);
     return client;
   }
@@ -240,22 +240,5 @@ export class ServiceClients {
   /** Closes idle connections. */
   async close(): Promise<void> {
     await Promise.all([...this.#clients.values()].map((client) => client.close()));
-  }
-
-  #create(target: Target): ServiceClient {
-    const { redactor, log, env, timeouts } = this.#context;
-    const key = credentialKey(target);
-    const limiter = this.#limiters.get(key) ?? createTargetLimiter(target);
-    this.#limiters.set(key, limiter);
-    return createServiceClient(target, {
-      redactor,
-      // Arguments come from responses of the service: the user cannot act on a warning about them.
-      log: { ...log, warn: () => {} },
-      signal: this.#signal,
-      env,
-      maxWaitMs: this.#maxWaitMs,
-      limiter,
-      ...(timeouts && { timeouts }),
-    });
   }
 }

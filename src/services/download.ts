@@ -99,7 +99,9 @@ class ContentInspector {
     this.#bytes += block.length;
     this.#measureLines(block);
     const seam = Buffer.concat([this.#tail, block.subarray(0, NULL_BYTES)]);
-    for (const part of [block, seam]) for (const text of NULLS) if (containsBare(part, text)) this.#bareNulls.add(text);
+    for (const part of [block, seam]) {
+      for (const field of NULL_FIELDS) if (part.includes(field)) this.#bareNulls.add(field.slice(1));
+    }
     this.#tail = Buffer.concat([this.#tail, block.subarray(-NULL_BYTES)]).subarray(-NULL_BYTES);
   }
 
@@ -121,19 +123,9 @@ class ContentInspector {
 }
 
 const LINE_BREAK = 10;
-const NULLS = ['null', 'NULL'];
-const NULL_BYTES = 4;
 /** A field begins after a comma or a line break. */
-const FIELD_SEPARATORS: ReadonlySet<number | undefined> = new Set(
-  [...',\n'].map((separator) => separator.charCodeAt(0)),
-);
-
-function containsBare(part: Buffer, text: string): boolean {
-  for (let at = part.indexOf(text, 1); at > 0; at = part.indexOf(text, at + 1)) {
-    if (FIELD_SEPARATORS.has(part[at - 1])) return true;
-  }
-  return false;
-}
+const NULL_FIELDS = [',null', '\nnull', ',NULL', '\nNULL'];
+const NULL_BYTES = 4;
 
 /** Reads the first bytes. `body` is the whole body, these bytes included. */
 async function readPreview(

@@ -18,7 +18,9 @@ export interface OperationParam {
   /** The value is a secret and is masked in all output. */
   readonly secret?: boolean;
   /** The values that a service has. @default any */
-  readonly values?: Readonly<Record<Target['flavor'], readonly string[]>>;
+  readonly values?: readonly string[];
+  /** The same in the real product, where they differ. */
+  readonly hashicorpValues?: readonly string[];
   /** The value is several of `values`, comma-separated. */
   readonly isList?: true;
 }

@@ -80,7 +80,7 @@ function validateValue(path: string, param: OperationParam, value: unknown, targ
   if (param.in === 'mount' && !meshMounts(target).includes(text)) {
     return invalid(`must be a mount of the target: ${meshMounts(target).join(', ')}`);
   }
-  const values = param.values?.[target.flavor];
+  const values = (target.flavor === 'hashicorp' && param.hashicorpValues) || param.values;
   if (values && ![...(param.isList ? text.split(',') : [text])].every((one) => one === '' || values.includes(one)))
     return invalid(`must be one of ${values.join(', ')}`);
   return param.in === 'path' ? validatePathValue(path, text, target) : [];

@@ -109,8 +109,8 @@ describe('what only warns, or is let through', () => {
     expect((await run(role, body)).stderr).toBe('');
   });
 
-  it('written-out filters, in any order, as the document has them', async () => {
-    await run(query('type=workspaces', 'filter[1][workspace_name][contains][0]=a:b', 'filter[0][drifted][is][0]=true'));
+  it('written-out filters, in any order, numbered as the document has them', async () => {
+    await run(query('type=workspaces', 'filter[3][workspace_name][contains][0]=a:b', 'filter[1][drifted][is][0]=true'));
     const sent = new URLSearchParams(sandbox.log[0]?.query);
     expect(sent.get('filter[0][drifted][is][0]')).toBe('true');
     expect(sent.get('filter[1][workspace_name][contains][0]')).toBe('a:b');

@@ -102,7 +102,7 @@ export function toFilter(field: string, operator: string, value: string): Explor
 
 /** A filter as it is sent: `filter[0][FIELD][OPERATOR][0]`. */
 const RAW_FILTER = /^filter\[/u;
-const RAW_FORM = /^filter\[(\d+)\]\[([^\][]+)\]\[([^\][]+)\]\[(\d+)\]$/u;
+const RAW_FORM = /^filter\[(\d+)\]\[([^\][]+)\]\[([^\][]+)\]\[0\]$/u;
 const QUERY_PARAMS: readonly string[] = ['type', 'filter', 'sort', 'fields'];
 
 /** Encodes an explorer query as the API documents have it, or with the names of the real product. */
@@ -177,26 +177,15 @@ function parseShortFilter(text: string, issues: ArgIssue[]): ExplorerFilter[] {
   return [];
 }
 
+/** In the order of their indexes, with which the request is numbered again. */
 function parseRawFilters(raw: readonly (readonly [string, unknown])[], issues: ArgIssue[]): ExplorerFilter[] {
   const parsed = raw.flatMap(([path, value]) => {
-    const [, index, field = '', operator = '', last] = RAW_FORM.exec(path) ?? [];
-    if (index === undefined) issues.push({ path, message: 'is not filter[INDEX][FIELD][OPERATOR][0]' });
-    return index === undefined
-      ? []
-      : [{ path, last, index: Number(index), ...toFilter(field, operator, String(value)) }];
+    const [, index, field = '', operator = ''] = RAW_FORM.exec(path) ?? [];
+    if (index !== undefined) return [{ index: Number(index), filter: toFilter(field, operator, String(value)) }];
+    issues.push({ path, message: 'is not filter[INDEX][FIELD][OPERATOR][0]' });
+    return [];
   });
-  const indexes = [...new Set(parsed.map(({ index }) => index))].sort((a, b) => a - b);
-  if (indexes.some((index, expected) => index !== expected)) {
-    issues.push({ path: 'filter', message: `indexes must be 0, 1, 2 …; they are ${indexes.join(', ')}` });
-  }
-  for (const [at, { path, index, field }] of parsed.entries()) {
-    if (parsed.findIndex((other) => other.index === index && other.field === field) < at)
-      issues.push({ path, message: 'the index has this field already: use the next index' });
-  }
-  for (const { path, last } of parsed) {
-    if (last !== '0') issues.push({ path, message: 'the last bracket must be 0: it is reserved' });
-  }
-  return parsed.sort((a, b) => a.index - b.index);
+  return parsed.sort((a, b) => a.index - b.index).map(({ filter }) => filter);
 }
 
 /** Values of each type. A time without an offset is UTC: docs/services/platform.md#explorer-filters. */

@@ -20,11 +20,11 @@ const POOLS = '/organizations/{organization_name}/agent-pools';
 const EXPLORER = '/organizations/{organization_name}/explorer';
 const VIEWS = `${EXPLORER}/views`;
 const poolId = pathParam('ID of the pool (apool-…)');
-/** What a list of pools is sorted by, and what a pool can include: docs/services/platform.md#agent-pools. */
-const SORTS = ['name', '-name', 'created-at', '-created-at'];
+/** docs/services/platform.md#agent-pools. */
 const include = {
   ...queryParam('related resources to include: workspaces'),
-  values: { spec: ['workspaces'], hashicorp: ['workspaces', 'stacks', 'hyok-configurations'] },
+  values: ['workspaces'],
+  hashicorpValues: ['workspaces', 'stacks', 'hyok-configurations'],
   isList: true,
 } as const;
 const page = queryParam('page to read, from 1', 'integer');
@@ -89,7 +89,7 @@ export const platform = defineOperations('platform', {
         q: queryParam('part of the name'),
         sort: {
           ...queryParam('name or created-at, prefix `-` for descending order'),
-          values: { spec: SORTS, hashicorp: SORTS },
+          values: ['name', '-name', 'created-at', '-created-at'],
         },
         'filter[allowed_workspaces][name]': queryParam('only pools that the named workspace may use'),
         include,

@@ -80,7 +80,7 @@ export const scheduler = defineOperations('scheduler', {
       description: 'lists volumes; empty without `type=csi`',
       params: {
         // The API documents have `csi` alone.
-        type: { ...queryParam('csi'), values: { spec: ['csi'], hashicorp: ['csi', 'host'] } },
+        type: { ...queryParam('csi'), values: ['csi'], hashicorpValues: ['csi', 'host'] },
         node_id: queryParam('prefix of a node ID: an even number of hexadecimal characters'),
         plugin_id: queryParam('prefix of a plugin ID'),
         namespace: queryParam("namespace, `*` for all; by default the target's"),
