@@ -10,6 +10,7 @@ import type { Redactor } from '../core/redact/redactor.ts';
 import { AdaptiveConcurrency, showsOverload } from './adaptive-concurrency.ts';
 import type { Ticket } from './adaptive-rate-limiter.ts';
 import {
+  AttemptError,
   classifyNetworkError,
   type FailureKind,
   failure,
@@ -18,8 +19,8 @@ import {
   type Result,
   ServiceError,
 } from './errors.ts';
-import { MaxWaitExceededError, type TargetLimiter } from './rate-limiter.ts';
-import { type BodyProgress, type RequestMetrics, ResponseTooLargeError } from './response-body.ts';
+import type { TargetLimiter } from './rate-limiter.ts';
+import type { BodyProgress, RequestMetrics } from './response-body.ts';
 import { ABORTED, Deadline, type HttpTimeouts, type RetryPolicy, withRetry } from './retry.ts';
 import type { Transport } from './transport.ts';
 
@@ -209,8 +210,7 @@ function credentialHeader(
 
 /** The failure that an error of an attempt means. Errors that are not about the service are thrown again. */
 function classifyAttempt(error: unknown, timeouts: HttpTimeouts, hasResponse: boolean): HttpFailure {
-  if (error instanceof MaxWaitExceededError) return { failure: 'too-long-wait', message: error.message };
-  if (error instanceof ResponseTooLargeError) return { failure: 'too-large', message: error.message };
+  if (error instanceof AttemptError) return error.problem;
   if (!isNetworkError(error)) throw error;
   return classifyNetworkError(error, timeouts, hasResponse);
 }

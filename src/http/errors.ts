@@ -58,16 +58,22 @@ export function failure(problem: HttpFailure): Result<never> {
   return { ok: false, problem };
 }
 
-export interface ServiceErrorDetails {
-  readonly failure: FailureKind;
-  readonly status?: number | undefined;
+/** Ends an attempt for another reason than one of the network. */
+export class AttemptError extends Error {
+  readonly problem: HttpFailure;
+
+  constructor(problem: HttpFailure) {
+    super(problem.message);
+    this.problem = problem;
+  }
+}
+
+export interface ServiceErrorDetails
+  extends Pick<HttpFailure, 'failure' | 'status' | 'hint' | 'lacks' | 'refusedPort'> {
   /** The error message of the service, redacted and on one line; empty when there is none. */
   readonly serviceMessage: string;
   readonly operation: string;
   readonly target: string;
-  readonly hint?: string | undefined;
-  readonly lacks?: LackedPermission | undefined;
-  readonly refusedPort?: number | undefined;
   /** The host that did not respond, or the path that was answered. */
   readonly url?: string | undefined;
 }

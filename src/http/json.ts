@@ -5,9 +5,13 @@ import { parse, stringify } from 'lossless-json'; // until Node 22: `JSON.parse`
  * @throws SyntaxError for text that is not JSON, or nests deeper than `maxDepth`.
  */
 export function parseJson(text: string, maxDepth = 200): unknown {
-  if (findLongestDigits(text, maxDepth) < UNSAFE_DIGITS) return JSON.parse(text);
+  assertDepth(text, maxDepth);
+  if (!UNSAFE_DIGITS.test(text)) return JSON.parse(text);
   return parse(text, null, { parseNumber: integerOrNumber, onDuplicateKey: ({ newValue }) => newValue });
 }
+
+/** 2^53 has 16 digits: an integer with fewer fits a double exactly, and needs no slow parser. */
+const UNSAFE_DIGITS = /\d{16}/u;
 
 function integerOrNumber(literal: string): number | bigint {
   const number = Number(literal);
@@ -21,33 +25,9 @@ const BACKSLASH = 92;
 const CLOSE_LIST = 93;
 const OPEN_OBJECT = 123;
 const CLOSE_OBJECT = 125;
-/** 2^53 has 16 digits: an integer with fewer fits a double exactly. */
-const UNSAFE_DIGITS = 16;
-
-/**
- * One pass over the text outside strings. Hostile nesting would overflow the stack of functions that walk the value later, and
- * long numbers need the slow parser.
- * @throws SyntaxError for nesting deeper than `maxDepth`.
- */
-function findLongestDigits(text: string, maxDepth: number): number {
-  let depth = 0;
-  let digits = 0;
-  let longestDigits = 0;
-  for (let at = 0; at < text.length; at++) {
-    const code = text.charCodeAt(at);
-    if (code >= 48 && code <= 57) {
-      digits++;
-      continue;
-    }
-    if (digits > longestDigits) longestDigits = digits;
-    digits = 0;
-    if (code === QUOTE) at = endOfString(text, at);
-    else if (code === OPEN_OBJECT || code === OPEN_LIST) {
-      depth++;
-      if (depth > maxDepth) throw new SyntaxError(`nested deeper than ${maxDepth}`);
-    } else if (code === CLOSE_OBJECT || code === CLOSE_LIST) depth--;
-  }
-  return Math.max(longestDigits, digits);
+/** Hostile nesting would overflow the stack of functions that walk the value later. @throws SyntaxError */
+function assertDepth(text: string, maxDepth: number): void {
+  forEachSeparator(text, () => {}, maxDepth);
 }
 
 function endOfString(text: string, start: number): number {
@@ -91,13 +71,14 @@ export function sliceFields(text: string): ReadonlyMap<string, string> {
 }
 
 /** Finds where each element of the outermost list or object ends: at a comma, the last one at the closing bracket. */
-function forEachSeparator(text: string, found: (at: number, isEnd: boolean) => void): void {
+function forEachSeparator(text: string, found: (at: number, isEnd: boolean) => void, maxDepth = Infinity): void {
   let depth = 0;
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
     if (code === QUOTE) at = endOfString(text, at);
-    else if (code === OPEN_OBJECT || code === OPEN_LIST) depth++;
-    else if (code === COMMA && depth === 1) found(at, false);
+    else if (code === OPEN_OBJECT || code === OPEN_LIST) {
+      if (++depth > maxDepth) throw new SyntaxError(`nested deeper than ${maxDepth}`);
+    } else if (code === COMMA && depth === 1) found(at, false);
     else if (code === CLOSE_OBJECT || code === CLOSE_LIST) {
       if (depth === 1) found(at, true);
       depth--;
@@ -107,7 +88,7 @@ function forEachSeparator(text: string, found: (at: number, isEnd: boolean) => v
 
 /** Like `parseJson`, but every number keeps its text, so that `printJson` prints it unchanged. */
 export function parseLossless(text: string, maxDepth = 200): unknown {
-  findLongestDigits(text, maxDepth);
+  assertDepth(text, maxDepth);
   return parse(text, null, { onDuplicateKey: ({ newValue }) => newValue });
 }
 

@@ -3,6 +3,7 @@ import type { TargetKind } from '../config/config.ts';
 import { formatSeconds } from '../core/clock.ts';
 import type { Log } from '../core/log.ts';
 import { AdaptiveRateLimiter, type RateLimiterOptions, type Ticket } from './adaptive-rate-limiter.ts';
+import { AttemptError } from './errors.ts';
 import { parseRateLimit } from './rate-limit-headers.ts';
 import { sleep } from './retry.ts';
 
@@ -12,14 +13,6 @@ export interface AcquireRequest {
   readonly signal: AbortSignal;
   readonly maxWaitMs: number;
   readonly log: Log;
-}
-
-/** A pause longer than the configuration allows (`maxWait`). */
-export class MaxWaitExceededError extends Error {
-  constructor(waitMs: number) {
-    super(`asked to wait ${formatSeconds(waitMs)}`);
-    this.name = 'MaxWaitExceededError';
-  }
 }
 
 /** Shorter waits are the normal spacing of requests and are not logged. */
@@ -38,7 +31,7 @@ export class TargetLimiter {
     this.#limiter = new AdaptiveRateLimiter(options);
   }
 
-  /** Waits until a request may be sent. @throws MaxWaitExceededError when that takes longer than `maxWaitMs`. */
+  /** Waits until a request may be sent. @throws AttemptError `too-long-wait` when that takes longer than `maxWaitMs`. */
   async acquire(request: AcquireRequest): Promise<{ readonly ticket: Ticket; readonly waitedMs: number }> {
     const startedMs = performance.now();
     const ticket = await this.#queue(() => this.#nextTicket(request));
@@ -68,7 +61,8 @@ export class TargetLimiter {
       signal.throwIfAborted();
       const waitMs = this.#limiter.tryAcquire(performance.now());
       if (typeof waitMs === 'object') return waitMs;
-      if (waitMs > maxWaitMs + MAX_JITTER_MS) throw new MaxWaitExceededError(waitMs);
+      if (waitMs > maxWaitMs + MAX_JITTER_MS)
+        throw new AttemptError({ failure: 'too-long-wait', message: `asked to wait ${formatSeconds(waitMs)}` });
       if (waitMs >= loggedMs) {
         log.info(`${name}: waits ${formatSeconds(waitMs)} for the service's rate limit`);
         loggedMs = waitMs;

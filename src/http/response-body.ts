@@ -1,12 +1,5 @@
 import { repairUtf8 } from '../core/well-formed.ts';
-
-/** A response body larger than allowed. The rest of it is not read. */
-export class ResponseTooLargeError extends Error {
-  constructor(maxBytes: number) {
-    super(`larger than ${maxBytes} bytes`);
-    this.name = 'ResponseTooLargeError';
-  }
-}
+import { AttemptError } from './errors.ts';
 
 export interface BodyProgress {
   readonly metrics: RequestMetrics;
@@ -20,7 +13,7 @@ export interface BodyLimits extends BodyProgress {
   readonly maxBytes: number;
 }
 
-/** Reads a body as text. @throws ResponseTooLargeError */
+/** Reads a body as text. @throws AttemptError `too-large` */
 export async function readText(response: Response, limits: BodyLimits): Promise<string> {
   const chunks: Uint8Array[] = [];
   for await (const chunk of readChunks(response, limits)) chunks.push(chunk);
@@ -30,7 +23,7 @@ export async function readText(response: Response, limits: BodyLimits): Promise<
 
 /**
  * The body in chunks, counted and bounded. The bound counts decompressed bytes: a small transfer may unpack to a large body.
- * @throws ResponseTooLargeError as soon as more than `maxBytes` have arrived; the signal's reason when it is aborted
+ * @throws AttemptError `too-large` as soon as more than `maxBytes` have arrived; the signal's reason when it is aborted
  */
 export async function* readChunks(
   response: Response,
@@ -50,7 +43,7 @@ export async function* readChunks(
       touch(chunk.byteLength);
       bytes += chunk.byteLength;
       metrics.bytes += chunk.byteLength;
-      if (bytes > maxBytes) throw new ResponseTooLargeError(maxBytes);
+      if (bytes > maxBytes) throw new AttemptError({ failure: 'too-large', message: `larger than ${maxBytes} bytes` });
       yield chunk;
     }
   } finally {

@@ -122,10 +122,8 @@ export function describePermission(operation: Operation, target: Target, args: A
     return stripControls(`${granted.join(', ')} on ${path.slice(1)}`);
   }
   if (rights.some(({ scope }) => scope === 'namespace')) {
-    const namespace = args.namespace ?? target.namespace;
-    const isEvery = namespace === '*' && operation.responseType !== 'array';
-    const where = namespace === undefined || isEvery ? 'default' : String(namespace);
-    return stripControls(`${text} in namespace ${where}`);
+    const [[, sent] = []] = namespaceQuery(operation, args, target);
+    return stripControls(`${text} in namespace ${String(args.namespace ?? sent ?? 'default')}`);
   }
   if (operation.kind === 'mesh' && args.service !== undefined)
     return stripControls(`${text} on ${String(args.service)}`);

@@ -192,7 +192,7 @@ export async function askVersion(client: ServiceClient): Promise<ServerVersion> 
 }
 
 /** For `catch`: a service that has no such endpoint, or whose token may not ask. @throws every other error, where the service is at fault */
-function takeRefusal(error: unknown): ServiceError {
+export function takeRefusal(error: unknown): ServiceError {
   if (error instanceof ServiceError && [400, 401, 403, 404, 405].includes(error.status ?? 0)) return error;
   throw error;
 }

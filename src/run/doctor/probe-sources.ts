@@ -197,15 +197,19 @@ export async function lacksExplorer(client: ServiceClient, probes: readonly Sour
   return !(answer instanceof ServiceError);
 }
 
-/** How each request of the checks failed; undefined for one that did not. */
-function listErrors({ info, error }: TokenAnswer, probes: readonly SourceProbe[]) {
-  return [...probes.map((probe) => probe.error), ...((info ?? error) ? [error] : [])];
+/** The first error of the checks, if every request failed so. */
+function findCommonError(
+  { info, error: refusal }: TokenAnswer,
+  probes: readonly SourceProbe[],
+  isSuch: (error: ServiceError) => boolean,
+): ServiceError | undefined {
+  const errors = [...probes.map(({ error }) => error), ...((info ?? refusal) ? [refusal] : [])];
+  return errors.every((error) => error && isSuch(error)) ? errors[0] : undefined;
 }
 
 /** The error, if nothing responded at all. */
 export function findUnreachable(answer: TokenAnswer, probes: readonly SourceProbe[]): ServiceError | undefined {
-  const errors = listErrors(answer, probes);
-  return errors.every((error) => error && error.status === undefined) ? errors[0] : undefined;
+  return findCommonError(answer, probes, ({ status }) => status === undefined);
 }
 
 /** Failures of a server, or of something in front of it. */
@@ -213,8 +217,7 @@ const NO_ANSWERS: readonly FailureKind[] = ['sealed', 'server', 'malformed', 'tr
 
 /** The answer of a server that answers nobody, if this is one: nothing is then known of the token and its rights. */
 export function findNoAnswer(answer: TokenAnswer, probes: readonly SourceProbe[]): ServiceError | undefined {
-  const errors = listErrors(answer, probes);
-  return errors.every((error) => error && NO_ANSWERS.includes(error.failure)) ? errors[0] : undefined;
+  return findCommonError(answer, probes, ({ failure }) => NO_ANSWERS.includes(failure));
 }
 
 /** Why a server answers nobody, and what to do. */

@@ -5,7 +5,7 @@ import { stripSecretFields } from '../../core/redact/secret-fields.ts';
 import { ServiceError } from '../../http/errors.ts';
 import { applyMount } from '../build-request.ts';
 import type { ServiceClient } from '../client.ts';
-import { tokenOperations } from '../describe-server.ts';
+import { takeRefusal, tokenOperations } from '../describe-server.ts';
 import type { Operation } from '../operation.ts';
 import { seesEveryNamespace } from '../scheduler/acl-rules.ts';
 import { scheduler } from '../scheduler/operations.ts';
@@ -273,10 +273,6 @@ function readMeshToken(fields: Fields) {
 
 /** The response; undefined if the service refuses the request. */
 async function optional<T>(response: Promise<T>): Promise<T | undefined> {
-  try {
-    return await response;
-  } catch (error) {
-    if (error instanceof ServiceError && error.status !== undefined && error.status < 500) return undefined;
-    throw error;
-  }
+  const answer = await response.catch(takeRefusal);
+  return answer instanceof ServiceError ? undefined : answer;
 }
