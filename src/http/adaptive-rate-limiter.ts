@@ -51,17 +51,17 @@ const FIRST_PER_SECOND = 64;
 const MIN_PER_SECOND = 1;
 /** The service is faster than any client. */
 const MAX_PER_SECOND = 4096;
-/** Until the first throttled response, the rate rises by so much with each accepted request: fivefold in a second. */
-const RISE = 1.6;
+/** It rises by this factor until the first throttled response. */
+const RISE_MS = 250;
+const RISE = 1.5;
 /** Near a documented rate: half in a second, so that next to nothing is throttled where it is the limit. */
-const DOCUMENTED_RISE = 0.4;
-const DOCUMENTED_PART = 1.5;
+const DOCUMENTED_RISE = 1.1;
 /** Below the measured rate after a throttled response, and the accepted requests until it is reached again. */
 const DECREASE = 0.11;
 const RECOVERY_REQUESTS = 650;
 /** A rate at which fewer requests were accepted is probably not the limit, which is then looked for faster. */
 const RELIABLE_REQUESTS = 60;
-const UNRELIABLE_REQUESTS = 60;
+const UNRELIABLE_REQUESTS = 195;
 /** The rate is measured over a second, and over so many requests at least. */
 const MEASURED_MS = 1000;
 const MEASURED_REQUESTS = 20;
@@ -71,8 +71,9 @@ class LearnedRate {
   readonly #maxPerSecond: number;
   perSecond = 0;
   #documented = 0;
+  #nextRiseMs = 0;
   /** What each accepted request adds; undefined until something was throttled. */
-  #rise: number | undefined;
+  #recovery: number | undefined;
   /** Since the last throttled response. */
   #accepted = 0;
   readonly #acceptedMs: number[] = [];
@@ -86,24 +87,28 @@ class LearnedRate {
   start(documented = 0): void {
     this.#documented = documented;
     this.perSecond = Math.min(documented || FIRST_PER_SECOND, this.#maxPerSecond);
-    this.#rise = undefined;
+    this.#recovery = undefined;
   }
 
   onAccepted(nowMs: number): void {
     this.#accepted++;
     this.#acceptedMs.push(nowMs);
     this.#forgetOld(nowMs);
-    const isNear = this.perSecond < this.#documented * DOCUMENTED_PART;
-    const rise = this.#rise ?? (isNear ? DOCUMENTED_RISE : RISE);
-    this.perSecond = Math.min(this.perSecond + rise, this.#maxPerSecond);
+    if (this.#recovery !== undefined) this.perSecond += this.#recovery;
+    else if (nowMs >= this.#nextRiseMs) {
+      const isNear = this.perSecond < this.#documented * RISE;
+      if (this.#nextRiseMs > 0) this.perSecond *= isNear ? DOCUMENTED_RISE : RISE;
+      this.#nextRiseMs = nowMs + RISE_MS;
+    }
+    this.perSecond = Math.min(this.perSecond, this.#maxPerSecond);
   }
 
   onThrottled(ticket: number, lastTicket: number, nowMs: number): void {
     if (ticket <= this.#fallenAtTicket) return;
     this.#fallenAtTicket = lastTicket;
     const measured = Math.max(MIN_PER_SECOND, this.#measure(nowMs));
-    const recovery = this.#accepted < RELIABLE_REQUESTS ? UNRELIABLE_REQUESTS : RECOVERY_REQUESTS;
-    this.#rise = (measured * DECREASE) / recovery;
+    const requests = this.#accepted < RELIABLE_REQUESTS ? UNRELIABLE_REQUESTS : RECOVERY_REQUESTS;
+    this.#recovery = (measured * DECREASE) / requests;
     this.perSecond = measured * (1 - DECREASE);
     this.#accepted = 0;
   }
