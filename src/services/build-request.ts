@@ -9,7 +9,7 @@ import type { HttpRequest } from '../http/client.ts';
 import type { Args, Operation, QueryPairs, RequestDraft } from './operation.ts';
 import { findPermission } from './permission.ts';
 
-interface RequestParts {
+export interface RequestParts {
   readonly args: Args;
   readonly body: unknown;
   /** Use the `writeToken` of the target, if it has one. */

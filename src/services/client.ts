@@ -3,14 +3,14 @@ import { linkSignals } from '../core/abort.ts';
 import type { ServiceContext } from '../core/context.ts';
 import type { Log } from '../core/log.ts';
 import type { Redactor } from '../core/redact/redactor.ts';
-import { HttpClient, type ResponseReader } from '../http/client.ts';
+import { type CallOptions, HttpClient, type ResponseReader } from '../http/client.ts';
 import { ServiceError } from '../http/errors.ts';
 import { createTargetLimiter, type TargetLimiter } from '../http/rate-limiter.ts';
 import { createRequestMetrics, type RequestMetrics } from '../http/response-body.ts';
 import { DEFAULT_TIMEOUTS, type HttpTimeouts } from '../http/retry.ts';
 import { createTransport } from '../http/transport.ts';
-import { buildRequest, collectSecrets, describePermission } from './build-request.ts';
-import { type BodyPreview, type DownloadResult, downloadToFile } from './download.ts';
+import { buildRequest, collectSecrets, describePermission, type RequestParts } from './build-request.ts';
+import { type BodyPreview, type DownloadContext, type DownloadResult, downloadToFile } from './download.ts';
 import type { Args, Operation, OperationArgs, QueryPairs } from './operation.ts';
 import { PageReader, withRequiredSize } from './pagination.ts';
 import { type ResponsePage, readErrorResponse, readResponse, type ServiceResponse } from './response.ts';
@@ -107,8 +107,10 @@ export function createServiceClient(target: Target, options: ServiceClientOption
     target,
     call,
     pages: (operation, args, requestOptions) => fetchPages(connection, operation, args, requestOptions),
-    download: (operation, args, file, { validatePreview = () => undefined, ...requestOptions } = {}) =>
-      prepareRequest(connection, operation, args, requestOptions).download(file, validatePreview),
+    download: async (operation, args, file, { validatePreview = () => undefined, ...requestOptions } = {}) => {
+      const limits = { validatePreview, maxBytes: timeouts.maxDownloadBytes };
+      return prepareRequest(connection, operation, args, requestOptions).download(file, limits);
+    },
     close: () => transport.close(),
   };
 }
@@ -122,11 +124,12 @@ interface Connection extends Pick<ServiceClientOptions, 'redactor' | 'log'> {
 
 /** Validates the arguments, and makes their secrets known to the redactor. The result sends the request. */
 function prepareRequest(
-  { target, http, redactor, log, timeouts }: Connection,
+  connection: Connection,
   operation: Operation,
   given: object = {},
   { body, metrics = createRequestMetrics(), write = false, conditions = {}, ...others }: RequestOptions = {},
 ) {
+  const { target, redactor, log, timeouts } = connection;
   const args = given as Args;
   collectSecrets(operation, args, body, redactor);
   validateRequest(operation, target, args, body, log);
@@ -135,14 +138,36 @@ function prepareRequest(
   const headers = { ...(etag && { 'If-None-Match': etag }), ...(modified && { 'If-Modified-Since': modified }) };
   const isConditional = Object.keys(headers).length > 0;
   const context = { operation, args, permission, redactor, maxBytes: timeouts.maxResponseBytes, isConditional };
+  const options = { signal: undefined, ...others, metrics };
+  const send = createSender(connection, operation, { args, body, write, headers }, options);
+  return {
+    /** @param pageQuery of one page */
+    read: (pageQuery?: QueryPairs): Promise<ServiceResponse> =>
+      send((response, progress) => readResponse(response, progress, context), timeouts.responseMs, pageQuery),
+    download: (file: string, limits: Pick<DownloadContext, 'validatePreview' | 'maxBytes'>) => {
+      const read: ResponseReader<DownloadResult> = (response, progress) =>
+        response.ok
+          ? downloadToFile(response, file, { ...progress, ...limits, redactor })
+          : readErrorResponse(response, progress, context);
+      return send(read, timeouts.downloadMs);
+    },
+  };
+}
+
+/** Sends a request to the path of its operation; after a 404 to the other one, if it has one. */
+function createSender(
+  { target, http }: Connection,
+  operation: Operation,
+  { headers, ...parts }: Omit<RequestParts, 'pageQuery'> & { readonly headers: Readonly<Record<string, string>> },
+  options: Omit<CallOptions, 'attemptMs'>,
+) {
   const { path, fallbackPath = path } = operation;
   // docs/services/platform.md#real-product
   const [first, second] = target.flavor === 'hashicorp' ? [fallbackPath, path] : [path, fallbackPath];
-  const send = async <T>(read: ResponseReader<T>, attemptMs: number, pageQuery: QueryPairs = []): Promise<T> => {
+  return async <T>(read: ResponseReader<T>, attemptMs: number, pageQuery: QueryPairs = []): Promise<T> => {
     const sendTo = (chosen: string) => {
-      const built = buildRequest({ ...operation, path: chosen }, target, { args, body, write, pageQuery });
-      const request = { ...built, headers: { ...built.headers, ...headers } };
-      return http.send(request, read, { signal: undefined, ...others, metrics, attemptMs });
+      const built = buildRequest({ ...operation, path: chosen }, target, { ...parts, pageQuery });
+      return http.send({ ...built, headers: { ...built.headers, ...headers } }, read, { ...options, attemptMs });
     };
     try {
       return await sendTo(first);
@@ -151,24 +176,6 @@ function prepareRequest(
       if (!isElsewhere) throw error;
       return sendTo(second);
     }
-  };
-  return {
-    /** @param pageQuery of one page */
-    read: (pageQuery?: QueryPairs): Promise<ServiceResponse> =>
-      send((response, progress) => readResponse(response, progress, context), timeouts.responseMs, pageQuery),
-    download: (file: string, validatePreview: (preview: BodyPreview) => string | undefined): Promise<DownloadResult> =>
-      send(
-        (response, progress) =>
-          response.ok
-            ? downloadToFile(response, file, {
-                ...progress,
-                maxBytes: timeouts.maxDownloadBytes,
-                validatePreview,
-                redactor,
-              })
-            : readErrorResponse(response, progress, context),
-        timeouts.downloadMs,
-      ),
   };
 }
 

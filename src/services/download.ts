@@ -27,7 +27,7 @@ export interface BodyPreview {
   readonly firstBytes: string;
 }
 
-interface DownloadContext extends BodyLimits {
+export interface DownloadContext extends BodyLimits {
   readonly validatePreview: (preview: BodyPreview) => string | undefined;
   readonly redactor: Redactor;
 }
