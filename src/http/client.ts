@@ -9,16 +9,7 @@ import type { Log } from '../core/log.ts';
 import type { Redactor } from '../core/redact/redactor.ts';
 import { AdaptiveConcurrency, showsOverload } from './adaptive-concurrency.ts';
 import type { Ticket } from './adaptive-rate-limiter.ts';
-import {
-  AttemptError,
-  classifyNetworkError,
-  type FailureKind,
-  failure,
-  type HttpFailure,
-  isNetworkError,
-  type Result,
-  ServiceError,
-} from './errors.ts';
+import { classifyAttempt, type FailureKind, failure, type HttpFailure, type Result, ServiceError } from './errors.ts';
 import type { TargetLimiter } from './rate-limiter.ts';
 import type { BodyProgress, RequestMetrics } from './response-body.ts';
 import { ABORTED, Deadline, type HttpTimeouts, type RetryPolicy, withRetry } from './retry.ts';
@@ -206,13 +197,6 @@ function credentialHeader(
   const sent = (useWriteToken ? writeToken : undefined) ?? token;
   if (sent === undefined) return {};
   return { [tokenHeader]: tokenHeader.toLowerCase() === 'authorization' ? `Bearer ${sent}` : sent };
-}
-
-/** The failure that an error of an attempt means. Errors that are not about the service are thrown again. */
-function classifyAttempt(error: unknown, timeouts: HttpTimeouts, hasResponse: boolean): HttpFailure {
-  if (error instanceof AttemptError) return error.problem;
-  if (!isNetworkError(error)) throw error;
-  return classifyNetworkError(error, timeouts, hasResponse);
 }
 
 const REDIRECTS = [301, 302, 303, 307, 308];

@@ -217,13 +217,22 @@ const UNTRUSTED =
  * as its cause; a body that does not decompress fails with zlib's own. Anything else, such as a full disk, is not the
  * service's.
  */
-export function isNetworkError(error: unknown): boolean {
+function isNetworkError(error: unknown): boolean {
   if (error instanceof TypeError) return error.cause !== undefined || error.message === 'terminated';
   return error instanceof Error && 'code' in error && /^(?:UND_ERR_|Z_)/u.test(String(error.code));
 }
 
-/** What a network error means. `hasResponse` says that the response headers had arrived. */
-export function classifyNetworkError(error: unknown, timeouts: HttpTimeouts, hasResponse: boolean): HttpFailure {
+/**
+ * What an error of an attempt means. `hasResponse` says that the response headers had arrived.
+ * @throws the error, where it is not about the service
+ */
+export function classifyAttempt(error: unknown, timeouts: HttpTimeouts, hasResponse: boolean): HttpFailure {
+  if (error instanceof AttemptError) return error.problem;
+  if (!isNetworkError(error)) throw error;
+  return classifyNetworkError(error, timeouts, hasResponse);
+}
+
+function classifyNetworkError(error: unknown, timeouts: HttpTimeouts, hasResponse: boolean): HttpFailure {
   // Their messages are not shown: they may repeat what was sent.
   const causes = listCauses(error);
   const codes = causes.flatMap((cause) => ('code' in cause && typeof cause.code === 'string' ? cause.code : []));

@@ -1,6 +1,6 @@
 import type { WorkContext } from '../core/context.ts';
 import { sameOriginRedirect } from '../http/client.ts';
-import { classifyNetworkError, isNetworkError } from '../http/errors.ts';
+import { classifyAttempt } from '../http/errors.ts';
 import { createRequestMetrics, readText } from '../http/response-body.ts';
 import { DEFAULT_TIMEOUTS, Deadline } from '../http/retry.ts';
 import { createTransport } from '../http/transport.ts';
@@ -37,8 +37,7 @@ export async function getText(
     return await request(url, MAX_REDIRECTS);
   } catch (error) {
     if (deadline.exceeded) throw new Error(deadline.exceeded.message);
-    if (!isNetworkError(error)) throw error;
-    throw new Error(classifyNetworkError(error, DEFAULT_TIMEOUTS, false).message);
+    throw new Error(classifyAttempt(error, DEFAULT_TIMEOUTS, false).message);
   } finally {
     deadline.dispose();
     await transport.close();

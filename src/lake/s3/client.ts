@@ -9,15 +9,9 @@ import { hashFile } from '../../core/fs.ts';
 import { HEADER_TEXT, isHeaderText } from '../../core/header-text.ts';
 import { decodeEntities } from '../../core/redact/escapes.ts';
 import type { Redactor } from '../../core/redact/redactor.ts';
-import { classifyNetworkError, failure, type HttpFailure, isNetworkError, type Result } from '../../http/errors.ts';
+import { classifyAttempt, failure, type HttpFailure, type Result } from '../../http/errors.ts';
 import { parseRetryAfter } from '../../http/rate-limit-headers.ts';
-import {
-  type BodyProgress,
-  createRequestMetrics,
-  type RequestMetrics,
-  ResponseTooLargeError,
-  readText,
-} from '../../http/response-body.ts';
+import { type BodyProgress, createRequestMetrics, type RequestMetrics, readText } from '../../http/response-body.ts';
 import { ABORTED, Deadline, type HttpTimeouts, withRetry } from '../../http/retry.ts';
 import type { Transport } from '../../http/transport.ts';
 
@@ -146,7 +140,9 @@ async function attempt<T>(
     });
   } catch (error) {
     if (signal.aborted) return failure(ABORTED);
-    return failure(deadline.exceeded ?? classifyAttempt(error, timeouts, response));
+    // a local file that cannot be read or written is no fault of the store
+    const problem = deadline.exceeded ?? classifyAttempt(error, timeouts, response !== undefined);
+    return failure({ ...problem, ...(problem.failure === 'too-large' && { status: response?.status }) });
   } finally {
     deadline.dispose();
     file?.destroy(); // a response may come before all of it is sent
@@ -159,15 +155,6 @@ async function readResponse<T>(response: Response, read: ReadBody<T>, progress: 
   if (response.ok && !isPage) return { ok: true, value: await read(response, progress) };
   const refusal = classifyRefusal(response.status, await readShort(response, progress));
   return failure({ ...refusal, retryAfterMs: parseRetryAfter(response.headers, Date.now()) });
-}
-
-/** The failure that an error of an attempt means. A local file that cannot be read or written is no fault of the store. */
-function classifyAttempt(error: unknown, timeouts: HttpTimeouts, response: Response | undefined): HttpFailure {
-  if (error instanceof ResponseTooLargeError) {
-    return { failure: 'too-large', status: response?.status, message: error.message };
-  }
-  if (!isNetworkError(error)) throw error;
-  return classifyNetworkError(error, timeouts, response !== undefined);
 }
 
 async function sign(
