@@ -136,12 +136,13 @@ type BodyTimeouts = Pick<HttpTimeouts, 'headersMs' | 'idleMs' | 'slowMs'>;
 export class Deadline {
   /** Not one of `linkSignals`: undici cannot read the number of its listeners, which is unlimited. */
   readonly #controller = new AbortController();
+  readonly signal = this.#controller.signal;
   readonly #outer: AbortSignal;
   readonly #followOuter = () => this.#controller.abort(this.#outer.reason);
   readonly #timeouts: BodyTimeouts;
   readonly #wholeTimer: NodeJS.Timeout;
-  readonly #headersTimer: NodeJS.Timeout;
-  #idleTimer: NodeJS.Timeout | undefined;
+  /** Of the headers, then of the next part of the body. */
+  #silenceTimer: NodeJS.Timeout;
   #slowTimer: NodeJS.Timeout | undefined;
   /** Of the body, since `#slowTimer` fired last. */
   #bytes = 0;
@@ -155,11 +156,7 @@ export class Deadline {
     outer.addEventListener('abort', this.#followOuter);
     this.#timeouts = timeouts;
     this.#wholeTimer = this.#abortAfter(wholeMs, `not finished within ${formatSeconds(wholeMs)}`);
-    this.#headersTimer = this.#abortAfter(headersMs, `no response within ${formatSeconds(headersMs)}`);
-  }
-
-  get signal(): AbortSignal {
-    return this.#controller.signal;
+    this.#silenceTimer = this.#abortAfter(headersMs, `no response within ${formatSeconds(headersMs)}`);
   }
 
   /** What the limit that was exceeded first means for the attempt; undefined while none was. */
@@ -170,16 +167,17 @@ export class Deadline {
   /** Call when the headers or a part of the body arrive: the next part must follow within `idleMs`. */
   touch(bytes = 0): void {
     const { idleMs, slowMs } = this.#timeouts;
-    clearTimeout(this.#headersTimer);
     this.#bytes += bytes;
-    if (this.#idleTimer) this.#idleTimer.refresh();
-    else this.#idleTimer = this.#abortAfter(idleMs, `no data for ${formatSeconds(idleMs)} within a response`);
-    this.#slowTimer ??= setInterval(() => this.#checkRate(), slowMs);
+    if (this.#slowTimer) return void this.#silenceTimer.refresh();
+    clearTimeout(this.#silenceTimer);
+    this.#silenceTimer = this.#abortAfter(idleMs, `no data for ${formatSeconds(idleMs)} within a response`);
+    this.#slowTimer = setInterval(() => this.#checkRate(), slowMs);
   }
 
   /** Releases the timers and the outer signal. */
   dispose(): void {
-    for (const timer of [this.#wholeTimer, this.#headersTimer, this.#idleTimer]) clearTimeout(timer);
+    clearTimeout(this.#wholeTimer);
+    clearTimeout(this.#silenceTimer);
     clearInterval(this.#slowTimer);
     this.#outer.removeEventListener('abort', this.#followOuter);
   }
