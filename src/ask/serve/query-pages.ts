@@ -7,7 +7,7 @@ import { fillSavedQuery, loadSavedQueries, type Parameter, type SavedQuery } fro
 import { loadCatalogue } from './catalogue.ts';
 import { renderPage } from './page.ts';
 import { type ResultAddress, viewResult } from './result-view.ts';
-import { findSaved, readPage, readParams, readRows, type TextRow, toRequest } from './results.ts';
+import { findSaved, readPage, readParams, readRows, type TextRow } from './results.ts';
 import { type Exchange, sendJson } from './route.ts';
 import { isLedByOtherSite, isOwnRequest } from './security.ts';
 
@@ -51,7 +51,7 @@ export async function sendSaved(exchange: Exchange): Promise<void> {
 /** Runs what a person asks on a page, and views its beginning. */
 async function runQuery(exchange: Exchange, query: Pick<QueryRequest, 'query' | 'params'>, address: ResultAddress) {
   const began = performance.now();
-  const page = await readPage(exchange, toRequest(exchange, { ...query, format: 'rows' }), { reader: exchange.reader });
+  const page = await readPage(exchange, query, { reader: exchange.reader });
   return viewResult(exchange, page, address, (performance.now() - began) / 1000);
 }
 

@@ -35,12 +35,11 @@ export function readParams(url: URL): Readonly<Record<string, string>> {
   return Object.fromEntries([...url.searchParams].filter(([key, value]) => !RESERVED.has(key) && value !== ''));
 }
 
-/** A request to a worker, at the time of the address. */
-export function toRequest(
-  { config, moment }: Pick<Exchange, 'config' | 'moment'>,
-  more: Pick<QueryRequest, 'query' | 'format'> & Partial<QueryRequest>,
-): QueryRequest {
-  return { config: queryConfig(config), params: {}, asOf: moment?.at, ...more };
+/** What a request says besides the time of the address. @default format rows */
+type PartialRequest = Pick<QueryRequest, 'query'> & Partial<QueryRequest>;
+
+function toRequest({ config, moment }: Exchange, more: PartialRequest): QueryRequest {
+  return { config: queryConfig(config), params: {}, asOf: moment?.at, format: 'rows', ...more };
 }
 
 /** The saved query that the path names. */
@@ -135,8 +134,8 @@ const MAX_PAGE_CHARACTERS = 8_000_000;
  * @throws TidemarkError as the query; DATA if the rows are too large for a page.
  */
 export async function readPage(
-  { pool, signal }: Pick<Exchange, 'pool' | 'signal'>,
-  request: QueryRequest,
+  exchange: Exchange,
+  query: PartialRequest,
   { maxRows = MAX_PAGE_ROWS, reader = PAGES }: { readonly maxRows?: number; readonly reader?: string },
 ): Promise<ResultPage> {
   let json = '';
@@ -144,7 +143,8 @@ export async function readPage(
     json += part;
     if (json.length > MAX_PAGE_CHARACTERS) throw tooLarge();
   };
-  const { columns, isCut } = await pool.run({ ...request, format: 'rows', maxRows }, collect, signal, reader);
+  const request = toRequest(exchange, { ...query, maxRows });
+  const { columns, isCut } = await exchange.pool.run(request, collect, exchange.signal, reader);
   return { columns, rows: (JSON.parse(json) as ResultPage['rows']).slice(0, maxRows), isCut };
 }
 
@@ -167,8 +167,7 @@ export async function readRows(
   params: Readonly<Record<string, string>> = {},
   maxRows = MAX_OWN_ROWS,
 ): Promise<readonly TextRow[]> {
-  const request = toRequest(exchange, { query: fillParams(query, params), isOwn: true, format: 'rows' });
-  const { columns, rows } = await readPage(exchange, request, { maxRows });
+  const { columns, rows } = await readPage(exchange, { query: fillParams(query, params), isOwn: true }, { maxRows });
   return rows.map((row) => Object.fromEntries(columns.map(({ name }, index) => [name, row[index] ?? null])));
 }
 

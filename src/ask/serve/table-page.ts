@@ -6,7 +6,7 @@ import type { Table } from '../../warehouse/tables.ts';
 import { findTable, readSources, rowKey, selectSources } from './catalogue.ts';
 import { pageHref, renderPage } from './page.ts';
 import { type CellLinker, viewTable } from './result-view.ts';
-import { type ResultPage, readPage, readRows, toRequest } from './results.ts';
+import { type ResultPage, readPage, readRows } from './results.ts';
 import type { Exchange } from './route.ts';
 
 const PAGE_ROWS = 100;
@@ -166,7 +166,7 @@ async function readTablePage(exchange: Exchange, view: View) {
     limit: String(PAGE_ROWS),
     offset: String((view.page - 1) * PAGE_ROWS),
   });
-  return readPage(exchange, toRequest(exchange, { query, format: 'rows' }), { maxRows: PAGE_ROWS });
+  return readPage(exchange, { query }, { maxRows: PAGE_ROWS });
 }
 
 /** A log is read from its end. The rest of the columns makes the order complete, so that no row is on two pages. */

@@ -80,17 +80,18 @@ export async function openReportReader(options: ReportReadOptions) {
     readSourceStates(queries, used.has('summaries') ? [...reports.values()] : selected, options),
   ]);
   const known = now && new Map([...now].map(([name, row]) => [name, hideUnknown(reports.get(name), row, sources)]));
+  const guide = await loadGuide(files, playbooks, options.thresholds);
   const params: SqlParams = {
     ...queryParams(options),
     ...(known && { summaries: toJson(known) }),
     ...(used.has('summaries_before') && { summaries_before: toJson(then ?? new Map()) }),
     playbooks: JSON.stringify(playbooks),
-    guide: JSON.stringify(await loadGuide(files, playbooks, options.thresholds)),
+    guide: JSON.stringify(guide),
   };
   const names = new Set(selected.map(({ name }) => name));
   /** The reports that are not selected, so that no page links to theirs. */
   const unlinked: ReadonlySet<string> = new Set([...all.keys()].filter((name) => !names.has(name)));
-  return { options, queries, reports, selected, unlinked, params, sources, summaries: known };
+  return { options, queries, reports, selected, unlinked, params, guide, sources, summaries: known };
 }
 
 function selectReports(reports: ReadonlyMap<string, Report>, names: readonly string[] | undefined): readonly Report[] {

@@ -7,7 +7,6 @@ import { TidemarkError } from '../../core/errors.ts';
 import { removePaths, writeFileAtomic } from '../../core/fs.ts';
 import type { Log } from '../../core/log.ts';
 import { plural } from '../../core/plural.ts';
-import { loadGuide } from '../findings/guide.ts';
 import {
   archiveFiles,
   linkLatestSubjects,
@@ -24,7 +23,7 @@ import { createProductLinker } from './links.ts';
 import { createRenderer, type PageOptions, type Renderer, renderReport } from './renderer.ts';
 import { findRunLink, listRuns, writeRunPage } from './run-page.ts';
 import { writeSubjectPages } from './subject-pages.ts';
-import { createSubjectLinker, type SubjectLinks, type SubjectSelection, selectSubjects } from './subjects.ts';
+import { createSubjectLinker, type SubjectLinks, selectSubjects } from './subjects.ts';
 
 export interface RenderOptions extends ReportReadOptions {
   /** Folder for the files. */
@@ -68,13 +67,10 @@ export async function renderReports(options: RenderOptions): Promise<readonly Re
   const renderer = createRenderer(options.files.roots, linked, currentUntil(options));
   const linkProduct = createProductLinker(targets);
   const links = selection && { linkProduct, linkSubject: createSubjectLinker(selection, linkProduct) };
-  const writeSubjects = async (found: SubjectSelection) => {
-    const guide = await loadGuide(options.files, (await options.playbooks?.()) ?? [], options.thresholds);
-    await writeSubjectPages({ ...options, linker: linkProduct, guide }, found, renderer);
-  };
+  const subjects = { ...options, linker: linkProduct, guide: reader.guide };
   const [rendered] = await allInOrder([
     writeReports(options, reader, renderer, links),
-    selection && reportFailure(options, 'subjects', writeSubjects(selection)),
+    selection && reportFailure(options, 'subjects', writeSubjectPages(subjects, selection, renderer)),
   ]);
   if (options.archive ?? true) {
     await reportFailure(options, 'run', writeRunPage(options, renderer));
