@@ -130,6 +130,7 @@ const whole = (bounds: string, max = Number.POSITIVE_INFINITY, pattern = /^\d+$/
 
 export const wholeNumber = whole('a whole number');
 export const positiveNumber = whole('a whole number above 0', undefined, /^[1-9]\d*$/u);
+export const shards = whole('a whole number from 1 to 1000', 1_000, /^[1-9]\d*$/u);
 /** Node waits for no longer than 2^31 milliseconds. */
 export const seconds = whole('a whole number from 1 to 2000000', 2_000_000, /^[1-9]\d*$/u);
 /** 0 selects a free one. */

@@ -8,7 +8,7 @@ import type { Context } from '../core/context.ts';
 import { EXIT, TidemarkError } from '../core/errors.ts';
 import { overlayRoots } from '../core/paths.ts';
 import { plural } from '../core/plural.ts';
-import { assertRunName, assertShards, closeRun, defaultRunName } from '../lake/close.ts';
+import { closeRun, nameRun } from '../lake/close.ts';
 import { renderDdl } from '../lake/ddl.ts';
 import { logFolder } from '../lake/delta-log.ts';
 import { describeProblem, type Lake } from '../lake/log.ts';
@@ -22,7 +22,7 @@ import { CLAIMS } from '../lake/statements.ts';
 import { changesTable } from '../lake/table.ts';
 import { openDatabase } from '../warehouse/database.ts';
 import { createSqlFiles } from '../warehouse/sql-files.ts';
-import { type DefineCommand, type Flags, positiveNumber, wholeNumber } from './define.ts';
+import { type DefineCommand, type Flags, shards, wholeNumber } from './define.ts';
 import { readLocalConfig } from './options.ts';
 import { writeResult } from './output.ts';
 
@@ -37,7 +37,7 @@ export const define: DefineCommand = (lake) => {
     .option(...run)
     .runs(load, 'publish');
   define('close')
-    .requiredOption('--shards <n>', 'number of shards', positiveNumber)
+    .requiredOption('--shards <n>', 'number of shards', shards)
     .option(...run)
     .option('--wait <seconds>', 'wait so long for shards that have not published', wholeNumber, 0)
     .option('--accept-shrink', 'also close shards whose targets lost more rows than `shrinkPercent`')
@@ -82,8 +82,8 @@ export async function close(
   const result = await withMemory(context, flags, (lake) =>
     closeRun({
       ...lake,
-      run: assertRunName(flags.run ?? env.TIDEMARK_RUN ?? defaultRunName(clock.now())),
-      shards: assertShards(flags.shards),
+      run: nameRun(clock.now(), flags.run ?? env.TIDEMARK_RUN),
+      shards: flags.shards,
       waitMs: flags.wait * 1_000,
       shrinkPercent: config.shrinkPercent,
       acceptShrink: flags.acceptShrink ?? false,

@@ -35,20 +35,17 @@ const stagedShard = z.object({
 });
 type StagedShard = Readonly<z.infer<typeof stagedShard>>;
 
-/** The date in UTC. */
-export const defaultRunName = (now: Date): string => now.toISOString().slice(0, 10);
-
 const RUN_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/u;
 
-/** @throws TidemarkError USAGE for a name that is not one of a folder */
-export function assertRunName(run: string): string {
+/** The name of a run: by default, the date in UTC. @throws TidemarkError USAGE for a name that is not one of a folder */
+export function nameRun(now: Date, run = now.toISOString().slice(0, 10)): string {
   if (RUN_NAME.test(run)) return run;
   throw new TidemarkError('USAGE', `${JSON.stringify(run)} is not the name of a run`, {
     hint: 'give `--run` or TIDEMARK_RUN letters, digits, `.`, `_` and `-`, such as 2026-11-22',
   });
 }
 
-const runFolder = (run: string): string => `_shards/${assertRunName(run)}`;
+const runFolder = (run: string): string => `_shards/${run}`;
 const stagedPath = ({ run, index, count }: ShardOfRun): string => `${runFolder(run)}/${index}-of-${count}.json`;
 
 /** Records what a shard has published, for `tidemark lake close`. A later publish of the shard for the same run replaces it. */
@@ -167,17 +164,8 @@ async function commitRuns(reader: LakeReader, staged: StagedShard['tables'], pub
   const table = changesTable(RUNS);
   const { metaData: held } = await reader.snapshot(table);
   // The description of the last shard that has one; a table keeps its identity.
-  const last = staged.findLast(({ metaData }) => metaData)?.metaData ?? undefined;
-  const isKnown = last?.schemaString === held?.schemaString;
-  const metaData =
-    last && !isKnown
-      ? { ...last, id: held?.id ?? last.id, createdTime: held?.createdTime ?? last.createdTime }
-      : undefined;
+  const last = staged.findLast(({ metaData }) => metaData)?.metaData;
+  const isNew = last && last.schemaString !== held?.schemaString;
+  const metaData = isNew ? { ...last, ...(held && { id: held.id, createdTime: held.createdTime }) } : undefined;
   await appendToTable(reader, { table, adds: staged.flatMap(({ adds }) => adds), metaData }, publish);
-}
-
-/** @throws TidemarkError USAGE */
-export function assertShards(shards: number): number {
-  if (Number.isSafeInteger(shards) && shards >= 1 && shards <= 1_000) return shards;
-  throw new TidemarkError('USAGE', `--shards ${shards} is not a number of shards`, { hint: 'give 1 to 1000' });
 }

@@ -4,7 +4,7 @@ import type { Config } from '../config/config.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { type OpenWarehouse, withPublished } from '../warehouse/session.ts';
 import { loadTables } from '../warehouse/tables.ts';
-import { assertRunName, defaultRunName, type ShardOfRun, writeStagedShard } from './close.ts';
+import { nameRun, type ShardOfRun, writeStagedShard } from './close.ts';
 import { compactLake, migrateTable, writeRows } from './data-files.ts';
 import { BEGINNING, fillPending, type Loss, readVisible, type VisiblePublishes } from './difference.ts';
 import { ConflictError, retryConflicts } from './log.ts';
@@ -77,7 +77,7 @@ interface Publishing {
 /** Each relation is written and committed before the next one, so that a publish holds the rows of only one. */
 async function publishOnce(options: PublishOptions): Promise<PublishResult> {
   const { config, store, now, run } = options;
-  const shard = config.shard && { ...config.shard, run: assertRunName(run ?? defaultRunName(now)) };
+  const shard = config.shard && { ...config.shard, run: nameRun(now, run) };
   return withVisible(options, async (reader, visible) => {
     await reader.snapshots(); // nothing is added to a lake that is damaged
     const asOf = assertPublishable(store, visible);

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { AwsV4Signer } from 'aws4fetch';
+import type { LimitFunction } from 'p-limit';
 import type { S3Address } from '../../config/lake.ts';
 import type { Environment } from '../../config/references.ts';
 import { TidemarkError } from '../../core/errors.ts';
@@ -89,6 +90,8 @@ export interface S3Bucket {
   readonly address: S3Address;
   readonly access: S3Access;
   readonly transport: Transport;
+  /** Of the connections: the times of a request begin when it has one. */
+  readonly slots: LimitFunction;
   readonly timeouts: HttpTimeouts;
   readonly signal: AbortSignal;
 }
@@ -101,9 +104,9 @@ const MAX_WAIT_MS = 120_000;
  * @throws MissingObjectError for an object that the store does not have; S3Error with one line
  */
 export async function sendToBucket<T>(bucket: S3Bucket, request: S3Request, read: ReadBody<T>): Promise<T> {
-  const { timeouts, signal } = bucket;
+  const { slots, timeouts, signal } = bucket;
   const metrics = createRequestMetrics();
-  const result = await withRetry(() => attempt(bucket, request, read, metrics), {
+  const result = await withRetry(() => slots(() => attempt(bucket, request, read, metrics)), {
     policy: 'safe',
     timeouts,
     maxWaitMs: MAX_WAIT_MS,

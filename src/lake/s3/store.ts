@@ -14,7 +14,7 @@ import type { HttpTimeouts } from '../../http/retry.ts';
 import { createTransport } from '../../http/transport.ts';
 import { createTemporaryFolder } from '../../warehouse/temporary-folder.ts';
 import { decodePath } from '../delta-log.ts';
-import { type LakeStore, STAGING, type StoredFile } from '../store.ts';
+import { type LakeStore, STAGING } from '../store.ts';
 import {
   discard,
   findElement,
@@ -51,7 +51,7 @@ export function createS3Store({ address, env, redactor, signal, timeouts, folder
   const access = readS3Access(env, redactor);
   const transport = createTransport({ caFile: access.caFile, concurrency: CONNECTIONS, env, timeouts, redactor });
   const name = `s3://${address.bucket}/${address.prefix}`.replace(/\/$/u, '');
-  const bucket: S3Bucket = { name, address, access, transport, timeouts, signal };
+  const bucket: S3Bucket = { name, address, access, transport, slots: pLimit(CONNECTIONS), timeouts, signal };
   // Every request in progress listens to it; Node reports more than ten listeners as a leak.
   setMaxListeners(0, signal);
   const toKey = (path: string) => `${address.prefix}${path}`;
@@ -141,18 +141,13 @@ async function listPages(bucket: S3Bucket, query: Readonly<Record<string, string
   return pages;
 }
 
-/** A page of `ListObjectsV2`. */
-interface ListingPage {
-  /** Their paths are the keys. */
-  readonly objects: readonly StoredFile[];
-  /** What the delimiter has put together. */
-  readonly prefixes: readonly string[];
-  /** Where the next page begins; undefined for the last one. */
-  readonly next: string | undefined;
-}
+type ListingPage = Readonly<ReturnType<typeof parseListing>>;
 
-/** @throws TidemarkError DATA for another document, or a page without its end or the place of the next one: files would be missing */
-export function parseListing(xml: string): ListingPage {
+/**
+ * Reads a page of `ListObjectsV2`.
+ * @throws TidemarkError DATA for another document, or a page without its end or the place of the next one: files would be missing
+ */
+export function parseListing(xml: string) {
   const isEncoded = findElement(xml, 'EncodingType') === 'url';
   const decode = (key = ''): string => {
     const decoded = isEncoded ? decodePath(key.replaceAll('+', ' ')) : key;
@@ -163,12 +158,15 @@ export function parseListing(xml: string): ListingPage {
   const next = isTruncated ? findElement(xml, 'NextContinuationToken') : undefined;
   if (!/<ListBucketResult.*<\/ListBucketResult>\s*$/su.test(xml) || (isTruncated && !next)) throw incompleteError();
   return {
+    /** Their paths are the keys. */
     objects: findElements(xml, 'Contents').map((content) => ({
       path: decode(findElement(content, 'Key')),
       bytes: Number(findElement(content, 'Size')),
       modifiedMs: Date.parse(findElement(content, 'LastModified') ?? ''),
     })),
+    /** What the delimiter has put together. */
     prefixes: findElements(xml, 'CommonPrefixes').map((content) => decode(findElement(content, 'Prefix'))),
+    /** Where the next page begins; undefined for the last one. */
     next,
   };
 }
@@ -179,13 +177,9 @@ function incompleteError(): TidemarkError {
   });
 }
 
-/** Downloads at the same time. */
-const CONCURRENCY = 8;
-
 /** Copies of objects in a folder of this process below `parent`. Files of a lake that DuckDB reads never change, so that a copy stays valid. */
 export function createLocalCopies(parent: string, download: (path: string, file: string) => Promise<void>) {
   const copies = new Map<string, Promise<string>>();
-  const limit = pLimit(CONCURRENCY);
   let folder: Promise<string> | undefined;
   /** A path that nothing has. */
   const scratch = async (): Promise<string> => {
@@ -201,7 +195,7 @@ export function createLocalCopies(parent: string, download: (path: string, file:
         await download(path, file);
         return file;
       };
-      const copy = copies.get(path) ?? limit(make);
+      const copy = copies.get(path) ?? make();
       copies.set(path, copy);
       return copy;
     },
