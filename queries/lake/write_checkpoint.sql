@@ -1,16 +1,16 @@
--- A checkpoint of a Delta table from its actions, one JSON document in a line (PROTOCOL.md of delta-io/delta, "Checkpoint Schema").
+-- A checkpoint of a Delta table from its actions, a list in JSON (PROTOCOL.md of delta-io/delta, "Checkpoint Schema").
 copy (
-  select *
-  from read_json(
-    {{actions}},
-    format = 'newline_delimited',
-    maximum_object_size = 134217728,
-    columns = {
-      txn: 'STRUCT("appId" VARCHAR, version BIGINT, "lastUpdated" BIGINT)',
-      add: 'STRUCT(path VARCHAR, "partitionValues" MAP(VARCHAR, VARCHAR), size BIGINT, "modificationTime" BIGINT, "dataChange" BOOLEAN, stats VARCHAR, tags MAP(VARCHAR, VARCHAR))',
-      remove: 'STRUCT(path VARCHAR, "deletionTimestamp" BIGINT, "dataChange" BOOLEAN)',
-      "metaData": 'STRUCT(id VARCHAR, "name" VARCHAR, description VARCHAR, format STRUCT(provider VARCHAR, options MAP(VARCHAR, VARCHAR)), "schemaString" VARCHAR, "partitionColumns" VARCHAR[], "createdTime" BIGINT, configuration MAP(VARCHAR, VARCHAR))',
-      protocol: 'STRUCT("minReaderVersion" INTEGER, "minWriterVersion" INTEGER)'
-    }
+  select unnest(
+    from_json(
+      {{actions}},
+      '[{
+        "txn": {"appId": "varchar", "version": "bigint", "lastUpdated": "bigint"},
+        "add": {"path": "varchar", "partitionValues": "map(varchar, varchar)", "size": "bigint", "modificationTime": "bigint", "dataChange": "boolean", "stats": "varchar", "tags": "map(varchar, varchar)"},
+        "remove": {"path": "varchar", "deletionTimestamp": "bigint", "dataChange": "boolean"},
+        "metaData": {"id": "varchar", "name": "varchar", "description": "varchar", "format": {"provider": "varchar", "options": "map(varchar, varchar)"}, "schemaString": "varchar", "partitionColumns": ["varchar"], "createdTime": "bigint", "configuration": "map(varchar, varchar)"},
+        "protocol": {"minReaderVersion": "integer", "minWriterVersion": "integer"}
+      }]'
+    ),
+    max_depth := 2
   )
 ) to {{file}} (format parquet, compression zstd);

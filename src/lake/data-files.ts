@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { rm, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { hashFile } from '../core/fs.ts';
 import { quoteLiteral } from '../warehouse/sql-files.ts';
 import type { Action, AddAction, MetaData, Snapshot } from './delta-log.ts';
@@ -38,21 +38,17 @@ export async function writeRows(
 ): Promise<readonly AddAction[]> {
   const [found] = await database.rows(files.render('lake/has_rows', { rows, which }));
   if (found?.has_rows !== true) return [];
-  const scratch = await store.scratch();
-  try {
-    const file = quoteLiteral(scratch);
+  const path = `${randomUUID()}.parquet`;
+  return store.putFile(`${changesTable(relation.name)}/${path}`, async (local) => {
+    const file = quoteLiteral(local);
     const parts = { ...relationParts(relation), rows, publish, which, file };
     await database.run(files.render('lake/write_file', parts));
     const [row] = await database.rows(files.render('lake/statistics', { file }));
-    const [{ size }, sha256] = [await stat(scratch), await hashFile(scratch)];
-    const path = `${randomUUID()}.parquet`;
-    await store.putFile(`${changesTable(relation.name)}/${path}`, scratch);
+    const [{ size }, sha256] = [await stat(local), await hashFile(local)];
     const tags = { sha256, rows: String(row?.records), ...(isPast && PAST_TAG) };
     const content = { size, modificationTime: nowMs, dataChange: true, stats: String(row?.stats), tags };
     return [{ path, partitionValues: {}, ...content }];
-  } finally {
-    await rm(scratch, { force: true });
-  }
+  });
 }
 
 /**

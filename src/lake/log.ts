@@ -1,4 +1,3 @@
-import { rm, writeFile } from 'node:fs/promises';
 import pLimit from 'p-limit';
 import { z } from 'zod';
 import { TidemarkError } from '../core/errors.ts';
@@ -195,16 +194,10 @@ export async function checkpointIfDue(
   const { version, checkpoint, metaData, files: added } = snapshot;
   if (version - checkpoint < COMMITS || !metaData) return;
   const actions = checkpointActions(snapshot);
-  const [json, parquet] = [await store.scratch(), await store.scratch()];
-  try {
-    await writeFile(json, actions.map((action) => JSON.stringify(action)).join('\n'));
-    const parts = { actions: quoteLiteral(json), file: quoteLiteral(parquet) };
-    await database.run(files.render('lake/write_checkpoint', parts));
-    await store.putFile(checkpointPath(table, version), parquet);
-  } finally {
-    await rm(json, { force: true });
-    await rm(parquet, { force: true });
-  }
+  const text = quoteLiteral(JSON.stringify(actions));
+  await store.putFile(checkpointPath(table, version), (file) =>
+    database.run(files.render('lake/write_checkpoint', { actions: text, file: quoteLiteral(file) })),
+  );
   const last = { version, size: actions.length, numOfAddFiles: added.size };
   await store.put(lastCheckpointPath(table), `${JSON.stringify(last)}\n`);
 }

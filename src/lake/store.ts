@@ -25,10 +25,8 @@ export interface LakeStore {
   createIfAbsent(path: string, content: string): Promise<boolean>;
   /** Writes a file, or replaces it as a whole. */
   put(path: string, content: string): Promise<void>;
-  /** Moves a local file into the store, or replaces one as a whole. */
-  putFile(path: string, file: string): Promise<void>;
-  /** A path for a local file that is about to be put. Its folder exists. */
-  scratch(): Promise<string>;
+  /** The same for a file that `fill` writes at a local path. @returns what `fill` does */
+  putFile<T>(path: string, fill: (file: string) => Promise<T>): Promise<T>;
   /**
    * All files below a folder, also in folders within it, in the order of their paths. None if the folder does not exist.
    * @param after only those whose paths are greater
@@ -71,42 +69,44 @@ export function createDirectoryStore(root: string): LakeStore {
     await refuseLinks(root, path);
     return locate(path);
   };
-  const scratch = async (): Promise<string> => {
+  /** Has `work` write a file, which is removed unless it is moved. */
+  const stage = async <T>(work: (file: string) => Promise<T>): Promise<T> => {
     const folder = locate(STAGING);
     await makeFolder(folder, SHARED_FOLDER);
-    return join(folder, randomBytes(8).toString('hex'));
-  };
-  const stage = async <T>(content: string, place: (file: string) => Promise<T>): Promise<T> => {
-    const file = await scratch();
+    const file = join(folder, randomBytes(8).toString('hex'));
     try {
-      // Without the content in it, a file must not get its name: readers take an empty log file for a commit without data.
-      await writeFile(file, content, { flag: 'wx', flush: true });
-      return await place(file);
+      return await work(file);
     } finally {
       await rm(file, { force: true });
     }
   };
-  /** Gives a file its name with `place`. */
-  const move = async <T>(path: string, place: (to: string) => Promise<T>): Promise<T> => {
+  /** Gives a file its name with `place`. Its content is on disk before: readers take an empty log file for a commit without data. */
+  const move = async <T>(file: string, path: string, place: (file: string, to: string) => Promise<T>): Promise<T> => {
+    await syncPath(file);
     const to = await find(path);
     await makeFolder(dirname(to), SHARED_FOLDER);
-    const result = await place(to);
+    const result = await place(file, to);
     await syncFolder(dirname(to));
     return result;
   };
+  const putFile: LakeStore['putFile'] = (path, fill) =>
+    stage(async (file) => {
+      const result = await fill(file);
+      await move(file, path, rename);
+      return result;
+    });
   return {
     name: root,
     locate: find,
     async release() {},
     async close() {},
     createIfAbsent: (path, content) =>
-      stage(content, (file) => move(path, (to) => link(file, to).then(() => true, refuseExisting(root)))),
-    put: (path, content) => stage(content, (file) => move(path, (to) => rename(file, to))),
-    async putFile(path, file) {
-      await syncPath(file);
-      await move(path, (to) => rename(file, to));
-    },
-    scratch,
+      stage(async (file) => {
+        await writeFile(file, content);
+        return move(file, path, (from, to) => link(from, to).then(() => true, refuseExisting(root)));
+      }),
+    put: (path, content) => putFile(path, (file) => writeFile(file, content)),
+    putFile,
     list: async (folder, after = '') => listFiles(root, await find(folder), after),
     folders: () => listFolders(root),
     read: async (path) => readFile(await find(path), 'utf8'),

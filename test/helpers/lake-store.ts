@@ -64,12 +64,9 @@ export function testStore(name: string, open: () => Promise<WithStore>): void {
       await store.put('t/a', 'one');
       await store.put('t/a', 'two');
       await store.put('table/a', 'another folder whose name begins the same');
-      const scratch = await store.scratch();
-      await writeFile(scratch, 'moved');
-      await store.putFile('t/month=2026-10/b', scratch);
-      const other = await store.scratch();
-      await writeFile(other, 'other');
-      await store.putFile('t/month=2026-10/b', other);
+      const putB = (content: string) => store.putFile('t/month=2026-10/b', (file) => writeFile(file, content));
+      await putB('moved');
+      await putB('other');
       expect(await store.read('t/month=2026-10/b')).toBe('other');
       const listed = await store.list('t');
       expect(listed.map(({ path, bytes }) => ({ path, bytes }))).toEqual([

@@ -73,8 +73,16 @@ export function createS3Store({ address, env, redactor, signal, timeouts, folder
       return putIfAbsent(bucket, toKey(path), content);
     },
     put: (path, text) => send('PUT', path, { text }),
-    putFile: (path, file) => send('PUT', path, { file }),
-    scratch: copies.scratch,
+    async putFile(path, fill) {
+      const file = await copies.scratch();
+      try {
+        const result = await fill(file);
+        await send('PUT', path, { file });
+        return result;
+      } finally {
+        await rm(file, { force: true });
+      }
+    },
     async list(path, after) {
       const start = after !== undefined && { 'start-after': toKey(after) };
       const pages = await listPages(bucket, { prefix: toKey(`${path}/`), ...start });

@@ -9,7 +9,7 @@ import { type LakeProject, lakeProject } from '../../helpers/lake-project.ts';
 import { testStore, withStore } from '../../helpers/lake-store.ts';
 import { openLakeViews } from '../../helpers/lake-views.ts';
 import { findS3Server, type S3Server, startS3Server } from '../../helpers/s3-server.ts';
-import { cleanAtEnd, tempFolder } from '../../helpers/temp.ts';
+import { cleanAtEnd } from '../../helpers/temp.ts';
 import { type TestProject, testProject } from '../../helpers/test-project.ts';
 
 /** A lake in a bucket of a real S3 server: versitygw over a folder. */
@@ -47,14 +47,11 @@ describe.skipIf(program === undefined)('a lake in a bucket', () => {
   });
 
   test('takes a large file as a whole, and has nothing of one that cannot be read', async () => {
-    const file = join(await tempFolder(), 'large');
     const content = randomBytes(11 * 1024 ** 2);
-    await writeFile(file, content);
     await withStore(inBucket('whole'), server.env, async (store) => {
-      await store.putFile('t/large', file);
+      await store.putFile('t/large', (file) => writeFile(file, content));
       expect((await readFile(await store.locate('t/large'))).equals(content)).toBe(true);
-      await rm(file);
-      await expect(store.putFile('t/gone', file)).rejects.toMatchObject({ code: 'ENOENT', path: file });
+      await expect(store.putFile('t/gone', async () => {})).rejects.toMatchObject({ code: 'ENOENT' });
       expect((await store.list('t')).map(({ path }) => path)).toEqual(['t/large']);
     });
   });
@@ -120,9 +117,7 @@ describe.skipIf(program === undefined)('a lake in a bucket', () => {
     expect(restored).toMatchObject({ exit: 4, stderr: expect.stringContaining('is missing') });
     expect(await readdir(join(elsewhere, 'data', 'lake-files'))).toEqual([]);
     await withStore(inBucket('few'), server.env, async (store) => {
-      const scratch = await store.scratch();
-      await writeFile(scratch, content);
-      await store.putFile(`workspaces_changes/${files[0]}`, scratch);
+      await store.putFile(`workspaces_changes/${files[0]}`, (file) => writeFile(file, content));
       await store.put('workspaces_changes/month=2026-10/stray.parquet', 'x');
     });
     expect(
