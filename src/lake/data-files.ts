@@ -7,10 +7,10 @@ import { ConflictError } from './log.ts';
 import { createTableView, type LakeReader, viewRuns } from './reader.ts';
 import {
   changesTable,
-  describedRelation,
   isPast,
   type LakeRelation,
   PAST_TAG,
+  parseRelation,
   relationParts,
   replacesRows,
   withoutFolders,
@@ -106,7 +106,7 @@ async function rewrite(
   metaData?: MetaData,
 ): Promise<void> {
   const { database, nowMs } = reader;
-  const relation = describedRelation(table, snapshot.metaData);
+  const relation = parseRelation(table, snapshot.metaData);
   if (!relation) return;
   await viewRuns(reader);
   const chosen = new Set(files);

@@ -27,13 +27,13 @@ import type { LakeStore } from './store.ts';
 import {
   changesTable,
   type DescribedRelation,
-  describedRelation,
   FOLDER_COLUMN,
   isMisdescribed,
+  parseRelation,
   toDuckdbType,
 } from './table.ts';
 
-/** Reads tables of a lake with DuckDB, by the files that their logs name. */
+/** Reads tables of a lake with DuckDB, by the files that their logs name, and commits to these logs. */
 export interface LakeReader extends Lake {
   /** The log of a table, read once, and compared with what publishes state of it. @throws TidemarkError DATA if it has less */
   snapshot(table: string): Promise<Snapshot>;
@@ -138,7 +138,7 @@ export async function listLakeRelations(
   isWanted: (relation: string) => boolean = () => true,
 ): Promise<readonly DescribedRelation[]> {
   const relations = [...(await reader.snapshots())].flatMap(
-    ([table, { metaData }]) => describedRelation(table, metaData) ?? [],
+    ([table, { metaData }]) => parseRelation(table, metaData) ?? [],
   );
   return relations.filter(({ name }) => name === RUNS || isWanted(name));
 }

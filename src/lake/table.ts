@@ -103,7 +103,7 @@ function describeRelation({ name, kind, key, list }: Relation, columns: MappedCo
 }
 
 /** The relation that a table of the lake holds; undefined for a table of another program, or of a description that no publish writes. */
-export function describedRelation(table: string, metaData: MetaData | undefined): DescribedRelation | undefined {
+export function parseRelation(table: string, metaData: MetaData | undefined): DescribedRelation | undefined {
   const { data } = lakeRelation.safeParse(tryParseJson(metaData?.configuration[RELATION_PROPERTY] ?? ''));
   const fields = parseFields(metaData);
   const isSound = fields.every(({ type }) => toDuckdbType(type) !== undefined);
@@ -115,7 +115,7 @@ export function describedRelation(table: string, metaData: MetaData | undefined)
 /** Whether a table has a description that no publish writes. */
 export function isMisdescribed(table: string, metaData: MetaData | undefined): boolean {
   const isOurs = table.endsWith(changesTable('')) && metaData?.configuration[RELATION_PROPERTY] !== undefined;
-  return isOurs && !describedRelation(table, metaData);
+  return isOurs && !parseRelation(table, metaData);
 }
 
 /** The publish that last changed the description of a table; 0 if none is recorded. */

@@ -198,6 +198,8 @@ test('a folder that is no lake, and a command without a folder, are one clear li
   expect(none).toMatchObject({ exit: 2, stderr: expect.stringContaining('no lake is named') });
   const empty = await project.tidemark(['lake', 'verify', '--lake', '.']);
   expect(empty).toMatchObject({ exit: 4, stderr: expect.stringContaining('is not a lake') });
+  const report = await project.tidemark(['report', 'fleet', '--lake', '.']);
+  expect(report).toMatchObject({ exit: 4, stderr: expect.stringContaining('is not a lake') });
   const wrong = await cli(['lake', 'ddl'], { cwd: project.folder });
   expect(wrong).toMatchObject({ exit: 2 });
 });
