@@ -101,7 +101,7 @@ const MAX_WAIT_MS = 120_000;
 
 /**
  * Signs a request, sends it, and repeats it after a failure that may pass: every request may be sent twice.
- * @throws MissingObjectError for an object that the store does not have; S3Error with one line
+ * @throws an error with the code ENOENT for an object that the store does not have; S3Error with one line
  */
 export async function sendToBucket<T>(bucket: S3Bucket, request: S3Request, read: ReadBody<T>): Promise<T> {
   const { slots, timeouts, signal } = bucket;
@@ -185,17 +185,13 @@ function toError({ name, address }: S3Bucket, { method, key }: S3Request, proble
   const path = key.startsWith(address.prefix) ? key.slice(address.prefix.length) : key;
   const what = [problem.status, problem.message].filter((part) => part !== undefined).join(' ');
   const message = `${name}: ${method} ${path === '' ? 'the list of files' : path}: ${what}`;
-  if (method === 'GET' && key !== '' && problem.message === MISSING) return new MissingObjectError(message);
+  const isMissing = method === 'GET' && key !== '' && problem.message === MISSING;
+  if (isMissing) return Object.assign(new Error(message), { code: 'ENOENT' }); // as the file system reports a missing file
   return new S3Error(problem.status, message, problem.hint);
 }
 
 /** What a store says of an object that does not exist. A status alone is no such word: whatever is in front of the bucket may send it. */
 const MISSING = 'NoSuchKey';
-
-/** An object that does not exist, as the file system reports a missing file. */
-export class MissingObjectError extends Error {
-  readonly code = 'ENOENT';
-}
 
 /** The store refuses a request, or cannot be reached. */
 export class S3Error extends TidemarkError {

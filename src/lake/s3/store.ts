@@ -107,35 +107,33 @@ export function createS3Store({ address, env, redactor, signal, timeouts, folder
   };
 }
 
-/** @returns whether the object was written; false if it exists */
+/** @returns whether the object was written; false if it exists @throws TidemarkError UNSAFE if the store refuses the header */
 async function putIfAbsent(bucket: S3Bucket, key: string, text: string): Promise<boolean> {
   try {
     await sendToBucket(bucket, { method: 'PUT', key, headers: { 'if-none-match': '*' }, text }, discard);
     return true;
   } catch (error) {
-    if (error instanceof S3Error && error.status === 412) return false;
+    const status = error instanceof S3Error ? error.status : undefined;
+    if (status === 501) throw unconditionalError(bucket);
+    if (status === 412) return false;
     throw error;
   }
 }
 
-/** A store without conditional puts would let two writers overwrite each other's commits. @throws TidemarkError UNSAFE */
+/** Some stores ignore the header. @throws TidemarkError UNSAFE */
 async function assertConditional(bucket: S3Bucket, key: string): Promise<void> {
   try {
-    const isWritten = await putIfAbsent(bucket, key, '').catch(refuseUnknownHeader);
-    if (isWritten === undefined || (await putIfAbsent(bucket, key, ''))) {
-      throw new TidemarkError('UNSAFE', `${bucket.name}: the object store has no conditional puts (If-None-Match: *)`, {
-        hint: 'use one that has them, such as AWS S3, MinIO or Ceph: without them two writers can overwrite each other',
-      });
-    }
+    await putIfAbsent(bucket, key, '');
+    if (await putIfAbsent(bucket, key, '')) throw unconditionalError(bucket);
   } finally {
     await sendToBucket(bucket, { method: 'DELETE', key }, discard).catch(() => undefined); // the first error is the one to show
   }
 }
 
-/** Some stores refuse the header instead of ignoring it (501). */
-function refuseUnknownHeader(error: unknown): undefined {
-  if (error instanceof S3Error && error.status === 501) return undefined;
-  throw error;
+function unconditionalError({ name }: S3Bucket): TidemarkError {
+  return new TidemarkError('UNSAFE', `${name}: the object store has no conditional puts (If-None-Match: *)`, {
+    hint: 'use one that has them, such as AWS S3, MinIO or Ceph: without them two writers can overwrite each other',
+  });
 }
 
 async function listPages(bucket: S3Bucket, query: Readonly<Record<string, string>>): Promise<readonly ListingPage[]> {
