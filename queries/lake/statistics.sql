@@ -1,7 +1,6 @@
--- grain: one row: the number of rows of a file, and its statistics as the log of a Delta table has them. No other column has bounds: the views
+-- grain: one row: the statistics of a file as the log of a Delta table has them. No other column has bounds: the views
 -- over a table filter what a window over all its rows leaves, so that no engine could skip a file.
 select
-  count(*) as records,
   json_object(
     'numRecords', count(*),
     'minValues', json_object('op', min(op)),

@@ -45,7 +45,7 @@ export async function writeRows(
     await database.run(files.render('lake/write_file', parts));
     const [row] = await database.rows(files.render('lake/statistics', { file }));
     const [{ size }, sha256] = [await stat(local), await hashFile(local)];
-    const tags = { sha256, rows: String(row?.records), ...(isPast && PAST_TAG) };
+    const tags = { sha256, ...(isPast && PAST_TAG) };
     const content = { size, modificationTime: nowMs, dataChange: true, stats: String(row?.stats), tags };
     return [{ path, partitionValues: {}, ...content }];
   });

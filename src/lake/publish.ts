@@ -10,7 +10,7 @@ import { BEGINNING, fillPending, type Loss, readVisible, type VisiblePublishes }
 import { ConflictError, retryConflicts } from './log.ts';
 import { appendToTable, createLakeReader, type LakeReader, type TableAddition } from './reader.ts';
 import { listRelations, type Relation, RUNS } from './relations.ts';
-import { claimPath, writeStatement } from './statements.ts';
+import { claimPath, expectedRows, writeStatement } from './statements.ts';
 import { createOrRead, type LakeStore } from './store.ts';
 import { changesTable, designTable } from './table.ts';
 
@@ -146,7 +146,7 @@ interface StagedTable extends TableAddition {
 
 const describeTable = ({ table, adds }: StagedTable): PublishedTable => ({
   table,
-  rows: adds.reduce((sum, { tags }) => sum + Number(tags?.rows ?? 0), 0),
+  rows: adds.reduce((sum, add) => sum + (expectedRows(add) ?? 0), 0),
   files: adds.length,
   bytes: adds.reduce((sum, { size }) => sum + size, 0),
 });
