@@ -64,14 +64,13 @@ export const STAGING = '_staging';
 
 /** A lake in a directory, which may be on a network. Its file system must have hard links, and the lake has no symbolic ones. */
 export function createDirectoryStore(root: string): LakeStore {
-  const locate = (path: string): string => join(root, path);
   const find = async (path: string): Promise<string> => {
     await refuseLinks(root, path);
-    return locate(path);
+    return join(root, path);
   };
   /** Has `work` write a file, which is removed unless it is moved. */
   const stage = async <T>(work: (file: string) => Promise<T>): Promise<T> => {
-    const folder = locate(STAGING);
+    const folder = join(root, STAGING);
     await makeFolder(folder, SHARED_FOLDER);
     const file = join(folder, randomBytes(8).toString('hex'));
     try {

@@ -14,7 +14,7 @@ import type { HttpTimeouts } from '../../http/retry.ts';
 import { createTransport } from '../../http/transport.ts';
 import { createTemporaryFolder } from '../../warehouse/temporary-folder.ts';
 import { decodePath } from '../delta-log.ts';
-import { type LakeStore, STAGING } from '../store.ts';
+import { type LakeStore, STAGING, type StoredFile } from '../store.ts';
 import {
   discard,
   findElement,
@@ -32,6 +32,7 @@ import {
 const readCommit = readUpTo(256 * 1024 ** 2);
 /** A page of a list: a thousand keys of 1,024 bytes, each written as `%XX`, take 3 MiB. */
 const readPage = readUpTo(8 * 1024 ** 2);
+
 /** What a lake in a bucket needs besides its address. */
 export interface S3StoreOptions extends Pick<Context, 'env' | 'redactor' | 'signal'> {
   readonly address: S3Address;
@@ -55,7 +56,6 @@ export function createS3Store({ address, env, redactor, signal, timeouts, folder
   // Every request in progress listens to it; Node reports more than ten listeners as a leak.
   setMaxListeners(0, signal);
   const toKey = (path: string) => `${address.prefix}${path}`;
-  const toPath = (key: string) => key.slice(address.prefix.length);
   const send = (method: 'PUT' | 'DELETE', path: string, body?: Pick<S3Request, 'text' | 'file'>) =>
     sendToBucket(bucket, { method, key: toKey(path), ...body }, discard);
   const get = <T>(path: string, read: ReadBody<T>) => sendToBucket(bucket, { method: 'GET', key: toKey(path) }, read);
@@ -83,19 +83,8 @@ export function createS3Store({ address, env, redactor, signal, timeouts, folder
         await rm(file, { force: true });
       }
     },
-    async list(path, after) {
-      const start = after !== undefined && { 'start-after': toKey(after) };
-      const pages = await listPages(bucket, { prefix: toKey(`${path}/`), ...start });
-      const files = pages
-        .flatMap(({ objects }) => objects)
-        .map(({ path: key, ...file }) => ({ path: toPath(key), ...file }));
-      return files.filter((file) => !file.path.endsWith('/')).sort((a, b) => (a.path < b.path ? -1 : 1));
-    },
-    async folders() {
-      const pages = await listPages(bucket, { prefix: address.prefix, delimiter: '/' });
-      const names = pages.flatMap(({ prefixes }) => prefixes).map((prefix) => toPath(prefix).slice(0, -1));
-      return names.filter((folder) => folder !== '' && !folder.startsWith('_'));
-    },
+    list: (path, after) => listFiles(bucket, path, after),
+    folders: () => listFolders(bucket),
     read: (path) => get(path, readCommit),
     remove: (path) => send('DELETE', path),
     locate: copies.locate,
@@ -134,6 +123,24 @@ function unconditionalError({ name }: S3Bucket): TidemarkError {
   return new TidemarkError('UNSAFE', `${name}: the object store has no conditional puts (If-None-Match: *)`, {
     hint: 'use one that has them, such as AWS S3, MinIO or Ceph: without them two writers can overwrite each other',
   });
+}
+
+async function listFiles(bucket: S3Bucket, folder: string, after?: string): Promise<readonly StoredFile[]> {
+  const { prefix } = bucket.address;
+  const start = after !== undefined && { 'start-after': `${prefix}${after}` };
+  const pages = await listPages(bucket, { prefix: `${prefix}${folder}/`, ...start });
+  return pages
+    .flatMap(({ objects }) => objects)
+    .map(({ path: key, ...file }) => ({ path: key.slice(prefix.length), ...file }))
+    .filter(({ path }) => !path.endsWith('/'))
+    .sort((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+async function listFolders(bucket: S3Bucket): Promise<readonly string[]> {
+  const { prefix } = bucket.address;
+  const pages = await listPages(bucket, { prefix, delimiter: '/' });
+  const names = pages.flatMap(({ prefixes }) => prefixes).map((folder) => folder.slice(prefix.length, -1));
+  return names.filter((name) => name !== '' && !name.startsWith('_'));
 }
 
 async function listPages(bucket: S3Bucket, query: Readonly<Record<string, string>>): Promise<readonly ListingPage[]> {
