@@ -3,7 +3,7 @@ import { listAt } from '../../core/json-path.ts';
 import { secrets } from '../../services/secrets/operations.ts';
 import { defineAction, definePlaybook, drifted, type ReadResult, ready, satisfied, unknown } from '../define.ts';
 import { readSubject, responseBody } from './lib/reads.ts';
-import { parseKey, readKey, versionTime } from './lib/secrets.ts';
+import { explainOtherKey, parseKey, readKey, versionTime } from './lib/secrets.ts';
 
 /** `rotated_at`: of the newest version when the plan was made; null where it was not reported, and in a plan of an earlier version. */
 const retired = z.object({ key_name: z.string(), rotated_at: z.string().nullable().default(null) });
@@ -13,16 +13,14 @@ const observeKey = (key: ReadResult) => {
   return { deletion_allowed, rotated_at: versionTime(key, latest_version) };
 };
 
-/** Why a key may not be removed; undefined where it may. One of the same name may be another key. */
+/** Why a key may not be removed; undefined where it may. */
 function explainKey(
   { deletion_allowed, rotated_at }: ReturnType<typeof observeKey>,
   planned: Pick<z.infer<typeof retired>, 'rotated_at'>,
 ) {
   if (deletion_allowed === null) return unknown('whether the key may be deleted is not reported');
   if (!deletion_allowed) return drifted('the key may no longer be deleted');
-  if (planned.rotated_at === null || planned.rotated_at === rotated_at) return undefined;
-  if (rotated_at === null) return unknown('the age of its newest version is not reported');
-  return drifted(`its newest version is another one, which was created at ${rotated_at}`);
+  return explainOtherKey(planned.rotated_at, rotated_at);
 }
 
 const KEY_OF_PROVIDER = { name: 'provider_name', key_name: 'key_name' };

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { defineAction, definePlaybook, drifted, ready, satisfied, unknown } from '../define.ts';
-import { parseKey, readKey, versionTime } from './lib/secrets.ts';
+import { explainOtherKey, parseKey, readKey, versionTime } from './lib/secrets.ts';
 
 const inputs = z.object({ key_name: z.string(), latest_version: z.number(), rotated_at: z.string() });
 
@@ -16,12 +16,7 @@ const rotate = defineAction(inputs, {
   evaluate: (observed, { latest_version, rotated_at }) => {
     if (observed === null) return drifted('the key is gone');
     if (observed.latest_version === null) return unknown('its newest version is not reported');
-    if (observed.latest_version === latest_version) {
-      if (observed.rotated_at === null) return unknown('the age of its newest version is not reported');
-      // A key that was deleted and created again counts from 1. The warehouse rounds times, by less than a second.
-      const isAsPlanned = Date.parse(observed.rotated_at) - Date.parse(rotated_at) < 1000;
-      return isAsPlanned ? ready : drifted(`its version ${latest_version} was created at ${observed.rotated_at}`);
-    }
+    if (observed.latest_version === latest_version) return explainOtherKey(rotated_at, observed.rotated_at) ?? ready;
     return observed.latest_version > latest_version
       ? satisfied(`it was rotated since: its newest version is ${observed.latest_version}`)
       : drifted(`its newest version is ${observed.latest_version}`);
