@@ -1,6 +1,5 @@
 import { createReadStream } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { type Config, getTarget, type Target } from '../config/config.ts';
 import { findNamed } from '../config/suggest.ts';
@@ -16,6 +15,7 @@ import type { Args, Operation } from '../services/operation.ts';
 import { formatOperationHelp, toOperationRow } from '../services/operation-docs.ts';
 import { findItems, isList, type ResponsePage, type ServiceResponse } from '../services/response.ts';
 import { uncheckOperation, validateRequest } from '../services/validate-request.ts';
+import { createTemporaryFolder } from '../warehouse/temporary-folder.ts';
 import type { DefineCommand, Flags } from './define.ts';
 import { readConfig } from './options.ts';
 import { formatJsonArray, toPrintable } from './output.ts';
@@ -188,7 +188,7 @@ async function* listAllItems(operation: Operation, pages: AsyncIterable<Response
 
 /** Prints a large text from a temporary file: only a complete download is printed, and it is never held in memory. */
 async function printDownload(print: Print, download: (file: string) => Promise<DownloadResult>): Promise<void> {
-  const folder = await mkdtemp(join(tmpdir(), 'tidemark-api-'));
+  const folder = await createTemporaryFolder();
   try {
     const file = join(folder, 'response');
     const { status, bytes } = await download(file);

@@ -1,4 +1,5 @@
-import { writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RunningSandbox } from '../../sandbox/index.ts';
@@ -152,6 +153,13 @@ describe('the result', () => {
     );
     expect(stdout).toBe(await response.text());
     expect((await run(words, { json: true })).stdout).toBe(stdout);
+  });
+
+  it('of CSV is in a folder that another process removes where this one is killed', async () => {
+    const abandoned = join(tmpdir(), `tidemark-query-${hostname()}-999999999-abcdef`);
+    mkdirSync(abandoned, { recursive: true });
+    await run(['platform.explorer.export', 'type=workspaces']);
+    expect(existsSync(abandoned)).toBe(false);
   });
 
   it.each([200, 204])('of an empty answer is its status, of CSV too: %i', async (status) => {
