@@ -41,7 +41,7 @@ export function parseRateLimit(headers: Headers, nowMs: number): RateLimitInfo |
     findNumber(headers, ['x-ratelimit-limit', 'ratelimit-limit', 'ratelimit limit', 'ratelimit-policy q']),
   );
   const remaining = parseRemaining(headers);
-  const resetMs = parseReset(headers, sentAt(headers, nowMs) + HALF_A_SECOND_MS);
+  const resetMs = parseReset(headers, sentAt(headers, nowMs, HALF_A_SECOND_MS));
   if (!(limit >= 1) || Number.isNaN(remaining) || resetMs === undefined) return undefined;
   return { limit, remaining, resetMs };
 }
@@ -89,8 +89,8 @@ function parseRetryDate(headers: Headers, nowMs: number): number | undefined {
   return boundWait(until - sentAt(headers, nowMs));
 }
 
-/** When a response was sent, by the clock of its service; the local time where it does not say. */
-function sentAt(headers: Headers, nowMs: number): number {
+/** When a response was sent, by the clock of its service; the local time where it does not say. @param partMs of the second that `Date` has */
+function sentAt(headers: Headers, nowMs: number, partMs = 0): number {
   const sentMs = Date.parse(headers.get('date') ?? '');
-  return Number.isNaN(sentMs) ? nowMs : sentMs;
+  return Number.isNaN(sentMs) ? nowMs : sentMs + partMs;
 }

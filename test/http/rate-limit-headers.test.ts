@@ -81,6 +81,15 @@ describe('the rate limit that a response advertises', () => {
       },
       { limit: 30, remaining: 12, resetMs: 8500 },
     ],
+    [
+      'a reset that is a time of a service that does not say what its clock is',
+      {
+        'x-ratelimit-limit': '30',
+        'x-ratelimit-remaining': '12',
+        'x-ratelimit-reset': String(NOW_MS / 1000 + 9),
+      },
+      { limit: 30, remaining: 12, resetMs: 9000 },
+    ],
     ['a limit alone', { 'x-ratelimit-limit': '30' }, undefined],
     [
       'a limit of nothing',
