@@ -136,7 +136,8 @@ type BodyTimeouts = Pick<HttpTimeouts, 'headersMs' | 'idleMs' | 'slowMs'>;
 export class Deadline {
   /** Not one of `linkSignals`: undici cannot read the number of its listeners, which is unlimited. */
   readonly #controller = new AbortController();
-  readonly signal = this.#controller.signal;
+  // With its type: that of an inferred one cannot be named in the declarations.
+  readonly signal: AbortSignal = this.#controller.signal;
   readonly #outer: AbortSignal;
   readonly #followOuter = () => this.#controller.abort(this.#outer.reason);
   readonly #timeouts: BodyTimeouts;
