@@ -9,7 +9,7 @@ import { EXIT, TidemarkError } from '../core/errors.ts';
 import { overlayRoots } from '../core/paths.ts';
 import { plural } from '../core/plural.ts';
 import { closeRun, nameRun } from '../lake/close.ts';
-import { renderDdl } from '../lake/ddl.ts';
+import { createLakeViews, renderDdl } from '../lake/ddl.ts';
 import { logFolder } from '../lake/delta-log.ts';
 import { describeProblem, type Lake } from '../lake/log.ts';
 import { vacuumLake, verifyLake } from '../lake/maintain.ts';
@@ -20,6 +20,8 @@ import { RUNS } from '../lake/relations.ts';
 import { restoreFromLake } from '../lake/restore.ts';
 import { CLAIMS } from '../lake/statements.ts';
 import { changesTable } from '../lake/table.ts';
+import { listFleetQueries, renderFleetReport } from '../run/fleet.ts';
+import { toJsonText } from '../tell/reports/data.ts';
 import { openDatabase } from '../warehouse/database.ts';
 import { createSqlFiles } from '../warehouse/sql-files.ts';
 import { type DefineCommand, type Flags, shards, wholeNumber } from './define.ts';
@@ -202,3 +204,24 @@ async function withMemory<T>(context: Context, flags: LakeFlags, work: (lake: La
 }
 
 const DEFAULT_MEMORY = '1GB';
+
+/** Renders the report of all organizations in a lake, and prints the paths of its files. */
+export async function reportFleet(
+  context: Context,
+  config: Config,
+  names: readonly string[],
+  flags: Flags<{ text: 'asOf' | 'lake' | 'out' }>,
+): Promise<void> {
+  if (names.length > 1 || flags.asOf !== undefined) {
+    throw new TidemarkError('USAGE', '`report fleet` shows the newest nights of a lake, and no other report', {
+      hint: 'give `report fleet` alone, without --as-of',
+    });
+  }
+  const out = flags.out === undefined ? config.output : resolve(context.cwd, flags.out);
+  await withLake(context, flags, async (lake) => {
+    await createLakeViews(createLakeReader(lake), listFleetQueries(lake.files));
+    const report = await renderFleetReport({ ...lake, out, generatedAt: context.clock.now() });
+    if (context.json) context.stdout(toJsonText(report.data));
+    else context.stdout(report.files.map((file) => `${resolve(out, file)}\n`).join(''));
+  });
+}

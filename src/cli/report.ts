@@ -2,16 +2,12 @@ import { join, resolve } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { formatTimestamp } from '../core/clock.ts';
 import type { Context } from '../core/context.ts';
-import { EXIT, formatError, TidemarkError } from '../core/errors.ts';
+import { EXIT, formatError, type TidemarkError } from '../core/errors.ts';
 import { findLeftOut } from '../extract/sources/index.ts';
-import { createLakeViews } from '../lake/ddl.ts';
-import { createLakeReader } from '../lake/reader.ts';
-import { listFleetQueries, renderFleetReport } from '../run/fleet.ts';
 import { type ReportReadOptions, toJsonText } from '../tell/reports/data.ts';
 import { renderReports } from '../tell/reports/index.ts';
 import { withPublished } from '../warehouse/session.ts';
 import { type DefineCommand, type Flags, MOMENT } from './define.ts';
-import { withLake } from './lake.ts';
 import { listPlaybooks, readLocalConfig, readShownTime } from './options.ts';
 
 export const define: DefineCommand = (command) =>
@@ -26,7 +22,7 @@ type ReportFlags = Flags<{ text: 'asOf' | 'lake' | 'out' }>;
 
 export async function report(context: Context, names: readonly string[], flags: ReportFlags): Promise<void> {
   const config = readLocalConfig(context);
-  if (names.includes('fleet')) return reportFleet(context, config, names, flags);
+  if (names.includes('fleet')) return (await import('./lake.ts')).reportFleet(context, config, names, flags);
   await withPublished(config, async (published) => {
     const { asOf, at } = await readShownTime(context, config, published, flags.asOf);
     const options = {
@@ -75,25 +71,4 @@ async function writeReports(
   const data = rendered.map((one) => one.data);
   if (context.json) context.stdout(toJsonText(options.names?.length === 1 && data[0] ? data[0] : data));
   else context.stdout(rendered.flatMap(({ files }) => files.map((file) => `${resolve(out, file)}\n`)).join(''));
-}
-
-/** Renders the report of all organizations in a lake, and prints the paths of its files. */
-async function reportFleet(
-  context: Context,
-  config: Config,
-  names: readonly string[],
-  flags: ReportFlags,
-): Promise<void> {
-  if (names.length > 1 || flags.asOf !== undefined) {
-    throw new TidemarkError('USAGE', '`report fleet` shows the newest nights of a lake, and no other report', {
-      hint: 'give `report fleet` alone, without --as-of',
-    });
-  }
-  const out = flags.out === undefined ? config.output : resolve(context.cwd, flags.out);
-  await withLake(context, flags, async (lake) => {
-    await createLakeViews(createLakeReader(lake), listFleetQueries(lake.files));
-    const report = await renderFleetReport({ ...lake, out, generatedAt: context.clock.now() });
-    if (context.json) context.stdout(toJsonText(report.data));
-    else context.stdout(report.files.map((file) => `${resolve(out, file)}\n`).join(''));
-  });
 }
