@@ -48,8 +48,8 @@ export async function readPublishedMoment(
 }
 
 /**
- * What is shown: the state of the last pull (`asOf`), or of the last one before the moment that an option names, as seen at that moment (`at`)
- * or now. What a service said is as old as it was at the pull: a day ends long after it. Whether the pull itself is stale depends on `at`.
+ * The time of what is shown. `asOf`: that of the last pull, or of the last one before the moment that an option names. Ages count up to it:
+ * nobody has asked the services since, and a day ends long after its pull. `at`: the moment, or now. It decides whether the pull is stale.
  */
 export async function readShownTime(
   context: Pick<Context, 'clock' | 'env'>,

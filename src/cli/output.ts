@@ -93,7 +93,7 @@ function formatCell(value: unknown): string {
 export async function* formatJsonArray(items: AsyncIterable<unknown> | Iterable<unknown>): AsyncGenerator<string> {
   let isOpen = false;
   for await (const item of items) {
-    yield `${isOpen ? ',\n' : '[\n'}${printJson(item).replaceAll(/^/gmu, '  ')}`;
+    yield `${isOpen ? ',\n' : '[\n'}  ${printJson(item).replaceAll('\n', '\n  ')}`;
     isOpen = true;
   }
   yield isOpen ? '\n]\n' : '[]\n';

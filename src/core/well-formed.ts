@@ -49,9 +49,10 @@ export async function* repairBlocks(blocks: AsyncIterable<Buffer>, metrics: Repl
   if (rest.length > 0) yield repairUtf8(rest, metrics);
 }
 
-/** Where the last character begins: the next block may have the rest of it. */
+/** Where the last character begins, unless it is ASCII: the next block may have the rest of it. */
 function findLastCharacter(bytes: Buffer): number {
   let at = bytes.length - 1;
+  if ((bytes[at] ?? 0) < 0x80) return bytes.length; // so that most blocks are not copied
   while (at > bytes.length - MAX_CHARACTER && ((bytes[at] ?? 0) & 0xc0) === 0x80) at--;
   return Math.max(0, at);
 }

@@ -70,7 +70,7 @@ async function readEstate(exchange: Exchange, at: Date) {
     isAssessed: counts.assessed === 'true',
     unassessed: number('unassessed'),
     counts: ['critical', 'warning', 'info'].map((severity) => ({ severity, count: number(severity) })),
-    critical: critical.slice(0, MAX_CRITICAL).map((row) => viewFindings(exchange, row, at)),
+    critical: critical.slice(0, MAX_CRITICAL).map((row) => viewLine(exchange, row, at)),
     more: critical.slice(MAX_CRITICAL).reduce((sum, { findings }) => sum + Number(findings), 0),
     after,
     appeared: number('appeared') + number('returned') + number('unaccepted'),
@@ -89,7 +89,7 @@ async function readChanged(exchange: Exchange, from: string, at: Date) {
 }
 
 /** A line as the overview has it, with a link to the findings where their subject has no page. */
-function viewFindings(exchange: Exchange, row: TextRow, at: Date) {
+function viewLine(exchange: Exchange, row: TextRow, at: Date) {
   const line = toLeadLine({ ...row, who: JSON.parse(row.who ?? '[]') }, at.getTime(), {
     linkSubject: ({ target, type, id }) => findSubjectPage(exchange, { target, subject_type: type, subject_id: id }),
     linkProduct: createProductLinker(exchange.config.targets),

@@ -48,12 +48,8 @@ function drawSize({ title, series, categories }: BarChartSpec, size: (typeof SIZ
   };
   const drawCategory = ({ name, values: own }: Category, place: number) => {
     const top = MARGIN.top + place * step + CATEGORY_GAP / 2;
-    const label = drawLabel(
-      labelWidth - 8,
-      top + (step - CATEGORY_GAP) / 2,
-      'end',
-      name.length > maxLabel ? shortenText(name, maxLabel - 1) : name,
-    );
+    const shown = name.length > maxLabel ? shortenText(name, maxLabel - 1) : name;
+    const label = drawLabel(labelWidth - 8, top + (step - CATEGORY_GAP) / 2, 'end', shown);
     const bars = own.map((value, index) =>
       value === null ? '' : drawBar(name, index, value, top + index * BAR_HEIGHT),
     );
