@@ -259,6 +259,8 @@ test('a file beside the configuration adds a query, and a broken header names it
   expect((await run('--list')).stdout).toMatch(/mine +Mine +n\n/u);
   await writeFile(file, '-- param: n integer = 44 - 2 - how many\nselect $n::int as n\n');
   expect(await rows('mine'), 'a default may subtract').toEqual([{ n: 42 }]);
+  await writeFile(file, '\n-- title: Mine\r\n-- param: n integer = 42\r\nselect\n-- param: n as text\n$n::int as n\n');
+  expect(await rows('mine'), 'a comment of the query is no header').toEqual([{ n: 42 }]);
   await writeFile(file, '-- param: n int32\nselect 1\n');
   expect(await run('--saved', 'mine')).toMatchObject({
     exit: 4,

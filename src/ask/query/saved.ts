@@ -65,13 +65,16 @@ export function findSavedQuery(queries: ReadonlyMap<string, SavedQuery>, name: s
   throw unknownName('saved query', name, [...queries.keys()]);
 }
 
+/** The comments at the top of a file. */
+const HEADER = /^(?:(?:--[^\n]*|[^\S\n]*)\n)*/u;
 const PARAMETER_LINE = /^--\s*param:\s*(.*\S)\s*$/gmu;
 /** `NAME TYPE = DEFAULT - DESCRIPTION`; the default may have ` - ` too, and the description may not. */
 const PARAMETER = /^(?<name>\w+) (?<type>\w+)(?: = (?<defaultSql>.+?))?(?: - (?<description>(?:(?! - ).)+))?$/u;
 
 function parseSavedQuery(name: string, sql: string): SavedQuery {
   const { title = name, description = '' } = parseHeader(sql);
-  const parameters = [...sql.matchAll(PARAMETER_LINE)].map(([, text = '']) => parseParameter(name, text));
+  const [header = ''] = HEADER.exec(sql) ?? [];
+  const parameters = [...header.matchAll(PARAMETER_LINE)].map(([, text = '']) => parseParameter(name, text));
   return { name, title, description, parameters, sql };
 }
 
