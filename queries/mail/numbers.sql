@@ -7,7 +7,7 @@ with
       $metrics,
       '[{
         "label": "VARCHAR", "report": "VARCHAR", "order": "VARCHAR", "subject": "VARCHAR", "one": "VARCHAR", "many": "VARCHAR",
-        "value": "VARCHAR", "before": "VARCHAR", "added": "VARCHAR", "returned": "VARCHAR", "resolved": "VARCHAR", "deleted": "VARCHAR"
+        "value": "VARCHAR", "before": "VARCHAR", "first_assessed": "VARCHAR", "added": "VARCHAR", "returned": "VARCHAR", "resolved": "VARCHAR", "deleted": "VARCHAR"
       }]'
     ), recursive := true)
   ),
@@ -22,6 +22,7 @@ with
       try_cast(subject as double) as subject,
       try_cast(value as double) as value,
       try_cast(before as double) as before,
+      coalesce(try_cast(first_assessed as bigint), 0) as first_assessed,
       try_cast(added as bigint) as added,
       try_cast(returned as bigint) as returned,
       try_cast(resolved as bigint) as resolved,
@@ -31,14 +32,17 @@ with
   compared as (
     select
       *,
-      coalesce(value <> before, false) as differs,
-      if(value > before, '+', '−') || printf('%.15g', abs(value - before)) as difference,
+      -- what is known for the first time is no change
+      value - first_assessed - before as grown,
+      coalesce(grown <> 0, false) as differs,
+      if(grown > 0, '+', '−') || printf('%.15g', abs(grown)) as difference,
       concat_ws(
         ', ',
         nullif(added, 0) || ' new',
         nullif(returned, 0) || ' returned',
         nullif(resolved, 0) || ' resolved',
-        nullif(deleted, 0) || ' deleted'
+        nullif(deleted, 0) || ' deleted',
+        nullif(first_assessed, 0) || ' assessed for the first time'
       ) as named,
       concat_ws(
         ' ',
@@ -59,11 +63,11 @@ select
   case
     when named <> '' then named
     when differs then difference
-    when before = value then 'no change'
+    when grown = 0 then 'no change'
     else ''
   end as change,
-  coalesce(value > before, false) as "isWorse",
-  coalesce(value < before, false) as "isBetter",
+  coalesce(grown > 0, false) as "isWorse",
+  coalesce(grown < 0, false) as "isBetter",
   named <> '' or differs as is_changed,
   case
     when one is not null and many is not null and (value <> 0 or change is not null)

@@ -22,5 +22,10 @@ select
     count(*) filter (where was_present and semver_key(mine.version_before) < newest_before.key),
     null
   ) as before,
+  if(
+    $since is null,
+    null,
+    count(*) filter (where present and not mine.comparable and semver_key(mine.version) < newest.key)
+  ) as first_assessed,
 from mail_workspaces as mine, newest, newest_before
 having count(*) > 0 and any_value(newest.key) is not null;

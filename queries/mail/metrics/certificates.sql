@@ -9,10 +9,11 @@
 select
   count(*) filter (where digest_state in ('new', 'open') and severity <> 'info') as value,
   if(
-    exists (from rule_evaluations where first_assessed_at <= $since::timestamptz),
+    exists (from rule_evaluations where first_assessed_at <= $since::timestamptz and rule in ('ca-root-expiring', 'intermediate-expiring', 'leaf-expiring')),
     count(*) filter (where was_open and severity_before <> 'info'),
     null
   ) as before,
+  count(*) filter (where change = 'assessed for the first time' and severity <> 'info') as first_assessed,
 from (from mail_findings where rule in ('ca-root-expiring', 'intermediate-expiring', 'leaf-expiring'))
 having exists (
   from rule_evaluations as assessed

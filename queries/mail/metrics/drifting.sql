@@ -9,6 +9,7 @@
 select
   count(*) filter (where is_drifting) as value,
   if(bool_or(comparable), count(*) filter (where was_drifting), null) as before,
+  if($since is null, null, count(*) filter (where drift_change = 'first')) as first_assessed,
   if(bool_or(comparable), count(*) filter (where drift_change = 'new'), null) as added,
   if(bool_or(comparable), count(*) filter (where drift_change = 'returned'), null) as returned,
   if(bool_or(comparable), count(*) filter (where drift_change = 'resolved'), null) as resolved,

@@ -9,6 +9,7 @@
 select
   count(*) filter (where is_failing) as value,
   if(bool_or(comparable), count(*) filter (where was_failing), null) as before,
+  if($since is null, null, count(*) filter (where failing_change = 'first')) as first_assessed,
   if(bool_or(comparable), count(*) filter (where failing_change = 'new'), null) as added,
   if(bool_or(comparable), count(*) filter (where failing_change = 'returned'), null) as returned,
   if(bool_or(comparable), count(*) filter (where failing_change = 'resolved'), null) as resolved,

@@ -7,11 +7,12 @@
 -- grain: one row; none where the rules were never assessed for a whole target of the digest
 select
   count(*) filter (where digest_state in ('new', 'open')) as value,
-  if(exists (from rule_evaluations where first_assessed_at <= $since::timestamptz), count(*) filter (where was_open), null) as before,
-  if(exists (from rule_evaluations where first_assessed_at <= $since::timestamptz), count(*) filter (where digest_state = 'new' and change <> 'returned'), null) as added,
-  if(exists (from rule_evaluations where first_assessed_at <= $since::timestamptz), count(*) filter (where digest_state = 'new' and change = 'returned'), null) as returned,
-  if(exists (from rule_evaluations where first_assessed_at <= $since::timestamptz), count(*) filter (where digest_state = 'resolved'), null) as resolved,
-  if(exists (from rule_evaluations where first_assessed_at <= $since::timestamptz), count(*) filter (where digest_state = 'deleted'), null) as deleted,
+  if(exists (from rule_evaluations where first_assessed_at <= $since::timestamptz and rule in ('key-rotation-overdue')), count(*) filter (where was_open), null) as before,
+  count(*) filter (where change = 'assessed for the first time') as first_assessed,
+  count(*) filter (where digest_state = 'new' and change <> 'returned') as added,
+  count(*) filter (where digest_state = 'new' and change = 'returned') as returned,
+  count(*) filter (where digest_state = 'resolved') as resolved,
+  count(*) filter (where digest_state = 'deleted') as deleted,
 from (from mail_findings where rule in ('key-rotation-overdue'))
 having exists (
   from rule_evaluations as assessed

@@ -8,6 +8,7 @@
 select
   count(*) filter (where down) as value,
   if(bool_or(comparable), count(*) filter (where was_down), null) as before,
+  if($since is null, null, count(*) filter (where down and not comparable)) as first_assessed,
   if(bool_or(comparable), count(*) filter (where comparable and down and not was_down), null) as added,
   if(bool_or(comparable), count(*) filter (where was_down and not down), null) as resolved,
 from mail_pools

@@ -16,12 +16,16 @@ with
     join source_state_at($since) as state on state.target = agents.target and state.source = 'agents'
   ),
   evaluated as (
-    select is_previous, last_ping_at is null or last_ping_at < pulled_at - to_seconds($agent_silent_minutes::double * 60) as silent
+    select
+      is_previous,
+      last_ping_at is null or last_ping_at < pulled_at - to_seconds($agent_silent_minutes::double * 60) as silent,
+      target in (from source_state_at($since) select target where source = 'agents' and as_of is not null) as comparable,
     from agents_then
     semi join mail_pools using (target, pool_id)
   )
 select
   count(*) filter (where silent and not is_previous) as value,
   if(bool_or(is_previous), count(*) filter (where silent and is_previous), null) as before,
+  if($since is null, null, count(*) filter (where silent and not is_previous and not comparable)) as first_assessed,
 from evaluated
 having bool_or(not is_previous);
