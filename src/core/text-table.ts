@@ -12,6 +12,9 @@ export interface TextColumn {
 
 export const SEPARATOR = '  ';
 
+/** A wider cell moves the rest of its line: one long text would be as many spaces in every other line. */
+export const MAX_PADDED = 500;
+
 /**
  * Aligned columns without rules: a line of the labels, then one for each row. Cells are single lines; control sequences for colour do
  * not count towards the width.
@@ -57,7 +60,7 @@ function formatLine(columns: readonly TextColumn[], widths: readonly number[], r
   const cells = columns.map(({ align, paint = String }, index) => {
     const width = widths[index] ?? 0;
     const cell = truncate(row[index] ?? '', width);
-    const padding = ' '.repeat(Math.max(0, width - displayWidth(cell)));
+    const padding = ' '.repeat(Math.max(0, Math.min(width, MAX_PADDED) - displayWidth(cell)));
     return align === 'right' ? `${padding}${paint(cell)}` : `${paint(cell)}${padding}`;
   });
   return cells.join(SEPARATOR).trimEnd();

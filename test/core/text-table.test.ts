@@ -33,3 +33,15 @@ test('each cell is read twice, however many rows there are', () => {
     expect([[...lines].length, reads]).toEqual([count + 1, count * 2]);
   }
 });
+
+test('a long text does not make every other line as long', () => {
+  const [label, long, short] = tableLines(
+    [{ label: 'a' }, { label: 'b' }],
+    [
+      ['x'.repeat(1000), '1'],
+      ['y', '2'],
+    ],
+  );
+  expect([label, short].map((line) => line?.length)).toEqual([503, 503]);
+  expect(long).toHaveLength(1003);
+});

@@ -79,6 +79,21 @@ describe('`tidemark mail`', () => {
     expect(new Set(server.received.map(({ mail }) => mail.messageId)).size).toBe(5);
   });
 
+  test('a digest that is requested again replaces the one that waits', async () => {
+    let accepts = false;
+    const server = await startMailServer({ rejectData: () => (accepts ? undefined : 451) });
+    const place = await mailing(server.port, {}, await pendingRun());
+    const ask = (seconds: number, ...more: readonly string[]) => {
+      const now = new Date(place.sandbox.now.getTime() + seconds * 1000).toISOString();
+      return place.tidemark(['mail', 'nightly', '--now', now, ...more]);
+    };
+    await ask(1, '--to', 'platform@acme.example');
+    await ask(2, '--to', 'platform@acme.example');
+    await ask(3);
+    accepts = true;
+    expect((await place.tidemark(['mail', '--pending'])).stdout).toBe('1 of 1 digest sent\n');
+  });
+
   test('does not send pending messages of others with --to', async () => {
     const server = await startMailServer();
     const place = await mailing(server.port, {}, await pendingRun());

@@ -1,5 +1,5 @@
 import { plural } from '../../core/plural.ts';
-import { displayWidth, fitWidths, lineWidth, SEPARATOR, truncate } from '../../core/text-table.ts';
+import { displayWidth, fitWidths, lineWidth, MAX_PADDED, SEPARATOR, truncate } from '../../core/text-table.ts';
 import type { WriteText } from './protocol.ts';
 import { cleanText, readRows, type Screen, splitCell, splitRow } from './rows.ts';
 import type { PreparedQuery, QuerySession } from './session.ts';
@@ -123,7 +123,7 @@ function formatLine(layout: Layout, cells: readonly string[], style: (text: stri
 function pad({ widths, isRight, screen }: Layout, index: number, cell: string): string {
   const width = widths[index] ?? 0;
   const text = screen ? truncate(cell, width) : cell;
-  const padding = ' '.repeat(Math.max(0, width - displayWidth(text)));
+  const padding = ' '.repeat(Math.max(0, Math.min(width, MAX_PADDED) - displayWidth(text)));
   return isRight[index] ? `${padding}${text}` : `${text}${padding}`;
 }
 
