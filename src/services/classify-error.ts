@@ -13,8 +13,8 @@ import { NO_RIGHTS } from './permission.ts';
 /** HTTP has no status from 600 on (RFC 9110 §15). */
 const FIRST_INVALID_STATUS = 600;
 
-/** What a service refuses or rejects, it does not refuse with a page for people: something in front of it does. */
-const NO_PAGE_STATUSES = [400, 401, 403, 410, 422];
+/** What a service refuses, rejects or lacks, it does not answer with a page for people: something in front of it does. */
+const NO_PAGE_STATUSES = [400, 401, 403, 404, 410, 422];
 
 /**
  * Classifies a response without success: the section "Errors" of docs/services/*.md has the rules of each service. `permission` is
@@ -31,9 +31,13 @@ export function classifyError(
     return { failure: 'malformed', status, message: `${status} is not a status of HTTP` };
   const message = extractErrorMessage(text);
   const isPage = looksLikeHtml(text);
-  const isForeign = (isPage && NO_PAGE_STATUSES.includes(status)) || isUndocumentedAbsence(operation, status, text);
-  const kind = isForeign ? 'malformed' : classifyFailure(operation, status, message, isPage);
-  const isForeignAbsence = kind === 'not-found' && (isPage || (operation.kind === 'platform' && !listErrors(text)));
+  // A platform without the explorer may answer with a page.
+  const isPageOfPlatform = status === 404 && operation.kind === 'platform';
+  const isForeign =
+    (isPage && NO_PAGE_STATUSES.includes(status) && !isPageOfPlatform) ||
+    isUndocumentedAbsence(operation, status, text);
+  const kind = isForeign ? 'malformed' : classifyFailure(operation, status, message, listErrors(text));
+  const isForeignAbsence = kind === 'not-found' && operation.kind === 'platform' && !listErrors(text);
   const isPause = status === 429 || status === 503;
   return {
     failure: kind,
@@ -66,10 +70,10 @@ function isUndocumentedAbsence({ kind }: Operation, status: number, text: string
 
 const ABSENCE_STATUSES = [404, 410];
 
-/** A 404 with a message means a wrong mount if the path has no name, or if the message says so. */
-function isWrongMount({ kind, path }: Operation, message: string, isPage: boolean): boolean {
-  if (kind !== 'secrets' || message === '') return false;
-  return isPage || !path.includes('{') || /no handler for route|unsupported path/iu.test(message);
+/** A 404 with errors means a wrong mount if the path has no name, or if they say so. */
+function isWrongMount({ kind, path }: Operation, message: string, errors: readonly unknown[] = []): boolean {
+  if (kind !== 'secrets' || errors.length === 0) return false;
+  return !path.includes('{') || /no handler for route|unsupported path/iu.test(message);
 }
 
 /** Statuses of rejected requests. Nomad returns 500 for most of them: docs/services/scheduler.md#errors. */
@@ -92,13 +96,18 @@ const SEALED_STATUSES = [472, 473, 501, 503];
 /** A standby that knows no active node answers 500. */
 const NO_ACTIVE_NODE = /local node not active/iu;
 
-function classifyFailure(operation: Operation, status: number, message: string, isPage: boolean): FailureKind {
+function classifyFailure(
+  operation: Operation,
+  status: number,
+  message: string,
+  errors: readonly unknown[] | undefined,
+): FailureKind {
   const { kind } = operation;
   if (REJECTED_STATUSES.includes(status) && /\bin use\b/iu.test(message)) return 'in-use';
   // Nomad answers 500 to the question who an expired token is.
   if ([403, 500].includes(status) && /(?:ACL token|ACL|token) (?:not found|expired)/iu.test(message))
     return 'unauthorized';
-  if (status === 404) return isWrongMount(operation, message, isPage) ? 'wrong-mount' : 'not-found';
+  if (status === 404) return isWrongMount(operation, message, errors) ? 'wrong-mount' : 'not-found';
   const isSealed = SEALED_STATUSES.includes(status) || (status === 500 && NO_ACTIVE_NODE.test(message));
   if (kind === 'secrets' && isSealed) return 'sealed';
   if (status === 503 && /rate limit/iu.test(message)) return 'rate-limited';

@@ -74,6 +74,7 @@ const secrets = defineOperations('secrets', {
     read: {
       path: '/sys/health?standbyok=true&perfstandbyok=true&sealedcode=200&uninitcode=200&drsecondarycode=200',
       description: 'shows whether the server is initialized, unsealed and active',
+      says: ['initialized', 'sealed', 'version'],
       section: 'errors',
     },
     /** Of a server that serves. Without the parameters, a standby answers with an error. */
@@ -83,12 +84,21 @@ const secrets = defineOperations('secrets', {
 
 const scheduler = defineOperations('scheduler', {
   token,
-  agent: { self: { ...agent, description: 'shows the agent and its region', permission: readAgent('agent') } },
+  agent: {
+    self: {
+      ...agent,
+      description: 'shows the agent and its region',
+      permission: readAgent('agent'),
+      says: ['config', 'member'],
+    },
+  },
 });
 
 const mesh = defineOperations('mesh', {
   token,
-  agent: { self: { ...agent, description: 'shows the agent', permission: readAgent('agent_prefix ""') } },
+  agent: {
+    self: { ...agent, description: 'shows the agent', permission: readAgent('agent_prefix ""'), says: ['Config'] },
+  },
 });
 
 /** The engines and the state of a secrets server. */
@@ -184,6 +194,8 @@ export async function askVersion(client: ServiceClient): Promise<ServerVersion> 
   const { operation, read, refused } = VERSION_QUESTIONS[client.target.kind as keyof typeof VERSION_QUESTIONS];
   const answer = await client.call(operation).catch(takeRefusal);
   if (answer instanceof ServiceError) {
+    // Every version of the other products has the endpoint: something else answers in their place.
+    if (answer.failure === 'not-found' && client.target.kind !== 'platform') throw answer;
     const note = `its version is not known: ${operation.path.split('?', 1)[0]} answered ${answer.status}`;
     return { product: refused, version: null, note };
   }
@@ -191,9 +203,10 @@ export async function askVersion(client: ServiceClient): Promise<ServerVersion> 
   return { product, version: version?.slice(0, MAX_VERSION_LENGTH) ?? null, note: null };
 }
 
-/** For `catch`: a service that has no such endpoint, or whose token may not ask. @throws every other error, where the service is at fault */
+/** For `catch`: a service that has no such endpoint, or whose token may not ask. @throws every other error, also that of something in front of the service */
 export function takeRefusal(error: unknown): ServiceError {
-  if (error instanceof ServiceError && [400, 401, 403, 404, 405].includes(error.status ?? 0)) return error;
+  const isRefusal = error instanceof ServiceError && [400, 401, 403, 404, 405].includes(error.status ?? 0);
+  if (isRefusal && error.failure !== 'malformed') return error;
   throw error;
 }
 

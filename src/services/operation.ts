@@ -79,6 +79,8 @@ export interface Operation {
   readonly pagination?: 'page' | 'token';
   /** Path of the items in the response of a list. @default the usual one of `responseType` */
   readonly itemsPath?: string;
+  /** Every answer has one of these fields, in `data` where that is its form: one without says nothing of what was asked for. */
+  readonly says?: readonly string[];
   /** Checks that neither the parameter types nor the body schema express. */
   readonly validate?: (args: Args, body: unknown, target: Target) => readonly ArgIssue[];
   /** Encodes parameters that are not sent as `name=value`. */

@@ -1,4 +1,5 @@
 import { isObject } from '../core/is-object.ts';
+import { valueAt } from '../core/json-path.ts';
 import type { Redactor } from '../core/redact/redactor.ts';
 import { mayContainSecret } from '../core/redact/secret-fields.ts';
 import { repairEscapes } from '../core/well-formed.ts';
@@ -114,9 +115,10 @@ function toResponse(status: number, headers: Headers, text: string): ServiceResp
 /** Fails unless the body has the form of the `responseType`; a login page with status 200 has not. */
 function checkShape(operation: Operation, args: Args, response: ServiceResponse): Result<ServiceResponse> {
   const fail = (actual: string): Result<ServiceResponse> => {
-    const { responseType, itemsPath } = operation;
+    const { responseType, itemsPath, says } = operation;
     const list = responseType === 'object' && itemsPath !== undefined ? ` with a list in \`${itemsPath}\`` : '';
-    const message = `expected ${SHAPES[responseType].form}${list}, got ${actual}`;
+    const fields = says ? ` that has ${says.map((field) => `\`${field}\``).join(' or ')}` : '';
+    const message = `expected ${SHAPES[responseType].form}${list}${fields}, got ${actual}`;
     return failure({ failure: 'malformed', status: response.status, message, retryable: 'few' });
   };
   const { text } = response;
@@ -125,9 +127,14 @@ function checkShape(operation: Operation, args: Args, response: ServiceResponse)
   const mayBeEmpty = operation.mutates && operation.method !== 'GET' && text.trim() === '';
   if (mayBeEmpty || isText(operation, args)) return { ok: true, value: response };
   const value = jsonOr(response, undefined);
-  const isComplete = !isList(operation) || findItems(operation, value) !== undefined;
+  const isComplete = isList(operation) ? findItems(operation, value) !== undefined : saysSomething(operation, value);
   const hasForm = isComplete && SHAPES[operation.responseType].matches?.(value);
   return hasForm ? { ok: true, value: response } : fail(summarize(response));
+}
+
+function saysSomething({ says, responseType }: Operation, value: unknown): boolean {
+  const content = responseType === 'data' ? dataOf(value) : value;
+  return says?.some((field) => (valueAt(content, field) ?? null) !== null) ?? true;
 }
 
 function isText({ responseType }: Operation, args: Args): boolean {

@@ -78,7 +78,9 @@ it('names and results of the methods of a target are typed, lists yield items, a
 });
 
 it('a write uses the writeToken; its response need not be JSON', async () => {
-  server = await startServer(({ method }, response) => response.end(method === 'GET' ? '{"data":{}}' : 'done'));
+  server = await startServer(({ method }, response) =>
+    response.end(method === 'GET' ? '{"data":{"type":"rsa-2048"}}' : 'done'),
+  );
   const tokens = { token: 'read-token', writeToken: 'write-token' };
   const { client } = createTestClient(createTarget('secrets', server.origin, tokens));
   expect(await createApiClient(client).keys.update({ name: 'k', body: { min_enabled_version: 2 } })).toBe('done');

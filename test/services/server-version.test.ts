@@ -105,6 +105,15 @@ test.each<[string, TargetKind, readonly unknown[]]>([
   expect(await ask(kind, { status, body })).toEqual(expected);
 });
 
-test('a server that fails is not taken for one that does not tell', async () => {
-  await expect(ask('mesh', { status: 500, body: 'No cluster leader' })).rejects.toThrow(/500/u);
+test.each<[TargetKind, Answer]>([
+  ['mesh', { status: 500, body: 'No cluster leader' }],
+  ['scheduler', { status: 404 }],
+  ['autoscaler', { status: 404, body: '404 page not found' }],
+  ['secrets', { status: 404, body: 'default backend - 404' }],
+  ['mesh', { status: 403, body: '<html><title>Blocked</title></html>' }],
+  ['secrets', { body: {} }],
+  ['scheduler', { body: { message: 'welcome' } }],
+  ['mesh', { body: { Config: null } }],
+])('what is not an answer of the server is not taken for one that does not tell: %s %o', async (kind, answer) => {
+  await expect(ask(kind, answer)).rejects.toThrow(String(answer.status ?? 'malformed'));
 });

@@ -149,8 +149,6 @@ export function requiredArray(response: unknown, field: string, source: string):
 
 /** Checks that a response describes the requested item. @throws TidemarkError DATA */
 export function assertSubject(response: unknown, field: string, name: string, source: string): void {
-  const actual = textAt(response, field);
-  if (actual === name) return;
-  const problem = actual === null ? `has no ${field}` : 'describes another item';
-  throw new TidemarkError('DATA', `${source}: the response for ${name} ${problem}`);
+  if (textAt(response, field) === name) return;
+  throw new TidemarkError('DATA', `${source}: the response for ${name} describes another item`);
 }

@@ -61,6 +61,7 @@ export const scheduler = defineOperations('scheduler', {
       ...policy,
       description: 'reads an ACL policy',
       permission: management(', or a token that has the policy'),
+      says: ['Name'],
     },
     write: {
       ...policy,
@@ -94,6 +95,7 @@ export const scheduler = defineOperations('scheduler', {
       ...volume,
       description: 'reads a volume with its allocations',
       permission: namespaceCapability('csi-read-volume'),
+      says: ['ID'],
     },
     register: {
       ...writeVolume,

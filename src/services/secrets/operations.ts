@@ -159,7 +159,12 @@ const kmsKey = {
 } as const;
 const role = { path: '/mesh/roles/{name}', params: { name: pathParam('name of the role'), mount: meshMount } } as const;
 
-const readKey = { ...read, ...key, description: 'reads a key and its versions' } as const;
+const readKey = {
+  ...read,
+  ...key,
+  description: 'reads a key and its versions',
+  says: ['type', 'latest_version', 'keys', 'versions'],
+} as const;
 
 export const secrets = defineOperations('secrets', {
   keys: {
@@ -197,7 +202,12 @@ export const secrets = defineOperations('secrets', {
   },
   kms: {
     list: { ...list, path: '/keymgmt/kms', description: 'lists the names of the KMS providers', section: kms.section },
-    read: { ...read, ...kms, description: 'reads a KMS provider, without its credentials' },
+    read: {
+      ...read,
+      ...kms,
+      description: 'reads a KMS provider, without its credentials',
+      says: ['provider', 'key_collection'],
+    },
     write: {
       ...write,
       ...kms,
@@ -217,7 +227,12 @@ export const secrets = defineOperations('secrets', {
       params: kms.params,
       description: 'lists the names of the keys in a provider',
     },
-    read: { ...read, ...kmsKey, description: 'reads the distribution of a key to a provider' },
+    read: {
+      ...read,
+      ...kmsKey,
+      description: 'reads the distribution of a key to a provider',
+      says: ['name', 'protection', 'purpose', 'versions'],
+    },
     distribute: {
       ...write,
       ...kmsKey,
@@ -240,7 +255,12 @@ export const secrets = defineOperations('secrets', {
   },
   'mesh-roles': {
     list: { ...list, path: '/mesh/roles', params: { mount: meshMount }, description: 'lists the names of the roles' },
-    read: { ...read, ...role, description: 'reads a role' },
+    read: {
+      ...read,
+      ...role,
+      description: 'reads a role',
+      says: ['token_type', 'policy', 'policies', ...HASHICORP_SOURCES, 'lease', 'ttl'],
+    },
     write: {
       ...write,
       ...role,

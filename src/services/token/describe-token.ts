@@ -194,6 +194,7 @@ export function policyPaths(path: string, target: Target): readonly string[] {
 /** Older servers send the capabilities beside `data`. */
 function readCapabilities(body: Fields, paths: readonly string[]): Fields {
   const data = { ...body, ...toFields(body.data) };
+  if (!paths.some((path) => Array.isArray(data[path]))) throw new UnreadableField('what it may do on paths');
   return Object.fromEntries(paths.map((path) => [path, data[path] ?? null]));
 }
 

@@ -257,6 +257,12 @@ describe('an answer that does not describe a token', () => {
       self({ Policies: [{ PolicyName: 'global-management' }] }),
       'names in `Policies`',
     ],
+    [
+      'no capabilities',
+      'secrets',
+      { ...lookup({}), '/sys/capabilities-self': { errors: ['x'] } },
+      'what it may do on paths',
+    ],
     ['an end in seconds', 'secrets', lookup({ expire_time: 1795307172 }), 'a time in `expire_time`'],
     ['an end of another form', 'scheduler', self({ ExpirationTime: 'in an hour' }), 'a time in `ExpirationTime`'],
   ])('(%s of the %s) is an error, not a token without rights and without an end', async (_, kind, responses, told) => {
