@@ -148,7 +148,7 @@ export class HttpClient {
       const response = await this.#follow(request, call, ticket, begun.signal);
       begun.touch();
       hasResponse = true;
-      const problem = redirectError(request.url, response) ?? partialError(response);
+      const problem = redirectError(request.url, response) ?? unfinishedError(request, response);
       if (problem) {
         await response.body?.cancel();
         return failure(problem);
@@ -230,10 +230,13 @@ export function redirectError(from: URL, response: Response): HttpFailure | unde
   };
 }
 
-/** The failure of a part that was not asked for: it would pass for all rows of a CSV. */
-function partialError({ status }: Response): HttpFailure | undefined {
-  if (status !== 206) return undefined;
-  return { failure: 'truncated', status, message: 'only a part of the response was sent', retryable: 'yes' };
+/** The failure of a response that is not the whole answer: a part would pass for all rows of a CSV, an empty list for no rows. */
+function unfinishedError({ method }: HttpRequest, { status }: Response): HttpFailure | undefined {
+  if (status === 206)
+    return { failure: 'truncated', status, message: 'only a part of the response was sent', retryable: 'yes' };
+  if (status !== 202 || !['GET', 'LIST'].includes(method)) return undefined;
+  const message = 'the service has accepted the request, and not answered it';
+  return { failure: 'malformed', status, message, hint: 'try again later', retryable: 'yes' };
 }
 
 function parseDestination(from: URL, response: Response): URL | undefined {

@@ -1,7 +1,8 @@
 import { formatSeconds } from '../core/clock.ts';
 import type { HttpTimeouts } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
-import { listAt, textAt } from '../core/json-path.ts';
+import { isObject } from '../core/is-object.ts';
+import { listAt, textAt, valueAt } from '../core/json-path.ts';
 import { shortenText, stripControls } from '../core/log.ts';
 
 /** What went wrong at a service, in the terms a caller decides by. */
@@ -182,8 +183,10 @@ function jsonErrorMessage(text: string): string | undefined {
   if (!text.startsWith('{') && !text.startsWith('[') && !text.startsWith('"')) return undefined;
   const value = tryParse(text);
   if (value === undefined || typeof value === 'string') return value;
-  const errors = listAt(value, 'errors');
-  if (errors) return errors.map(formatJsonApiError).filter(Boolean).join('; ');
+  const errors = valueAt(value, 'errors');
+  if (Array.isArray(errors)) return errors.map(formatJsonApiError).filter(Boolean).join('; ');
+  if (typeof errors === 'string') return errors;
+  if (isObject(errors)) return Object.entries(errors).map(formatFieldErrors).join('; ');
   return [textAt(value, 'error'), textAt(value, 'message')].filter((part) => part !== null).join(': ');
 }
 
@@ -199,6 +202,11 @@ function tryParse(text: string): unknown {
 /** The errors that a response in JSON lists; undefined where it has no list of them. */
 export function listErrors(text: string): readonly unknown[] | undefined {
   return listAt(tryParse(text), 'errors');
+}
+
+/** As Rails has the errors of a field: a text or a list of them. */
+function formatFieldErrors([field, texts]: readonly [string, unknown]): string {
+  return [field, ...[texts].flat().filter((text) => typeof text === 'string')].join(': ');
 }
 
 function formatJsonApiError(error: unknown): string {

@@ -135,12 +135,12 @@ function isTransient({ kind }: Operation, status: number, message: string): bool
 
 /** A hint; where a permission of the token may be missing, that as well. */
 function explain(
-  { name, kind, path }: Operation,
+  { name, kind, path, body }: Operation,
   permission: string,
   { failure, status, message }: Pick<HttpFailure, 'failure' | 'message'> & { readonly status: number },
 ): Pick<HttpFailure, 'hint' | 'lacks'> {
   const lack = `the token lacks the permission "${permission}"`;
-  if (failure === 'not-found' && kind === 'platform') {
+  if (failure === 'not-found' && kind === 'platform' && permission !== NO_RIGHTS.text) {
     const otherwise = 'the organization, name or id in the path is wrong';
     return { hint: `${otherwise}, or ${lack}`, lacks: { permission, otherwise } };
   }
@@ -154,7 +154,8 @@ function explain(
   if (failure === 'not-found') return { hint: 'check the name or id: it does not exist' };
   if (failure === 'precondition' && name === 'platform.agents.delete')
     return { hint: 'an agent can be deleted only while its status is unknown, errored or exited' };
-  if (failure === 'invalid' && status === 422) return { hint: `see \`tidemark api ${name} --help\` for the body` };
+  if (failure === 'invalid' && status === 422 && body)
+    return { hint: `see \`tidemark api ${name} --help\` for the body` };
   // Of a service that is down, a gateway says so with 502 or 503.
   if (failure === 'server' && (status === 500 || status === 504) && name.startsWith('platform.explorer.'))
     return { hint: 'request less: add filters or reduce the page size' };

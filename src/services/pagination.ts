@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Target } from '../config/config.ts';
 import { canonicalJson } from '../core/canonical-json.ts';
 import { isObject } from '../core/is-object.ts';
-import { numberAt, textAt, valueAt } from '../core/json-path.ts';
+import { textAt, valueAt } from '../core/json-path.ts';
 import type { Log } from '../core/log.ts';
 import { plural } from '../core/plural.ts';
 import { ServiceError } from '../http/errors.ts';
@@ -91,12 +91,12 @@ export class PageReader {
       const items = this.#items(response);
       count(items.length);
       if (items.length > 0 || query.length > 0) this.#assertNew('page', digest(items));
-      const reported = numberAt(response.json(), ...PAGINATION, 'total-count') ?? undefined;
+      const reported = pageFigure(response.json(), 'total-count');
       yield Object.assign(response, { items, total: reported });
       received += items.length;
       total = reported ?? total;
       pages++;
-      reportedPages = numberAt(response.json(), ...PAGINATION, 'total-pages') ?? reportedPages;
+      reportedPages = pageFigure(response.json(), 'total-pages') ?? reportedPages;
       const isProven = pagination !== 'page' || total !== undefined;
       query = this.#nextQuery(response) ?? (isProven ? undefined : await this.#findUnnamedPage(query, response));
       for (const [param, value] of query ?? []) this.#assertNew(param, value);
@@ -144,12 +144,15 @@ export class PageReader {
   }
 
   #nextNumber(document: unknown): number | undefined {
-    const number = valueAt(document, ...PAGINATION, 'next-page');
-    if (number === null) return undefined;
-    if (number === undefined) return this.#linkedNumber(document);
-    const current = numberAt(document, ...PAGINATION, 'current-page');
-    if (typeof number !== 'number' || (current !== null && number <= current)) throw this.#repeated(PAGE_NUMBER);
-    if (!isPageNumber(number)) throw this.#malformed(`the number of the next page is ${number}`);
+    const named = valueAt(document, ...PAGINATION, 'next-page');
+    if (named === null) return undefined;
+    if (named === undefined) return this.#linkedNumber(document);
+    const number = pageFigure(document, 'next-page');
+    if (number !== undefined && number <= (pageFigure(document, 'current-page') ?? 0))
+      throw this.#repeated(PAGE_NUMBER);
+    if (number === undefined || !isPageNumber(number)) {
+      throw this.#malformed(`the number of the next page is ${number ?? 'no number'}`);
+    }
     return number;
   }
 
@@ -228,7 +231,7 @@ export class PageReader {
 
   /** Whether a page that names no next one says nevertheless that there are more: by the number of pages, or by its link. */
   #saysMore(page: number, document: unknown): boolean {
-    const last = numberAt(document, ...PAGINATION, 'total-pages') ?? 0;
+    const last = pageFigure(document, 'total-pages') ?? 0;
     return last > page || (this.#linkedNumber(document) ?? 0) > page;
   }
 
@@ -254,7 +257,7 @@ function createPrefetch(fetchPage: FetchPage): FetchPage {
     const [name, value] = pageQuery[0] ?? [];
     if (name !== PAGE_NUMBER) {
       const response = await fetchPage(pageQuery);
-      lastPage = numberAt(response.json(), ...PAGINATION, 'total-pages') ?? 0;
+      lastPage = pageFigure(response.json(), 'total-pages') ?? 0;
       return response;
     }
     const page = Number(value);
@@ -270,6 +273,13 @@ function digest(items: readonly unknown[]): string {
   const ids = items.map((item) => (isObject(item) ? (item.id ?? item.ID) : item));
   const text = canonicalJson(ids.every((id) => typeof id === 'string') ? ids : items);
   return createHash('sha256').update(text).digest('base64');
+}
+
+/** A number of `meta.pagination`, which may be sent as text; undefined where there is none. */
+function pageFigure(document: unknown, name: string): number | undefined {
+  const found = valueAt(document, ...PAGINATION, name);
+  if (typeof found === 'string' && /^\d+$/u.test(found)) return Number(found);
+  return typeof found === 'number' ? found : undefined;
 }
 
 function isPageNumber(number: number): boolean {

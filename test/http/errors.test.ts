@@ -11,6 +11,8 @@ describe('the error message of a response', () => {
     ],
     ['a pointer', '{"errors":[{"title":"invalid","source":{"pointer":"/data/name"}}]}', 'invalid (/data/name)'],
     ['errors that are plain strings', '{"errors":["one","two"]}', 'one; two'],
+    ['errors of fields', '{"errors":{"base":["one","two"],"type":"three"}}', 'base: one: two; type: three'],
+    ['errors that are one text', '{"errors":"one"}', 'one'],
     ['no errors', '{"errors":[]}', ''],
     ['text', 'Permission denied\n', 'Permission denied'],
     ['text of several lines', '1 error occurred:\n\t* permission denied\n\n', '1 error occurred: * permission denied'],

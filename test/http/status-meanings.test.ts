@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { TargetKind } from '../../src/config/config.ts';
 import { type FailureKind, ServiceError } from '../../src/http/errors.ts';
+import { tokenOperations } from '../../src/services/describe-server.ts';
 import { mesh, operations, platform, scheduler, secrets } from '../../src/services/index.ts';
 import type { Operation } from '../../src/services/operation.ts';
 import { createTarget, createTestClient } from '../helpers/http-service.ts';
@@ -23,11 +24,13 @@ describe('what a status means, and whether a read is repeated', () => {
     ],
     ['platform', platform.views.list, 403, '', 1, 'forbidden', 'permission'],
     ['platform', platform.agents.show, 404, JSON_API_404, 1, 'not-found', 'lacks the permission'],
+    ['platform', tokenOperations.account, 404, JSON_API_404, 1, 'not-found', 'does not have this path'],
+    ['platform', platform.views.list, 202, '{"data":[]}', ALL, 'malformed', 'try again later'],
     ['platform', platform.agents.show, 404, 'default backend - 404', 1, 'not-found', 'a proxy or a login page'],
     ['platform', platform.views.list, 408, '', ALL, 'timeout', ''],
     ['platform', platform.views.list, 409, '{"errors":["conflict"]}', 1, 'conflict', ''],
     ['platform', platform.views.list, 412, '', 1, 'precondition', ''],
-    ['platform', platform.views.list, 422, '{"errors":[{"title":"invalid attribute"}]}', 1, 'invalid', '--help'],
+    ['platform', platform.views.list, 422, '{"errors":[{"title":"invalid attribute"}]}', 1, 'invalid', ''],
     [
       'platform',
       platform['agent-pools'].show,

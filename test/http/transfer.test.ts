@@ -282,9 +282,12 @@ describe('downloads', () => {
     expect(readFileSync(file, 'utf8')).toBe('as before');
   });
 
-  it('of which a part is sent that was not asked for fail', async () => {
-    const { result } = await download((_request, response) => response.writeHead(206).end(text));
-    expect(result).toMatchObject({ failure: 'truncated', status: 206 });
+  it.each([
+    ['of which a part is sent that was not asked for', 206, 'truncated'],
+    ['that the service accepts, and does not send yet,', 202, 'malformed'],
+  ])('%s fail', async (_, status, failure) => {
+    const { result } = await download((_request, response) => response.writeHead(status).end(text));
+    expect(result).toMatchObject({ failure, status });
   });
 
   it('of hostile size stop there', async () => {

@@ -225,6 +225,21 @@ describe('a CSV export', () => {
     await expectTable(place, 'tf_versions', 'spec');
   });
 
+  test('is not used where the service reports no total, which alone proves that its end is not missing', async () => {
+    const place: TestProject = await testProject({
+      workspaces: 30,
+      faultHook: ({ path, query }) => {
+        if (query.get('type') !== 'tf_versions') return undefined;
+        if (query.get('page[size]') === '1') return { status: 200, body: '{"data":[]}' };
+        if (!path.endsWith('/export/csv')) return undefined;
+        return { status: 200, headers: TEXT_CSV, body: text(exportLines(place).slice(0, -2)) };
+      },
+    });
+    const { stderr } = await place.pull(TF_VERSIONS);
+    expect(stderr).toContain('tf_versions: the service reports no total');
+    await expectTable(place, 'tf_versions', 'spec');
+  });
+
   test('without a fallback fails with the last message of the service', async () => {
     const place = await damaged({ onlyCsv: true, csv: (lines) => text(lines.slice(0, -2)) });
     expect(await failure(place)).toContain('no pages today');

@@ -142,12 +142,27 @@ describe('a full page by number without a total', () => {
   });
 });
 
-it('a list with fewer rows than its total is an error', async () => {
+it.each([2, '2'])('a list with fewer rows than its total is an error: %j', async (total) => {
   const { error } = await read(
     { kind: 'platform', operation: platform.agents.list, args: { agent_pool_id: 'p' } },
-    () => [200, JSON.stringify({ data: [{ id: 'a' }], meta: { pagination: { 'next-page': null, 'total-count': 2 } } })],
+    () => [
+      200,
+      JSON.stringify({ data: [{ id: 'a' }], meta: { pagination: { 'next-page': null, 'total-count': total } } }),
+    ],
   );
   expect(error).toMatchObject({ failure: 'malformed', serviceMessage: '1 row received, 2 reported' });
+});
+
+it('a page that names the next one by a text is followed by it', async () => {
+  const { count, error } = await read(
+    { kind: 'platform', operation: platform.agents.list, args: { agent_pool_id: 'p' } },
+    (query) => {
+      const page = Number(query.get('page[number]') ?? 1);
+      const pagination = { 'current-page': `${page}`, 'next-page': page < 12 ? `${page + 1}` : null };
+      return [200, JSON.stringify({ data: [{ id: `a${page}` }], meta: { pagination } })];
+    },
+  );
+  expect([count, error]).toEqual([12, undefined]);
 });
 
 describe('a page that names no next page, and says nevertheless that there are more,', () => {

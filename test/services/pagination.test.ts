@@ -143,7 +143,6 @@ describe('pages by number', () => {
     ['that go back', (page) => jsonApi([`a${page}`], { 'current-page': page, 'next-page': page === 1 ? 2 : 1 })],
     ['that repeat their rows', (page) => jsonApi(['same', 'rows'], { 'next-page': page + 1 })],
     ['that stay empty without an end', (page) => jsonApi(page === 1 ? ['a'] : [], { 'next-page': page + 1 })],
-    ['whose next is no number', () => jsonApi(['a'], { 'next-page': 'two' })],
   ])('%s end in an error', async (_, answer) => {
     const { error, queries } = await read('platform', platform.agents.list, { agent_pool_id: 'p' }, (query) =>
       answer(Number(query.get('page[number]') ?? 1)),
@@ -236,6 +235,8 @@ describe('numbers of pages that a hostile service sends', () => {
     ['a negative number', '-5', 'again'],
     ['a fraction', '2.5', 'the number of the next page is'],
     ['more than 2^31', '9999999999', 'the number of the next page is'],
+    ['a text', '"soon"', 'the number of the next page is no number'],
+    ['the same page as a text', '"1"', 'again'],
   ])('%s ends the list', async (_, next, message) => {
     const server = await startServer((_request, response) =>
       response.end(

@@ -96,15 +96,25 @@ test('a response without the requested list is an error, not an empty list', asy
   ]);
 });
 
+test.each([null, []])('rows without attributes are not rows whose attributes are null: %j', async (attributes) => {
+  const place = await answering({
+    '/api/v2/organizations/acme/agent-pools': { data: [{ id: 'apool-1', type: 'agent-pools', attributes }] },
+  });
+  const { stderr } = await place.pull(['--source', 'agent_pools'], 3);
+  expect(stderr).toContain('platform.agent-pools.list: row 1 has no attributes');
+});
+
 test('a view whose results a gateway blocks fails the source; one whose query is rejected does not', async () => {
-  let status = 451;
+  let [status, body] = [451, 'blocked'];
   const place = await testProject({
     workspaces: 2,
-    faultHook: ({ path }) => (path.endsWith('/results') ? { status, body: 'blocked' } : undefined),
+    faultHook: ({ path }) => (path.endsWith('/results') ? { status, body } : undefined),
   });
   const { stderr } = await place.pull(['--source', 'saved_view_rows'], 3);
   expect(stderr).toContain('451 invalid: blocked');
-  status = 422;
+  [status, body] = [422, ''];
+  expect((await place.pull(['--source', 'saved_view_rows'], 3)).stderr).toContain('422 invalid');
+  body = 'blocked';
   await place.pull(['--source', 'saved_view_rows']);
   const rows = await place.rows('select distinct status, error from saved_view_results');
   expect(rows).toEqual([{ status: 'failed', error: 'blocked' }]);

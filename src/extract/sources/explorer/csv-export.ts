@@ -4,6 +4,7 @@ import type { Target } from '../../../config/config.ts';
 import { closestMatch } from '../../../config/suggest.ts';
 import { TidemarkError } from '../../../core/errors.ts';
 import { valueAt } from '../../../core/json-path.ts';
+import { shortenText } from '../../../core/log.ts';
 import { isSecretField, stripSecretFields } from '../../../core/redact/secret-fields.ts';
 import { repairEscapes } from '../../../core/well-formed.ts';
 import { readCsv } from '../../../landing/csv.ts';
@@ -22,13 +23,19 @@ export function fetchCsv(view: ExplorerView, requiredColumn: string): FetchParti
   return async (context, filter) => {
     const { client, landing } = context;
     const total = await fetchTotal(context, view, filter);
-    if (total !== undefined) landing.expectRows(total);
+    // A body that ends too early, behind a line, is a CSV as well.
+    if (total === undefined)
+      throw new TidemarkError(
+        'DATA',
+        `${view}: the service reports no total, which alone proves that the CSV is complete`,
+      );
+    landing.expectRows(total);
     const path = await landing.allocate();
     const args = { type: view, filter };
     const download = await client.download(platform.explorer.export, args, path, { validatePreview: validateCsv });
     const columns = await readHeader(path);
     if (!columns.includes(requiredColumn)) {
-      const shown = columns.slice(0, 5).join(', ');
+      const shown = shortenText(columns.slice(0, 5).join(', '), MAX_SHOWN);
       throw new TidemarkError('DATA', `${view}: the CSV header (line 1) has no column ${requiredColumn}: ${shown} …`);
     }
     // As the load compares them: a name with hyphens is another one.
@@ -49,12 +56,15 @@ function validateCsv({ contentType, firstBytes }: BodyPreview): string | undefin
 }
 
 const MAX_HEADER_BYTES = 1024 * 1024;
+/** Characters of what a message repeats of a header. */
+const MAX_SHOWN = 200;
 
 async function readHeader(path: string): Promise<readonly string[]> {
   for await (const record of readCsv(path, { to: 1 }, MAX_HEADER_BYTES)) {
     const names = record as string[];
     const repeated = names.find((name, index) => names.indexOf(name) !== index);
-    if (repeated !== undefined) throw new TidemarkError('DATA', `the CSV header has the column ${repeated} twice`);
+    if (repeated !== undefined)
+      throw new TidemarkError('DATA', `the CSV header has the column ${shortenText(repeated, MAX_SHOWN)} twice`);
     return names;
   }
   return [];

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { stringify } from 'lossless-json';
 import { TidemarkError } from '../../../core/errors.ts';
 import { isObject } from '../../../core/is-object.ts';
+import { valueAt } from '../../../core/json-path.ts';
 import { plural } from '../../../core/plural.ts';
 import { sliceElements, sliceFields } from '../../../http/json.ts';
 import type { Operation, OperationArgs } from '../../../services/operation.ts';
@@ -127,6 +128,8 @@ async function readPages<O extends Operation>(
     const before = seen.size;
     const items = page.items.filter((item, index) => {
       const id = requiredString(item, 'id', operation.name, before + index); // nothing else identifies it
+      if (!isObject(valueAt(item, 'attributes')))
+        throw new TidemarkError('DATA', `${operation.name}: row ${before + index + 1} has no attributes`);
       return !seen.has(id) && seen.add(id);
     });
     const isUnchanged = items.length === page.items.length;
