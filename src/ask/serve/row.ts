@@ -46,7 +46,9 @@ export async function sendRow(exchange: Exchange): Promise<void> {
     stale: selectSources(sources, table).filter(({ target, state }) => target === row.target && state !== 'fresh'),
     timeline: entries,
     earlier: Number(timeline[0]?.times ?? 0) - entries.length,
-    present: table.columns.map(({ name, comment }) => ({ name, meaning: comment, value: row[name] ?? EMPTY_CELL })),
+    present: table.columns.map(({ name, comment }) => {
+      return { name, meaning: comment, value: stripControls(row[name] ?? EMPTY_CELL) };
+    }),
   });
 }
 

@@ -1,5 +1,6 @@
 import { unknownName } from '../../config/suggest.ts';
 import { TidemarkError } from '../../core/errors.ts';
+import { stripControls } from '../../core/log.ts';
 import { plural } from '../../core/plural.ts';
 import { quoteIdent, quoteLiteral } from '../../warehouse/sql-files.ts';
 import type { Table } from '../../warehouse/tables.ts';
@@ -61,7 +62,7 @@ export async function sendTable(exchange: Exchange): Promise<void> {
     filters: view.filters.map((filter) => ({
       ...filter,
       operator: OPERATORS[filter.operator].label,
-      value: /null$/u.test(filter.operator) ? '' : filter.value,
+      value: /null$/u.test(filter.operator) ? '' : stripControls(filter.value),
       removeHref: view.href((name, value) => isWrittenAs(filter, name, value)),
     })),
     form: {
@@ -201,7 +202,7 @@ function viewFacets({ href }: View, values: Awaited<ReturnType<typeof readValues
     values: values
       .filter(({ name }) => name === column)
       .map(({ value = null, row_count: count }) => ({
-        ...{ value: value ?? '', isNull: value === null, count },
+        ...{ value: stripControls(value ?? ''), isNull: value === null, count },
         href: href(NONE, value === null ? [`${column}__isnull`, '1'] : [`${column}__exact`, value]),
       })),
   }));

@@ -27,7 +27,7 @@ beforeAll(async () => {
   folder = await copyServedProject(atEnd);
   await changePublished(folder, async (database) => {
     await database.run(`insert into pulls
-      select pulls.* replace ('many' as run_id, 'source-' || lpad(range::varchar, 3, '0') as source, if(range % 3 = 0, 'failed', 'complete') as status, range as rows, null as unknown_parts)
+      select pulls.* replace ('many' as run_id, 'source-' || lpad(range::varchar, 3, '0') as source, if(range % 3 = 0, 'failed', 'complete') as status, if(range % 2 = 0, 'e' || chr(27), 'f') as error, if(range % 2 = 0, 'n', repeat('o', 1001)) as note, range as rows, null as unknown_parts)
       from (from pulls limit 1) as pulls, range(250)`);
     await database.run('drop view unknown_parts');
     await database.run('drop macro table unknown_parts_at');
@@ -122,6 +122,11 @@ describe('the rows of a table', () => {
       ({ tag, attributes, text }) => tag === 'a' && attributes.href?.includes('status__exact') && text === 'failed',
     );
     expect(rowsOf(await open(facet?.attributes.href ?? ''))).toHaveLength(84);
+    const { body } = await server.get(MANY, HTML);
+    expect(body).not.toContain('\u001b');
+    expect(page.find(({ attributes }) => attributes.class === 'facets')?.descendants[0]?.text).toMatch(
+      /error(?!.*note)/u,
+    );
     const filtered = await open(`${MANY}&as_of=&_column=rows&_op=lte&_value=3&_page=1`);
     expect(rowsOf(filtered)).toHaveLength(4);
     expect(link(filtered, 'status')).toBe(`${MANY}&rows__lte=3&_sort=status`);
@@ -136,6 +141,7 @@ describe('the rows of a table', () => {
       page.find(({ tag, attributes }) => tag === 'a' && attributes.href?.includes(HOSTILE_ID))?.attributes.href ?? '';
     const row = await open(href);
     expect(row.find(({ tag }) => tag === 'h1')?.text).toBe(HOSTILE.replace('\u001b', ''));
+    expect((await server.get(href, HTML)).body).not.toContain('\u001b');
     expect(row.some(({ tag, attributes }) => tag === 'img' || 'onerror' in attributes)).toBe(false);
   });
 
