@@ -1,6 +1,6 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { prepare, pullDay, serving } from './estate.ts';
+import { prepare, pullDay, serving, showDay } from './estate.ts';
 import { installDlt } from './peers/install.ts';
 import { type Peer, pullWithDlt } from './peers/pull.ts';
 import type { Usage } from './processes.ts';
@@ -73,16 +73,17 @@ async function measureRound(root: string, peer: Omit<Peer, 'folder'>): Promise<P
   for (const folder of [ours, theirs]) await mkdir(folder);
   const first = {
     ours: await pullDay(ours, peer.url, 'day1', peer.way),
-    theirs: await pullWithDlt({ ...peer, folder: theirs }, 'day1', 'scd2'),
+    theirs: await pullWithDlt({ ...peer, folder: theirs }, 'scd2'),
   };
   const second = {
     ours: await pullDay(ours, peer.url, 'day2', peer.way),
-    theirs: await pullWithDlt({ ...peer, folder: theirs }, 'day2', 'scd2'),
+    theirs: await pullWithDlt({ ...peer, folder: theirs }, 'scd2'),
   };
   for (const folder of [ours, theirs]) await rm(folder, { recursive: true });
   if (peer.way === 'json') return { first, second };
   await mkdir(theirs);
-  const replace = await pullWithDlt({ ...peer, folder: theirs }, 'day1', 'replace');
+  await showDay(peer.url, 'day1');
+  const replace = await pullWithDlt({ ...peer, folder: theirs }, 'replace');
   await rm(theirs, { recursive: true });
   return { first, second, replace };
 }

@@ -51,13 +51,20 @@ export async function pullTwice(project: string, url: string, way: 'csv' | 'json
   return { first, second: await pullDay(project, url, 'day2', way) };
 }
 
+/** Lets a served estate show the responses of a day. */
+export async function showDay(url: string, day: string): Promise<void> {
+  const { status } = await fetch(`${url}/${day}`, { method: 'PUT' });
+  if (status !== 204) throw new Error(`${url} answered ${status}`);
+}
+
 export async function pullDay(
   project: string,
   url: string,
   day: 'day1' | 'day2',
   explorer: 'csv' | 'json',
 ): Promise<Usage> {
-  const config = await writeConfig(project, day, { url: `${url}/${day}`, explorer });
+  await showDay(url, day);
+  const config = await writeConfig(project, day, { url, explorer });
   const now = `2026-11-0${day.slice(-1)}T02:15:00Z`;
   return timed(project, [TIDEMARK, '--config', config, '--quiet', '--now', now, 'pull']);
 }

@@ -1,6 +1,6 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { prepare, pullDay, serving } from './estate.ts';
+import { prepare, pullDay, serving, showDay } from './estate.ts';
 import { bare } from './processes.ts';
 import { VIEWS } from './recorded.ts';
 import { medianRatio, type Part, type Round, type Size, seconds } from './result.ts';
@@ -17,8 +17,9 @@ export const json: Part = {
     const estate = await prepare(bench, { workspaces: WORKSPACES[size], as: 'json' });
     return serving(bench, async (url) => {
       const pages = VIEWS.map(
-        (view) => `${url}/${estate}/day1/api/v2/organizations/acme/explorer?type=${view}&page%5Bsize%5D=100`,
+        (view) => `${url}/${estate}/api/v2/organizations/acme/explorer?type=${view}&page%5Bsize%5D=100`,
       );
+      await showDay(`${url}/${estate}`, 'day1');
       const rounds: Round[] = [];
       for (let round = 1; round <= ROUNDS[size]; round++) {
         const alone = await bare(folder, 'bare-pages', pages);

@@ -2,11 +2,14 @@ import { createReadStream } from 'node:fs';
 import { type FileHandle, open, readFile } from 'node:fs/promises';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { Recorded } from './prepare.ts';
 import { serveMessages } from './processes.ts';
 
-/** Serves the responses that `prepare.ts` recorded, below /FOLDER/DAY, with as little work as possible. */
+/**
+ * Serves the responses that `prepare.ts` recorded below /ESTATE, with as little work as possible. `PUT /ESTATE/DAY` chooses
+ * the day: at another address a pull would take every row that is missing for unknown.
+ */
 export const main = () => serveMessages(serve);
 
 /** A high limit: the part `rate` measures the rate limiter. */
@@ -22,6 +25,8 @@ interface Day {
 
 async function serve({ root }: { readonly root: string }): Promise<{ readonly url: string }> {
   const days = new Map<string, Promise<Day>>();
+  /** The path of the day that an estate shows. */
+  const shown = new Map<string, string>();
   const openDay = (folder: string) => {
     const known = days.get(folder) ?? readDay(join(root, folder));
     days.set(folder, known);
@@ -29,13 +34,18 @@ async function serve({ root }: { readonly root: string }): Promise<{ readonly ur
   };
   const respond = async (path: string, response: ServerResponse): Promise<void> => {
     const end = path.indexOf('/api/v2/');
-    const { index, bodies } = await openDay(path.slice(0, end));
+    const { index, bodies } = await openDay(shown.get(path.slice(0, end)) ?? '');
     const recorded = index[path.slice(end)];
     if (!recorded) response.writeHead(404, HEADERS).end();
     else await send(bodies, recorded, response);
   };
-  const server = createServer((request, response) => {
-    respond(request.url ?? '/', response).catch((error: Error) => response.destroy(error));
+  const server = createServer(({ method, url: path = '/' }, response) => {
+    if (method === 'PUT') {
+      shown.set(dirname(path), path);
+      response.writeHead(204).end();
+      return;
+    }
+    respond(path, response).catch((error: Error) => response.destroy(error));
   });
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
   process.once('disconnect', () => server.close().closeAllConnections());

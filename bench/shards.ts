@@ -9,7 +9,7 @@ import { createSqlFiles, quoteIdent } from '../src/warehouse/sql-files.ts';
 import { loadTables } from '../src/warehouse/tables.ts';
 import type { Row } from '../src/warehouse/values.ts';
 import { openLakeViews } from '../test/helpers/lake-views.ts';
-import { manyTargets, prepare, serving, writeTargets } from './estate.ts';
+import { manyTargets, prepare, serving, showDay, writeTargets } from './estate.ts';
 import { TIDEMARK, timed, type Usage } from './processes.ts';
 import { type Bench, mebibytes, type Part, type Result, type Size, seconds, showUsage } from './result.ts';
 
@@ -36,7 +36,8 @@ export const shards: Part = {
       const [one, many] = await Promise.all([createProject(bench, 'one'), createProject(bench, 'shards')]);
       const results: Result[] = [];
       for (const night of NIGHTS) {
-        const url = `${server}/${estate}/${night.day}`;
+        const url = `${server}/${estate}`;
+        await showDay(url, night.day);
         const alone = await runNight(bench, { project: one, url, night, shards: 1 });
         const divided = await runNight(bench, { project: many, url, night, shards: SHARDS[bench.size] });
         results.push(...compareUsage(SHARDS[bench.size], night, divided, alone));

@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { manyTargets, prepare, serving, writeTargets } from './estate.ts';
+import { manyTargets, prepare, serving, showDay, writeTargets } from './estate.ts';
 import { TIDEMARK, timed, type Usage } from './processes.ts';
 import { compareWithLimit, mebibytes, type Part, type Result, type Size, seconds, showUsage } from './result.ts';
 
@@ -21,7 +21,8 @@ export const targets: Part = {
       const results: Result[] = [];
       // The second pull takes as long as the first, and is measured only in a large run.
       for (const day of size === 'usual' ? ['day1'] : ['day1', 'day2']) {
-        const config = await writeTargets(project, day, manyTargets(`${url}/${estate}/${day}`, TARGETS[size]));
+        await showDay(`${url}/${estate}`, day);
+        const config = await writeTargets(project, day, manyTargets(`${url}/${estate}`, TARGETS[size]));
         const now = `2026-11-0${day.slice(-1)}T02:15:00Z`;
         const usage = await timed(project, [TIDEMARK, '--config', config, '--quiet', '--now', now, 'pull']);
         log(`${day}: ${showUsage(usage)}`);

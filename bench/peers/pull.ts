@@ -6,7 +6,7 @@ import { timedCommand, type Usage } from '../processes.ts';
 export interface Peer {
   /** The Python that has dlt. */
   readonly python: string;
-  /** Of the recorded service; the days are below it. */
+  /** Of the recorded service. */
   readonly url: string;
   readonly way: 'csv' | 'json';
   /** Holds the warehouse and the state of the pipeline. */
@@ -15,10 +15,6 @@ export interface Peer {
 
 const SCRIPT = join(PACKAGE_ROOT, 'bench', 'peers', 'pull.py');
 
-export function pullWithDlt(
-  { python, url, way, folder }: Peer,
-  day: string,
-  disposition: 'scd2' | 'replace',
-): Promise<Usage> {
-  return timedCommand(folder, python, [SCRIPT, `${url}/${day}`, way, disposition]);
+export function pullWithDlt({ python, url, way, folder }: Peer, disposition: 'scd2' | 'replace'): Promise<Usage> {
+  return timedCommand(folder, python, [SCRIPT, url, way, disposition]);
 }
