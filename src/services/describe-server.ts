@@ -194,8 +194,6 @@ export async function askVersion(client: ServiceClient): Promise<ServerVersion> 
   const { operation, read, refused } = VERSION_QUESTIONS[client.target.kind as keyof typeof VERSION_QUESTIONS];
   const answer = await client.call(operation).catch(takeRefusal);
   if (answer instanceof ServiceError) {
-    // Every version of the other products has the endpoint: something else answers in their place.
-    if (answer.failure === 'not-found' && client.target.kind !== 'platform') throw answer;
     const note = `its version is not known: ${operation.path.split('?', 1)[0]} answered ${answer.status}`;
     return { product: refused, version: null, note };
   }
@@ -203,10 +201,14 @@ export async function askVersion(client: ServiceClient): Promise<ServerVersion> 
   return { product, version: version?.slice(0, MAX_VERSION_LENGTH) ?? null, note: null };
 }
 
-/** For `catch`: a service that has no such endpoint, or whose token may not ask. @throws every other error, also that of something in front of the service */
+/**
+ * For `catch`: a service that has no such endpoint, or whose token may not ask. A proxy that hides the endpoint may answer 404 with a page.
+ * @throws every other error, also the page of a proxy that asks people to log in
+ */
 export function takeRefusal(error: unknown): ServiceError {
-  const isRefusal = error instanceof ServiceError && [400, 401, 403, 404, 405].includes(error.status ?? 0);
-  if (isRefusal && error.failure !== 'malformed') return error;
+  if (!(error instanceof ServiceError)) throw error;
+  const isRefusal = [400, 401, 403, 405].includes(error.status ?? 0) && error.failure !== 'malformed';
+  if (isRefusal || error.status === 404) return error;
   throw error;
 }
 

@@ -46,6 +46,12 @@ test.each<[string, TargetKind, Answer, readonly unknown[]]>([
     [null, null, 'its version is not known: /ping answered 404'],
   ],
   [
+    'Nomad behind a proxy that hides the endpoint',
+    'scheduler',
+    { status: 404, body: '<html><title>Not Found</title></html>' },
+    ['nomad', null, 'its version is not known: /agent/self answered 404'],
+  ],
+  [
     'Vault of the enterprise edition',
     'secrets',
     { body: { ...HEALTH, version: '1.19.5', enterprise: true } },
@@ -107,9 +113,6 @@ test.each<[string, TargetKind, readonly unknown[]]>([
 
 test.each<[TargetKind, Answer]>([
   ['mesh', { status: 500, body: 'No cluster leader' }],
-  ['scheduler', { status: 404 }],
-  ['autoscaler', { status: 404, body: '404 page not found' }],
-  ['secrets', { status: 404, body: 'default backend - 404' }],
   ['mesh', { status: 403, body: '<html><title>Blocked</title></html>' }],
   ['secrets', { body: {} }],
   ['scheduler', { body: { message: 'welcome' } }],
