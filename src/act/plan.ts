@@ -111,12 +111,26 @@ export async function buildPlan(
     expires_at: new Date(now.getTime() + config.planHours * HOUR_MS).toISOString(),
     ...origin,
     targets: await describeTargets(new Set(actions.map(({ target }) => target)), config, remote),
-    actions: actions.map((action, index) => ({ action_id: `a${String(index + 1).padStart(width, '0')}`, ...action })),
+    actions: tellApart(actions).map((action, index) => ({
+      action_id: `a${String(index + 1).padStart(width, '0')}`,
+      ...action,
+    })),
     skipped,
   };
   // The digest is over what the file will hold, which has no undefined fields.
   const stored = JSON.parse(JSON.stringify(plan)) as typeof plan;
   return { ...stored, digest: planDigest(stored), approvals: [] };
+}
+
+/** Names are not unique, and may differ only in what a terminal does not show: the parameters then follow, encoded as in a URL. */
+function tellApart(actions: readonly NewAction[]): readonly NewAction[] {
+  const looks = actions.map(({ summary }) => summary.normalize('NFKC').replaceAll(/[\p{C}\s]+/gu, ''));
+  return actions.map((action, index) => {
+    const look = looks[index] ?? '';
+    if (looks.indexOf(look) === looks.lastIndexOf(look)) return action;
+    const named = Object.entries(action.params).map(([name, value]) => `${name}=${encodeURIComponent(value)}`);
+    return { ...action, summary: `${action.summary} (${named.join(' ')})` };
+  });
 }
 
 /**

@@ -205,11 +205,16 @@ const MAX_DESTINATION_LENGTH = 200;
 /** These keep method and body (RFC 9110 §15.4). A Vault standby answers 307 (docs/services/secrets.md#real-product). */
 const KEEPS_METHOD = [307, 308];
 
-/** The destination of a redirect that may be followed: within the origin only, so that the token is sent nowhere else. */
+/**
+ * The destination of a redirect that may be followed: within the origin only, so that the token is sent nowhere else; for a change to
+ * its own path only, so that it changes nothing else.
+ */
 export function sameOriginRedirect(from: URL, method: string, response: Response): URL | undefined {
   const to = parseDestination(from, response);
   if (to?.origin !== from.origin) return undefined;
-  return KEEPS_METHOD.includes(response.status) || method === 'GET' ? to : undefined;
+  if (method === 'GET') return to;
+  const isSafe = method === 'LIST' || `${to.pathname}${to.search}` === `${from.pathname}${from.search}`;
+  return isSafe && KEEPS_METHOD.includes(response.status) ? to : undefined;
 }
 
 /** The failure of a redirect that was not followed; undefined for any other response. */

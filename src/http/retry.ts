@@ -37,8 +37,8 @@ export async function withRetry<T>(attempt: () => Promise<Result<T>>, options: R
     const { retryAfterMs = 0 } = problem;
     const waitMs = Math.max(retryAfterMs, backoffMs(made, timeouts));
     if (isThrottled(problem)) options.onThrottled(waitMs);
+    if (!canRetry(problem, made, options)) return result; // a write that failed with 503 may have been done: no pause makes that certain
     if (retryAfterMs > maxWaitMs) return failure(tooLongWait(problem, retryAfterMs));
-    if (!canRetry(problem, made, options)) return result;
     options.onRetry(problem, waitMs);
     const startedMs = performance.now();
     try {

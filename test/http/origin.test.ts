@@ -25,10 +25,10 @@ async function serve(handle: Handler): Promise<TestServer> {
 }
 
 describe('redirects', () => {
-  it.each([307, 308])('%d within the origin is followed with method, body and token', async (status) => {
+  it.each([307, 308])('%d of a write to its own path is followed with method, body and token', async (status) => {
     const bodies: string[] = [];
     const server = await serve((request, response, count) => {
-      if (count === 1) response.writeHead(status, { location: '/v1/elsewhere?x=1' }).end();
+      if (count === 1) response.writeHead(status, { location: `${server.origin}/v1/acl/policy/p` }).end();
       else request.on('data', (chunk) => bodies.push(String(chunk))).on('end', () => response.end('{}'));
     });
     const body = { Name: 'p', Rules: 'r' };
@@ -39,11 +39,21 @@ describe('redirects', () => {
     );
     expect(server.requests.map(({ method, url }) => `${method} ${url}`)).toEqual([
       'POST /v1/acl/policy/p',
-      'POST /v1/elsewhere?x=1',
+      'POST /v1/acl/policy/p',
     ]);
     expect(bodies).toEqual([JSON.stringify(body)]);
     expect(server.requests[1]?.headers.authorization).toBe(`Bearer ${TOKEN}`);
   });
+
+  it.each(['/v1/keymgmt/key/other', '/v1/keymgmt/key/k?x=1'])(
+    '307 of a write to %s is not followed',
+    async (location) => {
+      const server = await serve((_request, response) => response.writeHead(307, { location }).end());
+      const { client } = createTestClient(createTarget('secrets', server.origin));
+      await expect(client.call(secrets.keys.delete, { name: 'k' })).rejects.toMatchObject({ failure: 'malformed' });
+      expect(server.requests).toHaveLength(1);
+    },
+  );
 
   it.each([301, 302, 307])('%d of a read within the origin is followed', async (status) => {
     const server = await serve((_request, response, count) => {

@@ -47,6 +47,15 @@ describe('pauses that a service asks for', () => {
     expect(server.requests).toHaveLength(1);
   });
 
+  it('with 503 leave it open whether a write was done, however long they are', async () => {
+    const server = await serve((_request, response) => response.writeHead(503, { 'retry-after': '3600' }).end());
+    const { client } = createTestClient(createTarget('platform', server.origin), { maxWaitMs: 5000 });
+    await expect(client.call(platform.agents.delete, { id: 'a' })).rejects.toMatchObject({
+      failure: 'server',
+      status: 503,
+    });
+  });
+
   it('end as soon as a response advertises remaining requests, however long the window', async () => {
     const advertise = (remaining: number, reset: string) => ({
       'x-ratelimit-limit': '4',

@@ -7,6 +7,7 @@ import { playbookHarness } from '../helpers/playbook-harness.ts';
 
 test.each([
   ['retire-old-key-versions', 'min_enabled_version'],
+  ['retire-old-key-versions', 'rotated_at'],
   ['downgrade-management-roles', 'mount'],
   ['drop-stale-snapshots', 'plugin_match'],
 ])('%s: a plan without the input %s is shown and applied', async (playbook, input) => {

@@ -3,6 +3,7 @@ import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Plan } from '../../src/act/plan-file.ts';
+import { rewriteWarehouse } from '../helpers/change-warehouse.ts';
 import { playbookHarness } from '../helpers/playbook-harness.ts';
 import { findTarget } from '../helpers/test-project.ts';
 import { applyHarness } from './apply-harness.ts';
@@ -48,6 +49,19 @@ test('three of the agents are within the limits, and the plan has every document
     });
     expect(action).toHaveProperty('irreversible', true);
   }
+});
+
+test('actions that are named alike, also but for what a terminal does not show, are told apart by their parameters', async () => {
+  await rewriteWarehouse(harness.place, [
+    `update findings set
+      subject_name = if(finding_id = (select min(finding_id) from findings where rule = 'dead-agent'), 'ed' || chr(8203) || 'ge', 'edge'),
+      detail = json_merge_patch(detail, '{"pool_name": "p", "status": "errored"}')
+    where rule = 'dead-agent'`,
+  ]);
+  const { actions } = await harness.place.plan();
+  expect(actions.map(({ summary }) => summary)).toEqual(
+    actions.map(({ params }) => expect.stringMatching(new RegExp(`^delete agent .* \\(id=${params.id}\\)$`, 'u'))),
+  );
 });
 
 test('a plan beyond --max-actions is refused, with no file', async () => {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { secrets } from '../../services/secrets/operations.ts';
 import { defineAction, definePlaybook, drifted, type ReadResults, ready, satisfied, skip, unknown } from '../define.ts';
-import { parseKey, readKey } from './lib/secrets.ts';
+import { explainOtherKey, parseKey, readKey, versionTime } from './lib/secrets.ts';
 import { restoreFields } from './lib/undo.ts';
 
 const detail = z.object({
@@ -9,14 +9,25 @@ const detail = z.object({
   latest_version: z.number(),
   wanted_min_enabled_version: z.number(),
 });
-/** As read when the plan was made. `min_enabled_version` is null where it was not reported. */
-const inputs = detail.extend({ deletion_allowed: z.boolean(), min_enabled_version: z.number().nullable().optional() });
+/** As read when the plan was made. `min_enabled_version` and `rotated_at` are null where they were not reported. */
+const inputs = detail.extend({
+  deletion_allowed: z.boolean(),
+  min_enabled_version: z.number().nullable().optional(),
+  /** Of the newest version. */
+  rotated_at: z.string().nullable().default(null),
+});
 
 const update = {
   operation: 'secrets.keys.update',
   params: { name: 'key_name' },
   reads: { key: readKey },
-  observe: ({ key }: ReadResults<'key'>) => (key.found ? parseKey(key) : null),
+  // The time is there only where it tells of another key: an undo, which plans none, compares the rest with what the ledger has.
+  observe: ({ key }: ReadResults<'key'>, { rotated_at: planned = null }: { readonly rotated_at?: string | null }) => {
+    if (!key.found) return null;
+    const state = parseKey(key);
+    const rotatedAt = versionTime(key, state.latest_version);
+    return { ...state, ...(explainOtherKey(planned, rotatedAt) && { rotated_at: rotatedAt }) };
+  },
 };
 
 const retire = defineAction(inputs, {
@@ -30,12 +41,14 @@ const retire = defineAction(inputs, {
     before: { min_enabled_version, deletion_allowed },
     after: { min_enabled_version: wanted_min_enabled_version, deletion_allowed },
   }),
-  evaluate: (observed, { latest_version, wanted_min_enabled_version, deletion_allowed }) => {
+  evaluate: (observed, { latest_version, wanted_min_enabled_version, deletion_allowed, rotated_at }) => {
     if (observed === null) return drifted('the key is gone');
     const missing = Object.entries(observed).find(([, value]) => value === null);
     if (missing) return unknown(`its \`${missing[0]}\` is not reported`);
     if (observed.deletion_allowed !== deletion_allowed) return drifted('its `deletion_allowed` was changed');
     if (observed.latest_version !== latest_version) return drifted(`its newest version is ${observed.latest_version}`);
+    const other = explainOtherKey(rotated_at, observed.rotated_at ?? rotated_at);
+    if (other) return other;
     return (observed.min_enabled_version ?? 0) < wanted_min_enabled_version
       ? ready
       : satisfied(`its versions below ${observed.min_enabled_version} are disabled`);
@@ -65,8 +78,9 @@ export const retireOldKeyVersions = definePlaybook({
     const { key_name, wanted_min_enabled_version: wanted, latest_version: latest } = planned;
     const key = await ctx.read(secrets.keys.read, { name: key_name });
     const { deletion_allowed, min_enabled_version } = parseKey(key);
+    const now = { deletion_allowed, min_enabled_version, rotated_at: versionTime(key, latest) };
     if (deletion_allowed === null) return skip('the service does not report whether the key may be deleted');
     const summary = `disable versions of key ${key_name} below ${wanted}; versions ${wanted} to ${latest} stay enabled`;
-    return [{ action: retire, inputs: { ...planned, deletion_allowed, min_enabled_version }, summary }];
+    return [{ action: retire, inputs: { ...planned, ...now }, summary }];
   },
 });

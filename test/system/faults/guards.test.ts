@@ -194,6 +194,11 @@ guards(
     ],
     [
       'retire-old-key-versions',
+      (state, plan) => Object.assign(keyIn(state, plan).versions.at(-1)!, { creationTime: '2026-10-01T02:15:00Z' }),
+      'its newest version is another one, which was created at 2026-10-01T02:15:00Z',
+    ],
+    [
+      'retire-old-key-versions',
       (state, plan) => Object.assign(keyIn(state, plan), { deletionAllowed: true }),
       'its `deletion_allowed` was changed',
     ],
