@@ -49,12 +49,13 @@ select
   counted.*,
   unassessed,
   assessed,
+  -- a pull that no evaluation followed says nothing about its subjects
+  coalesce(assessed and unassessed = 0 and not assessed_at < runs_at.current_as_of, false) as is_known,
   runs_at.previous_as_of as compared_with,
   case
     when critical > 0 then 'critical'
     when warning > 0 then 'warning'
-    -- a pull that no evaluation followed says nothing about its subjects
-    when not assessed or unassessed > 0 or assessed_at < runs_at.current_as_of then 'unknown'
+    when not is_known then 'unknown'
     else 'ok'
   end as state,
   case

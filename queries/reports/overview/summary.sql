@@ -43,8 +43,8 @@ select
     case
       when not assessed then null
       when critical > 0 then format('{:,} critical {} open, {:,} {}', critical, if(critical = 1, 'finding', 'findings'), warning, if(warning = 1, 'warning', 'warnings'))
-      when warning > 0 then format('No critical finding; {:,} {} open', warning, if(warning = 1, 'warning', 'warnings'))
-      else format('No critical finding or warning; {:,} {}', info, if(info = 1, 'note', 'notes'))
+      when warning > 0 then format('No critical finding{}; {:,} {} open', if(unassessed > 0, ' is known', ''), warning, if(warning = 1, 'warning', 'warnings'))
+      else format('No critical finding or warning{}; {:,} {}', if(unassessed > 0, ' is known', ''), info, if(info = 1, 'note', 'notes'))
     end,
     nullif(
       concat_ws(

@@ -33,7 +33,11 @@ export async function sendHome(exchange: Exchange): Promise<void> {
   const [run] = runs;
   await renderPage(exchange, 'home', {
     title: 'Tidemark',
-    estate: estate && { ...estate, state: estate.state === 'ok' && freshness !== 'fresh' ? 'unknown' : estate.state },
+    estate: estate && {
+      ...estate,
+      isKnown: estate.isKnown && freshness === 'fresh',
+      state: estate.state === 'ok' && freshness !== 'fresh' ? 'unknown' : estate.state,
+    },
     freshness,
     isPublished,
     last: run ? { ...run, age_ms: at.getTime() - Date.parse(run.finished_at ?? run.started_at ?? '') } : null,
@@ -67,7 +71,7 @@ async function readEstate(exchange: Exchange, at: Date) {
   const number = (name: string) => Number(counts[name] ?? 0);
   return {
     state: counts.state ?? 'unknown',
-    isAssessed: counts.assessed === 'true',
+    isKnown: counts.is_known === 'true',
     unassessed: number('unassessed'),
     counts: ['critical', 'warning', 'info'].map((severity) => ({ severity, count: number(severity) })),
     critical: critical.slice(0, MAX_CRITICAL).map((row) => viewLine(exchange, row, at)),

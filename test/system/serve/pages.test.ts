@@ -100,8 +100,12 @@ describe('the home page', () => {
 
   test('calls a target that was never pulled unknown, and not fresh', async () => {
     const { change, get } = await changing();
-    await change((database) => database.run(`delete from pulls where target = 'vault'`));
+    await change(async (database) => {
+      await database.run(`delete from pulls where target = 'vault'`);
+      await database.run(`update finding_events set severity = 'warning'`);
+    });
     const { body } = await get('/', HTML);
+    expect(body).toContain('No critical finding is known, but not everything could be assessed.');
     const row = parseElements(body).find(({ tag, text: content }) => tag === 'tr' && content.startsWith('vault'));
     expect(row?.text).toMatch(/vault\s*unknown\s*—\s*never pulled/u);
     const freshness = parseElements(body).find(({ attributes }) => attributes.id === 'freshness');
