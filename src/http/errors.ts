@@ -1,7 +1,6 @@
 import { formatSeconds } from '../core/clock.ts';
 import type { HttpTimeouts } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
-import { isObject } from '../core/is-object.ts';
 import { listAt, textAt, valueAt } from '../core/json-path.ts';
 import { shortenText, stripControls } from '../core/log.ts';
 
@@ -185,8 +184,7 @@ function jsonErrorMessage(text: string): string | undefined {
   if (value === undefined || typeof value === 'string') return value;
   const errors = valueAt(value, 'errors');
   if (Array.isArray(errors)) return errors.map(formatJsonApiError).filter(Boolean).join('; ');
-  if (typeof errors === 'string') return errors;
-  if (isObject(errors)) return Object.entries(errors).map(formatFieldErrors).join('; ');
+  if (errors) return typeof errors === 'string' ? errors : JSON.stringify(errors);
   return [textAt(value, 'error'), textAt(value, 'message')].filter((part) => part !== null).join(': ');
 }
 
@@ -202,11 +200,6 @@ function tryParse(text: string): unknown {
 /** The errors that a response in JSON lists; undefined where it has no list of them. */
 export function listErrors(text: string): readonly unknown[] | undefined {
   return listAt(tryParse(text), 'errors');
-}
-
-/** As Rails has the errors of a field: a text or a list of them. */
-function formatFieldErrors([field, texts]: readonly [string, unknown]): string {
-  return [field, ...[texts].flat().filter((text) => typeof text === 'string')].join(': ');
 }
 
 function formatJsonApiError(error: unknown): string {
