@@ -124,10 +124,11 @@ export async function buildPlan(
 
 /** Names are not unique, and may differ only in what a terminal does not show: the parameters then follow, encoded as in a URL. */
 function tellApart(actions: readonly NewAction[]): readonly NewAction[] {
-  const looks = actions.map(({ summary }) => summary.normalize('NFKC').replaceAll(/[\p{C}\s]+/gu, ''));
-  return actions.map((action, index) => {
-    const look = looks[index] ?? '';
-    if (looks.indexOf(look) === looks.lastIndexOf(look)) return action;
+  const look = ({ summary }: NewAction) => summary.normalize('NFKC').replaceAll(/[\p{C}\s]+/gu, '');
+  const counts = new Map<string, number>();
+  for (const action of actions) counts.set(look(action), (counts.get(look(action)) ?? 0) + 1);
+  return actions.map((action) => {
+    if (counts.get(look(action)) === 1) return action;
     const named = Object.entries(action.params).map(([name, value]) => `${name}=${encodeURIComponent(value)}`);
     return { ...action, summary: `${action.summary} (${named.join(' ')})` };
   });
