@@ -48,9 +48,26 @@ const DEFINITIONS = [
   'management_policies',
 ];
 
-export function renderDefinitions(files: SqlFiles, scope: Scope = ''): readonly string[] {
+function renderDefinitions(files: SqlFiles, scope: Scope = ''): readonly string[] {
   return DEFINITIONS.map((name) => files.render(`warehouse/${name}`, { scope }));
 }
+
+/**
+ * The macros that pages and mails call, for one connection: the published warehouse is read-only, and an earlier version may have written it.
+ * None where the last migration defined the same, since each is planned as it is defined.
+ */
+export async function renderMacros(database: Pick<Database, 'rows'>, files: SqlFiles): Promise<readonly string[]> {
+  const [last] = await database.rows(files.read('warehouse/schema_digest')).catch(() => []);
+  if (String(last?.digest).endsWith(digestMacros(files))) return [];
+  return [files.render('warehouse/semver_key', { scope: 'temp ' }), ...renderDefinitions(files, 'temp ')];
+}
+
+/** The end of the digest of a migration. */
+function digestMacros(files: SqlFiles): string {
+  return toDigest([files.render('warehouse/semver_key', { scope: '' }), renderDefinitions(files)]);
+}
+
+const toDigest = (parts: unknown) => createHash('sha256').update(JSON.stringify(parts)).digest('hex');
 
 const policyPart = (policy: readonly PolicyRow[]) => quoteLiteral(JSON.stringify(policy));
 
@@ -77,7 +94,7 @@ export async function migrate(
   const declared = [...tables.values()];
   // The text of a table has its comments.
   const parts = [deadlines, calendar, declared.map(({ ddl }) => ddl), renderSchema(files, declared, policy)];
-  const digest = createHash('sha256').update(JSON.stringify(parts)).digest('hex');
+  const digest = `${toDigest(parts)} ${digestMacros(files)}`;
   await database.run(files.read('warehouse/schema_digest_table'));
   const [last] = await database.rows(files.read('warehouse/schema_digest'));
   if (last?.digest === digest) return;

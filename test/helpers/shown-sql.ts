@@ -1,10 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { QueryProcess } from '../../src/ask/query/query-process.ts';
+
 import { loadConfig } from '../../src/config/config.ts';
 import { Redactor } from '../../src/core/redact/redactor.ts';
 import { hasClass, parseElements } from './html.ts';
+import { QueryProcess } from './kept-query-process.ts';
 import type { TestProject } from './test-project.ts';
 
 /** Runs the SQL below every table of a page as a reader would copy it, and expects the rows of the report's JSON. Returns their number. */

@@ -17,6 +17,17 @@ describe('the drift report', () => {
     expect(names(not_assessed)).toEqual(['c']);
   });
 
+  it('asks the macros of this version where another one has written the warehouse', async () => {
+    const warehouse = await createReportWarehouse();
+    await warehouse.pull(FIRST, { workspaces: [drifting('a')] });
+    for (const sql of [
+      `create or replace macro workspace_changes(at_time, since_time) as table select error('of another version') as target`,
+      `update schema_digest set digest = 'of another version'`,
+    ])
+      await warehouse.database.run(sql);
+    expect(names((await warehouse.data('drift', FIRST, ['drifting'])).drifting)).toEqual(['a']);
+  });
+
   it('counts nothing as new or resolved in the first run, which is the baseline', async () => {
     const warehouse = await createReportWarehouse();
     await warehouse.pull(FIRST, { workspaces: [drifting('a')] });

@@ -54,7 +54,8 @@ export async function evaluateFindings(options: EvaluateOptions): Promise<Findin
     targets: options.targets?.map(({ name }) => name) ?? null,
   };
   const failed = await evaluateRules(options);
-  await createCandidates(options);
+  const types = await database.rows(files.read('warehouse/found_types'));
+  await createCandidates(options, new Set(types.map(({ subject_type }) => String(subject_type))));
   await database.transact(UPDATES.map((name) => fill(files, name, params)));
   const [summary] = await database.rows(files.read('warehouse/evaluation_summary'));
   return { ...(summary as unknown as Omit<FindingsSummary, 'failed'>), failed };
@@ -65,6 +66,7 @@ export async function checkRules(options: EvaluateOptions): Promise<readonly Inv
   const { database, files } = options;
   const { rules, invalid } = readRules(files);
   await database.script(prepareStatements(options));
+  await judgeFor(rules, options);
   const errors = await runRules(database, files, rules, ruleParams(options));
   return [...invalid, ...[...errors].map(([rule, error]) => ({ rule, error }))];
 }
@@ -97,6 +99,7 @@ async function evaluateRules(options: EvaluateOptions): Promise<readonly Invalid
   await query('evaluated_rules', { rules: JSON.stringify(needs) });
   const assessable = new Set((await query('assessable_rules')).map(({ rule }) => rule));
   const wanted = rules.filter(({ name }) => assessable.has(name));
+  await judgeFor(wanted, options);
   const errors = await runRules(database, files, wanted, ruleParams(options));
   for (const { rule, problem } of await query('invalid_rows')) errors.set(String(rule), `returns ${problem}`);
   for (const rule of errors.keys()) {
@@ -124,16 +127,23 @@ function prepareStatements({ files, asOf, runId, thresholds, targets }: Evaluate
     stale_hours: thresholds.staleHours,
     targets: JSON.stringify(targets?.map(describeTarget) ?? []),
   };
-  const tables = [
-    'candidates',
-    'configured_targets',
-    'evaluated_sources',
-    'listing_proofs',
-    'judged_versions',
-    'judged_support',
-    'unreported_uses',
-  ].map((name) => fill(files, name, params));
-  return [...renderRuleMacros(files), ...tables].join('\n');
+  const tables = ['candidates', 'configured_targets', 'evaluated_sources', 'listing_proofs'];
+  return [...renderRuleMacros(files), ...tables.map((name) => fill(files, name, params))].join('\n');
+}
+
+/** What several rules read, with the file that makes it: to make them takes longer than to evaluate most rules. */
+const JUDGED = {
+  version_support: 'judged_support',
+  versions_in_use: 'judged_versions',
+  unreported_uses: 'unreported_uses',
+};
+
+/** Makes what these rules name of it. */
+async function judgeFor(rules: readonly Rule[], { database, files, asOf }: EvaluateOptions): Promise<void> {
+  const text = rules.map(({ sql }) => sql).join('\n');
+  const named = Object.entries(JUDGED).filter(([table]) => new RegExp(`\\b${table}\\b`, 'iu').test(text));
+  if (named.length > 0)
+    await database.script(named.map(([, file]) => fill(files, file, { as_of: asOf.toISOString() })).join('\n'));
 }
 
 /** The parameters of rules: `$as_of`, `$targets` (null for all) and each threshold in snake_case. */

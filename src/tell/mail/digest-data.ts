@@ -5,7 +5,7 @@ import { findLeftOut, isAbsent } from '../../extract/sources/index.ts';
 import { renderChangesBetween } from '../../warehouse/changes.ts';
 import type { SqlParams } from '../../warehouse/database.ts';
 import { defineMissing } from '../../warehouse/deadlines.ts';
-import { renderDefinitions } from '../../warehouse/migrate.ts';
+import { renderMacros } from '../../warehouse/migrate.ts';
 import type { OpenWarehouse } from '../../warehouse/session.ts';
 import { parseHeader } from '../../warehouse/sql-files.ts';
 import { thresholdParams, toJsonParam } from '../../warehouse/sql-params.ts';
@@ -75,8 +75,7 @@ export async function readDigestData(options: ComposeOptions, audience: Audience
     routes: JSON.stringify(audience.routes),
     guide: JSON.stringify(await loadGuide(files, (await playbooks?.()) ?? [], config.thresholds)),
   };
-  await database.run(files.render('warehouse/semver_key', { scope: 'temp ' }));
-  await database.script((await renderDefinitions(files, 'temp ')).join('\n'));
+  for (const macro of await renderMacros(database, files)) await database.run(macro);
   await defineMissing(database, files, config.thresholds);
   for (const table of ['routes', 'workspaces', 'pools', 'findings', 'sources']) await query(table, params);
   const limits: Readonly<Record<string, number>> = { causes: MAX_LINES, attached: MAX_ATTACHED };

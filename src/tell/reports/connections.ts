@@ -1,7 +1,8 @@
 import pLimit from 'p-limit';
-import type { Database, SqlParams, Statements } from '../../warehouse/database.ts';
+import { errorMessage } from '../../core/errors.ts';
+import { type Database, isQueryError, type SqlParams, type Statements } from '../../warehouse/database.ts';
 import { defineMissing } from '../../warehouse/deadlines.ts';
-import { renderDefinitions } from '../../warehouse/migrate.ts';
+import { renderMacros } from '../../warehouse/migrate.ts';
 import { quoteLiteral, type SqlFiles } from '../../warehouse/sql-files.ts';
 import { fillParams } from '../../warehouse/sql-params.ts';
 import type { Row } from '../../warehouse/values.ts';
@@ -11,6 +12,9 @@ export type Queries = Pick<Statements, 'rows'>;
 
 /** Connections of a reader. To plan the statement of a report takes a processor as long as to run it, so two run at a time. */
 const CONNECTIONS = 2;
+
+/** What `queries/warehouse/read_kept_states.sql` fails with. */
+const NOT_PREPARED = 'the state of the sources is not prepared for this time';
 
 /**
  * Runs each statement on the next connection that is free. The database's own is left to statements that need its temporary tables.
@@ -25,7 +29,7 @@ export async function shareConnections(
   const states = literals.map((time) => files.render('warehouse/kept_state', { time }));
   const forget = files.render('warehouse/forget_kept_states', {});
   const keep = files.render('warehouse/keep_states', { states: states.join('\nunion all\n') });
-  const begin = [...makeMacros(files), forget, keep].join('\n');
+  const begin = [...(await renderMacros(database, files)), forget, keep].join('\n');
   const hideMacro = files.render('warehouse/read_kept_states', { times: literals.join(', ') });
   const prepare = async (connection: Statements) => {
     const [created] = await connection.script(begin);
@@ -42,7 +46,10 @@ export async function shareConnections(
         const text = fillParams(sql, params);
         const taken = free.pop() as (typeof free)[number];
         try {
-          return await taken.connection.script(text).catch(() => runWithoutStates(taken, text));
+          return await taken.connection.script(text).catch((error: unknown) => {
+            if (!isQueryError(error) && !errorMessage(error).includes(NOT_PREPARED)) throw error;
+            return runWithoutStates(taken, text);
+          });
         } finally {
           free.push(taken);
         }
@@ -58,11 +65,6 @@ export async function shareConnections(
       await connection.script(useStates);
     }
   }
-}
-
-/** The published warehouse is read-only, and an earlier version may have written it: what the queries call exists in these connections. */
-function makeMacros(files: SqlFiles): readonly string[] {
-  return [files.render('warehouse/semver_key', { scope: 'temp ' }), ...renderDefinitions(files, 'temp ')];
 }
 
 /** The results of work that is under way, or the error of the first that fails in this order. None is under way any more then. */

@@ -137,12 +137,16 @@ export function subjectKey(type: unknown, target: unknown, id: unknown): string 
 
 /**
  * Creates `subject_candidates`: one row for each subject that was ever seen, of all kinds but those whose query fails.
+ * @param types the subject types of these kinds alone
  * @returns why these are left out
- * @throws TidemarkError DATA where the query of every kind fails
+ * @throws TidemarkError DATA where the query of every kind fails, and no types are given
  */
-export async function createCandidates(options: SubjectOptions): Promise<readonly TidemarkError[]> {
+export async function createCandidates(
+  options: SubjectOptions,
+  types?: ReadonlySet<string>,
+): Promise<readonly TidemarkError[]> {
   const { files } = options;
-  const kinds = await loadPresentKinds(options);
+  const kinds = (await loadPresentKinds(options)).filter(({ type }) => types?.has(type) ?? true);
   const failures: TidemarkError[] = [];
   await querySubjects(options, 'begin', files.read('subjects/begin'));
   for (const { slug, type, versions } of kinds) {
@@ -157,7 +161,7 @@ export async function createCandidates(options: SubjectOptions): Promise<readonl
     });
   }
   const [failure] = failures;
-  if (failure && failures.length === kinds.length) throw failure;
+  if (failure && failures.length === kinds.length && types === undefined) throw failure;
   return failures;
 }
 
