@@ -1,3 +1,4 @@
+import { formatSeconds } from '../core/clock.ts';
 import { isObject } from '../core/is-object.ts';
 import { valueAt } from '../core/json-path.ts';
 import type { Redactor } from '../core/redact/redactor.ts';
@@ -72,6 +73,9 @@ export async function readResponse(
       : toFailure(context, response, text);
   }
   const body = await readText(response, { ...progress, maxBytes });
+  const past = explainPast(operation, headers);
+  if (past !== undefined)
+    return failure({ failure: 'server', status, message: past, retryable: 'yes', hint: LEADERLESS });
   const text = isText(operation, args) ? body : repairEscapes(body, progress.metrics);
   const result = checkShape(operation, args, toResponse(status, headers, text));
   // No read of the platform returns a secret, and its pages are many and large. A plugin may create a token.
@@ -79,6 +83,21 @@ export async function readResponse(
   // Makes the redactor mask generated tokens and private keys; the caller still gets them.
   if (result.ok && mayShowSecret && mayContainSecret(text)) collectSecretFields(jsonOr(result.value, ''), redactor);
   return result;
+}
+
+const LEADERLESS = 'check that the cluster has a leader, and that the agent of `url` reaches it';
+/** Nomad and Consul answer from what they last knew. What is older does not show the present. */
+const MAX_PAST_SECONDS = 600;
+
+/** Why an answer is of the past: docs/services/scheduler.md#errors, docs/services/mesh.md#errors. */
+function explainPast({ kind }: Operation, headers: Headers): string | undefined {
+  if (kind !== 'scheduler' && kind !== 'mesh') return undefined;
+  const read = (name: string) => headers.get(`${kind === 'mesh' ? 'x-consul' : 'x-nomad'}-${name}`);
+  // What a storage plugin lists has the index 0, and no leader.
+  if (read('knownleader') === 'false' && read('index') !== '0')
+    return 'the answer is stale: the server knows no leader';
+  const seconds = Math.max((Number(read('lastcontact')) || 0) / 1000, Number(headers.get('age')) || 0);
+  return seconds > MAX_PAST_SECONDS ? `the answer is stale: it is of ${formatSeconds(seconds * 1000)} ago` : undefined;
 }
 
 export async function readErrorResponse(

@@ -166,6 +166,36 @@ describe('what a status means, and whether a read is repeated', () => {
     },
   );
 
+  it.each<[TargetKind, Operation, Readonly<Record<string, string>>, string | undefined]>([
+    ['scheduler', scheduler.volumes.list, { 'X-Nomad-Index': '50', 'X-Nomad-KnownLeader': 'false' }, 'knows no leader'],
+    [
+      'scheduler',
+      scheduler.volumes.list,
+      { 'X-Nomad-KnownLeader': 'true', 'X-Nomad-LastContact': '900000' },
+      '900 s ago',
+    ],
+    [
+      'mesh',
+      roots,
+      { 'X-Consul-KnownLeader': 'true', 'X-Consul-LastContact': '12', 'X-Cache': 'HIT', Age: '86400' },
+      'ago',
+    ],
+    [
+      'mesh',
+      roots,
+      { 'X-Consul-KnownLeader': 'true', 'X-Consul-LastContact': '12', 'X-Cache': 'HIT', Age: '3' },
+      undefined,
+    ],
+    // as recorded of a storage plugin
+    ['scheduler', scheduler.volumes.list, { 'X-Nomad-Index': '0', 'X-Nomad-KnownLeader': 'false' }, undefined],
+  ])('an answer of the past is none: %s %s %o', async (kind, operation, headers, says) => {
+    const { error } = await outcome(kind, operation, (_request, response) =>
+      response.writeHead(200, headers).end(kind === 'mesh' ? '{"Roots":[]}' : '[]'),
+    );
+    if (says === undefined) expect(error).toBeUndefined();
+    else expect(error).toMatchObject({ failure: 'server', serviceMessage: expect.stringContaining(says) });
+  });
+
   it('a live agent has a specific hint', async () => {
     const { error } = await outcome('platform', platform.agents.delete, (_request, response) =>
       response.writeHead(412).end(),

@@ -33,7 +33,11 @@ test('a volume without a namespace is loaded', async () => {
 
 test('an empty text instead of a time is loaded as null', async () => {
   const place = await answering({
-    '/v1/agent/connect/ca/roots': { Roots: [{ ID: 'r1', NotBefore: '', NotAfter: '2026-12-01T00:00:00Z' }] },
+    '/v1/agent/connect/ca/roots': {
+      Roots: [
+        { ID: 'r1', NotBefore: '', NotAfter: '2026-12-01T00:00:00Z', RootCert: 'unreadable', IntermediateCerts: null },
+      ],
+    },
   });
   await place.pull(['--source', 'ca_roots']);
   expect(await place.rows('select not_before, not_after::varchar as not_after from ca_roots')).toEqual([
@@ -41,10 +45,14 @@ test('an empty text instead of a time is loaded as null', async () => {
   ]);
 });
 
-test('intermediates of a CA root that are no list fail the source', async () => {
-  const place = await answering({ '/v1/agent/connect/ca/roots': { Roots: [{ ID: 'r1', IntermediateCerts: {} }] } });
+test.each([
+  ['the response has no IntermediateCerts', { RootCert: 'x', IntermediateCerts: {} }],
+  ['the response has no IntermediateCerts', { RootCert: 'x' }],
+  ['row 1 has no RootCert', { RootCert: null, IntermediateCerts: null }],
+])('a CA root whose certificates are not shown fails the source: %s', async (problem, fields) => {
+  const place = await answering({ '/v1/agent/connect/ca/roots': { Roots: [{ ID: 'r1', ...fields }] } });
   const { stderr } = await place.pull(['--source', 'ca_roots'], 3);
-  expect(stderr).toContain('ca_roots: the response has no IntermediateCerts');
+  expect(stderr).toContain(`ca_roots: ${problem}`);
 });
 
 test('the end of a CA root is that of its certificate, whatever the service says of it', async () => {

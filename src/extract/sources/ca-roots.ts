@@ -1,7 +1,7 @@
 import { TidemarkError } from '../../core/errors.ts';
 import { mesh } from '../../services/mesh.ts';
 import { describeCertificates } from './shared/certificates.ts';
-import { requiredArray, type SourceDefinition } from './source.ts';
+import { requiredArray, requiredString, type SourceDefinition } from './source.ts';
 
 /** The CA roots that the mesh trusts, with their certificates and intermediates. */
 export const caRoots: SourceDefinition = {
@@ -15,22 +15,23 @@ export const caRoots: SourceDefinition = {
     if (roots.length === 0) throw new TidemarkError('DATA', 'ca_roots: the response has no root');
     landing.expectRows(roots.length);
     await landing.writeJson({}, response.text);
-    for (const root of roots) {
-      for (const certificate of readAuthorities(root)) await landing.writeJson({ ...certificate });
-    }
+    for (const certificate of roots.flatMap(readAuthorities)) await landing.writeJson({ ...certificate });
   },
   checkAccess: (client) => client.call(mesh['ca-roots'].read),
 };
 
-/** The certificates that a root names, each with its kind. @throws TidemarkError DATA for intermediates that are no list */
-function readAuthorities(root: unknown) {
-  const { ID: id, RootCert: text } = root as Readonly<Record<string, unknown>>;
-  const intermediates = requiredArray({ IntermediateCerts: null, ...Object(root) }, 'IntermediateCerts', 'ca_roots');
-  const rootId = typeof id === 'string' ? id : null;
-  const describe = (kind: string, texts: unknown) =>
-    (Array.isArray(texts) ? texts : [texts])
-      .filter((pem) => typeof pem === 'string' && pem.trim() !== '')
+/**
+ * The certificates that a root names, each with its kind. One that is not shown is not gone.
+ * @throws TidemarkError DATA for a root without an ID or certificate, and for intermediates that are no list
+ */
+function readAuthorities(root: unknown, row: number) {
+  const rootId = requiredString(root, 'ID', 'ca_roots', row);
+  const intermediates = requiredArray(root, 'IntermediateCerts', 'ca_roots');
+  const describe = (kind: string, texts: readonly unknown[]) =>
+    texts
+      .filter((pem): pem is string => typeof pem === 'string' && pem.trim() !== '')
       .flatMap(describeCertificates)
       .map((facts) => ({ root_id: rootId, kind, ...facts }));
-  return [...describe('root', text), ...describe('intermediate', intermediates)];
+  const text = requiredString(root, 'RootCert', 'ca_roots', row);
+  return [...describe('root', [text]), ...describe('intermediate', intermediates)];
 }
