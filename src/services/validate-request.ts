@@ -91,7 +91,7 @@ function validateValue(path: string, param: OperationParam, value: unknown, targ
  * the path before they route it, so `/` splits it, and Vault does not accept names that end in a dot
  * (docs/services/secrets.md#real-product). The API documents have no such limits: there a `/` is sent percent-encoded.
  */
-function validatePathValue(path: string, text: string, { kind, flavor }: Target): ArgIssue[] {
+export function validatePathValue(path: string, text: string, { kind, flavor }: Target): ArgIssue[] {
   if (text === '.' || text === '..') return [{ path, message: 'must not be `.` or `..`' }];
   if (flavor !== 'hashicorp' || kind === 'platform') return [];
   if (text.includes('/')) return [{ path, message: 'must not contain `/`: the service cannot address it' }];

@@ -31,6 +31,21 @@ test('a volume without a namespace is loaded', async () => {
   ]);
 });
 
+test('a volume whose ID no path can have is loaded as it is listed, and the others are read', async () => {
+  const place = await answering({
+    '/v1/volumes': [{ ID: '..', Name: 'odd' }, { ID: 'v1' }],
+    '/v1/volume/csi/v1': { ID: 'v1', Version: '7', ReadAllocs: {}, WriteAllocs: {} },
+  });
+  await place.pull(['--source', 'volumes']);
+  expect(await place.rows('select volume_id, name, provider_version from volumes order by 1')).toEqual([
+    { volume_id: '..', name: 'odd', provider_version: null },
+    { volume_id: 'v1', name: null, provider_version: '7' },
+  ]);
+  expect(await place.rows("select note from pulls where source = 'volumes'")).toEqual([
+    { note: '1 volume not read, first ..: no path can have such an ID' },
+  ]);
+});
+
 test('an empty text instead of a time is loaded as null', async () => {
   const place = await answering({
     '/v1/agent/connect/ca/roots': {

@@ -1,8 +1,10 @@
+import { plural } from '../../core/plural.ts';
 import type { UnknownPart } from '../../landing/store.ts';
 import type { ServiceClient } from '../../services/client.ts';
 import type { OperationArgs } from '../../services/operation.ts';
 import { listItems, type ServiceResponse } from '../../services/response.ts';
 import { listPlugins, scheduler } from '../../services/scheduler/operations.ts';
+import { validatePathValue } from '../../services/validate-request.ts';
 import { listThenLand, type Part, readParts } from './shared/list-and-read.ts';
 import { createPluginLookup, fetchVolumes, type ListedVolume, parseListedVolume } from './shared/plugins.ts';
 import { assertSubject, type SourceDefinition } from './source.ts';
@@ -19,9 +21,14 @@ export const volumes: SourceDefinition = {
     for (const page of list.texts) await landing.writeJson({ kind: 'list' }, page);
     landing.expectRows(list.volumes.length);
     const findPlugin = await createPluginLookup(context);
+    const isReadable = ({ id }: ListedVolume) => validatePathValue('ID', id, client.target).length === 0;
+    const readable = list.volumes.filter(isReadable);
+    const unread = list.volumes.length - readable.length;
+    const first = list.volumes.find((volume) => !isReadable(volume));
+    if (first) landing.addNote(`${plural(unread, 'volume')} not read, first ${first.key}: no path can have such an ID`);
     await listThenLand(context, {
       name: 'volumes',
-      items: list.volumes.map((volume) => ({ ...volume, parts: findPlugin(volume) })),
+      items: readable.map((volume) => ({ ...volume, parts: findPlugin(volume) })),
       index: list.index,
       relist: async () => (await fetchVolumes(context)).volumes,
       toPart,
