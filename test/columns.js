@@ -31,6 +31,8 @@ const COLUMN = /^ {2}(\w+) [^-]*?,? -- .+$/gmu;
 const read = (path) => readFileSync(join(ROOT, path), 'utf8');
 const words = (text) => new Set(text.match(/\w+/gu));
 const withoutComments = (sql) => sql.replaceAll(/(?:^|\s)--\s.*$/gmu, '');
+/** To assign a column is not to read it. */
+const withoutAssignments = (sql) => sql.replaceAll(/^(update \w+\s)set [^;]*?^where$/gmu, '$1where');
 
 function listFiles(folder) {
   return readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
@@ -46,7 +48,7 @@ const captures = (text, pattern) => [...text.matchAll(pattern)].map(([, name]) =
 
 /** The words of a file, what it reads, and the views that it makes, which stand for the tables that they read. */
 function readReader(path) {
-  const text = path.endsWith('.sql') ? withoutComments(read(path)) : read(path);
+  const text = path.endsWith('.sql') ? withoutAssignments(withoutComments(read(path))) : read(path);
   return { path, words: words(text), made: captures(text, MADE), relations: captures(text, READ) };
 }
 

@@ -74,7 +74,6 @@ const secrets = defineOperations('secrets', {
     read: {
       path: '/sys/health?standbyok=true&perfstandbyok=true&sealedcode=200&uninitcode=200&drsecondarycode=200',
       description: 'shows whether the server is initialized, unsealed and active',
-      says: ['initialized', 'sealed', 'version'],
       section: 'errors',
     },
     /** Of a server that serves. Without the parameters, a standby answers with an error. */
@@ -84,21 +83,12 @@ const secrets = defineOperations('secrets', {
 
 const scheduler = defineOperations('scheduler', {
   token,
-  agent: {
-    self: {
-      ...agent,
-      description: 'shows the agent and its region',
-      permission: readAgent('agent'),
-      says: ['config', 'member'],
-    },
-  },
+  agent: { self: { ...agent, description: 'shows the agent and its region', permission: readAgent('agent') } },
 });
 
 const mesh = defineOperations('mesh', {
   token,
-  agent: {
-    self: { ...agent, description: 'shows the agent', permission: readAgent('agent_prefix ""'), says: ['Config'] },
-  },
+  agent: { self: { ...agent, description: 'shows the agent', permission: readAgent('agent_prefix ""') } },
 });
 
 /** The engines and the state of a secrets server. */
@@ -201,14 +191,9 @@ export async function askVersion(client: ServiceClient): Promise<ServerVersion> 
   return { product, version: version?.slice(0, MAX_VERSION_LENGTH) ?? null, note: null };
 }
 
-/**
- * For `catch`: a service that has no such endpoint, or whose token may not ask. A proxy that hides the endpoint may answer 404 with a page.
- * @throws every other error, also the page of a proxy that asks people to log in
- */
+/** For `catch`: a service that has no such endpoint, or whose token may not ask. @throws every other error, where the service is at fault */
 export function takeRefusal(error: unknown): ServiceError {
-  if (!(error instanceof ServiceError)) throw error;
-  const isRefusal = [400, 401, 403, 405].includes(error.status ?? 0) && error.failure !== 'malformed';
-  if (isRefusal || error.status === 404) return error;
+  if (error instanceof ServiceError && [400, 401, 403, 404, 405].includes(error.status ?? 0)) return error;
   throw error;
 }
 

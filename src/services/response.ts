@@ -89,9 +89,9 @@ const LEADERLESS = 'check that the cluster has a leader, and that the agent of `
 /** Nomad and Consul answer from what they last knew. What is older does not show the present. */
 const MAX_PAST_SECONDS = 600;
 
-/** Why an answer is of the past: docs/services/scheduler.md#errors, docs/services/mesh.md#errors. */
-function explainPast({ kind }: Operation, headers: Headers): string | undefined {
-  if (kind !== 'scheduler' && kind !== 'mesh') return undefined;
+/** Why the answer to a read is of the past: docs/services/scheduler.md#errors, docs/services/mesh.md#errors. */
+function explainPast({ kind, mutates }: Operation, headers: Headers): string | undefined {
+  if (mutates || (kind !== 'scheduler' && kind !== 'mesh')) return undefined;
   const read = (name: string) => headers.get(`${kind === 'mesh' ? 'x-consul' : 'x-nomad'}-${name}`);
   // What a storage plugin lists has the index 0, and no leader.
   if (read('knownleader') === 'false' && read('index') !== '0')

@@ -111,12 +111,6 @@ test.each<[string, TargetKind, readonly unknown[]]>([
   expect(await ask(kind, { status, body })).toEqual(expected);
 });
 
-test.each<[TargetKind, Answer]>([
-  ['mesh', { status: 500, body: 'No cluster leader' }],
-  ['mesh', { status: 403, body: '<html><title>Blocked</title></html>' }],
-  ['secrets', { body: {} }],
-  ['scheduler', { body: { message: 'welcome' } }],
-  ['mesh', { body: { Config: null } }],
-])('what is not an answer of the server is not taken for one that does not tell: %s %o', async (kind, answer) => {
-  await expect(ask(kind, answer)).rejects.toThrow(String(answer.status ?? 'malformed'));
+test('a server that fails is not taken for one that does not tell', async () => {
+  await expect(ask('mesh', { status: 500, body: 'No cluster leader' })).rejects.toThrow(/500/u);
 });

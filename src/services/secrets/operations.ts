@@ -163,7 +163,7 @@ const readKey = {
   ...read,
   ...key,
   description: 'reads a key and its versions',
-  says: ['type', 'latest_version', 'keys', 'versions'],
+  says: ['name', 'type', 'latest_version', 'keys', 'versions'],
 } as const;
 
 export const secrets = defineOperations('secrets', {
