@@ -16,7 +16,11 @@ import { testProject } from '../helpers/test-project.ts';
 const HEADER = 'name,source,version,workspace_count,workspaces,registry_type\n';
 const TEXT_CSV = { 'content-type': 'text/csv; charset=utf-8' };
 
-const NO_TOTAL = { status: 200, headers: { 'content-type': 'application/vnd.api+json' }, body: '{"data": []}' };
+/** The response to the question how many rows a view has. */
+const reportTotal = (count: number) => {
+  const body = JSON.stringify({ data: [], meta: { pagination: { 'total-count': count } } });
+  return { status: 200, headers: { 'content-type': 'application/vnd.api+json' }, body };
+};
 
 /** A platform whose `providers` are these lines. */
 async function providersProject(rows: { lines: readonly string[] }) {
@@ -27,7 +31,7 @@ async function providersProject(rows: { lines: readonly string[] }) {
       if (path.endsWith('/export/csv')) {
         return { status: 200, headers: TEXT_CSV, body: `${HEADER}${rows.lines.join('\n')}\n` };
       }
-      return query.get('page[size]') === '1' ? NO_TOTAL : service.error(422, 'no pages today');
+      return query.get('page[size]') === '1' ? reportTotal(rows.lines.length) : service.error(422, 'no pages today');
     },
   });
 }
@@ -78,7 +82,7 @@ test('a workspace that is listed twice with contradictory values is refused', as
     faultHook: ({ path, query }, service) => {
       if (!path.includes('/explorer') || query.get('type') !== 'workspaces') return undefined;
       if (!path.endsWith('/export/csv')) {
-        return query.get('page[size]') === '1' ? NO_TOTAL : service.error(422, 'no pages today');
+        return query.get('page[size]') === '1' ? reportTotal(2) : service.error(422, 'no pages today');
       }
       const names = Object.keys(EXPLORER_FIELDS.workspaces);
       const line = (drifted: string) => {
@@ -103,7 +107,11 @@ test('a field that the service computes from the clock is kept up to date and ma
         ? {
             status: 200,
             headers: { 'content-type': 'application/json' },
-            body: JSON.stringify({ Roots: [{ ID: 'r1', Name: name, DaysRemaining: days, Color: 'red' }] }),
+            body: JSON.stringify({
+              Roots: [
+                { ID: 'r1', Name: name, RootCert: 'PEM', IntermediateCerts: null, DaysRemaining: days, Color: 'red' },
+              ],
+            }),
           }
         : undefined,
   });
