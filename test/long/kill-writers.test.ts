@@ -1,4 +1,8 @@
 import { test } from 'vitest';
 import { killBackups, killPrunes, killRestores } from '../system/kill/kill-writers.ts';
 
-test.each([killPrunes, killBackups, killRestores])('$name: before each change of a file', (kill) => kill(1));
+test.each([
+  ['prune', killPrunes],
+  ['backup', killBackups],
+  ['restore', killRestores],
+])('%s is killed before each change of a file', (_, kill) => kill(1));
