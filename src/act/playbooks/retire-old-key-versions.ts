@@ -21,7 +21,7 @@ const update = {
   operation: 'secrets.keys.update',
   params: { name: 'key_name' },
   reads: { key: readKey },
-  // The time is there only where it tells of another key: an undo, which plans none, compares the rest with what the ledger has.
+  // `rotated_at` is there only where it shows another key: an undo compares the other fields with the ledger, which has no time.
   observe: ({ key }: ReadResults<'key'>, { rotated_at: planned = null }: { readonly rotated_at?: string | null }) => {
     if (!key.found) return null;
     const state = parseKey(key);

@@ -22,13 +22,13 @@ export const volumes: SourceDefinition = {
     landing.expectRows(list.volumes.length);
     const findPlugin = await createPluginLookup(context);
     const isReadable = ({ id }: ListedVolume) => validatePathValue('ID', id, client.target).length === 0;
-    const readable = list.volumes.filter(isReadable);
-    const unread = list.volumes.length - readable.length;
-    const first = list.volumes.find((volume) => !isReadable(volume));
-    if (first) landing.addNote(`${plural(unread, 'volume')} not read, first ${first.key}: no path can have such an ID`);
+    const unread = list.volumes.filter((volume) => !isReadable(volume));
+    const [first] = unread;
+    if (first)
+      landing.addNote(`${plural(unread.length, 'volume')} not read, first ${first.key}: no path can have such an ID`);
     await listThenLand(context, {
       name: 'volumes',
-      items: readable.map((volume) => ({ ...volume, parts: findPlugin(volume) })),
+      items: list.volumes.filter(isReadable).map((volume) => ({ ...volume, parts: findPlugin(volume) })),
       index: list.index,
       relist: async () => (await fetchVolumes(context)).volumes,
       toPart,
