@@ -1,7 +1,8 @@
 import { stat } from 'node:fs/promises';
+import { PRIVATE_FILE } from '../core/fs.ts';
 import type { Log } from '../core/log.ts';
 import { type Database, firstLine, interruptible } from './database.ts';
-import { nextPath, removeNext } from './publish.ts';
+import { nextPath, removeNext, replaceByNext } from './publish.ts';
 import { quoteIdent, quoteLiteral, type SqlFiles } from './sql-files.ts';
 import { classifyStorageError } from './storage.ts';
 
@@ -17,8 +18,8 @@ interface CompactOptions {
 }
 
 /**
- * Writes a compact copy of an open, checkpointed file of which a third is free (docs/decisions.md#compaction). `replaceByNext` puts
- * it in the place of the file.
+ * Writes a compact copy of an open, checkpointed file of which a third is free (docs/decisions.md#compaction). `replaceByCompact`
+ * puts it in the place of the file.
  * @returns whether there is a copy. Without one, the file can be used as it is: it is small, or not fragmented, or the copy failed.
  * @throws DuckDB's error for a corrupt block
  */
@@ -33,8 +34,6 @@ export async function writeCompactCopy(
     if (signal.aborted || row?.is_due !== true) return false;
     await interruptible(database, signal, () => copyDatabase(database, files, file));
     signal.throwIfAborted(); // the last statement has ended before it was interrupted
-    const [before, after] = [(await stat(file)).size, (await stat(nextPath(file))).size];
-    log.info(`compacted the warehouse from ${formatMegabytes(before)} to ${formatMegabytes(after)}`);
     return true;
   } catch (error) {
     await removeNext(file);
@@ -66,6 +65,14 @@ async function assertSameRows(database: Database, files: SqlFiles): Promise<void
     const [row] = await database.rows(files.render('warehouse/compare_compact', { table: quoteIdent(name) }));
     if (row?.is_same !== true) throw new Error(`the copy of ${name} has other rows`);
   }
+}
+
+/** Puts the copy of `writeCompactCopy` in the place of its file, which is closed. */
+export async function replaceByCompact(file: string, log: Log): Promise<void> {
+  const { size } = await stat(file);
+  await replaceByNext(file, PRIVATE_FILE);
+  const { size: left } = await stat(file);
+  log.info(`compacted the warehouse from ${formatMegabytes(size)} to ${formatMegabytes(left)}`);
 }
 
 const formatMegabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;

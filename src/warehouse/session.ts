@@ -7,7 +7,7 @@ import { TidemarkError } from '../core/errors.ts';
 import { ignoreMissing, makeFolder, PRIVATE_FILE, PRIVATE_FOLDER, systemLack } from '../core/fs.ts';
 import type { Log } from '../core/log.ts';
 import { overlayRoots } from '../core/paths.ts';
-import { writeCompactCopy } from './compact.ts';
+import { replaceByCompact, writeCompactCopy } from './compact.ts';
 import {
   blameOwn,
   type Database,
@@ -27,7 +27,6 @@ import {
   publishFile,
   recordFingerprint,
   removeNext,
-  replaceByNext,
   type WarehouseFiles,
   warehouseFiles,
 } from './publish.ts';
@@ -173,7 +172,7 @@ async function runSession<T>(
     // A schema that is not migrated is of no use to readers. A `.wal` beside a file means that it was not closed cleanly.
     if (isUsable && !existsSync(`${paths.work}.wal`)) {
       lock.assertHeld();
-      if (isCompact) await replaceByNext(paths.work, PRIVATE_FILE);
+      if (isCompact) await replaceByCompact(paths.work, log);
       await publishFile(paths.work, paths.published, config.groupRead ? 0o440 : 0o400);
       await recordFingerprint(paths.work);
     }
