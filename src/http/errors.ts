@@ -286,8 +286,10 @@ function isInvalidHttp({ name, message }: Error): boolean {
   return ['HTTPParserError', 'AssertionError'].includes(name) || message === 'bad response';
 }
 
-/** The status with which a proxy refused a tunnel. undici gives it in the error message only. */
-function readProxyStatus({ message }: Error): number | undefined {
+/** The status with which a proxy refused. undici gives that of a tunnel in the message, and no message at all for an answer with 407. */
+function readProxyStatus(error: Error): number | undefined {
+  const { name, message } = error;
+  if (name === 'Error' && message === '' && !('code' in error)) return 407;
   const status = /^Proxy response \((\d{3})\)/u.exec(message)?.[1];
   return status === undefined ? undefined : Number(status);
 }

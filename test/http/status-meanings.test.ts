@@ -196,6 +196,15 @@ describe('what a status means, and whether a read is repeated', () => {
     else expect(error).toMatchObject({ failure: 'server', serviceMessage: expect.stringContaining(says) });
   });
 
+  it('a proxy that wants a password is not a service that is down', async () => {
+    const { error, requests } = await outcome('mesh', roots, (_request, response) => response.writeHead(407).end());
+    expect(requests).toBe(1);
+    expect(error).toMatchObject({
+      message: expect.stringContaining('the proxy answered 407'),
+      hint: expect.stringContaining('HTTPS_PROXY'),
+    });
+  });
+
   it('a live agent has a specific hint', async () => {
     const { error } = await outcome('platform', platform.agents.delete, (_request, response) =>
       response.writeHead(412).end(),
