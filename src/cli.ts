@@ -51,7 +51,8 @@ async function runCommand(argv: readonly string[], io: ProcessIo, program: Docum
     return io.stdout(await completeWords(words, io.cwd));
   }
   await addCommands(program, argv);
-  await program.parseAsync([...argv], { from: 'user' });
+  const asked = first === 'help' && words.length > 0 ? [...words, '--help'] : [...argv];
+  await program.parseAsync(asked, { from: 'user' });
 }
 
 /** How to run another command with the same configuration, as a shell takes it. */

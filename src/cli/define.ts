@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Command, type HelpContext, InvalidArgumentError, Option } from 'commander';
 import { parseTimestamp } from '../core/clock.ts';
 import type { Context } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
@@ -52,6 +52,14 @@ export class DocumentedCommand extends Command {
 
   override createCommand(name?: string): DocumentedCommand {
     return new DocumentedCommand(name, this.#perform);
+  }
+
+  /** Of a word that is no command there is no help: commander shows that of the program. */
+  override outputHelp(context?: HelpContext | ((text: string) => string)): void {
+    const [word = 'help'] = this.args;
+    const names = ['help', ...this.commands.map((command) => command.name())];
+    if (names.length === 1 || word.startsWith('-') || names.includes(word)) super.outputHelp(context as HelpContext);
+    else (this as unknown as { unknownCommand(): void }).unknownCommand();
   }
 
   /** @param name of what it runs, which `load` exports */

@@ -42,6 +42,8 @@ describe('help', () => {
 describe('a wrong command line ends with 2', () => {
   test.each([
     [['statsu'], /unknown command 'statsu'\n\(Did you mean status\?\)/],
+    [['help', 'statsu'], /unknown command 'statsu'\n\(Did you mean status\?\)/],
+    [['playbook', 'plam', '--help'], /unknown command 'plam'\n\(Did you mean plan\?\)/],
     [['status', '--jsn'], /unknown option '--jsn'/],
     [
       ['sql', '--format', 'xml', 'select 1'],
@@ -89,11 +91,7 @@ test('--version prints the version of the package', async () => {
 
 describe('a file or folder that cannot be used ends with 2 and its name', () => {
   test.each([
-    [
-      'a folder for a configuration',
-      ['--config', '.', 'sql', 'select 1'],
-      /cannot be read: illegal operation on a directory\n/u,
-    ],
+    ['a folder for a configuration', ['--config', '.', 'sql', 'select 1'], /cannot be read: it is a folder\n/u],
     [
       'a configuration under a file',
       ['--config', 'occupied/deeper/t.yaml', 'init'],
