@@ -1,5 +1,5 @@
 import type { Config } from '../config/config.ts';
-import { closestMatch, suggestName } from '../config/suggest.ts';
+import { suggestName } from '../config/suggest.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { discoverFiles, overlayRoots } from '../core/paths.ts';
 import { operations } from '../services/index.ts';
@@ -84,12 +84,7 @@ function* findProblems({ name, rule, table, actions }: Playbook, isTaken: boolea
 }
 
 function* checkName(place: string, name: string, known: Names) {
-  if (!known.has(name)) yield `${place}: unknown: ${name}${suggestClosest(name, known.keys())}`;
-}
-
-function suggestClosest(name: string, known: Iterable<string>): string {
-  const closest = closestMatch(name, known);
-  return closest ? `; did you mean \`${closest}\`?` : '';
+  if (!known.has(name)) yield `${place}: unknown: ${name}; ${suggestName(name, known.keys())}`;
 }
 
 /** `place`: where the action is, up to the name of a field. */
@@ -132,7 +127,7 @@ function* checkCall(
   if (operation.mutates !== mutates) yield `${place}operation: ${name} changes ${mutates ? 'nothing' : 'something'}`;
   for (const [param, source] of Object.entries(given)) {
     if (!Object.hasOwn(params, param)) {
-      yield `${place}params.${param}: is not a parameter of ${name}${suggestClosest(param, Object.keys(params))}`;
+      yield `${place}params.${param}: is not a parameter of ${name}; ${suggestName(param, Object.keys(params))}`;
     }
     if (typeof source === 'string' && !inputNames.includes(source)) {
       yield `${place}params.${param}: unknown input ${source}; known are ${inputNames.join(', ')}`;

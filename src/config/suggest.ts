@@ -1,23 +1,26 @@
 import { distance } from 'fastest-levenshtein';
 import { TidemarkError } from '../core/errors.ts';
 
-/** The known name closest to a mistyped one, if any is close enough to be meant. */
+/** The known name closest to a mistyped one, if any is close enough to be meant; or one that contains it, if it is not. */
 export function closestMatch(name: string, known: Iterable<string>): string | undefined {
   const lower = name.toLowerCase();
   const ranked = [...known].map((candidate) => ({ candidate, edits: distance(lower, candidate.toLowerCase()) }));
   const [best] = ranked.sort((a, b) => a.edits - b.edits);
-  return best && best.edits <= Math.max(2, Math.ceil(name.length / 2)) ? best.candidate : undefined;
+  if (best && best.edits <= Math.max(2, Math.ceil(name.length / 2))) return best.candidate;
+  return ranked.find(({ candidate }) => candidate.toLowerCase().includes(lower))?.candidate;
 }
 
 /** A hint for an unknown name: `did you mean X?`, or all known names. @param advice instead of the list of all names */
-export function suggestName(name: string, known: readonly string[], advice = `known are ${known.join(', ')}`): string {
-  const closest = closestMatch(name, known);
-  return closest ? `did you mean ${closest}?` : advice;
+export function suggestName(name: string, known: Iterable<string>, advice?: string): string {
+  const names = [...known];
+  const closest = closestMatch(name, names);
+  if (closest) return `did you mean ${closest}?`;
+  return advice ?? (names.length > 0 ? `known are ${names.join(', ')}` : 'there are none');
 }
 
 /** The error for an unknown name. @param advice as for `suggestName` */
 export function unknownName(what: string, name: string, known: Iterable<string>, advice?: string): TidemarkError {
-  return new TidemarkError('USAGE', `unknown ${what} ${name}`, { hint: suggestName(name, [...known], advice) });
+  return new TidemarkError('USAGE', `unknown ${what} ${name}`, { hint: suggestName(name, known, advice) });
 }
 
 /** The one that has a name. @throws TidemarkError USAGE as `unknownName` says it */

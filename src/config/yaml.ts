@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { errorMessage, TidemarkError } from '../core/errors.ts';
 import { readNamedFile } from '../core/fs.ts';
 import { type Environment, interpolate, type Path } from './references.ts';
-import { closestMatch } from './suggest.ts';
+import { suggestName } from './suggest.ts';
 
 interface YamlFile {
   /** What messages call the file. @default its name */
@@ -76,12 +76,7 @@ function toPlainData(document: Document, name: string): unknown {
 function explainUnknownKeys({ code, keys, inst }: z.core.$ZodRawIssue): string | undefined {
   if (code !== 'unrecognized_keys' || !(inst instanceof z.ZodObject)) return undefined;
   const allowed = Object.keys(inst.shape);
-  return (keys as readonly string[])
-    .map((key) => {
-      const closest = closestMatch(key, allowed);
-      return `unknown key${closest ? `; did you mean \`${closest}\`?` : `; known are ${allowed.join(', ')}`}`;
-    })
-    .join('\n');
+  return (keys as readonly string[]).map((key) => `unknown key; ${suggestName(key, allowed)}`).join('\n');
 }
 
 function reportIssue(issue: z.core.$ZodIssue, report: (path: Path, message: string) => void): void {

@@ -140,6 +140,7 @@ export function fileSystemError(error: unknown): { readonly path: string; readon
 
 /** The message of Node without its code, and without the call and the path at its end. */
 function describeFileError(message: string): string {
+  if (message.startsWith('EISDIR')) return 'it is a folder';
   return message.replace(/^E[A-Z]+: |, \w+(?: '.*)?$/gu, '');
 }
 

@@ -1,5 +1,5 @@
 import { meshMounts, type Target } from '../config/config.ts';
-import { closestMatch } from '../config/suggest.ts';
+import { suggestName } from '../config/suggest.ts';
 import { parseTimestamp } from '../core/clock.ts';
 import { TidemarkError } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
@@ -61,11 +61,7 @@ function isRequired({ required }: OperationParam, { flavor }: Target): boolean {
 
 function explainUnknownParam(name: string, known: readonly string[]): string {
   if (name === 'organization_name') return 'comes from the target: leave it out';
-  const closest = closestMatch(name, known);
-  if (closest) return `is not a parameter; did you mean \`${closest}\`?`;
-  return known.length === 0
-    ? 'is not a parameter; the operation has none'
-    : `is not a parameter; known are ${known.join(', ')}`;
+  return `is not a parameter; ${suggestName(name, known)}`;
 }
 
 function validateValue(path: string, param: OperationParam, value: unknown, target: Target): ArgIssue[] {

@@ -43,9 +43,7 @@ describe('what only warns, or is let through', () => {
 
   it('a field that the document does not list', async () => {
     const { exit, stderr } = await run(['platform.explorer.query', 'type=workspaces', 'sort=workspace_nme']);
-    expect(stderr).toMatch(
-      /warning: .*sort: `workspace_nme` is not a documented field .*did you mean `workspace_name`/u,
-    );
+    expect(stderr).toMatch(/warning: .*sort: `workspace_nme` is not a documented field .*did you mean workspace_name/u);
     expect(sandbox.log).toHaveLength(1);
     expect(exit).toBe(3); // the sandbox does not know it either
   });
@@ -53,8 +51,8 @@ describe('what only warns, or is let through', () => {
   it('fields and sort of a saved view that the document does not list', async () => {
     const query = { fields: ['workspace_nme'], sort: ['-drift'] };
     const { stderr } = await run(save, pool({ name: 'n', query_type: 'workspaces', query }));
-    expect(stderr).toMatch(/warning: .*body\.data\.query\.fields: `workspace_nme` .*did you mean `workspace_name`/u);
-    expect(stderr).toMatch(/warning: .*body\.data\.query\.sort: `drift` .*did you mean `drifted`/u);
+    expect(stderr).toMatch(/warning: .*body\.data\.query\.fields: `workspace_nme` .*did you mean workspace_name/u);
+    expect(stderr).toMatch(/warning: .*body\.data\.query\.sort: `drift` .*did you mean drifted/u);
   });
 
   it('two fields at one index, as the document shows them', async () => {

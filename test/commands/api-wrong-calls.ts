@@ -27,7 +27,7 @@ export const wrongCalls: readonly WrongCall[] = [
   {
     rule: 'an unknown parameter',
     words: ['platform.agents.list', 'agent_pool=x'],
-    says: ['agent_pool', 'did you mean `agent_pool_id`?'],
+    says: ['agent_pool', 'did you mean agent_pool_id?'],
   },
   {
     rule: 'the organization, which the target names',

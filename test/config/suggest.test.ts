@@ -5,9 +5,10 @@ test.each([
   ['workspace', 'workspaces'],
   ['AGENTS', 'agents'],
   ['agnets', 'agents'],
+  ['drift', 'drifted-workspace'],
   ['zzz', undefined],
 ])('%s is closest to %s', (name, closest) => {
-  expect(closestMatch(name, ['agents', 'workspaces', 'keys'])).toBe(closest);
+  expect(closestMatch(name, ['agents', 'workspaces', 'keys', 'drifted-workspace'])).toBe(closest);
 });
 
 test('an unknown name is explained by the closest one, otherwise by all', () => {
@@ -17,4 +18,5 @@ test('an unknown name is explained by the closest one, otherwise by all', () => 
     hint: 'did you mean nightly?',
   });
   expect(unknownName('job', 'zzzzzzzzz', ['nightly', 'weekly']).hint).toBe('known are nightly, weekly');
+  expect(unknownName('job', 'zzzzzzzzz', []).hint).toBe('there are none');
 });

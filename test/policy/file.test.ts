@@ -76,10 +76,10 @@ test.each([
     '3: tools.terraform.minimum: must be a version in quotes, such as "1.10"',
   ],
   ['tools:\n  terraform:\n    minimum: latest', '3: tools.terraform.minimum: must be a version such as 1.14.3'],
-  ['tools:\n  terrafrom:\n    minimum: 1.10.0', '3: tools.terrafrom: unknown key; did you mean `terraform`?'],
+  ['tools:\n  terrafrom:\n    minimum: 1.10.0', '3: tools.terrafrom: unknown key; did you mean terraform?'],
   [
     'tools:\n  terraform:\n    minimun: 1.10.0\n    recommended: 1.10.0',
-    '3: tools.terraform.minimun: unknown key; did you mean `minimum`?',
+    '3: tools.terraform.minimun: unknown key; did you mean minimum?',
   ],
   ['tools:\n  opentofu: {}', '2: tools.opentofu: needs a minimum, a recommended version or a denied range'],
   ['providers:\n  aws: { minimum: 1.0.0 }', `2: providers.aws: ${FULL}/hashicorp/aws`],

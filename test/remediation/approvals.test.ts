@@ -236,7 +236,7 @@ test.each<[string, object, string]>([
   ['too small a group', { rules: [{ target: 'acme', group: 'none' }] }, 'none has 0 of the 1 approvers'],
   ['an unknown target', { rules: [{ target: 'acmee', group: 'security' }] }, 'no target has the name acmee'],
   ['a rule about nothing', { rules: [{ group: 'security' }] }, 'rules[0]: needs a playbook, a severity or a target'],
-  ['an unknown key', { people: [{ ...PEOPLE[0], keys: [] }] }, 'people[0].keys: unknown key; did you mean `key`?'],
+  ['an unknown key', { people: [{ ...PEOPLE[0], keys: [] }] }, 'people[0].keys: unknown key; did you mean key?'],
   ['an unknown playbook', { rules: [{ playbook: 'reap', group: 'security' }] }, 'unknown playbook reap'],
 ])('%s is a configuration error with its field', async (_, approvers, message) => {
   await useApprovers(approvers);

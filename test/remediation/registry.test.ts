@@ -59,17 +59,17 @@ test('a valid playbook is accepted', async () => {
 
 test.each<[string, Overrides, string]>([
   ['unknown rule', { rule: 'dead-agents' }, 'playbook mine: rule: unknown: dead-agents; did you mean `dead-agent`?'],
-  ['unknown table', { table: 'agent' }, 'playbook mine: table: unknown: agent; did you mean `agents`?'],
+  ['unknown table', { table: 'agent' }, 'playbook mine: table: unknown: agent; did you mean agents?'],
   ['bad name', { name: 'My Own' }, 'playbook My Own: name: must be lower-case words joined by `-`'],
   [
     'unknown operation',
     { operation: 'platform.agent.delete' },
-    'playbook mine: actions[0].operation: unknown: platform.agent.delete; did you mean `platform.agents.delete`?',
+    'playbook mine: actions[0].operation: unknown: platform.agent.delete; did you mean platform.agents.delete?',
   ],
   [
     'unknown parameter',
     { params: { id: 'agent_id', ids: 'agent_id' } },
-    'playbook mine: actions[0].params.ids: is not a parameter of platform.agents.delete; did you mean `id`?',
+    'playbook mine: actions[0].params.ids: is not a parameter of platform.agents.delete; did you mean id?',
   ],
   [
     'unknown input',

@@ -1,5 +1,5 @@
 import type { Target } from '../../config/config.ts';
-import { closestMatch } from '../../config/suggest.ts';
+import { suggestName } from '../../config/suggest.ts';
 import { parseTimestamp } from '../../core/clock.ts';
 import type { ArgIssue, Args, QueryPairs } from '../operation.ts';
 
@@ -200,8 +200,7 @@ const VALUES: Readonly<Record<FieldType, { readonly form: string; readonly accep
 export function validateFilter({ field, operator, value }: ExplorerFilter, view: string, path: string): ArgIssue[] {
   const types = Object.hasOwn(OPERATORS, operator) ? OPERATORS[operator] : undefined;
   if (!types) {
-    const closest = closestMatch(operator, Object.keys(OPERATORS));
-    const advice = closest ? `did you mean \`${closest}\`?` : `known are ${Object.keys(OPERATORS).join(', ')}`;
+    const advice = suggestName(operator, Object.keys(OPERATORS));
     return [{ path, message: `\`${operator}\` is not an operator; ${advice}` }];
   }
   const type = findFields(view)?.get(field);
@@ -220,9 +219,8 @@ export function validateFields(names: readonly string[], view: string, path: str
   return names.flatMap((name) => {
     const field = canonicalField(name.replace(/^-/u, ''));
     if (!known || known.has(field)) return [];
-    const closest = closestMatch(field, known.keys());
-    const advice = closest ? `; did you mean \`${closest}\`?` : '';
-    return [{ path, message: `\`${field}\` is not a documented field of ${view}${advice}`, isWarning: true }];
+    const advice = suggestName(field, known.keys());
+    return [{ path, message: `\`${field}\` is not a documented field of ${view}; ${advice}`, isWarning: true }];
   });
 }
 
