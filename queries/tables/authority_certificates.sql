@@ -1,6 +1,7 @@
 -- grain: one row per certificate of the mesh's authority: roots and intermediates, without their text
 -- key: fingerprint
 -- source: ca_roots
+-- part: root_id
 create table if not exists authority_certificates_history (
   target varchar not null, -- name of the target in tidemark.yaml
   fingerprint varchar, -- SHA-256 of the certificate; of its text, where it cannot be read, and the other columns are then null

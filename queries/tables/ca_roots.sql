@@ -1,6 +1,7 @@
 -- grain: one row per CA root of the mesh, without the certificates
 -- key: root_id
 -- source: ca_roots
+-- part: root_id
 -- computed: extra.DaysRemaining, modify_index
 create table if not exists ca_roots_history (
   target varchar not null, -- name of the target in tidemark.yaml

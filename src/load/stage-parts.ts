@@ -31,10 +31,22 @@ export function stageParts(table: Table, landings: readonly StagedLanding[]) {
     targets: literals(landings.map(({ manifest }) => manifest.target)),
     isUnknown: isUnknown(table, landings),
     isGone: isGone(table),
+    mayBeOther: mayBeOther(table),
     part: quoteIdent(table.part ?? 'target'),
     sameRest: sameKey({ key: table.key.filter((name) => name !== table.part) }, 'held', 'staged'),
     ...computedParts(table),
   };
+}
+
+/**
+ * SQL that is true for a staged row which may be one of another part. Where a plugin's ID is a prefix, a row that is listed for one plugin
+ * may be of another one; and a part that is not in the key does not tell rows apart.
+ */
+function mayBeOther({ key, part = 'target', columns }: Table): string {
+  if (!withTarget(key).includes(part)) return 'true';
+  return columns.some(({ name }) => name === 'is_ambiguous')
+    ? `(is_ambiguous or ${quoteIdent(part)} is null) is true`
+    : 'false';
 }
 
 /** Rows of what another table does not name any more, so that nothing of it was asked for. */

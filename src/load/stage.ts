@@ -76,8 +76,7 @@ export async function compareStage(
   read: ReadonlyMap<Landed, Reading>,
 ): Promise<Stage> {
   const parts = stageParts(table, [...read.keys()]);
-  // Where a plugin's ID is a prefix, a row that is listed for one plugin may be of another one, which could not be listed.
-  const mayBeHeld = parts.isUnknown !== 'false' && table.columns.some(({ name }) => name === 'is_ambiguous');
+  const mayBeHeld = parts.isUnknown !== 'false' && parts.mayBeOther !== 'false';
   const isHeld = mayBeHeld ? files.render('warehouse/held_by_unknown', parts) : 'false';
   const queries = [...(isNumbered(table) ? ['number_repeats'] : []), 'compare_stage', 'stage_changes'];
   const render = (query: string) => files.render(`warehouse/${query}`, { ...parts, isHeld });

@@ -87,6 +87,25 @@ test('the end of a CA root is that of its certificate, whatever the service says
   ]);
 });
 
+test.each([
+  ['is garbled', { RootCert: 'garbled' }],
+  ['is no text', { IntermediateCerts: [null] }],
+])('what was read of the certificates of a root stays where one of them %s', async (_, fields) => {
+  const { Roots } = JSON.parse(readRecorded('consul/roots').body) as { Roots: readonly object[] };
+  const answers = { '/v1/agent/connect/ca/roots': { Roots } };
+  const place = await answering(answers);
+  await place.pull(['--source', 'ca_roots']);
+  const read = () =>
+    place.rows(
+      'select fingerprint, subject, not_after from authority_certificates union all select root_id, name, not_after from ca_roots',
+    );
+  const before = await read();
+  answers['/v1/agent/connect/ca/roots'] = { Roots: [{ ...Roots[0], NotAfter: '9999-12-31T23:59:59Z', ...fields }] };
+  const { stderr } = await place.pull(['--source', 'ca_roots'], 1);
+  expect(stderr).toContain('its certificates can no longer be read');
+  expect(await read()).toEqual(before);
+});
+
 test('if a plugin no longer exists, the volumes of other plugins are loaded and its own are unknown', async () => {
   const place = await testProject({
     workspaces: 2,

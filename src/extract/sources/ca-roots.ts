@@ -1,6 +1,6 @@
 import { TidemarkError } from '../../core/errors.ts';
 import { mesh } from '../../services/mesh.ts';
-import { describeCertificates } from './shared/certificates.ts';
+import { type CertificateFacts, describeCertificates } from './shared/certificates.ts';
 import { requiredArray, requiredString, type SourceDefinition } from './source.ts';
 
 /** The CA roots that the mesh trusts, with their certificates and intermediates. */
@@ -8,30 +8,41 @@ export const caRoots: SourceDefinition = {
   name: 'ca_roots',
   kind: 'mesh',
   operations: [mesh['ca-roots'].read],
-  async extract({ client, landing }) {
+  async extract({ client, landing, query }) {
     const response = await client.call(mesh['ca-roots'].read);
     const roots = requiredArray(response.json(), 'Roots', 'ca_roots');
     // A mesh whose authority is set up has a root: such an answer says nothing about the roots before.
     if (roots.length === 0) throw new TidemarkError('DATA', 'ca_roots: the response has no root');
     landing.expectRows(roots.length);
     await landing.writeJson({}, response.text);
-    for (const certificate of roots.flatMap(readAuthorities)) await landing.writeJson({ ...certificate });
+    const certificates = roots.flatMap(readAuthorities);
+    for (const certificate of certificates) await landing.writeJson(certificate);
+    const unreadable = new Set(certificates.flatMap(({ root_id, subject }) => (subject === undefined ? root_id : [])));
+    for (const { target, root_id: value } of await query('readable_roots')) {
+      if (target === client.target.name && unreadable.has(String(value)))
+        landing.addUnknown({
+          column: 'root_id',
+          value: String(value),
+          reason: 'its certificates can no longer be read',
+        });
+    }
   },
   checkAccess: (client) => client.call(mesh['ca-roots'].read),
 };
 
 /**
- * The certificates that a root names, each with its kind. One that is not shown is not gone.
+ * The certificates that a root names, each with its kind. One that is not shown, or cannot be read, is not gone.
  * @throws TidemarkError DATA for a root without an ID or certificate, and for intermediates that are no list
  */
-function readAuthorities(root: unknown, row: number) {
+function readAuthorities(root: unknown, row: number): readonly (CertificateFacts & { readonly root_id: string })[] {
   const rootId = requiredString(root, 'ID', 'ca_roots', row);
   const intermediates = requiredArray(root, 'IntermediateCerts', 'ca_roots');
   const describe = (kind: string, texts: readonly unknown[]) =>
     texts
-      .filter((pem): pem is string => typeof pem === 'string' && pem.trim() !== '')
+      .map((pem) => (typeof pem === 'string' ? pem : JSON.stringify(pem)))
+      .filter((pem) => pem.trim() !== '')
       .flatMap(describeCertificates)
-      .map((facts) => ({ root_id: rootId, kind, ...facts }));
+      .map((facts) => ({ ...facts, root_id: rootId, kind }));
   const text = requiredString(root, 'RootCert', 'ca_roots', row);
   return [...describe('root', [text]), ...describe('intermediate', intermediates)];
 }
