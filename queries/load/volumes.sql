@@ -1,12 +1,19 @@
--- grain: one row per volume of the list; some fields are returned only by reading the volume
+-- grain: one row per volume of the list that was not deleted while it was read; some fields are returned only by reading the volume
 -- Times are Unix nanoseconds, 0 where the service does not know them.
 -- The real product nests topology segments, and returns `ResourceExhausted` as a time, with `0001-01-01T00:00:00Z` for none.
 with
   lines as (
-    select kind, body
-    from read_json($files, format = 'newline_delimited', records = true, columns = {kind: 'VARCHAR', body: 'JSON'}, maximum_object_size = $longest_line)
+    select *
+    from read_json(
+      $files,
+      format = 'newline_delimited',
+      records = true,
+      columns = {kind: 'VARCHAR', volume_id: 'VARCHAR', namespace: 'VARCHAR', body: 'JSON'},
+      maximum_object_size = $longest_line
+    )
   ),
   listed as (select unnest(body::json[]) as item from lines where kind = 'list'),
+  gone as (select volume_id, namespace from lines where kind = 'gone'),
   seen as (select body as item from lines where kind = 'read'),
   merged as (
     select
@@ -17,6 +24,7 @@ with
     left join seen
       on (seen.item ->> 'ID') = (listed.item ->> 'ID')
       and coalesce(seen.item ->> 'Namespace', '') = coalesce(listed.item ->> 'Namespace', '')
+    where (listed.item ->> 'ID', coalesce(listed.item ->> 'Namespace', '')) not in (select (volume_id, namespace) from gone)
   ),
   -- each operator on JSON parses the whole text again, and keeps what it has parsed of some thousand rows in memory
   items as (

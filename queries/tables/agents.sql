@@ -2,6 +2,7 @@
 -- key: agent_id
 -- source: agents
 -- place: pool_id
+-- part: pool_id
 -- renewed: last_ping_at
 -- acted: platform.agents id
 create table if not exists agents_history (

@@ -1,6 +1,7 @@
 -- grain: one row per key in a KMS provider
 -- key: provider_name, key_name
 -- source: key_distributions
+-- part: provider_name
 -- name: key_name
 -- acted: secrets.kms-keys name, key_name; secrets.keys name
 create table if not exists key_distributions_history (

@@ -33,7 +33,7 @@ export interface UnknownPart {
   /** Another column that its rows have in common. */
   readonly within?: { readonly column: string; readonly value: string };
   readonly reason: string;
-  /** Whether the service says that it cannot list them at all, which is no failure of the pull. */
+  /** Whether the service says that it cannot list them at all, or that they are gone, which is no failure of the pull. */
   readonly isUnsupported?: boolean;
   /** Whether it is the whole column, which the service does not tell: it is null in every row, and unknown. */
   readonly isColumn?: boolean;

@@ -1,3 +1,5 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { FaultHook } from '../../sandbox/router.ts';
 import type { RunResult } from '../../src/run/run.ts';
@@ -97,6 +99,59 @@ test('an item deleted between listing and reading is not a failure', async () =>
   });
   await place.pull(['--source', 'keys']);
   await expectTable(place, 'keys', 'spec');
+});
+
+test('a pool that is deleted while its agents are read has no finding, and goes with the next pull', async () => {
+  let deleted = '';
+  const place = await pulledProject({
+    faultHook: ({ path }, service) => {
+      const { pools, agents } = place.sandbox.services.platform.state;
+      const id = /agent-pools\/([^/]+)\/agents$/u.exec(path)?.[1];
+      if (id === undefined || deleted !== '' || !agents.some((agent) => agent.poolId === id)) return undefined;
+      deleted = id;
+      // it is read as well, in the pool that it is in now
+      Object.assign(agents.find((agent) => agent.poolId === id)!, { poolId: pools.find((pool) => pool.id !== id)!.id });
+      pools.splice(
+        pools.findIndex((pool) => pool.id === id),
+        1,
+      );
+      return service.error(404, 'not found');
+    },
+  });
+  const count = async (table: string) =>
+    (await place.rows(`select count(*)::int as n from ${table} where pool_id = '${deleted}'`))[0]?.n;
+  await mkdir(join(place.folder, 'jobs'));
+  await writeFile(join(place.folder, 'jobs', 'everything.yaml'), 'pull: [agent_pools, agents]\nreports: []\n');
+  place.sandbox.tick();
+  expect((await place.tidemark(['run', 'everything'])).exit).toBe(0);
+  expect(deleted).not.toBe('');
+  expect(await place.rows(`from findings where subject_id = '${deleted}' and state = 'new'`)).toEqual([]);
+  expect(await count('agents')).toBeGreaterThan(0);
+  expect(await place.rows('select agent_id from agents group by all having count(*) > 1')).toEqual([]);
+  expect(await place.rows("select value, reason from unknown_parts where source = 'agents'")).toEqual([
+    { value: deleted, reason: 'it was deleted while it was read' },
+  ]);
+  place.sandbox.tick();
+  expect((await place.tidemark(['run', 'everything'])).exit).toBe(0);
+  expect([await count('agents'), await count('agent_pools')]).toEqual([0, 0]);
+});
+
+test('a volume that is deleted while it is read leaves no half of a row', async () => {
+  let deleted = '';
+  const place = await testProject({
+    ...SMALL,
+    faultHook: ({ path }, service) => {
+      const id = /^\/v1\/volume\/csi\/([^/]+)$/u.exec(path)?.[1];
+      if (id === undefined || deleted !== '') return undefined;
+      deleted = id;
+      const { volumes } = place.sandbox.services.scheduler.state;
+      for (const [key, volume] of volumes) if (volume.id === id) volumes.delete(key);
+      return service.error(404, 'volume not found');
+    },
+  });
+  await place.pull(['--source', 'volumes']);
+  expect(deleted).not.toBe('');
+  await expectTable(place, 'volumes', 'spec');
 });
 
 test('an item that is still listed but returns 404 fails the source: it may exist without permission to read it', async () => {

@@ -1,5 +1,5 @@
 import { platform } from '../../services/platform/operations.ts';
-import { checkFirst, listThenRead } from './shared/list-and-read.ts';
+import { checkFirst, leavePart, listThenRead } from './shared/list-and-read.ts';
 import { fetchPages, listKeys, PAGE_SIZE, type SnapshotPage } from './shared/snapshot-pages.ts';
 import type { ExtractContext, SourceDefinition } from './source.ts';
 
@@ -27,6 +27,7 @@ export const agents: SourceDefinition = {
         const args = { agent_pool_id: key, 'page[size]': PAGE_SIZE };
         await landPages(context, { pool_id: key }, await fetchPages(context, poolAgents.list, args));
       },
+      onGone: leavePart(context, 'pool_id'),
     });
   },
   checkAccess: checkFirst(pools.list, poolAgents.list, 'agent_pool_id'),

@@ -1,5 +1,5 @@
 import { secrets } from '../../services/secrets/operations.ts';
-import { CONDITIONAL, checkFirst, extractNamed, listNames, listThenRead } from './shared/list-and-read.ts';
+import { CONDITIONAL, checkFirst, extractNamed, leavePart, listNames, listThenRead } from './shared/list-and-read.ts';
 import type { SourceDefinition } from './source.ts';
 
 const { kms, 'kms-keys': keys } = secrets;
@@ -16,6 +16,7 @@ export const keyDistributions: SourceDefinition = {
       items: await context.once(kms.list.name, relist),
       relist,
       read: ({ key: name }) => extractNamed(context, keys, { name }, 'key_name'),
+      onGone: leavePart(context, 'provider_name'),
     });
   },
   checkAccess: checkFirst(kms.list, keys.list),

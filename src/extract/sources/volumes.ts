@@ -38,6 +38,10 @@ export const volumes: SourceDefinition = {
         read: (options) => client.call(scheduler.volumes.read, readArgs(volume), options),
         check: (response) => assertSubject(response.json(), 'ID', volume.id, 'volumes'),
       }),
+      onGone: async ({ id, namespace }) => {
+        await landing.writeJson({ kind: 'gone', volume_id: id, namespace: namespace ?? '' });
+        landing.expectRows(-1);
+      },
       isRow: false,
     });
   },

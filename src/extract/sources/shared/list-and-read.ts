@@ -29,6 +29,11 @@ interface ListAndRead<T extends { readonly key: string }> extends Parts<T> {
   /** Lists the items again. */
   readonly relist: () => Promise<readonly { readonly key: string }[]>;
   readonly read: (item: T) => Promise<void>;
+  /**
+   * Takes back what the list alone says of an item that was deleted since: of such a half, rules would conclude what never was.
+   * @default nothing: reading it makes all of its rows
+   */
+  readonly onGone?: (item: T) => Promise<void> | void;
   /** Names an item in messages, where the operation alone does not find it. */
   readonly describe?: (item: T) => string;
 }
@@ -55,27 +60,36 @@ export async function listThenLand<T extends ListedObject>(context: ExtractConte
 
 /**
  * Reads each item of a list. A 404 has two possible causes: the item was deleted since it was listed, or the token may not read
- * it. So the items are listed again, and one that is still listed is an error.
+ * it. So the items are listed again: one that is still listed is an error, and any other is gone.
  */
 export async function listThenRead<T extends { readonly key: string }>(
   context: ExtractContext,
-  { items, relist, read, describe, ...parts }: ListAndRead<T>,
+  { items, relist, read, describe, onGone, ...parts }: ListAndRead<T>,
 ): Promise<void> {
-  const missing: string[] = [];
+  const missing: T[] = [];
   const readListed = (item: T) =>
     read(item).catch((error: unknown) => {
       if (!(error instanceof ServiceError)) throw error;
       if (error.failure !== 'not-found') throw withSubject(error, describe?.(item));
-      missing.push(item.key);
+      missing.push(item);
     });
   await readParts(items, parts, (part) => context.landing.addUnknown(part), readListed, context.forEachLimited);
   if (missing.length === 0) return;
   const listed = new Set((await relist()).map(({ key }) => key));
-  const unreadable = missing.find((key) => listed.has(key));
-  if (unreadable === undefined) return;
-  throw new TidemarkError('DATA', `${unreadable} is listed but is not found`, {
-    hint: 'the token may lack the permission to read it',
-  });
+  const unreadable = missing.find(({ key }) => listed.has(key));
+  if (unreadable) {
+    throw new TidemarkError('DATA', `${unreadable.key} is listed but is not found`, {
+      hint: 'the token may lack the permission to read it',
+    });
+  }
+  for (const item of missing) await onGone?.(item);
+}
+
+/** For `onGone`, where another source has the rows of the list: the rows of the part stay until that source has seen its end as well. */
+export function leavePart({ landing }: Pick<ExtractContext, 'landing'>, column: string) {
+  const reason = 'it was deleted while it was read';
+  return ({ key: value }: { readonly key: string }) =>
+    landing.addUnknown({ column, value, reason, isUnsupported: true });
 }
 
 /**
