@@ -43,6 +43,33 @@ test('a target of every namespace is listed in the namespaces of the volumes whe
   expect((await project.rows('from external_volumes')).length).toBeGreaterThan(0);
 });
 
+test('volumes of a namespace that the token may no longer list stay, and are unknown', async () => {
+  let isRefused = true;
+  const project = await testProject({
+    workspaces: 2,
+    flavor: 'hashicorp',
+    faultHook: ({ path, query }, service) =>
+      isRefused && path === '/v1/volumes' && query.get('namespace') === 'prod'
+        ? service.error(403, 'Permission denied')
+        : undefined,
+  });
+  await project.configure((config) => {
+    findTarget(config, 'nomad').namespace = '*';
+  });
+  const pull = (exit: number) => project.pull(['--source', 'volumes'], exit);
+  const count = async () =>
+    (await project.rows("select count(*)::int as n from volumes where namespace = 'prod'"))[0]?.n;
+  await pull(0);
+  const before = await count();
+  const { volumes } = project.sandbox.services.scheduler.state;
+  for (const [key, { namespace }] of volumes) if (namespace === 'prod') volumes.delete(key);
+  expect((await pull(1)).stdout).toContain('namespace prod is unknown: Permission denied');
+  expect([before, await count()]).toEqual([before, before]);
+  isRefused = false;
+  await project.pull(['--source', 'volumes', '--accept-shrink', 'volumes']);
+  expect(await count()).toBe(0);
+});
+
 /** What a token is, at a server that answers to the question with a recorded answer. */
 async function describeAt(name: string) {
   const { status, body } = readRecorded(`nomad-faults/${name}`);

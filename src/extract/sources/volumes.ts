@@ -1,13 +1,14 @@
 import { plural } from '../../core/plural.ts';
+import { ServiceError } from '../../http/errors.ts';
 import type { UnknownPart } from '../../landing/store.ts';
 import type { ServiceClient } from '../../services/client.ts';
 import type { OperationArgs } from '../../services/operation.ts';
 import { listItems, type ServiceResponse } from '../../services/response.ts';
 import { listPlugins, scheduler } from '../../services/scheduler/operations.ts';
 import { validatePathValue } from '../../services/validate-request.ts';
-import { listThenLand, type Part, readParts } from './shared/list-and-read.ts';
+import { describeFailure, listThenLand, type Part, readParts } from './shared/list-and-read.ts';
 import { createPluginLookup, fetchVolumes, type ListedVolume, parseListedVolume } from './shared/plugins.ts';
-import { assertSubject, type SourceDefinition } from './source.ts';
+import { assertSubject, type ExtractContext, type SourceDefinition } from './source.ts';
 
 /** CSI volumes and the allocations that claim them. The claims are returned only by reading each volume. */
 export const volumes: SourceDefinition = {
@@ -20,6 +21,7 @@ export const volumes: SourceDefinition = {
     const list = await context.once('volumes', () => fetchVolumes(context));
     for (const page of list.texts) await landing.writeJson({ kind: 'list' }, page);
     landing.expectRows(list.volumes.length);
+    await findHidden(context, list.volumes);
     const findPlugin = await createPluginLookup(context);
     const isReadable = ({ id }: ListedVolume) => validatePathValue('ID', id, client.target).length === 0;
     const unread = list.volumes.filter((volume) => !isReadable(volume));
@@ -47,6 +49,19 @@ export const volumes: SourceDefinition = {
   },
   checkAccess: checkNamespaces,
 };
+
+/** The list of every namespace leaves out those that the token may not list. A request for one of them alone is refused. */
+async function findHidden({ client, landing, knownParts }: ExtractContext, volumes: readonly ListedVolume[]) {
+  if (client.target.namespace !== '*' || client.target.flavor !== 'hashicorp') return;
+  const listed = new Set(volumes.map(({ namespace }) => namespace));
+  for (const namespace of await knownParts()) {
+    if (namespace === null || listed.has(namespace)) continue;
+    await client.call(scheduler.volumes.list, { type: 'csi', namespace }).catch((error: unknown) => {
+      if (!(error instanceof ServiceError) || error.failure !== 'forbidden') throw error;
+      landing.addUnknown({ column: 'namespace', value: namespace, reason: describeFailure(error), isGone: true });
+    });
+  }
+}
 
 /** Lists volumes, then reads the first one of each namespace. */
 async function checkNamespaces(
