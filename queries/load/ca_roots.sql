@@ -1,4 +1,5 @@
 -- grain: one row per CA root, without the certificates
+-- One root of a mesh is active: where none is said to be, each of them may be.
 -- Proxies check a certificate and not what is said of it, so its end counts where it can be read.
 with
   certificates as (
@@ -23,11 +24,16 @@ with
       maximum_object_size = $longest_line
     )
     where body is not null
-  )
+  ),
+  judged as (
+    select *, coalesce((item ->> 'Active')::boolean, (item ->> 'ID') = active_id) as is_active
+    from responses
+  ),
+  items as (select *, if(bool_or(is_active) over (), is_active, null) as active from judged)
 select
   item ->> 'ID' as root_id,
   item ->> 'Name' as name,
-  coalesce((item ->> 'Active')::boolean, (item ->> 'ID') = active_id) as active,
+  active,
   nullif(item ->> 'NotBefore', '')::timestamptz as not_before,
   coalesce(certificates.not_after, nullif(item ->> 'NotAfter', '')::timestamptz) as not_after,
   (item ->> 'SerialNumber')::ubigint as serial_number,
@@ -46,5 +52,5 @@ select
     item,
     '{"ID": null, "Name": null, "Active": null, "NotBefore": null, "NotAfter": null, "SerialNumber": null, "SigningKeyID": null, "PrivateKeyType": null, "PrivateKeyBits": null, "ExternalTrustDomain": null, "RootCert": null, "IntermediateCerts": null, "SigningCert": null, "SigningKey": null, "CreateIndex": null, "ModifyIndex": null}'
   ) as extra,
-from responses
+from items
 left join certificates on certificates.root_id = (item ->> 'ID')

@@ -70,6 +70,30 @@ test.each([
   expect(stderr).toContain(`ca_roots: ${problem}`);
 });
 
+test.each([
+  ['keys', { '/v1/keymgmt/key': { data: { keys: ['own'] } }, '/v1/keymgmt/key/own': { data: { name: 'other' } } }],
+  ['leaf_certificates', { '/v1/agent/connect/ca/leaf/web': { Service: 'api', ValidBefore: '2026-12-01T00:00:00Z' } }],
+])('an answer about another item fails the source: %s', async (source, answers) => {
+  const place = await answering(answers);
+  const { stderr } = await place.pull(['--source', source], 3);
+  expect(stderr).toMatch(/the response for (?:own|web) describes another item/);
+});
+
+test.each([
+  ['r2', false, [null, null]],
+  [undefined, undefined, [null, null]],
+  ['r1', undefined, [true, false]],
+])('whether CA roots are active is unknown where the service says so of none: %s, %s', async (id, Active, expected) => {
+  const root = { Active, RootCert: 'x', IntermediateCerts: null };
+  const Roots = [
+    { ID: 'r1', ...root },
+    { ID: 'r3', ...root },
+  ];
+  const place = await answering({ '/v1/agent/connect/ca/roots': { ActiveRootID: id, Roots } });
+  await place.pull(['--source', 'ca_roots']);
+  expect((await place.rows('from ca_roots order by root_id')).map(({ active }) => active)).toEqual(expected);
+});
+
 test('the end of a CA root is that of its certificate, whatever the service says of it', async () => {
   const { Roots } = JSON.parse(readRecorded('consul/roots').body) as { Roots: readonly object[] };
   const place = await answering({

@@ -6,6 +6,7 @@ import type { ServiceClient } from '../../../services/client.ts';
 import type { Operation, OperationArgs } from '../../../services/operation.ts';
 import { listItems, type ResponsePage, type ServiceResponse } from '../../../services/response.ts';
 import {
+  assertNoOther,
   type ExtractContext,
   type ListedObject,
   type ObjectRequest,
@@ -178,7 +179,14 @@ export async function extractNamed(
     relist,
     request: ({ key }) => {
       const fields = { ...args, [param]: key };
-      return { fields, read: (options) => context.client.call(read, fields, options) };
+      return {
+        fields,
+        read: (options) => context.client.call(read, fields, options),
+        // What a provider has may have another name in it.
+        ...(param === 'name' && {
+          check: (response) => assertNoOther(response.json(), ['data', 'name'], key, read.name),
+        }),
+      };
     },
     isRow: true,
   });
