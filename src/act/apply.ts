@@ -129,7 +129,7 @@ async function applyActions(
   const progress = new Progress({ plan, remote, ledger, config, context });
   try {
     for (const action of progress.pendingActions()) {
-      const abort = findAbort(options, plan, progress);
+      const abort = findAbort(options, plan, progress) ?? (await findMoved(plan, config, remote));
       if (abort) return await progress.finish(abort);
       lock.assertUnpaused();
       const result = await progress.apply(action, definitions.get(action) as ActionDefinition);
@@ -159,6 +159,17 @@ function findAbort({ config, context, maxFailures }: ApplyOptions, plan: Plan, p
   const contradicted = progress.explainContradictions();
   if (contradicted || progress.failures < maxFailures) return contradicted;
   return { reason: `${plural(progress.failures, 'action')} failed or unconfirmed`, exit: EXIT.incomplete };
+}
+
+/** A server may be replaced while a plan is applied, such as by a restored one at the same address. */
+async function findMoved(plan: Plan, config: Config, remote: RemoteServices): Promise<Abort | undefined> {
+  try {
+    await assertSameInstallations(plan, config, remote);
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof TidemarkError)) throw error;
+    return { reason: formatError(error), exit: error.exit };
+  }
 }
 
 /** Whether all of these findings are accepted now. A run may replace the warehouse meanwhile: the newest one is asked. */

@@ -1,6 +1,7 @@
 import { DAY_MS, formatSeconds } from '../core/clock.ts';
 import { formatError } from '../core/errors.ts';
 import { type FailureKind, ServiceError } from '../http/errors.ts';
+import { DEFAULT_TIMEOUTS } from '../http/retry.ts';
 import type { Precondition } from './define.ts';
 import { type ActionIntent, type ActionOutcome, type ActionStatus, isUnsettled, type LedgerEntry } from './ledger.ts';
 import type { Reading, Sample } from './observe-action.ts';
@@ -20,7 +21,7 @@ export interface Execution {
 
 /** How an action ended. `satisfied` is true for one that was applied. */
 type Conclusion = Pick<ActionOutcome, 'status' | 'reason'> &
-  Partial<Pick<ActionOutcome, 'satisfied' | 'after' | 'answer'>>;
+  Partial<Pick<ActionOutcome, 'satisfied' | 'before' | 'after' | 'answer'>>;
 
 /**
  * Reads the subject, and executes the action if the subject is as planned. An action that an earlier apply left open or unconfirmed
@@ -159,13 +160,14 @@ export async function settleAction(attempt: Attempt, previous: LedgerEntry): Pro
   return conclude(attempt, previous, doubt);
 }
 
-async function send(attempt: Attempt): Promise<Conclusion> {
+/** @param left how often it may be sent again, where the service certainly did nothing */
+async function send(attempt: Attempt, left = DEFAULT_TIMEOUTS.attempts - 1): Promise<Conclusion> {
   let response: unknown;
   try {
     response = await attempt.remote.execute(attempt.action);
   } catch (error) {
     rethrowUnexpected(error);
-    return explainFailure(attempt, error);
+    return explainFailure(attempt, error, left);
   }
   const lagMs = attempt.remote.lagMs(attempt.action.target);
   const { last } = await readRepeatedly(attempt, ({ isConfirmed }) => isConfirmed, { response });
@@ -193,24 +195,30 @@ const NOT_EXECUTED: ReadonlySet<FailureKind> = new Set<FailureKind>([
   'too-long-wait',
 ]);
 
-async function explainFailure(attempt: Attempt, error: unknown): Promise<Conclusion> {
+async function explainFailure(attempt: Attempt, error: unknown, left: number): Promise<Conclusion> {
+  const { action, definition, previous } = attempt;
   const message = formatError(error);
-  const refusal =
-    error instanceof ServiceError
-      ? attempt.definition.refusals?.find((one) => one.message.test(error.serviceMessage))
-      : undefined;
-  if (!refusal && error instanceof ServiceError && !NOT_EXECUTED.has(error.failure)) {
+  const failed = error instanceof ServiceError ? error : undefined;
+  const refusal = failed && definition.refusals?.find((one) => one.message.test(failed.serviceMessage));
+  const isUnprocessed = failed?.details.notProcessed === true;
+  if (failed && !refusal && !isUnprocessed && !NOT_EXECUTED.has(failed.failure)) {
     // After a 5xx, a reset or a time-out, only readings over the lag tell whether the action took effect.
     const { status, reason, reading } = await readOutcome(attempt, 'ambiguous');
     return { status, reason: `${message}; ${reason}`, after: reading?.observed ?? null, answer: 'ambiguous' };
   }
   const reading = await observeAction(attempt).catch(rethrowUnexpected);
   const after = reading?.observed ?? null;
-  // Someone else, or an earlier request, may have made the change between the read and the call.
+  const { retryPolicy, method } = getOperation(action.operation);
+  // A gateway may refuse what the service has done. Where something is deleted, someone else may as well have been faster.
+  if (reading?.isConfirmed(undefined) && method !== 'DELETE')
+    return { status: 'applied', reason: `${message}; a reading shows that it was applied`, after };
   if (reading?.precondition.state === 'satisfied') {
     const { precondition } = reading;
-    return { ...(isAmbiguous(attempt.previous) ? confirmedLate(precondition.reason) : skippedBy(precondition)), after };
+    return { ...(isAmbiguous(previous) ? confirmedLate(precondition.reason) : skippedBy(precondition)), after };
   }
+  // The pause that the service asked for is over, and the subject may have changed meanwhile: this reading is the check.
+  if (isUnprocessed && left > 0 && retryPolicy !== 'never' && reading?.precondition.state === 'ready')
+    return { before: after, ...(await send(attempt, left - 1)) };
   return { status: 'failed', reason: refusal ? `${message}; not done: ${refusal.advice}` : message, after };
 }
 

@@ -76,7 +76,10 @@ export class RemoteServices {
     }
   }
 
-  /** Sends the action with the target's `writeToken`. Returns the JSON of the response; undefined where it is not JSON. */
+  /**
+   * Sends the action once, with the target's `writeToken`: its subject is read before each request. Returns the JSON of the response;
+   * undefined where it is not JSON.
+   */
   async execute({ target, operation, params, body }: Action): Promise<unknown> {
     let isSent = false;
     const beforeRequest = () => {
@@ -91,7 +94,8 @@ export class RemoteServices {
     };
     const options = { body, write: true, beforeRequest };
     const client = this.#clients.get(this.#target(target));
-    return jsonOr(await client.call(getOperation(operation), params, options), undefined);
+    const once = { ...getOperation(operation), retryPolicy: 'never' } as const;
+    return jsonOr(await client.call(once, params, options), undefined);
   }
 
   async close(): Promise<void> {

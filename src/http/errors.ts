@@ -69,7 +69,7 @@ export class AttemptError extends Error {
 }
 
 export interface ServiceErrorDetails
-  extends Pick<HttpFailure, 'failure' | 'status' | 'hint' | 'lacks' | 'refusedPort'> {
+  extends Pick<HttpFailure, 'failure' | 'status' | 'hint' | 'lacks' | 'notProcessed' | 'refusedPort'> {
   /** The error message of the service, redacted and on one line; empty when there is none. */
   readonly serviceMessage: string;
   readonly operation: string;

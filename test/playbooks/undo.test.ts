@@ -39,7 +39,20 @@ test.each(CASES)(
 );
 
 test('pin-drift-view: undo of an update restores the query that someone had given the view', async () => {
-  const place = await playbookHarness({ updatesTable: false, playbook: 'pin-drift-view', sources: ['saved_views'] });
+  const restored = { grouping: ['project'], filter: [] };
+  const place = await playbookHarness({
+    updatesTable: false,
+    playbook: 'pin-drift-view',
+    sources: ['saved_views'],
+    flavor: 'hashicorp',
+    faultHook: ({ method, body }) => {
+      // The sandbox accepts no part of a query that it does not know.
+      if (method !== 'PATCH' || !body.includes('grouping')) return undefined;
+      expect(JSON.parse(body).data.attributes.query).toMatchObject(restored);
+      view.query = { ...view.query, ...restored };
+      return { status: 200, body: JSON.stringify({ data: { id: view.id } }) };
+    },
+  });
   const run = async () => {
     const plan = await place.plan(['--max-percent', '100']);
     await place.approve();
@@ -48,7 +61,7 @@ test('pin-drift-view: undo of an update restores the query that someone had give
   };
   await run();
   const view = place.sandbox.services.platform.state.views.find(({ name }) => name.includes('Tidemark'))!;
-  view.query = { ...view.query, filter: [] };
+  view.query = { ...view.query, ...restored };
   const changed = copyState(place);
   const plan = await run();
   expect(plan.actions.map(({ operation }) => operation)).toEqual(['platform.views.update']);
@@ -114,6 +127,65 @@ test('undo restores what a late call changed, also if the apply before could not
   await place.tidemark(['playbook', 'approve', undo.plan_id, '--by', 'the operator']);
   expect((await place.tidemark(['playbook', 'apply', undo.plan_id])).exit).toBe(0);
   expect(pool.organizationScoped).toBe(true);
+});
+
+test('a refusal is followed by a reading: what was done all the same can be undone, what has changed is not overwritten', async () => {
+  const answers: (readonly [status: number, change: object])[] = [];
+  const place = await playbookHarness({
+    updatesTable: false,
+    playbook: 'scope-unused-pools',
+    faultHook: ({ method }) => {
+      const answer = method === 'PATCH' ? answers.shift() : undefined;
+      if (!answer) return undefined;
+      Object.assign(pool, answer[1]);
+      return { status: answer[0], body: '{}' };
+    },
+  });
+  const plan = await place.plan(['--max-percent', '100', '--limit', '1']);
+  const { id, workspace_ids: attached } = { ...plan.actions[0]!.params, ...plan.actions[0]!.guard.inputs };
+  const pool = place.sandbox.services.platform.state.pools.find((one) => one.id === id)!;
+  const { allowed } = pool;
+  await place.approve();
+  const apply = async (exit: number, given: typeof answers) => {
+    answers.push(...given);
+    const [row] = (await place.apply([], exit)).json<Rows>().rows;
+    return [row?.status, row?.reason, answers.splice(0).length];
+  };
+
+  const changed = { allowed: ['ws-new'] };
+  expect(
+    await apply(1, [
+      [429, {}],
+      [429, changed],
+      [500, {}],
+    ]),
+  ).toEqual(['failed', expect.stringContaining('429'), 1]);
+  Object.assign(pool, { allowed });
+  const done = { organizationScoped: false, allowed: [...(attached as string[])] };
+  const applied = ['applied', expect.stringMatching(/429 rate-limited: .*; a reading shows that it was applied$/u), 1];
+  expect(
+    await apply(0, [
+      [429, {}],
+      [429, done],
+      [500, {}],
+    ]),
+  ).toEqual(applied);
+
+  const undo = (await place.tidemark(['playbook', 'undo', plan.plan_id, '--json'])).json<Plan>();
+  await place.tidemark(['playbook', 'approve', undo.plan_id, '--by', 'the operator']);
+  expect((await place.tidemark(['playbook', 'apply', undo.plan_id])).exit).toBe(0);
+  expect(pool).toMatchObject({ organizationScoped: true, allowed });
+});
+
+test('undo does not change a key that was created again under its name', async () => {
+  const place = await playbookHarness({ updatesTable: false, playbook: 'retire-old-key-versions' });
+  const plan = await place.plan(['--max-percent', '100', '--limit', '1']);
+  await place.approve();
+  await place.apply();
+  const key = place.sandbox.services.secrets.state.keys.get(String(plan.actions[0]!.params.name))!;
+  Object.assign(key.versions.at(-1)!, { creationTime: '2026-10-01T03:00:00.000000000Z' });
+  const { exit, stderr } = await place.tidemark(['playbook', 'undo', plan.plan_id]);
+  expect([exit, stderr]).toEqual([6, expect.stringContaining('the key was changed since the action')]);
 });
 
 test('undo leaves out an action that is unconfirmed, and says so; without a ledger it makes no plan', async () => {

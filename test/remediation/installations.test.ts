@@ -104,6 +104,23 @@ describe('behind the same address', () => {
     expect(listWrites(place.sandbox.log)).not.toEqual([]);
   });
 
+  test('one that takes its place between two actions gets none of them', async () => {
+    let written = 0;
+    const { place } = await approvedPlan({
+      playbook: 'rotate-old-keys',
+      flavor: 'hashicorp',
+      faultHook: ({ method, path }) => {
+        if (method === 'POST') written++;
+        return path === '/v1/sys/health' && written > 0
+          ? { status: 200, body: JSON.stringify({ cluster_id: 'other', cluster_name: 'vault-cluster-1' }) }
+          : undefined;
+      },
+    });
+    const { rows, stopped } = (await place.apply([], 6)).json<{ rows: unknown[]; stopped: { reason: string } }>();
+    expect([rows.length, stopped.reason]).toEqual([1, expect.stringContaining('its cluster_id was ')]);
+    expect(written).toBe(1);
+  });
+
   test('a service that does not say what it is makes no claim', async () => {
     const { place, plan } = await approvedPlan({
       playbook: 'trim-anonymous-policy',

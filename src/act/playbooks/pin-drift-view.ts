@@ -3,7 +3,7 @@ import { textAt, valueAt } from '../../core/json-path.ts';
 import { plural } from '../../core/plural.ts';
 import { platform } from '../../services/platform/operations.ts';
 import { defineAction, definePlaybook, drifted, type ReadResults, ready, satisfied, skip, unknown } from '../define.ts';
-import { isSameQuery, parseSavedQuery, readView, type SavedQuery } from './lib/platform.ts';
+import { isSameQuery, otherQueryParts, parseSavedQuery, readView, type SavedQuery } from './lib/platform.ts';
 import { evidence, readPages, responseBody, responseItems } from './lib/reads.ts';
 import { evaluateUndo, findAdded, restoreFields } from './lib/undo.ts';
 
@@ -21,11 +21,16 @@ const QUERY: SavedQuery = {
 const { type, ...parts } = QUERY;
 const QUERY_BODY = { ...parts, type };
 
-const toObserved = (view: unknown) => ({
-  view_id: textAt(view, 'id'),
-  name: textAt(view, 'attributes', 'name'),
-  query: parseSavedQuery(view),
-});
+const toObserved = (view: unknown) => {
+  const others = otherQueryParts(view);
+  return {
+    view_id: textAt(view, 'id'),
+    name: textAt(view, 'attributes', 'name'),
+    query: parseSavedQuery(view),
+    // Only where there are some: a ledger of an earlier version has none.
+    ...(Object.keys(others).length > 0 && { others }),
+  };
+};
 
 /** What the actions on the view read. */
 const observed = {
@@ -95,10 +100,12 @@ const update = defineAction(z.object({ name: z.literal(NAME), view_id: z.string(
     return isNamed && isSameQuery(view.query, query) ? ready : drifted('the view was changed');
   },
   undo: restoreFields(updateCall, {
-    input: 'view_id',
+    names: z.object({ view_id: z.string() }),
     subject: 'the view',
-    fields: z.object({ view_id: z.string(), name: z.string(), query: z.record(z.string(), z.json()) }),
-    body: ({ name, query }) => ({ data: { name, query } }),
+    fields: z.looseObject({ view_id: z.string(), name: z.string(), query: z.record(z.string(), z.json()) }),
+    body: (view) => ({
+      data: { name: view.name, query: { ...(valueAt(view, 'others') as object | undefined), ...view.query } },
+    }),
     summary: () => `restore the query of the saved view "${NAME}"`,
   }),
 });

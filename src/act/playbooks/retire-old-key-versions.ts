@@ -9,12 +9,13 @@ const detail = z.object({
   latest_version: z.number(),
   wanted_min_enabled_version: z.number(),
 });
-/** As read when the plan was made. `min_enabled_version` and `rotated_at` are null where they were not reported. */
+/** `rotated_at`: of the newest version when the plan was made; null where it was not reported, and in a plan of an earlier version. */
+const names = z.object({ key_name: z.string(), rotated_at: z.string().nullable().default(null) });
+/** As read when the plan was made. `min_enabled_version` is null where it was not reported. */
 const inputs = detail.extend({
+  ...names.shape,
   deletion_allowed: z.boolean(),
   min_enabled_version: z.number().nullable().optional(),
-  /** Of the newest version. */
-  rotated_at: z.string().nullable().default(null),
 });
 
 const update = {
@@ -54,7 +55,7 @@ const retire = defineAction(inputs, {
       : satisfied(`its versions below ${observed.min_enabled_version} are disabled`);
   },
   undo: restoreFields(update, {
-    input: 'key_name',
+    names,
     subject: 'the key',
     fields: z.object({
       latest_version: z.number().nullable(),

@@ -73,7 +73,7 @@ const scope = defineAction(inputs, {
       : drifted('other workspaces are allowed to use it now');
   },
   undo: restoreFields(update, {
-    input: 'pool_id',
+    names: z.object({ pool_id: z.string() }),
     subject: 'the pool',
     fields: z.looseObject({ organization_scoped: z.boolean(), allowed: z.array(z.string()) }),
     body: ({ organization_scoped, allowed }) => buildPoolBody(organization_scoped, allowed),

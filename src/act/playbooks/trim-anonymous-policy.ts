@@ -60,10 +60,10 @@ const trim = defineAction(inputs, {
     return isAsPlanned ? ready : drifted('the policy was changed');
   },
   undo: restoreFields(write, {
-    input: 'policy_name',
+    names: z.object({ policy_name: z.string() }),
     subject: 'the policy',
     fields: policyState,
-    body: (before, name) => buildPolicyBody(name, before),
+    body: (before, { policy_name }) => buildPolicyBody(policy_name, before),
     summary: ({ inputs: { policy_name } }) => `restore the rules of ACL policy ${policy_name}`,
   }),
 });

@@ -140,8 +140,9 @@ export function toHashicorpView(draft: RequestDraft, args: Args): RequestDraft {
 }
 
 function toHashicorpSavedQuery(query: FlatQuery, type: string): unknown {
-  const { filter = [], fields, sort } = query;
+  const { filter = [], fields, sort, ...others } = query;
   return {
+    ...others,
     type,
     filter: filter.map(({ field, operator, value }) => ({
       [toHashicorpField(field)]: { [toHashicorpOperator(operator)]: value },

@@ -68,6 +68,15 @@ export function parseSavedQuery(view: unknown): SavedQuery {
   };
 }
 
+const KNOWN_PARTS = ['type', 'filter', 'fields', 'sort'];
+
+/** The parts of a saved view's query that have no place in its normal form. An update without them removes them. */
+export function otherQueryParts(view: unknown) {
+  const query = valueAt(view, 'attributes', 'query');
+  const others = Object.entries(isObject(query) ? query : {}).filter(([name]) => !KNOWN_PARTS.includes(name));
+  return Object.fromEntries(others) as Readonly<Record<string, JsonValue>>;
+}
+
 export function isSameQuery(a: JsonValue, b: JsonValue): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }

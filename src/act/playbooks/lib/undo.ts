@@ -9,33 +9,42 @@ type SettingCall<S extends JsonValue, R extends string> = Pick<
   'operation' | 'params' | 'reads' | 'observe'
 >;
 
-interface RestoredFields<I, S extends JsonValue, Fields extends z.ZodRawShape> {
-  /** The input that names the subject. */
-  readonly input: keyof I & string;
+interface RestoredFields<I, S extends JsonValue, Names extends z.ZodRawShape, Fields extends z.ZodRawShape> {
+  /** The inputs of the call that name the subject, and tell it from another one of that name. */
+  readonly names: z.ZodObject<Names>;
   /** As the reasons name it. */
   readonly subject: string;
   /** What the ledger must have as `before`. */
   readonly fields: z.ZodObject<Fields>;
-  readonly body: (before: z.output<z.ZodObject<Fields>>, name: string) => unknown;
+  readonly body: (before: z.output<z.ZodObject<Fields>>, names: z.output<z.ZodObject<Names>>) => unknown;
   readonly summary: (applied: AppliedAction<I, S>) => string;
 }
 
 /** The undo of a call that sets fields of a subject: the same call with what they were. */
-export function restoreFields<I, S extends JsonValue, R extends string, Fields extends z.ZodRawShape>(
+export function restoreFields<
+  I,
+  S extends JsonValue,
+  R extends string,
+  Names extends z.ZodRawShape,
+  Fields extends z.ZodRawShape,
+>(
   call: SettingCall<S, R>,
-  { input, subject, fields, body, summary }: RestoredFields<I, S, Fields>,
+  { names, subject, fields, body, summary }: RestoredFields<I, S, Names, Fields>,
 ): UndoDeclaration<I, S> {
   const states = z.object({ before: fields, after: z.json() });
-  const action = defineAction(states.extend({ [input]: z.string() }), {
+  const action = defineAction(z.object({ ...names.shape, ...states.shape }), {
     ...call,
-    body: (inputs) => body(states.parse(inputs).before, String(inputs[input])),
-    change: ({ before, after }) => ({ before: after, after: before }),
+    body: (inputs) => body(states.parse(inputs).before, names.parse(inputs)),
+    change: (inputs) => {
+      const { before, after } = states.parse(inputs);
+      return { before: after, after: before };
+    },
     evaluate: (observed, inputs) => evaluateUndo(observed, states.parse(inputs), subject),
   });
   return {
     action,
     needs: [...Object.keys(fields.shape).map((name) => `before.${name}`), 'after'],
-    inputs: ({ inputs, before, after }) => ({ [input]: inputs[input], before, after }),
+    inputs: ({ inputs, before, after }) => ({ ...names.parse(inputs), before, after }),
     summary,
   };
 }
