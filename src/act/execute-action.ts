@@ -1,7 +1,8 @@
 import { DAY_MS, formatSeconds } from '../core/clock.ts';
 import { formatError } from '../core/errors.ts';
-import { type FailureKind, ServiceError } from '../http/errors.ts';
+import { ServiceError } from '../http/errors.ts';
 import { DEFAULT_TIMEOUTS } from '../http/retry.ts';
+import { mayBeDone } from '../services/classify-error.ts';
 import type { Precondition } from './define.ts';
 import { type ActionIntent, type ActionOutcome, type ActionStatus, isUnsettled, type LedgerEntry } from './ledger.ts';
 import type { Reading, Sample } from './observe-action.ts';
@@ -181,27 +182,12 @@ async function send(attempt: Attempt, left = DEFAULT_TIMEOUTS.attempts - 1): Pro
   return { status: 'unconfirmed', reason: `the service accepted it, and ${doubt}`, after, answer: 'accepted' };
 }
 
-/** Failures after which it is certain that nothing was changed. A time-out or an error within the service leaves it open. */
-const NOT_EXECUTED: ReadonlySet<FailureKind> = new Set<FailureKind>([
-  'unauthorized',
-  'forbidden',
-  'not-found',
-  'wrong-mount',
-  'conflict',
-  'precondition',
-  'in-use',
-  'invalid',
-  'rate-limited',
-  'too-long-wait',
-]);
-
 async function explainFailure(attempt: Attempt, error: unknown, left: number): Promise<Conclusion> {
   const { action, definition, previous } = attempt;
   const message = formatError(error);
   const failed = error instanceof ServiceError ? error : undefined;
   const refusal = failed && definition.refusals?.find((one) => one.message.test(failed.serviceMessage));
-  const isUnprocessed = failed?.details.notProcessed === true;
-  if (failed && !refusal && !isUnprocessed && !NOT_EXECUTED.has(failed.failure)) {
+  if (failed && !refusal && mayBeDone(failed)) {
     // After a 5xx, a reset or a time-out, only readings over the lag tell whether the action took effect.
     const { status, reason, reading } = await readOutcome(attempt, 'ambiguous');
     return { status, reason: `${message}; ${reason}`, after: reading?.observed ?? null, answer: 'ambiguous' };
@@ -217,7 +203,7 @@ async function explainFailure(attempt: Attempt, error: unknown, left: number): P
     return { ...(isAmbiguous(previous) ? confirmedLate(precondition.reason) : skippedBy(precondition)), after };
   }
   // The pause that the service asked for is over, and the subject may have changed meanwhile: this reading is the check.
-  if (isUnprocessed && left > 0 && retryPolicy !== 'never' && reading?.precondition.state === 'ready')
+  if (failed?.details.notProcessed && left > 0 && retryPolicy !== 'never' && reading?.precondition.state === 'ready')
     return { before: after, ...(await send(attempt, left - 1)) };
   return { status: 'failed', reason: refusal ? `${message}; not done: ${refusal.advice}` : message, after };
 }

@@ -6,8 +6,10 @@ import { findNamed } from '../config/suggest.ts';
 import type { Context } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { readNamedFile } from '../core/fs.ts';
+import { ServiceError } from '../http/errors.ts';
 import { parseJson, parseLossless, printJson } from '../http/json.ts';
 import { collectSecrets } from '../services/build-request.ts';
+import { mayBeDone } from '../services/classify-error.ts';
 import { ServiceClients } from '../services/client.ts';
 import type { DownloadResult } from '../services/download.ts';
 import { operations } from '../services/index.ts';
@@ -77,6 +79,11 @@ export async function api(
     } else if (operation.responseType === 'csv') {
       await printDownload(print, (file) => client.download(operation, args, file, settings));
     } else await printResponse(print, await client.call(operation, args, settings));
+  } catch (error) {
+    const isOpen = error instanceof ServiceError && error.details.operation === operation.name && mayBeDone(error);
+    if (operation.mutates && isOpen)
+      context.log.warn(`${operation.name} may have been done: read what it changes before you repeat it`);
+    throw error;
   } finally {
     await clients.close();
   }

@@ -165,7 +165,7 @@ export class HttpClient {
 
   /** Sends, follows redirects within the origin, and passes status and rate limit headers of each response to the limiter. */
   async #follow(
-    { method, body, useWriteToken, ...request }: HttpRequest,
+    { method, body, useWriteToken, retryPolicy, ...request }: HttpRequest,
     { metrics, beforeRequest }: CallOptions,
     ticket: Ticket,
     signal: AbortSignal,
@@ -181,7 +181,8 @@ export class HttpClient {
       const response = await this.#ky(url, { method, headers, fetch, ...(body !== undefined && { body }) });
       limiter.onResponse(ticket, response);
       if (response.status === 429) metrics.throttled++;
-      const next = sameOriginRedirect(url, method, response);
+      // A GET that is not safe creates something, such as a token.
+      const next = sameOriginRedirect(url, retryPolicy === 'safe' ? method : 'POST', response);
       if (!next || hops === MAX_REDIRECTS) return response;
       await response.body?.cancel();
       url = next;

@@ -238,7 +238,7 @@ function classifyNetworkError(error: unknown, timeouts: HttpTimeouts, hasRespons
   const causes = listCauses(error);
   const codes = causes.flatMap((cause) => ('code' in cause && typeof cause.code === 'string' ? cause.code : []));
   if (codes.includes('UND_ERR_CONNECT_TIMEOUT')) {
-    return problem('timeout', `no connection within ${formatSeconds(timeouts.connectMs)}`);
+    return problem('timeout', `no connection within ${formatSeconds(timeouts.connectMs)}`, { notProcessed: true });
   }
   if (codes.includes('ECONNREFUSED'))
     return problem('unreachable', 'connection refused (ECONNREFUSED)', {
@@ -274,7 +274,8 @@ function classifyNetworkError(error: unknown, timeouts: HttpTimeouts, hasRespons
   }
   const code = codes[0];
   if (hasResponse) return problem('truncated', `the response was cut off${code ? ` (${code})` : ''}`);
-  return problem('unreachable', code ? `no connection (${code})` : 'no connection');
+  const notProcessed = code === 'ENOTFOUND' || code === 'EAI_AGAIN'; // the host has no address
+  return problem('unreachable', code ? `no connection (${code})` : 'no connection', { notProcessed });
 }
 
 function problem(failure: HttpFailure['failure'], message: string, details: Partial<HttpFailure> = {}): HttpFailure {

@@ -5,6 +5,7 @@ import {
   type HttpFailure,
   listErrors,
   looksLikeHtml,
+  type ServiceError,
 } from '../http/errors.ts';
 import { parseRetryAfter } from '../http/rate-limit-headers.ts';
 import type { Operation } from './operation.ts';
@@ -160,4 +161,23 @@ function explain(
   if (failure === 'server' && (status === 500 || status === 504) && name.startsWith('platform.explorer.'))
     return { hint: 'request less: add filters or reduce the page size' };
   return {};
+}
+
+/** What a service refuses, it has not done. */
+const REFUSALS: ReadonlySet<FailureKind> = new Set<FailureKind>([
+  'unauthorized',
+  'forbidden',
+  'not-found',
+  'wrong-mount',
+  'conflict',
+  'precondition',
+  'in-use',
+  'invalid',
+  'rate-limited',
+  'too-long-wait',
+]);
+
+/** Whether a change that failed may have been made all the same. A time-out or an error within the service leaves it open. */
+export function mayBeDone({ failure: kind, details }: ServiceError): boolean {
+  return details.notProcessed !== true && !REFUSALS.has(kind);
 }

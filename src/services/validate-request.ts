@@ -90,9 +90,10 @@ function validateValue(path: string, param: OperationParam, value: unknown, targ
 export function validatePathValue(path: string, text: string, { kind, flavor }: Target): ArgIssue[] {
   if (text === '.' || text === '..') return [{ path, message: 'must not be `.` or `..`' }];
   if (flavor !== 'hashicorp' || kind === 'platform') return [];
-  if (text.includes('/')) return [{ path, message: 'must not contain `/`: the service cannot address it' }];
+  if (text.includes('/'))
+    return [{ path, message: `must not contain \`/\`, as \`${text}\` does: the service cannot address it` }];
   if (kind === 'secrets' && text.endsWith('.'))
-    return [{ path, message: 'must not end in `.`: the service cannot address it' }];
+    return [{ path, message: `must not end in \`.\`, as \`${text}\` does: the service cannot address it` }];
   return [];
 }
 

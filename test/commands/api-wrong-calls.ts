@@ -241,7 +241,7 @@ export const wrongCalls: readonly WrongCall[] = [
     rule: 'a name without a slash',
     words: ['secrets.keys.read', 'name=a/b'],
     flavor: 'hashicorp',
-    says: ['name', 'must not contain `/`'],
+    says: ['name', 'must not contain `/`, as `a/b` does'],
   },
   {
     rule: 'a name that does not end in a dot',

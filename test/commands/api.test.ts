@@ -58,6 +58,19 @@ describe('what changes something', () => {
     ).not.toBe(6);
   });
 
+  it.each([
+    [rotate, 500, true],
+    [rotate, 200, true],
+    [rotate, 409, false],
+    [['secrets.keys.read', 'name=ledger-archive'], 500, false],
+  ])('%j that fails with %d may have been done: %j', async (words, status, mayBeDone) => {
+    await sandbox.close();
+    sandbox = await startTestSandbox({ faultHook: () => ({ status, body: '<html><title>Login</title></html>' }) });
+    const { exit, stderr } = await run([...words, '--yes']);
+    expect(exit).toBe(3);
+    expect(stderr.includes(`${words[0]} may have been done: read what it changes`)).toBe(mayBeDone);
+  });
+
   it('uses writeToken; reading does not', async () => {
     await run([...rotate, '--yes']);
     await run(['secrets.keys.list']);

@@ -65,10 +65,15 @@ describe('redirects', () => {
     ).toBe(200);
   });
 
-  it.each([301, 302, 303])('%d of a write is not followed: it would become a read', async (status) => {
+  it.each([
+    [301, secrets.keys.rotate],
+    [302, secrets.keys.rotate],
+    [303, secrets.keys.rotate],
+    [307, secrets['mesh-creds'].generate],
+  ])('%d of a write is not followed: it would become a read, or be of something else', async (status, operation) => {
     const server = await serve((_request, response) => response.writeHead(status, { location: '/v1/x' }).end());
     const { client } = createTestClient(createTarget('secrets', server.origin));
-    await expect(client.call(secrets.keys.rotate, { name: 'k' })).rejects.toMatchObject({
+    await expect(client.call(operation, { name: 'k' })).rejects.toMatchObject({
       failure: 'malformed',
       status,
     });

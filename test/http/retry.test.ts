@@ -57,6 +57,15 @@ describe('what is repeated', () => {
     }
   });
 
+  it('a write to a host without an address, which it did not reach', async () => {
+    const { client, metrics } = createTestClient(createTarget('secrets', 'http://nowhere.invalid'));
+    await expect(client.call(secrets.keys.delete, { name: 'k' }, { metrics })).rejects.toMatchObject({
+      failure: 'unreachable',
+      details: { notProcessed: true },
+    });
+    expect(metrics.retries).toBe(3);
+  });
+
   it('a second attempt that succeeds is a success', async () => {
     const { error, requests, metrics, lines } = await outcome(
       'secrets',

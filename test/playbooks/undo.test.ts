@@ -177,15 +177,26 @@ test('a refusal is followed by a reading: what was done all the same can be undo
   expect(pool).toMatchObject({ organizationScoped: true, allowed });
 });
 
-test('undo does not change a key that was created again under its name', async () => {
-  const place = await playbookHarness({ updatesTable: false, playbook: 'retire-old-key-versions' });
+test('undo does not change a key that was created again under its name, or is not reported as a whole', async () => {
+  let answer: { readonly status: number; readonly body: string } | undefined;
+  const place = await playbookHarness({
+    updatesTable: false,
+    playbook: 'retire-old-key-versions',
+    faultHook: () => answer,
+  });
   const plan = await place.plan(['--max-percent', '100', '--limit', '1']);
   await place.approve();
   await place.apply();
   const key = place.sandbox.services.secrets.state.keys.get(String(plan.actions[0]!.params.name))!;
+  const refused = async () => {
+    const { exit, stderr } = await place.tidemark(['playbook', 'undo', plan.plan_id]);
+    return [exit, stderr];
+  };
+  answer = { status: 200, body: JSON.stringify({ data: { name: 'k', latest_version: key.versions.length } }) };
+  expect(await refused()).toEqual([6, expect.stringContaining('its `min_enabled_version` is not reported')]);
+  answer = undefined;
   Object.assign(key.versions.at(-1)!, { creationTime: '2026-10-01T03:00:00.000000000Z' });
-  const { exit, stderr } = await place.tidemark(['playbook', 'undo', plan.plan_id]);
-  expect([exit, stderr]).toEqual([6, expect.stringContaining('the key was changed since the action')]);
+  expect(await refused()).toEqual([6, expect.stringContaining('the key was changed since the action')]);
 });
 
 test('undo leaves out an action that is unconfirmed, and says so; without a ledger it makes no plan', async () => {

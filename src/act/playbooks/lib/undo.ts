@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { canonicalJson } from '../../../core/canonical-json.ts';
+import { valueAt } from '../../../core/json-path.ts';
 import type { ActionDeclaration, AppliedAction, JsonValue, Precondition, UndoDeclaration } from '../../define.ts';
-import { defineAction, drifted, ready, satisfied } from '../../define.ts';
+import { defineAction, drifted, ready, satisfied, unknown } from '../../define.ts';
 
 /** A call that sets fields of a subject, without what it sets them to. */
 type SettingCall<S extends JsonValue, R extends string> = Pick<
@@ -64,7 +65,13 @@ export function evaluateUndo(
 ): Precondition {
   const current = toText(observed);
   if (current === toText(before)) return satisfied(`${subject} is as it was before the action`);
-  return current === toText(after) ? ready : drifted(`${subject} was changed since the action`);
+  if (current === toText(after)) return ready;
+  const missing = Object.entries(observed ?? {}).find(
+    ([name, value]) => value === null && valueAt(after, name) !== null,
+  );
+  return missing
+    ? unknown(`its \`${missing[0]}\` is not reported`)
+    : drifted(`${subject} was changed since the action`);
 }
 
 /** JSON with sorted keys, and with sorted lists of texts: services return those in any order. */
