@@ -4,6 +4,7 @@ import type { Config } from '../config/config.ts';
 import type { Job } from '../config/job.ts';
 import type { WorkContext } from '../core/context.ts';
 import { formatError, TidemarkError } from '../core/errors.ts';
+import { fileSystemError } from '../core/fs.ts';
 import type { RunContext } from '../extract/run-context.ts';
 import { findLeftOut } from '../extract/sources/index.ts';
 import { composeMessages } from '../tell/mail/compose.ts';
@@ -55,10 +56,19 @@ export async function renderStage(
     });
     return { reports: rendered.map(({ name }) => name), failed_reports: failed };
   } catch (error) {
-    if (!(error instanceof TidemarkError) || classifyStorageError(error)) throw error;
-    for (const name of names) onFailure(name, error); // the failure is not one of a single report
+    const known = describeOutputError(error, config) ?? error;
+    if (!(known instanceof TidemarkError)) throw error;
+    failed.length = 0;
+    for (const name of names) onFailure(name, known); // the failure is not one of a single report
     return { reports: [], failed_reports: failed };
   }
+}
+
+/** The error of a folder of reports that cannot be written to, which is no reason to keep the mail. */
+function describeOutputError(error: unknown, { output }: Config): TidemarkError | undefined {
+  const { path = '', reason } = fileSystemError(error) ?? {};
+  if (!path.startsWith(output)) return undefined;
+  return new TidemarkError('CONFIG', `${path} cannot be used: ${reason}`, { cause: error });
 }
 
 /** The mail of a run, as in the JSON output. */

@@ -20,6 +20,15 @@ describe('`tidemark run`', () => {
     );
   });
 
+  test('mails the digest and exits 1 where the reports cannot be written', async () => {
+    const server = await startMailServer();
+    const place = await mailing(server.port);
+    await writeFile(join(place.folder, 'out'), 'no folder');
+    const { exit, stderr } = await place.tidemark(['run', 'nightly', '--json']);
+    expect([exit, server.received.length]).toEqual([1, 1]);
+    expect(stderr).toMatch(/^error: report \w+: .*out cannot be used: file already exists$/mu);
+  });
+
   test('mails a digest with the numbers and the pages of the reports, and the pending one once', async () => {
     const server = await startMailServer();
     const place = await mailing(server.port, {}, await pendingRun());
