@@ -1,5 +1,6 @@
 import { readJobs } from '../config/job.ts';
 import type { Context } from '../core/context.ts';
+import { EXIT } from '../core/errors.ts';
 import { stripControls } from '../core/log.ts';
 import { plural } from '../core/plural.ts';
 import type { PullOutcome } from '../load/record-pulls.ts';
@@ -7,13 +8,14 @@ import { formatReason, groupByReason } from '../run/progress.ts';
 import { nextRuns } from '../run/schedule/cron-schedule.ts';
 import { defineMissing } from '../warehouse/deadlines.ts';
 import { withPublished } from '../warehouse/session.ts';
-import type { DefineCommand } from './define.ts';
+import type { DefineCommand, Flags } from './define.ts';
 import { readLocalConfig } from './options.ts';
 import { formatTable, formatTime, writeResult } from './output.ts';
 
-export const define: DefineCommand = (command) => command.runs(() => import('./status.ts'), 'status');
+export const define: DefineCommand = (command) =>
+  command.option('--exit-code', 'exit 1 if a source is stale').runs(() => import('./status.ts'), 'status');
 
-export async function status(context: Context): Promise<void> {
+export async function status(context: Context, { exitCode }: Flags<{ flag: 'exitCode' }>): Promise<void> {
   const config = readLocalConfig(context);
   const { jobs, problems } = readJobs(config, context.env);
   for (const problem of problems) context.log.warn(problem);
@@ -33,6 +35,7 @@ export async function status(context: Context): Promise<void> {
     });
     const state = { runs, sources, lifecycle, next };
     writeResult(context, state, () => formatStatus(context, { ...state, failures }));
+    if (exitCode && sources.some(({ stale }) => stale)) context.exit(EXIT.incomplete);
   });
 }
 

@@ -33,6 +33,7 @@ describe('status', () => {
   test('shows the age of every source, whether it is stale, and why', async () => {
     const { exit, stdout } = await place.tidemark(['status', '--json', '--now', '2026-10-02T10:15:00Z']);
     expect(exit).toBe(0);
+    expect((await place.tidemark(['status', '--exit-code', '--now', '2026-10-02T10:15:00Z'])).exit).toBe(1);
     const { sources } = JSON.parse(stdout) as { sources: Record<string, unknown>[] };
     const rows = sources.map(({ source, status, age, stale, error }) => [source, status, age, stale, error === null]);
     expect(rows).toEqual([
