@@ -1,10 +1,13 @@
+import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Config } from '../../src/config/config.ts';
 import type { Message } from '../../src/tell/mail/message.ts';
 import { markSending, sendPending, writeOutbox } from '../../src/tell/mail/send.ts';
+import type { MailTimeouts } from '../../src/tell/mail/transport.ts';
 import { withPublished, withWarehouse } from '../../src/warehouse/session.ts';
 import type { Row } from '../../src/warehouse/values.ts';
 import { CLOSED_PORT, type MailServer, startMailServer } from '../helpers/mail-server.ts';
@@ -13,7 +16,7 @@ import { QUIET } from '../helpers/report-warehouse.ts';
 import { tempFolder } from '../helpers/temp.ts';
 
 const NOW = '2026-11-20T02:15:00Z';
-const TIMEOUTS = { connectMs: 300_000, idleMs: 300_000 };
+const TIMEOUTS = { connectMs: 300_000, idleMs: 300_000, messageMs: 300_000 };
 
 function message(recipient: string, more: Partial<Message> = {}): Message {
   return {
@@ -36,7 +39,7 @@ interface Outbox {
   readonly config: Config;
   readonly server: MailServer;
   write(...messages: readonly Message[]): Promise<void>;
-  send(now?: string): ReturnType<typeof sendPending>;
+  send(now?: string, timeouts?: MailTimeouts): ReturnType<typeof sendPending>;
   rows(): Promise<Row[]>;
   readonly lines: readonly string[];
 }
@@ -57,8 +60,8 @@ async function outboxWith(
     server,
     lines: context.lines,
     write: (...messages) => withWarehouse(session, (warehouse) => writeOutbox(warehouse, messages)),
-    send: (now = NOW) =>
-      sendPending({ config, context: { ...context, clock: mailContext(now).clock }, timeouts: TIMEOUTS }),
+    send: (now = NOW, timeouts = TIMEOUTS) =>
+      sendPending({ config, context: { ...context, clock: mailContext(now).clock }, timeouts }),
     rows: () =>
       withPublished(config, ({ database }) =>
         database.rows(
@@ -239,6 +242,22 @@ describe('the outbox', () => {
       [0, false],
       [0, false],
     ]);
+  });
+
+  test('does not wait for ever for a server that answers a little at a time', async () => {
+    const trickling = createServer((socket) => {
+      socket.write('220 hello\r\n');
+      const timer = setInterval(() => socket.write('250-x\r\n'), 20);
+      socket.on('error', () => {}).on('close', () => clearInterval(timer));
+    }).listen(0, '127.0.0.1');
+    onTestFinished(() => void trickling.close());
+    await once(trickling, 'listening');
+    const smtp = `smtp://127.0.0.1:${(trickling.address() as AddressInfo).port}`;
+    const { write, send, rows } = await outboxWith({ smtp });
+    await write(message('a@acme.example'));
+    const [end] = await send(NOW, { ...TIMEOUTS, messageMs: 500 });
+    expect(end).toMatchObject({ status: 'pending', reason: 'the server did not take it within 0.5 s' });
+    expect((await rows())[0]).toMatchObject({ status: 'pending', attempts: 1, emptied: false });
   });
 
   test('refuses messages that could not be sent within a week', async () => {

@@ -1,13 +1,13 @@
 import type { SendMailOptions, Transporter } from 'nodemailer';
 import type { Config } from '../../config/config.ts';
-import { DAY_MS } from '../../core/clock.ts';
+import { DAY_MS, formatSeconds } from '../../core/clock.ts';
 import type { Context } from '../../core/context.ts';
 import { errorMessage } from '../../core/errors.ts';
 import { readPem } from '../../http/transport.ts';
 import { type OpenWarehouse, withWarehouse } from '../../warehouse/session.ts';
 import { toJsonParam } from '../../warehouse/sql-params.ts';
 import { type Message, toMailOptions } from './message.ts';
-import { type MailTimeouts, openTransport, resolveMailSettings } from './transport.ts';
+import { type MailTimeouts, openTransport, resolveMailSettings, TIMEOUTS } from './transport.ts';
 
 export type OutboxStatus = 'pending' | 'sent' | 'refused' | 'replaced';
 
@@ -86,8 +86,8 @@ export async function sendFromOutbox(store: OutboxStore, options: MailSendOption
   if (pending.length === 0) return [];
   const { server, caFile } = resolveMailSettings(options.config);
   const ca = caFile === undefined ? undefined : readPem(caFile, 'mail.caFile');
-  const { timeouts } = options;
-  const transport = openTransport({ server, ...(timeouts && { timeouts }), ...(ca !== undefined && { ca }) });
+  const { timeouts = TIMEOUTS } = options;
+  const transport = openTransport({ server, timeouts, ...(ca !== undefined && { ca }) });
   try {
     return await sendAll(store, options, transport, pending);
   } finally {
@@ -144,7 +144,7 @@ const MAX_PENDING_DAYS = 7;
 
 async function sendOne(
   store: OutboxStore,
-  { config, context }: MailSendOptions,
+  { config, context, timeouts = TIMEOUTS }: MailSendOptions,
   transport: Transporter,
   message: Message,
 ): Promise<SendResult> {
@@ -156,7 +156,7 @@ async function sendOne(
   const mail = await toMailOptions(message, sender, config.output);
   store.assertHeld?.();
   await markSending(store, message.messageId, now);
-  return deliver(transport, mail, (text) => context.redactor.text(text));
+  return deliver(transport, mail, timeouts.messageMs, (text) => context.redactor.text(text));
 }
 
 /** Records that a delivery begins. If no result follows, it is unknown whether the server accepted the mail. */
@@ -180,12 +180,19 @@ const SERVER_FAILURES = new Set([
 async function deliver(
   transport: Transporter,
   mail: SendMailOptions,
+  limitMs: number,
   redact: (text: string) => string,
 ): Promise<SendResult> {
+  const limit = new AbortController();
+  const timer = setTimeout(() => limit.abort(), limitMs);
   try {
-    await transport.sendMail(mail);
+    await transport.sendMail({ ...mail, signal: limit.signal });
     return { status: 'sent', reason: null };
   } catch (error) {
+    if (limit.signal.aborted) {
+      const reason = `the server did not take it within ${formatSeconds(limitMs)}`;
+      return { status: 'pending', reason, isServerFailure: true };
+    }
     const { code, command, responseCode } = error as { code?: string; command?: string; responseCode?: number };
     const reason = redact(errorMessage(error).replaceAll(/\s+/gu, ' ').trim()).slice(0, 300);
     const isRecipientRejected = code === 'EENVELOPE' && command === 'RCPT TO' && (responseCode ?? 0) >= 500;
@@ -194,6 +201,8 @@ async function deliver(
       reason,
       isServerFailure: SERVER_FAILURES.has(code ?? ''),
     };
+  } finally {
+    clearTimeout(timer);
   }
 }
 

@@ -33,15 +33,17 @@ export function resolvePreviewSettings(config: Pick<Config, 'mail'>): Pick<MailS
 export interface MailTimeouts {
   readonly connectMs: number;
   readonly idleMs: number;
+  /** For one message with all of its files: a server that answers a little at a time is never idle. */
+  readonly messageMs: number;
 }
 
-const TIMEOUTS: MailTimeouts = { connectMs: 10_000, idleMs: 30_000 };
+export const TIMEOUTS: MailTimeouts = { connectMs: 10_000, idleMs: 30_000, messageMs: 600_000 };
 
 export interface TransportOptions {
   readonly server: SmtpServer;
   /** PEM of certificate authorities to trust beside those of Node. */
   readonly ca?: string;
-  readonly timeouts?: MailTimeouts;
+  readonly timeouts?: Pick<MailTimeouts, 'connectMs' | 'idleMs'>;
   /** Hosts for which encryption is optional. @default loopback */
   readonly isLocal?: (host: string) => boolean;
 }
