@@ -13,7 +13,7 @@ import { type OpenWarehouse, withPublished, withWarehouse } from '../warehouse/s
 import type { Row } from '../warehouse/values.ts';
 import { type DefineCommand, type Flags, timestamp } from './define.ts';
 import { assertTargets, readLocalConfig } from './options.ts';
-import { formatTable, formatTime, type TableStyle, writeResult } from './output.ts';
+import { formatJsonArray, formatTable, formatTime, type TableStyle, writeResult } from './output.ts';
 
 export const define: DefineCommand = (findings) => {
   findings
@@ -67,8 +67,8 @@ export async function list(context: Context, options: FindingsFlags): Promise<vo
     const findings = await listFindings(view, options);
     const times = await database.rows(files.read('warehouse/evaluation_times'), { targets });
     const isEvaluated = times.some(({ evaluated_at }) => evaluated_at !== null);
-    const guide = context.json ? [] : await loadGuide(files, [], config.thresholds);
-    writeResult(context, findings, () => formatFindings(findings, guide, isEvaluated, context));
+    if (context.json) for await (const text of formatJsonArray(findings)) await context.print(text);
+    else context.stdout(formatFindings(findings, await loadGuide(files, [], config.thresholds), isEvaluated, context));
     warnNotEvaluated(context, times);
     await warnUnassessed(context, view, options);
     if (options.failOn) await gate(context, view, options.failOn, options);
