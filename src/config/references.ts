@@ -24,6 +24,7 @@ const UNSET = 'tidemark-reference-without-a-value';
 const UNSET_FIELD = `smtp://${UNSET}`;
 
 const REFERENCE = /\$\{([^}]*)\}/gu;
+const UNCLOSED = /\$\{[^}]*$/u;
 
 /**
  * Replaces `${NAME}` from the environment and `${file:PATH}` from a file (without its trailing line breaks) in every string of a
@@ -36,6 +37,7 @@ export function interpolate(
   path: Path = [],
 ): unknown {
   if (typeof value === 'string') {
+    if (UNCLOSED.test(value)) report(path, `after \`\${\` the brace that closes it is missing`);
     return value.replaceAll(REFERENCE, (found, reference: string) => {
       try {
         return resolveReference(reference, context);

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { createHash, randomBytes } from 'node:crypto';
 import {
   closeSync,
@@ -160,7 +161,10 @@ export function readNamedFile(
   { code = 'USAGE', name = file, hint, maxKibibytes }: NamedFile = {},
 ): string {
   try {
-    return maxKibibytes === undefined ? readFileSync(file, 'utf8') : readBounded(file, maxKibibytes);
+    const bytes = maxKibibytes === undefined ? readFileSync(file) : readBounded(file, maxKibibytes);
+    // Of another encoding, such as what `>` of PowerShell writes, every name would be another one.
+    if (!isUtf8(bytes)) throw new Error('it is not UTF-8; save it with this encoding');
+    return bytes.toString();
   } catch (cause) {
     if (systemLack(cause) !== undefined) throw cause;
     const isMissing = (cause as NodeJS.ErrnoException).code === 'ENOENT';
@@ -173,14 +177,14 @@ export function readNamedFile(
 const WITHOUT_WAITING = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 
 /** The size that the system reports does not bound what can be read: a file may grow, and one of `/proc` has size 0. */
-function readBounded(file: string, maxKibibytes: number): string {
+function readBounded(file: string, maxKibibytes: number): Buffer {
   const handle = openSync(file, WITHOUT_WAITING);
   try {
     if (!fstatSync(handle).isFile()) throw new Error('it is not a regular file');
     const buffer = Buffer.alloc(maxKibibytes * 1024 + 1);
     let length = 0;
     for (let bytes = -1; bytes !== 0; length += bytes) bytes = readSync(handle, buffer, { offset: length });
-    if (length < buffer.length) return buffer.toString('utf8', 0, length);
+    if (length < buffer.length) return buffer.subarray(0, length);
     throw new Error(`it is larger than ${maxKibibytes} KiB`);
   } finally {
     closeSync(handle);

@@ -20,6 +20,16 @@ async function refusal(lines: readonly string[], env?: Record<string, string>): 
 }
 
 describe('a wrong configuration ends with 2 and says where', () => {
+  test.each(['utf16le', 'latin1'] as const)('the encoding %s', async (encoding) => {
+    const cwd = await tempFolder();
+    await writeFile(join(cwd, 'tidemark.yaml'), `\ufefftargets: [${TARGET}] # für alle`, encoding);
+    const { exit, stderr } = await cli(['playbook', 'list'], { cwd });
+    expect([exit, stderr]).toEqual([
+      2,
+      expect.stringMatching(/tidemark\.yaml cannot be read: it is not UTF-8; save it/u),
+    ]);
+  });
+
   test.each([
     [
       'an unknown key, with the nearest',
@@ -45,6 +55,11 @@ describe('a wrong configuration ends with 2 and says where', () => {
       'a missing variable',
       ['targets:', '  - name: acme', '    kind: mesh', '    url: http://x', `    token: \${NOT_THERE}`],
       /tidemark\.yaml:5: targets\[0\]\.token: the environment variable NOT_THERE is not set/,
+    ],
+    [
+      'a reference that does not end',
+      ['targets:', '  - name: acme', '    kind: mesh', '    url: http://x', `    token: \${NOT_THERE`],
+      /tidemark\.yaml:5: targets\[0\]\.token: after `\$\{` the brace that closes it is missing\n$/,
     ],
     [
       'a missing file',
