@@ -139,8 +139,13 @@ describe('the state of a report', () => {
     await warehouse.pull(night(1), { workspaces: [workspace('a')] });
     await add(warehouse, 'info');
     expect(await stateAt(warehouse, night(1))).toBe('ok');
+    const headline = async (at: string) => (await warehouse.data('overview', at, [])).summary.headline;
+    expect(await headline(night(1))).toMatch(/^No critical finding or warning; /u);
     await warehouse.pull(night(2), tables);
     expect(await stateAt(warehouse, night(2))).toBe('unknown');
+    expect(await headline(night(2))).toMatch(
+      /^No critical finding or warning is known; .*not evaluated since the last pull$/u,
+    );
   });
 
   it('is unknown where a subject or a rule could not be assessed', async () => {

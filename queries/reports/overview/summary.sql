@@ -23,9 +23,16 @@ with
       exists (from rule_evaluations where first_assessed_at <= $as_of::timestamptz)
       or exists (from unassessed_rules where since <= $as_of::timestamptz) as assessed,
     from state_then
-  )
+  ),
+  -- a pull that no evaluation followed says nothing about its subjects
+  waits as (
+    select coalesce(max(last_assessed_at) < any_value(current_as_of), false) as waits
+    from previous_run_at($as_of)
+    left join rule_evaluations on true
+  ),
+  judged as (select counted.*, waits, if(unassessed > 0 or waits, ' is known', '') as doubt from counted, waits)
 select
-  *,
+  * exclude (waits, doubt),
   ($summaries::json ->> '$."drift"."drifting"')::bigint as drifting,
   ($summaries::json ->> '$."drift"."drifting_before"')::bigint as drifting_before,
   ($summaries::json ->> '$."drift"."newly_drifted"')::bigint as newly_drifted,
@@ -43,8 +50,8 @@ select
     case
       when not assessed then null
       when critical > 0 then format('{:,} critical {} open, {:,} {}', critical, if(critical = 1, 'finding', 'findings'), warning, if(warning = 1, 'warning', 'warnings'))
-      when warning > 0 then format('No critical finding{}; {:,} {} open', if(unassessed > 0, ' is known', ''), warning, if(warning = 1, 'warning', 'warnings'))
-      else format('No critical finding or warning{}; {:,} {}', if(unassessed > 0, ' is known', ''), info, if(info = 1, 'note', 'notes'))
+      when warning > 0 then format('No critical finding{}; {:,} {} open', doubt, warning, if(warning = 1, 'warning', 'warnings'))
+      else format('No critical finding or warning{}; {:,} {}', doubt, info, if(info = 1, 'note', 'notes'))
     end,
     nullif(
       concat_ws(
@@ -58,6 +65,7 @@ select
       ),
       ''
     ),
-    case when unassessed > 0 then format('{} not assessed', if(unassessed = 1, '1 rule', unassessed || ' rules')) end
+    case when unassessed > 0 then format('{} not assessed', if(unassessed = 1, '1 rule', unassessed || ' rules')) end,
+    case when assessed and waits then 'not evaluated since the last pull' end
   ) as headline,
-from counted;
+from judged;
