@@ -1,6 +1,7 @@
 import { rmSync } from 'node:fs';
 import { basename } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
+import { formatSeconds } from '../core/clock.ts';
 import { errorMessage, TidemarkError } from '../core/errors.ts';
 import { readSize } from '../core/size.ts';
 import type { SqlFiles } from './sql-files.ts';
@@ -18,7 +19,8 @@ export interface Statements {
   run(sql: string, params?: SqlParams): Promise<void>;
   /** Runs a statement that writes rows, such as `insert` or `create table as`. @returns how many */
   write(sql: string, params?: SqlParams): Promise<number>;
-  rows(sql: string, params?: SqlParams): Promise<Row[]>;
+  /** @param limitMs after which it is interrupted. @default never */
+  rows(sql: string, params?: SqlParams, limitMs?: number): Promise<Row[]>;
   /**
    * Runs a text of several statements without parameters, which do not wait for this process. @returns the rows of the last one
    */
@@ -115,7 +117,10 @@ export function isOfLaterVersion(error: unknown): boolean {
 /** The statements of one connection. */
 function createStatements(connection: DuckDBConnection): Statements {
   const script = async (text: string): Promise<Row[]> => toRows(await connection.runAndReadAll(text));
-  const rows = async (sql: string, params: SqlParams = {}): Promise<Row[]> => script(fillParams(sql, params));
+  const rows: Statements['rows'] = async (sql, params = {}, limitMs) => {
+    const text = fillParams(sql, params);
+    return limitMs === undefined ? script(text) : bounded({ connection }, limitMs, () => script(text));
+  };
   const rollback = async (error: unknown): Promise<never> => {
     await connection.run('rollback').catch(() => undefined);
     throw error; // the first error is the one to report
@@ -169,6 +174,21 @@ export async function interruptible<T>(
     signal.removeEventListener('abort', interrupt);
     clearInterval(again);
   }
+}
+
+/** A query of a file that a user may write has this time: one that never ends would hold the warehouse for ever. */
+export const MAX_QUERY_MS = 3_600_000;
+
+/** Interrupts the statements of `work` after a time. @throws TidemarkError DATA */
+export async function bounded<T>(
+  statements: Pick<Statements, 'connection'>,
+  limitMs: number,
+  work: () => Promise<T>,
+): Promise<T> {
+  const limit = new AbortController();
+  const late = new TidemarkError('DATA', `it was stopped after ${formatSeconds(limitMs)}`);
+  const timer = setTimeout(() => limit.abort(late), limitMs);
+  return interruptible(statements, limit.signal, work).finally(() => clearTimeout(timer));
 }
 
 export function firstLine(error: unknown): string {

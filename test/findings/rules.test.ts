@@ -5,7 +5,8 @@ import { expect, onTestFinished, test } from 'vitest';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import { sources } from '../../src/extract/sources/index.ts';
 import { evaluateFindings } from '../../src/tell/findings/evaluate.ts';
-import { readRules } from '../../src/tell/findings/rules.ts';
+import { type Rule, readRules, runRules } from '../../src/tell/findings/rules.ts';
+import { openDatabase } from '../../src/warehouse/database.ts';
 import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
 import { loadTables } from '../../src/warehouse/tables.ts';
 import { createFindingsWarehouse, THRESHOLDS } from '../helpers/findings-warehouse.ts';
@@ -24,6 +25,20 @@ async function ownRules(rules: Readonly<Record<string, string>>): Promise<string
 
 const HEAD = '-- rule: A rule of a user.\n-- severity: warning\n-- sources: workspaces\n-- subject: workspace\n';
 const pullWorkspaces = (ids: readonly string[]) => ({ workspaces: ids.map((external_id) => ({ external_id })) });
+
+test('a rule that does not end fails, and the next one is evaluated', async () => {
+  const endless = `${HEAD}-- many: w{of}\n-- repair: r\nselect count(*)::varchar as title from range(1000000000000) as a, range(1000000000000) as b`;
+  const files = createSqlFiles([await ownRules({ endless }), PACKAGE_ROOT]);
+  const rules = readRules(files).rules.filter(({ name }) => name === 'endless');
+  const database = await openDatabase(':memory:');
+  onTestFinished(() => database.close());
+  await database.script(files.read('warehouse/candidates'));
+  const next = { ...rules[0], name: 'next', sql: `select 'acme' as target` } as Rule;
+  const errors = await runRules(database, files, rules, {}, 100);
+  expect([...errors]).toEqual([['endless', 'queries/findings/endless.sql: it was stopped after 0.1 s']]);
+  expect(await runRules(database, files, [next], {})).toEqual(new Map());
+  expect(await database.rows('select rule from candidates')).toEqual([{ rule: 'next' }]);
+});
 
 test('the sources of every rule exist', async () => {
   const { rules } = readRules(createSqlFiles([PACKAGE_ROOT]));

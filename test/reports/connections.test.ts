@@ -47,6 +47,16 @@ test('the state of the sources is that of the time of each statement, whether it
   }
 });
 
+test('a statement that does not end is stopped, and its connection goes on', async () => {
+  const { database, files } = await createReportWarehouse();
+  const shared = await shareConnections(database, files, [FIRST]);
+  for (const { rows } of [shared, database]) {
+    const endless = 'select count(*) from range(1000000000000) as a, range(1000000000000) as b';
+    await expect(rows(endless, {}, 100)).rejects.toThrow('it was stopped after 0.1 s');
+    expect(await rows('select 1 as n', {}, 100_000)).toEqual([{ n: 1 }]);
+  }
+});
+
 test('a statement that fails for another reason has its own error', async () => {
   const { database, files } = await createReportWarehouse();
   const { rows } = await shareConnections(database, files, [FIRST]);

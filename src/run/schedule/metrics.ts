@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises';
 import type { Config } from '../../config/config.ts';
 import type { Log } from '../../core/log.ts';
 import { discoverFiles } from '../../core/paths.ts';
-import { describeQueryError } from '../../warehouse/database.ts';
+import { describeQueryError, MAX_QUERY_MS } from '../../warehouse/database.ts';
 import { warehouseFiles } from '../../warehouse/publish.ts';
 import { withPublished } from '../../warehouse/session.ts';
 import { parseHeader } from '../../warehouse/sql-files.ts';
@@ -67,7 +67,7 @@ function readMetrics(config: Config, log: Log): Promise<readonly PrometheusMetri
     for (const name of discoverFiles(files.roots, 'queries/metrics', '.sql').keys()) {
       try {
         const sql = files.read(`metrics/${name}`);
-        metrics.push(toMetric(name, parseHeader(sql).help ?? name, await database.rows(sql)));
+        metrics.push(toMetric(name, parseHeader(sql).help ?? name, await database.rows(sql, {}, MAX_QUERY_MS)));
       } catch (error) {
         log.warn(describeQueryError(`metrics/${name}`, error));
       }

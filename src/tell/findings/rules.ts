@@ -2,7 +2,7 @@ import { SEVERITIES, type Severity } from '../../core/choices.ts';
 import { errorMessage, TidemarkError } from '../../core/errors.ts';
 import { discoverFiles } from '../../core/paths.ts';
 import { NO_POOL_USE } from '../../services/platform/operations.ts';
-import { type Database, describeQueryError, type SqlParams } from '../../warehouse/database.ts';
+import { type Database, describeQueryError, MAX_QUERY_MS, type SqlParams } from '../../warehouse/database.ts';
 import { parseHeader, quoteLiteral, type SqlFiles } from '../../warehouse/sql-files.ts';
 import { classifyStorageError } from '../../warehouse/storage.ts';
 
@@ -157,11 +157,12 @@ export async function runRules(
   files: SqlFiles,
   rules: readonly Rule[],
   params: SqlParams,
+  limitMs = MAX_QUERY_MS,
 ): Promise<Map<string, string>> {
   const errors = new Map<string, string>();
   for (const { name, sql } of rules) {
     const query = files.render('warehouse/evaluate_rule', { rows: sql });
-    await database.run(query, { ...params, rule: name }).catch((error: unknown) => {
+    await database.rows(query, { ...params, rule: name }, limitMs).catch((error: unknown) => {
       if (classifyStorageError(error)) throw error;
       errors.set(name, describeQueryError(`findings/${name}`, error, LINES_BEFORE_RULE));
     });

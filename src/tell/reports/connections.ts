@@ -1,6 +1,13 @@
 import pLimit from 'p-limit';
 import { errorMessage } from '../../core/errors.ts';
-import { type Database, isQueryError, type SqlParams, type Statements } from '../../warehouse/database.ts';
+import {
+  bounded,
+  type Database,
+  isQueryError,
+  MAX_QUERY_MS,
+  type SqlParams,
+  type Statements,
+} from '../../warehouse/database.ts';
 import { defineMissing } from '../../warehouse/deadlines.ts';
 import { renderMacros } from '../../warehouse/migrate.ts';
 import { quoteLiteral, type SqlFiles } from '../../warehouse/sql-files.ts';
@@ -41,15 +48,17 @@ export async function shareConnections(
   const free = [...(await allInOrder((await database.siblings(CONNECTIONS)).map(prepare)))];
   const limit = pLimit(free.length);
   return {
-    rows: (sql: string, params: SqlParams = {}) =>
+    rows: (sql: string, params: SqlParams = {}, limitMs = MAX_QUERY_MS) =>
       limit(async () => {
         const text = fillParams(sql, params);
         const taken = free.pop() as (typeof free)[number];
         try {
-          return await taken.connection.script(text).catch((error: unknown) => {
-            if (!isQueryError(error) && !errorMessage(error).includes(NOT_PREPARED)) throw error;
-            return runWithoutStates(taken, text);
-          });
+          return await bounded(taken.connection, limitMs, () =>
+            taken.connection.script(text).catch((error: unknown) => {
+              if (!isQueryError(error) && !errorMessage(error).includes(NOT_PREPARED)) throw error;
+              return runWithoutStates(taken, text);
+            }),
+          );
         } finally {
           free.push(taken);
         }

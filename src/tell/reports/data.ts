@@ -4,7 +4,7 @@ import { findNamed } from '../../config/suggest.ts';
 import { formatTimestamp } from '../../core/clock.ts';
 import { TidemarkError } from '../../core/errors.ts';
 import { isAbsent, type LeftOut } from '../../extract/sources/index.ts';
-import { describeQueryError, type SqlParams } from '../../warehouse/database.ts';
+import { describeQueryError, MAX_QUERY_MS, type SqlParams } from '../../warehouse/database.ts';
 import type { OpenWarehouse } from '../../warehouse/session.ts';
 import { thresholdParams } from '../../warehouse/sql-params.ts';
 import type { Row, Value } from '../../warehouse/values.ts';
@@ -176,7 +176,7 @@ async function querySummary(queries: Queries, { summary: { file, sql } }: Report
 /** @throws TidemarkError DATA naming the file, which a user may have overridden */
 export async function queryFile(database: Queries, file: string, sql: string, params: SqlParams = {}): Promise<Row[]> {
   try {
-    return await database.rows(sql, params);
+    return await database.rows(sql, params, MAX_QUERY_MS);
   } catch (error) {
     throw new TidemarkError('DATA', describeQueryError(file, error), { cause: error });
   }
