@@ -10,6 +10,7 @@ import { openDatabase } from '../../src/warehouse/database.ts';
 import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
 import { loadTables } from '../../src/warehouse/tables.ts';
 import { createFindingsWarehouse, THRESHOLDS } from '../helpers/findings-warehouse.ts';
+import { tempFolder } from '../helpers/temp.ts';
 
 const FIRST = '2026-11-01T02:15:00Z';
 const SECOND = '2026-11-02T02:15:00Z';
@@ -30,7 +31,7 @@ test('a rule that does not end fails, and the next one is evaluated', async () =
   const endless = `${HEAD}-- many: w{of}\n-- repair: r\nselect count(*)::varchar as title from range(1000000000000) as a, range(1000000000000) as b`;
   const files = createSqlFiles([await ownRules({ endless }), PACKAGE_ROOT]);
   const rules = readRules(files).rules.filter(({ name }) => name === 'endless');
-  const database = await openDatabase(':memory:');
+  const database = await openDatabase(':memory:', { ownFolderIn: await tempFolder() });
   onTestFinished(() => database.close());
   await database.script(files.read('warehouse/candidates'));
   const next = { ...rules[0], name: 'next', sql: `select 'acme' as target` } as Rule;
