@@ -299,7 +299,7 @@ const secretsCases: readonly Case[] = [
   {
     operation: 'secrets.keys.update',
     words: () => ['name=payments-signing', '--yes'],
-    body: () => ({ min_enabled_version: 5 }),
+    body: () => ({ min_enabled_version: 5, deletion_allowed: false }),
     method: 'POST',
     path: () => '/v1/keymgmt/key/payments-signing',
     outcome: (_answer, _text, sandbox) => state.secrets(sandbox).keys.get('payments-signing')?.minEnabledVersion === 5,

@@ -79,6 +79,13 @@ describe('what only warns, or is let through', () => {
     expect([exit, stderr]).toEqual([3, expect.stringMatching(/^warning: .*plugin_id: is not hexadecimal/u)]);
   });
 
+  it('an update of a key that resets a field', async () => {
+    const { stderr } = await run(['secrets.keys.update', 'name=payments-signing', '--yes'], { deletion_allowed: true });
+    expect(stderr).toBe(
+      'warning: secrets.keys.update: body.min_enabled_version: is left out, so the update resets it\n',
+    );
+  });
+
   it('a plugin_id that finds nothing at the real product, with all namespaces', async () => {
     const { stderr } = await run(['scheduler.volumes.list', 'type=csi', 'plugin_id=aws-ebs0'], undefined, 'hashicorp');
     expect(stderr).toContain('warning: scheduler.volumes.list: plugin_id: finds nothing in the namespace `*`');

@@ -238,6 +238,12 @@ export const wrongCalls: readonly WrongCall[] = [
     says: ['body.type', 'must be one of aes256-gcm96'],
   },
   {
+    rule: 'what an update of a key sets, by a name that it has',
+    words: ['secrets.keys.update', 'name=k', '--yes'],
+    body: { min_enabled_versions: 2 },
+    says: ['body.min_enabled_version', 'is required, or the other one is'],
+  },
+  {
     rule: 'a name without a slash',
     words: ['secrets.keys.read', 'name=a/b'],
     flavor: 'hashicorp',

@@ -31,6 +31,15 @@ const updateKeyBody = z.looseObject({
   deletion_allowed: z.boolean('must be true or false').optional(),
 });
 
+/** An update resets a field that it leaves out: docs/services/secrets.md#keys. */
+function validateKeyUpdate(_args: Args, body: unknown): ArgIssue[] {
+  if (body === undefined) return [];
+  const missing = Object.keys(updateKeyBody.shape).filter((name) => !Object.hasOwn(body as object, name));
+  const isEmpty = missing.length === Object.keys(updateKeyBody.shape).length;
+  const message = isEmpty ? 'is required, or the other one is' : 'is left out, so the update resets it';
+  return missing.map((name) => ({ path: `body.${name}`, message, isWarning: !isEmpty }));
+}
+
 const CREDENTIALS = 'must be a map of text to text, or a list of `name=value`';
 
 /** A map, or a list of `name=value`: docs/services/secrets.md#kms-providers. */
@@ -183,6 +192,7 @@ export const secrets = defineOperations('secrets', {
       description: 'sets the minimum enabled version, or allows deletion, of a key that exists',
       subjectRead: defineOperations('secrets', { keys: { read: readKey } }).keys.read, // create and update have the same path: docs/services/secrets.md#keys
       body: requiredBody(updateKeyBody, '{"min_enabled_version": 2, "deletion_allowed": false}'),
+      validate: validateKeyUpdate,
     },
     rotate: {
       ...update,
