@@ -156,9 +156,13 @@ export async function settleAction(attempt: Attempt, previous: LedgerEntry): Pro
   }
   const advice = 'check the subject, and make a new plan if the action is still needed';
   const doubt: Conclusion = { status, reason: `${prefix}${reason}: ${advice}`, after };
+  const outcome = finish(attempt, previous, doubt);
   // An action that could not be read stays open.
-  if (isOpen && !reading) return { ...finish(attempt, previous, doubt), finished_at: null };
-  return conclude(attempt, previous, doubt);
+  if (isOpen && !reading) return { ...outcome, finished_at: null };
+  // A job reads what stays in doubt each night, which would add a line for ever.
+  if (previous.event === 'outcome' && previous.reason === outcome.reason) return previous;
+  await attempt.ledger.record(outcome);
+  return outcome;
 }
 
 /** @param left how often it may be sent again, where the service certainly did nothing */

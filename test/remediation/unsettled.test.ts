@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { listWrites, type PlaybookHarness, playbookHarness } from '../helpers/playbook-harness.ts';
@@ -45,6 +46,14 @@ test('another plan does not repeat a rotation that is unconfirmed, until it is s
   const reason = `a1 of plan ${plan.plan_id} is unconfirmed: run \`tidemark playbook ledger --settle\``;
   expect(await firstRow(place, second)).toMatchObject([1, { status: 'failed', reason }]);
   expect(rotations()).toHaveLength(1);
+
+  // A job settles it every night. What it finds again is not recorded again.
+  const settle = async () => {
+    const { exit } = await place.tidemark(['playbook', 'ledger', '--settle']);
+    return [exit, (await readFile(join(place.folder, 'data', 'ledger.ndjson'), 'utf8')).split('\n').length] as const;
+  };
+  const [exit, lines] = await settle();
+  expect([exit, await settle()]).toEqual([1, [1, lines]]);
 
   const { versions } = place.sandbox.services.secrets.state.keys.get(name)!;
   versions.push({ creationTime: place.sandbox.now.toISOString() });
