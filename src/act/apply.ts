@@ -234,7 +234,8 @@ class Progress {
       if (stopped) this.#results.delete(action);
       else await this.#ctx.ledger.record(outcome);
     }
-    const { plan_id, actions } = this.#ctx.plan;
+    const { plan_id, playbook, actions } = this.#ctx.plan;
+    if (stopped) this.#ctx.context.log.warn(`plan ${plan_id} of ${playbook} is stopped: ${stopped.reason}`);
     const results = actions.flatMap((action) => this.#results.get(action) ?? []);
     return toApplyResult(plan_id, results, stopped);
   }

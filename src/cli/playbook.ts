@@ -258,6 +258,5 @@ export async function apply(
   }
   const applied = await applyPlan(approved, { config, context, maxFailures, playbooks });
   writeResult(context, applied, () => formatApplyResult(applied, approved, context));
-  if (applied.stopped) context.log.warn(`stopped: ${applied.stopped.reason}`);
   context.exit(applyExitCode(applied, approved));
 }

@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
@@ -21,6 +21,14 @@ test('a job plans and applies its playbooks: the action is in `actions`, the ser
       { name: 'pin-drift-view', mode: 'apply', approvedBy: 'platform on call' },
     ],
   });
+  const stop = join(place.folder, 'data', 'STOP');
+  await mkdir(stop, { recursive: true });
+  const stopped = await place.tidemark(['run', 'act']);
+  expect([stopped.exit, stopped.stderr]).toEqual([
+    1,
+    expect.stringContaining(`pin-drift-view is stopped: ${stop} exists`),
+  ]);
+  await rmdir(stop);
   const result = await place.tidemark(['run', 'act', '--json']);
   expect(result.stderr).not.toContain('error');
   expect(result.exit).toBe(0);
