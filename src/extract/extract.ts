@@ -9,6 +9,7 @@ import { landingDirectory, type Manifest } from '../landing/store.ts';
 import { LandingWriter } from '../landing/writer.ts';
 import { BoundExceededError, type Bounds, createPageCounter, readBounds } from '../services/bounds.ts';
 import { type ServiceClient, withRequestOptions } from '../services/client.ts';
+import { identifyService, type ServiceIdentity } from '../services/describe-server.ts';
 import { quoteIdent } from '../warehouse/sql-files.ts';
 import { classifyStorageError } from '../warehouse/storage.ts';
 import { historyTable } from '../warehouse/tables.ts';
@@ -75,6 +76,7 @@ export async function extract(
   };
   try {
     await strategy(context);
+    landing.setInstallation(await once('installation', () => askInstallation(context.client)));
   } finally {
     clearTimeout(timer);
     release();
@@ -84,6 +86,15 @@ export async function extract(
     landing.addNote(`${plural(metrics.replaced, 'text')} not valid in Unicode: U+FFFD is in place of what was not`);
   }
   return landing.commit();
+}
+
+/** Which installation answers, so that the rows of another one are not taken for changes; null where it does not say. */
+async function askInstallation(client: ServiceClient): Promise<ServiceIdentity | null> {
+  if (client.target.flavor !== 'hashicorp') return null;
+  return identifyService(client).catch((error: unknown) => {
+    if (!(error instanceof ServiceError) || error.failure === 'aborted') throw error;
+    return null;
+  });
 }
 
 async function readKnownParts(

@@ -54,6 +54,8 @@ export interface Manifest {
   readonly service: string;
   /** `targetPlace` of the target; absent in landings of an earlier version. */
   readonly place?: string;
+  /** What the service said that it is (`identifyService`); absent where it did not say. */
+  readonly installation?: Readonly<Record<string, string>>;
   readonly run_id: string;
   /** The time that the rows are valid from, ISO 8601. */
   readonly as_of: string;

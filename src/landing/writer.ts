@@ -63,6 +63,7 @@ export class LandingWriter {
   #csvColumns: readonly string[] = [];
   #state: State = { expectedRows: undefined, notes: [], unknownParts: [], allocated: [], registered: [] };
   #reads: ReadState | undefined;
+  #installation: Manifest['installation'] | null = null;
 
   constructor(options: LandingOptions) {
     const { directory, source } = options;
@@ -90,6 +91,11 @@ export class LandingWriter {
   /** Records how the objects of the landing were read. */
   setReads(reads: ReadState): void {
     this.#reads = reads;
+  }
+
+  /** Records who answered, if that is known. */
+  setInstallation(installation: Manifest['installation'] | null): void {
+    this.#installation = installation;
   }
 
   /** Writes lines of CSV. `columns` is the header, the same in every call. */
@@ -176,6 +182,7 @@ export class LandingWriter {
       ...(notes.length > 0 && { notes }),
       ...(unknownParts.length > 0 && { unknown_parts: unknownParts }),
       ...(this.#reads && { reads: this.#reads }),
+      ...(this.#installation && { installation: this.#installation }),
     };
     await writeManifest(directory, manifest);
     return manifest;

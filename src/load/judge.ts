@@ -3,7 +3,7 @@ import { TidemarkError } from '../core/errors.ts';
 import { shortenText } from '../core/log.ts';
 import { plural } from '../core/plural.ts';
 import { readCsv } from '../landing/csv.ts';
-import type { LandingFile } from '../landing/store.ts';
+import type { LandingFile, Manifest } from '../landing/store.ts';
 import { firstLine } from '../warehouse/database.ts';
 import { isOutOfMemory } from '../warehouse/storage.ts';
 import { ORDINAL, type Table } from '../warehouse/tables.ts';
@@ -36,20 +36,20 @@ export interface Limits {
 /**
  * Judges a landing by the stages of all tables that its source fills, its main table first. The first objection counts; that a table is
  * emptied only where there is no other.
- * @param findPlace where the current rows come from (`targetPlace`), if that is known; asked only where rows would be deleted
+ * @param findBefore the landing that the current rows come from, if it is still there; asked only where rows would change or be deleted
  */
 export async function judge(
   landed: Landed,
   stages: readonly Stage[],
   limits: Limits,
-  findPlace: () => Promise<string | undefined>,
+  findBefore: () => Promise<Manifest | undefined>,
 ): Promise<Acceptance | TidemarkError> {
   const notes: string[] = [];
   let emptied: EmptiedTableError | undefined;
   for (const { table, facts } of stages) {
     const known = facts.get(landed) as Facts;
     const objection =
-      (await findObjection(landed, table, known, limits)) ?? (await findMove(landed, table, known, findPlace));
+      (await findObjection(landed, table, known, limits)) ?? (await findMove(landed, table, known, findBefore));
     if (objection instanceof EmptiedTableError) emptied ??= objection;
     else if (objection) return objection;
     if (known.numberedKey) {
@@ -102,18 +102,32 @@ export function isMassLoss(
   return !volatile && deleted >= MIN_LOST_ROWS && deleted * 100 > held * shrinkPercent;
 }
 
-/** Rows that are missing at another place are not known to be gone. */
+/** Rows that are missing at another place are not known to be gone, and those of another installation are not what became of them. */
 async function findMove(
   { manifest, acceptDrop }: Landed,
   { name, volatile }: Table,
-  { deleted, gone, held }: Facts,
-  findPlace: () => Promise<string | undefined>,
+  { deleted, changed, gone, held }: Facts,
+  findBefore: () => Promise<Manifest | undefined>,
 ): Promise<RowDropError | undefined> {
-  if (acceptDrop || volatile || deleted <= gone) return undefined;
-  const place = await findPlace();
-  if (place === undefined || place === manifest.place) return undefined;
-  const what = `${name}: ${deleted - gone} of ${plural(held, 'row')} disappeared, and the target refers to another place than before`;
-  return new RowDropError('DATA', what, { hint: acceptHint(manifest) });
+  const lost = volatile ? 0 : deleted - gone;
+  if (acceptDrop || lost + changed <= 0) return undefined;
+  const before = await findBefore();
+  if (before === undefined) return undefined;
+  const hint = acceptHint(manifest);
+  const other = describeOther(before.installation, manifest.installation);
+  if (other !== undefined) {
+    const what = `${name}: ${lost + changed} of ${plural(held, 'row')} disappeared or changed, and another installation answers: ${other}`;
+    return new RowDropError('DATA', what, { hint });
+  }
+  if (lost <= 0 || before.place === undefined || before.place === manifest.place) return undefined;
+  const what = `${name}: ${lost} of ${plural(held, 'row')} disappeared, and the target refers to another place than before`;
+  return new RowDropError('DATA', what, { hint });
+}
+
+/** `cluster_id is b, and was a`; undefined where what both say is the same. */
+function describeOther(before: Manifest['installation'] = {}, now: Manifest['installation'] = {}): string | undefined {
+  const [field] = Object.keys(now).filter((name) => (before[name] ?? now[name]) !== now[name]);
+  return field && `${field} is ${now[field]}, and was ${before[field]}`;
 }
 
 const acceptHint = ({ source }: Landed['manifest']) =>

@@ -89,7 +89,7 @@ export class LoadQueue {
     const refused = new Map<Waiting, TidemarkError>();
     for (const landed of landings) {
       const own = stages.filter(({ facts }) => facts.has(landed));
-      const verdict = await judge(landed, own, config, () => this.#findPlace(landed));
+      const verdict = await judge(landed, own, config, () => this.#findBefore(landed));
       if (verdict instanceof TidemarkError) refused.set(landed, verdict);
       else accepted.set(landed, describeLoad(landed, verdict));
     }
@@ -101,13 +101,11 @@ export class LoadQueue {
     for (const [{ resolve, pull }, result] of accepted) resolve(toPullOutcome(pull, result));
   }
 
-  /** Where the current rows of a source of a target come from, while their landing is there. */
-  async #findPlace({ manifest: { target, source } }: Landed): Promise<string | undefined> {
+  /** The landing that the current rows of a source of a target come from, while it is there. */
+  async #findBefore({ manifest: { target, source } }: Landed): Promise<Manifest | undefined> {
     const { config, warehouse } = this.#run;
     const extractedAt = await readExtractedAt(warehouse, { target, source });
-    const loaded =
-      extractedAt === undefined ? undefined : await findManifest(config, { target, source }, new Date(extractedAt));
-    return loaded?.place;
+    return extractedAt === undefined ? undefined : findManifest(config, { target, source }, new Date(extractedAt));
   }
 }
 

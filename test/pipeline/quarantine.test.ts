@@ -127,6 +127,37 @@ test('shrinkPercent sets the threshold', async () => {
   expect(await present(place)).toBe(9);
 });
 
+test('what another installation answers under the same names is no change, until a person accepts it', async () => {
+  let cluster = 'a';
+  const place = await testProject({
+    workspaces: 2,
+    flavor: 'hashicorp',
+    faultHook: ({ path }) =>
+      path === '/v1/sys/health'
+        ? {
+            status: 200,
+            headers: { 'content-type': 'application/json' },
+            body: JSON.stringify({ initialized: true, sealed: false, cluster_id: cluster }),
+          }
+        : undefined,
+  });
+  const keys = ['--source', 'keys'];
+  const types = async () => (await place.rows('select distinct type from keys')).map(({ type }) => type);
+  await place.pull(keys);
+  const before = await types();
+  for (const key of place.sandbox.services.secrets.state.keys.values()) Object.assign(key, { type: 'other' });
+  cluster = 'b';
+  const { stderr } = await place.pull(keys, 1);
+  expect(stderr).toMatch(
+    /keys: \d+ of \d+ rows disappeared or changed, and another installation answers: cluster_id is b, and was a/,
+  );
+  expect(await types()).toEqual(before);
+  await place.pull([...keys, '--accept-shrink', 'keys']);
+  for (const key of place.sandbox.services.secrets.state.keys.values()) Object.assign(key, { type: 'third' });
+  await place.pull(keys);
+  expect(await types()).toEqual(['third']);
+});
+
 test('renaming all workspaces changes rows and deletes none', async () => {
   const place = await testProject({ workspaces: 10 });
   await place.pull(SOURCE);

@@ -22,7 +22,12 @@ const CASES: readonly (readonly [
   explorer: boolean,
   requests: (of: Counts) => number,
 ])[] = [
-  ['one for the version (`flavor: hashicorp`)', 'hashicorp', true, (of) => 8 + 1 + POOLS(of) + 2 + of.views],
+  [
+    'one for the version and one for who answers (`flavor: hashicorp`)',
+    'hashicorp',
+    true,
+    (of) => 8 + 2 + POOLS(of) + 2 + of.views,
+  ],
   ['N/100 for the public modules (without `flavor: hashicorp`)', 'spec', true, (of) => 9 + POOLS(of) + 2 + of.views],
   [
     'N/100 for the workspaces, and as many for their versions (`explorer: workspaces`)',
