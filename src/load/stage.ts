@@ -126,6 +126,9 @@ function stagedColumns({ name: table, columns, members, past }: Table) {
 /** More ahead than clocks are, a time cannot be of what has happened. `--now` may set a pull back, and not its service: the clock counts too. */
 const LATEST = "greatest($as_of::timestamptz, now()) + interval '7 days'";
 
+/** Services write a time that they do not know as that of the year 1 or 1970, and none of them is older than this. */
+const EARLIEST = "timestamptz '2000-01-01 00:00:00+00'";
+
 /** The value of a column, with the type that the table declares. */
 function cleanColumn({ name, type }: Column, isPast: boolean): string {
   if (name === 'target') return '$target::varchar';
@@ -136,5 +139,5 @@ function cleanColumn({ name, type }: Column, isPast: boolean): string {
   // A cast from text would parse the JSON again.
   if (type === 'json') return `if(${column}::json::varchar in ('null', '{}'), null, ${column}::json)`;
   const value = `${column}::${type}`;
-  return isPast ? `if(${value} > ${LATEST}, null, ${value})` : value;
+  return isPast ? `if(${value} between ${EARLIEST} and ${LATEST}, ${value}, null)` : value;
 }

@@ -75,7 +75,7 @@ export function parseTable(name: string, ddl: string) {
     members: header.members,
     /** Columns, or fields of `extra`, that a service computes from the clock or from a position: a change of them is no version. */
     computed: splitList(header.computed),
-    /** Columns with times of what has happened: one that is far in the future is unknown. */
+    /** Columns with times of what has happened: one that is far in the future or in the past is unknown. */
     past: splitList(header.past),
     /** How the view `changes` tells the changes of its rows. */
     changes: {

@@ -229,16 +229,17 @@ test('the note of a pull names a few of many unknown parts, and `unknown_parts` 
   ]);
 });
 
-test('a time of what has happened that is far in the future is unknown; one that is a little ahead is believed', async () => {
+test('a time of what has happened that is far in the future, or before the services, is unknown; one that is a little ahead is believed', async () => {
   await begin();
-  const times = ['2020-01-01T00:00:00Z', '9999-12-31T00:00:00Z', new Date(run.asOf.getTime() + 3_600_000)];
+  const never = ['9999-12-31T00:00:00Z', '0001-01-01T00:00:00Z', '1970-01-01T00:00:00Z'];
+  const times = ['2020-01-01T00:00:00Z', ...never, new Date(run.asOf.getTime() + 3_600_000)];
   const keys = Object.fromEntries(times.map((time, index) => [index + 1, { creation_time: time }]));
   await load([await land('v1', `${JSON.stringify({ name: 'a', body: { data: { type: 'aes', keys } } })}\n`)]);
   const rows = await database.rows('select version::int as version, creation_time from key_versions order by all');
   expect(rows).toEqual([
     { version: 1, creation_time: '2020-01-01T00:00:00Z' },
-    { version: 2, creation_time: null },
-    { version: 3, creation_time: expect.anything() },
+    ...never.map((_, index) => ({ version: index + 2, creation_time: null })),
+    { version: 5, creation_time: expect.anything() },
   ]);
 });
 
