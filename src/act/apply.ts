@@ -29,7 +29,7 @@ import { type Action, findingIds, type Plan } from './plan-file.ts';
 import { keepPlan } from './plan-store.ts';
 import { assertNamesTargets, assertSameInstallations, assertSameWarehouse } from './plan-targets.ts';
 import { isReversibleAction } from './registry.ts';
-import { RemoteServices, withServices } from './remote.ts';
+import { RemoteServices } from './remote.ts';
 
 export interface ApplyOptions {
   readonly config: Config;
@@ -67,7 +67,6 @@ export function applyPlan(given: Plan, options: ApplyOptions): Promise<ApplyResu
     const { plan, definitions } = await assertApplicable(given, options, now);
     const copy = isInRun ? undefined : () => trySyncLedger(config, context);
     return withLedger(config, context, { purpose: `plan ${plan.plan_id}`, copy }, async (ledger, lock) => {
-      await withServices(config, context, (remote) => assertSameInstallations(plan, config, remote));
       await keepPlan(config, plan);
       return applyActions(plan, definitions, options, ledger, lock);
     });
@@ -75,7 +74,7 @@ export function applyPlan(given: Plan, options: ApplyOptions): Promise<ApplyResu
 }
 
 /**
- * Verifies that a plan may be applied, before anything is read or sent. `assertSameInstallations` is left to the caller.
+ * Verifies that a plan may be applied, before anything is read or sent. What the services are is verified before each action.
  * @returns the plan with the approvals that count, and the definition of each action
  * @throws TidemarkError UNSAFE for a plan that is not approved, has expired, is of another warehouse, or does not match the playbook.
  */
@@ -161,7 +160,7 @@ function findAbort({ config, context, maxFailures }: ApplyOptions, plan: Plan, p
   return { reason: `${plural(progress.failures, 'action')} failed or unconfirmed`, exit: EXIT.incomplete };
 }
 
-/** A server may be replaced while a plan is applied, such as by a restored one at the same address. */
+/** Asked before each action: a server may be replaced while a plan is applied. */
 async function findMoved(plan: Plan, config: Config, remote: RemoteServices): Promise<Abort | undefined> {
   try {
     await assertSameInstallations(plan, config, remote);

@@ -81,16 +81,14 @@ export class RemoteServices {
    * undefined where it is not JSON.
    */
   async execute({ target, operation, params, body }: Action): Promise<unknown> {
-    let isSent = false;
     const beforeRequest = () => {
       try {
         this.#beforeWrite();
       } catch (error) {
         // After a pause the lock is still held, so that it can be recorded that nothing was sent.
-        if (isSent || !(error instanceof LockError) || error.code !== 'INCOMPLETE') throw error;
+        if (!(error instanceof LockError) || error.code !== 'INCOMPLETE') throw error;
         throw new TidemarkError('INCOMPLETE', `it was not sent: ${error.message}`);
       }
-      isSent = true;
     };
     const options = { body, write: true, beforeRequest };
     const client = this.#clients.get(this.#target(target));
