@@ -51,7 +51,7 @@ test('a statement that does not end is stopped, and its connection goes on', asy
   const { database, files } = await createReportWarehouse();
   const shared = await shareConnections(database, files, [FIRST]);
   for (const { rows } of [shared, database]) {
-    const endless = 'select count(*) from range(1000000000000) as a, range(1000000000000) as b';
+    const endless = 'select sum(hash(range)) from range(9223372036854775807)';
     await expect(rows(endless, {}, 100)).rejects.toThrow('it was stopped after 0.1 s');
     expect(await rows('select 1 as n', {}, 100_000)).toEqual([{ n: 1 }]);
   }
