@@ -9,6 +9,7 @@ import { type Colors, createColors, isColorEnabled } from './core/color.ts';
 import type { ProcessIo } from './core/context.ts';
 import { EXIT, type ExitCode, errorMessage, TidemarkError } from './core/errors.ts';
 import { fileSystemError, systemLack } from './core/fs.ts';
+import { interrupts } from './core/interrupts.ts';
 import { createLog, printError, stripControls } from './core/log.ts';
 import { PACKAGE_ROOT } from './core/paths.ts';
 import { Redactor } from './core/redact/redactor.ts';
@@ -147,6 +148,9 @@ export async function main(): Promise<void> {
   }
   const redactor = new Redactor();
   process.on('uncaughtException', (error) => exitOnLostError(error, redactor)); // a rejection that nobody handles as well
+  process.on('exit', () => {
+    for (const interrupt of interrupts) interrupt();
+  });
   process.stdout.on('error', exitOnClosedPipe);
   process.stderr.on('error', () => {}); // a log that takes no more, such as a closed pipe, must not end a run
   process.exitCode = await run(process.argv.slice(2), {

@@ -3,6 +3,7 @@ import { basename } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { formatSeconds } from '../core/clock.ts';
 import { errorMessage, TidemarkError } from '../core/errors.ts';
+import { interrupts } from '../core/interrupts.ts';
 import { readSize } from '../core/size.ts';
 import type { SqlFiles } from './sql-files.ts';
 import { fillParams, type SqlParams } from './sql-params.ts';
@@ -75,8 +76,16 @@ export async function openDatabase(file: string, options: OpenOptions = {}): Pro
     throw error;
   });
   const opened: Statements[] = [];
+  const ending: (() => void)[] = [];
   const connect = async (): Promise<Statements> => {
-    const statements = createStatements(await instance.connect());
+    const connection = await instance.connect();
+    const interrupt = () => connection.interrupt();
+    interrupts.add(interrupt);
+    ending.push(() => {
+      interrupts.delete(interrupt);
+      connection.closeSync();
+    });
+    const statements = createStatements(connection);
     await statements.run("set TimeZone = 'UTC'");
     return statements;
   };
@@ -86,7 +95,7 @@ export async function openDatabase(file: string, options: OpenOptions = {}): Pro
   };
   const first = await connect();
   const close = () => {
-    for (const { connection } of [first, ...opened]) connection.closeSync();
+    for (const end of ending) end();
     instance.closeSync();
     removeOwn();
   };

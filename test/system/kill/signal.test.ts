@@ -1,10 +1,11 @@
-import { readdir } from 'node:fs/promises';
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { sources } from '../../../src/extract/sources/index.ts';
 import { buildCommand, type RunningCommand, startCommand } from '../../helpers/built-command.ts';
-import { findTarget, type TestProject, testProject } from '../../helpers/test-project.ts';
+import { findTarget, pulledProject, type TestProject, testProject } from '../../helpers/test-project.ts';
 import { findInconsistencies } from '../../helpers/warehouse-checks.ts';
 
 /** The targets to pull: the silent one, and others that have loaded before the signal. */
@@ -89,4 +90,18 @@ describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
     expect(next.stderr).toContain(`${OTHERS} sources had landed`);
     expect(place.sandbox.log.map(({ kind }) => kind)).toEqual(['autoscaler', 'autoscaler']);
   });
+});
+
+test('a command ends although a statement of a file of its user does not', async () => {
+  const place = await pulledProject();
+  const folder = join(place.folder, 'queries/reports/own');
+  await mkdir(folder, { recursive: true });
+  const endless = 'select sum(hash(range)) as n from range(9223372036854775807)';
+  await writeFile(join(folder, 'summary.sql'), `-- title: Own\n-- sources: workspaces\n${endless}`);
+  await mkdir(join(place.folder, 'reports'));
+  await writeFile(join(place.folder, 'reports/own.hbs'), '');
+  const child = startCommand(command, ['report', 'own'], place.folder);
+  await setTimeout(3_000); // until the statement runs: on a slower machine, the signal comes before it
+  child.process.kill('SIGINT');
+  expect((await child.ended).exit).toBe(1);
 });
