@@ -73,7 +73,7 @@ export async function findResumable(
 ): Promise<ReadonlyMap<string, Manifest>> {
   const isRecent = ({ started_at }: RunRecord) => Math.abs(asOf.getTime() - Date.parse(started_at)) <= RESUME_WITHIN_MS;
   const recent = (await listInFlight(config)).filter((run) => run.job === job && run.run_id !== runId && isRecent(run));
-  // A target may have been configured for another service since.
+  // A target may have been configured for another service or token since.
   const services = new Map(config.targets.map((target) => [target.name, targetFingerprint(target)]));
   const manifests = new Map<string, Manifest>();
   for (const { run_id } of recent) {

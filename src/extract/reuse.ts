@@ -120,19 +120,16 @@ function explainFullRead({ asOf, config }: RunContext, reads: ReadState, reader:
   return reads.reader === reader ? undefined : 'another service, flavor, token, version or table';
 }
 
-/** Everything that decides what a read returns, and what is kept of it: 36 bits show a change, and are too few to find a token by. */
+/** Everything that decides what a read returns, and what is kept of it. */
 async function digestReader({ config, warehouse }: RunContext, { target, source }: ActivePull): Promise<string> {
   return digestItem({
     service: targetFingerprint(target),
-    flavor: target.flavor,
-    header: target.tokenHeader,
-    token: target.token,
     version,
     plugins: await digestPlugins(config.plugins),
     source: String(source.extract),
     unchanged: [source.unchanged?.list ?? []].flat(),
     tables: tablesForSource(source.name, warehouse.tables).map(({ ddl }) => ddl),
-  }).slice(0, 6);
+  });
 }
 
 /** A name in an import or a `require` that is a file of the plugin. */

@@ -73,7 +73,7 @@ export interface Manifest {
 
 /** How the objects of a landing were read. The next pull compares it, and so knows what it may take from this landing. */
 export interface ReadState {
-  /** Short digest of everything that decides what a read returns: service, flavor, token, program, tables. */
+  /** Digest of everything that decides what a read returns: service, flavor, token, program, tables. */
   readonly reader: string;
   /** When every object was last read, ISO 8601. */
   readonly full_read_at: string;
@@ -86,11 +86,15 @@ export function listUnknown({ unknown_parts = [] }: Manifest, acceptDrop: boolea
   return unknown_parts.filter(({ isGone = false }) => !(isGone && acceptDrop));
 }
 
-/** Identifies what a target refers to. A change means that rows of the same target name come from somewhere else. */
+/**
+ * Identifies what a target refers to, and as whom and how it is asked. A change means that rows of the same target name come from somewhere
+ * else, or are others. 36 bits show a change, and are too few to find a token by.
+ */
 export function targetFingerprint(target: Target): string {
-  const { url, organization, namespace, mounts, services, host } = target;
-  const parts = [url, organization, namespace, mounts.keymgmt, meshMounts(target).join(','), ...services];
-  return [...parts, ...(host === undefined ? [] : [host])].map((part) => part ?? '').join(' ');
+  const { url, organization, namespace, mounts, services, host, flavor, explorer, tokenHeader, token } = target;
+  const place = [url, organization, namespace, mounts.keymgmt, meshMounts(target), services, host];
+  const text = JSON.stringify([...place, flavor, explorer, tokenHeader, token]);
+  return createHash('sha256').update(text).digest('base64').slice(0, 6);
 }
 
 /**

@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest';
+import type { Config, Target } from '../../src/config/config.ts';
+import { findResumable, markInFlight } from '../../src/extract/resume.ts';
+import type { RunContext } from '../../src/extract/run-context.ts';
+import { landingDirectory, targetFingerprint, writeManifest } from '../../src/landing/store.ts';
+import { quietContext } from '../helpers/context.ts';
+import { createTarget } from '../helpers/http-service.ts';
+import { tempFolder } from '../helpers/temp.ts';
+
+const AS_OF = '2026-11-01T02:15:00.000Z';
+
+/** Lands a source in a run that is interrupted. @returns what the next run takes of it with this target */
+async function resumeWith(changes: Partial<Target>) {
+  const data = await tempFolder();
+  const target = createTarget('scheduler', 'http://127.0.0.1');
+  const config = { data, targets: [{ ...target, ...changes }] } as unknown as Config;
+  await markInFlight(config, { run_id: 'first', job: 'pull', started_at: AS_OF, pulls: ['scheduler/volumes'] });
+  await writeManifest(landingDirectory(config, 'first', target.name), {
+    source: 'volumes',
+    target: target.name,
+    service: targetFingerprint(target),
+    run_id: 'first',
+    as_of: AS_OF,
+    files: [],
+    expected_rows: 0,
+  });
+  const run = {
+    ...quietContext(data),
+    config,
+    job: 'pull',
+    runId: 'second',
+    asOf: new Date(AS_OF),
+  } as unknown as RunContext;
+  return [...(await findResumable(run, new Set(['scheduler/volumes']))).keys()];
+}
+
+test.each<[string, Partial<Target>, boolean]>([
+  ['the same target', { lag: 7 }, true],
+  ['another token, which may see more', { token: 'another-token' }, false],
+  ['another flavor', { flavor: 'hashicorp' }, false],
+  ['another namespace', { namespace: 'prod' }, false],
+])('what an interrupted run has landed is taken with %s, or not', async (_, changes, isTaken) => {
+  expect(await resumeWith(changes)).toEqual(isTaken ? ['scheduler/volumes'] : []);
+});
