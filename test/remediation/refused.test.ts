@@ -31,20 +31,20 @@ test('the service refuses to delete an agent that comes back after the guard was
   expect(harness.agents()).toContain(back.id);
 });
 
-test('an agent that someone else deletes after the guard was read needs no change', async () => {
+test.each([
+  ['that someone else deletes needs no change', undefined, ['skipped', 'no change needed: the agent is gone']],
+  ['whose deletion is refused all the same is deleted', 403, ['applied', expect.stringContaining('403 forbidden')]],
+])('an agent %s, after the guard was read', async (_name, status, result) => {
   const plan = await harness.useApprovedPlan();
   const gone = harness.findAgent(plan, 1).id;
   harness.faultHook = ({ method, path }) => {
     const { agents } = harness.place.sandbox.services.platform.state;
     const index = agents.findIndex(({ id }) => id === gone);
-    if (method === 'DELETE' && path.endsWith(gone) && index >= 0) agents.splice(index, 1);
-    return undefined;
+    if (method !== 'DELETE' || !path.endsWith(gone) || index < 0) return undefined;
+    agents.splice(index, 1);
+    return status === undefined ? undefined : { status, body: '{"errors": []}' };
   };
-  expect(harness.statuses(await harness.apply())).toEqual([
-    ['applied', null],
-    ['skipped', 'no change needed: the agent is gone'],
-    ['applied', null],
-  ]);
+  expect(harness.statuses(await harness.apply())).toEqual([['applied', null], result, ['applied', null]]);
 });
 
 test('the service refuses to detach a volume that is used again: 500 in use; dependent actions wait, the others continue', async () => {
