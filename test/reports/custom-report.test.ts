@@ -152,7 +152,7 @@ describe('a custom report', () => {
     [
       'an unknown name in an expression',
       { 'reports/mine.hbs': '{{#> page}}{{sumary.workspaces}}{{/page}}' },
-      /reports\/mine\.hbs: .*not defined/u,
+      /reports\/mine\.hbs: line 1: \S+ is not defined/u,
     ],
     [
       'an unknown name as argument of a helper',

@@ -13,6 +13,9 @@ type Partials = readonly (readonly [name: string, text: string])[];
 const MAX_TEMPLATES = 200;
 const MAX_ENGINES = 8;
 
+/** What Handlebars says of an unknown name, with the value that lacks it. */
+const UNDEFINED = /^"([^"]+)" not defined in .* - (\d+):\d+$/su;
+
 /** By format and partials: a process that renders again, such as the daemon, compiles nothing twice. */
 const engines = new Map<string, TemplateEngine>();
 
@@ -50,7 +53,8 @@ function buildEngine(partials: Partials, format: TemplateFormat) {
         return template(context);
       } catch (error) {
         if (error instanceof TidemarkError) throw error;
-        throw new TidemarkError('DATA', `${name}: ${errorMessage(error)}`, { cause: error });
+        const told = errorMessage(error).replace(UNDEFINED, 'line $2: $1 is not defined');
+        throw new TidemarkError('DATA', `${name}: ${told}`, { cause: error });
       }
     },
   };
