@@ -178,5 +178,7 @@ function readValidators({ headers }: ServiceResponse): Pick<ObjectTag, 'etag' | 
     return value !== null && value.length <= MAX_VALIDATOR_LENGTH ? value : undefined;
   };
   const [etag, modified] = [read('etag'), read('last-modified')];
-  return { ...(etag && { etag }), ...(modified && { modified }) };
+  // What changes again within the second has the same time (RFC 9110 §8.8.2.2).
+  const isProof = Date.parse(headers.get('date') ?? '') - Date.parse(modified ?? '') >= 1000;
+  return { ...(etag && { etag }), ...(modified && isProof && { modified }) };
 }

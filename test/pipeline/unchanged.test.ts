@@ -106,3 +106,28 @@ test('an object with an ETag is requested with it, and 304 takes it from the las
   await pullAt(place, '08T02:15:00', keys);
   expect(new Set(seen)).toEqual(new Set(['none']));
 });
+
+test.each([
+  ['a second before the answer', 'Sun, 01 Nov 2026 02:14:59 GMT', true],
+  ['in the second of the answer, which may change again in it', 'Sun, 01 Nov 2026 02:15:00 GMT', false],
+])('a time of change proves that an object is unchanged: %s', async (_, modified, isProof) => {
+  const seen: unknown[] = [];
+  const place = await testProject({
+    workspaces: 5,
+    faultHook: ({ path, headers }) => {
+      if (!/^\/v1\/keymgmt\/key\/[^/]+$/u.test(path)) return undefined;
+      seen.push(headers['if-modified-since']);
+      const sent = {
+        'content-type': 'application/json',
+        date: 'Sun, 01 Nov 2026 02:15:00 GMT',
+        'last-modified': modified,
+      };
+      return { status: 200, headers: sent, body: '{"data": {"type": "rsa-2048", "latest_version": 1, "keys": {}}}' };
+    },
+  });
+  const keys = ['--source', 'keys'];
+  await pullAt(place, '01T02:15:00', keys);
+  seen.length = 0;
+  await pullAt(place, '02T02:15:00', keys);
+  expect(new Set(seen)).toEqual(new Set([isProof ? modified : undefined]));
+});
