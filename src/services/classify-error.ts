@@ -105,9 +105,9 @@ function classifyFailure(
 ): FailureKind {
   const { kind } = operation;
   if (REJECTED_STATUSES.includes(status) && /\bin use\b/iu.test(message)) return 'in-use';
-  // Nomad answers 500 to the question who an expired token is.
-  if ([403, 500].includes(status) && /(?:ACL token|ACL|token) (?:not found|expired)/iu.test(message))
-    return 'unauthorized';
+  if (status === 403 && /(?:ACL|token) (?:not found|expired)/iu.test(message)) return 'unauthorized';
+  // Nomad answers 500 to the question who an expired token is, and a storage plugin where the token of a next page has expired.
+  if (status === 500 && /ACL token (?:not found|expired)/iu.test(message)) return 'unauthorized';
   if (status === 404) return isWrongMount(operation, message, errors) ? 'wrong-mount' : 'not-found';
   const isSealed = SEALED_STATUSES.includes(status) || (status === 500 && NO_ACTIVE_NODE.test(message));
   if (kind === 'secrets' && isSealed) return 'sealed';

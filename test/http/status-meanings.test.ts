@@ -110,6 +110,8 @@ describe('what a status means, and whether a read is repeated', () => {
     ['secrets', secrets.keys.read, 503, '{"errors":["Vault is sealed"]}', ALL, 'sealed', 'unseal'],
     ['scheduler', scheduler.policies.read, 403, 'Permission denied', 1, 'forbidden', 'management'],
     ['scheduler', scheduler.policies.read, 403, 'ACL token not found', 1, 'unauthorized', 'token'],
+    ['scheduler', scheduler.policies.read, 500, 'ACL token expired', 1, 'unauthorized', 'token'],
+    ['scheduler', scheduler.policies.read, 500, 'rpc error: code = Aborted desc = next token expired', 1, 'server', ''],
     ['scheduler', scheduler.policies.read, 400, 'ACL support disabled', 1, 'invalid', 'disabled at this'],
     ['scheduler', scheduler.policies.read, 404, 'ACL policy not found', 1, 'not-found', ''],
     ['scheduler', scheduler.volumes.read, 500, 'rpc error: volume in use: db', 1, 'in-use', 'detach'],
