@@ -153,15 +153,18 @@ interface NamedFile {
   readonly hint?: string | undefined;
   /** Bounds a regular file, and refuses every other: a pipe would wait for a writer, and a device has no end. @default any file */
   readonly maxKibibytes?: number;
+  /** Takes each byte for a character: of a file whose comments may have any encoding. */
+  readonly isLatin1?: boolean;
 }
 
 /** The text of a file that a person names or writes. @throws TidemarkError why it cannot be read, unless the system lacks something */
 export function readNamedFile(
   file: string,
-  { code = 'USAGE', name = file, hint, maxKibibytes }: NamedFile = {},
+  { code = 'USAGE', name = file, hint, maxKibibytes, isLatin1 = false }: NamedFile = {},
 ): string {
   try {
     const bytes = maxKibibytes === undefined ? readFileSync(file) : readBounded(file, maxKibibytes);
+    if (isLatin1) return bytes.toString('latin1');
     // Of another encoding, such as what `>` of PowerShell writes, every name would be another one.
     if (!isUtf8(bytes)) throw new Error('it is not UTF-8; save it with this encoding');
     return bytes.toString();

@@ -102,8 +102,8 @@ const MAX_PEM_KIBIBYTES = 16_384;
 
 /** @throws TidemarkError CONFIG that names the field and the file */
 export function readPem(file: string, field: string): string {
-  const hint = 'name a readable PEM file';
-  return readNamedFile(file, { code: 'CONFIG', name: `${field}: ${file}`, hint, maxKibibytes: MAX_PEM_KIBIBYTES });
+  const [name, hint] = [`${field}: ${file}`, 'name a readable PEM file'];
+  return readNamedFile(file, { code: 'CONFIG', name, hint, maxKibibytes: MAX_PEM_KIBIBYTES, isLatin1: true });
 }
 
 /** A pool of connections with two defects of undici 7 corrected: see `deferSocketEnd` and `withConnectTimeout`. */

@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { createServer as createHttpServer } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import { type AddressInfo, connect as connectSocket, type Server } from 'node:net';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Target } from '../../src/config/config.ts';
@@ -14,6 +16,7 @@ import {
   type TestServer,
   TOKEN,
 } from '../helpers/http-service.ts';
+import { tempFolder } from '../helpers/temp.ts';
 
 const open: { close(): Promise<void> }[] = [];
 afterEach(() => Promise.all(open.splice(0).map((server) => server.close())));
@@ -163,8 +166,10 @@ describe('TLS', () => {
     expect(metrics.requests).toBe(1);
   });
 
-  it('is verified against caFile', async () => {
-    const { client } = createTestClient(createTarget('platform', await servedByTls(), { caFile: pem('ca.pem') }));
+  it('is verified against caFile, whose comments may have any encoding', async () => {
+    const caFile = join(await tempFolder(), 'ca.pem');
+    await writeFile(caFile, `# Autorité\n${readFileSync(pem('ca.pem'), 'latin1')}`, 'latin1');
+    const { client } = createTestClient(createTarget('platform', await servedByTls(), { caFile }));
     expect((await client.call(platform.views.list)).status).toBe(200);
     await client.close();
   });
