@@ -30,7 +30,7 @@ export const leafCertificates: SourceDefinition = {
         const response = await client.call(mesh['ca-leaf'].read, { service, ...withNamespace(ns) });
         const leaf = response.json();
         requiredString(leaf, 'ValidBefore', `leaf_certificates of ${service}`, 0);
-        assertNoOther(leaf, ['Service'], service, 'leaf_certificates');
+        assertNoOther(leaf, 'Service', service, 'leaf_certificates');
         assertNamespace(client, leaf, ns);
         // The certificates of its signers may follow its own.
         const [certificate] = describeCertificates(textAt(leaf, 'CertPEM') ?? '');

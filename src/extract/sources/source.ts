@@ -150,15 +150,10 @@ export function requiredArray(response: unknown, field: string, source: string):
 /** Checks that a response describes the requested item. @throws TidemarkError DATA */
 export function assertSubject(response: unknown, field: string, name: string, source: string): void {
   if (textAt(response, field) === name) return;
-  throwOther(name, source);
+  throw new TidemarkError('DATA', `${source}: the response for ${name} describes another item`);
 }
 
 /** The same of a response that need not name its item. */
-export function assertNoOther(response: unknown, field: readonly string[], name: string, source: string): void {
-  if ([name, null, ''].includes(textAt(response, ...field))) return;
-  throwOther(name, source);
-}
-
-function throwOther(name: string, source: string): never {
-  throw new TidemarkError('DATA', `${source}: the response for ${name} describes another item`);
+export function assertNoOther(response: unknown, field: string, name: string, source: string): void {
+  if (textAt(response, field) !== null) assertSubject(response, field, name, source);
 }

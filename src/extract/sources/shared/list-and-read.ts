@@ -1,5 +1,5 @@
 import { TidemarkError } from '../../../core/errors.ts';
-import { textAt } from '../../../core/json-path.ts';
+import { textAt, valueAt } from '../../../core/json-path.ts';
 import { type FailureKind, ServiceError } from '../../../http/errors.ts';
 import type { UnknownPart } from '../../../landing/store.ts';
 import type { ServiceClient } from '../../../services/client.ts';
@@ -184,7 +184,7 @@ export async function extractNamed(
         read: (options) => context.client.call(read, fields, options),
         // What a provider has may have another name in it.
         ...(param === 'name' && {
-          check: (response) => assertNoOther(response.json(), ['data', 'name'], key, read.name),
+          check: (response) => assertNoOther(valueAt(response.json(), 'data'), 'name', key, read.name),
         }),
       };
     },
