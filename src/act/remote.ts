@@ -43,10 +43,9 @@ export class RemoteServices {
     return this.#target(target).lag * 1000;
   }
 
-  /** What the service of a target says it is, in no namespace: null where it does not say. @throws ServiceError */
+  /** What the service of a target says it is: null where it does not say. @throws ServiceError */
   identify(name: string): Promise<ServiceIdentity | null> {
-    const { namespace: _, ...target } = this.#target(name);
-    return identifyService(this.#clients.get({ ...target, name: `${name} (identity)` }));
+    return identifyService(this.#clients, this.#target(name));
   }
 
   /** Reads once. "Not found" is a result. @throws ServiceError for any other failure, unless `allowFailure`. */

@@ -9,7 +9,7 @@ import { landingDirectory, type Manifest } from '../landing/store.ts';
 import { LandingWriter } from '../landing/writer.ts';
 import { BoundExceededError, type Bounds, createPageCounter, readBounds } from '../services/bounds.ts';
 import { type ServiceClient, withRequestOptions } from '../services/client.ts';
-import { identifyService, type ServiceIdentity } from '../services/describe-server.ts';
+import type { ServiceIdentity } from '../services/describe-server.ts';
 import { quoteIdent } from '../warehouse/sql-files.ts';
 import { classifyStorageError } from '../warehouse/storage.ts';
 import { historyTable } from '../warehouse/tables.ts';
@@ -26,6 +26,8 @@ export type Strategy = SourceDefinition['extract'];
 export interface Connection {
   readonly client: ServiceClient;
   readonly once: ExtractContext['once'];
+  /** What the service says that it is; null where it does not say. @throws ServiceError */
+  readonly identify: () => Promise<ServiceIdentity | null>;
   /** Whether objects that are proven unchanged may be taken from the last pull. */
   readonly canReuse: boolean;
 }
@@ -48,7 +50,7 @@ export function openLanding(run: RunContext, { target, source, metrics }: Active
 export async function extract(
   run: RunContext,
   pull: ActivePull,
-  { client, once, canReuse }: Connection,
+  { client, once, identify, canReuse }: Connection,
   strategy: Strategy,
   landing: LandingWriter,
 ): Promise<Manifest> {
@@ -76,7 +78,6 @@ export async function extract(
   };
   try {
     await strategy(context);
-    landing.setInstallation(await once('installation', () => askInstallation(context.client)));
   } finally {
     clearTimeout(timer);
     release();
@@ -85,16 +86,14 @@ export async function extract(
   if (metrics.replaced > 0) {
     landing.addNote(`${plural(metrics.replaced, 'text')} not valid in Unicode: U+FFFD is in place of what was not`);
   }
+  if (client.target.flavor === 'hashicorp') landing.setInstallation(await identify().catch(takeSilence));
   return landing.commit();
 }
 
-/** Which installation answers, so that the rows of another one are not taken for changes; null where it does not say. */
-async function askInstallation(client: ServiceClient): Promise<ServiceIdentity | null> {
-  if (client.target.flavor !== 'hashicorp') return null;
-  return identifyService(client).catch((error: unknown) => {
-    if (!(error instanceof ServiceError) || error.failure === 'aborted') throw error;
-    return null;
-  });
+/** For `catch`: a service that cannot say what it is has answered all the same. */
+function takeSilence(error: unknown): null {
+  if (!(error instanceof ServiceError) || error.failure === 'aborted') throw error;
+  return null;
 }
 
 async function readKnownParts(

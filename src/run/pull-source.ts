@@ -68,7 +68,7 @@ async function extractWithRetry(run: RunContext, pull: ActivePull, options: Pull
     const landing = openLanding(run, pull);
     let manifest: Manifest | undefined;
     try {
-      manifest = await extract(run, pull, { client: options.client, once, canReuse }, strategy, landing);
+      manifest = await extract(run, pull, { ...options, once, canReuse }, strategy, landing);
       return await load(pull, manifest, options);
     } catch (error) {
       const isQuarantined = error instanceof RowDropError;

@@ -13,6 +13,7 @@ import { type Landing, type Manifest, readLanding } from '../landing/store.ts';
 import { LoadQueue } from '../load/load-queue.ts';
 import type { PullOutcome } from '../load/record-pulls.ts';
 import { ServiceClients } from '../services/client.ts';
+import { identifyService } from '../services/describe-server.ts';
 import { refreshLifecycle } from './lifecycle/index.ts';
 import { createProgress, type Progress } from './progress.ts';
 import { type PullSourceOptions, pullSource } from './pull-source.ts';
@@ -156,6 +157,7 @@ async function pullTarget(run: RunContext, pulls: readonly Pull[], tools: PullTo
       const outcome = await pullSource(run, active, {
         loads,
         once,
+        identify: () => once('identity', () => identifyService(clients, target, { metrics })),
         canReuse,
         client: clients.get(target),
         acceptDrop: acceptShrink.includes(source.name),

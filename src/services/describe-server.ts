@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import type { TargetKind } from '../config/config.ts';
+import type { Target, TargetKind } from '../config/config.ts';
 import { isObject } from '../core/is-object.ts';
 import { textAt } from '../core/json-path.ts';
 import { ServiceError } from '../http/errors.ts';
-import type { ServiceClient } from './client.ts';
+import type { RequestOptions, ServiceClient, ServiceClients } from './client.ts';
 import { autoscaler, mesh as meshOperations, operations } from './index.ts';
 import { ASK, defineOperations, type Operation, requiredBody } from './operation.ts';
 import { ANY_TOKEN, capabilities, NO_RIGHTS, readAgent } from './permission.ts';
@@ -159,15 +159,20 @@ export const VERSION_QUESTIONS: Readonly<Record<Exclude<TargetKind, 'registry'>,
 const [MAX_FIELD_LENGTH, MAX_VERSION_LENGTH] = [200, 100];
 
 /**
- * Asks a service what it is; null where it does not say: it has no such endpoint, or the token may not read it.
+ * Asks the service of a target what it is, in no namespace: null where it does not say, as it has no such endpoint, or the token may not
+ * read it.
  * @throws ServiceError where the service cannot answer.
  */
-export async function identifyService(client: ServiceClient): Promise<ServiceIdentity | null> {
-  const { kind, flavor } = client.target;
-  const question = IDENTITY_QUESTIONS[kind];
+export async function identifyService(
+  clients: Pick<ServiceClients, 'get'>,
+  { namespace: _, ...target }: Target,
+  options?: Pick<RequestOptions, 'metrics'>,
+): Promise<ServiceIdentity | null> {
+  const question = IDENTITY_QUESTIONS[target.kind];
   // The API documents have one of the endpoints.
-  if (!question || (flavor !== 'hashicorp' && !operations.has(question.operation.name))) return null;
-  const answer = await client.call(question.operation).catch(takeRefusal);
+  if (!question || (target.flavor !== 'hashicorp' && !operations.has(question.operation.name))) return null;
+  const client = clients.get({ ...target, name: `${target.name} (identity)` });
+  const answer = await client.call(question.operation, {}, options).catch(takeRefusal);
   const body = answer instanceof ServiceError ? undefined : answer.json();
   const said = Object.entries(question.fields).flatMap(([field, path]) => {
     const value = textAt(body, ...path);

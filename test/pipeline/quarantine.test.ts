@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import type { RunResult } from '../../src/run/run.ts';
 import { expectTable } from '../helpers/expect-table.ts';
 import { type Cleanup, share } from '../helpers/temp.ts';
-import { type TestProject, testProject } from '../helpers/test-project.ts';
+import { findTarget, type TestProject, testProject } from '../helpers/test-project.ts';
 
 const SOURCE = ['--source', 'workspaces'];
 
@@ -132,14 +132,17 @@ test('what another installation answers under the same names is no change, until
   const place = await testProject({
     workspaces: 2,
     flavor: 'hashicorp',
-    faultHook: ({ path }) =>
-      path === '/v1/sys/health'
-        ? {
-            status: 200,
-            headers: { 'content-type': 'application/json' },
-            body: JSON.stringify({ initialized: true, sealed: false, cluster_id: cluster }),
-          }
-        : undefined,
+    faultHook: ({ path, headers }) => {
+      if (path !== '/v1/sys/health') return undefined;
+      // No namespace but the root one has the endpoint.
+      if (headers['x-vault-namespace'] !== undefined) return { status: 404, body: '{"errors": []}' };
+      const body = { initialized: true, sealed: false, cluster_id: cluster, filler: 'x'.repeat(200_000) };
+      return { status: 200, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
+    },
+  });
+  await place.configure((config) => {
+    // The bounds are those of the source, and not of the question who answers.
+    Object.assign(findTarget(config, 'vault'), { namespace: 'team', limits: { maxBytes: 200_000 } });
   });
   const keys = ['--source', 'keys'];
   const types = async () => (await place.rows('select distinct type from keys')).map(({ type }) => type);
