@@ -199,8 +199,9 @@ async function explainFailure(attempt: Attempt, error: unknown, left: number): P
   const reading = await observeAction(attempt).catch(rethrowUnexpected);
   const after = reading?.observed ?? null;
   const { retryPolicy, method } = getOperation(action.operation);
-  // A gateway may refuse what the service has done. What was not there was deleted by someone else.
-  const mayBeOurs = failed?.status !== undefined && !(method === 'DELETE' && failed.failure === 'not-found');
+  // A gateway may refuse what the service has done. What the service itself finds done was done by someone else, and is not ours to undo.
+  const foundDone = ['conflict', 'invalid', ...(method === 'DELETE' ? ['not-found'] : [])];
+  const mayBeOurs = failed?.status !== undefined && !foundDone.includes(failed.failure);
   if (mayBeOurs && reading?.isConfirmed(undefined))
     return { status: 'applied', reason: `${message}; a reading shows that it was applied`, after };
   if (reading?.precondition.state === 'satisfied') {

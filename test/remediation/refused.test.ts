@@ -33,6 +33,7 @@ test('the service refuses to delete an agent that comes back after the guard was
 
 test.each([
   ['that someone else deletes needs no change', undefined, ['skipped', 'no change needed: the agent is gone']],
+  ['whose deletion conflicts with that of someone else', 409, ['skipped', 'no change needed: the agent is gone']],
   ['whose deletion is refused all the same is deleted', 403, ['applied', expect.stringContaining('403 forbidden')]],
 ])('an agent %s, after the guard was read', async (_name, status, result) => {
   const plan = await harness.useApprovedPlan();
