@@ -10,12 +10,16 @@ export function closestMatch(name: string, known: Iterable<string>): string | un
   return ranked.find(({ candidate }) => candidate.toLowerCase().includes(lower))?.candidate;
 }
 
-/** A hint for an unknown name: `did you mean X?`, or all known names. @param advice instead of the list of all names */
+/** Names in a message: more say no more. */
+const MAX_NAMES = 30;
+
+/** A hint for an unknown name: `did you mean X?`, or the known names. @param advice instead of their list */
 export function suggestName(name: string, known: Iterable<string>, advice?: string): string {
   const names = [...known];
   const closest = closestMatch(name, names);
   if (closest) return `did you mean ${closest}?`;
-  return advice ?? (names.length > 0 ? `known are ${names.join(', ')}` : 'there are none');
+  const more = names.length > MAX_NAMES ? ', …' : '';
+  return advice ?? (names.length > 0 ? `known are ${names.slice(0, MAX_NAMES).join(', ')}${more}` : 'there are none');
 }
 
 /** The error for an unknown name. @param advice as for `suggestName` */

@@ -19,4 +19,6 @@ test('an unknown name is explained by the closest one, otherwise by all', () => 
   });
   expect(unknownName('job', 'zzzzzzzzz', ['nightly', 'weekly']).hint).toBe('known are nightly, weekly');
   expect(unknownName('job', 'zzzzzzzzz', []).hint).toBe('there are none');
+  const many = Array.from({ length: 31 }, (_, index) => `a${index}`);
+  expect(unknownName('job', 'zzzzzzzzz', many).hint).toMatch(/^known are a0, .*, a29, …$/u);
 });
