@@ -1,3 +1,4 @@
+import { basename } from 'node:path';
 import { expect, test } from 'vitest';
 import type { RunResult } from '../../src/run/run.ts';
 import { testProject } from '../helpers/test-project.ts';
@@ -35,7 +36,7 @@ test('the first failure ends the source: no more requests are sent, and it is th
       if (path === '/v1/keymgmt/key' && method === 'LIST')
         return json({ keys: [...MANY, ...MANY.map((name) => `${name}-b`)] });
       if (!path.startsWith('/v1/keymgmt/key/')) return undefined;
-      return ++reads === 3 ? service.error(403, 'not this one') : json({ name: 'x', keys: {} });
+      return ++reads === 3 ? service.error(403, 'not this one') : json({ name: basename(path), keys: {} });
     },
   });
   const [pull] = (await place.pull(['--source', 'keys'], 3)).json<RunResult>().pulls;
