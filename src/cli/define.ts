@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command, type HelpContext, InvalidArgumentError, Option } from 'commander';
-import { unknownName } from '../config/suggest.ts';
 import { parseTimestamp } from '../core/clock.ts';
 import type { Context } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
@@ -59,7 +58,8 @@ export class DocumentedCommand extends Command {
   override outputHelp(context?: HelpContext | ((text: string) => string)): void {
     const [word = 'help'] = this.args;
     const names = ['help', ...this.commands.map((command) => command.name())];
-    if (names.length > 1 && !word.startsWith('-') && !names.includes(word)) throw unknownName('command', word, names);
+    if (names.length > 1 && !word.startsWith('-') && !names.includes(word))
+      throw new TidemarkError('USAGE', `unknown command ${word}`, { hint: `known are ${names.join(', ')}` });
     super.outputHelp(context as HelpContext);
   }
 

@@ -1,7 +1,7 @@
 import { readJobs } from '../config/job.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT } from '../core/errors.ts';
-import { stripControls } from '../core/log.ts';
+import { shortenText, stripControls } from '../core/log.ts';
 import { plural } from '../core/plural.ts';
 import type { PullOutcome } from '../load/record-pulls.ts';
 import { formatReason, groupByReason } from '../run/progress.ts';
@@ -13,7 +13,9 @@ import { readLocalConfig } from './options.ts';
 import { formatTable, formatTime, writeResult } from './output.ts';
 
 export const define: DefineCommand = (command) =>
-  command.option('--exit-code', 'exit 1 if a source is stale').runs(() => import('./status.ts'), 'status');
+  command
+    .option('--exit-code', 'exit 1 if a source is stale, or a target was never pulled')
+    .runs(() => import('./status.ts'), 'status');
 
 export async function status(context: Context, { exitCode }: Flags<{ flag: 'exitCode' }>): Promise<void> {
   const config = readLocalConfig(context);
@@ -35,7 +37,10 @@ export async function status(context: Context, { exitCode }: Flags<{ flag: 'exit
     });
     const state = { runs, sources, lifecycle, next };
     writeResult(context, state, () => formatStatus(context, { ...state, failures }));
-    if (exitCode && sources.some(({ stale }) => stale)) context.exit(EXIT.incomplete);
+    const missing = config.targets.filter(({ name }) => !sources.some(({ target }) => target === name));
+    if (missing.length > 0)
+      context.log.warn(`never pulled: ${shortenText(missing.map(({ name }) => name).join(', '), 200)}`);
+    if (exitCode && (missing.length > 0 || sources.some(({ stale }) => stale))) context.exit(EXIT.incomplete);
   });
 }
 

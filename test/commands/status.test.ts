@@ -33,7 +33,6 @@ describe('status', () => {
   test('shows the age of every source, whether it is stale, and why', async () => {
     const { exit, stdout } = await place.tidemark(['status', '--json', '--now', '2026-10-02T10:15:00Z']);
     expect(exit).toBe(0);
-    expect((await place.tidemark(['status', '--exit-code', '--now', '2026-10-02T10:15:00Z'])).exit).toBe(1);
     const { sources } = JSON.parse(stdout) as { sources: Record<string, unknown>[] };
     const rows = sources.map(({ source, status, age, stale, error }) => [source, status, age, stale, error === null]);
     expect(rows).toEqual([
@@ -42,6 +41,26 @@ describe('status', () => {
       ['kms_providers', 'complete', '32 h', false, true],
       ['mesh_roles', 'failed', '32 h', true, false],
     ]);
+  });
+
+  test('--exit-code exits with 1 where a source is stale, or a target was never pulled', async () => {
+    const one = await testProject({ workspaces: 1, cleanup: atEnd });
+    let others: unknown[] = [];
+    await one.configure((config) => {
+      others = config.targets.filter(({ name }) => name !== 'scaler');
+      config.targets = config.targets.filter(({ name }) => name === 'scaler');
+    });
+    await one.pull();
+    const now = one.sandbox.now.getTime();
+    const status = (hours: number) =>
+      one.tidemark(['status', '--exit-code', '--now', new Date(now + hours * 3_600_000).toISOString()]);
+    expect(await status(1)).toMatchObject({ exit: 0, stderr: '' });
+    expect(await status(100)).toMatchObject({ exit: 1, stderr: '' });
+    await one.configure((config) => config.targets.push(...(others as typeof config.targets)));
+    expect(await status(1)).toMatchObject({
+      exit: 1,
+      stderr: expect.stringMatching(/warning: never pulled: acme, vault, .*registry/u),
+    });
   });
 
   test('calls a source stale after staleHours', async () => {
@@ -62,8 +81,8 @@ describe('status', () => {
     });
     await old.pull(['--target', 'scaler'], 3);
     await changePublished(old.folder, (database) => database.run('alter table pulls drop column failure'));
-    const { exit, stdout, stderr } = await old.tidemark(['status']);
-    expect([exit, stderr]).toEqual([0, '']);
+    const { exit, stdout } = await old.tidemark(['status']);
+    expect(exit).toBe(0);
     expect(stdout).toMatch(/^scaler: .*403/mu);
   });
 
