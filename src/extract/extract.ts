@@ -60,7 +60,8 @@ export async function extract(
   const { database, files } = run.warehouse;
   const bounds = readBounds(client.target);
   const timer = startTimeBound(source.name, bounds.maxSeconds, 'limits.maxSeconds', failed);
-  const reuse = createObjectReuse(run, pull, landing, canReuse);
+  const identifyIfAble = async () => (client.target.flavor === 'hashicorp' ? identify().catch(takeSilence) : null);
+  const reuse = createObjectReuse(run, pull, landing, canReuse, identifyIfAble);
   metrics.reused = 0;
   metrics.replaced = 0;
   const context: ExtractContext = {
@@ -86,7 +87,7 @@ export async function extract(
   if (metrics.replaced > 0) {
     landing.addNote(`${plural(metrics.replaced, 'text')} not valid in Unicode: U+FFFD is in place of what was not`);
   }
-  if (client.target.flavor === 'hashicorp') landing.setInstallation(await identify().catch(takeSilence));
+  landing.setInstallation(await identifyIfAble());
   return landing.commit();
 }
 

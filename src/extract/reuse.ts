@@ -8,6 +8,7 @@ import { version } from '../core/paths.ts';
 import { digestItem, type LandedObjects, type ObjectTag, openLandedObjects } from '../landing/objects.ts';
 import { findManifest, landingDirectory, type ReadState, targetFingerprint } from '../landing/store.ts';
 import type { LandingWriter } from '../landing/writer.ts';
+import type { ServiceIdentity } from '../services/describe-server.ts';
 import type { ServiceResponse } from '../services/response.ts';
 import { tablesForSource } from '../warehouse/tables.ts';
 import { type ActivePull, isLoaded, type PullStatus, type RunContext } from './run-context.ts';
@@ -24,14 +25,21 @@ interface Previous {
  * the digest of the whole list item decide: docs/decisions.md#objects-that-are-proven-unchanged-are-not-read-again. What is taken is what the service answered, so that the
  * new landing is complete, and loads without the network and without an earlier one.
  * @param canReuse false to read every object
+ * @param identify what the service says that it is: another one may have objects that look the same in its list
  */
-export function createObjectReuse(run: RunContext, pull: ActivePull, landing: LandingWriter, canReuse: boolean) {
+export function createObjectReuse(
+  run: RunContext,
+  pull: ActivePull,
+  landing: LandingWriter,
+  canReuse: boolean,
+  identify: () => Promise<ServiceIdentity | null>,
+) {
   const { metrics, source } = pull;
   const indexes: Record<string, string> = {};
   let opened: ReturnType<typeof open> | undefined;
   let isFullRead = true;
   const open = async () => {
-    const reader = await digestReader(run, pull);
+    const reader = await digestReader(run, pull, await identify());
     return { reader, previous: canReuse ? await openLast(run, pull, landing, reader) : undefined };
   };
 
@@ -121,8 +129,13 @@ function explainFullRead({ asOf, config }: RunContext, reads: ReadState, reader:
 }
 
 /** Everything that decides what a read returns, and what is kept of it. */
-async function digestReader({ config, warehouse }: RunContext, { target, source }: ActivePull): Promise<string> {
+async function digestReader(
+  { config, warehouse }: RunContext,
+  { target, source }: ActivePull,
+  installation: ServiceIdentity | null,
+): Promise<string> {
   return digestItem({
+    installation,
     service: targetFingerprint(target),
     version,
     plugins: await digestPlugins(config.plugins),

@@ -157,7 +157,7 @@ async function pullTarget(run: RunContext, pulls: readonly Pull[], tools: PullTo
       const outcome = await pullSource(run, active, {
         loads,
         once,
-        identify: () => once('identity', () => identifyService(clients, target, { metrics })),
+        identify: () => once('identity', () => identifyService(clients, target)),
         canReuse,
         client: clients.get(target),
         acceptDrop: acceptShrink.includes(source.name),

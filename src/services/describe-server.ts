@@ -3,7 +3,7 @@ import type { Target, TargetKind } from '../config/config.ts';
 import { isObject } from '../core/is-object.ts';
 import { textAt } from '../core/json-path.ts';
 import { ServiceError } from '../http/errors.ts';
-import type { RequestOptions, ServiceClient, ServiceClients } from './client.ts';
+import type { ServiceClient, ServiceClients } from './client.ts';
 import { autoscaler, mesh as meshOperations, operations } from './index.ts';
 import { ASK, defineOperations, type Operation, requiredBody } from './operation.ts';
 import { ANY_TOKEN, capabilities, NO_RIGHTS, readAgent } from './permission.ts';
@@ -164,15 +164,15 @@ const [MAX_FIELD_LENGTH, MAX_VERSION_LENGTH] = [200, 100];
  * @throws ServiceError where the service cannot answer.
  */
 export async function identifyService(
-  clients: Pick<ServiceClients, 'get'>,
+  clients: ServiceClients,
   { namespace: _, ...target }: Target,
-  options?: Pick<RequestOptions, 'metrics'>,
 ): Promise<ServiceIdentity | null> {
   const question = IDENTITY_QUESTIONS[target.kind];
   // The API documents have one of the endpoints.
   if (!question || (target.flavor !== 'hashicorp' && !operations.has(question.operation.name))) return null;
-  const client = clients.get({ ...target, name: `${target.name} (identity)` });
-  const answer = await client.call(question.operation, {}, options).catch(takeRefusal);
+  const name = `${target.name} (identity)`;
+  const asked = clients.get({ ...target, name }).call(question.operation);
+  const answer = await asked.catch(takeRefusal).finally(() => clients.release(name));
   const body = answer instanceof ServiceError ? undefined : answer.json();
   const said = Object.entries(question.fields).flatMap(([field, path]) => {
     const value = textAt(body, ...path);

@@ -55,6 +55,26 @@ describe('everything is read', () => {
     expect(reused).toEqual({ acl_policies: 0 });
   });
 
+  test('where another installation answers, whose objects look the same in its list', async () => {
+    let region = 'global';
+    const headers = { 'content-type': 'application/json' };
+    const place = await pullOnce(
+      {
+        flavor: 'hashicorp',
+        faultHook: ({ path }) =>
+          path === '/v1/agent/self'
+            ? { status: 200, headers, body: JSON.stringify({ config: { Region: region } }) }
+            : undefined,
+      },
+      POLICIES,
+    );
+    region = 'elsewhere';
+    Object.assign(scheduler(place).policies.get('anonymous')!, { description: 'other' });
+    const { reads, stderr } = await pullAt(place, '02T02:15:00', POLICIES, 1);
+    expect(reads).toHaveLength(scheduler(place).policies.size);
+    expect(stderr).toMatch(/another installation answers: region is elsewhere, and was global/u);
+  });
+
   test('if the list has no index', async () => {
     const place = await pullOnce({}, POLICIES);
     for (const policy of scheduler(place).policies.values()) Object.assign(policy, { modifyIndex: undefined });

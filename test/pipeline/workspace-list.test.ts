@@ -45,13 +45,10 @@ test('the list of workspaces has the rows of the explorer, but for the columns t
   const told = await read();
   expect(told.rows).toHaveLength(250);
   await useExplorer(place, 'workspaces');
-  const { pulls } = (await place.pull(WORDS)).json<RunResult>();
-  expect(pulls).toMatchObject([
-    { source: 'workspaces', status: 'complete', rows: 250, expected_rows: 250 },
-    { source: 'tf_versions', status: 'complete' },
+  expect((await place.pull(WORDS)).json<RunResult>().pulls).toMatchObject([
+    { source: 'workspaces', status: 'complete', rows: 250, expected_rows: 250, requests: 3 },
+    { source: 'tf_versions', status: 'complete', requests: 3 },
   ]);
-  // Three pages for each, and who answers: the source that ends first asks.
-  expect(pulls.reduce((sum, { requests }) => sum + requests, 0)).toBe(7);
   expect(await read()).toEqual(told);
   expect(await place.rows(`select distinct ${UNKNOWN.join(', ')} from workspaces`)).toEqual([
     Object.fromEntries(UNKNOWN.map((name) => [name, null])),
