@@ -1,3 +1,4 @@
+import { join, sep } from 'node:path';
 import type { Playbook } from '../act/define.ts';
 import { summarizePlaybooks } from '../act/registry.ts';
 import type { Config } from '../config/config.ts';
@@ -21,13 +22,20 @@ export interface Rendered {
   readonly failed_reports: readonly { readonly report: string; readonly error: string }[];
 }
 
+interface RenderStageOptions {
+  readonly asOf: Date;
+  readonly playbooks: readonly Playbook[];
+  /** Whether a mail of the run tells the news as well. */
+  readonly hasMail: boolean;
+}
+
 /** Writes a job's reports. A report that fails is logged and does not stop the others, nor the mail. */
 export async function renderStage(
   config: Config,
   context: WorkContext,
   { database, files }: OpenWarehouse,
   names: readonly string[],
-  { asOf, playbooks }: { readonly asOf: Date; readonly playbooks: readonly Playbook[] },
+  { asOf, playbooks, hasMail }: RenderStageOptions,
 ): Promise<Rendered> {
   const failed: Rendered['failed_reports'][number][] = [];
   const onFailure = (report: string, error: TidemarkError) => {
@@ -56,7 +64,7 @@ export async function renderStage(
     });
     return { reports: rendered.map(({ name }) => name), failed_reports: failed };
   } catch (error) {
-    const known = describeOutputError(error, config) ?? error;
+    const known = (hasMail && describeOutputError(error, config)) || error;
     if (!(known instanceof TidemarkError)) throw error;
     failed.length = 0;
     for (const name of names) onFailure(name, known); // the failure is not one of a single report
@@ -64,10 +72,13 @@ export async function renderStage(
   }
 }
 
-/** The error of a folder of reports that cannot be written to, which is no reason to keep the mail. */
+/**
+ * The error of a folder of reports that cannot be written to, which is no reason to keep the mail. Without mail nobody is told the news:
+ * such a run is interrupted, and the next one tells them.
+ */
 function describeOutputError(error: unknown, { output }: Config): TidemarkError | undefined {
   const { path = '', reason } = fileSystemError(error) ?? {};
-  if (!path.startsWith(output)) return undefined;
+  if (path !== output && !path.startsWith(join(output, sep))) return undefined;
   return new TidemarkError('CONFIG', `${path} cannot be used: ${reason}`, { cause: error });
 }
 

@@ -75,7 +75,7 @@ interface Filled {
 async function deliver(
   config: Config,
   context: JobContext,
-  { reports: names }: Job,
+  { reports: names, mail: wanted }: Job,
   { playbooks }: Definitions,
   { filled, ended, writer }: { readonly filled: Filled; readonly ended: EndedRun; readonly writer: WarehouseWriter },
 ): Promise<JobStages> {
@@ -88,7 +88,11 @@ async function deliver(
   const applied = await applyJobPlaybooks(config, context, plans, playbooks);
   const hasActions = applied.some((one) => one.applied !== null);
   const render = (warehouse: OpenWarehouse) =>
-    renderStage(config, context, warehouse, names, { asOf: new Date(ended.as_of), playbooks });
+    renderStage(config, context, warehouse, names, {
+      asOf: new Date(ended.as_of),
+      playbooks,
+      hasMail: wanted !== undefined,
+    });
   if (!hasActions && !(await hasPendingMail(config))) {
     return { findings, ...(await withPublished(config, render)), playbooks: applied, ...ledger, mail: unsent };
   }

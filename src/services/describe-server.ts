@@ -122,7 +122,7 @@ interface IdentityQuestion {
   readonly fields: Readonly<Record<string, readonly string[]>>;
 }
 
-const IDENTITY_QUESTIONS: Readonly<Partial<Record<TargetKind, IdentityQuestion>>> = {
+export const IDENTITY_QUESTIONS: Readonly<Partial<Record<TargetKind, IdentityQuestion>>> = {
   platform: {
     operation: platform.organization.read,
     fields: { organization_id: ['data', 'attributes', 'external-id'] },
