@@ -25,7 +25,7 @@ export interface Rendered {
 interface RenderStageOptions {
   readonly asOf: Date;
   readonly playbooks: readonly Playbook[];
-  /** Whether a mail of the run tells the news as well. */
+  /** Whether a mail of the run says what changed, as the reports do. */
   readonly hasMail: boolean;
 }
 
@@ -73,8 +73,8 @@ export async function renderStage(
 }
 
 /**
- * The error of a folder of reports that cannot be written to, which is no reason to keep the mail. Without mail nobody is told the news:
- * such a run is interrupted, and the next one tells them.
+ * The error of a folder of reports that cannot be written to, for a job whose mail says what changed. Without mail nothing says so: the run
+ * is interrupted, and the next one says it.
  */
 function describeOutputError(error: unknown, { output }: Config): TidemarkError | undefined {
   const { path = '', reason } = fileSystemError(error) ?? {};
