@@ -2,7 +2,7 @@ import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import type { WorkContext } from '../core/context.ts';
-import { EXIT, type ExitCode, formatError, TidemarkError } from '../core/errors.ts';
+import { catchKnown, EXIT, type ExitCode, formatError, TidemarkError } from '../core/errors.ts';
 import { plural } from '../core/plural.ts';
 import { type Lock, LockError } from '../warehouse/lock.ts';
 import { withPublished } from '../warehouse/session.ts';
@@ -14,13 +14,13 @@ import { type ActionResult, executeAction, failAction, newIntent, skipAction, un
 import {
   type ActionOutcome,
   explainUnsettled,
-  findEntry,
   identifyRequest,
   isFinal,
   isUnsettled,
   type LedgerEntry,
   listBlocking,
   takeFinal,
+  toKey,
 } from './ledger.ts';
 import { assertAfterLedger, type Ledger } from './ledger-file.ts';
 import { readLedger, trySyncLedger, withLedger } from './ledger-table.ts';
@@ -97,7 +97,7 @@ async function assertApplicable(plan: Plan, { config, playbooks }: ApplyOptions,
 /** The result of a plan whose actions all have a final outcome; undefined while one is left to do. */
 export async function findFinishedResult({ plan_id, actions }: Plan, config: Config): Promise<ApplyResult | undefined> {
   const entries = await readLedger(config);
-  const rows = actions.flatMap(({ action_id }) => takeFinal(findEntry(entries, { plan_id, action_id })) ?? []);
+  const rows = actions.flatMap(({ action_id }) => takeFinal(entries.get(toKey({ plan_id, action_id }))) ?? []);
   return rows.length > 0 && rows.length === actions.length ? toApplyResult(plan_id, rows, null) : undefined;
 }
 
@@ -162,13 +162,8 @@ function findAbort({ config, context, maxFailures }: ApplyOptions, plan: Plan, p
 
 /** Asked before each action: a server may be replaced while a plan is applied. */
 async function findMoved(plan: Plan, config: Config, remote: RemoteServices): Promise<Abort | undefined> {
-  try {
-    await assertSameInstallations(plan, config, remote);
-    return undefined;
-  } catch (error) {
-    if (!(error instanceof TidemarkError)) throw error;
-    return { reason: formatError(error), exit: error.exit };
-  }
+  const error = await assertSameInstallations(plan, config, remote).catch(catchKnown);
+  return error ? { reason: formatError(error), exit: error.exit } : undefined;
 }
 
 /** Whether all of these findings are accepted now. A run may replace the warehouse meanwhile: the newest one is asked. */
@@ -279,6 +274,6 @@ class Progress {
   }
 
   #previous({ action_id }: Action): LedgerEntry | undefined {
-    return findEntry(this.#ctx.ledger.entries, { plan_id: this.#ctx.plan.plan_id, action_id });
+    return this.#ctx.ledger.entries.get(toKey({ plan_id: this.#ctx.plan.plan_id, action_id }));
   }
 }

@@ -3,7 +3,7 @@ import type { Job } from '../config/job.ts';
 import { findNamed, suggestName } from '../config/suggest.ts';
 import { DEFAULT_LIMITS, DEFAULT_MAX_FAILURES } from '../core/choices.ts';
 import type { WorkContext } from '../core/context.ts';
-import { EXIT, type ExitCode, TidemarkError } from '../core/errors.ts';
+import { catchKnown, EXIT, type ExitCode, TidemarkError } from '../core/errors.ts';
 import type { Warehouse } from '../warehouse/session.ts';
 import { waitForLock } from '../warehouse/wait-for-lock.ts';
 import { type ApplyResult, applyExitCode, applyPlan } from './apply.ts';
@@ -170,11 +170,7 @@ async function catchRefusal<T>(
   name: string,
   work: () => Promise<T>,
 ): Promise<T | TidemarkError> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!(error instanceof TidemarkError)) throw error;
-    log.warn(`playbook ${name}: ${error.message}`);
-    return error;
-  }
+  const result = await work().catch(catchKnown);
+  if (result instanceof TidemarkError) log.warn(`playbook ${name}: ${result.message}`);
+  return result;
 }

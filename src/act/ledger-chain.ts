@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { sha256 } from '../core/sha256.ts';
 import type { LedgerEntries, LedgerEntry, LedgerEvent, LedgerRow } from './ledger.ts';
 import { isFinal, ledgerLine, toKey, toLedgerRow } from './ledger.ts';
 
@@ -187,9 +187,4 @@ export function unseenEvents(scan: LedgerScan, { heads }: SeenLedger): readonly 
   const known = heads.find((head) => continues(scan, head));
   const first = known?.lines ?? lines.findIndex(({ previous }) => heads.some(({ digest }) => digest === previous));
   return first < 0 ? [] : lines.slice(first).flatMap(({ event }) => event ?? []);
-}
-
-/** A declaration, because `NO_LINES` needs it before this line is reached. */
-function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
 }

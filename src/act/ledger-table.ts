@@ -3,7 +3,7 @@ import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import type { WorkContext } from '../core/context.ts';
-import { formatError, TidemarkError } from '../core/errors.ts';
+import { catchKnown, formatError, TidemarkError } from '../core/errors.ts';
 import { writeFileAtomic } from '../core/fs.ts';
 import { acceptFindings } from '../tell/findings/evaluate.ts';
 import { acquireLock, type Lock } from '../warehouse/lock.ts';
@@ -105,14 +105,10 @@ export async function trySyncLedger(
 ): Promise<TidemarkError | undefined> {
   const now = clock.now();
   const sync = (open: Warehouse) => syncLedger(open, config, now);
-  try {
-    await (warehouse ? sync(warehouse) : withWarehouse({ config, purpose: 'playbook apply', now, log }, sync));
-    return undefined;
-  } catch (error) {
-    if (!(error instanceof TidemarkError)) throw error;
-    log.warn(`the table actions was not updated: ${formatError(error)}`);
-    return error;
-  }
+  const synced = warehouse ? sync(warehouse) : withWarehouse({ config, purpose: 'playbook apply', now, log }, sync);
+  const error = await synced.catch(catchKnown);
+  if (error) log.warn(`the table actions was not updated: ${formatError(error)}`);
+  return error ?? undefined;
 }
 
 /**

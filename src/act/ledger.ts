@@ -108,10 +108,6 @@ export function toKey({ plan_id, action_id }: ActionKey): string {
 /** The latest record of each action, in the order in which the actions were started. */
 export type LedgerEntries = ReadonlyMap<string, LedgerEntry>;
 
-export function findEntry(entries: LedgerEntries, key: ActionKey): LedgerEntry | undefined {
-  return entries.get(toKey(key));
-}
-
 export function ledgerFile(data: string): string {
   return join(data, 'ledger.ndjson');
 }

@@ -16,7 +16,7 @@ import type {
   ReadResults,
 } from './define.ts';
 import { unknown } from './define.ts';
-import { findEntry, type LedgerEntry } from './ledger.ts';
+import { type LedgerEntry, toKey } from './ledger.ts';
 import type { Ledger } from './ledger-file.ts';
 import type { Action, Plan } from './plan-file.ts';
 import { getOperation } from './registry.ts';
@@ -210,7 +210,7 @@ async function readKnownIds(
     return database.rows(sql, { target, parent: String(parent ?? target) });
   });
   const isRemoved = ({ action_id, ...peer }: Action): boolean => {
-    const entry = findEntry(ledger.entries, { plan_id: plan.plan_id, action_id });
+    const entry = ledger.entries.get(toKey({ plan_id: plan.plan_id, action_id }));
     const isPeer = peer.operation === operation && peer.target === target;
     return isPeer && entry?.event === 'outcome' && entry.satisfied;
   };

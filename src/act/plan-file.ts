@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { canonicalJson } from '../core/canonical-json.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { readNamedFile, writeFileAtomic } from '../core/fs.ts';
 import { isObject } from '../core/is-object.ts';
+import { sha256 } from '../core/sha256.ts';
 
 const args = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]));
 
@@ -116,21 +116,17 @@ export function findingIds({ finding_id, finding_ids }: Pick<Action, 'finding_id
   return finding_ids ?? [finding_id];
 }
 
-function sha256(value: unknown): string {
-  return createHash('sha256').update(canonicalJson(value)).digest('hex');
-}
-
 /** SHA-256 over everything except the approvals and the digest itself. */
 export function planDigest(plan: Readonly<Record<string, unknown>>): string {
   const { approval: _approval, approvals: _approvals, digest: _digest, ...content } = plan;
-  return sha256(content);
+  return sha256(canonicalJson(content));
 }
 
 export function approvalDigest(
   { digest }: Pick<Plan, 'digest'>,
   { by, at, irreversible, signature }: Omit<Approval, 'digest'>,
 ): string {
-  return sha256({ digest, by, at, irreversible, signature });
+  return sha256(canonicalJson({ digest, by, at, irreversible, signature }));
 }
 
 /** Far more than a plan with all findings of a large estate. Every run reads the plans that are kept, and waits for no pipe there. */

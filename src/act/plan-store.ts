@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { DAY_MS, HOUR_MS } from '../core/clock.ts';
 import type { WorkContext } from '../core/context.ts';
-import { errorMessage, TidemarkError } from '../core/errors.ts';
+import { catchKnown, TidemarkError } from '../core/errors.ts';
 import { ignoreMissing } from '../core/fs.ts';
 import { parseRunStart } from '../landing/store.ts';
 import type { OpenWarehouse } from '../warehouse/session.ts';
@@ -71,12 +71,8 @@ export async function readKeptPlan(config: DataFolder, planId: string): Promise<
 
 /** The plan of a file; undefined where the file has none that could be applied. */
 async function readUsablePlan(file: string, planId?: string): Promise<Plan | undefined> {
-  try {
-    return await readPlan(file, planId);
-  } catch (error) {
-    if (error instanceof TidemarkError) return undefined;
-    throw error;
-  }
+  const plan = await readPlan(file, planId).catch(catchKnown);
+  return plan instanceof TidemarkError ? undefined : plan;
 }
 
 /** The plans that are kept, oldest first. */
@@ -94,14 +90,13 @@ export async function listOldPlans(config: Config, { clock, log }: WorkContext):
     return createdMs !== undefined && clock.now().getTime() - createdMs > minAgeMs;
   });
   if (old.length === 0) return [];
-  try {
-    const unsettled = [...(await readLedger(config)).values()].filter(isUnsettled).map(({ plan_id }) => plan_id);
-    return old.filter((id) => !unsettled.includes(id)).map((id) => planFile(config, id));
-  } catch (error) {
-    if (!(error instanceof TidemarkError)) throw error;
-    log.warn(`plans older than \`planDays\` are kept: ${errorMessage(error)}`);
+  const entries = await readLedger(config).catch(catchKnown);
+  if (entries instanceof TidemarkError) {
+    log.warn(`plans older than \`planDays\` are kept: ${entries.message}`);
     return [];
   }
+  const unsettled = [...entries.values()].filter(isUnsettled).map(({ plan_id }) => plan_id);
+  return old.filter((id) => !unsettled.includes(id)).map((id) => planFile(config, id));
 }
 
 /** Copies the plans that can still be applied to the table `plans`. Called in every run. */

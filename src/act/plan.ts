@@ -3,7 +3,7 @@ import { hostname, userInfo } from 'node:os';
 import { z } from 'zod';
 import type { Config, Target } from '../config/config.ts';
 import type { PlanLimits } from '../core/choices.ts';
-import { HOUR_MS } from '../core/clock.ts';
+import { formatCompact, HOUR_MS } from '../core/clock.ts';
 import type { WorkContext } from '../core/context.ts';
 import { formatError, TidemarkError } from '../core/errors.ts';
 import { ServiceError } from '../http/errors.ts';
@@ -104,7 +104,7 @@ export async function buildPlan(
 ): Promise<Plan> {
   const width = String(actions.length).length;
   const plan = {
-    plan_id: `p-${now.toISOString().replaceAll(/[-:]/gu, '').slice(0, 15)}Z-${randomBytes(4).toString('hex')}`,
+    plan_id: `p-${formatCompact(now)}-${randomBytes(4).toString('hex')}`,
     playbook,
     planned_by: { who: `${loginName()}@${hostname()}`, how },
     created_at: now.toISOString(),

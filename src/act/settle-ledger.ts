@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import type { WorkContext } from '../core/context.ts';
-import { formatError, TidemarkError } from '../core/errors.ts';
+import { catchKnown, formatError } from '../core/errors.ts';
 import type { Warehouse } from '../warehouse/session.ts';
 import { matchDefinition } from './action-call.ts';
 import type { Playbook } from './define.ts';
@@ -67,11 +67,7 @@ async function settleEntry(
   if (!plan || !action || typeof definition !== 'object') {
     return unread(`plan ${entry.plan_id} is not in ${join(config.data, 'plans')} as it was applied: check the subject`);
   }
-  try {
-    await assertSameInstallations(plan, config, remote);
-  } catch (error) {
-    if (!(error instanceof TidemarkError)) throw error;
-    return unread(formatError(error));
-  }
+  const error = await assertSameInstallations(plan, config, remote).catch(catchKnown);
+  if (error) return unread(formatError(error));
   return settleAction({ ...deps, plan, action, definition, previous: entry }, entry);
 }

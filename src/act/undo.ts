@@ -5,7 +5,7 @@ import { formatError, TidemarkError } from '../core/errors.ts';
 import { valueAt } from '../core/json-path.ts';
 import { buildAction, type NewAction, resolveDefinitions } from './action-call.ts';
 import type { ActionDefinition, Playbook } from './define.ts';
-import { type ActionOutcome, explainUnsettled, findEntry, isUnsettled, takeFinal } from './ledger.ts';
+import { type ActionOutcome, explainUnsettled, isUnsettled, takeFinal, toKey } from './ledger.ts';
 import { assertAfterLedger } from './ledger-file.ts';
 import { readLedger } from './ledger-table.ts';
 import { type ApplyContext, type Observed, observeAction } from './observe-action.ts';
@@ -36,7 +36,7 @@ export async function createUndoPlan(plan: Plan, options: UndoOptions): Promise<
   await assertAfterLedger(config.data, context.clock);
   const entries = await readLedger(config);
   const begun = plan.actions.flatMap((action) => {
-    const entry = findEntry(entries, { plan_id, action_id: action.action_id });
+    const entry = entries.get(toKey({ plan_id, action_id: action.action_id }));
     return entry ? [{ action, entry }] : [];
   });
   // The last action first, because an action may rest on an earlier one.

@@ -8,7 +8,7 @@ import type { SourceDefinition } from '../extract/sources/source.ts';
 import { readLanding } from '../landing/store.ts';
 import { loadDefinitions } from '../run/plugins/index.ts';
 import { assertPulls, runPulls, selectPulls } from '../run/pull.ts';
-import { exitCode, listFailures } from '../run/run.ts';
+import { exitCode, listFailures, pullKey } from '../run/run.ts';
 import { createSqlFiles } from '../warehouse/sql-files.ts';
 import { loadTables } from '../warehouse/tables.ts';
 import type { DefineCommand, Flags } from './define.ts';
@@ -56,7 +56,7 @@ export async function pull(context: Context, options: PullFlags): Promise<void> 
 async function selectLanded(config: Config, run: string, pulls: readonly Pull[]): Promise<readonly Pull[]> {
   const { manifests } = await readLanding(config, run);
   const keys = new Set([...manifests.keys(), ...(await readPlanned(config, run))]);
-  return pulls.filter(({ target, source }) => keys.has(`${target.name}/${source.name}`));
+  return pulls.filter((pull) => keys.has(pullKey(pull)));
 }
 
 /** Source names; the name of a table selects the source that fills it. @throws TidemarkError USAGE naming the closest match. */

@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto';
 import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { TidemarkError } from '../core/errors.ts';
 import type { Redactor } from '../core/redact/redactor.ts';
+import { sha256 } from '../core/sha256.ts';
 import { isLakeAddress } from './lake.ts';
 import { decodeUri, parseSmtpUrl } from './mail.ts';
 import { type Environment, interpolate, withEnvFile } from './references.ts';
@@ -143,7 +143,7 @@ export function parseShard(text: string): Shard {
 export function chooseShard(credential: string, count: number): number {
   let best = { index: 0, score: '' };
   for (let index = 1; index <= count; index++) {
-    const score = createHash('sha256').update(`${index}\n${credential}`).digest('hex');
+    const score = sha256(`${index}\n${credential}`);
     if (score > best.score) best = { index, score };
   }
   return best.index;
@@ -223,9 +223,5 @@ export function meshMounts({ mounts }: Pick<Target, 'mounts'>): readonly string[
 
 /** Targets with the same key share a rate limiter: same credential, same origin. The key contains a hash of the token. */
 export function credentialKey(target: Target): string {
-  const token = createHash('sha256')
-    .update(target.token ?? '')
-    .digest('hex')
-    .slice(0, 16);
-  return `${new URL(target.url).origin} ${token}`;
+  return `${new URL(target.url).origin} ${sha256(target.token ?? '').slice(0, 16)}`;
 }

@@ -29,6 +29,11 @@ export function formatTimestamp(date: Date): string {
   return date.toISOString().replace('.000Z', 'Z');
 }
 
+/** `20261120T021500Z`: sorts by time, and is a valid name of a file everywhere. */
+export function formatCompact(date: Date): string {
+  return `${date.toISOString().replaceAll(/[-:]/gu, '').slice(0, 15)}Z`;
+}
+
 export const MINUTE_MS = 60_000;
 export const HOUR_MS = 60 * MINUTE_MS;
 export const DAY_MS = 24 * HOUR_MS;

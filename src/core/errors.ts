@@ -47,6 +47,12 @@ export class TidemarkError extends Error {
   }
 }
 
+/** For `catch`: an error that the user can act on. @throws every other error */
+export function catchKnown(error: unknown): TidemarkError {
+  if (error instanceof TidemarkError) return error;
+  throw error;
+}
+
 /** The message of anything thrown. */
 export function errorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

@@ -17,7 +17,7 @@ import { identifyService } from '../services/describe-server.ts';
 import { refreshLifecycle } from './lifecycle/index.ts';
 import { createProgress, type Progress } from './progress.ts';
 import { type PullSourceOptions, pullSource } from './pull-source.ts';
-import { executeRun, type RunResult } from './run.ts';
+import { executeRun, pullKey, type RunResult } from './run.ts';
 
 /** The pulls of the selected targets and sources. @default all */
 export function selectPulls(
@@ -209,9 +209,4 @@ async function recordLeftOut({
     await database.run(files.read('warehouse/record_left_out'), leftOut);
     await database.run(files.read('warehouse/record_unanswered'), { ...run, unanswered });
   });
-}
-
-/** The key of manifests: `TARGET/SOURCE`. */
-function pullKey({ target, source }: Pull): string {
-  return `${target.name}/${source.name}`;
 }

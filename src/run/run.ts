@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import pLimit from 'p-limit';
 import type { JobPlaybookResult } from '../act/job.ts';
 import type { Config } from '../config/config.ts';
-import { formatTimestamp, HOUR_MS } from '../core/clock.ts';
+import { formatCompact, formatTimestamp, HOUR_MS } from '../core/clock.ts';
 import type { JobContext } from '../core/context.ts';
 import { EXIT, type ExitCode } from '../core/errors.ts';
 import { clearInFlight, listInFlight, markInFlight } from '../extract/resume.ts';
@@ -82,6 +82,11 @@ export async function executeRun<T extends Pulled, D extends object>(
   });
 }
 
+/** The key of manifests: `TARGET/SOURCE`. */
+export function pullKey({ target, source }: Pull): string {
+  return `${target.name}/${source.name}`;
+}
+
 async function beginRun(options: RunOptions, warehouse: Warehouse, now: Date): Promise<RunContext> {
   const { config, context, job, pulls } = options;
   const { database, files } = warehouse;
@@ -98,8 +103,7 @@ async function beginRun(options: RunOptions, warehouse: Warehouse, now: Date): P
     started_at: asOf.toISOString(),
   });
   if (!options.asOf) {
-    const keys = pulls.map(({ target, source }) => `${target.name}/${source.name}`);
-    await markInFlight(config, { run_id: runId, job, started_at: asOf.toISOString(), pulls: keys });
+    await markInFlight(config, { run_id: runId, job, started_at: asOf.toISOString(), pulls: pulls.map(pullKey) });
   }
   return { ...context, config, job, runId, asOf, warehouse, writes: pLimit(1) };
 }
@@ -150,17 +154,12 @@ export function explainFuture(latest: Date, now: Date): string | undefined {
 /** Adds a counter if the warehouse has a run of the same second, or a landing has the name. */
 async function allocateRunId({ database, files }: Warehouse, config: Config, asOf: Date): Promise<string> {
   // The runs of all shards meet in the lake.
-  const base = config.shard ? `${formatRunId(asOf)}-s${config.shard.index}` : formatRunId(asOf);
+  const base = `${formatCompact(asOf)}${config.shard ? `-s${config.shard.index}` : ''}`;
   const [row] = await database.rows(files.read('warehouse/count_run_ids'), { run_id: base });
   for (let counter = Number(row?.taken) + 1; ; counter++) {
     const candidate = counter === 1 ? base : `${base}-${counter}`;
     if (!existsSync(landingDirectory(config, candidate))) return candidate;
   }
-}
-
-/** `20261120T021500Z`: sorts by time, and is a valid folder name everywhere. */
-function formatRunId(asOf: Date): string {
-  return `${asOf.toISOString().replaceAll(/[-:]/gu, '').slice(0, 15)}Z`;
 }
 
 function runStatus(outcomes: readonly PullOutcome[], signal: AbortSignal): RunStatus {

@@ -4,9 +4,9 @@ import { expect, onTestFinished, test } from 'vitest';
 import {
   type ActionIntent,
   type ActionOutcome,
-  findEntry,
   type LedgerEntry,
   ledgerFile,
+  toKey,
   toLedgerRow,
 } from '../../src/act/ledger.ts';
 import { NOTHING_SEEN } from '../../src/act/ledger-chain.ts';
@@ -59,9 +59,9 @@ test('the latest record of an action counts', async () => {
   await ledger.record(intent('a1'));
   await ledger.record(intent('a2'));
   await ledger.record(outcome('a1'));
-  expect(findEntry(ledger.entries, { plan_id: 'p-1', action_id: 'a1' })?.event).toBe('outcome');
-  expect(findEntry(ledger.entries, { plan_id: 'p-1', action_id: 'a2' })?.event).toBe('intent');
-  expect(findEntry(ledger.entries, { plan_id: 'p-2', action_id: 'a1' })).toBeUndefined();
+  expect(ledger.entries.get(toKey({ plan_id: 'p-1', action_id: 'a1' }))?.event).toBe('outcome');
+  expect(ledger.entries.get(toKey({ plan_id: 'p-1', action_id: 'a2' }))?.event).toBe('intent');
+  expect(ledger.entries.get(toKey({ plan_id: 'p-2', action_id: 'a1' }))).toBeUndefined();
   await ledger.close();
   expect((await readLedger(data)).map(toLedgerRow)).toMatchObject([
     { action_id: 'a1', status: 'applied', before: { latest_version: 1 }, after: { latest_version: 2 } },
@@ -91,7 +91,7 @@ test('a truncated last line is skipped, and lines after it are read', async () =
     await writeFile(ledgerFile(data), whole + line.slice(0, cut));
     expect((await readLedger(data))[0]?.event, `cut at ${cut}`).toBe('intent');
     const again = await openLedger(data);
-    expect(findEntry(again.entries, { plan_id: 'p-1', action_id: 'a1' })?.event).toBe('intent');
+    expect(again.entries.get(toKey({ plan_id: 'p-1', action_id: 'a1' }))?.event).toBe('intent');
     await again.record(intent('a2'));
     await again.close();
     expect((await readLedger(data)).map(({ action_id, event }) => [action_id, event])).toEqual([

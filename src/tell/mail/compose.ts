@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 import type { MailAddress } from '../../config/mail.ts';
+import { sha256 } from '../../core/sha256.ts';
 import { toUtcDate } from '../reports/archive.ts';
 import { toSpreadsheetCsv } from '../reports/format.ts';
 import { createRenderer, type Renderer } from '../reports/renderer.ts';
@@ -95,8 +95,7 @@ function addressMessages(
  * requested with `--to` has a new one each time, so that it is not discarded as a duplicate.
  */
 function createMessageId(parts: readonly string[], { address }: MailAddress): string {
-  const hash = createHash('sha256').update(JSON.stringify(parts)).digest('hex');
-  return `<tidemark.${hash.slice(0, 32)}@${address.split('@').at(-1)}>`;
+  return `<tidemark.${sha256(JSON.stringify(parts)).slice(0, 32)}@${address.split('@').at(-1)}>`;
 }
 
 /** Gmail clips HTML above about 102 kB; the rest is reserved for what gateways add. */

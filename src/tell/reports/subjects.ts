@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
 import { TidemarkError } from '../../core/errors.ts';
 import { discoverFiles } from '../../core/paths.ts';
+import { sha256 } from '../../core/sha256.ts';
 import { firstLine, type SqlParams } from '../../warehouse/database.ts';
 import type { OpenWarehouse } from '../../warehouse/session.ts';
 import { parseHeader, quoteLiteral, type SqlFiles } from '../../warehouse/sql-files.ts';
@@ -84,10 +84,7 @@ export function loadSubjectKinds(files: SqlFiles): readonly SubjectKind[] {
 
 /** Path of a subject's page below the folder of the reports. It depends on nothing but the subject. */
 export function subjectPath({ target, type, id }: Pick<SubjectRef, 'target' | 'type' | 'id'>): string {
-  const hash = createHash('sha256')
-    .update(JSON.stringify([target, type, id]))
-    .digest('hex')
-    .slice(0, 12);
+  const hash = sha256(JSON.stringify([target, type, id])).slice(0, 12);
   return `subjects/${toSlug(type)}-${toSlug(id)}-${hash}.html`;
 }
 
