@@ -1,5 +1,5 @@
 import { secrets } from '../../services/secrets/operations.ts';
-import { CONDITIONAL, checkFirst, extractNamed, leavePart, listNames, listThenRead } from './shared/list-and-read.ts';
+import { checkFirst, extractNamed, leavePart, listNames, listThenRead } from './shared/list-and-read.ts';
 import type { SourceDefinition } from './source.ts';
 
 const { kms, 'kms-keys': keys } = secrets;
@@ -9,7 +9,6 @@ export const keyDistributions: SourceDefinition = {
   name: 'key_distributions',
   kind: 'secrets',
   operations: [kms.list, keys.list, keys.read],
-  unchanged: CONDITIONAL,
   async extract(context) {
     const relist = () => listNames(context, kms.list);
     await listThenRead(context, {

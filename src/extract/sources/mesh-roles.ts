@@ -3,7 +3,7 @@ import type { UnknownPart } from '../../landing/store.ts';
 import type { ServiceClient } from '../../services/client.ts';
 import type { ServiceResponse } from '../../services/response.ts';
 import { secrets } from '../../services/secrets/operations.ts';
-import { CONDITIONAL, checkFirst, extractNamed, isPartFailure, readParts } from './shared/list-and-read.ts';
+import { checkFirst, extractNamed, isPartFailure, readParts } from './shared/list-and-read.ts';
 import type { SourceDefinition } from './source.ts';
 
 const operations = secrets['mesh-roles'];
@@ -13,7 +13,6 @@ export const meshRoles: SourceDefinition = {
   name: 'mesh_roles',
   kind: 'secrets',
   operations: [operations.list, operations.read],
-  unchanged: CONDITIONAL,
   async extract(context) {
     const { client, landing } = context;
     const onUnknown = (part: UnknownPart) => landing.addUnknown(part);

@@ -7,7 +7,6 @@ import type { ServiceClient } from '../../services/client.ts';
 import type { Operation } from '../../services/operation.ts';
 import { registry } from '../../services/registry.ts';
 import { listItems, type ServiceResponse } from '../../services/response.ts';
-import { CONDITIONAL } from './shared/list-and-read.ts';
 import {
   type ExtractContext,
   type ObjectReader,
@@ -30,7 +29,6 @@ export const registryReleases: SourceDefinition = {
     registry.providers.read,
     registry.modules.versions,
   ],
-  unchanged: CONDITIONAL,
   extract,
   checkAccess,
 };

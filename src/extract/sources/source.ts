@@ -35,15 +35,15 @@ export interface SourceDefinition {
     client: ServiceClient,
     onUnknown: (part: UnknownPart) => void,
   ) => Promise<ServiceResponse | undefined>;
-  /** What proves that an object is as the last pull read it, so that it is not read again. @default nothing: every object is read */
+  /** What proves that an object is as the last pull read it, so that it is not requested again. @default nothing */
   readonly unchanged?: Unchanged;
   /** Other strategies, used in order when the service fails or the data is invalid. @default `extract` once more */
   readonly fallbacks?: readonly ((context: ExtractContext) => Promise<void>)[];
 }
 
 /**
- * The proof that an object of a list is unchanged: its whole list item is as it was, and has these fields. Without fields, only an
- * `ETag` or `Last-Modified` of the service proves it: such an object is requested, and a service answers 304 without a body.
+ * The proof that an object of a list is unchanged: its whole list item is as it was, and has these fields. Otherwise only an `ETag` or
+ * `Last-Modified` of the service proves it: such an object is requested, and a service answers 304 without a body.
  */
 export interface Unchanged {
   /** Fields of a list item that rise with every change of what reading the object returns, such as `ModifyIndex`. @default none */

@@ -203,7 +203,6 @@ export function namedSource(name: string, operations: NamedObjects): SourceDefin
     name,
     kind: 'secrets',
     operations: [operations.list, operations.read],
-    unchanged: CONDITIONAL,
     extract: (context) => extractNamed(context, operations),
     checkAccess: checkFirst(operations.list, operations.read),
   };
@@ -223,9 +222,6 @@ function listIndex(pages: readonly Pick<ServiceResponse, 'headers'>[]): string |
   if (indexes.length === 0 || indexes.length < found.length) return undefined;
   return String(indexes.sort((a, b) => (a < b ? -1 : 1))[0]);
 }
-
-/** For services that may send an `ETag`, and have no index in their lists. */
-export const CONDITIONAL = {} as const;
 
 /**
  * A check that lists, then calls `read` for the first item that has a name: permission to list does not include permission to read.
