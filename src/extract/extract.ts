@@ -5,7 +5,7 @@ import { TidemarkError } from '../core/errors.ts';
 import { plural } from '../core/plural.ts';
 import { type FailureKind, ServiceError } from '../http/errors.ts';
 import type { RequestMetrics } from '../http/response-body.ts';
-import { landingDirectory, type Manifest } from '../landing/store.ts';
+import { landingDirectory, type Manifest, type ReadState } from '../landing/store.ts';
 import { LandingWriter } from '../landing/writer.ts';
 import { BoundExceededError, type Bounds, createPageCounter, readBounds } from '../services/bounds.ts';
 import { type ServiceClient, withRequestOptions } from '../services/client.ts';
@@ -77,18 +77,19 @@ export async function extract(
     query: (name) => run.writes(async () => database.rows(files.read(`warehouse/${name}`))),
     forEachLimited: (items, work) => forEachLimited(items, work, client.target.limits.concurrency * 2, failed),
   };
+  let reads: ReadState | undefined;
   try {
     await strategy(context);
   } finally {
     clearTimeout(timer);
     release();
-    await reuse.end();
+    reads = await reuse.end();
   }
   if (metrics.replaced > 0) {
     landing.addNote(`${plural(metrics.replaced, 'text')} not valid in Unicode: U+FFFD is in place of what was not`);
   }
-  landing.setInstallation(await identifyIfAble());
-  return landing.commit();
+  const installation = await identifyIfAble();
+  return landing.commit({ ...(reads && { reads }), ...(installation && { installation }) });
 }
 
 /** For `catch`: a service that cannot say what it is has answered all the same. */

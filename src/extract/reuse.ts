@@ -70,14 +70,14 @@ export function createObjectReuse(
       return { land: (key, request) => land(tags.get(key) ?? { list: list.name, key }, request, known) };
     },
 
-    /** Writes to the manifest how the objects were read, and closes the earlier landing. */
-    async end(): Promise<void> {
+    /** Closes the earlier landing. @returns how the objects were read; undefined where the source reads none */
+    async end(): Promise<ReadState | undefined> {
       const state = await opened?.catch(() => undefined);
-      if (!state) return; // the source reads no objects
+      if (!state) return undefined;
       const { reader, previous } = state;
       await previous?.objects.close();
       const fullReadAt = previous && !isFullRead ? previous.reads.full_read_at : run.asOf.toISOString();
-      landing.setReads({ reader, full_read_at: fullReadAt, indexes });
+      return { reader, full_read_at: fullReadAt, indexes };
     },
   };
 }

@@ -13,7 +13,6 @@ import { cleanJson } from './rows.ts';
 import {
   type LandingFile,
   type Manifest,
-  type ReadState,
   targetFingerprint,
   targetPlace,
   type UnknownPart,
@@ -62,8 +61,6 @@ export class LandingWriter {
   readonly #csv: LineWriter;
   #csvColumns: readonly string[] = [];
   #state: State = { expectedRows: undefined, notes: [], unknownParts: [], allocated: [], registered: [] };
-  #reads: ReadState | undefined;
-  #installation: Manifest['installation'] | null = null;
 
   constructor(options: LandingOptions) {
     const { directory, source } = options;
@@ -86,16 +83,6 @@ export class LandingWriter {
   /** Writes a line of an earlier landing again. */
   copyLine(line: string): Promise<void> {
     return this.#json.write(this.#options.redactor.text(line));
-  }
-
-  /** Records how the objects of the landing were read. */
-  setReads(reads: ReadState): void {
-    this.#reads = reads;
-  }
-
-  /** Records who answered, if that is known. */
-  setInstallation(installation: Manifest['installation'] | null): void {
-    this.#installation = installation;
   }
 
   /** Writes lines of CSV. `columns` is the header, the same in every call. */
@@ -160,8 +147,8 @@ export class LandingWriter {
     for (const file of later) await this.#remove(file);
   }
 
-  /** Closes the files and writes the manifest. */
-  async commit(): Promise<Manifest> {
+  /** Closes the files and writes the manifest. @param known what it says of how the rows were read */
+  async commit(known: Pick<Manifest, 'reads' | 'installation'> = {}): Promise<Manifest> {
     const { directory, source, target, runId, asOf } = this.#options;
     const { registered, expectedRows = null, notes, unknownParts } = this.#state;
     const json = await this.#json.commit();
@@ -181,8 +168,7 @@ export class LandingWriter {
       expected_rows: expectedRows,
       ...(notes.length > 0 && { notes }),
       ...(unknownParts.length > 0 && { unknown_parts: unknownParts }),
-      ...(this.#reads && { reads: this.#reads }),
-      ...(this.#installation && { installation: this.#installation }),
+      ...known,
     };
     await writeManifest(directory, manifest);
     return manifest;
