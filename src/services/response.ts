@@ -1,6 +1,6 @@
 import { formatSeconds } from '../core/clock.ts';
 import { isObject } from '../core/is-object.ts';
-import { valueAt } from '../core/json-path.ts';
+import { listAt, valueAt } from '../core/json-path.ts';
 import type { Redactor } from '../core/redact/redactor.ts';
 import { mayContainSecret } from '../core/redact/secret-fields.ts';
 import { repairEscapes } from '../core/well-formed.ts';
@@ -152,7 +152,7 @@ function checkShape(operation: Operation, args: Args, response: ServiceResponse)
 }
 
 function saysSomething({ says, responseType }: Operation, value: unknown): boolean {
-  const content = responseType === 'data' ? dataOf(value) : value;
+  const content = responseType === 'data' ? valueAt(value, 'data') : value;
   return says?.some((field) => (valueAt(content, field) ?? null) !== null) ?? true;
 }
 
@@ -166,17 +166,15 @@ interface Shape {
   readonly matches?: (value: unknown) => boolean;
 }
 
-const dataOf = (value: unknown): unknown => (isObject(value) ? value.data : undefined);
-
 const SHAPES: Readonly<Record<Operation['responseType'], Shape>> = {
   document: {
     form: 'a JSON:API document with `data`',
-    matches: (value) => typeof dataOf(value) === 'object' && dataOf(value) !== null,
+    matches: (value) => isObject(valueAt(value, 'data')) || listAt(value, 'data') !== undefined,
   },
-  data: { form: 'a JSON object with `data`', matches: (value) => isObject(dataOf(value)) },
+  data: { form: 'a JSON object with `data`', matches: (value) => isObject(valueAt(value, 'data')) },
   keys: {
     form: 'a JSON object with `data.keys`',
-    matches: (value) => Array.isArray((dataOf(value) as { readonly keys?: unknown } | null | undefined)?.keys),
+    matches: (value) => listAt(value, 'data', 'keys') !== undefined,
   },
   array: { form: 'a JSON array', matches: Array.isArray },
   object: { form: 'a JSON object', matches: isObject },
@@ -211,8 +209,7 @@ export function listItems(operation: Operation, response: ServiceResponse): read
 /** The items at the operation's `itemsPath` of a parsed response; undefined when there is no list. */
 export function findItems(operation: Operation, value: unknown): readonly unknown[] | undefined {
   const path = operation.itemsPath ?? (operation.responseType === 'document' ? 'data' : '');
-  const names = path.split('.').filter((name) => name !== '');
-  const found = names.reduce<unknown>((inner, name) => (isObject(inner) ? inner[name] : undefined), value);
+  const found = valueAt(value, ...path.split('.').filter(Boolean));
   if (found === null) return [];
   return Array.isArray(found) ? found : undefined;
 }

@@ -1,5 +1,6 @@
 import { textAt } from '../../core/json-path.ts';
 import { ServiceError } from '../../http/errors.ts';
+import type { UnknownPart } from '../../landing/store.ts';
 import type { ServiceClient } from '../../services/client.ts';
 import { listServices, type MeshService, mesh, parseService } from '../../services/mesh.ts';
 import type { ServiceResponse } from '../../services/response.ts';
@@ -20,7 +21,7 @@ export const leafCertificates: SourceDefinition = {
     const found = await findServices(client);
     for (const { key } of select(found, 'absent'))
       landing.addNote(`service ${key} is not in the catalog: its leaf is not read`);
-    for (const hidden of select(found, 'hidden')) landing.addUnknown(toUnknown(toPart(hidden), hidden.reason));
+    for (const hidden of select(found, 'hidden')) landing.addUnknown(describeHidden(hidden));
     await listThenRead(context, {
       items: select(found, 'registered'),
       relist: async () => select(await findServices(client), 'registered'),
@@ -42,7 +43,7 @@ export const leafCertificates: SourceDefinition = {
   /** Asks whether a service may connect to itself: that needs the right of reading its leaf, and mints nothing. */
   async checkAccess(client, onUnknown) {
     const found = await findServices(client);
-    for (const hidden of select(found, 'hidden')) onUnknown(toUnknown(toPart(hidden), hidden.reason));
+    for (const hidden of select(found, 'hidden')) onUnknown(describeHidden(hidden));
     const authorize = ({ service, ns }: MeshService) => {
       const uri = `spiffe://tidemark/ns/${encodeURIComponent(ns ?? 'default')}/dc/dc1/svc/${encodeURIComponent(service)}`;
       const body = { Target: service, ClientCertURI: uri, ClientCertSerial: '00' };
@@ -56,8 +57,6 @@ export const leafCertificates: SourceDefinition = {
 /** A service of the target in what the token sees of the catalog: `absent` is certain, a `hidden` one may exist. */
 type FoundService = MeshService & {
   readonly state: 'registered' | 'absent' | 'hidden';
-  /** Why it is hidden. */
-  readonly reason: string;
   /** Why the catalog of its namespace is not shown. */
   readonly refusal?: ServiceError;
 };
@@ -89,8 +88,10 @@ function toPart({ service, ns }: MeshService): Part {
 
 const HIDDEN = 'this request does not see the whole catalog';
 
-const REGISTERED = { state: 'registered', reason: '' } as const;
-const ABSENT = { state: 'absent', reason: '' } as const;
+function describeHidden({ refusal, ...service }: FoundService): UnknownPart {
+  const reason = refusal ? describeFailure(refusal) : `it is not shown whether it exists: ${HIDDEN}`;
+  return toUnknown(toPart(service), reason);
+}
 
 /**
  * Which of the target's services the catalog has. The API documents have no catalog: there every service counts as registered.
@@ -98,7 +99,7 @@ const ABSENT = { state: 'absent', reason: '' } as const;
  */
 async function findServices(client: ServiceClient): Promise<readonly FoundService[]> {
   const services = client.target.services.map(parseService);
-  if (client.target.flavor !== 'hashicorp') return services.map((service) => ({ ...service, ...REGISTERED }));
+  if (client.target.flavor !== 'hashicorp') return services.map((service) => ({ ...service, state: 'registered' }));
   const namespaces = [...new Set(services.map(({ ns }) => ns))];
   const inNamespace = (ns: string | undefined) => services.filter((service) => service.ns === ns);
   const found = (await Promise.all(namespaces.map((ns) => findInNamespace(client, ns, inNamespace(ns))))).flat();
@@ -124,13 +125,11 @@ async function findInNamespace(
   try {
     const catalog = await client.call(listServices, withNamespace(ns));
     const known = new Set(Object.keys(catalog.json() as object));
-    const reason = `it is not shown whether it exists: ${HIDDEN}`;
-    const missing = isWhole(client, catalog, known) ? ABSENT : ({ state: 'hidden', reason } as const);
-    return services.map((service) => ({ ...service, ...(known.has(service.service) ? REGISTERED : missing) }));
+    const missing = isWhole(client, catalog, known) ? 'absent' : 'hidden';
+    return services.map((service) => ({ ...service, state: known.has(service.service) ? 'registered' : missing }));
   } catch (error) {
     if (ns === undefined || !(error instanceof ServiceError) || !isRefusal(error, { ns })) throw error;
-    const reason = describeFailure(error);
-    return services.map((service) => ({ ...service, state: 'hidden', reason, refusal: error }));
+    return services.map((service) => ({ ...service, state: 'hidden', refusal: error }));
   }
 }
 

@@ -3,11 +3,11 @@ import { ServiceError } from '../../http/errors.ts';
 import type { UnknownPart } from '../../landing/store.ts';
 import type { ServiceClient } from '../../services/client.ts';
 import type { OperationArgs } from '../../services/operation.ts';
-import { listItems, type ServiceResponse } from '../../services/response.ts';
+import type { ServiceResponse } from '../../services/response.ts';
 import { listPlugins, scheduler } from '../../services/scheduler/operations.ts';
 import { validatePathValue } from '../../services/validate-request.ts';
 import { describeFailure, listThenLand, type Part, readParts } from './shared/list-and-read.ts';
-import { createPluginLookup, fetchVolumes, type ListedVolume, parseListedVolume } from './shared/plugins.ts';
+import { callVolumes, createPluginLookup, fetchVolumes, type ListedVolume } from './shared/plugins.ts';
 import { assertSubject, type ExtractContext, type SourceDefinition } from './source.ts';
 
 /** CSI volumes and the allocations that claim them. The claims are returned only by reading each volume. */
@@ -68,8 +68,7 @@ async function checkNamespaces(
   client: ServiceClient,
   onUnknown: (part: UnknownPart) => void,
 ): Promise<ServiceResponse> {
-  const response = await client.call(scheduler.volumes.list, { type: 'csi' });
-  const volumes = listItems(scheduler.volumes.list, response).map(parseListedVolume);
+  const { response, volumes } = await callVolumes(client);
   const namespaces = new Map([...volumes].reverse().map((volume) => [volume.namespace, volume]));
   const read = (volume: ListedVolume) => client.call(scheduler.volumes.read, readArgs(volume));
   await readParts([...namespaces.values()], { toPart }, onUnknown, read);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Target } from '../../config/config.ts';
-import type { ArgIssue, Args, RequestDraft } from '../operation.ts';
+import { type ArgIssue, type Args, filledText, type RequestDraft } from '../operation.ts';
 import {
   HASHICORP_VIEWS,
   mapSorted,
@@ -51,21 +51,20 @@ const filters = z.array(
   z.looseObject({ field: z.string('is required'), operator: z.string('is required'), value: strings }),
   'is required',
 );
-const viewName = z.string('is required').min(1, 'must not be empty');
 
 const queryParts = { filter: filters, fields: strings, sort: strings };
 const savedQuery = z.looseObject(queryParts, 'is required').partial();
 type FlatQuery = z.infer<typeof savedQuery>;
 
 const flatCreate = z.looseObject({
-  name: viewName,
+  name: filledText,
   query_type: z.enum(HASHICORP_VIEWS, `must be one of ${HASHICORP_VIEWS.join(', ')}`),
   query: savedQuery,
 });
 
 /** All parts are required, since an update replaces the whole query: docs/services/platform.md#saved-views. */
 const flatUpdate = z.looseObject({
-  name: viewName,
+  name: filledText,
   query: z.looseObject(queryParts, 'is required: an update replaces the whole query'),
 });
 

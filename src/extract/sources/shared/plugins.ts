@@ -20,8 +20,14 @@ export async function fetchVolumes(context: ExtractContext) {
   return { ...list, volumes: items.map(parseListedVolume) };
 }
 
+/** The volumes of the first answer, for checks of access. */
+export async function callVolumes(client: ServiceClient) {
+  const response = await client.call(scheduler.volumes.list, { type: 'csi' });
+  return { response, volumes: listItems(scheduler.volumes.list, response).map(parseListedVolume) };
+}
+
 /** @throws TidemarkError DATA for an item without an ID */
-export function parseListedVolume(item: unknown, row: number): ListedVolume {
+function parseListedVolume(item: unknown, row: number): ListedVolume {
   const id = requiredString(item, 'ID', 'volumes', row);
   const namespace = textAt(item, 'Namespace');
   return { key: namespace ? `${namespace}/${id}` : id, id, namespace, plugin: textAt(item, 'PluginID'), item };
@@ -255,8 +261,7 @@ async function checkPluginAccess(
   operation: Operation,
   onUnknown: (part: UnknownPart) => void,
 ): Promise<ServiceResponse> {
-  const response = await client.call(scheduler.volumes.list, { type: 'csi' });
-  const volumes = listItems(scheduler.volumes.list, response).map(parseListedVolume);
+  const { response, volumes } = await callVolumes(client);
   const plugins = describePlugins(volumes, new Map(), new Set());
   const size = chooseMatch({ client }) === 'exact' ? {} : { per_page: 1 };
   const failures: ServiceError[] = [];

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { stringify } from 'lossless-json';
 import { TidemarkError } from '../../../core/errors.ts';
 import { isObject } from '../../../core/is-object.ts';
-import { valueAt } from '../../../core/json-path.ts';
+import { listAt, valueAt } from '../../../core/json-path.ts';
 import { plural } from '../../../core/plural.ts';
 import { sliceElements, sliceFields } from '../../../http/json.ts';
 import type { Operation, OperationArgs } from '../../../services/operation.ts';
@@ -134,13 +134,9 @@ async function readPages<O extends Operation>(
     });
     const isUnchanged = items.length === page.items.length;
     const text = isUnchanged ? page.text : (stringify({ data: items }) ?? '');
-    await sink.write({ items, included: readIncluded(page.json()), text });
+    await sink.write({ items, included: listAt(page.json(), 'included') ?? [], text });
     pages++;
   }
   if (total === undefined) return pages > 1 ? { unproven: seen } : {};
   return seen.size === total ? { total } : { inconsistent: `${plural(seen.size, 'row')} received, ${total} reported` };
-}
-
-function readIncluded(document: unknown): readonly unknown[] {
-  return isObject(document) && Array.isArray(document.included) ? document.included : [];
 }
