@@ -1,16 +1,11 @@
 import { isSecretField } from '../core/redact/secret-fields.ts';
 import type { LandingFile } from '../landing/store.ts';
+import { canonicalColumn } from '../services/platform/explorer.ts';
 import type { SqlParams } from '../warehouse/database.ts';
 import { quoteIdent, quoteLiteral, type SqlFiles } from '../warehouse/sql-files.ts';
 import { ORDINAL, type Table } from '../warehouse/tables.ts';
 
 const MEBIBYTE = 1024 * 1024;
-
-/** Names of the real product for specified explorer fields (docs/services/platform.md#real-product). */
-const PRODUCT_NAMES: Readonly<Record<string, string>> = {
-  state_version_terraform_version: 'state_version_iac_version',
-  workspace_terraform_version: 'workspace_iac_version',
-};
 
 /** A query for each CSV file, which has rows of the source's main table, or one for all JSON lines, where they have rows of the table. */
 export function renderRowQueries(
@@ -21,7 +16,8 @@ export function renderRowQueries(
   const csv = table.name === table.source ? landed.filter(({ format }) => format === 'csv') : [];
   const json = landed.filter(({ format }) => format === 'ndjson');
   const isCompared = json.length > 0 && files.has(`load/${table.name}_csv`);
-  const params = { files: json.map(({ path }) => path), longest_line: longestJson(json) };
+  const longest = Math.max(MEBIBYTE, ...json.map(({ longestLine = 0 }) => longestLine + 1024));
+  const params = { files: json.map(({ path }) => path), longest_line: longest };
   if (csv.length === 0 && json.length > 0 && files.has(`load/${table.name}`)) {
     return [{ query: files.read(`load/${table.name}`), params }];
   }
@@ -30,11 +26,6 @@ export function renderRowQueries(
     const query = isCompared ? files.render(`load/${table.name}_csv`, { rows }) : rows;
     return { query, params: { ...params, file: file.path } };
   });
-}
-
-/** The buffer size that reading JSON lines needs. */
-function longestJson(json: readonly LandingFile[]): number {
-  return Math.max(MEBIBYTE, ...json.map((file) => (file.longestLine ?? 0) + 1024));
 }
 
 /** Read as text and cast: the CSV reader of DuckDB 1.5 silently turns an invalid timestamp into null. */
@@ -48,14 +39,14 @@ const MIN_BUFFER_BYTES = 8 * MEBIBYTE;
 function csvLoadParts(table: Table, { columns: header = [], bareNulls = [], bytes, longestLine = 0 }: LandingFile) {
   const known = new Map(table.columns.map((column) => [column.name, column.type]));
   known.delete(ORDINAL); // a field of this name is not ours
-  const columnType = (name: string) => known.get(PRODUCT_NAMES[name] ?? name);
+  const columnType = (name: string) => known.get(canonicalColumn(name));
   const readAs = (name: string) => (columnType(name) === TIME ? 'varchar' : (columnType(name) ?? 'varchar'));
   const struct = header.map((name) => `${quoteIdent(name)}: ${quoteLiteral(readAs(name))}`).join(', ');
   const named = header
     .filter((name) => columnType(name))
     .map(
       (name) =>
-        `${columnType(name) === TIME ? `${quoteIdent(name)}::${TIME}` : normalizeExtra(name)} as ${quoteIdent(PRODUCT_NAMES[name] ?? name)}`,
+        `${columnType(name) === TIME ? `${quoteIdent(name)}::${TIME}` : normalizeExtra(name)} as ${quoteIdent(canonicalColumn(name))}`,
     );
   const others = header.filter((name) => !columnType(name) && !isSecretField(name)).sort();
   const pairs = others.map((name) => `${quoteLiteral(name)}, nullif(${quoteIdent(name)}, '')`).join(', ');

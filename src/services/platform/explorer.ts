@@ -84,6 +84,11 @@ export function canonicalField(name: string): string {
   return CANONICAL_NAMES[snake] ?? snake;
 }
 
+/** The same of a column of a CSV, in which a name with hyphens is another one. */
+export function canonicalColumn(name: string): string {
+  return name.includes('-') ? name : canonicalField(name);
+}
+
 export function toHashicorpOperator(name: string): string {
   return name.replaceAll(' ', '_');
 }

@@ -10,7 +10,12 @@ import { repairEscapes } from '../../../core/well-formed.ts';
 import { readCsv } from '../../../landing/csv.ts';
 import { quoteCell } from '../../../landing/rows.ts';
 import type { BodyPreview } from '../../../services/download.ts';
-import { canonicalField, EXPLORER_FIELDS, type ExplorerView } from '../../../services/platform/explorer.ts';
+import {
+  canonicalColumn,
+  canonicalField,
+  EXPLORER_FIELDS,
+  type ExplorerView,
+} from '../../../services/platform/explorer.ts';
 import { platform } from '../../../services/platform/operations.ts';
 import { toFields } from '../../../services/token/describe-token.ts';
 import { type FetchPartition, fetchTotal } from './partition.ts';
@@ -38,9 +43,7 @@ export function fetchCsv(view: ExplorerView, requiredColumn: string): FetchParti
       const shown = shortenText(columns.slice(0, 5).join(', '), MAX_SHOWN);
       throw new TidemarkError('DATA', `${view}: the CSV header (line 1) has no column ${requiredColumn}: ${shown} …`);
     }
-    // As the load compares them: a name with hyphens is another one.
-    const toDocumented = (name: string) => (name.includes('-') ? name : canonicalField(name));
-    assertColumns(view, columns, client.target, 'the CSV header has no column', toDocumented);
+    assertColumns(view, columns, client.target, 'the CSV header has no column', canonicalColumn);
     const { bytes, sha256, longestLine, bareNulls } = download;
     await landing.register({ file: basename(path), format: 'csv', bytes, sha256, longestLine, columns, bareNulls });
     return total;
@@ -94,7 +97,7 @@ export function createRowFormatter(view: ExplorerView) {
       if (index < 0) {
         if (!isSecretField(name)) extra.push([canonicalField(name), toText(value)]);
       } else if (cells[index] === '') {
-        cells[index] = formatCell(times.has(index) ? truncateFraction(toText(value)) : value);
+        cells[index] = formatCell(times.has(index) ? toText(value).replace(FRACTION, '') : value);
       }
     }
     if (extra.length > 0)
@@ -114,6 +117,9 @@ export function createRowFormatter(view: ExplorerView) {
   };
 }
 
+/** Of the seconds of a time such as `2023-10-16T22:55:50.123+00:00`. */
+const FRACTION = /\.\d+/u;
+
 function formatCell(value: unknown): string {
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : quoteCell(toText(value));
 }
@@ -121,11 +127,6 @@ function formatCell(value: unknown): string {
 function toText(value: unknown): string {
   if (typeof value === 'string') return value;
   return typeof value === 'object' ? (stringify(stripSecretFields(value)) ?? '') : String(value);
-}
-
-/** Removes the fraction of seconds from a time such as `2023-10-16T22:55:50.123+00:00`. */
-function truncateFraction(time: string): string {
-  return time.includes('.') ? time.replace(/\.\d+/u, '') : time;
 }
 
 /**
