@@ -4,6 +4,7 @@ import pLimit, { type LimitFunction } from 'p-limit';
 import type { Target } from '../config/config.ts';
 import { linkSignals } from '../core/abort.ts';
 import { formatSeconds } from '../core/clock.ts';
+import type { HttpTimeouts } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import type { Redactor } from '../core/redact/redactor.ts';
@@ -12,16 +13,19 @@ import type { Ticket } from './adaptive-rate-limiter.ts';
 import { classifyAttempt, type FailureKind, failure, type HttpFailure, type Result, ServiceError } from './errors.ts';
 import type { TargetLimiter } from './rate-limiter.ts';
 import type { BodyProgress, RequestMetrics } from './response-body.ts';
-import { ABORTED, Deadline, type HttpTimeouts, type RetryPolicy, withRetry } from './retry.ts';
+import { ABORTED, Deadline, type RetryPolicy, withRetry } from './retry.ts';
 import type { Transport } from './transport.ts';
 
 export interface HttpClientOptions {
   readonly target: Pick<Target, 'name' | 'token' | 'tokenHeader' | 'writeToken' | 'limits'>;
   readonly transport: Transport;
+  /** Shared by targets with the same credential (`credentialKey`). */
   readonly limiter: TargetLimiter;
   readonly redactor: Redactor;
   readonly log: Log;
+  /** Aborts every wait and transfer. */
   readonly signal: AbortSignal;
+  /** A request fails at once when the service asks for a longer pause (`maxWait`). */
   readonly maxWaitMs: number;
   readonly timeouts: HttpTimeouts;
 }

@@ -1,5 +1,5 @@
 import pLimit from 'p-limit';
-import type { TargetKind } from '../config/config.ts';
+import type { Target } from '../config/config.ts';
 import { formatSeconds } from '../core/clock.ts';
 import type { Log } from '../core/log.ts';
 import { AdaptiveRateLimiter, type RateLimiterOptions, type Ticket } from './adaptive-rate-limiter.ts';
@@ -76,13 +76,10 @@ export class TargetLimiter {
 const PLATFORM_PER_SECOND = 30;
 
 /** The limiter that a target starts with. */
-export function createTargetLimiter(target: {
-  readonly kind: TargetKind;
-  readonly limits: { readonly requestsPerSecond?: number | undefined; readonly share: number };
-}): TargetLimiter {
-  const { share, requestsPerSecond } = target.limits;
+export function createTargetLimiter({ kind, limits }: Pick<Target, 'kind' | 'limits'>): TargetLimiter {
+  const { share, requestsPerSecond } = limits;
   // A configured rate is the user's word: it is neither lowered to the documented one nor approached slowly.
-  const documented = target.kind === 'platform' ? PLATFORM_PER_SECOND * share : undefined;
+  const documented = kind === 'platform' ? PLATFORM_PER_SECOND * share : undefined;
   const startPerSecond = requestsPerSecond ?? documented;
   return new TargetLimiter({ share, requestsPerSecond, startPerSecond });
 }

@@ -108,8 +108,6 @@ export function sleep(
   });
 }
 
-export type { HttpTimeouts };
-
 export const DEFAULT_TIMEOUTS: HttpTimeouts = {
   backoffMs: 500,
   maxBackoffMs: 10_000,

@@ -1,15 +1,13 @@
 import { AssertionError } from 'node:assert';
 import type { Socket } from 'node:net';
 import { Agent, buildConnector, type Dispatcher, EnvHttpProxyAgent, Pool, fetch as undiciFetch } from 'undici';
+import type { Target } from '../config/config.ts';
+import type { HttpTimeouts } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { readNamedFile } from '../core/fs.ts';
 import type { Redactor } from '../core/redact/redactor.ts';
-import type { HttpTimeouts } from './retry.ts';
 
-export interface HttpTransportOptions {
-  readonly caFile?: string | undefined;
-  readonly clientCert?: string | undefined;
-  readonly clientKey?: string | undefined;
+export interface HttpTransportOptions extends Partial<Pick<Target, 'caFile' | 'clientCert' | 'clientKey'>> {
   readonly concurrency: number;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly timeouts: HttpTimeouts;

@@ -1,13 +1,11 @@
 import { type Config, credentialKey, type Target } from '../config/config.ts';
 import { linkSignals } from '../core/abort.ts';
-import type { ServiceContext } from '../core/context.ts';
-import type { Log } from '../core/log.ts';
-import type { Redactor } from '../core/redact/redactor.ts';
-import { type CallOptions, HttpClient, type ResponseReader } from '../http/client.ts';
+import type { HttpTimeouts, ServiceContext } from '../core/context.ts';
+import { type CallOptions, HttpClient, type HttpClientOptions, type ResponseReader } from '../http/client.ts';
 import { ServiceError } from '../http/errors.ts';
 import { createTargetLimiter, type TargetLimiter } from '../http/rate-limiter.ts';
 import { createRequestMetrics, type RequestMetrics } from '../http/response-body.ts';
-import { DEFAULT_TIMEOUTS, type HttpTimeouts } from '../http/retry.ts';
+import { DEFAULT_TIMEOUTS } from '../http/retry.ts';
 import { createTransport } from '../http/transport.ts';
 import { buildRequest, collectSecrets, describePermission, type RequestParts } from './build-request.ts';
 import { type BodyPreview, type DownloadContext, type DownloadResult, downloadToFile } from './download.ts';
@@ -16,16 +14,8 @@ import { PageReader, withRequiredSize } from './pagination.ts';
 import { type ResponsePage, readErrorResponse, readResponse, type ServiceResponse } from './response.ts';
 import { requireSubject, validateRequest } from './validate-request.ts';
 
-export interface ServiceClientOptions {
-  readonly redactor: Redactor;
-  readonly log: Log;
-  /** Aborts every wait and transfer. */
-  readonly signal: AbortSignal;
-  /** A request fails at once when the service asks for a longer pause (`maxWait`). */
-  readonly maxWaitMs: number;
+export interface ServiceClientOptions extends Omit<HttpClientOptions, 'target' | 'transport' | 'timeouts'> {
   readonly timeouts?: Partial<HttpTimeouts>;
-  /** Shared by targets with the same credential (`credentialKey`). */
-  readonly limiter: TargetLimiter;
   /** Source of HTTPS_PROXY, HTTP_PROXY and NO_PROXY. @default no proxy */
   readonly env?: Readonly<Record<string, string | undefined>>;
 }

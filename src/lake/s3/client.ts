@@ -5,6 +5,7 @@ import { AwsV4Signer } from 'aws4fetch';
 import type { LimitFunction } from 'p-limit';
 import type { S3Address } from '../../config/lake.ts';
 import type { Environment } from '../../config/references.ts';
+import type { HttpTimeouts } from '../../core/context.ts';
 import { TidemarkError } from '../../core/errors.ts';
 import { hashFile } from '../../core/fs.ts';
 import { HEADER_TEXT, isHeaderText } from '../../core/header-text.ts';
@@ -13,7 +14,7 @@ import type { Redactor } from '../../core/redact/redactor.ts';
 import { classifyAttempt, failure, type HttpFailure, type Result } from '../../http/errors.ts';
 import { parseRetryAfter } from '../../http/rate-limit-headers.ts';
 import { type BodyProgress, createRequestMetrics, type RequestMetrics, readText } from '../../http/response-body.ts';
-import { ABORTED, Deadline, type HttpTimeouts, withRetry } from '../../http/retry.ts';
+import { ABORTED, Deadline, withRetry } from '../../http/retry.ts';
 import type { Transport } from '../../http/transport.ts';
 
 /** What a request needs besides its object. */

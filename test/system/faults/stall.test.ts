@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
-import type { HttpTimeouts } from '../../../src/http/retry.ts';
+import type { HttpTimeouts } from '../../../src/core/context.ts';
 import { platform } from '../../../src/services/index.ts';
 import { createTarget, createTestClient, type Handler, startServer } from '../../helpers/http-service.ts';
 
