@@ -12,7 +12,7 @@ export function loadCatalogue({ files }: Pick<Exchange, 'files'>): readonly Tabl
 }
 
 /** @throws NotFoundError naming the closest match */
-export async function findTable(exchange: Exchange, name: string): Promise<Table> {
+export function findTable(exchange: Exchange, name: string): Table {
   const tables = loadCatalogue(exchange);
   const table = tables.find((one) => one.name === name);
   if (table) return table;

@@ -3,7 +3,7 @@ import { toLeadLine } from '../../tell/reports/lead.ts';
 import { createProductLinker } from '../../tell/reports/links.ts';
 import { loadTables } from '../../warehouse/tables.ts';
 import { readSources, staleParams } from './catalogue.ts';
-import { readNightChanges } from './nights.ts';
+import { findChanges } from './nights.ts';
 import { findSubjectPage, pageHref, readPublishedAt, renderPage } from './page.ts';
 import { readRows, shownTime, type TextRow, toCount } from './results.ts';
 import type { Exchange } from './route.ts';
@@ -85,7 +85,8 @@ async function readEstate(exchange: Exchange, at: Date) {
 
 async function readChanged(exchange: Exchange, from: string, at: Date) {
   const declared = [...loadTables(exchange.files).values()];
-  const rows = await readNightChanges(exchange, declared, { from, to: at.toISOString() }, 'serve/changed');
+  const found = await findChanges(exchange, declared, { from, to: at.toISOString() });
+  const rows = found ? await readRows(exchange, exchange.files.render('serve/changed', found.parts)) : [];
   return rows.map(({ table, first_at, ...counts }) => ({
     ...{ table, first_at },
     ...Object.fromEntries(Object.entries(counts).map(([name, count]) => [name, toCount(count)])),

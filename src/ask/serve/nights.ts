@@ -74,40 +74,33 @@ async function readChanges(
 ): Promise<readonly TextRow[]> {
   const wanted = declared.filter(({ name }) => filters.table === '' || name === filters.table);
   const times = { from: nights[MAX_NIGHTS]?.as_of ?? '-infinity', to: nights[0]?.as_of ?? '' };
-  const parts = async (changed: readonly Table[]) => ({
-    subjects: await renderSubjects(exchange, changed, times.from),
+  const found = await findChanges(exchange, wanted, times);
+  if (!found) return [];
+  const sql = exchange.files.render('serve/night_changes', {
+    ...found.parts,
+    subjects: renderSubjects(exchange, found.tables, times.from),
     limit: String(MAX_ROWS),
     columns: String(MAX_COLUMNS),
   });
-  return readNightChanges(exchange, wanted, times, 'serve/night_changes', { parts, params: filters });
+  return readRows(exchange, sql, filters);
 }
 
-/** Runs a query over the changes of a time. To plan `changes` for every table takes longer than the rest of the page. */
-export async function readNightChanges(
+/** The tables that changed in a time, and what a query over these changes is rendered with: to plan every table takes longer than the page. */
+export async function findChanges(
   exchange: Exchange,
   declared: readonly Table[],
   times: { readonly from: string; readonly to: string },
-  query: string,
-  more: {
-    readonly parts?: (changed: readonly Table[]) => Promise<Readonly<Record<string, string>>>;
-    readonly params?: Readonly<Record<string, string>>;
-  } = {},
-): Promise<readonly TextRow[]> {
+) {
   const { files } = exchange;
   const database = { script: (sql: string) => readRows(exchange, sql).then((rows) => [...rows]) };
-  const changed = await selectChanged({ database, files }, await selectPresent({ database, files }, declared), times);
-  if (changed.length === 0) return [];
-  const sql = files.render(query, {
-    changes: await renderChanges(files, changed),
-    after: quoteLiteral(times.from),
-    until: quoteLiteral(times.to),
-    ...(await more.parts?.(changed)),
-  });
-  return readRows(exchange, sql, more.params);
+  const tables = await selectChanged({ database, files }, await selectPresent({ database, files }, declared), times);
+  if (tables.length === 0) return undefined;
+  const [after, until] = [quoteLiteral(times.from), quoteLiteral(times.to)];
+  return { tables, parts: { changes: renderChanges(files, tables), after, until } };
 }
 
 /** The subjects that rows of the tables are. */
-async function renderSubjects({ files }: Exchange, tables: readonly Table[], from: string): Promise<string> {
+function renderSubjects({ files }: Exchange, tables: readonly Table[], from: string): string {
   const kinds = loadSubjectKinds(files).filter(({ versions }) => versions.includes('version.*'));
   const queries = kinds.flatMap(({ table: { name }, type, versions }) => {
     const table = tables.find((one) => one.name === name);

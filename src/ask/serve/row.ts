@@ -16,7 +16,7 @@ import { type Exchange, NotFoundError } from './route.ts';
 const MAX_TIMES = 200;
 
 export async function sendRow(exchange: Exchange): Promise<void> {
-  const table = await findTable(exchange, exchange.name);
+  const table = findTable(exchange, exchange.name);
   const key = rowKey(table).map((name) => ({ name, value: exchange.url.searchParams.get(name) ?? '' }));
   if (key.length === 0) throw new NotFoundError(`page of a row of ${table.name}`, 'its rows have no key');
   const params = { as_of: shownTime(exchange).toISOString() };

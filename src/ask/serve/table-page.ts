@@ -94,7 +94,7 @@ function listKept({ url }: Exchange): readonly Param[] {
 
 async function readView(exchange: Exchange) {
   const { url, files, moment, name } = exchange;
-  const table = await findTable(exchange, name);
+  const table = findTable(exchange, name);
   const found = await readRows(exchange, files.read('serve/columns'), { name: table.name });
   const types = new Map(found.map(({ name: column, type }) => [column ?? '', type ?? '']));
   const kept = listKept(exchange);
