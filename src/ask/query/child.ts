@@ -5,7 +5,7 @@ import { errorMessage, TidemarkError } from '../../core/errors.ts';
 import { fileSystemError, systemLack } from '../../core/fs.ts';
 import { readSize } from '../../core/size.ts';
 import { createTemporaryFolder } from '../../warehouse/temporary-folder.ts';
-import { memoryError, temporaryError } from './errors.ts';
+import { limitError, type QueryLimits } from './errors.ts';
 import type { FromChild, QueryRequest, ResultSummary, ToChild } from './protocol.ts';
 import { QuerySession } from './session.ts';
 import { isNumber } from './sql-text.ts';
@@ -17,7 +17,8 @@ import { writeResult, writeResultFile } from './write-result.ts';
  */
 
 let resume: (() => void) | undefined;
-let memoryLimit = '';
+/** Of the query that runs, or ran last. */
+let limits: QueryLimits | undefined;
 
 process.on('message', (message: ToChild) => {
   if (message.kind === 'run') void answer(message.request);
@@ -33,12 +34,12 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal
 const WATCH_MS = 100;
 const maxResidentBytes = Number(process.argv[2]);
 setInterval(() => {
-  if (process.memoryUsage.rss() <= maxResidentBytes) return;
-  process.send?.(toMessage(memoryError(memoryLimit)), kill);
+  if (!limits || process.memoryUsage.rss() <= maxResidentBytes) return;
+  process.send?.(toMessage(limitError(limits, 'memoryLimit')), kill);
 }, WATCH_MS);
 
 async function answer(request: QueryRequest): Promise<void> {
-  memoryLimit = request.config.sql.memoryLimit;
+  limits = request.config.sql;
   send({ kind: 'started' });
   try {
     send({ kind: 'done', summary: await runQuery(request) });
@@ -68,7 +69,7 @@ async function runQuery(request: QueryRequest): Promise<ResultSummary> {
   // DuckDB's limit of temporary space does not cover what COPY writes.
   const watch = setInterval(() => {
     const { size = 0 } = statSync(file, { throwIfNoEntry: false }) ?? {};
-    if (size > readSize(config.sql.temporaryLimit)) stop.abort(temporaryError(config.sql.temporaryLimit));
+    if (size > readSize(config.sql.temporaryLimit)) stop.abort(limitError(config.sql, 'temporaryLimit'));
   }, WATCH_MS);
   try {
     return { ...(await runInSession({ ...request, output: file }, stop.signal)), file };

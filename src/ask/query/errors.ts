@@ -24,22 +24,14 @@ export function queryError(error: unknown, limits: QueryLimits, temporary: strin
     .replace(/^Failed to \w+ statements?: /u, '')
     .replaceAll(temporary, 'the temporary folder');
   if (/Out of Memory Error|bad.alloc/u.test(message)) {
-    if (!message.includes('max_temp_directory_size')) return memoryError(limits.memoryLimit);
-    return temporaryError(limits.temporaryLimit);
+    return limitError(limits, message.includes('max_temp_directory_size') ? 'temporaryLimit' : 'memoryLimit');
   }
   return new TidemarkError('DATA', `the query failed: ${message}`, { cause: error });
 }
 
-export function memoryError(limit: string): TidemarkError {
-  return limitError(`${limit} of memory`, 'memoryLimit');
-}
-
-export function temporaryError(limit: string): TidemarkError {
-  return limitError(`${limit} of temporary disk space`, 'temporaryLimit');
-}
-
-function limitError(what: string, key: 'memoryLimit' | 'temporaryLimit'): TidemarkError {
-  return new TidemarkError('DATA', `the query needs more than ${what}`, {
+export function limitError(limits: QueryLimits, key: 'memoryLimit' | 'temporaryLimit'): TidemarkError {
+  const what = key === 'memoryLimit' ? 'memory' : 'temporary disk space';
+  return new TidemarkError('DATA', `the query needs more than ${limits[key]} of ${what}`, {
     hint: `select less, or raise \`sql.${key}\` in the configuration`,
   });
 }
