@@ -80,13 +80,12 @@ export function chooseFiles(files: readonly AddAction[]): readonly AddAction[] {
   const small = files.filter(({ size }) => size < MAX_BYTES).sort((a, b) => a.size - b.size);
   if (small.length <= MAX_FILES) return [];
   let sum = 0;
-  const chosen = small.slice(0, 2);
-  for (const add of small.slice(2)) {
-    sum = chosen.reduce((bytes, { size }) => bytes + size, 0);
-    if (add.size > MAX_RATIO * sum) break;
-    chosen.push(add);
-  }
-  return chosen;
+  const end = small.findIndex(({ size }, index) => {
+    if (index > 1 && size > MAX_RATIO * sum) return true;
+    sum += size;
+    return false;
+  });
+  return end < 0 ? small : small.slice(0, end);
 }
 
 /** Writes a table of an earlier version without its folders for months. @throws ConflictError if another process has committed to it */

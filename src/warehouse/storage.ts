@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import { stat, statfs } from 'node:fs/promises';
-import { errorMessage, TidemarkError } from '../core/errors.ts';
+import { TidemarkError } from '../core/errors.ts';
 import { ignoreMissing } from '../core/fs.ts';
 import { landingBytes, landingDirectory, listLandings } from '../landing/store.ts';
-import type { Database } from './database.ts';
+import { type Database, firstLine } from './database.ts';
 import { warehouseFiles } from './publish.ts';
 import { quoteIdent, type SqlFiles } from './sql-files.ts';
 
@@ -31,7 +31,7 @@ export function classifyStorageError(error: unknown): FatalStorageError | undefi
     if (inner instanceof CorruptDatabaseError) return 'corrupt';
     if (inner instanceof TidemarkError) continue;
     if ('code' in inner && (inner.code === 'ENOSPC' || inner.code === 'EDQUOT')) return 'disk-full';
-    const message = errorMessage(inner).split('\n', 1)[0] ?? '';
+    const message = firstLine(inner);
     if (!INTERNAL.test(message)) continue;
     if (DISK_FULL.test(message)) return 'disk-full';
     if (CORRUPT.test(message)) return 'corrupt';
