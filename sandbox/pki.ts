@@ -80,7 +80,6 @@ const ORDERS = {
     0x1fffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffa51868783bf2f966b7fcc0148f709a5d03bb5c9b8899c47aebb6fb71e91386409n,
 };
 
-/** As OpenSSL names them. */
 const OPENSSL_NAMES = { 'P-256': 'prime256v1', 'P-384': 'secp384r1', 'P-521': 'secp521r1' };
 
 const TRUE = der(0x01, Buffer.from([0xff]));

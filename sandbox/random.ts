@@ -80,7 +80,6 @@ export function createRandom(seed: number | string): Random {
   return new Random(seed);
 }
 
-/** The names in a text. */
 export function words(text: string): readonly string[] {
   return text.trim().split(/\s+/u);
 }

@@ -122,18 +122,12 @@ function countLiterals(pattern: readonly string[]): number {
 }
 
 function matchSegments(pattern: readonly string[], segments: readonly string[]): Record<string, string> | undefined {
-  if (pattern.length !== segments.length) return undefined;
-  const params: Record<string, string> = {};
-  for (const [index, part] of pattern.entries()) {
-    const segment = segments[index]!;
-    if (part.startsWith(':')) {
-      if (segment === '') return undefined;
-      params[part.slice(1)] = segment;
-    } else if (part !== segment) {
-      return undefined;
-    }
-  }
-  return params;
+  const isName = (part: string) => part.startsWith(':');
+  const fits = (part: string, index: number) => (isName(part) ? segments[index] !== '' : segments[index] === part);
+  if (pattern.length !== segments.length || !pattern.every(fits)) return undefined;
+  return Object.fromEntries(
+    pattern.flatMap((part, index) => (isName(part) ? [[part.slice(1), segments[index]!]] : [])),
+  );
 }
 
 /** The decoded segments of the path below the base; undefined outside the base or for a malformed escape. */

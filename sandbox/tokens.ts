@@ -2,10 +2,7 @@ import { DAY_MS } from '../src/core/clock.ts';
 import { createRandom, uuid } from './random.ts';
 import type { Kind, Request, Route, ServiceOptions, TokenGrant } from './types.ts';
 
-export interface Tokens {
-  readonly read: string;
-  readonly write: string;
-}
+export type Tokens = Readonly<ReturnType<typeof createTokens>>;
 
 export interface TokenRecord {
   readonly secret: string;
@@ -20,7 +17,7 @@ export interface TokenRecord {
 }
 
 /** The two tokens that a service of the sandbox always accepts; they depend on its kind and the seed alone. */
-export function createTokens(kind: Kind, seed: number): Tokens {
+export function createTokens(kind: Kind, seed: number) {
   const random = createRandom(`${seed}/tokens/${kind}`);
   return { read: `sandbox-${kind}-read-${random.hex(24)}`, write: `sandbox-${kind}-write-${random.hex(24)}` };
 }

@@ -27,7 +27,6 @@ export interface TokenGrant {
   readonly expiresAt?: Date;
 }
 
-/** What every service is created with. */
 export interface ServiceOptions {
   readonly seed: number;
   readonly estate: EstateName;

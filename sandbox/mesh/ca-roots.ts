@@ -14,7 +14,6 @@ import {
   requireRight,
 } from './context.ts';
 
-/** The validity of an active root. */
 const ACTIVE_ROOT_DAYS = 60;
 /** The validity of an intermediate, which ends before its root. */
 const INTERMEDIATE_DAYS = 50;

@@ -23,7 +23,6 @@ export const agentRoutes: RouteTable<PlatformContext> = {
   'DELETE /agents/:id': deleteAgent,
 };
 
-/** One page of a pool's agents. */
 export function listAgents(context: PlatformContext, request: Request, poolId: string): Response {
   refuseUnknownParameters(request, context.flavor === 'spec' ? [SINCE] : [SINCE, 'sort']);
   const isWanted = pingedSince(request);

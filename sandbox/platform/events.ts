@@ -26,7 +26,6 @@ const closePool = (name: string): PlatformEvent =>
 const restrictPool = (name: string): PlatformEvent =>
   ofPool(name, (_, pool) => Object.assign(pool, { organizationScoped: false, allowed: [...pool.attached].sort() }));
 
-/** All agents of a pool have a status. */
 const setAgents = (name: string, status: AgentStatus): PlatformEvent =>
   ofPool(name, ({ agents }, pool, now) => {
     const isAlive = status === 'idle' || status === 'busy';
@@ -62,7 +61,6 @@ function closeView(name: string): PlatformEvent {
   };
 }
 
-/** Workspaces of a project's stage drift. */
 function driftSome(project: string, stage: string, count: number): PlatformEvent {
   return changeSome(project, count, drift, ({ name, drifted }) => drifted === false && isOnStage(name, stage));
 }
@@ -83,7 +81,6 @@ function changeSome(project: string, count: number, change: WorkspaceChange, tes
 /** The last version under the old licence: workspaces that have it are not part of an upgrade. */
 const PINNED_VERSION = '1.5.7';
 
-/** The workspaces of a project's stage are upgraded to the newest tool version. */
 function upgradeStage(project: string, stage: string): PlatformEvent {
   return (state, now, random: Random) => {
     const { newestTool } = state;

@@ -11,7 +11,6 @@ import type {
 } from './explorer-views.ts';
 import { badParameter } from './json-api.ts';
 
-/** A query with the name of its view. */
 export type ExplorerQuery = SavedViewQuery & { readonly type: string };
 
 export interface ExplorerResult {
@@ -121,7 +120,6 @@ export function runExplorerQuery(views: ExplorerViews, query: ExplorerQuery, fla
   return { view, columns, rows };
 }
 
-/** Whether a field's value passes a filter. */
 type ValueTest = (value: FieldValue) => boolean;
 
 interface Operator {

@@ -21,7 +21,6 @@ import {
 const MAX_CACHED_RESULTS = 8;
 const RESULTS = new WeakMap<PlatformContext, Map<string, ExplorerResult>>();
 
-/** How a CSV shows null. */
 type CsvNull = '""' | 'null';
 
 /**
@@ -41,7 +40,6 @@ function runQuery(context: PlatformContext, query: ExplorerQuery): ExplorerResul
   return runExplorerQuery(createExplorerViews(context, context.flavor), query, context.flavor);
 }
 
-/** One page of a query's result. */
 function explorerPage(context: PlatformContext, request: Request, query: ExplorerQuery): Response {
   const page = parsePage(request);
   const result = cachedResult(context, request, page.number, query);
@@ -72,7 +70,6 @@ function cachedResult(context: PlatformContext, { now }: Request, pageNumber: nu
   return result;
 }
 
-/** One explorer row as a JSON:API resource. */
 function rowDocument({ view, columns }: ExplorerResult, row: ViewRow, flavor: Flavor): JsonObject {
   const attributes = columns.map((field) => {
     const value = field.value(row);

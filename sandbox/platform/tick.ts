@@ -18,7 +18,6 @@ import type { Workspace } from './workspaces.ts';
 const CHANGED_SHARE = 0.02;
 const MIN_CHANGES = 20;
 
-/** One day of the platform. */
 export interface PlatformTick {
   readonly state: PlatformContext;
   readonly estate: PlatformEstate;

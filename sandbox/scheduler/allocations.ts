@@ -22,7 +22,6 @@ const TERMINAL: Readonly<Record<TerminalStatus, TerminalFields>> = {
 
 /** docs/services/scheduler.md#volume-allocations. Allocations have no routes of their own: volumes contain them. */
 
-/** Starts an allocation that claims the volume. */
 export function startAllocation(
   { context, random }: Tick,
   volume: VolumeRecord,
@@ -61,13 +60,11 @@ export function endAllocation({ context }: Tick, allocation: Allocation, status:
   Object.assign(allocation, TERMINAL[status], { clientStatus: status, modifiedAt: at, modifyIndex });
 }
 
-/** Whether the allocation is known and terminal. */
 export function isTerminal(context: SchedulerContext, id: string): boolean {
   const status = context.allocations.get(id)?.clientStatus;
   return status !== undefined && Object.hasOwn(TERMINAL, status);
 }
 
-/** Whether the allocation is known and not terminal. */
 export function isRunning(context: SchedulerContext, id: string): boolean {
   return context.allocations.has(id) && !isTerminal(context, id);
 }

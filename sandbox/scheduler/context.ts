@@ -69,7 +69,6 @@ export class SchedulerContext {
   }
 }
 
-/** One day of the scheduler. */
 export interface Tick {
   readonly context: SchedulerContext;
   readonly estate: SchedulerEstate;

@@ -9,6 +9,7 @@ import {
   objectsField,
   paginate,
   parseBody,
+  refuseUnknownFields,
   type SchedulerContext,
   stringField,
 } from './context.ts';
@@ -66,7 +67,8 @@ function createSnapshots(request: Request, context: SchedulerContext): Response 
 
 function createSnapshot(context: SchedulerContext, item: Body, request: Request): Readonly<Record<string, unknown>> {
   const isHashicorp = context.flavor === 'hashicorp';
-  refuseUnknownFields(item);
+  // Clients of Nomad send all fields of its structure, empty ones too.
+  refuseUnknownFields(Object.fromEntries(Object.entries(item).filter(([, value]) => value)), FIELDS);
   const id = stringField(item, 'SourceVolumeID') || (request.params.volume_id ?? '');
   const volume = findVolume(context, request, id);
   if (!volume) throw new HttpError(500, `volume not found: ${id}`);
@@ -127,12 +129,6 @@ function snapshotObject(context: SchedulerContext, snapshot: Held<SnapshotRecord
 const LIVE_FIELDS = { Name: '', SourceVolumeID: '', Secrets: null };
 
 const FIELDS = ['ID', 'SourceVolumeID', 'ExternalSourceVolumeID', 'PluginID', 'Name', 'Secrets', 'Parameters'];
-
-/** Clients of Nomad send all fields of its structure, empty ones too. @throws HttpError 400 */
-function refuseUnknownFields(item: Body): void {
-  const unknown = Object.entries(item).find(([field, value]) => !FIELDS.includes(field) && Boolean(value));
-  if (unknown) throw new HttpError(400, `unknown field ${unknown[0]}`);
-}
 
 function toUnixSeconds(date: Date): number {
   return Math.floor(date.getTime() / 1000);

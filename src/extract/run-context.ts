@@ -18,13 +18,11 @@ export interface RunContext extends JobContext {
   readonly writes: LimitFunction;
 }
 
-/** One source of one target. */
 export interface Pull {
   readonly target: Target;
   readonly source: SourceDefinition;
 }
 
-/** A pull in progress. */
 export interface ActivePull extends Pull {
   readonly metrics: RequestMetrics;
   /** ISO 8601. */

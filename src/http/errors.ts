@@ -49,7 +49,6 @@ export interface HttpFailure {
   readonly retryAfterMs?: number | undefined;
 }
 
-/** The result of one attempt. */
 export type Result<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly problem: HttpFailure };

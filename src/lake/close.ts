@@ -15,7 +15,6 @@ import { writeStatement } from './statements.ts';
 import type { LakeStore } from './store.ts';
 import { changesTable } from './table.ts';
 
-/** A shard, and the run that it is a part of. */
 export interface ShardOfRun extends Shard {
   /** The name of the run, the same for all shards. */
   readonly run: string;
@@ -99,7 +98,6 @@ export async function closeRun(options: CloseOptions): Promise<CloseResult> {
   return retryConflicts(() => closeOnce(options));
 }
 
-/** The shards of the run that have published. */
 async function listStaged({ store, run, shards: count }: CloseOptions): Promise<readonly string[]> {
   const stored = new Set((await store.list(runFolder(run))).map(({ path }) => path));
   const paths = Array.from({ length: count }, (_, index) => stagedPath({ run, index: index + 1, count }));

@@ -8,7 +8,6 @@ import { TidemarkError } from '../core/errors.ts';
 import { DEFAULT_TIMEOUTS } from '../http/retry.ts';
 import { createDirectoryStore, type LakeStore } from './store.ts';
 
-/** What a lake needs of the configuration. */
 export type LakeConfig = Pick<Config, 'directory'> & { readonly data?: string; readonly lake?: string | undefined };
 
 export type StoreContext = Pick<Context, 'cwd' | 'env' | 'redactor' | 'signal' | 'timeouts'>;

@@ -63,7 +63,6 @@ export async function publishToLake(options: PublishOptions): Promise<PublishRes
   });
 }
 
-/** A publish in progress. */
 interface Publishing {
   readonly reader: LakeReader;
   /** Its number, which no other publish has. */

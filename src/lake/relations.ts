@@ -15,7 +15,6 @@ export const KINDS = ['history', 'register', 'journal', 'rollup'] as const;
 export interface Relation
   extends Pick<Table, 'name' | 'grain' | 'key' | 'loggedAt' | 'computed' | 'volatile' | 'source' | 'byTarget'> {
   readonly kind: (typeof KINDS)[number];
-  /** The stored table. */
   readonly stored: string;
   readonly columns: readonly Column[];
   /** The column that lists members, and the relation with them. */

@@ -5,7 +5,6 @@ import { dirname, join, relative } from 'node:path';
 import { TidemarkError } from '../core/errors.ts';
 import { ignoreMissing, makeFolder, SHARED_FOLDER, syncFolder, syncPath } from '../core/fs.ts';
 
-/** A file of the lake. */
 export interface StoredFile {
   /** Path within the lake, with `/` on every platform. */
   readonly path: string;

@@ -106,7 +106,6 @@ export function targetPlace({ url, organization, namespace, mounts }: Target): s
   return JSON.stringify([hostname, pathname, organization, namespace, mounts.keymgmt]);
 }
 
-/** The landing of a run. */
 export interface Landing {
   readonly asOf: Date;
   /** By `TARGET/SOURCE`. */
@@ -216,7 +215,6 @@ export async function* readLanded(
   if (hash.digest('hex') !== sha256) throw changed;
 }
 
-/** The bytes that the landing of a run takes. */
 export async function landingBytes(directory: string): Promise<number> {
   const entries = await readdir(directory, { recursive: true, withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => stat(join(parentPath, name)));

@@ -26,7 +26,6 @@ export async function merge(to: Destination, stages: readonly Stage[], options: 
   await to.database.transact([...statements, options.record, ...drops]);
 }
 
-/** Renders a statement about a stage. */
 type Render = (name: string, more?: Readonly<Record<string, string>>) => string;
 
 async function mergeStatements(

@@ -63,13 +63,11 @@ export function toPullOutcome(pull: ActivePull, { status, delta, error, failure,
   };
 }
 
-/** Writes a row of `pulls`. */
 export async function recordPull(run: RunContext, pull: ActivePull, result: PullResult): Promise<PullOutcome> {
   await run.warehouse.database.script(recordPullsStatement(run, [[pull, result]]));
   return toPullOutcome(pull, result);
 }
 
-/** The statement that writes rows of `pulls`. */
 export function recordPullsStatement(
   { runId, asOf, clock, warehouse }: RunContext,
   ended: readonly (readonly [ActivePull, PullResult])[],

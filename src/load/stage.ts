@@ -66,7 +66,6 @@ export async function stage(to: Destination, table: Table, landings: readonly La
   return compareStage(to, table, read);
 }
 
-/** How a landing was read. */
 export type Reading = Pick<Facts, 'landed' | 'error'>;
 
 /** Checks the keys of the rows in a stage, and compares them with the current rows of the same targets. */

@@ -70,7 +70,6 @@ export interface ServiceClient {
     file: string,
     options?: DownloadOptions,
   ): Promise<DownloadResult>;
-  /** Closes idle connections. */
   close(): Promise<void>;
 }
 
@@ -234,7 +233,6 @@ export class ServiceClients {
     await client?.close();
   }
 
-  /** Closes idle connections. */
   async close(): Promise<void> {
     await Promise.all([...this.#clients.values()].map((client) => client.close()));
   }

@@ -107,7 +107,6 @@ export const tokenOperations = {
 /** What a service says it is: names and IDs of the installation, which another one at the same address does not have. */
 export type ServiceIdentity = Readonly<Record<string, string>>;
 
-/** What a server is. */
 export interface ServerVersion {
   /** `vault`, `openbao`, `consul`, `nomad`, `hcp-terraform` …; null where the server does not tell. */
   readonly product: string | null;

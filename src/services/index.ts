@@ -13,7 +13,6 @@ export const resources = { platform, secrets, autoscaler, scheduler, mesh, regis
 
 type Resources = Readonly<Record<string, Readonly<Record<string, Operation>>>>;
 
-/** All operations by name. */
 export const operations: ReadonlyMap<string, Operation> = new Map(
   Object.values<Resources>(resources).flatMap((kind) =>
     Object.values(kind).flatMap((verbs) =>

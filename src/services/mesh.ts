@@ -44,7 +44,6 @@ export const mesh = defineOperations('mesh', {
   },
 });
 
-/** A service of a mesh. */
 export interface MeshService {
   /** As `services` of the target names it: `web`, or `team/web` in a namespace. */
   readonly key: string;

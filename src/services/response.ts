@@ -30,7 +30,6 @@ export function jsonOr(response: ServiceResponse, otherwise: unknown): unknown {
   }
 }
 
-/** One page of a list. */
 export interface ResponsePage extends ServiceResponse {
   readonly items: readonly unknown[];
   /** Number of rows on all pages, if the service reports it. */

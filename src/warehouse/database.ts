@@ -123,7 +123,6 @@ export function isOfLaterVersion(error: unknown): boolean {
   return firstLine(error).includes('database file with version number');
 }
 
-/** The statements of one connection. */
 function createStatements(connection: DuckDBConnection): Statements {
   const script = async (text: string): Promise<Row[]> => toRows(await connection.runAndReadAll(text));
   const rows: Statements['rows'] = async (sql, params = {}, limitMs) => {

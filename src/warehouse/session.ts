@@ -40,7 +40,6 @@ import {
 } from './storage.ts';
 import { loadTables, type Table } from './tables.ts';
 
-/** A warehouse that is open. */
 export interface OpenWarehouse {
   readonly database: Database;
   readonly files: SqlFiles;

@@ -126,7 +126,6 @@ export function sameKey({ key }: Pick<Table, 'key'>, one: string, other: string)
     .join(' and ');
 }
 
-/** Column names as a select list. */
 export function columnList(table: Table, prefix = ''): string {
   return table.columns.map(({ name }) => `${prefix}${quoteIdent(name)}`).join(', ');
 }

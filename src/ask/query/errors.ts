@@ -5,7 +5,6 @@ import { plural } from '../../core/plural.ts';
 /** What one query may use. */
 export type QueryLimits = Config['sql'];
 
-/** A query met its limit of time. */
 export function timeoutError({ timeout }: Pick<QueryLimits, 'timeout'>): TidemarkError {
   return new TidemarkError('DATA', `the query was stopped after ${plural(timeout, 'second')}`, {
     hint: 'raise `sql.timeout` in the configuration; `tidemark sql` also takes --timeout SECONDS',

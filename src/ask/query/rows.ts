@@ -41,7 +41,6 @@ export async function* readRows(
   }
 }
 
-/** The cells of a row. */
 export function splitRow(text: string): readonly string[] {
   return text.split(BETWEEN_CELLS);
 }

@@ -145,7 +145,6 @@ export class QuerySession {
     }
   }
 
-  /** The rows of a query as values. */
   async *rows(query: PreparedQuery): AsyncGenerator<readonly Row[], void, undefined> {
     for await (const chunk of this.chunks(query, '*')) {
       yield chunk
@@ -176,7 +175,6 @@ export class QuerySession {
     });
   }
 
-  /** The one file that this session may write. */
   get output(): string {
     if (this.#options.output === undefined) throw new Error('the session has no output file');
     return this.#options.output;

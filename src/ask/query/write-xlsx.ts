@@ -107,7 +107,6 @@ const MAX_ENTRY_BYTES = 2 ** 32 - 1;
 /** A third smaller than level 1 for the XML of a sheet in the same time; level 6 saves a twentieth more for a third more time. */
 const LEVEL = 3;
 
-/** The name of an entry and its text in parts. */
 type Entry = readonly [name: string, parts: AsyncIterable<string> | Iterable<string>];
 
 /** Writes a ZIP archive: of an entry, only what is being compressed is in memory. @throws TidemarkError DATA for an entry of 4 GiB */

@@ -65,7 +65,6 @@ async function readNights(exchange: Exchange): Promise<readonly Night[]> {
   return rows.map((row, index) => ({ ...row, previous: rows[index + 1]?.as_of ?? '' }));
 }
 
-/** The changes of these nights. */
 async function readChanges(
   exchange: Exchange,
   declared: readonly Table[],

@@ -18,7 +18,6 @@ const MAX_SERIES = 7;
 const MAX_BARS = 40;
 const MAX_NAME_LENGTH = 60;
 
-/** A column of a result with its values. */
 interface Column extends ColumnInfo {
   readonly values: readonly (string | null)[];
 }

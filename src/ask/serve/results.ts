@@ -42,7 +42,6 @@ function toRequest({ config, moment }: Exchange, more: PartialRequest): QueryReq
   return { config: queryConfig(config), params: {}, asOf: moment?.at, format: 'rows', ...more };
 }
 
-/** The saved query that the path names. */
 export function findSaved({ files, name, url }: Exchange): SavedQuery {
   const queries = loadSavedQueries(files.roots);
   if (!queries.has(name)) throw new NotFoundError(url.pathname, 'the page of the saved queries lists them');
@@ -123,7 +122,6 @@ export interface ResultPage {
   readonly isCut: boolean;
 }
 
-/** Rows that a page shows of a result. */
 const MAX_PAGE_ROWS = 1_000;
 
 const MAX_PAGE_CHARACTERS = 8_000_000;

@@ -217,7 +217,6 @@ function viewSort({ sort, href }: View, column: string) {
   };
 }
 
-/** Which rows the page has, and its neighbours. */
 function viewPlace({ page, href }: View, count: number) {
   const first = (page - 1) * PAGE_ROWS + 1;
   const last = Math.min(count, page * PAGE_ROWS);

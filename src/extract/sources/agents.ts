@@ -14,7 +14,6 @@ export const agentPools: SourceDefinition = {
   checkAccess: (client) => client.call(pools.list, { 'page[size]': 1 }),
 };
 
-/** The agents of every pool. */
 export const agents: SourceDefinition = {
   name: 'agents',
   kind: 'platform',

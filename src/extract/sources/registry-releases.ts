@@ -33,7 +33,6 @@ export const registryReleases: SourceDefinition = {
   checkAccess,
 };
 
-/** A provider or module in use. */
 interface Product {
   /** Source address, as the explorer shows it. */
   readonly source: string;

@@ -64,7 +64,6 @@ export interface ObjectList {
 export interface ListedObject {
   /** Unique in the list. */
   readonly key: string;
-  /** The item of the list. */
   readonly item: unknown;
   /** Other items that the object is made of. Where one is undefined, nothing proves that the object is unchanged. @default none */
   readonly parts?: readonly unknown[];

@@ -206,7 +206,6 @@ export class S3Error extends TidemarkError {
   }
 }
 
-/** Reads a text of at most so many bytes. */
 export function readUpTo(maxBytes: number): ReadBody<string> {
   return (response, progress) => readText(response, { ...progress, maxBytes });
 }

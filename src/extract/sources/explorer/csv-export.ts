@@ -141,7 +141,6 @@ const PRODUCT_COLUMNS: Readonly<Partial<Record<ExplorerView, string>>> = {
   modules: 'registry_type',
 };
 
-/** The documented columns of a view. */
 function documentedColumns(view: ExplorerView): readonly string[] {
   return Object.keys(EXPLORER_FIELDS[view]).filter((name) => name !== PRODUCT_COLUMNS[view]);
 }
