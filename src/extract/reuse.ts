@@ -1,11 +1,13 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { digestJson } from '../core/canonical-json.ts';
 import { DAY_MS } from '../core/clock.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { ignoreMissing } from '../core/fs.ts';
 import { version } from '../core/paths.ts';
-import { digestItem, type LandedObjects, type ObjectTag, openLandedObjects } from '../landing/objects.ts';
+import { sha256 } from '../core/sha256.ts';
+import { type LandedObjects, type ObjectTag, openLandedObjects } from '../landing/objects.ts';
 import { findManifest, landingDirectory, type ReadState, targetFingerprint } from '../landing/store.ts';
 import type { LandingWriter } from '../landing/writer.ts';
 import type { ServiceIdentity } from '../services/describe-server.ts';
@@ -88,7 +90,7 @@ function createTag(list: string, { key, item, parts = [] }: ListedObject, { unch
   const values = fields.map((field) => (item as Readonly<Record<string, unknown>> | null)?.[field]);
   const isComplete = values.length > 0 && [...values, ...parts].every((value) => value !== undefined && value !== null);
   if (!isComplete || unchanged?.unless?.(item)) return { list, key };
-  return { list, key, item: digestItem([item, ...parts]), index: values.map(String) };
+  return { list, key, item: digestJson([item, ...parts]), index: values.map(String) };
 }
 
 /** The landing of the last pull, if that was loaded; undefined where nothing may be taken from it, or it was changed. */
@@ -134,7 +136,7 @@ async function digestReader(
   { target, source }: ActivePull,
   installation: ServiceIdentity | null,
 ): Promise<string> {
-  return digestItem({
+  return digestJson({
     installation,
     service: targetFingerprint(target),
     version,
@@ -155,7 +157,7 @@ async function digestPlugins(plugins: readonly string[]): Promise<readonly strin
   // those that are added meanwhile as well
   for (const file of files) {
     const text = (await readFile(file, 'utf8').catch(ignoreMissing)) ?? randomUUID();
-    digests.push(createHash('sha256').update(text).digest('hex'));
+    digests.push(sha256(text));
     for (const [, name = ''] of text.matchAll(OWN_FILE)) files.add(join(dirname(file), name));
   }
   return digests;

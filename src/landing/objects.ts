@@ -1,7 +1,5 @@
-import { createHash } from 'node:crypto';
 import { open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { canonicalJson } from '../core/canonical-json.ts';
 import { PRIVATE_FILE } from '../core/fs.ts';
 import { type LandingFile, readLanded } from './store.ts';
 
@@ -14,7 +12,7 @@ export interface ObjectTag {
   readonly list: string;
   /** Of the object in the list. */
   readonly key: string;
-  /** `digestItem` of the list's item; absent where the list does not prove the state of the object. */
+  /** `digestJson` of the list's item; absent where the list does not prove the state of the object. */
   readonly item?: string;
   /** Values of the fields that rise with every change, as decimal digits or text. */
   readonly index?: readonly string[];
@@ -22,13 +20,6 @@ export interface ObjectTag {
   readonly etag?: string;
   /** `Last-Modified` of the response. */
   readonly modified?: string;
-}
-
-/** A digest of JSON that does not depend on the order of fields. Numbers may be bigint. */
-export function digestItem(item: unknown): string {
-  return createHash('sha256')
-    .update(canonicalJson(item) ?? '')
-    .digest('base64');
 }
 
 interface LandedObject {

@@ -1,6 +1,5 @@
-import { createHash } from 'node:crypto';
 import type { Target } from '../config/config.ts';
-import { canonicalJson } from '../core/canonical-json.ts';
+import { digestJson } from '../core/canonical-json.ts';
 import { isObject } from '../core/is-object.ts';
 import { textAt, valueAt } from '../core/json-path.ts';
 import type { Log } from '../core/log.ts';
@@ -271,8 +270,7 @@ function createPrefetch(fetchPage: FetchPage): FetchPage {
 /** A digest of the items' ids, or of their content when some have no id. */
 function digest(items: readonly unknown[]): string {
   const ids = items.map((item) => (isObject(item) ? (item.id ?? item.ID) : item));
-  const text = canonicalJson(ids.every((id) => typeof id === 'string') ? ids : items);
-  return createHash('sha256').update(text).digest('base64');
+  return digestJson(ids.every((id) => typeof id === 'string') ? ids : items);
 }
 
 /** A number of `meta.pagination`, which may be sent as text; undefined where there is none. */

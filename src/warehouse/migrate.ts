@@ -1,13 +1,23 @@
-import { createHash } from 'node:crypto';
 import type { Thresholds } from '../config/config.ts';
 import type { PolicyRow } from '../config/policy.ts';
+import { sha256 } from '../core/sha256.ts';
 import { renderChangesViews } from './changes.ts';
 import { blameOwn, type Database, isQueryError } from './database.ts';
 import { DEFAULT_THRESHOLDS, defineDeadlines, renderDeadlines, type Scope } from './deadlines.ts';
-import { type Columns, readAdditions, readColumns, withAdditions } from './present-tables.ts';
 import { quoteIdent, quoteLiteral, type SqlFiles } from './sql-files.ts';
 import { fillParams } from './sql-params.ts';
-import { type Addition, type Column, columnList, historyTable, sameKey, type Table } from './tables.ts';
+import {
+  type Addition,
+  type Column,
+  type Columns,
+  columnList,
+  historyTable,
+  readAdditions,
+  readColumns,
+  sameKey,
+  type Table,
+  withAdditions,
+} from './tables.ts';
 
 /** Views and macros that belong to no single table, in the order in which one calls another. */
 const SHARED = [
@@ -67,7 +77,7 @@ function digestMacros(files: SqlFiles): string {
   return toDigest([files.render('warehouse/semver_key', { scope: '' }), renderDefinitions(files)]);
 }
 
-const toDigest = (parts: unknown) => createHash('sha256').update(JSON.stringify(parts)).digest('hex');
+const toDigest = (parts: unknown) => sha256(JSON.stringify(parts));
 
 const policyPart = (policy: readonly PolicyRow[]) => quoteLiteral(JSON.stringify(policy));
 

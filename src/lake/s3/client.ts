@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { AwsV4Signer } from 'aws4fetch';
@@ -11,6 +10,7 @@ import { hashFile } from '../../core/fs.ts';
 import { HEADER_TEXT, isHeaderText } from '../../core/header-text.ts';
 import { decodeEntities } from '../../core/redact/escapes.ts';
 import type { Redactor } from '../../core/redact/redactor.ts';
+import { sha256 } from '../../core/sha256.ts';
 import { classifyAttempt, failure, type HttpFailure, type Result } from '../../http/errors.ts';
 import { parseRetryAfter } from '../../http/rate-limit-headers.ts';
 import { type BodyProgress, createRequestMetrics, type RequestMetrics, readText } from '../../http/response-body.ts';
@@ -168,12 +168,12 @@ async function sign(
   const url = objectUrl(access, address, key);
   for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
   const { accessKeyId, secretAccessKey, sessionToken, region } = access;
-  const sha256 = file === undefined ? createHash('sha256').update(text).digest('hex') : await hashFile(file);
+  const hash = file === undefined ? sha256(text) : await hashFile(file);
   const bytes = file === undefined ? Buffer.byteLength(text) : (await stat(file)).size;
   return new AwsV4Signer({
     method,
     url: url.href,
-    headers: { ...headers, 'x-amz-content-sha256': sha256, 'content-length': String(bytes) },
+    headers: { ...headers, 'x-amz-content-sha256': hash, 'content-length': String(bytes) },
     accessKeyId,
     secretAccessKey,
     ...(sessionToken !== undefined && { sessionToken }),

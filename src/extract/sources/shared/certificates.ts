@@ -1,4 +1,5 @@
-import { createHash, X509Certificate } from 'node:crypto';
+import { X509Certificate } from 'node:crypto';
+import { sha256 } from '../../../core/sha256.ts';
 
 /** What a certificate says of itself, without its text (RFC 5280). A certificate that cannot be read has a fingerprint alone. */
 export interface CertificateFacts {
@@ -29,7 +30,7 @@ function describeCertificate(pem: string): CertificateFacts {
       ...readDer(certificate.raw),
     };
   } catch {
-    return { fingerprint: createHash('sha256').update(pem).digest('hex') };
+    return { fingerprint: sha256(pem) };
   }
 }
 
