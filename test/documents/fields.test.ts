@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import { createRowFormatter } from '../../src/extract/sources/explorer/csv-export.ts';
 import { formatRows, ROW_COLUMNS } from '../../src/extract/sources/saved-views.ts';
-import { formatRow } from '../../src/landing/rows.ts';
+import { formatRow } from '../../src/landing/csv.ts';
 import type { LandingFile, Manifest } from '../../src/landing/store.ts';
 import { stage } from '../../src/load/stage.ts';
 import { operations } from '../../src/services/index.ts';

@@ -6,8 +6,8 @@ import { expect, test } from 'vitest';
 import type { Target } from '../../src/config/config.ts';
 import { Redactor } from '../../src/core/redact/redactor.ts';
 import { itemTexts } from '../../src/extract/sources/shared/snapshot-pages.ts';
-import { cleanJson, formatRow } from '../../src/landing/rows.ts';
-import { LandingWriter } from '../../src/landing/writer.ts';
+import { formatRow } from '../../src/landing/csv.ts';
+import { cleanJson, LandingWriter } from '../../src/landing/writer.ts';
 import { tempFolder } from '../helpers/temp.ts';
 
 const COLUMNS = ['view', 'position', 'text'];

@@ -1,6 +1,7 @@
 import { isRejection, ServiceError } from '../../http/errors.ts';
 import { sliceFields } from '../../http/json.ts';
-import { cleanJson, formatRow } from '../../landing/rows.ts';
+import { formatRow } from '../../landing/csv.ts';
+import { cleanJson } from '../../landing/writer.ts';
 import { platform } from '../../services/platform/operations.ts';
 import { listThenRead } from './shared/list-and-read.ts';
 import {

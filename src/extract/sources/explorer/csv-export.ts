@@ -7,8 +7,7 @@ import { valueAt } from '../../../core/json-path.ts';
 import { shortenText } from '../../../core/log.ts';
 import { isSecretField, stripSecretFields } from '../../../core/redact/secret-fields.ts';
 import { repairEscapes } from '../../../core/well-formed.ts';
-import { readCsv } from '../../../landing/csv.ts';
-import { quoteCell } from '../../../landing/rows.ts';
+import { quoteCell, readCsv } from '../../../landing/csv.ts';
 import type { BodyPreview } from '../../../services/download.ts';
 import {
   canonicalColumn,
