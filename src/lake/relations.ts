@@ -1,7 +1,6 @@
 import type { Database } from '../warehouse/database.ts';
-import { type Columns, readColumns } from '../warehouse/present-tables.ts';
 import type { SqlFiles } from '../warehouse/sql-files.ts';
-import { type Column, historyTable, parseTable, type Table } from '../warehouse/tables.ts';
+import { type Column, type Columns, historyTable, parseTable, readColumns, type Table } from '../warehouse/tables.ts';
 
 /**
  * - `history`: versions of rows, with `valid_from` and `valid_to`

@@ -1,7 +1,15 @@
-import { type ReadWarehouse, selectPresent } from './present-tables.ts';
 import { quoteIdent, quoteLiteral, type SqlFiles } from './sql-files.ts';
 import { fillParams } from './sql-params.ts';
-import { type Column, historyTable, loadTables, sameKey, type Table, withoutComputedFields } from './tables.ts';
+import {
+  type Column,
+  historyTable,
+  loadTables,
+  type ReadWarehouse,
+  sameKey,
+  selectPresent,
+  type Table,
+  withoutComputedFields,
+} from './tables.ts';
 
 /** Which versions are compared: of a row `n` with the version `o` before it, and with earlier versions `e` and pulls `p`. */
 type Comparison = Readonly<

@@ -21,7 +21,6 @@ import {
 } from './database.ts';
 import { acquireLock, type Lock } from './lock.ts';
 import { migrate } from './migrate.ts';
-import { readColumns } from './present-tables.ts';
 import {
   isUnchanged,
   publishFile,
@@ -38,7 +37,7 @@ import {
   reportFullDisk,
   verifyChecksums,
 } from './storage.ts';
-import { loadTables, type Table } from './tables.ts';
+import { loadTables, readColumns, type Table } from './tables.ts';
 
 export interface OpenWarehouse {
   readonly database: Database;

@@ -58,11 +58,14 @@ const MICROS = 1_000_000n;
 /** All rows of a result. Uses the types of the result, since those of a chunk lack the alias that marks JSON. */
 export function toRows(reader: DuckDBResultReader): Row[] {
   const columns = reader.deduplicatedColumnNames().map((name, index) => ({ name, type: reader.columnType(index) }));
-  return reader
-    .getRows()
-    .map((row) =>
-      Object.fromEntries(columns.map(({ name, type }, index) => [name, toValue(row[index] ?? null, type)])),
-    );
+  return reader.getRows().map((row) => toRow(row, columns));
+}
+
+export function toRow(
+  values: readonly DuckDBValue[],
+  columns: readonly { readonly name: string; readonly type: DuckDBType }[],
+): Row {
+  return Object.fromEntries(columns.map(({ name, type }, index) => [name, toValue(values[index] ?? null, type)]));
 }
 
 /** Converts timestamps to ISO 8601 in UTC, integers to numbers if they fit, and JSON columns to their values. */

@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest';
 import { renderChanges, renderDifference } from '../../src/warehouse/changes.ts';
 import { migrate } from '../../src/warehouse/migrate.ts';
-import { selectPresent } from '../../src/warehouse/present-tables.ts';
 import { fillParams } from '../../src/warehouse/sql-params.ts';
-import { loadTables } from '../../src/warehouse/tables.ts';
+import { loadTables, selectPresent } from '../../src/warehouse/tables.ts';
 import { createReportWarehouse, type ReportWarehouse, workspace } from '../helpers/report-warehouse.ts';
 
 const night = (day: number) => `2026-11-${String(day).padStart(2, '0')}T02:15:00Z`;

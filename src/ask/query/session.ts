@@ -10,7 +10,7 @@ import { assertReadable } from '../../warehouse/session.ts';
 import { createSqlFiles, quoteIdent, quoteLiteral, type SqlFiles } from '../../warehouse/sql-files.ts';
 import { loadTables, loadViews } from '../../warehouse/tables.ts';
 import { createTemporaryFolder } from '../../warehouse/temporary-folder.ts';
-import { listValue, type Row, toRows, toValue } from '../../warehouse/values.ts';
+import { listValue, type Row, toRow, toRows } from '../../warehouse/values.ts';
 import { type QueryLimits, queryError, stopError, timeoutError } from './errors.ts';
 import { type ResultColumn, textSql } from './sql-text.ts';
 import { asOwn, readStatement, type Statement } from './statement.ts';
@@ -147,11 +147,7 @@ export class QuerySession {
 
   async *rows(query: PreparedQuery): AsyncGenerator<readonly Row[], void, undefined> {
     for await (const chunk of this.chunks(query, '*')) {
-      yield chunk
-        .getRows()
-        .map((row) =>
-          Object.fromEntries(query.columns.map(({ name, type }, index) => [name, toValue(row[index] ?? null, type)])),
-        );
+      yield chunk.getRows().map((row) => toRow(row, query.columns));
     }
   }
 
