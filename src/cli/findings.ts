@@ -4,6 +4,7 @@ import type { FindingState, Severity } from '../core/choices.ts';
 import { FINDING_STATES, SEVERITIES } from '../core/choices.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, TidemarkError } from '../core/errors.ts';
+import { groupBy } from '../core/group-by.ts';
 import { plural } from '../core/plural.ts';
 import { loadDefinitions } from '../run/plugins/index.ts';
 import { type Acceptance, acceptFindings, assertOpen } from '../tell/findings/evaluate.ts';
@@ -180,13 +181,12 @@ export async function accept(
 
 /**
  * The columns that the listing uses of `queries/warehouse/select_findings.sql`; times are ISO 8601. `group_key` is null where the finding
- * has no group, and `group_size` counts the listed findings of the same rule, target and cause.
+ * has no group.
  */
 type ListedFinding = Readonly<
   Record<'finding_id' | 'target' | 'rule' | 'subject_type' | 'subject_id' | 'title' | 'state' | 'opened_at', string> &
     Record<'subject_name' | 'unassessed_since' | 'accepted_until' | 'group_key', string | null> &
-    Record<'severity', Severity> &
-    Record<'group_size', number>
+    Record<'severity', Severity>
 >;
 
 /** A line for each cause, in the order of the rows, followed by the totals. */
@@ -197,7 +197,9 @@ function formatFindings(
   style: TableStyle,
 ): string {
   if (findings.length === 0) return isEvaluated ? 'no findings\n' : 'unknown: no rule was evaluated\n';
-  const lines = groupByCause(findings).map((group) => toCells(group, guide));
+  const toCause = ({ rule, target, group_key, finding_id }: ListedFinding) =>
+    JSON.stringify([rule, target, group_key ?? finding_id]);
+  const lines = [...groupBy(findings, toCause).values()].map((group) => toCells(group, guide));
   const critical = findings.filter(({ severity }) => severity === 'critical').length;
   const labels = ['severity', 'state', 'since', 'target', 'rule', 'what', 'id'];
   const columns = { statusColumns: ['severity', 'state'], wholeColumns: ['id'], spareColumns: ['rule'] };
@@ -206,15 +208,6 @@ function formatFindings(
 }
 
 type Group = readonly [ListedFinding, ...ListedFinding[]];
-
-/** Rows of the same cause follow each other. */
-function groupByCause(findings: readonly ListedFinding[]): readonly Group[] {
-  const groups: Group[] = [];
-  for (let start = 0; start < findings.length; start += Number(findings[start]?.group_size)) {
-    groups.push(findings.slice(start, start + Number(findings[start]?.group_size)) as [ListedFinding]);
-  }
-  return groups;
-}
 
 const MAX_NAMES = 3;
 
@@ -237,10 +230,8 @@ function formatGroupTitle(group: Group, guide: readonly Guide[]): string {
 
 /** `open`, `accepted until 2027-03-31`, `new 2, open 38`; a `?` marks a state that could not be assessed again. */
 function formatStates(group: Group): string {
-  const states = group.map(formatState);
-  const distinct = [...new Set(states)];
-  if (distinct.length === 1) return distinct.join();
-  return distinct.map((state) => `${state} ${states.filter((other) => other === state).length}`).join(', ');
+  const states = [...groupBy(group, formatState)];
+  return states.map(([state, same]) => (states.length === 1 ? state : `${state} ${same.length}`)).join(', ');
 }
 
 function formatState({ state, accepted_until, unassessed_since }: ListedFinding): string {

@@ -8,6 +8,7 @@ import type { Config } from '../config/config.ts';
 import type { Colors } from '../core/color.ts';
 import type { Context } from '../core/context.ts';
 import { diffValues } from '../core/diff.ts';
+import { groupBy } from '../core/group-by.ts';
 import { plural } from '../core/plural.ts';
 import type { Redactor } from '../core/redact/redactor.ts';
 import { isSecretField } from '../core/redact/secret-fields.ts';
@@ -87,10 +88,9 @@ function formatStatus(row: LedgerRow | undefined): string {
 }
 
 function formatSkipped({ skipped }: Plan, style: TableStyle): readonly string[] {
-  const byReason = new Map<string, string[]>();
-  for (const { finding_id, reason } of skipped) byReason.set(reason, [...(byReason.get(reason) ?? []), finding_id]);
-  if (byReason.size === 0) return [];
-  const rows = [...byReason].map(([reason, ids]) => {
+  if (skipped.length === 0) return [];
+  const rows = [...groupBy(skipped, ({ reason }) => reason)].map(([reason, group]) => {
+    const ids = group.map(({ finding_id }) => finding_id);
     const more = ids.length > MAX_IDS ? ` +${ids.length - MAX_IDS}` : '';
     return [`${ids.slice(0, MAX_IDS).join(', ')}${more}`, reason];
   });
@@ -144,9 +144,7 @@ export function formatFinished({ plan_id, rows }: ApplyResult): string {
 }
 
 function countStatuses(rows: ApplyResult['rows']): readonly string[] {
-  return [...new Set(rows.map(({ status }) => status))].map(
-    (status) => `${rows.filter((row) => row.status === status).length} ${status}`,
-  );
+  return [...groupBy(rows, ({ status }) => status)].map(([status, group]) => `${group.length} ${status}`);
 }
 
 /** Each action of a plan with its API call, and the difference that the call makes. */

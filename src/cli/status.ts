@@ -1,6 +1,7 @@
 import { readJobs } from '../config/job.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT } from '../core/errors.ts';
+import { groupBy } from '../core/group-by.ts';
 import { shortenText, stripControls } from '../core/log.ts';
 import { plural } from '../core/plural.ts';
 import type { PullOutcome } from '../load/record-pulls.ts';
@@ -81,8 +82,8 @@ function formatFacts(lifecycle: Rows): string {
 
 /** Why sources failed: one line for each reason of a target, `acme: 401 unauthorized: … (agents, workspaces)`. */
 function formatErrors(failures: Status['failures']): readonly string[] {
-  const lines = [...new Set(failures.map(({ target }) => target))].flatMap((target) =>
-    [...groupByReason(failures.filter((failure) => failure.target === target))].map(
+  const lines = [...groupBy(failures, ({ target }) => target)].flatMap(([target, own]) =>
+    [...groupByReason(own)].map(
       ([reason, group]) =>
         `${target}: ${formatReason(reason, group)} (${group.map(({ source }) => source).join(', ')})\n`,
     ),

@@ -1,5 +1,6 @@
 import type { GuardRead, Playbook } from '../act/define.ts';
 import type { Target } from '../config/config.ts';
+import { groupBy } from '../core/group-by.ts';
 import { hasSource, type SourceDefinition } from '../extract/sources/source.ts';
 import { operations } from '../services/index.ts';
 import { parseService } from '../services/mesh.ts';
@@ -73,14 +74,11 @@ function toNames({ operation, absence }: GuardRead): readonly string[] {
 
 /** The rights that operations need. What another right includes is left out: that one is then needed for it as well. */
 function mergeRights(target: Target, uses: readonly Use[]): readonly NeededRight[] {
-  const merged = new Map<string, NeededRight>();
-  for (const { by, operation } of uses.filter((use) => use.operation.kind === target.kind)) {
-    for (const right of requiredRights(operation, target)) {
-      const key = JSON.stringify(right);
-      merged.set(key, { right, neededBy: [...(merged.get(key)?.neededBy ?? []), by] });
-    }
-  }
-  const needed = [...merged.values()];
+  const own = uses.filter(({ operation }) => operation.kind === target.kind);
+  const rights = own.flatMap(({ by, operation }) => requiredRights(operation, target).map((right) => ({ right, by })));
+  const needed = [...groupBy(rights, ({ right }) => JSON.stringify(right)).values()].map((same) => {
+    return { right: same[0].right, neededBy: same.map(({ by }) => by) };
+  });
   const kept = needed.filter(({ right }) => !needed.some((other) => includes(other.right, right)));
   return kept.map((one) => {
     const weaker = needed.filter((other) => includes(one.right, other.right));
@@ -185,14 +183,10 @@ function block(head: string, ...lines: readonly string[]): readonly string[] {
 
 /** A block for each path and namespace, with all capabilities that rights have there. */
 function grantCapabilities({ rights, target }: TokenRights): readonly string[] {
-  const heads = new Map<string, NeededRight[]>();
-  for (const one of rights) {
-    const { right } = one;
-    if (right.scope !== 'path' && right.scope !== 'namespace') continue;
-    const head = right.scope === 'path' ? `path "${right.path}"` : `namespace "${target.namespace ?? 'default'}"`;
-    heads.set(head, [...(heads.get(head) ?? []), one]);
-  }
-  return [...heads].flatMap(([head, same]) => {
+  const own = rights.filter(({ right: { scope } }) => scope === 'path' || scope === 'namespace');
+  const toHead = ({ right }: NeededRight) =>
+    'path' in right ? `path "${right.path}"` : `namespace "${target.namespace ?? 'default'}"`;
+  return [...groupBy(own, toHead)].flatMap(([head, same]) => {
     const names = new Set(same.flatMap(({ right }) => ('capability' in right ? `"${right.capability}"` : [])));
     const line = `capabilities = [${[...names].sort().join(', ')}]`;
     return [`# ${listUsers(same).join(', ')}`, ...block(head, line)];

@@ -1,4 +1,5 @@
 import type { Context } from '../core/context.ts';
+import { groupBy } from '../core/group-by.ts';
 import type { Log } from '../core/log.ts';
 import { plural } from '../core/plural.ts';
 import { isLoaded } from '../extract/run-context.ts';
@@ -121,13 +122,8 @@ const MAX_PERMISSIONS = 4;
 /** The failures of a target by their reason, apart from what was asked for. */
 export function groupByReason<T extends Pick<PullOutcome, 'error' | 'failure'>>(
   failures: readonly T[],
-): ReadonlyMap<string, readonly T[]> {
-  const groups = new Map<string, T[]>();
-  for (const one of failures) {
-    const reason = one.failure?.reason ?? one.error ?? '';
-    groups.set(reason, [...(groups.get(reason) ?? []), one]);
-  }
-  return groups;
+): ReadonlyMap<string, readonly [T, ...T[]]> {
+  return groupBy(failures, ({ failure, error }) => failure?.reason ?? error ?? '');
 }
 
 /** The reason with the permissions that may be missing for these failures. */
@@ -137,9 +133,9 @@ export function formatReason(reason: string, failures: readonly Pick<PullOutcome
 }
 
 /** `acme: 8 sources failed: 401 unauthorized: … (agents, workspaces, …; 8 requests)` */
-function formatFailures(reason: string, outcomes: readonly PullOutcome[]): string {
-  const [first, ...others] = outcomes as [PullOutcome, ...PullOutcome[]];
-  if (others.length === 0) return formatOutcome(first);
+function formatFailures(reason: string, outcomes: readonly [PullOutcome, ...PullOutcome[]]): string {
+  const [first] = outcomes;
+  if (outcomes.length === 1) return formatOutcome(first);
   const names = outcomes.map(({ source }) => source).sort();
   const requests = outcomes.reduce((sum, outcome) => sum + outcome.requests, 0);
   const path = first.failure?.path;

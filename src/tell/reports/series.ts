@@ -1,5 +1,6 @@
 import { utcDay } from 'd3-time';
-import type { Row, Value } from '../../warehouse/values.ts';
+import { groupBy } from '../../core/group-by.ts';
+import type { Row } from '../../warehouse/values.ts';
 
 /** The values of one name over time. */
 export interface Series {
@@ -32,13 +33,7 @@ export function buildSeries(
     return columns.map((name) => ({ name, points: toPoints(rows.filter(hasValue(name)), name) }));
   }
   const [column = ''] = columns;
-  const groups = new Map<Value, Row[]>();
-  for (const row of rows.filter(hasValue(column))) {
-    const name = row[by] ?? null;
-    const group = groups.get(name);
-    if (group) group.push(row);
-    else groups.set(name, [row]);
-  }
+  const groups = groupBy(rows.filter(hasValue(column)), (row) => row[by] ?? null);
   return [...groups].map(([name, members]) => ({ name: String(name), points: toPoints(members, column) }));
 }
 

@@ -1,4 +1,5 @@
 import { stringify } from 'lossless-json';
+import { groupBy } from '../../core/group-by.ts';
 import { shortenText, stripControls } from '../../core/log.ts';
 import { quoteIdent, quoteLiteral } from '../../warehouse/sql-files.ts';
 import type { Column } from '../../warehouse/tables.ts';
@@ -74,14 +75,7 @@ async function readKind(options: SubjectOptions, { slug, type, versions, table }
 }
 
 function groupRows(rows: readonly Row[], type?: string): RowsByKey {
-  const groups = new Map<string, Row[]>();
-  for (const row of rows) {
-    const key = subjectKey(type ?? row.subject_type, row.target, row.subject_id ?? row.source);
-    const group = groups.get(key) ?? [];
-    groups.set(key, group);
-    group.push(row);
-  }
-  return groups;
+  return groupBy(rows, (row) => subjectKey(type ?? row.subject_type, row.target, row.subject_id ?? row.source));
 }
 
 function toSubjectData(
@@ -208,14 +202,12 @@ function toEntry({ happened_at, kind, title, note }: Row, changes: readonly Chan
 /** The rows of `queries/subjects/timeline.sql` as entries, the newest first. */
 export function toHistoryEntries(rows: readonly Row[], columns: readonly Column[]) {
   const types = new Map(columns.map(({ name, type }) => [name, type]));
-  const times = new Set(rows.map(({ happened_at }) => happened_at));
-  return [...times].map((at) => {
-    const group = rows.filter(({ happened_at }) => happened_at === at);
+  return [...groupBy(rows, ({ happened_at }) => happened_at).values()].map((group) => {
     const changes = group.flatMap(({ field, before = null, after = null }) => {
       const format = (value: Value) => formatText(value, String(field), types.get(String(field)));
       return field === null ? [] : [{ field: String(field), before: format(before), after: format(after) }];
     });
-    return toEntry(group[0] ?? {}, changes);
+    return toEntry(group[0], changes);
   });
 }
 
