@@ -26,16 +26,15 @@ export async function report(context: Context, names: readonly string[], flags: 
   await withPublished(config, async (published) => {
     const { asOf, at } = await readShownTime(context, config, published, flags.asOf);
     const options = {
+      ...config,
       ...published,
       asOf,
       stalenessAt: at,
       generatedAt: context.clock.now(),
-      thresholds: config.thresholds,
-      pricing: config.pricing,
       playbooks: () => listPlaybooks(config),
       ...(names.length > 0 ? { names } : { leftOut: findLeftOut(config.targets) }),
     };
-    await writeReports(context, config, options, flags);
+    await writeReports(context, options, flags);
   });
 }
 
@@ -45,29 +44,19 @@ export async function report(context: Context, names: readonly string[], flags: 
  */
 async function writeReports(
   context: Context,
-  config: Config,
-  options: ReportReadOptions & { readonly stalenessAt: Date },
+  options: ReportReadOptions & Config & { readonly stalenessAt: Date },
   flags: ReportFlags,
 ): Promise<void> {
   const isPast = flags.asOf !== undefined;
   // Reports of an earlier time do not replace the current ones.
-  const past = join(config.output, 'as-of', formatTimestamp(options.stalenessAt).replaceAll(':', ''));
-  const output = isPast ? past : config.output;
+  const past = join(options.output, 'as-of', formatTimestamp(options.stalenessAt).replaceAll(':', ''));
+  const output = isPast ? past : options.output;
   const out = flags.out === undefined ? output : resolve(context.cwd, flags.out);
   const onFailure = (_: string, error: TidemarkError) => {
     context.log.error(formatError(error));
     context.exit(EXIT.data);
   };
-  const rendered = await renderReports({
-    ...options,
-    out,
-    archive: !isPast,
-    reportDays: config.reportDays,
-    targets: config.targets,
-    subjectPages: config.subjectPages,
-    log: context.log,
-    onFailure,
-  });
+  const rendered = await renderReports({ ...options, out, archive: !isPast, log: context.log, onFailure });
   const data = rendered.map((one) => one.data);
   if (context.json) context.stdout(toJsonText(options.names?.length === 1 && data[0] ? data[0] : data));
   else context.stdout(rendered.flatMap(({ files }) => files.map((file) => `${resolve(out, file)}\n`)).join(''));

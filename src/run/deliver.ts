@@ -8,7 +8,7 @@ import { formatError, TidemarkError } from '../core/errors.ts';
 import { fileSystemError } from '../core/fs.ts';
 import type { RunContext } from '../extract/run-context.ts';
 import { findLeftOut } from '../extract/sources/index.ts';
-import { composeMessages } from '../tell/mail/compose.ts';
+import { type ComposeResult, composeMessages } from '../tell/mail/compose.ts';
 import type { ComposeOptions } from '../tell/mail/digest-data.ts';
 import { type Delivery, listPending, type OutboxStore, sendFromOutbox, writeOutbox } from '../tell/mail/send.ts';
 import { renderReports } from '../tell/reports/index.ts';
@@ -33,7 +33,7 @@ interface RenderStageOptions {
 export async function renderStage(
   config: Config,
   context: WorkContext,
-  { database, files }: OpenWarehouse,
+  warehouse: OpenWarehouse,
   names: readonly string[],
   { asOf, playbooks, hasMail }: RenderStageOptions,
 ): Promise<Rendered> {
@@ -46,18 +46,13 @@ export async function renderStage(
   if (names.length === 0) return { reports: [], failed_reports: failed };
   try {
     const rendered = await renderReports({
-      database,
-      files,
+      ...config,
+      ...warehouse,
       names,
       asOf,
       generatedAt: context.clock.now(),
       out: config.output,
-      thresholds: config.thresholds,
-      pricing: config.pricing,
       leftOut: findLeftOut(config.targets),
-      reportDays: config.reportDays,
-      targets: config.targets,
-      subjectPages: config.subjectPages,
       log: context.log,
       playbooks: async () => summarizePlaybooks(playbooks),
       onFailure,
@@ -83,10 +78,8 @@ function describeOutputError(error: unknown, { output }: Config): TidemarkError 
 }
 
 /** The mail of a run, as in the JSON output. */
-export interface MailResult {
+export interface MailResult extends Pick<ComposeResult, 'skipped'> {
   readonly deliveries: readonly Delivery[];
-  /** Recipients who got no digest, and why. */
-  readonly skipped: readonly { readonly recipients: readonly string[]; readonly reason: string }[];
   /** Why the digests could not be composed or sent; null if they were. */
   readonly problem: string | null;
 }

@@ -19,12 +19,6 @@ export interface FleetReportOptions {
   readonly generatedAt: Date;
 }
 
-export interface FleetReport {
-  /** Names of the files below `out`. */
-  readonly files: readonly string[];
-  readonly data: ReportData;
-}
-
 /** The queries of the report. */
 export function listFleetQueries(files: SqlFiles): readonly string[] {
   const { summary, datasets } = loadFleetReport(files);
@@ -33,14 +27,10 @@ export function listFleetQueries(files: SqlFiles): readonly string[] {
 
 /**
  * Writes `fleet.html`, `fleet.txt`, `fleet.json` and CSV files of long tables: the report of all organizations in a lake.
+ * @returns its data, and the names of the files below `out`
  * @throws TidemarkError DATA if a query fails, or the lake has no published night
  */
-export async function renderFleetReport({
-  database,
-  files,
-  out,
-  generatedAt,
-}: FleetReportOptions): Promise<FleetReport> {
+export async function renderFleetReport({ database, files, out, generatedAt }: FleetReportOptions) {
   const report = loadFleetReport(files);
   const [summary] = await queryFile(database, report.summary.file, report.summary.sql);
   if (typeof summary?.night !== 'string') {

@@ -80,11 +80,9 @@ async function deliver(
   { filled, ended, writer }: { readonly filled: Filled; readonly ended: EndedRun; readonly writer: WarehouseWriter },
 ): Promise<JobStages> {
   const { findings, plans, composed, refused_ledger } = filled;
-  const ledger = { refused_ledger };
-  const unsent: MailResult = { deliveries: [], ...composed };
-  if (ended.status === 'interrupted') {
-    return { findings, reports: [], failed_reports: [], playbooks: [], ...ledger, mail: unsent };
-  }
+  const mail: MailResult = { deliveries: [], ...composed };
+  const undone = { findings, reports: [], failed_reports: [], playbooks: [], refused_ledger, mail };
+  if (ended.status === 'interrupted') return undone;
   const applied = await applyJobPlaybooks(config, context, plans, playbooks);
   const hasActions = applied.some((one) => one.applied !== null);
   const render = (warehouse: OpenWarehouse) =>
@@ -94,13 +92,13 @@ async function deliver(
       hasMail: wanted !== undefined,
     });
   if (!hasActions && !(await hasPendingMail(config))) {
-    return { findings, ...(await withPublished(config, render)), playbooks: applied, ...ledger, mail: unsent };
+    return { ...undone, ...(await withPublished(config, render)), playbooks: applied };
   }
   return writer.write(async (warehouse) => {
     if (hasActions) await trySyncLedger(config, context, warehouse);
     const rendered = await render(warehouse);
-    const mail = await sendStage(config, context, warehouse, composed);
-    return { findings, ...rendered, playbooks: applied, ...ledger, mail };
+    const sent = await sendStage(config, context, warehouse, composed);
+    return { ...undone, ...rendered, playbooks: applied, mail: sent };
   });
 }
 

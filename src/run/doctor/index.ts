@@ -25,9 +25,9 @@ import { askToken, checkToken, reportToken } from './check-token.ts';
 import { type Check, type CheckList, createCheckList } from './checks.ts';
 import {
   describeSealed,
-  findNoAnswer,
-  findUnreachable,
+  findCommonError,
   lacksExplorer,
+  NO_ANSWERS,
   probeSources,
   type SourceProbe,
 } from './probe-sources.ts';
@@ -138,7 +138,7 @@ async function checkTarget(
   const token = answer.info;
   const probes = await probeSources(client, sources, { redactor, token });
   const answered = probes.filter(({ isOwnFault }) => !isOwnFault);
-  const unreachable = findUnreachable(answer, answered);
+  const unreachable = findCommonError(answer, answered, ({ status }) => status === undefined);
   if (unreachable) {
     list.fail('reachable', formatError(unreachable));
     return list.checks;
@@ -146,7 +146,7 @@ async function checkTarget(
   list.ok('reachable', target.url);
   // A server answers it without a token, and a refusal is no failure of it: it proves nothing of the token.
   const telling = answered.filter(({ source }) => source !== servers);
-  const failed = findNoAnswer(answer, telling);
+  const failed = findCommonError(answer, telling, ({ failure }) => NO_ANSWERS.includes(failure));
   if (failed) {
     if (failed.failure === 'sealed') list.fail('state', await describeSealed(client, failed));
     else list.fail('answers', formatError(failed));

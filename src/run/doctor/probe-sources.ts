@@ -198,7 +198,7 @@ export async function lacksExplorer(client: ServiceClient, probes: readonly Sour
 }
 
 /** The first error of the checks, if every request failed so. */
-function findCommonError(
+export function findCommonError(
   { info, error: refusal }: TokenAnswer,
   probes: readonly SourceProbe[],
   isSuch: (error: ServiceError) => boolean,
@@ -207,18 +207,15 @@ function findCommonError(
   return errors.every((error) => error && isSuch(error)) ? errors[0] : undefined;
 }
 
-/** The error, if nothing responded at all. */
-export function findUnreachable(answer: TokenAnswer, probes: readonly SourceProbe[]): ServiceError | undefined {
-  return findCommonError(answer, probes, ({ status }) => status === undefined);
-}
-
-/** Failures of a server, or of something in front of it. */
-const NO_ANSWERS: readonly FailureKind[] = ['sealed', 'server', 'malformed', 'truncated', 'timeout', 'rate-limited'];
-
-/** The answer of a server that answers nobody, if this is one: nothing is then known of the token and its rights. */
-export function findNoAnswer(answer: TokenAnswer, probes: readonly SourceProbe[]): ServiceError | undefined {
-  return findCommonError(answer, probes, ({ failure }) => NO_ANSWERS.includes(failure));
-}
+/** Failures of a server, or of something in front of it: it answers nobody, and nothing is then known of the token and its rights. */
+export const NO_ANSWERS: readonly FailureKind[] = [
+  'sealed',
+  'server',
+  'malformed',
+  'truncated',
+  'timeout',
+  'rate-limited',
+];
 
 /** Why a server answers nobody, and what to do. */
 export async function describeSealed(client: ServiceClient, error: ServiceError): Promise<string> {

@@ -1,4 +1,5 @@
 import type { Config } from '../../config/config.ts';
+import type { Job } from '../../config/job.ts';
 import { DAY_MS } from '../../core/clock.ts';
 import { discoverFiles } from '../../core/paths.ts';
 import { findLeftOut, isAbsent } from '../../extract/sources/index.ts';
@@ -23,11 +24,7 @@ const MAX_OLDEST = 8;
 export const MAX_ATTACHED = 10_000;
 
 /** What a digest needs to know of its job. */
-export interface MailJob {
-  readonly name: string;
-  readonly reports: readonly string[];
-  readonly mail?: { readonly to: readonly string[]; readonly when: 'always' | 'changed' | 'findings' } | undefined;
-}
+export type MailJob = Pick<Job, 'name' | 'reports' | 'mail'>;
 
 /** With the working copy of the warehouse, or the published one: it receives temporary tables and nothing else. */
 export interface ComposeOptions extends OpenWarehouse {

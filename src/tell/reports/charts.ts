@@ -1,6 +1,7 @@
 import { scaleLinear, scaleUtc } from 'd3-scale';
 import { area, line } from 'd3-shape';
 import { utcDay, utcMonth } from 'd3-time';
+import { DAY_MS } from '../../core/clock.ts';
 import { drawLabel, drawRule, drawVariant, element, escapeMarkup, roundPixels, tooltip } from './markup.ts';
 import { alignToDays, type Point, type Series, sortedTimes, splitAtGaps, takeNewest } from './series.ts';
 
@@ -208,8 +209,6 @@ function formatHour(time: Date): string {
 function isMidnight(time: Date): boolean {
   return time.getTime() % DAY_MS === 0;
 }
-
-const DAY_MS = 86_400_000;
 
 interface Tick {
   readonly at: Date;

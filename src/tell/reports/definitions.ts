@@ -148,7 +148,7 @@ function loadDataset(name: string, file: string, files: SqlFiles): Dataset {
 }
 
 /** `a, b` */
-function splitList(text: string | undefined): readonly string[] {
+export function splitList(text: string | undefined): readonly string[] {
   return text?.split(/\s*,\s*/u).filter(Boolean) ?? [];
 }
 

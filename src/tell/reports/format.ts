@@ -1,4 +1,5 @@
 import { stringify } from 'csv-stringify/sync';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../core/clock.ts';
 import { shortenText, stripControls } from '../../core/log.ts';
 import { plural } from '../../core/plural.ts';
 import type { Row, Value } from '../../warehouse/values.ts';
@@ -55,11 +56,10 @@ function formatBytes(bytes: number): string {
   return `${NUMBER.format(bytes / 1024 ** power)} ${BINARY_UNITS[power]}`;
 }
 
-const MINUTE = 60_000;
 const AGE_UNITS = [
-  { minMs: 48 * 60 * MINUTE, ms: 24 * 60 * MINUTE, name: 'day' },
-  { minMs: 2 * 60 * MINUTE, ms: 60 * MINUTE, name: 'hour' },
-  { minMs: 0, ms: MINUTE, name: 'minute' },
+  { minMs: 2 * DAY_MS, ms: DAY_MS, name: 'day' },
+  { minMs: 2 * HOUR_MS, ms: HOUR_MS, name: 'hour' },
+  { minMs: 0, ms: MINUTE_MS, name: 'minute' },
 ] as const;
 
 /** `3 days`: the largest unit of which there are at least two. */

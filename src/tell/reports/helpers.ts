@@ -4,6 +4,7 @@ import { tableLines } from '../../core/text-table.ts';
 import { isAbsent, type LeftOut } from '../../extract/sources/index.ts';
 import type { Row, Value } from '../../warehouse/values.ts';
 import { drawChart, MAX_NARROW_TIMES, seriesClass } from './charts.ts';
+import { splitList } from './definitions.ts';
 import {
   escapeCalendarText,
   formatAge,
@@ -44,7 +45,6 @@ export function registerHelpers(handlebars: Engine, format: TemplateFormat): voi
   helper('trusted', (value: Value) => value); // what `{{{trusted …}}}` says is checked in templates.ts
   helper('text_table', formatTextTable);
   helper('grid_rows', ({ rows }: TableView) => new Handlebars.SafeString(rows.map(drawRow).join('\n')));
-  helper('query', (table: TableView, options: HelperOptions) => partial('sql', table, options));
   helper('figure', (value: Value, label: string, options: HelperOptions) =>
     isAbsentFigure(options) ? '' : partial('figure', buildFigure(value, label, options), options),
   );
@@ -126,11 +126,11 @@ interface RootContext {
 function isAbsentFigure({ hash, data }: HelperOptions): boolean {
   const { tables, page } = data.root as RootContext;
   if (typeof hash.rows === 'string') return tables[hash.rows]?.absent === true;
-  return typeof hash.sources === 'string' && isAbsent(splitNames(hash.sources), page.leftOut);
+  return typeof hash.sources === 'string' && isAbsent(splitList(hash.sources), page.leftOut);
 }
 
 /**
- * `{{figure VALUE "label" rows="dataset" new= resolved= before= baseline= href= sources= kind= good=}}`: a number, what it counts,
+ * `{{figure VALUE "label" rows="dataset" new= resolved= before= href= sources= kind= state=}}`: a number, what it counts,
  * the dataset with its rows, and its change: `new=` and `resolved=` where both are known, otherwise `before=`, the number of the
  * previous complete pull, which is null where there was none. The figure is stale if a source of its rows is stale; without
  * `rows=`, if one of `sources=` is, or any source of the page.
@@ -162,16 +162,11 @@ function resolveHref({ unlinked }: RootContext['page'], href: unknown): unknown 
 
 function hasStaleSource(page: RootContext['page'], sources: unknown): boolean {
   if (typeof sources !== 'string') return page.staleSources;
-  const names = splitNames(sources);
+  const names = splitList(sources);
   return page.stale.some(({ source }) => names.includes(source));
 }
 
-function splitNames(text: string): readonly string[] {
-  return text.split(',').map((name) => name.trim());
-}
-
 function formatFigureChanges(value: Value, hash: Readonly<Record<string, unknown>>): readonly string[] {
-  if (hash.baseline === true) return ['nothing to compare with'];
   if (hash.new !== undefined) {
     const resolved = hash.resolved === undefined ? [] : [`−${formatNumber(Number(hash.resolved))} resolved`];
     return [`+${formatNumber(Number(hash.new))} new`, ...resolved];
@@ -190,7 +185,7 @@ function buildTable(table: TableView, { data }: HelperOptions): object {
 /** `{{nights tables.trend up="still,newly_drifted" down="resolved" title="…"}}`; nothing where no night has anything to show. */
 function buildNights(table: TableView, { hash, data }: HelperOptions, format: TemplateFormat): object {
   const rows = (data.root as RootContext)[table.id] as readonly Row[];
-  const [up, down] = [splitNames(String(hash.up)), hash.down === undefined ? [] : splitNames(String(hash.down))];
+  const [up, down] = [splitList(hash.up), splitList(hash.down)];
   const columns = [...up, ...down];
   const title = String(hash.title ?? table.title);
   const toDays = (some: readonly Row[]) => some.map((row) => utcDay.floor(new Date(String(row.as_of))).getTime());
@@ -225,7 +220,7 @@ function buildNights(table: TableView, { hash, data }: HelperOptions, format: Te
 function buildChart(table: TableView, { hash, data }: HelperOptions, format: TemplateFormat): object {
   const rows = (data.root as RootContext)[table.id] as readonly Row[];
   const x = String(hash.x ?? 'as_of');
-  const columns = String(hash.y).split(',');
+  const columns = splitList(hash.y);
   const series = buildSeries(rows, x, columns, hash.by).map((one) => ({
     ...one,
     name: hash.by ? truncate(one.name) : toHeading(one.name),
