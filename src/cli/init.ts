@@ -9,6 +9,7 @@ import { writeFileAtomic } from '../core/fs.ts';
 import { stripControls } from '../core/log.ts';
 import { PACKAGE_ROOT } from '../core/paths.ts';
 import {
+  DEFAULTS,
   type InitTarget,
   type ProbedTarget,
   probeTargets,
@@ -110,23 +111,6 @@ function describeSources({ problem, without, unread, document }: ProbedTarget): 
   ].join('; ');
 }
 
-/** What is asked for one kind of service; the platform is asked for its organization as well. */
-interface Question {
-  readonly kind: TargetKind;
-  readonly label: string;
-  /** Variable of the vendor's client with the answer that Enter accepts. */
-  readonly variable: string | null;
-}
-
-const QUESTIONS: readonly Question[] = [
-  { kind: 'platform', label: '  its URL', variable: 'TFE_ADDRESS' },
-  { kind: 'secrets', label: 'Vault: URL', variable: 'VAULT_ADDR' },
-  { kind: 'scheduler', label: 'Nomad: URL', variable: 'NOMAD_ADDR' },
-  { kind: 'autoscaler', label: 'Nomad Autoscaler: URL', variable: null },
-  { kind: 'mesh', label: 'Consul agent: URL', variable: 'CONSUL_HTTP_ADDR' },
-  { kind: 'registry', label: 'Terraform registry, such as https://registry.terraform.io: URL', variable: null },
-];
-
 /** How often an answer that is not valid is asked for again. */
 const MAX_TRIES = 3;
 
@@ -138,20 +122,21 @@ async function askTargets(context: Context): Promise<readonly InitTarget[]> {
   context.stderr('Which services do you have? Enter accepts the answer in brackets, and - means none.\n');
   const organization = await ask(context, 'HCP Terraform: organization', context.env.TF_CLOUD_ORGANIZATION ?? '');
   const targets: InitTarget[] = [];
-  for (const question of QUESTIONS) {
-    const isPlatform = question.kind === 'platform';
+  for (const kind of TARGET_KINDS) {
+    const isPlatform = kind === 'platform';
     if (isPlatform && organization === '') continue;
-    const url = await askUrl(context, question, isPlatform ? 'https://app.terraform.io' : '');
-    if (url !== '') targets.push({ kind: question.kind, url, ...(isPlatform && { organization }) });
+    const url = await askUrl(context, kind, isPlatform ? 'https://app.terraform.io' : '');
+    if (url !== '') targets.push({ kind, url, ...(isPlatform && { organization }) });
   }
   return targets;
 }
 
 /** A valid URL, or an empty text for no such service. */
-async function askUrl(context: Context, { label, variable }: Question, fallback: string): Promise<string> {
-  const known = variable === null ? '' : withScheme(context.env[variable] ?? '');
+async function askUrl(context: Context, kind: TargetKind, fallback: string): Promise<string> {
+  const { question, address } = DEFAULTS[kind];
+  const known = address === null ? '' : withScheme(context.env[address] ?? '');
   for (let tries = 1; ; tries++) {
-    const url = await ask(context, label, known || fallback);
+    const url = await ask(context, question, known || fallback);
     const problem = url === '' ? undefined : urlError(url);
     if (problem === undefined) return url;
     if (tries === MAX_TRIES) throw new TidemarkError('USAGE', `${url}: ${problem}`);

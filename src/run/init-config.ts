@@ -32,14 +32,21 @@ export interface ProbedTarget {
   readonly unread: readonly string[];
 }
 
-/** The name of a target, and the variable with its token. */
-const DEFAULTS: Readonly<Record<TargetKind, { readonly name: string; readonly variable: string | null }>> = {
-  platform: { name: 'platform', variable: 'TFE_TOKEN' },
-  secrets: { name: 'vault', variable: 'VAULT_TOKEN' },
-  scheduler: { name: 'nomad', variable: 'NOMAD_TOKEN' },
-  autoscaler: { name: 'scaler', variable: null },
-  mesh: { name: 'consul', variable: 'CONSUL_HTTP_TOKEN' },
-  registry: { name: 'registry', variable: null },
+/** The name of a target, the variable with its token, the question for its URL, and the variable of the vendor's client with the URL. */
+type KindDefaults = Readonly<Record<'name' | 'question', string> & Record<'variable' | 'address', string | null>>;
+
+export const DEFAULTS: Readonly<Record<TargetKind, KindDefaults>> = {
+  platform: { name: 'platform', variable: 'TFE_TOKEN', question: '  its URL', address: 'TFE_ADDRESS' },
+  secrets: { name: 'vault', variable: 'VAULT_TOKEN', question: 'Vault: URL', address: 'VAULT_ADDR' },
+  scheduler: { name: 'nomad', variable: 'NOMAD_TOKEN', question: 'Nomad: URL', address: 'NOMAD_ADDR' },
+  autoscaler: { name: 'scaler', variable: null, question: 'Nomad Autoscaler: URL', address: null },
+  mesh: { name: 'consul', variable: 'CONSUL_HTTP_TOKEN', question: 'Consul agent: URL', address: 'CONSUL_HTTP_ADDR' },
+  registry: {
+    name: 'registry',
+    variable: null,
+    question: 'Terraform registry, such as https://registry.terraform.io: URL',
+    address: null,
+  },
 };
 
 type ProbeContext = ServiceContext & Pick<Context, 'cwd' | 'configFile' | 'signal'>;

@@ -1,22 +1,14 @@
-import { z } from 'zod';
 import { defineAction, definePlaybook, drifted, ready, unknown } from '../define.ts';
 import {
   evaluateDeregistration,
   isListed,
   observeVolume,
+  plannedVolume,
   readExternalVolumes,
   readVolume,
-  requestedNamespace,
 } from './lib/scheduler.ts';
 
-const inputs = z.object({
-  volume_id: z.string(),
-  namespace: requestedNamespace,
-  plugin_id: z.string(),
-  external_id: z.string(),
-});
-
-const deregister = defineAction(inputs, {
+const deregister = defineAction(plannedVolume, {
   operation: 'scheduler.volumes.deregister',
   params: { volume_id: 'volume_id', namespace: 'namespace' },
   reads: { volume: readVolume, external: readExternalVolumes },
@@ -37,7 +29,7 @@ export const deregisterMissingVolumes = definePlaybook({
   rule: 'missing-external-volume',
   description: 'deregister volumes that are not in their storage provider and not in use',
   table: 'volumes',
-  detail: inputs,
+  detail: plannedVolume,
   action: deregister,
   summary: ({ subject_name, detail }) =>
     `deregister volume ${subject_name ?? detail.volume_id}: plugin ${detail.plugin_id} does not have ${detail.external_id}`,

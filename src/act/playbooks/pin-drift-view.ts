@@ -4,7 +4,7 @@ import { plural } from '../../core/plural.ts';
 import { platform } from '../../services/platform/operations.ts';
 import { defineAction, definePlaybook, drifted, type ReadResults, ready, satisfied, skip, unknown } from '../define.ts';
 import { isSameQuery, otherQueryParts, parseSavedQuery, readView, type SavedQuery } from './lib/platform.ts';
-import { evidence, readPages, responseBody, responseItems } from './lib/reads.ts';
+import { additionEvidence, readPages, responseBody, responseItems } from './lib/reads.ts';
 import { evaluateUndo, findAdded, restoreFields } from './lib/undo.ts';
 
 /** The playbook recognizes its view by this name. */
@@ -49,11 +49,7 @@ const remove = defineAction(z.object({ view_id: z.string(), after: z.json() }), 
     view === null ? satisfied('the view is gone') : evaluateUndo(view, { before: null, after }, 'the view'),
 });
 
-/** Of a list of saved views that lacks one of the name: to create one too many is all that a wrong list could cause. */
-const LACKS_NAME = {
-  ...evidence(['attributes', 'name'], 'name', 'saved_views.name'),
-  provenWhenNoneKnown: true as const,
-};
+const LACKS_NAME = additionEvidence(['attributes', 'name'], 'name', 'saved_views.name');
 
 const create = defineAction(z.object({ name: z.literal(NAME) }), {
   operation: 'platform.views.create',

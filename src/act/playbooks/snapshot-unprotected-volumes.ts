@@ -2,28 +2,22 @@ import { z } from 'zod';
 import { DAY_MS } from '../../core/clock.ts';
 import { textAt } from '../../core/json-path.ts';
 import { defineAction, definePlaybook, drifted, ready, satisfied, skip, unknown } from '../define.ts';
-import { evidence, responseBody, responseItems } from './lib/reads.ts';
+import { additionEvidence, responseBody, responseItems } from './lib/reads.ts';
 import {
   explainOtherVolume,
   findSnapshot,
   isListed,
   parseSnapshot,
   parseVolume,
+  plannedVolume,
   readExternalVolumes,
   readSnapshots,
   readSnapshotsById,
   readVolume,
-  requestedNamespace,
 } from './lib/scheduler.ts';
 import { findAdded } from './lib/undo.ts';
 
-const volume = z.object({
-  volume_id: z.string(),
-  namespace: requestedNamespace,
-  plugin_id: z.string(),
-  external_id: z.string(),
-});
-const inputs = volume.extend({
+const inputs = plannedVolume.extend({
   /** A ready snapshot taken at this time or later protects the volume. */
   protected_from: z.string(),
   /** A snapshot taken at this time or later that is not ready may still become ready. */
@@ -48,11 +42,7 @@ const removeSnapshot = defineAction(removeInputs, {
   },
 });
 
-/** Of a list of snapshots that lacks one of the volume: to create one too many is all that a wrong list could cause. */
-const LACKS_VOLUME = {
-  ...evidence(['ExternalSourceVolumeID'], 'external_id', 'volume_snapshots.external_source_volume_id', 'plugin_id'),
-  provenWhenNoneKnown: true as const,
-};
+const SOURCE_COLUMN = 'volume_snapshots.external_source_volume_id';
 
 const createSnapshot = defineAction(inputs, {
   operation: 'scheduler.snapshots.create',
@@ -67,7 +57,10 @@ const createSnapshot = defineAction(inputs, {
   reads: {
     volume: readVolume,
     external: readExternalVolumes,
-    snapshots: { ...readSnapshots, absence: LACKS_VOLUME },
+    snapshots: {
+      ...readSnapshots,
+      absence: additionEvidence(['ExternalSourceVolumeID'], 'external_id', SOURCE_COLUMN, 'plugin_id'),
+    },
   },
   observe: ({ volume, external, snapshots: taken }, { plugin_id, external_id, protected_from }) => {
     if (!volume.found) return null;
@@ -120,7 +113,7 @@ export const snapshotUnprotectedVolumes = definePlaybook({
   description: 'create a snapshot of volumes that have no ready snapshot within `snapshotDays`',
   table: 'volumes',
   actions: [createSnapshot],
-  detail: volume.extend({ last_snapshot_at: z.string().nullable() }),
+  detail: plannedVolume.extend({ last_snapshot_at: z.string().nullable() }),
   plan: async ({ subject_name, detail: { last_snapshot_at, ...planned } }, ctx) => {
     const { plugin_id, external_id, volume_id } = planned;
     const missing = await ctx.query('missing_external', { plugin_id, external_id });

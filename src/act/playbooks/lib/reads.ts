@@ -25,6 +25,11 @@ export function evidence(id: readonly string[], subject: string, place: string, 
   };
 }
 
+/** The same of a list that lacks what an action adds: to create one too many is all that a wrong list could cause. */
+export function additionEvidence(...args: Parameters<typeof evidence>): AbsenceEvidence {
+  return { ...evidence(...args), provenWhenNoneKnown: true };
+}
+
 /**
  * A read of one subject. The list of its resource, `KIND.RESOURCE.list`, proves that it is gone.
  * @param place as for `evidence`

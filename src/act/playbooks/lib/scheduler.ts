@@ -47,6 +47,14 @@ export const requestedNamespace = z
   .nullable()
   .transform((namespace) => (namespace === 'default' ? null : namespace));
 
+/** What tells a registered volume from another one. */
+export const plannedVolume = z.object({
+  volume_id: z.string(),
+  namespace: requestedNamespace,
+  plugin_id: z.string(),
+  external_id: z.string(),
+});
+
 /**
  * How the service reads a plugin ID: the real product takes it as it is; in the API documents it is a prefix, which other plugins
  * may begin with as well (docs/services/scheduler.md#prefixes).
