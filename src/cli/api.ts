@@ -78,7 +78,7 @@ export async function api(
       for await (const text of formatJsonArray(items)) await print(text);
     } else if (operation.responseType === 'csv') {
       await printDownload(print, (file) => client.download(operation, args, file, settings));
-    } else await printResponse(print, await client.call(operation, args, settings));
+    } else await print(formatResponse(await client.call(operation, args, settings)));
   } catch (error) {
     const isOpen = error instanceof ServiceError && error.details.operation === operation.name && mayBeDone(error);
     if (operation.mutates && isOpen)
@@ -171,16 +171,11 @@ export async function readBody(given: string | undefined, { cwd, readStdin }: Co
   }
 }
 
-/** Prints JSON indented and with every digit, other text as it was sent, and `{"status": 204}` for an empty body. */
-function printResponse(print: Print, { status, text }: ServiceResponse): Promise<void> {
-  return print(text.trim() === '' ? formatEmpty(status) : formatBody(text));
-}
+const formatEmpty = (status: number) => `{"status": ${status}}\n`;
 
-function formatEmpty(status: number): string {
-  return `{"status": ${status}}\n`;
-}
-
-function formatBody(text: string): string {
+/** JSON indented and with every digit, other text as it was sent, and `{"status": 204}` for an empty body. */
+function formatResponse({ status, text }: ServiceResponse): string {
+  if (text.trim() === '') return formatEmpty(status);
   try {
     return `${printJson(parseLossless(text))}\n`;
   } catch (error) {

@@ -74,7 +74,8 @@ export async function completeWords(words: readonly string[], cwd: string): Prom
     const named = before.lastIndexOf('--config');
     const configFile = named < 0 ? undefined : before[named + 1];
     const file = resolve(cwd, configFile ?? program.opts<GlobalOptions>().config);
-    const candidates = await findCandidates(parsed, separate.at(-1) ?? '', file);
+    const current = separate.at(-1) ?? '';
+    const candidates = (await findCandidates(parsed, current, file)).filter(({ value }) => value.startsWith(current));
     return candidates.map(({ value, description }) => `${assigned}${value}\t${description}\n`).join('');
   } catch {
     return '';
@@ -116,21 +117,17 @@ type ParsedWords = ReturnType<typeof parseWords>;
 
 async function findCandidates(parsed: ParsedWords, current: string, configFile: string): Promise<readonly Candidate[]> {
   const { command, operands, pending, isAfterOptions } = parsed;
-  if (pending) return startingWith(await listValues(pending, pending.long ?? '', configFile), current);
-  if (current.startsWith('-') && !isAfterOptions) return startingWith(listOptions(command), current);
+  if (pending) return listValues(pending, pending.long ?? '', configFile);
+  if (current.startsWith('-') && !isAfterOptions) return listOptions(command);
   const { registeredArguments: all } = command;
   const argument = all[operands] ?? all.findLast(({ variadic }) => variadic);
   const values = await listValues(argument, `${namePath(command)}<${argument?.name()}>`, configFile);
-  return startingWith([...(operands === 0 ? listSubcommands(command) : []), ...values], current);
+  return [...(operands === 0 ? listSubcommands(command) : []), ...values];
 }
 
 /** `playbook plan `, as the keys of `KINDS` begin. */
 function namePath(command: Command): string {
   return command.parent ? `${namePath(command.parent)}${command.name()} ` : '';
-}
-
-function startingWith(candidates: readonly Candidate[], prefix: string): readonly Candidate[] {
-  return candidates.filter(({ value }) => value.startsWith(prefix));
 }
 
 function listSubcommands(command: Command): readonly Candidate[] {

@@ -1,5 +1,4 @@
 import { resolve } from 'node:path';
-import type { Playbook } from '../act/define.ts';
 import { type Config, getTarget, type LoadOptions, loadConfig, parseShard } from '../config/config.ts';
 import { readTimeZone } from '../config/job.ts';
 import type { Context } from '../core/context.ts';
@@ -56,7 +55,7 @@ export async function readShownTime(
   config: Config,
   published: OpenWarehouse,
   text: string | undefined,
-): Promise<{ readonly asOf: Date; readonly at: Date }> {
+) {
   if (text !== undefined) {
     const { at, run } = await readMoment(context, config, published, text);
     return { asOf: run.as_of, at };
@@ -67,9 +66,7 @@ export async function readShownTime(
 }
 
 /** The configuration and all playbooks, which are validated before any is used. */
-export async function readPlaybooks(
-  context: Context,
-): Promise<{ readonly config: Config; readonly playbooks: readonly Playbook[] }> {
+export async function readPlaybooks(context: Context) {
   const config = readConfig(context);
   const [{ loadDefinitions }, { loadPlaybooks }] = await loadModules();
   const { playbooks } = await loadDefinitions(config);

@@ -54,15 +54,11 @@ export interface RunOptions {
 /** The state of a run once the warehouse is published. */
 export type EndedRun = Omit<RunResult, 'lake'>;
 
-interface Pulled {
-  readonly pulls: readonly PullOutcome[];
-}
-
 /**
  * Runs under one lock: `fill` writes to the warehouse, which is then published; `deliver` does what follows from it, and the lake is last.
  * A run that is cut off before the end stays marked as unfinished: for the next one, nothing of it counts as reported.
  */
-export async function executeRun<T extends Pulled, D extends object>(
+export async function executeRun<T extends Pick<RunResult, 'pulls'>, D extends object>(
   options: RunOptions,
   fill: (run: RunContext) => Promise<T>,
   deliver: (filled: T, ended: EndedRun, writer: WarehouseWriter) => Promise<D>,
@@ -108,16 +104,14 @@ async function beginRun(options: RunOptions, warehouse: Warehouse, now: Date): P
   return { ...context, config, job, runId, asOf, warehouse, writes: pLimit(1) };
 }
 
-async function recordRun<T extends Pulled>(
-  run: RunContext,
-  fill: (run: RunContext) => Promise<T>,
-): Promise<{ readonly ended: EndedRun; readonly filled: T }> {
+async function recordRun<T extends Pick<RunResult, 'pulls'>>(run: RunContext, fill: (run: RunContext) => Promise<T>) {
   const { runId, job, asOf } = run;
   try {
     const filled = await fill(run);
     const status = runStatus(filled.pulls, run.signal);
     await finishRun(run, status);
-    return { ended: { run_id: runId, job, status, as_of: asOf.toISOString(), pulls: filled.pulls }, filled };
+    const ended: EndedRun = { run_id: runId, job, status, as_of: asOf.toISOString(), pulls: filled.pulls };
+    return { ended, filled };
   } catch (error) {
     await finishRun(run, 'failed').catch(() => undefined); // the database may be what failed
     throw error;

@@ -1,5 +1,6 @@
 import type { Target, Thresholds } from '../../config/config.ts';
 import { TidemarkError } from '../../core/errors.ts';
+import type { TokenInfo } from '../../services/token/describe-token.ts';
 import { type Database, openDatabase, type SqlParams } from '../../warehouse/database.ts';
 import type { OpenWarehouse } from '../../warehouse/session.ts';
 import type { SqlFiles } from '../../warehouse/sql-files.ts';
@@ -162,19 +163,6 @@ function describeTarget({ name, kind, flavor, namespace, sees, managementToken }
   return { target: name, kind, flavor, namespace, sees: declared, management_token: managementToken };
 }
 
-/** A source whose listing may be a part of what the service has, and why. */
-export interface UnprovenListing {
-  readonly source: string;
-  readonly why: string;
-}
-
-/** What decides how much a token sees, as in the table `tokens`. */
-export interface KnownToken {
-  readonly type: string | null;
-  readonly is_management: boolean | null;
-  readonly sees_every_namespace: boolean | null;
-}
-
 /** The statements for a proof without a warehouse, each with the table that it makes. */
 const PROOF_STEPS = {
   assumed_sources: 'evaluated_sources',
@@ -184,15 +172,15 @@ const PROOF_STEPS = {
 };
 
 /**
- * The sources of a target whose listing proves nothing about what it does not contain, as the rules would decide after a pull now:
- * `queries/warehouse/listing_proofs.sql` in a database of its own.
+ * The sources of a target whose listing proves nothing about what it does not contain, as the rules would decide after a pull now, and
+ * why: `queries/warehouse/listing_proofs.sql` in a database of its own.
  */
 export async function findUnprovenListings(
   files: SqlFiles,
   target: AssessedTarget,
   sources: readonly string[],
-  token: KnownToken | undefined,
-): Promise<readonly UnprovenListing[]> {
+  token: Pick<TokenInfo, 'type' | 'is_management' | 'sees_every_namespace'> | undefined,
+) {
   const database = await openDatabase(':memory:');
   const params = {
     target: target.name,

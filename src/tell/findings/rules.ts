@@ -46,10 +46,7 @@ export interface InvalidRule {
 }
 
 /** All rules by name, and those with an invalid header. */
-export function readRules(files: SqlFiles): {
-  readonly rules: readonly Rule[];
-  readonly invalid: readonly InvalidRule[];
-} {
+export function readRules(files: SqlFiles) {
   const names = [...discoverFiles(files.roots, 'queries/findings', '.sql').keys()];
   const rules: Rule[] = [];
   const invalid: InvalidRule[] = [];
