@@ -1,7 +1,6 @@
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
-import type { WorkContext } from '../core/context.ts';
 import { catchKnown, EXIT, type ExitCode, formatError, TidemarkError } from '../core/errors.ts';
 import { plural } from '../core/plural.ts';
 import { type Lock, LockError } from '../warehouse/lock.ts';
@@ -29,11 +28,9 @@ import { type Action, findingIds, type Plan } from './plan-file.ts';
 import { keepPlan } from './plan-store.ts';
 import { assertNamesTargets, assertSameInstallations, assertSameWarehouse } from './plan-targets.ts';
 import { isReversibleAction } from './registry.ts';
-import { RemoteServices } from './remote.ts';
+import { type Acting, RemoteServices } from './remote.ts';
 
-export interface ApplyOptions {
-  readonly config: Config;
-  readonly context: WorkContext;
+export interface ApplyOptions extends Acting {
   /** Stops after this number of actions that failed or are unconfirmed. */
   readonly maxFailures: number;
   /** The caller holds the lock of the warehouse, and copies the ledger to it afterwards. */
@@ -65,8 +62,8 @@ export function applyPlan(given: Plan, options: ApplyOptions): Promise<ApplyResu
     const now = context.clock.now();
     await assertAfterLedger(config.data, context.clock);
     const { plan, definitions } = await assertApplicable(given, options, now);
-    const copy = isInRun ? undefined : () => trySyncLedger(config, context);
-    return withLedger(config, context, { purpose: `plan ${plan.plan_id}`, copy }, async (ledger, lock) => {
+    const copy = isInRun ? undefined : () => trySyncLedger(options);
+    return withLedger(options, { purpose: `plan ${plan.plan_id}`, copy }, async (ledger, lock) => {
       await keepPlan(config, plan);
       return applyActions(plan, definitions, options, ledger, lock);
     });

@@ -15,6 +15,7 @@ import { createPlan } from './plan.ts';
 import { findingIds, type Plan } from './plan-file.ts';
 import { keepPlan, planFile, readKeptPlan } from './plan-store.ts';
 import { isReversible, loadPlaybooks } from './registry.ts';
+import type { Acting } from './remote.ts';
 import { settleLedger } from './settle-ledger.ts';
 
 type JobPlaybooks = Pick<Job, 'name' | 'playbooks'>;
@@ -81,8 +82,7 @@ function findProblems(
  * not stop the others.
  */
 export async function planJobPlaybooks(
-  config: Config,
-  context: WorkContext,
+  { config, context }: Acting,
   job: JobPlaybooks,
   playbooks: readonly Playbook[],
   warehouse: Warehouse,
@@ -140,13 +140,9 @@ async function listUnfinished(
 }
 
 /** Approves and applies the plans with `mode: apply`; reports the others unchanged. The warehouse must be published. */
-export async function applyJobPlaybooks(
-  config: Config,
-  context: WorkContext,
-  plans: readonly JobPlan[],
-  playbooks: readonly Playbook[],
-): Promise<readonly JobPlaybookResult[]> {
-  const options = { config, context, maxFailures: DEFAULT_MAX_FAILURES, playbooks, isInRun: true };
+export async function applyJobPlaybooks(acting: Acting, plans: readonly JobPlan[], playbooks: readonly Playbook[]) {
+  const { config, context } = acting;
+  const options = { ...acting, maxFailures: DEFAULT_MAX_FAILURES, playbooks, isInRun: true };
   const results: JobPlaybookResult[] = [];
   for (const { approvedBy, exceeded, refused, ...planned } of plans) {
     const { name, mode, plan, file } = planned;

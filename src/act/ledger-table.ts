@@ -21,6 +21,7 @@ import type { LedgerHead, LedgerScan, SeenLedger } from './ledger-chain.ts';
 import { findUnreadable, NOTHING_SEEN, scanLedger, toLedgerText, unseenEvents } from './ledger-chain.ts';
 import { assertSound, formatProblem, inspectLedger, Ledger, type LedgerInspection, readSound } from './ledger-file.ts';
 import { ensureWarehouseId } from './plan-targets.ts';
+import type { Acting } from './remote.ts';
 
 /** What the warehouse keeps of the ledger: the table `actions`, a copy of it, and its last line. */
 
@@ -98,11 +99,7 @@ export async function keepLedger(
  * @param warehouse the working one of a run in progress; @default the published one
  * @returns why the table was not updated
  */
-export async function trySyncLedger(
-  config: Config,
-  { clock, log }: Pick<WorkContext, 'clock' | 'log'>,
-  warehouse?: Warehouse,
-): Promise<TidemarkError | undefined> {
+export async function trySyncLedger({ config, context: { clock, log } }: Acting, warehouse?: Warehouse) {
   const now = clock.now();
   const sync = (open: Warehouse) => syncLedger(open, config, now);
   const synced = warehouse ? sync(warehouse) : withWarehouse({ config, purpose: 'playbook apply', now, log }, sync);
@@ -117,8 +114,7 @@ export async function trySyncLedger(
  * @throws TidemarkError LOCKED while another has it; DATA as `Ledger.open`
  */
 export async function withLedger<T>(
-  config: Config,
-  { clock }: Pick<WorkContext, 'clock'>,
+  { config, context: { clock } }: Acting,
   { purpose, copy }: { readonly purpose: string; readonly copy: (() => Promise<unknown>) | undefined },
   work: (ledger: Ledger, lock: Lock) => Promise<T>,
 ): Promise<T> {

@@ -1,5 +1,3 @@
-import type { Config } from '../config/config.ts';
-import type { WorkContext } from '../core/context.ts';
 import { formatError, TidemarkError } from '../core/errors.ts';
 import { sleep } from '../http/retry.ts';
 import { LockError } from '../warehouse/lock.ts';
@@ -20,15 +18,13 @@ import { type LedgerEntry, toKey } from './ledger.ts';
 import type { Ledger } from './ledger-file.ts';
 import type { Action, Plan } from './plan-file.ts';
 import { getOperation } from './registry.ts';
-import type { RemoteServices } from './remote.ts';
+import type { Acting, RemoteServices } from './remote.ts';
 
 /** What an action is applied with. */
-export interface ApplyContext {
+export interface ApplyContext extends Acting {
   readonly plan: Plan;
   readonly remote: RemoteServices;
   readonly ledger: Ledger;
-  readonly config: Config;
-  readonly context: WorkContext;
 }
 
 /** An action that is applied, with its definition, and what the ledger has of it. */

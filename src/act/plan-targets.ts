@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { Config, Target } from '../config/config.ts';
 import { canonicalJson } from '../core/canonical-json.ts';
-import type { WorkContext } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { stripControls } from '../core/log.ts';
 import { type OpenWarehouse, type Warehouse, withPublished, withWarehouse } from '../warehouse/session.ts';
 import type { Plan, PlanTarget } from './plan-file.ts';
-import type { RemoteServices } from './remote.ts';
+import type { Acting, RemoteServices } from './remote.ts';
 
 /** What a plan is of: its warehouse, and its targets as the configuration names them and as their services say they are. */
 
@@ -85,7 +84,7 @@ function assertSameFields(
 }
 
 /** The ID of the published warehouse: one that only `tidemark pull` has written gets it under the lock. */
-export async function identifyPublished(config: Config, { log, clock }: WorkContext): Promise<string> {
+export async function identifyPublished({ config, context: { log, clock } }: Acting): Promise<string> {
   const known = await withPublished(config, findWarehouseId);
   return known ?? withWarehouse({ config, purpose: 'playbook', now: clock.now(), log }, ensureWarehouseId);
 }

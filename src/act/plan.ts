@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { hostname, userInfo } from 'node:os';
 import { z } from 'zod';
-import type { Config, Target } from '../config/config.ts';
+import type { Target } from '../config/config.ts';
 import type { PlanLimits } from '../core/choices.ts';
 import { formatCompact, HOUR_MS } from '../core/clock.ts';
-import type { WorkContext } from '../core/context.ts';
 import { formatError, TidemarkError } from '../core/errors.ts';
 import { ServiceError } from '../http/errors.ts';
 import { findRule, readRules } from '../tell/findings/rules.ts';
@@ -18,14 +17,12 @@ import { assertAfterLedger } from './ledger-file.ts';
 import { readLedger } from './ledger-table.ts';
 import { findingIds, type Plan, planDigest } from './plan-file.ts';
 import { describeTargets, ensureWarehouseId, identifyPublished } from './plan-targets.ts';
-import { type RemoteServices, withServices } from './remote.ts';
+import { type Acting, type RemoteServices, withServices } from './remote.ts';
 
 /** Which of a rule's findings to plan: those of these IDs and of these subjects, or all, and not more than so many. */
 type FindingChoice = Omit<NonNullable<Plan['selection']>, 'remaining'>;
 
-export interface PlanOptions {
-  readonly config: Config;
-  readonly context: WorkContext;
+export interface PlanOptions extends Acting {
   readonly playbook: Playbook;
   readonly limits: PlanLimits;
   /** @default every configured target */
@@ -48,7 +45,7 @@ export async function createPlan(options: PlanOptions) {
   const { config, context, warehouse } = options;
   await assertAfterLedger(config.data, context.clock);
   if (warehouse) return planFrom(warehouse, await ensureWarehouseId(warehouse), options);
-  const warehouseId = await identifyPublished(config, context);
+  const warehouseId = await identifyPublished(options);
   return withPublished(config, (published) => planFrom(published, warehouseId, options));
 }
 
@@ -57,7 +54,7 @@ async function planFrom(warehouse: OpenWarehouse, warehouseId: string, options: 
   const { config, context, playbook, limits, choice, job } = options;
   const now = context.clock.now();
   const { candidates, skipped, remaining } = await selectFindings(warehouse, options, now);
-  return withServices(config, context, async (remote) => {
+  return withServices(options, async (remote) => {
     const deps = { config, context, remote, now, warehouse, limit: choice?.limit ?? null };
     const { rows, refused, untried } = await planActions(playbook, candidates, deps);
     const [run] = await database.rows(files.read('remediation/last_run'));
@@ -206,9 +203,7 @@ interface PlannedRow {
 }
 
 /** What planning works with. */
-export interface PlanDeps {
-  readonly config: Config;
-  readonly context: WorkContext;
+export interface PlanDeps extends Acting {
   readonly remote: RemoteServices;
   readonly warehouse: OpenWarehouse;
   readonly now: Date;

@@ -11,12 +11,14 @@ import type { ReadResult } from './define.ts';
 import type { Action } from './plan-file.ts';
 import { getOperation } from './registry.ts';
 
+/** What planning and applying have from their caller. */
+export interface Acting {
+  readonly config: Config;
+  readonly context: WorkContext;
+}
+
 /** Lets `work` read the services, until the user's signal. */
-export async function withServices<T>(
-  config: Config,
-  context: WorkContext,
-  work: (remote: RemoteServices) => Promise<T>,
-): Promise<T> {
+export async function withServices<T>({ config, context }: Acting, work: (remote: RemoteServices) => Promise<T>) {
   const remote = new RemoteServices(config, context, context.signal);
   try {
     return await work(remote);

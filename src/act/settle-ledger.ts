@@ -1,6 +1,4 @@
 import { join } from 'node:path';
-import type { Config } from '../config/config.ts';
-import type { WorkContext } from '../core/context.ts';
 import { catchKnown, formatError } from '../core/errors.ts';
 import type { Warehouse } from '../warehouse/session.ts';
 import { matchDefinition } from './action-call.ts';
@@ -12,11 +10,9 @@ import { trySyncLedger, withLedger } from './ledger-table.ts';
 import type { ApplyContext } from './observe-action.ts';
 import { readKeptPlan } from './plan-store.ts';
 import { assertSameInstallations } from './plan-targets.ts';
-import { withServices } from './remote.ts';
+import { type Acting, withServices } from './remote.ts';
 
-export interface SettleLedgerOptions {
-  readonly config: Config;
-  readonly context: WorkContext;
+export interface SettleLedgerOptions extends Acting {
   readonly playbooks: readonly Playbook[];
   /** Only actions of this plan. @default every plan */
   readonly planId?: string | undefined;
@@ -34,9 +30,9 @@ export interface SettleLedgerOptions {
 export async function settleLedger(options: SettleLedgerOptions): Promise<readonly ActionResult[]> {
   const { config, context, warehouse } = options;
   await assertAfterLedger(config.data, context.clock);
-  const copy = () => trySyncLedger(config, context, warehouse);
-  return withLedger(config, context, { purpose: 'playbook ledger --settle', copy }, (ledger) =>
-    withServices(config, context, async (remote) => {
+  const copy = () => trySyncLedger(options, warehouse);
+  return withLedger(options, { purpose: 'playbook ledger --settle', copy }, (ledger) =>
+    withServices(options, async (remote) => {
       const results: ActionResult[] = [];
       for (const entry of ledger.entries.values()) {
         const { plan_id, playbook } = entry;

@@ -1,6 +1,4 @@
-import type { Config } from '../config/config.ts';
 import { findNamed } from '../config/suggest.ts';
-import type { WorkContext } from '../core/context.ts';
 import { formatError, TidemarkError } from '../core/errors.ts';
 import { valueAt } from '../core/json-path.ts';
 import { buildAction, type NewAction, resolveDefinitions } from './action-call.ts';
@@ -13,11 +11,9 @@ import { buildPlan } from './plan.ts';
 import { type Action, findingIds, type Plan } from './plan-file.ts';
 import { assertNamesTargets, assertSameInstallations } from './plan-targets.ts';
 import { isReversible } from './registry.ts';
-import { withServices } from './remote.ts';
+import { type Acting, withServices } from './remote.ts';
 
-export interface UndoOptions {
-  readonly config: Config;
-  readonly context: WorkContext;
+export interface UndoOptions extends Acting {
   readonly playbooks: readonly Playbook[];
   /** How long the findings are accepted once they are undone; 0 for not at all. */
   readonly acceptDays: number;
@@ -49,7 +45,7 @@ export async function createUndoPlan(plan: Plan, options: UndoOptions): Promise<
   if (applied.length + skipped.length === 0) {
     throw new TidemarkError('UNSAFE', `the ledger has no applied action of plan ${plan_id}`);
   }
-  return withServices(config, context, async (remote) => {
+  return withServices(options, async (remote) => {
     await assertSameInstallations(plan, config, remote);
     const deps = { config, context, plan, remote, ledger: { entries }, now: context.clock.now() };
     const definitions = resolveDefinitions(plan, playbooks);

@@ -83,7 +83,7 @@ async function deliver(
   const mail: MailResult = { deliveries: [], ...composed };
   const undone = { findings, reports: [], failed_reports: [], playbooks: [], refused_ledger, mail };
   if (ended.status === 'interrupted') return undone;
-  const applied = await applyJobPlaybooks(config, context, plans, playbooks);
+  const applied = await applyJobPlaybooks({ config, context }, plans, playbooks);
   const hasActions = applied.some((one) => one.applied !== null);
   const render = (warehouse: OpenWarehouse) =>
     renderStage(config, context, warehouse, names, {
@@ -95,7 +95,7 @@ async function deliver(
     return { ...undone, ...(await withPublished(config, render)), playbooks: applied };
   }
   return writer.write(async (warehouse) => {
-    if (hasActions) await trySyncLedger(config, context, warehouse);
+    if (hasActions) await trySyncLedger({ config, context }, warehouse);
     const rendered = await render(warehouse);
     const sent = await sendStage(config, context, warehouse, composed);
     return { ...undone, ...rendered, playbooks: applied, mail: sent };
@@ -117,9 +117,10 @@ async function fillWarehouse(
   const { thresholds, targets } = config;
   const findings = await evaluateFindings({ database, files, asOf, runId: run.runId, thresholds, targets });
   for (const { rule, error } of findings.failed) log.warn(`rule ${rule} was not assessed: ${error}`);
-  const refusal = await trySyncLedger(config, run, warehouse);
+  const acting = { config, context: run };
+  const refusal = await trySyncLedger(acting, warehouse);
   const refusedLedger = refusal ? formatError(refusal) : null;
-  const plans = await planJobPlaybooks(config, run, job, definitions.playbooks, warehouse);
+  const plans = await planJobPlaybooks(acting, job, definitions.playbooks, warehouse);
   await syncPlans(warehouse, config, asOf);
   const notes = [
     ...(refusal ? [`The ledger is refused: ${refusedLedger}`] : []),

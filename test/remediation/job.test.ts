@@ -39,7 +39,7 @@ function planInRun({ config, context, job }: Prepared, change = '') {
   const options = { config, purpose: 'test', now: context.clock.now(), log: context.log };
   return withWarehouse(options, async (warehouse) => {
     if (change !== '') await warehouse.database.run(change);
-    return planJobPlaybooks(config, context, job, builtInPlaybooks, warehouse);
+    return planJobPlaybooks({ config, context }, job, builtInPlaybooks, warehouse);
   });
 }
 
@@ -47,7 +47,7 @@ async function runJob(playbooks: readonly Record<string, unknown>[]): Promise<re
   const prepared = await prepare(playbooks);
   const { config, context } = prepared;
   const plans = await planInRun(prepared);
-  return applyJobPlaybooks(config, context, plans, builtInPlaybooks);
+  return applyJobPlaybooks({ config, context }, plans, builtInPlaybooks);
 }
 
 test('mode plan writes a plan file, and changes nothing', async () => {
@@ -77,7 +77,7 @@ test('a plan that is replaced before the job approves it is not applied', async 
   const [action] = plan!.actions;
   const replaced = { ...plan!, actions: [{ ...action!, summary: 'another plan' }] };
   await writePlan(file!, { ...replaced, digest: planDigest(replaced) });
-  const [result] = await applyJobPlaybooks(config, context, plans, builtInPlaybooks);
+  const [result] = await applyJobPlaybooks({ config, context }, plans, builtInPlaybooks);
   expect(result).toMatchObject({ exit: 6, applied: null, refused: `${file} was replaced by another plan` });
   expect((await readPlan(file!)).approvals).toEqual([]);
   expect(harness.writes()).toEqual([]);
@@ -219,7 +219,7 @@ test('a damaged ledger is logged, and does not fail the run', async () => {
   await writeFile(join(config.data, 'ledger.ndjson'), 'damaged\n');
   const options = { config, purpose: 'test', now: context.clock.now(), log: context.log };
   const log = { ...context.log, warn: (line: string) => warnings.push(line) };
-  await withWarehouse(options, (warehouse) => trySyncLedger(config, { ...context, log }, warehouse));
+  await withWarehouse(options, (warehouse) => trySyncLedger({ config, context: { ...context, log } }, warehouse));
   expect(warnings).toEqual([expect.stringContaining('ledger.ndjson:1 is damaged')]);
   expect(await harness.place.rows('select count(*) as actions from actions')).toEqual(before);
   await expect(withWarehouse(options, (warehouse) => syncLedger(warehouse, config, options.now))).rejects.toMatchObject(
