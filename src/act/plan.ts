@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { hostname, userInfo } from 'node:os';
 import { z } from 'zod';
-import type { Target } from '../config/config.ts';
+import { getTarget } from '../config/config.ts';
 import type { PlanLimits } from '../core/choices.ts';
 import { formatCompact, HOUR_MS } from '../core/clock.ts';
 import { formatError, TidemarkError } from '../core/errors.ts';
+import { groupBy } from '../core/group-by.ts';
 import { ServiceError } from '../http/errors.ts';
 import { findRule, readRules } from '../tell/findings/rules.ts';
 import { type OpenWarehouse, type Warehouse, withPublished } from '../warehouse/session.ts';
@@ -220,8 +221,7 @@ export async function planActions(playbook: Playbook, candidates: readonly PlanC
   for (const findings of groupFindings(playbook, candidates, limit)) {
     if (plannedFindings >= limit) break;
     tried += findings.length;
-    const target = deps.config.targets.find(({ name }) => name === findings[0]?.target);
-    const planned = target ? await planGroup(playbook, findings, target, deps) : [];
+    const planned = await planGroup(playbook, findings, deps);
     if (typeof planned === 'string') {
       for (const { finding_id } of findings) refused.push({ finding_id, reason: planned });
     } else {
@@ -232,25 +232,26 @@ export async function planActions(playbook: Playbook, candidates: readonly PlanC
   return { rows, refused, untried: candidates.length - tried };
 }
 
+type FindingGroup = readonly [PlanCandidate, ...PlanCandidate[]];
+
 /** The findings that are planned together. */
 function groupFindings(
   { perTarget }: Playbook,
   candidates: readonly PlanCandidate[],
   limit: number,
-): readonly (readonly PlanCandidate[])[] {
+): readonly FindingGroup[] {
   if (!perTarget) return candidates.map((finding) => [finding]);
-  const chosen = candidates.slice(0, limit);
-  const targets = [...new Set(chosen.map(({ target }) => target))];
-  return targets.map((target) => chosen.filter((finding) => finding.target === target));
+  return [...groupBy(candidates.slice(0, limit), ({ target }) => target).values()];
 }
 
 /** The validated actions of one group of findings, or the reason why there are none. */
 async function planGroup(
   playbook: Playbook,
-  findings: readonly PlanCandidate[],
-  target: Target,
+  findings: FindingGroup,
   { config, context, remote, warehouse: { database, files }, now }: PlanDeps,
 ): Promise<readonly PlannedRow[] | string> {
+  const [first] = findings;
+  const target = getTarget(config, first.target);
   const subjects = findings.map(({ subject_id }) => subject_id);
   try {
     const planned = await playbook.plan(findings, {
@@ -271,7 +272,7 @@ async function planGroup(
     const isReason = error instanceof TidemarkError || error instanceof z.ZodError;
     if (!isReason || context.signal.aborted) throw error;
     const reason = context.redactor.text(explainError(error));
-    if (error instanceof ServiceError) context.log.warn(`${findings[0]?.title}: not planned: ${reason}`);
+    if (error instanceof ServiceError) context.log.warn(`${first.title}: not planned: ${reason}`);
     return reason;
   }
 }

@@ -1,4 +1,4 @@
-import type { Config, Target } from '../config/config.ts';
+import { type Config, getTarget } from '../config/config.ts';
 import type { WorkContext } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { isRejection, ServiceError } from '../http/errors.ts';
@@ -29,25 +29,25 @@ export async function withServices<T>({ config, context }: Acting, work: (remote
 
 /** The services as planning and applying use them. */
 export class RemoteServices {
-  readonly #targets: readonly Target[];
+  readonly #config: Config;
   readonly #clients: ServiceClients;
   readonly #beforeWrite: () => void;
 
   /** `signal` ends waits and transfers in progress. `beforeWrite` is called just before each request of an action is sent. */
   constructor(config: Config, context: WorkContext, signal: AbortSignal, beforeWrite: () => void = () => {}) {
     this.#beforeWrite = beforeWrite;
-    this.#targets = config.targets;
+    this.#config = config;
     this.#clients = new ServiceClients(config, context, signal);
   }
 
   /** How long a change at the target may take until readings show it. */
   lagMs(target: string): number {
-    return this.#target(target).lag * 1000;
+    return getTarget(this.#config, target).lag * 1000;
   }
 
   /** What the service of a target says it is: null where it does not say. @throws ServiceError */
   identify(name: string): Promise<ServiceIdentity | null> {
-    return identifyService(this.#clients, this.#target(name));
+    return identifyService(this.#clients, getTarget(this.#config, name));
   }
 
   /** Reads once. "Not found" is a result. @throws ServiceError for any other failure, unless `allowFailure`. */
@@ -59,7 +59,7 @@ export class RemoteServices {
   ): Promise<ReadResult> {
     if (operation.mutates) throw new TidemarkError('UNSAFE', `${operation.name} is not a read`);
     try {
-      const client = this.#clients.get(this.#target(target));
+      const client = this.#clients.get(getTarget(this.#config, target));
       if (!allPages) return { found: true, value: (await client.call(operation, args)).json() };
       const items: unknown[] = [];
       for await (const page of client.pages(operation, args)) {
@@ -92,18 +92,12 @@ export class RemoteServices {
       }
     };
     const options = { body, write: true, beforeRequest };
-    const client = this.#clients.get(this.#target(target));
+    const client = this.#clients.get(getTarget(this.#config, target));
     const once = { ...getOperation(operation), retryPolicy: 'never' } as const;
     return jsonOr(await client.call(once, params, options), undefined);
   }
 
   async close(): Promise<void> {
     await this.#clients.close();
-  }
-
-  #target(name: string): Target {
-    const target = this.#targets.find((candidate) => candidate.name === name);
-    if (target) return target;
-    throw new TidemarkError('UNSAFE', `target ${name} is not configured`, { hint: 'configure it, or make a new plan' });
   }
 }
