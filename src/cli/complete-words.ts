@@ -106,7 +106,7 @@ function parseWords(program: Command, words: readonly string[]) {
       command = next ?? command;
     } else if (word === '--') isAfterOptions = true;
     else {
-      const option = findOption(command, word);
+      const option = listKnownOptions(command).find(({ long, short }) => long === word || short === word);
       pending = option?.required || option?.optional ? option : undefined;
     }
   }
@@ -118,7 +118,8 @@ type ParsedWords = ReturnType<typeof parseWords>;
 async function findCandidates(parsed: ParsedWords, current: string, configFile: string): Promise<readonly Candidate[]> {
   const { command, operands, pending, isAfterOptions } = parsed;
   if (pending) return listValues(pending, pending.long ?? '', configFile);
-  if (current.startsWith('-') && !isAfterOptions) return listOptions(command);
+  if (current.startsWith('-') && !isAfterOptions)
+    return listKnownOptions(command).flatMap(({ long, description }) => (long ? [{ value: long, description }] : []));
   const { registeredArguments: all } = command;
   const argument = all[operands] ?? all.findLast(({ variadic }) => variadic);
   const values = await listValues(argument, `${namePath(command)}<${argument?.name()}>`, configFile);
@@ -140,14 +141,6 @@ function listKnownOptions(command: Command): readonly Option[] {
   const help = command.createHelp();
   const inherited = command.parent ? help.visibleGlobalOptions(command) : [];
   return [...help.visibleOptions(command), ...inherited];
-}
-
-function listOptions(command: Command): readonly Candidate[] {
-  return listKnownOptions(command).flatMap(({ long, description }) => (long ? [{ value: long, description }] : []));
-}
-
-function findOption(command: Command, name: string): Option | undefined {
-  return listKnownOptions(command).find(({ long, short }) => long === name || short === name);
 }
 
 /** The values of an option or an argument that a shell can take as one word. @param name as in `KINDS` */

@@ -47,8 +47,10 @@ export async function diff(
   const { counts, gaps } = await withPublished(
     config,
     async (published) => {
-      const declared = loadTables(published.files);
-      const tables = await selectPresent(published, selectTables(declared, flags.table));
+      const told = selectTold([...loadTables(published.files).values()]);
+      const selected =
+        flags.table === undefined ? told : [findNamed(told, 'table', flags.table, 'see `tidemark tables`')];
+      const tables = await selectPresent(published, selected);
       const moment = async (text: string) => (await readMoment(context, config, published, text)).run.as_of;
       const times = await resolveTimes(published, { from, to }, moment);
       const difference = await readDifference(published, tables, times, flags);
@@ -59,12 +61,6 @@ export async function diff(
   );
   if (flags.exitCode && counts.length > 0) context.exit(EXIT.findings);
   else if (flags.exitCode && gaps.length > 0) context.exit(EXIT.incomplete);
-}
-
-/** @throws TidemarkError USAGE for a table whose changes are not told */
-function selectTables(declared: ReadonlyMap<string, Table>, name: string | undefined): readonly Table[] {
-  const told = selectTold([...declared.values()]);
-  return name === undefined ? told : [findNamed(told, 'table', name, 'see `tidemark tables`')];
 }
 
 type Times = Pick<Difference, 'from' | 'to'>;

@@ -32,11 +32,6 @@ const MANIFEST = 'manifest.json';
 /** Folders of an export that did not end. */
 const STAGING = '.staging-';
 
-interface ExportManifest {
-  readonly version: 1;
-  readonly tables: readonly ExportedTable[];
-}
-
 /**
  * Exports the published warehouse: one sorted Parquet file for each table, `TABLE/data.parquet`, and a manifest. Each table
  * is replaced as a whole; other files in the folder stay.
@@ -119,14 +114,13 @@ async function replaceTables(folder: string, staging: string, tables: readonly E
     if (names.includes(table)) await rename(join(staging, table), join(folder, table));
   }
   await syncFolder(folder);
-  const content: ExportManifest = { version: 1, tables };
-  await writeFileAtomic(manifest, `${JSON.stringify(content, null, 2)}\n`);
+  await writeFileAtomic(manifest, `${JSON.stringify({ version: 1, tables }, null, 2)}\n`);
 }
 
 /** Names of the tables of the earlier export; none if there is no manifest that can be read. */
 async function readManifest(file: string): Promise<readonly string[]> {
   try {
-    const { tables } = JSON.parse(await readFile(file, 'utf8')) as ExportManifest;
+    const { tables } = JSON.parse(await readFile(file, 'utf8')) as { readonly tables: readonly ExportedTable[] };
     return tables.map(({ table }) => table).filter((name) => /^\w+$/u.test(name));
   } catch (error) {
     if (error instanceof SyntaxError || error instanceof TypeError) return [];

@@ -159,13 +159,10 @@ export function formatActions(
       const definition = matchDefinition(plan, action, playbooks);
       const call = formatCall(action, config, redactor);
       const difference = formatChange(describeChange(action, definition), colors);
-      return `${clean(`${action.action_id}: ${action.summary}`)}\n${block([...call, ...difference], redactor)}`;
+      const lines = [...call, ...difference].map((line) => `  ${line}\n`);
+      return `${clean(`${action.action_id}: ${action.summary}`)}\n${redactor.text(lines.join(''))}`;
     })
     .join('\n');
-}
-
-function block(lines: readonly string[], redactor: Redactor): string {
-  return redactor.text(lines.map((line) => `  ${line}\n`).join(''));
 }
 
 /** Method and URL as they are sent, and the body with its secrets masked. */

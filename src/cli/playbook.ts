@@ -252,11 +252,8 @@ export async function apply(
   const { config, playbooks } = await readPlaybooks(context);
   const { plan: approved } = await findPlan(config, context.cwd, reference);
   const finished = await findFinishedResult(approved, config);
-  if (finished) {
-    writeResult(context, finished, () => formatFinished(finished));
-    return context.exit(applyExitCode(finished, approved));
-  }
-  const applied = await applyPlan(approved, { config, context, maxFailures, playbooks });
-  writeResult(context, applied, () => formatApplyResult(applied, approved, context));
+  const applied = finished ?? (await applyPlan(approved, { config, context, maxFailures, playbooks }));
+  const format = () => (finished ? formatFinished(finished) : formatApplyResult(applied, approved, context));
+  writeResult(context, applied, format);
   context.exit(applyExitCode(applied, approved));
 }

@@ -3,6 +3,7 @@ import type { Config } from '../config/config.ts';
 import { linkSignals } from '../core/abort.ts';
 import type { JobContext } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
+import { groupBy } from '../core/group-by.ts';
 import { createOnce, startTimeBound } from '../extract/extract.ts';
 import { findResumable } from '../extract/resume.ts';
 import { isLoaded, type Pull, type RunContext } from '../extract/run-context.ts';
@@ -110,14 +111,16 @@ export async function pullSources(
 /** Whether a pull needs what the others have loaded. */
 const isLast = ({ source }: Pull): boolean => source.readsTables === true;
 
+/** The pulls of one target. */
+type TargetPulls = readonly [Pull, ...Pull[]];
+
 /** Works on all pulls of some targets at a time. @returns the results, target by target */
 export async function mapTargets<T>(
   pulls: readonly Pull[],
   limit: LimitFunction,
-  work: (pulls: readonly Pull[]) => Promise<readonly T[]>,
+  work: (pulls: TargetPulls) => Promise<readonly T[]>,
 ): Promise<readonly T[]> {
-  const names = [...new Set(pulls.map(({ target }) => target.name))];
-  return (await limit.map(names, (name) => work(pulls.filter(({ target }) => target.name === name)))).flat();
+  return (await limit.map(groupBy(pulls, ({ target }) => target.name).values(), work)).flat();
 }
 
 /** What the pulls of one run share. */
@@ -133,7 +136,7 @@ interface PullTools extends Pick<PullSourceOptions, 'loads' | 'canReuse'> {
 }
 
 /** Pulls sources of one target. What they share, such as its pages, is needed until the last of them has ended. */
-async function pullTarget(run: RunContext, pulls: readonly Pull[], tools: PullTools): Promise<readonly PullOutcome[]> {
+async function pullTarget(run: RunContext, pulls: TargetPulls, tools: PullTools): Promise<readonly PullOutcome[]> {
   const { loads, clients, progress, resumable, acceptShrink, replay, canReuse, halt } = tools;
   const stopAll = (error: unknown) => halt.abort(error); // only the first call sets the reason
   const once = createOnce();
@@ -179,8 +182,7 @@ async function pullTarget(run: RunContext, pulls: readonly Pull[], tools: PullTo
   const ended = await Promise.all(pulls.map((pull) => pullOne(pull).catch(stopAll)));
   const outcomes = ended.filter((outcome) => outcome !== undefined);
   progress.fail(outcomes.filter(({ status }) => status === 'failed'));
-  const [first] = pulls;
-  if (first) await clients.release(first.target.name);
+  await clients.release(pulls[0].target.name);
   return outcomes;
 }
 

@@ -1,8 +1,8 @@
-import { lstat, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { TidemarkError } from '../../core/errors.ts';
-import { hashFile, ignoreMissing } from '../../core/fs.ts';
+import { ignoreMissing } from '../../core/fs.ts';
 
 /**
  * A backup is a folder with `manifest.json`, which names the folder beside it with the files. The manifest is replaced last and at once,
@@ -54,10 +54,4 @@ export async function readManifest(folder: string): Promise<BackupManifest> {
   throw new TidemarkError('DATA', `${folder} has no complete backup: ${MANIFEST} is missing`, {
     hint: 'make one with `tidemark backup DIR`',
   });
-}
-
-/** The size and checksum of a file below `folder`. */
-export async function describeFile(folder: string, path: string) {
-  const file = join(folder, path);
-  return { path, bytes: (await lstat(file)).size, sha256: await hashFile(file) };
 }

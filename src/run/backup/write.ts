@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { lstatSync } from 'node:fs';
-import { chmod, constants, copyFile, readdir, readFile, writeFile } from 'node:fs/promises';
+import { chmod, constants, copyFile, lstat, readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ledgerFile } from '../../act/ledger.ts';
 import { inspectLedger } from '../../act/ledger-file.ts';
@@ -9,6 +9,7 @@ import { listPlanIds, planFile } from '../../act/plan-store.ts';
 import type { Config } from '../../config/config.ts';
 import { TidemarkError } from '../../core/errors.ts';
 import {
+  hashFile,
   ignoreMissing,
   makeFolder,
   PRIVATE_FILE,
@@ -22,7 +23,7 @@ import { acquireLock } from '../../warehouse/lock.ts';
 import { warehouseFiles } from '../../warehouse/publish.ts';
 import { withPublished } from '../../warehouse/session.ts';
 import { verifyChecksums } from '../../warehouse/storage.ts';
-import { type BackupManifest, describeFile, FILES, findManifest, MANIFEST } from './manifest.ts';
+import { type BackupManifest, FILES, findManifest, MANIFEST } from './manifest.ts';
 
 /** Of the folder of a backup. */
 const LOCK = 'lock';
@@ -42,7 +43,10 @@ export async function writeBackup(config: Config, folder: string, now: Date): Pr
     const name = `files-${randomBytes(4).toString('hex')}`;
     const paths = await copyData(config, join(folder, name));
     const files = [];
-    for (const path of paths) files.push(await describeFile(join(folder, name), path));
+    for (const path of paths) {
+      const file = join(folder, name, path);
+      files.push({ path, bytes: (await lstat(file)).size, sha256: await hashFile(file) });
+    }
     const manifest: BackupManifest = {
       format: 'tidemark-backup',
       version: 1,

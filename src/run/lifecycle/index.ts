@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import type { WorkContext } from '../../core/context.ts';
-import { errorMessage, TidemarkError } from '../../core/errors.ts';
+import { errorMessage } from '../../core/errors.ts';
 import { findFile } from '../../core/paths.ts';
 import type { RunContext } from '../../extract/run-context.ts';
-import type { OpenWarehouse, Warehouse } from '../../warehouse/session.ts';
+import type { OpenWarehouse } from '../../warehouse/session.ts';
 import { toJsonParam } from '../../warehouse/sql-params.ts';
 import { getText } from '../get-text.ts';
 import { type Fact, parseFacts } from './document.ts';
@@ -43,9 +43,8 @@ export async function recordFacts(
   return database.write(files.read('warehouse/record_lifecycle'), params);
 }
 
-async function readPackaged({ files }: Pick<Warehouse, 'files'>): Promise<readonly Fact[]> {
-  const path = findFile(files.roots, PACKAGED);
-  if (!path) throw new TidemarkError('DATA', `${PACKAGED} does not exist`);
+async function readPackaged({ files }: OpenWarehouse): Promise<readonly Fact[]> {
+  const path = findFile(files.roots, PACKAGED) as string;
   return parseFacts(await readFile(path, 'utf8'), PACKAGED, new Date('9999-12-31')); // of the package, whatever a clock says
 }
 

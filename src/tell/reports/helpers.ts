@@ -27,8 +27,10 @@ const MAX_TEXT_CELL_LENGTH = 60;
 
 /** Registers the helpers of all templates. An argument that the context does not define is an error. */
 export function registerHelpers(handlebars: Engine, format: TemplateFormat): void {
-  const partial = (name: string, model: object, options: HelperOptions) =>
-    new Handlebars.SafeString(getPartial(handlebars, name)(model, { data: options.data }).trimEnd());
+  const partial = (name: string, model: object, options: HelperOptions) => {
+    const render = handlebars.partials[name] as Handlebars.TemplateDelegate;
+    return new Handlebars.SafeString(render(model, { data: options.data }).trimEnd());
+  };
   const section = (name: string, model: object, options: HelperOptions) =>
     format === 'html' ? partial(name, model, options) : `${String(partial(name, model, options))}\n`;
   const helper: RegisterHelper = (name, work) =>
@@ -87,12 +89,6 @@ function assertDefined(name: string, args: readonly unknown[]): void {
   const missingKey = Object.keys(hash ?? {}).find((key) => hash[key] === undefined);
   if (missing >= 0) throw new Error(`{{${name}}}: argument ${missing + 1} is not defined`);
   if (missingKey !== undefined) throw new Error(`{{${name}}}: ${missingKey}= is not defined`);
-}
-
-function getPartial(handlebars: Engine, name: string): Handlebars.TemplateDelegate {
-  const partial: unknown = handlebars.partials[name];
-  if (typeof partial !== 'function') throw new Error(`unknown partial ${name}`);
-  return partial as Handlebars.TemplateDelegate;
 }
 
 /** The first rows of a table in aligned columns. */

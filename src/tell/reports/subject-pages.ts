@@ -2,6 +2,7 @@ import { readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { formatTimestamp } from '../../core/clock.ts';
 import { makeFolder, PRIVATE_FILE, writeFileAtomic } from '../../core/fs.ts';
+import { groupBy } from '../../core/group-by.ts';
 import type { Guide } from '../findings/guide.ts';
 import { formatTime, truncate } from './format.ts';
 import type { ProductLinker } from './links.ts';
@@ -58,16 +59,13 @@ function renderList(
   { pages, present }: SubjectSelection,
   renderer: Renderer,
 ): string {
-  const kinds = [...new Set(pages.map(({ kind }) => kind))];
+  const kinds = [...groupBy(pages, ({ kind }) => kind)];
   return renderer.page('subjects.hbs', 'subjects', {
     as_of: formatTimestamp(asOf),
     generated_at: formatTimestamp(generatedAt),
     total: pages.length,
     hidden: present - pages.filter(({ isPresent }) => isPresent).length,
-    kinds: kinds.map((kind) => ({
-      ...kind,
-      subjects: pages.filter((page) => page.kind === kind).map(toListEntry),
-    })),
+    kinds: kinds.map(([kind, own]) => ({ ...kind, subjects: own.map(toListEntry) })),
     root: '',
   });
 }

@@ -48,9 +48,9 @@ export async function* readSubjects(
     shared.set(name, groupRows(await querySubjects(options, name, sql, { limit })));
   }
   const maxLength = Math.max(MAX_VALUE_LENGTH, Math.floor(MAX_LENGTH / pages.length));
-  for (const kind of new Set(pages.map((page) => page.kind))) {
+  for (const [kind, members] of groupBy(pages, (page) => page.kind)) {
     const own = await readKind(options, kind, maxLength);
-    for (const page of pages) if (page.kind === kind) yield toSubjectData(page, own, shared);
+    for (const page of members) yield toSubjectData(page, own, shared);
   }
 }
 
@@ -96,11 +96,7 @@ function toSubjectData(
 }
 
 /** What changed in a column of a subject's row. */
-interface Change {
-  readonly field: string;
-  readonly before: string;
-  readonly after: string;
-}
+type Change = Readonly<Record<'field' | 'before' | 'after', string>>;
 
 /** A subject as its page and its text show it. Every text is free of control characters. */
 export type SubjectView = ReturnType<typeof toSubjectView>;
