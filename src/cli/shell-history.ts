@@ -7,21 +7,18 @@ import { ignoreMissing, writeFileAtomic } from '../core/fs.ts';
 
 export const HISTORY_LENGTH = 1_000;
 
-/** The lines that were typed, the newest first, and what writes newer ones to the file. */
-interface History {
-  readonly lines: readonly string[];
-  readonly write: (lines: readonly string[]) => Promise<void>;
-}
-
-/** The shell works without a history: a home folder may be missing or read-only. */
-export async function openHistory({ env, log }: Pick<Context, 'env' | 'log'>): Promise<History> {
+/**
+ * The lines that were typed, the newest first, and what writes newer ones to the file. The shell works without a history: a home folder may be
+ * missing or read-only.
+ */
+export async function openHistory({ env, log }: Pick<Context, 'env' | 'log'>) {
   const warn = (error: unknown) => log.warn(`the history is not kept: ${errorMessage(error)}`);
   try {
     const file = findHistoryFile(env);
     const text = (await readFile(file, 'utf8').catch(ignoreMissing)) ?? '';
     return {
       lines: text.split('\n').filter(Boolean).slice(-HISTORY_LENGTH).reverse(),
-      write: (lines) => writeFileAtomic(file, `${[...lines].reverse().join('\n')}\n`).catch(warn),
+      write: (lines: readonly string[]) => writeFileAtomic(file, `${[...lines].reverse().join('\n')}\n`).catch(warn),
     };
   } catch (error) {
     warn(error);

@@ -20,12 +20,8 @@ export interface Target extends Omit<RawTarget, 'mounts' | 'tokenHeader' | 'url'
   readonly mounts: { readonly keymgmt: string; readonly mesh: string | readonly string[] };
 }
 
-/** A part of the targets. Another process has each other part. */
-export interface Shard {
-  /** From 1 to `count`. */
-  readonly index: number;
-  readonly count: number;
-}
+/** A part of the targets, from 1 to `count`. Another process has each other part. */
+export type Shard = Readonly<ReturnType<typeof parseShard>>;
 
 export interface Config extends Omit<RawConfig, 'targets'> {
   readonly file: string;
@@ -126,7 +122,7 @@ export function getTarget({ targets }: Config, name: string): Target {
 const MAX_SHARDS = 1_000;
 
 /** Reads `3/16`. @throws TidemarkError USAGE */
-export function parseShard(text: string): Shard {
+export function parseShard(text: string) {
   const [, index, count] = (/^(\d{1,4})\/(\d{1,4})$/u.exec(text) ?? []).map(Number);
   if (index !== undefined && count !== undefined && index >= 1 && index <= count && count <= MAX_SHARDS) {
     return { index, count };

@@ -31,15 +31,7 @@ export function sanitizeHeader(text: string, maxLength: number): string {
 }
 
 /** The mail server of `mail.smtp`. */
-export interface SmtpServer {
-  readonly host: string;
-  readonly port: number;
-  /** TLS from the first byte (`smtps:`), otherwise STARTTLS. */
-  readonly secure: boolean;
-  /** Empty when there is no login. */
-  readonly user: string;
-  readonly password: string;
-}
+export type SmtpServer = Readonly<NonNullable<ReturnType<typeof parseSmtpUrl>>>;
 
 export const SMTP_ERROR =
   'must be smtp://USER:PASSWORD@HOST:PORT or smtps://…; a `/`, `?` or `#` in the password is written as %2F, %3F or %23';
@@ -48,7 +40,7 @@ export const SMTP_ERROR =
 const PORTS = { 'smtp:': 587, 'smtps:': 465 } as const;
 
 /** Reads `smtp://USER:PASSWORD@HOST:PORT` or `smtps://…`; undefined for anything else. */
-export function parseSmtpUrl(text: string): SmtpServer | undefined {
+export function parseSmtpUrl(text: string) {
   if (!URL.canParse(text)) return undefined;
   const { protocol, hostname, port, username, password, pathname, search, hash } = new URL(text);
   if ((protocol !== 'smtp:' && protocol !== 'smtps:') || hostname === '') return undefined;
@@ -56,7 +48,9 @@ export function parseSmtpUrl(text: string): SmtpServer | undefined {
   return {
     host: decodeUri(hostname).replace(/^\[|\]$/gu, ''),
     port: Number(port) || PORTS[protocol],
+    /** TLS from the first byte, otherwise STARTTLS. */
     secure: protocol === 'smtps:',
+    /** Empty when there is no login. */
     user: decodeUri(username),
     password: decodeUri(password),
   };

@@ -46,14 +46,7 @@ export function explainSignature({ text, namespace, signature, key }: SignedText
   return verify(null, signed, publicKey, parts.value) ? undefined : 'it is of another text';
 }
 
-interface Signature {
-  readonly key: Buffer;
-  readonly namespace: string;
-  readonly hash: string;
-  readonly value: Buffer;
-}
-
-function parseSignature(armored: string): Signature | undefined {
+function parseSignature(armored: string) {
   const blob = Buffer.from(ARMOR.exec(armored)?.[1] ?? '', 'base64');
   const start = MAGIC.length + 4;
   if (blob.length < start || !blob.subarray(0, MAGIC.length).equals(MAGIC)) return undefined;

@@ -69,12 +69,7 @@ function createDayTest(expression: string): (day: number) => boolean {
 }
 
 /** A job's next due time, as `tidemark status` and the log of the scheduler show it. */
-export interface NextRun {
-  readonly job: string;
-  readonly timezone: string;
-  /** ISO 8601, UTC. */
-  readonly next: string;
-}
+export type NextRun = Readonly<ReturnType<typeof listNextRuns>[number]>;
 
 /** The next due time of each job that has a schedule, the earliest first. */
 export function nextRuns(jobs: readonly Pick<Job, 'name' | 'schedule' | 'timezone'>[], now: Date): readonly NextRun[] {
@@ -85,10 +80,10 @@ export function nextRuns(jobs: readonly Pick<Job, 'name' | 'schedule' | 'timezon
   return listNextRuns(entries);
 }
 
-/** Jobs that have a next time, by time, then by name. */
+/** Jobs that have a next time, in ISO 8601, by time, then by name. */
 export function listNextRuns(
   entries: readonly { readonly job: Pick<Job, 'name' | 'timezone'>; readonly next: Date | undefined }[],
-): readonly NextRun[] {
+) {
   const upcoming = entries.flatMap(({ job: { name, timezone }, next }) =>
     next ? [{ job: name, timezone, next: next.toISOString() }] : [],
   );

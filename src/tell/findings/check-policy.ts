@@ -18,16 +18,7 @@ export interface FlaggedVersion {
 }
 
 /** What a policy would change, compared with the one that the last run read. */
-export interface PolicyEffect {
-  readonly added: readonly FlaggedVersion[];
-  readonly ended: readonly FlaggedVersion[];
-  /** Subjects that it says something of, and whose version cannot be compared with it. */
-  readonly unknown: readonly FlaggedVersion[];
-  /** Names of the policy that nothing in use has. */
-  readonly unused: readonly string[];
-  /** Sources whose last pull is not loaded, and rules with an invalid header, so that more may be flagged. */
-  readonly gaps: readonly string[];
-}
+export type PolicyEffect = NonNullable<Awaited<ReturnType<typeof comparePolicies>>>;
 
 /** With the published warehouse. */
 export interface PolicyCheckOptions extends OpenWarehouse {
@@ -41,7 +32,7 @@ export interface PolicyCheckOptions extends OpenWarehouse {
  * @returns null where the warehouse was written by a version that knew no policy
  * @throws TidemarkError DATA naming a rule that fails
  */
-export async function comparePolicies(options: PolicyCheckOptions): Promise<PolicyEffect | null> {
+export async function comparePolicies(options: PolicyCheckOptions) {
   const { database, files, policy, thresholds, targets } = options;
   const query = async (name: string, params?: SqlParams) => database.rows(files.read(name), params);
   const macros = await query('query/past_macros');
@@ -70,8 +61,11 @@ export async function comparePolicies(options: PolicyCheckOptions): Promise<Poli
   return {
     added: select('added'),
     ended: select('ended'),
+    /** Subjects that it says something of, and whose version cannot be compared with it. */
     unknown: select('unknown'),
+    /** Names of the policy that nothing in use has. */
     unused: (await query('policy/unused', params)).map(({ kind, name }) => `${kind} ${name}`),
+    /** Sources whose last pull is not loaded, and rules with an invalid header, so that more may be flagged. */
     gaps: [
       ...(await query('policy/gaps', { ...params, sources })).map(
         ({ target, source, status }) => `${target}: ${source} is ${status}`,

@@ -14,39 +14,27 @@ export interface PlaybookSummary {
 }
 
 /** How a rule is told, and what to do about its findings: the same on pages, in mails and in a terminal. */
-export interface Guide {
-  readonly rule: string;
-  /** What it finds, in one sentence. */
-  readonly meaning: string;
-  /** After what its findings are resolved. */
-  readonly ends: string;
-  /** What several of its findings say, after their number: `volumes{of} have no snapshot`, where `{of}` is their common cause. */
-  readonly many: string;
-  /** The repair in words. */
-  readonly repair: string;
-  /** The command that plans the repair, or else the one that lists the findings. */
-  readonly command: string;
-  /** What the playbook of the command does; null without one. */
-  readonly about: string | null;
-}
+export type Guide = Readonly<Awaited<ReturnType<typeof loadGuide>>[number]>;
 
 /** The guide of every rule, with the real numbers of the thresholds. A rule of a user may say nothing of itself. */
-export async function loadGuide(
-  files: SqlFiles,
-  playbooks: readonly PlaybookSummary[],
-  thresholds: Thresholds,
-): Promise<readonly Guide[]> {
+export async function loadGuide(files: SqlFiles, playbooks: readonly PlaybookSummary[], thresholds: Thresholds) {
   const { rules } = readRules(files);
   return rules.map((rule) => {
     const { name, many, repair, isRepairedByHand } = rule;
     const playbook = isRepairedByHand ? undefined : playbooks.find(({ rule }) => rule === name);
     return {
       rule: name,
+      /** What it finds, in one sentence. */
       meaning: nameThresholds(rule.description, thresholds),
+      /** After what its findings are resolved. */
       ends: describeEnd(rule),
+      /** What several of its findings say, after their number: `volumes{of} have no snapshot`, where `{of}` is their common cause. */
       many: nameThresholds(many ?? `findings of ${name}`, thresholds),
+      /** The repair in words. */
       repair: nameThresholds(repair ?? 'look at each of them, and ask its owner', thresholds),
+      /** The command that plans the repair, or else the one that lists the findings. */
       command: playbook ? `tidemark playbook plan ${playbook.playbook}` : `tidemark findings --rule ${name}`,
+      /** What the playbook of the command does; null without one. */
       about: playbook ? nameThresholds(playbook.about, thresholds) : null,
     };
   });

@@ -7,37 +7,7 @@ import { parseHeader, quoteLiteral, type SqlFiles } from '../../warehouse/sql-fi
 import { classifyStorageError } from '../../warehouse/storage.ts';
 
 /** A rule as its file in `queries/findings/` declares it; the file's name is the rule's. */
-export interface Rule {
-  readonly name: string;
-  /** What it finds, in one sentence. */
-  readonly description: string;
-  /** Severity of rows without one. */
-  readonly severity: Severity;
-  /** The highest severity that a row may have. */
-  readonly worst: Severity;
-  /** The subject type of its findings. */
-  readonly subject: string;
-  /** The sources that it reads. It is assessed only if all of them are complete, and of the same time. */
-  readonly sources: readonly string[];
-  /** Sources of other targets that it reads as well: it is assessed only if those of all of them are complete, and of the same time. */
-  readonly elsewhere: readonly string[];
-  /** Minutes by which its sources may differ in age if they were pulled by different runs. */
-  readonly withinMinutes: number;
-  /** Sources whose listing must be complete, because the rule concludes from what is not listed. */
-  readonly proves: readonly string[];
-  /** Sources whose proof its query reads from `listing_proofs`, because it needs it for some subjects only. */
-  readonly asks: readonly string[];
-  /** The columns of its sources without which it concludes nothing. @default every column that its query names */
-  readonly needs: readonly string[] | undefined;
-  /** What several of its findings say, after their number. */
-  readonly many: string | undefined;
-  /** What to do about them. */
-  readonly repair: string | undefined;
-  /** Whether a person repairs what it finds, although a playbook lists it. */
-  readonly isRepairedByHand: boolean;
-  /** Its query, without the closing semicolon. */
-  readonly sql: string;
-}
+export type Rule = Readonly<ReturnType<typeof parseRule>>;
 
 /** A rule that cannot be evaluated, and why. */
 export interface InvalidRule {
@@ -70,26 +40,40 @@ export function findRule({ rules, invalid }: ReturnType<typeof readRules>, name:
 /** Jobs that follow each other are one night's work. What was read longer ago describes another state of the service. */
 const DEFAULT_WITHIN_MINUTES = 60;
 
-function parseRule(name: string, sql: string): Rule {
+function parseRule(name: string, sql: string) {
   const header = parseHeader(sql);
   const line = (key: string): string => header[key] ?? invalidHeader(name, key, 'is missing');
   const severity = parseSeverity(name, 'severity', line('severity'));
   const sources = line('sources');
   return {
     name,
+    /** What it finds, in one sentence. */
     description: line('rule'),
+    /** Of rows without one. */
     severity,
+    /** The highest severity that a row may have. */
     worst: header.worst === undefined ? severity : parseSeverity(name, 'worst', header.worst),
+    /** The subject type of its findings. */
     subject: line('subject'),
+    /** The sources that it reads. It is assessed only if all of them are complete, and of the same time. */
     sources: sources === 'none' ? [] : sources.split(/,\s*/u),
+    /** Sources of other targets that it reads as well: it is assessed only if those of all of them are complete, and of the same time. */
     elsewhere: header.elsewhere?.split(/,\s*/u) ?? [],
+    /** Minutes by which its sources may differ in age if they were pulled by different runs. */
     withinMinutes: header.within === undefined ? DEFAULT_WITHIN_MINUTES : parseWithin(name, header.within),
+    /** Sources whose listing must be complete, because the rule concludes from what is not listed. */
     proves: header.proves === undefined ? [] : parseListings(name, 'proves', header.proves, sources),
+    /** Sources whose proof its query reads from `listing_proofs`, because it needs it for some subjects only. */
     asks: header.asks === undefined ? [] : parseListings(name, 'asks', header.asks, sources),
+    /** The columns of its sources without which it concludes nothing. @default every column that its query names */
     needs: header.needs?.split(/,\s*/u),
+    /** What several of its findings say, after their number. */
     many: header.many,
+    /** What to do about them. */
     repair: header.repair,
+    /** Whether a person repairs what it finds, although a playbook lists it. */
     isRepairedByHand: header.repaired_by === 'hand',
+    /** Its query, without the closing semicolon. */
     sql: sql.replace(/;\s*$/u, ''),
   };
 }

@@ -4,55 +4,9 @@ import { parseHeader, type SqlFiles } from '../../warehouse/sql-files.ts';
 import { toHeading } from './format.ts';
 
 /** One SQL file of a report, which is one variable of its templates. */
-export interface Dataset {
-  readonly name: string;
-  /** Path below `queries/`, without `.sql`. */
-  readonly file: string;
-  readonly sql: string;
-  readonly title: string;
-  /** Position among the reports, of a summary, or among the tables of a run. Those without one come last. */
-  readonly order: number;
-  readonly about: string;
-  /** Shown instead of the table when there are no rows. */
-  readonly empty: string;
-  /** The column of the summary that counts its rows, or those that they are some of: where it is null, nothing is known of them. */
-  readonly counted: string | undefined;
-  readonly sources: readonly string[];
-  /** Whether it has no text for having no rows. */
-  readonly isQuiet: boolean;
-  /** Column → heading, where it differs from the column's name. */
-  readonly labels: Readonly<Record<string, string>>;
-  /** Column → dataset with the rows behind its numbers. */
-  readonly links: Readonly<Record<string, string>>;
-  /** Column → column with the name of the report that its text links to. */
-  readonly pages: Readonly<Record<string, string>>;
-  /** Column → the subject that its text names: its type, or `$COLUMN` with the type, and after a colon the column with its ID. */
-  readonly subjects: Readonly<Record<string, string>>;
-  /** Columns of the data that the page leaves out. */
-  readonly hidden: readonly string[];
-  /** Column → column with the list that its cell shows when it is opened. */
-  readonly details: Readonly<Record<string, string>>;
-  /** Column with `{kind, value, text}` parts → how its cells draw them: as `squares`, or else as a `bar`. */
-  readonly strips: Readonly<Record<string, string>>;
-  /** Kind of a part → what its color means. */
-  readonly legend: Readonly<Record<string, string>>;
-  /** Most rows that the page contains; a CSV file has all of them. */
-  readonly limit: number;
-}
+export type Dataset = Readonly<ReturnType<typeof loadDataset>>;
 
-export interface Report {
-  readonly name: string;
-  readonly title: string;
-  readonly about: string;
-  /** Rules whose findings lead the report, `-- rules:` of the summary, where `all` means every rule; null without a lead. */
-  readonly rules: readonly string[] | null;
-  /** Columns of the summary, `-- unknown:`, that count what could not be assessed. Where one is above 0, the report is not `ok`. */
-  readonly unknown: readonly string[];
-  /** Sources whose data the report uses. */
-  readonly sources: readonly string[];
-  readonly summary: Dataset;
-  readonly datasets: readonly Dataset[];
-}
+export type Report = Readonly<ReturnType<typeof loadReport>>;
 
 const DEFAULT_LIMIT = 5000;
 const LAST = 1000;
@@ -93,7 +47,7 @@ export function loadFleetReport(files: SqlFiles): Report {
   return loadReport('fleet', files, 'fleet');
 }
 
-function loadReport(name: string, files: SqlFiles, folder = `reports/${name}`): Report {
+function loadReport(name: string, files: SqlFiles, folder = `reports/${name}`) {
   const summary = loadDataset('summary', `${folder}/summary`, files);
   const header = parseHeader(summary.sql);
   // Every report with rules has the datasets about findings.
@@ -103,8 +57,11 @@ function loadReport(name: string, files: SqlFiles, folder = `reports/${name}`): 
     name,
     title: summary.title,
     about: summary.about,
+    /** Rules whose findings lead the report, where `all` means every rule; null without a lead. */
     rules: header.rules === undefined ? null : splitList(header.rules),
+    /** Columns of the summary that count what could not be assessed. Where one is above 0, the report is not `ok`. */
     unknown: splitList(header.unknown),
+    /** Those whose data the report uses. */
     sources: [...new Set([summary, ...others].flatMap(({ sources }) => sources))].sort(),
     summary,
     datasets: others.map((dataset) =>
@@ -120,29 +77,43 @@ export function loadDatasets(folder: string, files: SqlFiles): readonly Dataset[
   return names.map((name) => loadDataset(name, `${folder}/${name}`, files));
 }
 
-function loadDataset(name: string, file: string, files: SqlFiles): Dataset {
+function loadDataset(name: string, file: string, files: SqlFiles) {
   if (RESERVED_NAMES.has(name)) throw new TidemarkError('DATA', `queries/${file}.sql: \`${name}\` is a reserved name`);
   const sql = files.read(file);
   const header = parseHeader(sql);
   return {
     name,
+    /** Path below `queries/`, without `.sql`. */
     file,
     sql: sql.trimEnd(),
     title: header.title ?? toHeading(name),
+    /** Position among the reports, of a summary, or among the tables of a run. Those without one come last. */
     order: Number(header.order ?? LAST),
     about: header.about ?? '',
+    /** Shown instead of the table when there are no rows. */
     empty: header.empty ?? 'None.',
+    /** The column of the summary that counts its rows, or those that they are some of: where it is null, nothing is known of them. */
     counted: header.counted,
+    /** Whether it has no text for having no rows. */
     isQuiet: header.empty === undefined,
     sources: splitList(header.sources),
+    /** Column → heading, where it differs from the column's name. */
     labels: splitPairs(header.labels),
+    /** Column → dataset with the rows behind its numbers. */
     links: splitPairs(header.links),
+    /** Column → column with the name of the report that its text links to. */
     pages: splitPairs(header.pages),
+    /** Column → the subject that its text names: its type, or `$COLUMN` with the type, and after a colon the column with its ID. */
     subjects: splitPairs(header.subjects),
+    /** Columns of the data that the page leaves out. */
     hidden: splitList(header.hidden),
+    /** Column → column with the list that its cell shows when it is opened. */
     details: splitPairs(header.details),
+    /** Column with `{kind, value, text}` parts → how its cells draw them: as `squares`, or else as a `bar`. */
     strips: splitPairs(header.strips),
+    /** Kind of a part → what its color means. */
     legend: splitPairs(header.legend),
+    /** Most rows that the page contains; a CSV file has all of them. */
     limit: Number(header.limit ?? DEFAULT_LIMIT),
   };
 }

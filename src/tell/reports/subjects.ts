@@ -49,15 +49,7 @@ async function loadPresentKinds({ database, files }: SubjectOptions): Promise<re
   return loadSubjectKinds(files).filter(({ table }) => tables.has(`${table.name}_history`));
 }
 
-export interface SubjectSelection {
-  /** By kind, then by name. */
-  readonly pages: readonly SubjectPage[];
-  readonly has: (type: string, target: string, id: string) => boolean;
-  /** Subjects that are present, with or without a page. */
-  readonly present: number;
-  /** Why kinds are left out. */
-  readonly failures: readonly TidemarkError[];
-}
+export type SubjectSelection = Readonly<Awaited<ReturnType<typeof selectSubjects>>>;
 
 /** With the published warehouse or the working copy. Temporary tables `subject_…` are created in its connection. */
 export interface SubjectOptions extends OpenWarehouse {
@@ -103,7 +95,7 @@ export function toSlug(text: string): string {
 export async function selectSubjects(
   options: SubjectOptions,
   { limit, only }: { readonly limit: number; readonly only?: readonly SubjectRef[] },
-): Promise<SubjectSelection> {
+) {
   const kinds = await loadPresentKinds(options);
   const failures = await createCandidates(options);
   const read = async (name: string, params: SqlParams = {}) =>
@@ -120,9 +112,12 @@ export async function selectSubjects(
   const keys = new Set(pages.map(({ type, target, id }) => subjectKey(type, target, id)));
   const [totals] = await read('totals');
   return {
+    /** By kind, then by name. */
     pages,
-    has: (type, target, id) => keys.has(subjectKey(type, target, id)),
+    has: (type: string, target: string, id: string) => keys.has(subjectKey(type, target, id)),
+    /** Subjects that are present, with or without a page. */
     present: Number(totals?.present ?? 0),
+    /** Why kinds are left out. */
     failures,
   };
 }

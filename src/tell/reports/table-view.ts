@@ -3,19 +3,12 @@ import { quoteLiteral } from '../../warehouse/sql-files.ts';
 import { replaceParams } from '../../warehouse/sql-params.ts';
 import type { Row, Value } from '../../warehouse/values.ts';
 import type { Dataset } from './definitions.ts';
-import { EMPTY_CELL, formatValue, inferKind, toHeading, type ValueKind } from './format.ts';
+import { EMPTY_CELL, formatValue, inferKind, toHeading } from './format.ts';
 import { escapeMarkup, isolate } from './markup.ts';
 import { describeParts, drawStrip, measureParts, toParts } from './strip.ts';
 import type { NamedSubject, SubjectLinker } from './subjects.ts';
 
-export interface ColumnView {
-  readonly name: string;
-  readonly label: string;
-  readonly kind: ValueKind;
-  readonly numeric: boolean;
-  /** The length that fills a bar of its cells. */
-  readonly longest: number;
-}
+export type ColumnView = Readonly<ReturnType<typeof toColumns>[number]>;
 
 export interface CellView {
   readonly text: string;
@@ -103,7 +96,7 @@ function toLiteral(value: SqlParams[string]): string {
   );
 }
 
-function toColumns(dataset: Dataset, rows: readonly Row[], hasSeveralTargets: boolean): readonly ColumnView[] {
+function toColumns(dataset: Dataset, rows: readonly Row[], hasSeveralTargets: boolean) {
   const { hidden, labels, strips } = dataset;
   const shown = rows.slice(0, dataset.limit);
   const names = Object.keys(rows[0] ?? {}).filter(
@@ -121,6 +114,7 @@ function toColumns(dataset: Dataset, rows: readonly Row[], hasSeveralTargets: bo
       label: labels[name] ?? toHeading(name.replace(/(?<=.)_(?:at|percent)$/u, '')),
       kind,
       numeric: kind === 'number' || kind === 'bytes' || kind === 'percent',
+      /** The length that fills a bar of its cells. */
       longest: strips[name] === undefined ? 0 : longest(name),
     };
   });
