@@ -114,19 +114,12 @@ async function readKnownParts(
 }
 
 /** Failures that another strategy may avoid. A timeout is not among them, because it took minutes. */
-const FALLBACK_FAILURES: ReadonlySet<FailureKind> = new Set<FailureKind>([
-  'server',
-  'truncated',
-  'malformed',
-  'too-large',
-  'invalid',
-  'not-found',
-]);
+const AVOIDABLE: readonly FailureKind[] = ['server', 'truncated', 'malformed', 'too-large', 'invalid', 'not-found'];
 
 /** Requests were retried already, so a service error needs another strategy. Invalid data may be valid the next time. */
 export function canRetryWith(next: Strategy, tried: Strategy, error: unknown): boolean {
   if (error instanceof MissingColumnError) return next !== tried;
-  if (error instanceof ServiceError) return next !== tried && FALLBACK_FAILURES.has(error.failure);
+  if (error instanceof ServiceError) return next !== tried && AVOIDABLE.includes(error.failure);
   return isInvalidData(error) && error.constructor === TidemarkError;
 }
 

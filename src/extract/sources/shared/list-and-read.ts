@@ -130,17 +130,17 @@ export function toUnknown(part: Part, reason: string): UnknownPart {
 const isForbidden = ({ failure }: ServiceError): boolean => failure === 'forbidden';
 
 /** Failures that concern every part: a token that is not valid, a rate limit, a broken network. */
-const COMMON_FAILURES: ReadonlySet<FailureKind> = new Set<FailureKind>([
+const COMMON: readonly FailureKind[] = [
   'unauthorized',
   'rate-limited',
   'too-long-wait',
   'sealed',
   'unreachable',
   'aborted',
-]);
+];
 
 export function isPartFailure(error: unknown): error is ServiceError {
-  return error instanceof ServiceError && !COMMON_FAILURES.has(error.failure);
+  return error instanceof ServiceError && !COMMON.includes(error.failure);
 }
 
 /** The words of the service, or what happened instead of an answer. */
