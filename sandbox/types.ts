@@ -1,7 +1,7 @@
 /** The contracts between the HTTP server of the sandbox (`http.ts`) and its six services (`platform/`, `secrets/` …). */
 
-export type Kind = 'platform' | 'secrets' | 'scheduler' | 'autoscaler' | 'mesh' | 'registry';
-export const KINDS: readonly Kind[] = ['platform', 'secrets', 'scheduler', 'autoscaler', 'mesh', 'registry'];
+export const KINDS = ['platform', 'secrets', 'scheduler', 'autoscaler', 'mesh', 'registry'] as const;
+export type Kind = (typeof KINDS)[number];
 
 /** Events repeat after so many days. */
 export const FORTNIGHT = 14;

@@ -39,11 +39,10 @@ export class MeshService implements Service {
     seedRoots(this.state, random);
     seedLeaves(this.state);
     const documented = [authorizeRoutes, rootRoutes, leafRoutes];
-    const live = [accessRoutes, liveAuthorizeRoutes];
     this.routes =
       options.flavor === 'spec'
         ? bindRoutes(this.state, ...documented)
-        : bindRoutes(this.state, ...documented, ...live).map(rejectNamespaces);
+        : bindRoutes(this.state, ...documented, accessRoutes).map(rejectNamespaces);
   }
 
   authenticate(request: Request, route: Route | undefined): Response | undefined {
@@ -94,6 +93,7 @@ const accessRoutes: RouteTable<MeshContext> = {
   'GET /catalog/services': listCatalog,
   'GET /agent/self': showAgent,
   'GET /agent/services': listAgent,
+  'PUT /agent/connect/authorize': { writes: false, handle: authorizeConnection },
 };
 
 function showSelf(request: Request, { tokens }: MeshContext): Response {
@@ -156,9 +156,6 @@ function listAgent(request: Request, context: MeshContext): Response {
 /** docs/services/mesh.md#authorize. */
 const authorizeRoutes: RouteTable<MeshContext> = {
   'POST /agent/connect/authorize': { writes: false, handle: authorizeConnection },
-};
-const liveAuthorizeRoutes: RouteTable<MeshContext> = {
-  'PUT /agent/connect/authorize': { writes: false, handle: authorizeConnection },
 };
 
 /** A denial is a 200 like any other response. */

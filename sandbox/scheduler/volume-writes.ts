@@ -32,6 +32,7 @@ export const volumeWriteRoutes = (flavor: Flavor): RouteTable<SchedulerContext> 
   const path = '/volume/csi/:volume_id';
   const write = { right: 'write-volume', asksPlugin: true } as const;
   const right = flavor === 'spec' ? write.right : 'mount-volume';
+  const register = save(registeredExternal);
   const nomadPaths = {
     'PUT /volumes': { ...write, handle: register },
     'POST /volumes': { ...write, handle: register },
@@ -39,20 +40,12 @@ export const volumeWriteRoutes = (flavor: Flavor): RouteTable<SchedulerContext> 
   return {
     [`PUT ${path}`]: { ...write, handle: register },
     ...(flavor === 'hashicorp' && nomadPaths),
-    [`PUT ${path}/create`]: { ...write, handle: create },
+    [`PUT ${path}/create`]: { ...write, handle: save(createExternal) },
     [`DELETE ${path}`]: { ...write, handle: deregister },
     [`DELETE ${path}/delete`]: { ...write, handle: destroy },
     [`DELETE ${path}/detach`]: { ...write, right, handle: detach },
   };
 };
-
-function register(request: Request, context: SchedulerContext): Response {
-  return save(context, request, registeredExternal);
-}
-
-function create(request: Request, context: SchedulerContext): Response {
-  return save(context, request, createExternal);
-}
 
 function requireVolume(request: Request, context: SchedulerContext): VolumeRecord {
   const volume = findVolume(context, request);
@@ -68,7 +61,8 @@ function deregister(request: Request, context: SchedulerContext): Response {
   if (force !== 'true' && force !== 'false') throw new HttpError(400, 'invalid force value');
   const isBlocked = force === 'true' ? hasRunningClaim(context, volume) : volume.claims.length > 0;
   if (isBlocked) throw inUse(volume);
-  return remove(context, volume);
+  deleteVolume(context, volume);
+  return context.empty();
 }
 
 /** Deletes the volume in the storage provider, too. */
@@ -78,7 +72,8 @@ function destroy(request: Request, context: SchedulerContext): Response {
   if (!plugin?.capabilities.includes('CREATE_DELETE_VOLUME')) throw lacking('CREATE_DELETE_VOLUME');
   if (volume.claims.length > 0) throw inUse(volume);
   plugin.externals.delete(volume.externalId);
-  return remove(context, volume);
+  deleteVolume(context, volume);
+  return context.empty();
 }
 
 /** Releases the claims that ended allocations hold on the node. */
@@ -99,13 +94,8 @@ function hasRunningClaim(context: SchedulerContext, { claims }: VolumeRecord): b
   return claims.some(({ allocationId }) => isRunning(context, allocationId));
 }
 
-function remove(context: SchedulerContext, volume: VolumeRecord): Response {
-  deleteVolume(context, volume);
-  return context.empty();
-}
-
-/** Saves the items of `Volumes` one by one, up to the first invalid one. `resolve` finds or creates the external volume. */
-function save(context: SchedulerContext, request: Request, resolve: typeof createExternal): Response {
+/** Saves the items of `Volumes` one by one, up to the first invalid one. @param resolve finds or creates the external volume */
+const save = (resolve: typeof createExternal) => (request: Request, context: SchedulerContext) => {
   const items = objectsField(parseBody(request), 'Volumes');
   if (items.length === 0) throw new HttpError(400, 'missing volume definition');
   const saved = items.map((body) => {
@@ -121,7 +111,7 @@ function save(context: SchedulerContext, request: Request, resolve: typeof creat
     KnownLeader: true,
     NextToken: '',
   });
-}
+};
 
 /** Nomad's validation, which fails with 500: docs/services/scheduler.md#errors. */
 function parseItem(context: SchedulerContext, body: Body, request: Request): Item {
