@@ -1,6 +1,14 @@
 import type { Database } from '../warehouse/database.ts';
 import type { SqlFiles } from '../warehouse/sql-files.ts';
-import { type Column, type Columns, historyTable, parseTable, readColumns, type Table } from '../warehouse/tables.ts';
+import {
+  type Column,
+  type Columns,
+  historyTable,
+  parseTable,
+  readColumns,
+  type Table,
+  withoutValidity,
+} from '../warehouse/tables.ts';
 
 /**
  * - `history`: versions of rows, with `valid_from` and `valid_to`
@@ -50,9 +58,6 @@ function toRelations(table: Table, stored: Columns): readonly Relation[] {
   if (columns.length === 0) return [];
   return table.source ? historyRelations(table, columns, stored) : [logRelation(table, columns)];
 }
-
-const VALIDITY = new Set(['valid_from', 'valid_to']);
-const withoutValidity = (columns: readonly Column[]) => columns.filter(({ name }) => !VALIDITY.has(name));
 
 function historyRelations(table: Table, columns: readonly Column[], stored: Columns): readonly Relation[] {
   const members = `${table.name}_members`;

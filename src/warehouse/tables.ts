@@ -22,7 +22,8 @@ export type Table = Readonly<ReturnType<typeof parseTable>>;
 
 /** A line of a table, or of the header of a view: `--  at timestamptz -- when it changed`. */
 const COLUMN = /^(?:--)? {2}(\w+) ([^-\n]*?),? -- (.+)$/gmu;
-const HISTORY_COLUMNS = new Set(['valid_from', 'valid_to']);
+const VALIDITY = new Set(['valid_from', 'valid_to']);
+export const withoutValidity = (columns: readonly Column[]) => columns.filter(({ name }) => !VALIDITY.has(name));
 
 export function loadTables(files: SqlFiles): ReadonlyMap<string, Table> {
   const names = [...discoverFiles(files.roots, 'queries/tables', '.sql').keys()];
@@ -43,7 +44,7 @@ export function parseTable(name: string, ddl: string) {
   const declared = [...ddl.matchAll(COLUMN)].map(([, column = '', type = '', comment = '']): Column => {
     return { name: column, type: type.replace(' not null', '').trim(), comment };
   });
-  const columns = header.source ? declared.filter((column) => !HISTORY_COLUMNS.has(column.name)) : declared;
+  const columns = header.source ? withoutValidity(declared) : declared;
   const says = (field: string) => header[field] === 'yes';
   return {
     name,
