@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { comparedColumns } from '../load/stage-parts.ts';
+import { comparedColumns } from '../load/stage.ts';
 import { quoteIdent, quoteLiteral } from '../warehouse/sql-files.ts';
 import { hashedColumn } from '../warehouse/tables.ts';
 import type { AddAction } from './delta-log.ts';

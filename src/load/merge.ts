@@ -1,8 +1,7 @@
 import { quoteIdent } from '../warehouse/sql-files.ts';
 import { fillParams } from '../warehouse/sql-params.ts';
 import { sameKey, type Table } from '../warehouse/tables.ts';
-import type { Destination, Landed, Stage } from './stage.ts';
-import { literals, stageParts } from './stage-parts.ts';
+import { type Destination, type Landed, literals, type Stage, stageParts } from './stage.ts';
 
 export interface MergeOptions {
   /** The landings to load; the others change nothing. */
