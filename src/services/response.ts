@@ -76,7 +76,7 @@ export async function readResponse(
   if (past !== undefined)
     return failure({ failure: 'server', status, message: past, retryable: 'yes', hint: LEADERLESS });
   const text = isText(operation, args) ? body : repairEscapes(body, progress.metrics);
-  const result = checkShape(operation, args, toResponse(status, headers, text));
+  const result = checkShape(context, toResponse(status, headers, text));
   // No read of the platform returns a secret, and its pages are many and large. A plugin may create a token.
   const mayShowSecret = operation.kind !== 'platform' || operation.mutates;
   // Makes the redactor mask generated tokens and private keys; the caller still gets them.
@@ -89,13 +89,15 @@ const LEADERLESS = 'check that the cluster has a leader, and that the agent of `
 const MAX_PAST_SECONDS = 600;
 
 /** Why the answer to a read is of the past: docs/services/scheduler.md#errors, docs/services/mesh.md#errors. */
-function explainPast({ kind, mutates }: Operation, headers: Headers): string | undefined {
+function explainPast({ name, kind, mutates }: Operation, headers: Headers): string | undefined {
   if (mutates || (kind !== 'scheduler' && kind !== 'mesh')) return undefined;
-  const read = (name: string) => headers.get(`${kind === 'mesh' ? 'x-consul' : 'x-nomad'}-${name}`);
+  const read = (field: string) => headers.get(`${kind === 'mesh' ? 'x-consul' : 'x-nomad'}-${field}`);
   // What a storage plugin lists has the index 0, and no leader.
   if (read('knownleader') === 'false' && read('index') !== '0')
     return 'the answer is stale: the server knows no leader';
-  const seconds = Math.max((Number(read('lastcontact')) || 0) / 1000, Number(headers.get('age')) || 0);
+  // A leaf is as old as its certificate, which an agent keeps for days.
+  const age = name === 'mesh.ca-leaf.read' ? 0 : Number(headers.get('age')) || 0;
+  const seconds = Math.max((Number(read('lastcontact')) || 0) / 1000, age);
   return seconds > MAX_PAST_SECONDS ? `the answer is stale: it is of ${formatSeconds(seconds * 1000)} ago` : undefined;
 }
 
@@ -131,13 +133,13 @@ function toResponse(status: number, headers: Headers, text: string): ServiceResp
 }
 
 /** Fails unless the body has the form of the `responseType`; a login page with status 200 has not. */
-function checkShape(operation: Operation, args: Args, response: ServiceResponse): Result<ServiceResponse> {
-  const fail = (actual: string): Result<ServiceResponse> => {
+function checkShape({ operation, args, redactor }: ReadContext, response: ServiceResponse): Result<ServiceResponse> {
+  const fail = (actual: string, hint?: string): Result<ServiceResponse> => {
     const { responseType, itemsPath, says } = operation;
     const list = responseType === 'object' && itemsPath !== undefined ? ` with a list in \`${itemsPath}\`` : '';
     const fields = says ? ` that has ${says.map((field) => `\`${field}\``).join(' or ')}` : '';
     const message = `expected ${SHAPES[responseType].form}${list}${fields}, got ${actual}`;
-    return failure({ failure: 'malformed', status: response.status, message, retryable: 'few' });
+    return failure({ failure: 'malformed', status: response.status, message, hint, retryable: 'few' });
   };
   const { text } = response;
   if (looksLikeHtml(text)) return fail(extractErrorMessage(text));
@@ -145,6 +147,12 @@ function checkShape(operation: Operation, args: Args, response: ServiceResponse)
   const mayBeEmpty = operation.mutates && operation.method !== 'GET' && text.trim() === '';
   if (mayBeEmpty || isText(operation, args)) return { ok: true, value: response };
   const value = jsonOr(response, undefined);
+  // What stands beside errors may be a part, and would pass for the whole.
+  if (listAt(value, 'errors')?.length)
+    return fail(
+      `errors: ${extractErrorMessage(redactor.text(text))}`,
+      'try again; if the errors persist, the service is faulty',
+    );
   const isComplete = isList(operation) ? findItems(operation, value) !== undefined : saysSomething(operation, value);
   const hasForm = isComplete && SHAPES[operation.responseType].matches?.(value);
   return hasForm ? { ok: true, value: response } : fail(summarize(response));

@@ -93,6 +93,16 @@ describe('what a status means, and whether a read is repeated', () => {
     ],
     ['secrets', secrets.keys.list, 404, 'default backend - 404', 1, 'not-found', '`url`'],
     ['secrets', secrets.keys.read, 404, '{"errors":["no key an HTML page"]}', 1, 'not-found', 'does not exist'],
+    [
+      'platform',
+      platform.views.list,
+      200,
+      '{"data":[],"errors":[{"title":"a shard is down"}]}',
+      3,
+      'malformed',
+      'faulty',
+    ],
+    ['secrets', secrets.keys.list, 200, '{"data":{"keys":["a"]},"errors":["cut"]}', 3, 'malformed', 'faulty'],
     ['secrets', secrets.keys.read, 200, '{"data":{}}', 3, 'malformed', 'a proxy or a login page'],
     ['secrets', secrets['mesh-roles'].read, 200, '{"data":{"policy":null}}', 3, 'malformed', 'a proxy or a login page'],
     ['scheduler', scheduler.policies.read, 200, '{"data":null}', 3, 'malformed', 'a proxy or a login page'],
@@ -188,6 +198,8 @@ describe('what a status means, and whether a read is repeated', () => {
       { 'X-Consul-KnownLeader': 'true', 'X-Consul-LastContact': '12', 'X-Cache': 'HIT', Age: '3' },
       undefined,
     ],
+    // the age of the certificate
+    ['mesh', leaf, { 'X-Consul-Index': '38', 'X-Cache': 'HIT', Age: '86400' }, undefined],
     // as recorded of a storage plugin
     ['scheduler', scheduler.volumes.list, { 'X-Nomad-Index': '0', 'X-Nomad-KnownLeader': 'false' }, undefined],
   ])('an answer of the past is none: %s %s %o', async (kind, operation, headers, says) => {
