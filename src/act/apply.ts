@@ -39,13 +39,7 @@ export interface ApplyOptions extends Acting {
   readonly playbooks: readonly Playbook[];
 }
 
-export interface ApplyResult {
-  readonly plan_id: string;
-  /** In the order of the plan. Actions that were not reached are left out. */
-  readonly rows: readonly Omit<ActionResult, 'event'>[];
-  /** Why it stopped before the end. */
-  readonly stopped: Abort | null;
-}
+export type ApplyResult = Readonly<ReturnType<typeof toApplyResult>>;
 
 interface Abort {
   readonly reason: string;
@@ -98,7 +92,11 @@ export async function findFinishedResult({ plan_id, actions }: Plan, config: Con
   return rows.length > 0 && rows.length === actions.length ? toApplyResult(plan_id, rows, null) : undefined;
 }
 
-function toApplyResult(planId: string, results: readonly ActionResult[], stopped: Abort | null): ApplyResult {
+/**
+ * @param results in the order of the plan; actions that were not reached are left out
+ * @param stopped why it stopped before the end
+ */
+function toApplyResult(planId: string, results: readonly ActionResult[], stopped: Abort | null) {
   return { plan_id: planId, rows: results.map(({ event: _, ...row }) => row), stopped };
 }
 

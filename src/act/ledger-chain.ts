@@ -36,31 +36,8 @@ export interface LedgerProblem {
   readonly problem: string;
 }
 
-interface LedgerLine {
-  readonly text: string;
-  /** Undefined where it cannot be read, or was cut off. */
-  readonly event: LedgerEvent | undefined;
-  /** The digest that it carries of the lines before it. */
-  readonly previous: string | undefined;
-  /** The ledger up to this line, as the file has it. */
-  readonly head: LedgerHead;
-  /**
-   * A crash cut it off, as the next line says. It may be left out: nothing is sent before its intent is on disk, and an intent without
-   * an outcome is resolved by reading the subject.
-   */
-  readonly isCut: boolean;
-}
-
 /** A ledger as its file has it. */
-export interface LedgerScan {
-  readonly lines: readonly LedgerLine[];
-  /** Every record of an action. */
-  readonly records: readonly LedgerEntry[];
-  readonly entries: LedgerEntries;
-  readonly head: LedgerHead;
-  /** What follows the last complete line: a line that a crash cut off. */
-  readonly rest: string;
-}
+export type LedgerScan = Readonly<ReturnType<typeof scanLedger>>;
 
 export function extendHead({ lines, digest }: LedgerHead, text: string): LedgerHead {
   return { lines: lines + 1, digest: sha256(`${digest}\n${text}`) };
@@ -82,21 +59,32 @@ export function toLedgerText(events: readonly LedgerEvent[]): string {
   return lines.join('');
 }
 
-export function scanLedger(text: string): LedgerScan {
+export function scanLedger(text: string) {
   const contents = text.split('\n');
   const rest = contents.pop() ?? '';
   let head = NO_LINES;
   const parsed = contents.map(parseLine);
-  const lines = parsed.map(({ text, event, previous }, index): LedgerLine => {
+  const lines = parsed.map(({ text, event, previous }, index) => {
     head = extendHead(head, text);
+    /**
+     * A crash cut it off, as the next line says. It may be left out: nothing is sent before its intent is on disk, and an intent without
+     * an outcome is resolved by reading the subject.
+     */
     const isCut = parsed[index + 1]?.event?.event === 'truncated';
+    /** `head`: the ledger up to this line, as the file has it. */
     return { text, head, previous, event: isCut ? undefined : event, isCut };
   });
-  const records = lines.flatMap(({ event }) => (event?.event === 'intent' || event?.event === 'outcome' ? event : []));
-  return { lines, records, entries: new Map(records.map((entry) => [toKey(entry), entry])), head, rest };
+  /** Every record of an action. */
+  const records = lines.flatMap(({ event }): LedgerEntry | [] =>
+    event?.event === 'intent' || event?.event === 'outcome' ? event : [],
+  );
+  const entries: LedgerEntries = new Map(records.map((entry) => [toKey(entry), entry]));
+  /** `rest`: what follows the last complete line, a line that a crash cut off. */
+  return { lines, records, entries, head, rest };
 }
 
-function parseLine(text: string): Pick<LedgerLine, 'text' | 'event' | 'previous'> {
+/** `event`: undefined where it cannot be read. `previous`: the digest that it carries of the lines before it. */
+function parseLine(text: string) {
   const unread = { text, event: undefined, previous: undefined };
   try {
     const value = JSON.parse(text) as { readonly previous?: unknown };

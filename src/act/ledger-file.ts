@@ -74,19 +74,17 @@ export class Ledger {
 }
 
 /** A ledger with all that is wrong with it. */
-export interface LedgerInspection extends LedgerScan {
-  readonly isMissing: boolean;
-  readonly problems: readonly LedgerProblem[];
-}
+export type LedgerInspection = Readonly<Awaited<ReturnType<typeof inspectLedger>>>;
 
 /** `seen` must be read before: the file only grows. @throws TidemarkError DATA where something else has its name. */
-export async function inspectLedger(data: string, seen: SeenLedger): Promise<LedgerInspection> {
+export async function inspectLedger(data: string, seen: SeenLedger) {
   const text = await readText(ledgerFile(data));
   const scan = scanLedger(text ?? '');
   const isMissing = text === undefined;
   const isLost = isMissing && Math.max(seen.heads[0]?.lines ?? 0, seen.rows.length) > 0;
   const lost = `is missing, and the table actions has ${plural(seen.rows.length, 'row')} of it`;
-  return { ...scan, isMissing, problems: isLost ? [{ line: null, problem: lost }] : findProblems(scan, seen) };
+  const problems: readonly LedgerProblem[] = isLost ? [{ line: null, problem: lost }] : findProblems(scan, seen);
+  return { ...scan, isMissing, problems };
 }
 
 /** @throws TidemarkError DATA naming the first problem, and the ways out */

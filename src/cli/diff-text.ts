@@ -42,16 +42,6 @@ type Kind = (typeof KINDS)[number];
 /** Lines of one value, of a body or of a difference. JSON and plan files have the rest. */
 const MAX_LINES = 80;
 
-/** The changes of one row: a title for each way in which it changed, and the lines of each column. */
-interface Told {
-  readonly table: string;
-  readonly target: string;
-  /** Whether the one before was of the same table and target. */
-  readonly isSame: boolean;
-  readonly titles: readonly Title[];
-  readonly values: readonly (readonly DiffLine[])[];
-}
-
 interface Title extends Pick<DiffLine, 'sign'> {
   readonly change: string;
   readonly subject: string;
@@ -59,12 +49,13 @@ interface Title extends Pick<DiffLine, 'sign'> {
   readonly remark: string;
 }
 
-/** The rows of one subject follow each other. */
-async function* tellSubjects({ rows, tables }: Difference): AsyncGenerator<Told> {
+/** The changes of each subject, whose rows follow each other: a title for each way in which it changed, and the lines of each column. */
+async function* tellSubjects({ rows, tables }: Difference) {
   const byName = new Map(tables.map((table) => [table.name, table]));
   let last: ChangeRow | undefined;
-  const tell = (group: readonly ChangeRow[]): Told => {
+  const tell = (group: readonly ChangeRow[]) => {
     const [first] = group as [ChangeRow];
+    /** Whether the one before was of the same table and target. */
     const isSame = last?.table === first.table && last.target === first.target;
     last = first;
     const columns = group.filter(({ column }) => column !== null);

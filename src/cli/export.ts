@@ -18,14 +18,7 @@ export const define: DefineCommand = (command) =>
     .requiredOption('--out <dir>', 'folder; existing table folders in it are replaced')
     .runs(() => import('./export.ts'), 'runExport');
 
-interface ExportedTable {
-  readonly table: string;
-  readonly rows: number;
-  /** Path within the export folder. */
-  readonly file: string;
-  readonly bytes: number;
-  readonly sha256: string;
-}
+type ExportedTable = Readonly<Awaited<ReturnType<typeof exportRelation>>>;
 
 /** Written last: an export folder without it is not complete. */
 const MANIFEST = 'manifest.json';
@@ -73,7 +66,7 @@ async function exportRelation(
   staging: string,
   name: string,
   order: readonly string[],
-): Promise<ExportedTable> {
+) {
   const directory = join(staging, name);
   const path = join(directory, 'data.parquet');
   await makeFolder(directory, SHARED_FOLDER);
@@ -90,6 +83,7 @@ async function exportRelation(
   return {
     table: name,
     rows,
+    /** Path within the export folder. */
     file: `${name}/data.parquet`,
     bytes: (await stat(path)).size,
     sha256: await hashFile(path),

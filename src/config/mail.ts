@@ -1,11 +1,7 @@
 import { cutText } from '../core/log.ts';
 
 /** A mailbox in its parts, so that no library parses it again: a name with a comma must not become two recipients. */
-export interface MailAddress {
-  /** Empty when there is none. */
-  readonly name: string;
-  readonly address: string;
-}
+export type MailAddress = Readonly<NonNullable<ReturnType<typeof parseMailAddress>>>;
 
 /** Control, format (such as bidirectional marks) and separator characters, which a header must not contain. */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
@@ -14,8 +10,8 @@ const MAILBOX = /^(?:(?:"(?<quoted>[^"\\]*)"|(?<name>[^"<>@,;]*?))\s*<(?<inner>[
 /** RFC 5322 addr-spec without quoting and comments; letters beyond ASCII are allowed. */
 const ADDRESS = /^[^\s@"(),:;<>[\]\\]+@[^\s@"(),:;<>[\]\\.]+(?:\.[^\s@"(),:;<>[\]\\.]+)*$/u;
 
-/** Reads `a@b.example` or `Name <a@b.example>`; undefined for anything else. */
-export function parseMailAddress(text: string): MailAddress | undefined {
+/** Reads `a@b.example`, whose name is empty, or `Name <a@b.example>`; undefined for anything else. */
+export function parseMailAddress(text: string) {
   if (INVISIBLE.test(text)) return undefined;
   const { quoted, name, inner, bare } = MAILBOX.exec(text.trim())?.groups ?? {};
   const address = inner ?? bare ?? '';

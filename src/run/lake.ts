@@ -6,20 +6,15 @@ import { withLakeStore } from '../lake/open-store.ts';
 import { publishToLake } from '../lake/publish.ts';
 
 /** The publish of a run to the lake, as in the JSON output. */
-export interface LakeResult {
-  /** Number of the publish; null if it failed, or the lake had everything already. */
-  readonly publish: number | null;
-  readonly rows: number;
-  /** Why the lake does not have the run; null if it has. The next publish adds it. */
-  readonly problem: string | null;
-}
+export type LakeResult = Readonly<NonNullable<Awaited<ReturnType<typeof lakeStage>>>>;
 
 /**
  * Publishes a run that has ended to the lake of the configuration. The warehouse has the run already, so that a failure of any kind is
  * shown and loses nothing.
- * @returns null without a lake
+ * @returns null without a lake. `publish`: its number; null if it failed, or the lake had everything already. `problem`: why the lake does
+ * not have the run, which the next publish adds; null if it has.
  */
-export async function lakeStage(config: Config, context: JobContext): Promise<LakeResult | null> {
+export async function lakeStage(config: Config, context: JobContext) {
   if (config.lake === undefined) return null;
   const { clock, log, env } = context;
   try {

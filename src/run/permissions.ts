@@ -109,17 +109,9 @@ function includes(right: TargetRight, other: TargetRight): boolean {
 }
 
 /** The rights of a token in the language of its service, ready to use. */
-export interface PermissionText {
-  readonly target: string;
-  readonly kind: string;
-  readonly token: 'token' | 'writeToken';
-  /** What to do with the text, such as `vault policy write tidemark FILE`. */
-  readonly usage: string;
-  /** HCL, or lines for the platform; comments say what needs each right. */
-  readonly text: string;
-}
+export type PermissionText = Readonly<ReturnType<typeof formatPermissions>>;
 
-export function formatPermissions(needed: TokenRights): PermissionText {
+export function formatPermissions(needed: TokenRights) {
   const { target, token, rights, unknown } = needed;
   const granted = [
     ...describeScope(rights, 'management', (_, users) => [
@@ -146,7 +138,9 @@ export function formatPermissions(needed: TokenRights): PermissionText {
     target: target.name,
     kind: target.kind,
     token,
+    /** What to do with the text, such as `vault policy write tidemark FILE`. */
     usage: describeUsage(target, token),
+    /** HCL, or lines for the platform; comments say what needs each right. */
     text: `${lines.join('\n')}\n`,
   };
 }

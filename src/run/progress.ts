@@ -6,18 +6,7 @@ import { isLoaded } from '../extract/run-context.ts';
 import type { RequestMetrics } from '../http/response-body.ts';
 import type { PullOutcome } from '../load/record-pulls.ts';
 
-/** Shows the pulls of a run: a live display on a terminal, plain lines elsewhere. */
-export interface Progress {
-  start(target: string, source: string, metrics: RequestMetrics): void;
-  /** Logs how a pull that was started has ended; a failure is logged with those of its target. */
-  done(outcome: PullOutcome): void;
-  /** Logs the failures of a target. Those with the same reason are one line: a token that is refused fails every source. */
-  fail(failures: readonly PullOutcome[]): void;
-  /** On a terminal, writes above the live display. */
-  readonly log: Log;
-  /** Removes the live display. */
-  end(): void;
-}
+export type Progress = Readonly<Awaited<ReturnType<typeof createProgress>>>;
 
 interface ProgressOptions extends Pick<Context, 'terminal' | 'log'> {
   /** Milliseconds between two updates. @default 120 */
@@ -26,27 +15,32 @@ interface ProgressOptions extends Pick<Context, 'terminal' | 'log'> {
   readonly now?: () => number;
 }
 
-export async function createProgress(options: ProgressOptions): Promise<Progress> {
+/** Shows the pulls of a run: a live display on a terminal, plain lines elsewhere. */
+export async function createProgress(options: ProgressOptions) {
   const { log } = options;
   const display = options.terminal && (await createDisplay(options.terminal, options));
   const above = display?.above ?? ((write: () => void) => write());
   let hasCounts = false;
   return {
+    /** On a terminal, writes above the live display. */
     log: {
       info: (line) => above(() => log.info(line)),
       warn: (line) => above(() => log.warn(line)),
       error: (line) => above(() => log.error(line)),
-    },
-    start: (target, source, metrics) => display?.start(`${target}: ${source}`, metrics),
-    done(outcome) {
+    } satisfies Log,
+    start: (target: string, source: string, metrics: RequestMetrics) => display?.start(`${target}: ${source}`, metrics),
+    /** Logs how a pull that was started has ended; a failure is logged with those of its target. */
+    done(outcome: PullOutcome) {
       const { target, source, status } = outcome;
       display?.done(`${target}: ${source}`);
       hasCounts ||= isLoaded(status);
       if (status !== 'failed') above(() => log[status === 'complete' ? 'info' : 'warn'](formatOutcome(outcome)));
     },
-    fail(failures) {
+    /** Logs the failures of a target. Those with the same reason are one line: a token that is refused fails every source. */
+    fail(failures: readonly PullOutcome[]) {
       for (const [reason, same] of groupByReason(failures)) above(() => log.warn(formatFailures(reason, same)));
     },
+    /** Removes the live display. */
     end() {
       display?.end();
       if (hasCounts) log.info('rows of a source: + new, ~ changed, - gone');

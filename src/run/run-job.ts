@@ -10,22 +10,13 @@ import { EXIT, formatError, TidemarkError } from '../core/errors.ts';
 import { overlayRoots } from '../core/paths.ts';
 import { plural } from '../core/plural.ts';
 import type { RunContext } from '../extract/run-context.ts';
-import type { PullOutcome } from '../load/record-pulls.ts';
-import { evaluateFindings, type FindingsSummary } from '../tell/findings/evaluate.ts';
+import { evaluateFindings } from '../tell/findings/evaluate.ts';
 import type { Attachment } from '../tell/mail/message.ts';
 import { resolveMailSettings } from '../tell/mail/transport.ts';
 import { listReportNames } from '../tell/reports/definitions.ts';
 import { type OpenWarehouse, type WarehouseWriter, withPublished } from '../warehouse/session.ts';
 import { waitForLock } from '../warehouse/wait-for-lock.ts';
-import {
-  type Composed,
-  composeStage,
-  hasPendingMail,
-  type MailResult,
-  NOT_COMPOSED,
-  renderStage,
-  sendStage,
-} from './deliver.ts';
+import { composeStage, hasPendingMail, type MailResult, NOT_COMPOSED, renderStage, sendStage } from './deliver.ts';
 import { withHeartbeat } from './heartbeat.ts';
 import { refreshLifecycle } from './lifecycle/index.ts';
 import { BUILT_IN, type Definitions } from './plugins/index.ts';
@@ -60,13 +51,7 @@ export async function runJob(
   );
 }
 
-interface Filled {
-  readonly pulls: readonly PullOutcome[];
-  readonly findings: FindingsSummary | null;
-  readonly plans: readonly JobPlan[];
-  readonly composed: Composed;
-  readonly refused_ledger: string | null;
-}
+type Filled = Awaited<ReturnType<typeof fillWarehouse>>;
 
 /**
  * Acts, writes the reports and sends the mail. Actions and mail change the warehouse, which is then published once more
@@ -103,12 +88,7 @@ async function deliver(
 }
 
 /** The stages that write to the warehouse. */
-async function fillWarehouse(
-  run: RunContext,
-  job: Job,
-  selected: PullOptions,
-  definitions: Definitions,
-): Promise<Filled> {
+async function fillWarehouse(run: RunContext, job: Job, selected: PullOptions, definitions: Definitions) {
   const { config, warehouse, log, asOf } = run;
   const { database, files } = warehouse;
   const pulls = await pullSources(run, selected);

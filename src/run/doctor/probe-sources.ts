@@ -96,13 +96,10 @@ export function catchServiceError(error: unknown): ServiceError {
   throw error;
 }
 
-interface Engine {
-  readonly path: string;
-  readonly type: string;
-}
+type Engines = Awaited<ReturnType<typeof readEngines>>;
 
 /** The engines that the token can see; undefined if the service does not tell. */
-async function readEngines(client: ServiceClient): Promise<readonly Engine[] | undefined> {
+async function readEngines(client: ServiceClient) {
   const response = await client.call(secretsServer.mounts).catch(catchServiceError);
   if (response instanceof ServiceError) return undefined;
   const mounts = Object.entries(toFields(toFields(toFields(response.json()).data).secret));
@@ -110,7 +107,7 @@ async function readEngines(client: ServiceClient): Promise<readonly Engine[] | u
 }
 
 type Explanation = Pick<SourceProbe, 'availability' | 'detail' | 'mount'>;
-type ExplainOptions = ProbeOptions & { readonly engines: readonly Engine[] | undefined };
+type ExplainOptions = ProbeOptions & { readonly engines: Engines };
 
 function explainFailure(
   client: ServiceClient,
@@ -133,11 +130,7 @@ const ENGINES = {
 } as const;
 
 /** Paths of the engines of a type, but for those that the target names. */
-function findEngines(
-  engines: readonly Engine[] | undefined,
-  type: string,
-  named: readonly string[],
-): readonly string[] {
+function findEngines(engines: Engines, type: string, named: readonly string[]): readonly string[] {
   return (engines ?? []).flatMap((engine) =>
     engine.type === type && !named.includes(engine.path) ? [engine.path] : [],
   );

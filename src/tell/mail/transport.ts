@@ -1,20 +1,15 @@
 import { rootCertificates } from 'node:tls';
 import { createTransport, type Transporter } from 'nodemailer';
 import type { Config } from '../../config/config.ts';
-import { type MailAddress, parseMailAddress, parseSmtpUrl, type SmtpServer } from '../../config/mail.ts';
+import { parseMailAddress, parseSmtpUrl, type SmtpServer } from '../../config/mail.ts';
 import { TidemarkError } from '../../core/errors.ts';
 import { isLoopback } from '../../core/loopback.ts';
 
 /** The parsed `mail:` section of the configuration. */
-export interface MailSettings {
-  readonly server: SmtpServer;
-  readonly sender: MailAddress;
-  readonly routes: NonNullable<Config['mail']>['routes'];
-  readonly caFile?: string | undefined;
-}
+export type MailSettings = Readonly<ReturnType<typeof resolveMailSettings>>;
 
 /** @throws TidemarkError CONFIG where the configuration has no `mail:` section */
-export function resolveMailSettings({ mail }: Pick<Config, 'mail'>): MailSettings {
+export function resolveMailSettings({ mail }: Pick<Config, 'mail'>) {
   const server = mail && parseSmtpUrl(mail.smtp);
   const sender = mail && parseMailAddress(mail.from);
   if (server && sender) return { server, sender, routes: mail.routes, caFile: mail.caFile };

@@ -210,13 +210,8 @@ function isMidnight(time: Date): boolean {
   return time.getTime() % DAY_MS === 0;
 }
 
-interface Tick {
-  readonly at: Date;
-  readonly label: string;
-}
-
 /** At most `maxTicks` ticks in equal steps of days, which include the last day, of months for longer periods, or of hours within two days. */
-export function timeTicks(times: readonly Date[], maxTicks: number): readonly Tick[] {
+export function timeTicks(times: readonly Date[], maxTicks: number) {
   const [first] = times;
   const last = times.at(-1);
   if (!first || !last) return [];

@@ -3,13 +3,7 @@ import { truncate } from './format.ts';
 import { element, escapeMarkup, roundPixels, tooltip } from './markup.ts';
 
 /** What a cell draws: a list of `{kind, value, text}` in the data. */
-export interface StripPart {
-  /** `good`, `warn`, `bad`, `soft` or `info`, which the stylesheet colors; `limit` is a mark. */
-  readonly kind: string;
-  readonly value: number;
-  /** The part in words. */
-  readonly text: string;
-}
+export type StripPart = Readonly<ReturnType<typeof toParts>[number]>;
 
 const WIDTH = 220;
 const HEIGHT = 14;
@@ -17,7 +11,8 @@ const SQUARE = 14;
 const STEP = 18;
 const PER_LINE = 12;
 
-export function toParts(value: Value): readonly StripPart[] {
+/** The kinds are `good`, `warn`, `bad`, `soft` or `info`, which the stylesheet colors; `limit` is a mark. */
+export function toParts(value: Value) {
   if (!Array.isArray(value)) return [];
   return value.map((part) => {
     const { kind, value: length, text } = part as Record<string, Value>;

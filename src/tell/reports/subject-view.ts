@@ -30,11 +30,7 @@ const MAX_LENGTH = 10_000_000;
 type RowsByKey = ReadonlyMap<string, readonly Row[]>;
 
 /** All that the page of one subject shows, as rows of `queries/subjects/`. */
-export interface SubjectData extends Readonly<Record<keyof typeof SHARED | 'timeline', readonly Row[]>> {
-  readonly page: SubjectPage;
-  /** The last version of its row. */
-  readonly present: Row;
-}
+export type SubjectData = Readonly<ReturnType<typeof toSubjectData>>;
 
 /** Reads what the selected subjects' pages show, kind by kind: a fixed number of statements, whatever the number of subjects. */
 export async function* readSubjects(
@@ -82,7 +78,7 @@ function toSubjectData(
   page: SubjectPage,
   own: Awaited<ReturnType<typeof readKind>>,
   shared: ReadonlyMap<string, RowsByKey>,
-): SubjectData {
+) {
   const { type, target, id, kind } = page;
   const take = (rows: RowsByKey | undefined, name?: string) =>
     rows?.get(name === 'gaps' ? subjectKey(undefined, target, kind.table.source) : subjectKey(type, target, id)) ?? [];
@@ -90,6 +86,7 @@ function toSubjectData(
   return {
     ...(rows as Record<keyof typeof SHARED, readonly Row[]>),
     page,
+    /** The last version of its row. */
     present: take(own.present)[0] ?? {},
     timeline: take(own.timeline),
   };

@@ -5,24 +5,13 @@ import { firstLine, type SqlParams } from '../../warehouse/database.ts';
 import type { OpenWarehouse } from '../../warehouse/session.ts';
 import { parseHeader, quoteLiteral, type SqlFiles } from '../../warehouse/sql-files.ts';
 import { classifyStorageError } from '../../warehouse/storage.ts';
-import { loadTables, type Table } from '../../warehouse/tables.ts';
+import { loadTables } from '../../warehouse/tables.ts';
 import type { Row } from '../../warehouse/values.ts';
 import { queryFile } from './data.ts';
 import type { ProductLinker, SubjectRef } from './links.ts';
 
 /** A kind of subject, as its file in `queries/subjects/` declares it. */
-export interface SubjectKind {
-  /** Name of the file: `agent-pool`. */
-  readonly slug: string;
-  /** Subject type of findings: `agent pool`. */
-  readonly type: string;
-  /** Plural, as a heading: `Agent pools`. */
-  readonly title: string;
-  /** Table whose columns describe the subject. */
-  readonly table: Table;
-  /** SQL without a semicolon: every version with `target`, `subject_id`, `subject_name`, `place`, the columns, `valid_from`, `valid_to`. */
-  readonly versions: string;
-}
+export type SubjectKind = Readonly<ReturnType<typeof loadSubjectKinds>[number]>;
 
 /** A subject that has a page. */
 export interface SubjectPage extends SubjectRef {
@@ -58,8 +47,11 @@ export interface SubjectOptions extends OpenWarehouse {
 
 const ORDER_LAST = '1000';
 
-/** The kinds of subjects in their order. A kind whose file has no `-- subject:` is a statement for all kinds. */
-export function loadSubjectKinds(files: SqlFiles): readonly SubjectKind[] {
+/**
+ * The kinds of subjects in their order. A kind whose file has no `-- subject:` is a statement for all kinds. `slug`: the name of the file.
+ * `type`: as findings have it. `title`: a heading. `table`: its columns describe the subject.
+ */
+export function loadSubjectKinds(files: SqlFiles) {
   const tables = loadTables(files);
   const declared = [...discoverFiles(files.roots, 'queries/subjects', '.sql').keys()].map((slug) => {
     const sql = files.read(`subjects/${slug}`);
@@ -69,6 +61,7 @@ export function loadSubjectKinds(files: SqlFiles): readonly SubjectKind[] {
   return ordered.flatMap(({ slug, sql, header }) => {
     const table = tables.get(header.table ?? '');
     if (!header.subject || !table) return [];
+    /** Every version with `target`, `subject_id`, `subject_name`, `place`, the columns, `valid_from`, `valid_to`. */
     const versions = sql.replaceAll(/^\s*--.*$|;\s*$/gmu, '').trim();
     return [{ slug, type: header.subject, title: header.title ?? header.subject, table, versions }];
   });
