@@ -9,13 +9,8 @@ import { assertSound, readSound } from './ledger-file.ts';
 import { keepLedger, lockLedger, readSeenLedger, verifyLedger } from './ledger-table.ts';
 import { listPlanIds } from './plan-store.ts';
 
-export interface PrunedLedger {
-  /** How many actions go. */
-  readonly count: number;
-  readonly bytes: number;
-  /** The ledger without them. */
-  readonly text: string;
-}
+/** A ledger without old actions, how many go, and their bytes. */
+export type PrunedLedger = Readonly<NonNullable<Awaited<ReturnType<typeof withoutOld>>>>;
 
 /** What of the ledger goes: actions that ended before `start`, without those that an undo, an open plan or a settle needs. It only reads. */
 export async function listOldActions(config: Config, start: Date, now: Date): Promise<PrunedLedger | undefined> {
@@ -55,7 +50,7 @@ export async function removeOldActions(
   }
 }
 
-async function withoutOld(config: Config, scan: LedgerScan, start: Date, now: Date): Promise<PrunedLedger | undefined> {
+async function withoutOld(config: Config, scan: LedgerScan, start: Date, now: Date) {
   const kept = await listPlanIds(config);
   const entries = [...scan.entries.values()].slice(0, -1); // the last one tells until when time has moved on
   const old = entries.filter((entry) => !kept.includes(entry.plan_id) && isOver(entry, start.toISOString(), now));

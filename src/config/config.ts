@@ -13,12 +13,7 @@ import { readPlainYaml, readYamlFile } from './yaml.ts';
 export type { Pricing, TargetKind, Thresholds } from './schema.ts';
 
 /** A target with its defaults. */
-export interface Target extends Omit<RawTarget, 'mounts' | 'tokenHeader' | 'url'> {
-  /** Base URL with `/api/v2` or `/v1`, without a trailing slash. */
-  readonly url: string;
-  readonly tokenHeader: string;
-  readonly mounts: { readonly keymgmt: string; readonly mesh: string | readonly string[] };
-}
+export type Target = Readonly<ReturnType<typeof withDefaults>>;
 
 /** A part of the targets, from 1 to `count`. Another process has each other part. */
 export type Shard = Readonly<ReturnType<typeof parseShard>>;
@@ -192,7 +187,7 @@ const BASE_PATH: Record<TargetKind, string> = {
 /** Where Terrakube serves the API of the platform: `/remote/tfe/v2`. */
 const OTHER_BASE = '/tfe/v2';
 
-function withDefaults(target: RawTarget, toAbsolute: (path: string) => string): Target {
+function withDefaults(target: RawTarget, toAbsolute: (path: string) => string) {
   const hashicorp = target.flavor === 'hashicorp';
   const base = target.url.replace(/\/+$/u, '');
   const suffix = BASE_PATH[target.kind];
@@ -200,6 +195,7 @@ function withDefaults(target: RawTarget, toAbsolute: (path: string) => string): 
   const storeHeader = hashicorp ? 'X-Vault-Token' : 'X-Store-Token';
   return {
     ...target,
+    /** Base URL with `/api/v2` or `/v1`, without a trailing slash. */
     url: base.endsWith(suffix) || (target.kind === 'platform' && base.endsWith(OTHER_BASE)) ? base : `${base}${suffix}`,
     tokenHeader: target.tokenHeader ?? (target.kind === 'secrets' ? storeHeader : 'Authorization'),
     mounts: {

@@ -9,14 +9,11 @@ import type { Log } from '../../core/log.ts';
 import { warehouseFiles } from '../../warehouse/publish.ts';
 import { withPublished } from '../../warehouse/session.ts';
 import { createWarehouseMetrics, schedulerMetrics, toPrometheusText } from './metrics.ts';
-import { type ScheduledJob, Scheduler } from './scheduler.ts';
+import { Scheduler, type SchedulerOptions } from './scheduler.ts';
 
-export interface DaemonOptions {
+export interface DaemonOptions extends Pick<SchedulerOptions, 'jobs' | 'runJob'> {
   readonly config: Config;
   readonly context: Pick<Context, 'clock' | 'log' | 'signal'>;
-  readonly jobs: readonly ScheduledJob[];
-  /** Runs a job as `tidemark run` does; resolves with whether it completed. */
-  readonly runJob: (name: string) => Promise<boolean>;
   /** Called once it is ready, with the port of the status pages if there are any. */
   readonly onReady?: (port: number | undefined) => void;
   /** How often due jobs are looked for. @default 10 seconds */

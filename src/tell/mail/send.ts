@@ -132,9 +132,7 @@ function abortResult(
   return { status: 'pending', reason: deliveries.at(-1)?.reason ?? null, isServerFailure: true };
 }
 
-interface SendResult {
-  readonly status: OutboxStatus;
-  readonly reason: string | null;
+interface SendResult extends Pick<Delivery, 'status' | 'reason'> {
   /** Whether the connection or the login failed, which affects further messages too. */
   readonly isServerFailure?: boolean;
 }

@@ -10,11 +10,7 @@ import type { NamedSubject, SubjectLinker } from './subjects.ts';
 
 export type ColumnView = Readonly<ReturnType<typeof toColumns>[number]>;
 
-export interface CellView {
-  readonly text: string;
-  /** The cell of the page, as an element: cells are most of a page, so they are not a template. */
-  readonly html: string;
-}
+export type CellView = Readonly<ReturnType<typeof toCells>[number]>;
 
 /** A dataset as a page shows it. `absent`: no target has its sources, so that the page leaves it out. */
 export type TableView = ReturnType<typeof toTableView> & { readonly absent?: boolean };
@@ -126,7 +122,8 @@ interface Table extends ViewOptions {
   readonly columns: readonly ColumnView[];
 }
 
-function toCells(row: Row, table: Table): readonly CellView[] {
+/** `html`: the cell of the page, as an element. Cells are most of a page, so they are not a template. */
+function toCells(row: Row, table: Table) {
   return table.columns.map((column) => {
     const { name, kind, numeric, longest } = column;
     const value = row[name] ?? null;

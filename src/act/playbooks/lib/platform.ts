@@ -49,15 +49,10 @@ function countMembers(data: unknown): number | null {
 }
 
 /** The query of a saved view in one normal form, so that two can be compared: docs/services/platform.md#saved-views lists the forms. */
-export type SavedQuery = {
-  readonly type: string | null;
-  readonly filter: readonly { readonly field: string; readonly operator: string; readonly value: readonly string[] }[];
-  readonly fields: readonly string[];
-  readonly sort: readonly string[];
-};
+export type SavedQuery = Readonly<ReturnType<typeof parseSavedQuery>>;
 
 /** Parses the query of a saved view's JSON:API resource. */
-export function parseSavedQuery(view: unknown): SavedQuery {
+export function parseSavedQuery(view: unknown) {
   const query = valueAt(view, 'attributes', 'query');
   const type = textAt(view, 'attributes', 'query-type') ?? textAt(query, 'type');
   return {
@@ -82,7 +77,7 @@ export function isSameQuery(a: JsonValue, b: JsonValue): boolean {
 }
 
 /** Accepts `{field, operator, value}` and the real product's `{"field-name": {"operator": value}}`. */
-function parseFilters(item: unknown): SavedQuery['filter'] {
+function parseFilters(item: unknown) {
   const toFilter = (field: string, operator: string, value: unknown) => {
     return { field: toSnakeCase(field), operator, value: (Array.isArray(value) ? value : [value]).map(String) };
   };
