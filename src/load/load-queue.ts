@@ -1,4 +1,5 @@
 import { TidemarkError } from '../core/errors.ts';
+import { groupBy } from '../core/group-by.ts';
 import type { ActivePull, RunContext } from '../extract/run-context.ts';
 import { findManifest, landingDirectory, type Manifest } from '../landing/store.ts';
 import { firstLine, interruptible } from '../warehouse/database.ts';
@@ -129,8 +130,7 @@ function describeFailure(landed: Landed, error: unknown, { memoryLimit }: Limits
 /** A stage for each table of each source, the main table of a source first. */
 async function stageAll(to: Destination, landings: readonly Landed[], signal: AbortSignal): Promise<readonly Stage[]> {
   const stages: Stage[] = [];
-  for (const source of new Set(landings.map(({ manifest }) => manifest.source))) {
-    const group = landings.filter(({ manifest }) => manifest.source === source);
+  for (const [source, group] of groupBy(landings, ({ manifest }) => manifest.source)) {
     for (const table of tablesForSource(source, to.tables)) {
       signal.throwIfAborted();
       stages.push(await stage(to, table, group));
