@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { digestJson } from '../core/canonical-json.ts';
 import { DAY_MS } from '../core/clock.ts';
-import { TidemarkError } from '../core/errors.ts';
+import { catchKnown } from '../core/errors.ts';
 import { ignoreMissing } from '../core/fs.ts';
 import { version } from '../core/paths.ts';
 import { sha256 } from '../core/sha256.ts';
@@ -116,8 +116,7 @@ async function openLast(
     const directory = landingDirectory(config, manifest.run_id, manifest.target);
     return { objects: await openLandedObjects(directory, file), reads: manifest.reads };
   } catch (error) {
-    if (!(error instanceof TidemarkError)) throw error;
-    landing.addNote(`every object was read: ${error.message}`);
+    landing.addNote(`every object was read: ${catchKnown(error).message}`);
     return undefined;
   }
 }

@@ -1,6 +1,6 @@
 import { unknownName } from '../../config/suggest.ts';
 import { parseTimestamp } from '../../core/clock.ts';
-import { formatError, TidemarkError } from '../../core/errors.ts';
+import { catchKnown, formatError, TidemarkError } from '../../core/errors.ts';
 import { discoverFiles } from '../../core/paths.ts';
 import { createSqlFiles, parseHeader } from '../../warehouse/sql-files.ts';
 import { replaceParams } from '../../warehouse/sql-params.ts';
@@ -49,8 +49,7 @@ export function loadSavedQueries(roots: readonly string[]): ReadonlyMap<string, 
     try {
       return parseSavedQuery(name, files.read(`saved/${name}`));
     } catch (error) {
-      if (!(error instanceof TidemarkError)) throw error;
-      const problem = formatError(error);
+      const problem = formatError(catchKnown(error));
       return { name, title: `cannot be run: ${problem}`, description: '', parameters: [], sql: '', problem };
     }
   });
