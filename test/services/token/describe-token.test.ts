@@ -245,8 +245,8 @@ describe('an answer that does not describe a token', () => {
   const self = (fields: object) => ({ '/acl/token/self': { AccessorID: '706887e9', Type: 'client', ...fields } });
 
   test.each<[string, TargetKind, Responses, string]>([
-    ['an error document', 'mesh', { '/acl/token/self': { errors: ['x'] } }, '`AccessorID`'],
-    ['an error document', 'scheduler', { '/acl/token/self': { errors: ['x'] } }, '`AccessorID`'],
+    ['an error document', 'mesh', { '/acl/token/self': { error: 'x' } }, '`AccessorID`'],
+    ['an error document', 'scheduler', { '/acl/token/self': { error: 'x' } }, '`AccessorID`'],
     ['no type', 'scheduler', { '/acl/token/self': { AccessorID: '706887e9' } }, '`Type`'],
     ['an error document', 'secrets', { '/auth/token/lookup-self': { data: { errors: ['x'] } } }, '`policies`'],
     ['an error document', 'platform', { '/account/details': { data: { errors: ['x'] } } }, '`id`'],
@@ -260,7 +260,7 @@ describe('an answer that does not describe a token', () => {
     [
       'no capabilities',
       'secrets',
-      { ...lookup({}), '/sys/capabilities-self': { errors: ['x'] } },
+      { ...lookup({}), '/sys/capabilities-self': { error: 'x' } },
       'what it may do on paths',
     ],
     ['an end in seconds', 'secrets', lookup({ expire_time: 1795307172 }), 'a time in `expire_time`'],
