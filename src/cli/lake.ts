@@ -22,7 +22,7 @@ import { CLAIMS } from '../lake/statements.ts';
 import { changesTable } from '../lake/table.ts';
 import { listFleetQueries, renderFleetReport } from '../run/fleet.ts';
 import { toJsonText } from '../tell/reports/data.ts';
-import { openDatabase } from '../warehouse/database.ts';
+import { withMemory } from '../warehouse/database.ts';
 import { createSqlFiles } from '../warehouse/sql-files.ts';
 import { type DefineCommand, type Flags, shards, wholeNumber } from './define.ts';
 import { readLocalConfig } from './options.ts';
@@ -81,7 +81,7 @@ export async function close(
 ): Promise<void> {
   const { clock, env, log, signal } = context;
   const config = readLocalConfig(context);
-  const result = await withMemory(context, flags, (lake) =>
+  const result = await openLake(context, flags, (lake) =>
     closeRun({
       ...lake,
       run: nameRun(clock.now(), flags.run ?? env.TIDEMARK_RUN),
@@ -178,7 +178,7 @@ function readLakeConfig(context: Context, { lake }: LakeFlags): Config {
 
 /** Opens a lake, for `work`. @throws TidemarkError DATA if no publish has written to the place */
 export function withLake<T>(context: Context, flags: LakeFlags, work: (lake: Lake) => Promise<T>): Promise<T> {
-  return withMemory(context, flags, async (lake) => {
+  return openLake(context, flags, async (lake) => {
     const marks = await Promise.all([CLAIMS, logFolder(changesTable(RUNS))].map((path) => lake.store.list(path)));
     if (marks.flat().length > 0) return work(lake);
     const hint = 'write one with `tidemark lake publish`';
@@ -187,20 +187,17 @@ export function withLake<T>(context: Context, flags: LakeFlags, work: (lake: Lak
 }
 
 /** The lake with a DuckDB in memory. Whoever reads a lake need not have the configuration of those who write it. */
-async function withMemory<T>(context: Context, flags: LakeFlags, work: (lake: Lake) => Promise<T>): Promise<T> {
+async function openLake<T>(context: Context, flags: LakeFlags, work: (lake: Lake) => Promise<T>): Promise<T> {
   const isWithout = flags.lake !== undefined && !existsSync(resolve(context.cwd, context.configFile));
   const { memoryLimit, ...config } = isWithout
     ? { ...flags, directory: context.cwd, memoryLimit: DEFAULT_MEMORY }
     : readLakeConfig(context, flags);
-  return withLakeStore(context, config, async (store) => {
-    const database = await openDatabase(':memory:', { memoryLimit, ownFolderIn: tmpdir() });
-    try {
-      const files = createSqlFiles(overlayRoots(config.directory));
-      return await work({ store, database, files, nowMs: context.clock.now().getTime() });
-    } finally {
-      database.close();
-    }
-  });
+  const files = createSqlFiles(overlayRoots(config.directory));
+  const nowMs = context.clock.now().getTime();
+  const options = { memoryLimit, ownFolderIn: tmpdir() };
+  return withLakeStore(context, config, (store) =>
+    withMemory((database) => work({ store, database, files, nowMs }), options),
+  );
 }
 
 const DEFAULT_MEMORY = '1GB';

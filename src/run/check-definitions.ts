@@ -10,7 +10,7 @@ import { overlayRoots } from '../core/paths.ts';
 import { findImpossible } from '../tell/findings/check-policy.ts';
 import { checkRules } from '../tell/findings/evaluate.ts';
 import { renderReports } from '../tell/reports/index.ts';
-import { openDatabase } from '../warehouse/database.ts';
+import { type Database, withMemory } from '../warehouse/database.ts';
 import { migrate } from '../warehouse/migrate.ts';
 import { createSqlFiles, type SqlFiles } from '../warehouse/sql-files.ts';
 import { loadTables } from '../warehouse/tables.ts';
@@ -53,9 +53,8 @@ async function checkFiles(
   files: SqlFiles,
 ): Promise<readonly DefinitionProblem[]> {
   if (!['queries', 'reports'].some((folder) => existsSync(join(directory, folder)))) return [];
-  const database = await openDatabase(':memory:');
   const out = await createTemporaryFolder();
-  try {
+  const check = async (database: Database) => {
     await migrate(database, files, loadTables(files));
     const state = { database, files, asOf: clock.now(), thresholds };
     const rules = await checkRules({ ...state, targets });
@@ -76,10 +75,8 @@ async function checkFiles(
       ...rules.map(({ rule, error }) => ({ what: 'rules', problem: `${rule}: ${error}` }) as const),
       ...(await collect('reports', render)),
     ];
-  } finally {
-    database.close();
-    await removePaths([out]);
-  }
+  };
+  return withMemory(check).finally(() => removePaths([out]));
 }
 
 async function collect(what: DefinitionProblem['what'], check: () => unknown): Promise<readonly DefinitionProblem[]> {

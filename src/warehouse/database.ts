@@ -55,6 +55,16 @@ export interface OpenOptions {
   readonly threads?: number | undefined;
 }
 
+/** Gives `work` a database of its own in memory. */
+export async function withMemory<T>(work: (database: Database) => Promise<T>, options: OpenOptions = {}): Promise<T> {
+  const database = await openDatabase(':memory:', options);
+  try {
+    return await work(database);
+  } finally {
+    database.close();
+  }
+}
+
 /** Opens `file` (or `:memory:`). Times are UTC; no extension is downloaded. @throws TidemarkError DATA if it is not a database. */
 export async function openDatabase(file: string, options: OpenOptions = {}): Promise<Database> {
   const own = options.ownFolderIn === undefined ? undefined : await createTemporaryFolder(options.ownFolderIn);

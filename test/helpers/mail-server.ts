@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
 import PostalMime, { type Email } from 'postal-mime';
 import { SMTPServer } from 'smtp-server';
 import { onTestFinished } from 'vitest';
@@ -34,8 +35,9 @@ export interface MailServer {
   close(): Promise<void>;
 }
 
-const pem = (name: string) => readFileSync(new URL(`../http/tls/${name}`, import.meta.url), 'utf8');
-export const TEST_CA = pem('ca.pem');
+const pemFile = (name: string) => fileURLToPath(new URL(`../http/tls/${name}`, import.meta.url));
+const pem = (name: string) => readFileSync(pemFile(name), 'utf8');
+export const TEST_CA = pemFile('ca.pem');
 
 function refusal(code: number): Error {
   return Object.assign(new Error(`not this one <${code}>`), { responseCode: code });

@@ -28,7 +28,7 @@ describe('a remote server', () => {
 
   test('receives nothing if its certificate is for another name', async () => {
     const server = await startMailServer({ tls: true, host: '127.0.0.2' });
-    await expect(send(server.port, { isLocal: never, ca: TEST_CA, url: 'smtp://127.0.0.2:PORT' })).rejects.toThrow(
+    await expect(send(server.port, { isLocal: never, caFile: TEST_CA, url: 'smtp://127.0.0.2:PORT' })).rejects.toThrow(
       /altnames/iu,
     );
     expect(server.received).toEqual([]);
@@ -36,7 +36,7 @@ describe('a remote server', () => {
 
   test('receives mail over TLS if its certificate is trusted', async () => {
     const server = await startMailServer({ tls: true });
-    await send(server.port, { isLocal: never, ca: TEST_CA });
+    await send(server.port, { isLocal: never, caFile: TEST_CA });
     expect(server.received[0]?.secure).toBe(true);
   });
 });

@@ -9,7 +9,6 @@ import { type Redactor, secretWeakness } from '../../core/redact/redactor.ts';
 import { sources as builtInSources } from '../../extract/sources/index.ts';
 import { servers } from '../../extract/sources/servers.ts';
 import { fitsTarget, hasSource, isWanted, type SourceDefinition } from '../../extract/sources/source.ts';
-import { readPem } from '../../http/transport.ts';
 import { type ServiceClient, ServiceClients } from '../../services/client.ts';
 import { platform } from '../../services/platform/operations.ts';
 import type { TokenInfo } from '../../services/token/describe-token.ts';
@@ -112,10 +111,10 @@ const MAIL_TIMEOUTS = { connectMs: 5_000, idleMs: 5_000 };
 async function checkMail(config: Config, redactor: Redactor): Promise<readonly Check[]> {
   if (!config.mail) return [];
   const list = createCheckList('mail', redactor);
-  const { server, caFile } = resolveMailSettings(config);
+  const settings = resolveMailSettings(config);
+  const { server } = settings;
   try {
-    const ca = caFile === undefined ? {} : { ca: readPem(caFile, 'mail.caFile') };
-    const transport = openTransport({ server, timeouts: MAIL_TIMEOUTS, ...ca });
+    const transport = openTransport({ ...settings, timeouts: MAIL_TIMEOUTS });
     await transport.verify().finally(() => transport.close());
     list.ok('reachable', `${server.host}:${server.port}`);
   } catch (error) {

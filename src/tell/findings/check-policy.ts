@@ -1,7 +1,7 @@
 import type { Thresholds } from '../../config/config.ts';
 import { POLICY_FILE, type PolicyRow } from '../../config/policy.ts';
 import { TidemarkError } from '../../core/errors.ts';
-import { openDatabase, type SqlParams } from '../../warehouse/database.ts';
+import { type SqlParams, withMemory } from '../../warehouse/database.ts';
 import { renderPolicy } from '../../warehouse/migrate.ts';
 import type { OpenWarehouse } from '../../warehouse/session.ts';
 import type { SqlFiles } from '../../warehouse/sql-files.ts';
@@ -78,13 +78,10 @@ export async function comparePolicies(options: PolicyCheckOptions) {
 /** The ranges that no version is in, each as a line. */
 export async function findImpossible(files: SqlFiles, policy: readonly PolicyRow[]): Promise<readonly string[]> {
   if (policy.length === 0) return [];
-  const database = await openDatabase(':memory:');
-  try {
+  return withMemory(async (database) => {
     await database.script(files.render('warehouse/semver_key', { scope: '' }));
     await database.script(await renderPolicy(files, policy));
     const rows = await database.rows(files.read('policy/impossible'));
     return rows.map(({ name, versions }) => `${POLICY_FILE}: ${name}: denied: no version is in ${versions}`);
-  } finally {
-    database.close();
-  }
+  });
 }

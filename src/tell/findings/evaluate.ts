@@ -1,7 +1,7 @@
 import type { Target, Thresholds } from '../../config/config.ts';
 import { TidemarkError } from '../../core/errors.ts';
 import type { TokenInfo } from '../../services/token/describe-token.ts';
-import { type Database, openDatabase, type SqlParams } from '../../warehouse/database.ts';
+import { type Database, type SqlParams, withMemory } from '../../warehouse/database.ts';
 import type { OpenWarehouse } from '../../warehouse/session.ts';
 import type { SqlFiles } from '../../warehouse/sql-files.ts';
 import { fillParams, thresholdParams, toJsonParam } from '../../warehouse/sql-params.ts';
@@ -181,7 +181,6 @@ export async function findUnprovenListings(
   sources: readonly string[],
   token: Pick<TokenInfo, 'type' | 'is_management' | 'sees_every_namespace'> | undefined,
 ) {
-  const database = await openDatabase(':memory:');
   const params = {
     target: target.name,
     sources: [...new Set([...sources, 'tokens'])],
@@ -190,15 +189,13 @@ export async function findUnprovenListings(
     as_of: new Date(0).toISOString(),
     stale_hours: 1,
   };
-  try {
+  return withMemory(async (database) => {
     for (const [file, name] of Object.entries(PROOF_STEPS)) {
       await database.run(files.render(`warehouse/${file}`, { name }), params);
     }
     const rows = await database.rows(files.read('warehouse/unproven_listings'));
     return rows.map(({ source, why }) => ({ source: String(source), why: String(why) }));
-  } finally {
-    database.close();
-  }
+  });
 }
 
 export interface Acceptance {

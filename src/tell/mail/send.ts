@@ -3,7 +3,6 @@ import type { Config } from '../../config/config.ts';
 import { DAY_MS, formatSeconds } from '../../core/clock.ts';
 import type { Context } from '../../core/context.ts';
 import { errorMessage } from '../../core/errors.ts';
-import { readPem } from '../../http/transport.ts';
 import { type OpenWarehouse, withWarehouse } from '../../warehouse/session.ts';
 import { toJsonParam } from '../../warehouse/sql-params.ts';
 import { type Message, toMailOptions } from './message.ts';
@@ -84,10 +83,8 @@ export async function sendFromOutbox(store: OutboxStore, options: MailSendOption
   const all = await listPending(store, options.job ?? null);
   const pending = all.filter(({ messageId }) => options.messageIds?.includes(messageId) ?? true);
   if (pending.length === 0) return [];
-  const { server, caFile } = resolveMailSettings(options.config);
-  const ca = caFile === undefined ? undefined : readPem(caFile, 'mail.caFile');
   const { timeouts = TIMEOUTS } = options;
-  const transport = openTransport({ server, timeouts, ...(ca !== undefined && { ca }) });
+  const transport = openTransport({ ...resolveMailSettings(options.config), timeouts });
   try {
     return await sendAll(store, options, transport, pending);
   } finally {

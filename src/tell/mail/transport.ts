@@ -4,6 +4,7 @@ import type { Config } from '../../config/config.ts';
 import { parseMailAddress, parseSmtpUrl, type SmtpServer } from '../../config/mail.ts';
 import { TidemarkError } from '../../core/errors.ts';
 import { isLoopback } from '../../core/loopback.ts';
+import { readPem } from '../../http/transport.ts';
 
 /** The parsed `mail:` section of the configuration. */
 export type MailSettings = Readonly<ReturnType<typeof resolveMailSettings>>;
@@ -36,8 +37,8 @@ export const TIMEOUTS: MailTimeouts = { connectMs: 10_000, idleMs: 30_000, messa
 
 export interface TransportOptions {
   readonly server: SmtpServer;
-  /** PEM of certificate authorities to trust beside those of Node. */
-  readonly ca?: string;
+  /** PEM file of certificate authorities to trust beside those of Node. */
+  readonly caFile?: string | undefined;
   readonly timeouts?: Pick<MailTimeouts, 'connectMs' | 'idleMs'>;
   /** Hosts for which encryption is optional. @default loopback */
   readonly isLocal?: (host: string) => boolean;
@@ -49,18 +50,19 @@ export interface TransportOptions {
  */
 export function openTransport({
   server,
-  ca,
+  caFile,
   timeouts = TIMEOUTS,
   isLocal = isLoopback,
 }: TransportOptions): Transporter {
   const { host, port, secure, user, password } = server;
   const local = isLocal(host);
+  const ca = caFile === undefined ? {} : { ca: [...rootCertificates, readPem(caFile, 'mail.caFile')] };
   return createTransport({
     host,
     port,
     secure,
     requireTLS: !secure && !local,
-    tls: { rejectUnauthorized: !local, ...(ca !== undefined && { ca: [...rootCertificates, ca] }) },
+    tls: { rejectUnauthorized: !local, ...ca },
     ...(user && { auth: { user, pass: password } }),
     connectionTimeout: timeouts.connectMs,
     greetingTimeout: timeouts.connectMs,
