@@ -4,9 +4,9 @@ import { stripControls } from '../core/log.ts';
 import { quoteWord } from '../core/shell-word.ts';
 import { explainFinding, type Guide, loadGuide, nameThresholds } from '../tell/findings/guide.ts';
 import { readRules } from '../tell/findings/rules.ts';
-import { createProductLinker } from '../tell/reports/links.ts';
+import { createProductLinker, findingSubject } from '../tell/reports/links.ts';
 import { withPublished } from '../warehouse/session.ts';
-import type { Row, Value } from '../warehouse/values.ts';
+import type { Row } from '../warehouse/values.ts';
 import { listPlaybooks, readLocalConfig } from './options.ts';
 import { formatTime, writeResult } from './output.ts';
 
@@ -20,7 +20,7 @@ export async function explain(context: Context, id: string): Promise<void> {
     const { sql: _, ...rule } = found ?? { sql: '', description: '' };
     const description = nameThresholds(rule.description, config.thresholds);
     const guide = guides.find((each) => each.rule === finding.rule) ?? null;
-    const product = createProductLinker(config.targets)(toSubject(finding)) ?? null; // its page
+    const product = createProductLinker(config.targets)(findingSubject(finding)) ?? null; // its page
     const explanation = { finding, rule: found ? { ...rule, description } : null, guide, product };
     writeResult(context, explanation, () => stripControls(formatExplanation(finding, guide, product)));
   });
@@ -34,12 +34,6 @@ function selectFinding(found: readonly Row[], id: string): Row {
   if (!first) throw new TidemarkError('USAGE', `unknown finding ${id}`, { hint: 'see `tidemark findings`' });
   const ids = found.map(({ finding_id }) => String(finding_id)).join(', ');
   throw new TidemarkError('USAGE', `several findings begin with ${id}`, { hint: `such as ${ids}` });
-}
-
-function toSubject({ target, subject_type, subject_id, subject_name, detail }: Row) {
-  const name = typeof subject_name === 'string' ? subject_name : null;
-  const fields = (detail ?? {}) as Readonly<Record<string, Value>>;
-  return { target: String(target), type: String(subject_type), id: String(subject_id), name, fields };
 }
 
 function formatExplanation(finding: Row, guide: Guide | null, product: string | null): string {

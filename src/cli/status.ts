@@ -22,7 +22,7 @@ export async function status(context: Context, { exitCode }: Flags<{ flag: 'exit
   const config = readLocalConfig(context);
   const { jobs, problems } = readJobs(config, context.env);
   for (const problem of problems) context.log.warn(problem);
-  const next = nextRuns(jobs, context.clock.now()).map((run) => ({ ...run }));
+  const next = nextRuns(jobs, context.clock.now());
   const now = context.clock.now().toISOString();
   await withPublished(config, async ({ database, files }) => {
     const runs = await database.rows(files.read('status/runs'));

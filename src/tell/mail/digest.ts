@@ -4,7 +4,7 @@ import { HOUR_MS } from '../../core/clock.ts';
 import { plural } from '../../core/plural.ts';
 import type { Row, Value } from '../../warehouse/values.ts';
 import { formatNumber, formatTime } from '../reports/format.ts';
-import { createProductLinker, type SubjectRef } from '../reports/links.ts';
+import { createProductLinker, findingSubject, type SubjectRef } from '../reports/links.ts';
 import { runPath } from '../reports/run-page.ts';
 import type { SubjectLinker } from '../reports/subjects.ts';
 import { type ComposeOptions, type DigestData, MAX_ATTACHED } from './digest-data.ts';
@@ -169,12 +169,10 @@ function buildList(causes: readonly Row[], section: string, maxLines: number, li
 }
 
 function toLine(row: Row, link: Linker) {
-  const { target, subject_type, is_cause, size } = row;
-  const subjects = (row.subjects as readonly Row[]).map(({ subject_id, subject_name, detail }) => {
-    const name = typeof subject_name === 'string' ? subject_name : null;
-    const id = String(subject_id);
-    const subject = { target: String(target), type: String(subject_type), id, name, fields: (detail ?? {}) as Row };
-    return { name: sanitizeHeader(name ?? id, 40), ...link(subject) };
+  const { is_cause, size } = row;
+  const subjects = (row.subjects as readonly Row[]).map((one) => {
+    const subject = findingSubject({ ...row, ...one });
+    return { name: sanitizeHeader(subject.name ?? subject.id, 40), ...link(subject) };
   });
   const [first] = is_cause ? [] : subjects;
   return {

@@ -1,7 +1,7 @@
 import { meshMounts, type Target } from '../../config/config.ts';
 import { LINK_KINDS, listTemplateFields } from '../../config/links.ts';
 import { isLoopback } from '../../core/loopback.ts';
-import type { Value } from '../../warehouse/values.ts';
+import type { Row, Value } from '../../warehouse/values.ts';
 
 /** A subject as tables, findings and the pages of subjects name it. */
 export interface SubjectRef {
@@ -12,6 +12,13 @@ export interface SubjectRef {
   readonly name: string | null;
   /** Further values for URL templates by name, such as a row of the subject's table or the `detail` of a finding. @default none */
   readonly fields?: Readonly<Record<string, Value>>;
+}
+
+/** The subject of a finding. */
+export function findingSubject({ target, subject_type, subject_id, subject_name, detail }: Row) {
+  const name = typeof subject_name === 'string' ? subject_name : null;
+  const fields = (detail ?? {}) as Row;
+  return { target: String(target), type: String(subject_type), id: String(subject_id), name, fields };
 }
 
 /** The page that the product has for a subject, such as `https://app.terraform.io/app/acme/workspaces/api`; undefined if there is none. */
