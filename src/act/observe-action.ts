@@ -4,15 +4,7 @@ import { LockError } from '../warehouse/lock.ts';
 import { withPublished } from '../warehouse/session.ts';
 import { quoteIdent } from '../warehouse/sql-files.ts';
 import { resolveParams } from './action-call.ts';
-import type {
-  AbsenceEvidence,
-  ActionDefinition,
-  GuardRead,
-  JsonValue,
-  Precondition,
-  ReadResult,
-  ReadResults,
-} from './define.ts';
+import type { AbsenceEvidence, ActionDefinition, GuardRead, ReadResult, ReadResults } from './define.ts';
 import { unknown } from './define.ts';
 import { type LedgerEntry, toKey } from './ledger.ts';
 import type { Ledger } from './ledger-file.ts';
@@ -40,20 +32,13 @@ export type Observed = Pick<Attempt, 'plan' | 'remote' | 'config' | 'action' | '
 };
 
 /** The evaluated result of a guard. */
-export interface Reading {
-  readonly observed: JsonValue;
-  readonly precondition: Precondition;
-  /** Whether the call that returned `response` shows in what was observed. */
-  readonly isConfirmed: (response: unknown) => boolean;
-  /** The absence of a subject is part of the result, and is proven. */
-  readonly isAbsenceProven: boolean;
-}
+export type Reading = Readonly<Awaited<ReturnType<typeof observeAction>>>;
 
 /**
  * Reads and evaluates the guard of an action. An absence that is not proven makes the precondition `unknown`. With `wasAccepted`,
  * the service has just accepted the deletion of the subject, so "not found" needs no further evidence.
  */
-export async function observeAction(attempt: Observed, { wasAccepted = false } = {}): Promise<Reading> {
+export async function observeAction(attempt: Observed, { wasAccepted = false } = {}) {
   const { remote, action, definition } = attempt;
   const { target, operation, guard } = action;
   const results: Record<string, ReadResult> = {};
@@ -62,7 +47,7 @@ export async function observeAction(attempt: Observed, { wasAccepted = false } =
   }
   const wasDeleted = wasAccepted && getOperation(operation).method === 'DELETE';
   const { isAbsent, unproven } = wasDeleted ? PRESENT : await verifyAbsence(results, attempt);
-  const unclear = (reason: string): Reading => {
+  const unclear = (reason: string) => {
     return { observed: null, precondition: unknown(reason), isConfirmed: () => false, isAbsenceProven: false };
   };
   if (unproven !== undefined) return unclear(unproven);
@@ -70,8 +55,10 @@ export async function observeAction(attempt: Observed, { wasAccepted = false } =
   const observed = definition.observe(results, inputs);
   if (!isStorable(observed)) return unclear('what was read has a number that the ledger cannot hold');
   const precondition = definition.evaluate(observed, inputs);
+  /** Whether the call that returned `response` shows in what was observed. */
   const isConfirmed = (response: unknown) =>
     definition.isConfirmed?.(observed, inputs, response) ?? precondition.state === 'satisfied';
+  /** `isAbsenceProven`: the absence of a subject is part of the result, and is proven. */
   return { observed, precondition, isConfirmed, isAbsenceProven: isAbsent };
 }
 

@@ -41,19 +41,13 @@ export interface RenderOptions extends ReportReadOptions {
   readonly onFailure?: (report: string, error: TidemarkError) => void;
 }
 
-export interface RenderedReport {
-  readonly name: string;
-  /** Names of the files below `out`. */
-  readonly files: readonly string[];
-  readonly data: ReportData;
-}
-
 /**
  * Writes NAME.html, NAME.txt, NAME.json and CSV files of long tables for each report, then the archive and the index. Each file is
  * written atomically.
+ * @returns the reports with the names of their files below `out`, and their data
  * @throws TidemarkError USAGE for an unknown report; without `onFailure`, DATA naming the query or template that fails
  */
-export async function renderReports(options: RenderOptions): Promise<readonly RenderedReport[]> {
+export async function renderReports(options: RenderOptions) {
   const { out, asOf, targets = [], subjectPages = DEFAULT_SUBJECT_PAGES } = options;
   // Subjects are read on a connection of their own: one processor reads while the other renders. Without them, there are no links.
   const [reader, selection] = await allInOrder([
@@ -110,7 +104,7 @@ async function writeReports(
   reader: ReportReader,
   renderer: Renderer,
   links: SubjectLinks = {},
-): Promise<readonly RenderedReport[]> {
+) {
   const { params, unlinked } = reader;
   const page: PageOptions = {
     ...links,
@@ -120,15 +114,18 @@ async function writeReports(
     leftOut: options.leftOut,
     run: (options.archive ?? true) ? await findRunLink(options) : undefined,
   };
-  const rendered: RenderedReport[] = [];
   const write = async (report: Report) => {
     const { name } = report;
     const data = await readReport(report, reader);
     const files = renderReport(report, data, page, renderer);
     await writeReportFiles(options.out, name, files);
-    rendered.push({ name, files: [...files.keys()], data });
+    return { name, files: [...files.keys()], data };
   };
-  for (const report of reader.selected) await reportFailure(options, report.name, write(report));
+  const rendered = [];
+  for (const report of reader.selected) {
+    const written = await reportFailure(options, report.name, write(report));
+    if (written) rendered.push(written);
+  }
   return rendered;
 }
 
