@@ -79,11 +79,7 @@ export function rethrowUnexpected(error: unknown): undefined {
 }
 
 /** One reading, or why it failed. */
-export interface Sample {
-  readonly reading: Reading | undefined;
-  readonly isConfirmed: boolean;
-  readonly error?: string;
-}
+export type Sample = Readonly<Awaited<ReturnType<typeof takeSample>>>;
 
 /** When the subject is read, in fractions of the target's lag. The last one confirms the one at the end of the lag. */
 const READINGS = [0, 0.01, 0.04, 0.15, 0.4, 1, 1.04];
@@ -115,7 +111,7 @@ export async function readRepeatedly(
   return { samples, last, isInterrupted: false };
 }
 
-async function takeSample(attempt: Attempt, accepted?: { readonly response: unknown }): Promise<Sample> {
+async function takeSample(attempt: Attempt, accepted?: { readonly response: unknown }) {
   try {
     const reading = await observeAction(attempt, { wasAccepted: accepted !== undefined });
     return { reading, isConfirmed: reading.isConfirmed(accepted?.response) };

@@ -102,7 +102,7 @@ function formatResult(
 
 function describeSources({ problem, without, unread, document }: ProbedTarget): string {
   if (problem !== null) return `not asked: ${problem}`;
-  const isListed = document.explorer === 'workspaces';
+  const isListed = 'explorer' in document;
   if (without.length === 0 && unread.length === 0 && !isListed) return 'has all sources';
   return [
     ...(isListed ? ['its explorer answers 404, so that its list of workspaces is read'] : []),

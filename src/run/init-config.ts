@@ -18,19 +18,7 @@ export interface InitTarget {
 }
 
 /** A target of the new configuration, and what its service has. */
-export interface ProbedTarget {
-  readonly name: string;
-  /** The target as YAML contains it. */
-  readonly document: Readonly<Record<string, unknown>>;
-  /** The variable that the configuration needs and that is not set; null if there is none. */
-  readonly missingVariable: string | null;
-  /** Why the service could not be asked; null if it was. */
-  readonly problem: string | null;
-  /** Sources that the service does not have. */
-  readonly without: readonly string[];
-  /** Sources that could not be read, so that nothing is known of them. */
-  readonly unread: readonly string[];
-}
+export type ProbedTarget = Readonly<Awaited<ReturnType<typeof probeTarget>>>;
 
 /** The name of a target, the variable with its token, the question for its URL, and the variable of the vendor's client with the URL. */
 type KindDefaults = Readonly<Record<'name' | 'question', string> & Record<'variable' | 'address', string | null>>;
@@ -52,10 +40,7 @@ export const DEFAULTS: Readonly<Record<TargetKind, KindDefaults>> = {
 type ProbeContext = ServiceContext & Pick<Context, 'cwd' | 'configFile' | 'signal'>;
 
 /** Asks each service what it has. Reads the tokens from the environment and `.env`; nothing is changed. */
-export async function probeTargets(
-  context: ProbeContext,
-  given: readonly InitTarget[],
-): Promise<readonly ProbedTarget[]> {
+export async function probeTargets(context: ProbeContext, given: readonly InitTarget[]) {
   const clients = new ServiceClients(
     { maxWait: 10 },
     { ...context, log: { ...context.log, info: () => {} } },
@@ -68,7 +53,7 @@ export async function probeTargets(
   }
 }
 
-async function probeTarget(context: ProbeContext, clients: ServiceClients, given: InitTarget): Promise<ProbedTarget> {
+async function probeTarget(context: ProbeContext, clients: ServiceClients, given: InitTarget) {
   const { kind, url, organization, services } = given;
   const { variable } = DEFAULTS[kind];
   const name = organization ?? DEFAULTS[kind].name;
@@ -103,15 +88,20 @@ async function probeTarget(context: ProbeContext, clients: ServiceClients, given
   const mounts = Object.assign({}, ...probes.map(({ mount }) => mount ?? {})) as object;
   return {
     name,
+    /** The target as YAML contains it. */
     document: {
       ...document,
       ...(isListed && { explorer: 'workspaces' }),
       ...(Object.keys(mounts).length > 0 && { mounts }),
       ...(without.length > 0 && { without }),
     },
+    /** The variable that the configuration needs and that is not set; null if there is none. */
     missingVariable: null,
+    /** Why the service could not be asked; null if it was. */
     problem: select('permitted', 'partial', 'absent').length > 0 ? null : (probes[0]?.detail ?? 'it has no sources'),
+    /** Sources that the service does not have. */
     without,
+    /** Sources that could not be read, so that nothing is known of them. */
     unread: select('refused', 'failed'),
   };
 }
