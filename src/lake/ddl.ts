@@ -12,17 +12,11 @@ export interface DdlOptions {
   readonly schema: string;
 }
 
-export interface Ddl {
-  /** What to query, for people: one line each. */
-  readonly guide: readonly string[];
-  readonly statements: readonly string[];
-}
-
 /**
  * The statements that give an engine the views `T`, `T_history` and `T_at(time)` of each relation, with comments, and, in a schema of its
  * own, what they read. They stay valid until a table or column is added.
  */
-export async function renderDdl(reader: LakeReader, options: DdlOptions): Promise<Ddl> {
+export async function renderDdl(reader: LakeReader, options: DdlOptions) {
   const { engine, schema } = options;
   const dialect = DIALECTS[engine];
   const internal = dialect.quote(`${schema}_internal`);
@@ -31,6 +25,7 @@ export async function renderDdl(reader: LakeReader, options: DdlOptions): Promis
   const writer: ViewWriter = { files: reader.files, dialect, relations, table: place };
   const names = relations.map(({ name }) => name).filter((name) => !isMembers(relations, name));
   return {
+    /** What to query, for people: one line each. */
     guide: [
       'Query T for the present, and T_history for every version of each row, with valid_from and valid_to.',
       ...(dialect.hasTimeArgument ? ['T_at(time) is T as of a time.'] : []),

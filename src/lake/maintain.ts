@@ -7,22 +7,11 @@ import { createLakeReader, dataPath, findFault, type LakeReader } from './reader
 import { expectedRows } from './statements.ts';
 import { STAGING, type StoredFile } from './store.ts';
 
-export interface VerifyResult {
-  readonly tables: number;
-  readonly files: number;
-  readonly rows: number;
-  readonly bytes: number;
-  /** Files that no log names: `tidemark lake vacuum` removes them. */
-  readonly unnamed: number;
-  /** A publish has stated what the logs have: without that, the end of a log can be gone. */
-  readonly isStated: boolean;
-  readonly problems: readonly LakeProblem[];
-}
-
 /** Compares each log with what publishes state of it, and every file that a log names with its size, its checksum and its number of rows. */
-export async function verifyLake(lake: Lake): Promise<VerifyResult> {
+export async function verifyLake(lake: Lake) {
   const problems: LakeProblem[] = [];
   const reader = createLakeReader(lake, problems);
+  /** `unnamed` are files that no log names: `tidemark lake vacuum` removes them. */
   const total = { files: 0, rows: 0, bytes: 0, unnamed: 0 };
   const tables = await reader.snapshots();
   for (const [table, { files }] of tables) {
@@ -35,6 +24,7 @@ export async function verifyLake(lake: Lake): Promise<VerifyResult> {
     }
     total.unnamed += (await listUnnamed(reader, table)).length;
   }
+  /** A publish has stated what the logs have: without that, the end of a log can be gone. */
   const isStated = (await reader.statements()).size > 0;
   return { tables: tables.size, ...total, isStated, problems };
 }

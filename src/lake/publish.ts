@@ -14,19 +14,12 @@ import { claimPath, expectedRows, writeStatement } from './statements.ts';
 import { createOrRead, type LakeStore } from './store.ts';
 import { changesTable, designTable } from './table.ts';
 
-export interface PublishedTable {
-  readonly table: string;
-  readonly rows: number;
-  readonly files: number;
-  readonly bytes: number;
-}
-
 export interface PublishResult {
   /** Number of the publish; null if the lake had everything already. */
   readonly publish: number | null;
   /** The time up to which the lake has runs, ISO 8601. */
   readonly as_of: string;
-  readonly tables: readonly PublishedTable[];
+  readonly tables: readonly ReturnType<typeof describeTable>[];
 }
 
 export interface PublishOptions {
@@ -143,7 +136,7 @@ interface StagedTable extends TableAddition {
   readonly losses: readonly Loss[];
 }
 
-const describeTable = ({ table, adds }: StagedTable): PublishedTable => ({
+const describeTable = ({ table, adds }: StagedTable) => ({
   table,
   rows: adds.reduce((sum, add) => sum + (expectedRows(add) ?? 0), 0),
   files: adds.length,

@@ -17,21 +17,8 @@ import type { LakeStore } from './store.ts';
 import { changesTable, type LakeRelation } from './table.ts';
 import { DIALECTS, LATEST, renderAt, renderHistory, type ViewWriter } from './views.ts';
 
-export interface RestoredTable {
-  readonly table: string;
-  readonly rows: number;
-}
-
 export interface RestoreOptions extends Omit<LockedOptions, 'purpose'> {
   readonly store: LakeStore;
-}
-
-export interface Restored {
-  readonly tables: readonly RestoredTable[];
-  /** What the lake had and has no longer: the warehouse has less than was published. */
-  readonly losses: readonly string[];
-  /** A publish has stated what the logs have: without that, the end of a log can be gone. */
-  readonly isStated: boolean;
 }
 
 /**
@@ -39,7 +26,7 @@ export interface Restored {
  * and the rest is restored.
  * @throws TidemarkError UNSAFE if there is a warehouse already; DATA if the lake has no publish, or a data file is missing or changed
  */
-export async function restoreFromLake(options: RestoreOptions): Promise<Restored> {
+export async function restoreFromLake(options: RestoreOptions) {
   const { config } = options;
   const paths = warehouseFiles(config.data);
   const existing = [paths.published, paths.work].find(existsSync);
@@ -64,7 +51,7 @@ export async function restoreFromLake(options: RestoreOptions): Promise<Restored
   });
 }
 
-async function fillWarehouse({ config, store, now }: RestoreOptions, file: string): Promise<Restored> {
+async function fillWarehouse({ config, store, now }: RestoreOptions, file: string) {
   const database = await openDatabase(file, { memoryLimit: config.memoryLimit, ownFolderIn: dirname(file) });
   try {
     const files = createSqlFiles(overlayRoots(config.directory));
@@ -83,7 +70,7 @@ async function fillWarehouse({ config, store, now }: RestoreOptions, file: strin
     }
     const which = config.shard ? `publish % 1024 = ${config.shard.index}` : 'true';
     await database.run(files.render('lake/restored_runs', { which }));
-    const restored: RestoredTable[] = [];
+    const restored: Awaited<ReturnType<typeof fillTable>>[] = [];
     for (const relation of await listRelations(database, files, tables)) {
       const source = held.get(relation.name);
       if (source && relation.kind !== 'rollup') restored.push(await fillTable(reader, config, relation, source));
@@ -93,8 +80,13 @@ async function fillWarehouse({ config, store, now }: RestoreOptions, file: strin
     await database.run(files.read('warehouse/schema_digest_clear'));
     await migrate(database, files, tables);
     await database.run('checkpoint');
-    const isStated = (await reader.statements()).size > 0;
-    return { tables: restored, losses: losses.map(describeProblem), isStated };
+    return {
+      tables: restored,
+      /** What the lake had and has no longer: the warehouse has less than was published. */
+      losses: losses.map(describeProblem),
+      /** A publish has stated what the logs have: without that, the end of a log can be gone. */
+      isStated: (await reader.statements()).size > 0,
+    };
   } finally {
     database.close();
   }
@@ -117,7 +109,7 @@ async function fillTable(
   { shard, targets }: Config,
   { stored, byTarget, kind, columns }: Relation,
   source: LakeRelation,
-): Promise<RestoredTable> {
+) {
   // The rows of a target are those of its shard now, whichever has published them.
   const names = targets.map(({ name }) => quoteLiteral(name)).join(', ');
   const runs = byTarget ? 'runs_changes' : 'lake_restored_runs';

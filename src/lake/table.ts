@@ -70,22 +70,18 @@ export function withoutFolders(metaData: MetaData): MetaData {
 }
 
 /** What a table must be for a relation, and whether it differs from what it is. */
-export interface TableDesign {
-  readonly relation: LakeRelation;
-  readonly fields: readonly DeltaField[];
-  /** The metadata to commit; undefined if the table has it already. */
-  readonly metaData: MetaData | undefined;
-}
+export type TableDesign = ReturnType<typeof designTable>;
 
 /**
  * The design of a table for a relation of the warehouse, from the one that it has.
  * @param options.publish recorded as the publish that changed the table
+ * @returns with the metadata to commit; undefined if the table has it already
  */
 export function designTable(
   source: Relation,
   existing: MetaData | undefined,
   { publish, nowMs }: { readonly publish: number; readonly nowMs: number },
-): TableDesign {
+) {
   const leading = [OP, AS_OF, PUBLISH, ...(hasOccurrence(source) ? [OCCURRENCE] : [])];
   const { fields, columns } = evolveFields(existing ? parseFields(existing) : leading, source.columns);
   const relation = describeRelation(source, columns);
