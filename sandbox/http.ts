@@ -37,7 +37,7 @@ export class ServiceServer {
   readonly #router: Router;
   readonly #rateWindow: RateWindow | undefined;
   readonly #http: HttpServer;
-  #listening: ListServer | undefined;
+  #listening: Awaited<ReturnType<typeof listen>> | undefined;
 
   constructor(options: ServiceServerOptions) {
     this.#options = options;
@@ -199,14 +199,8 @@ export class RateWindow {
 export const LIST_ALIAS = 'LINK';
 const LIST = Buffer.from('LIST ');
 
-export interface ListServer {
-  readonly port: number;
-  /** Ends all connections at once. */
-  close(): Promise<void>;
-}
-
 /** Listens for a server, which gets `LIST` as its alias; not in requests that are sent before the last one is read. */
-export async function listen(http: HttpServer, port = 0): Promise<ListServer> {
+export async function listen(http: HttpServer, port = 0) {
   const streams = new Set<Duplex>();
   const expectRequest = new WeakMap<object, () => void>();
   http.on('request', (request: IncomingMessage) => request.once('close', () => expectRequest.get(request.socket)?.()));
@@ -230,8 +224,9 @@ export async function listen(http: HttpServer, port = 0): Promise<ListServer> {
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, '127.0.0.1', resolve));
   return {
     port: (server.address() as AddressInfo).port,
+    /** Ends all connections at once. */
     close: () =>
-      new Promise((resolve) => {
+      new Promise<void>((resolve) => {
         server.close(() => resolve()); // also where it is closed already
         for (const stream of streams) stream.destroy();
       }),

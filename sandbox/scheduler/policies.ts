@@ -162,20 +162,16 @@ const NAMESPACE_POLICIES = ['deny', 'read', 'write', 'scale'];
 type NamespaceRule = ReturnType<typeof parseNamespace>;
 
 /** The rules of one policy, as Nomad parses them. */
-export interface ParsedRules {
-  readonly namespaces: readonly NamespaceRule[];
-  /** The policy of the block `plugin`, `node`, `agent` …; undefined without the block. */
-  readonly blocks: Readonly<Record<string, string>>;
-  readonly raw: string;
-}
+type ParsedRules = ReturnType<typeof parseRules>;
 
 const BLOCKS = ['agent', 'node', 'operator', 'quota', 'plugin'] as const;
 
 /** @throws Error as Nomad words it: an unknown value is refused, an unknown key is not */
-export function parseRules(raw: string): ParsedRules {
+export function parseRules(raw: string) {
   const items = parseRuleItems(raw);
   if (items.length === 0) throw new Error('Invalid policy: no rules');
   const namespaces = items.filter(({ name }) => name === 'namespace').map(parseNamespace);
+  /** The policy of the block `plugin`, `node`, `agent` …; undefined without the block. */
   const blocks: Record<string, string> = {};
   for (const name of BLOCKS) {
     const block = items.find((item) => item.name === name);

@@ -14,18 +14,11 @@ import {
   stringField,
 } from './context.ts';
 import { addExternal, lacking } from './plugins.ts';
-import type { StoragePlugin, VolumeCapability, VolumeDefinition, VolumeRecord } from './records.ts';
+import type { VolumeCapability, VolumeDefinition, VolumeRecord } from './records.ts';
 import { deleteVolume, findVolume, setVolume, volumeDocument, volumeKey } from './volumes.ts';
 
 /** An item of `Volumes`, with what it names. */
-interface Item {
-  readonly body: Body;
-  readonly id: string;
-  readonly namespace: string;
-  readonly plugin: StoragePlugin;
-  /** The volume that has this name already. */
-  readonly replaced: VolumeRecord | undefined;
-}
+type Item = ReturnType<typeof parseItem>;
 
 /** The calls that change volumes: register, create, deregister, delete, detach. */
 export const volumeWriteRoutes = (flavor: Flavor): RouteTable<SchedulerContext> => {
@@ -114,7 +107,7 @@ const save = (resolve: typeof createExternal) => (request: Request, context: Sch
 };
 
 /** Nomad's validation, which fails with 500: docs/services/scheduler.md#errors. */
-function parseItem(context: SchedulerContext, body: Body, request: Request): Item {
+function parseItem(context: SchedulerContext, body: Body, request: Request) {
   const isSpec = context.flavor === 'spec';
   refuseUnknownFields(body, isSpec ? FIELDS : [...FIELDS, ...READ_ONLY]);
   const id = stringField(body, 'ID') || (isSpec ? (request.params.volume_id ?? '') : '');
@@ -125,6 +118,7 @@ function parseItem(context: SchedulerContext, body: Body, request: Request): Ite
   if (objectsField(body, 'RequestedCapabilities').length === 0) {
     throw new HttpError(500, 'validation: must include at least one capability block');
   }
+  /** The volume that has this name already. */
   const replaced = context.volumes.get(volumeKey(namespace, id));
   // Registering twice is an error in the specification; Nomad merges since 1.3.0, but not into another plugin's volume.
   if (replaced && isSpec) throw new HttpError(500, `volume already registered: ${id}`);
