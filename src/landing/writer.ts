@@ -8,7 +8,7 @@ import type { Redactor } from '../core/redact/redactor.ts';
 import { isSecretField, mayContainSecret, stripSecretFields } from '../core/redact/secret-fields.ts';
 import { repairEscapes } from '../core/well-formed.ts';
 import { dropColumns } from './csv.ts';
-import { type LineCheckpoint, LineWriter } from './line-writer.ts';
+import { LineWriter } from './line-writer.ts';
 import { type ObjectTag, TAG_FIELD } from './objects.ts';
 import {
   type LandingFile,
@@ -45,11 +45,7 @@ interface State {
 }
 
 /** A state that a landing can be rolled back to. */
-interface LandingCheckpoint {
-  readonly json: LineCheckpoint;
-  readonly csv: LineCheckpoint;
-  readonly state: State;
-}
+type LandingCheckpoint = Awaited<ReturnType<LandingWriter['checkpoint']>>;
 
 /**
  * Writes the landing of one source of one target: data files, then a manifest. No secret reaches the disk: fields that contain
@@ -134,7 +130,7 @@ export class LandingWriter {
     this.#state = { ...this.#state, ...change };
   }
 
-  async checkpoint(): Promise<LandingCheckpoint> {
+  async checkpoint() {
     return { json: await this.#json.checkpoint(), csv: await this.#csv.checkpoint(), state: this.#state };
   }
 

@@ -3,15 +3,10 @@ import { TidemarkError } from '../core/errors.ts';
 import { plural } from '../core/plural.ts';
 
 /** What a list, and the extraction of a source, may take. */
-export interface Bounds {
-  readonly maxPages: number;
-  readonly maxItems: number;
-  readonly maxBytes: number;
-  readonly maxSeconds: number;
-}
+export type Bounds = ReturnType<typeof readBounds>;
 
 /** The bounds of a target. The defaults are generous: a list of five million workspaces has 50,000 pages. */
-export function readBounds({ limits }: Pick<Target, 'limits'>): Bounds {
+export function readBounds({ limits }: Pick<Target, 'limits'>) {
   const { maxPages = 100_000, maxItems = 20_000_000, maxBytes = 64 * 1024 ** 3, maxSeconds = 6 * 3600 } = limits;
   return { maxPages, maxItems, maxBytes, maxSeconds };
 }

@@ -44,14 +44,10 @@ export const mesh = defineOperations('mesh', {
   },
 });
 
-export interface MeshService {
-  /** As `services` of the target names it: `web`, or `team/web` in a namespace. */
-  readonly key: string;
-  readonly service: string;
-  readonly ns: string | undefined;
-}
+export type MeshService = ReturnType<typeof parseService>;
 
-export function parseService(key: string): MeshService {
+/** @param key as `services` of the target names it: `web`, or `team/web` in a namespace */
+export function parseService(key: string) {
   const at = key.indexOf('/');
   return { key, service: key.slice(at + 1), ns: at < 0 ? undefined : key.slice(0, at) };
 }

@@ -3,14 +3,10 @@ import { chmod, constants, copyFile, readFile, rename, rm, stat, writeFile } fro
 import { dirname, join } from 'node:path';
 import { PRIVATE_FILE, removePaths, syncFolder, syncPath } from '../core/fs.ts';
 
-/** The published warehouse and the working file it is copied from. */
-export interface WarehouseFiles {
-  readonly published: string;
-  readonly work: string;
-  readonly temp: string;
-}
+export type WarehouseFiles = ReturnType<typeof warehouseFiles>;
 
-export function warehouseFiles(data: string): WarehouseFiles {
+/** The published warehouse and the working file it is copied from. */
+export function warehouseFiles(data: string) {
   return {
     published: join(data, 'warehouse.duckdb'),
     work: join(data, 'work', 'warehouse.duckdb'),
