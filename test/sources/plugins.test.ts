@@ -114,6 +114,34 @@ describe('where a plugin ID is a prefix', () => {
   });
 });
 
+test('what is deleted between two pages of a plugin hides nothing else; a plugin whose items never rest is unknown', async () => {
+  const held: Record<string, string[]> = { ab: ['v1', 'v2', 'v3', 'v4', 'v5'], cd: ['w1', 'w2', 'w3'] };
+  const project = await testProject({
+    workspaces: 2,
+    flavor: 'hashicorp',
+    faultHook: ({ path, query }) => {
+      if (path === '/v1/volumes') return json([]);
+      if (path === '/v1/plugins') return json(Object.keys(held).map((ID) => ({ ID, ControllersHealthy: 1 })));
+      if (path !== '/v1/volumes/external') return undefined;
+      const id = query.get('plugin_id') ?? '';
+      const items = held[id] ?? [];
+      const first = Number(query.get('next_token') ?? 0);
+      const next = first + 2 < items.length ? String(first + 2) : '';
+      const Volumes = items.slice(first, first + 2).map((ExternalID) => ({ ExternalID }));
+      if (first === 0 && (id === 'cd' || items.length === 5)) items.push(`${items.shift()}+`);
+      if (id === 'ab' && items.length === 5) items.pop();
+      return json({ NextToken: next, Volumes });
+    },
+  });
+  await project.pull(['--source', 'external_volumes'], 1);
+  expect(await project.rows('select external_id as id from external_volumes order by 1')).toEqual(
+    ['v2', 'v3', 'v4', 'v5'].map((id) => ({ id })),
+  );
+  expect(await project.rows("select note from pulls where source = 'external_volumes'")).toEqual([
+    { note: 'plugin cd is unknown: its items changed while they were listed, 3 times in a row' },
+  ]);
+});
+
 test('one plugin with a name that is not hexadecimal does not fail the others at a service that obeys the rule', async () => {
   const project = await testProject({ workspaces: 2 });
   await project.pull(scheduler);

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { TidemarkError } from '../../../core/errors.ts';
 import { textAt, valueAt } from '../../../core/json-path.ts';
 import { type FailureKind, ServiceError } from '../../../http/errors.ts';
@@ -213,6 +214,30 @@ export async function listAll<O extends Operation>({ client }: ExtractContext, o
   const pages: ResponsePage[] = [];
   for await (const page of client.pages(operation, args)) pages.push(page);
   return { items: pages.flatMap(({ items }) => items), texts: pages.map(({ text }) => text), index: listIndex(pages) };
+}
+
+/** How often a list is read if its items change meanwhile. */
+const MAX_READINGS = 3;
+
+/**
+ * Every item of a list whose pages may begin at a number and not at an item, as those of storage plugins: where an item is deleted between
+ * two pages, another is on neither. So several pages count where two readings have the same items.
+ */
+export async function listTwice<O extends Operation>(context: ExtractContext, operation: O, args?: OperationArgs<O>) {
+  let earlier: readonly unknown[] | undefined;
+  for (let readings = 0; readings < MAX_READINGS; readings++) {
+    const list = await listAll(context, operation, args);
+    const ids = list.items.map((item) => textAt(item, 'ExternalID') ?? textAt(item, 'ID')).sort();
+    if (list.texts.length === 1 || isDeepStrictEqual(ids, earlier)) return list;
+    earlier = ids;
+  }
+  throw new ServiceError({
+    failure: 'malformed',
+    serviceMessage: `its items changed while they were listed, ${MAX_READINGS} times in a row`,
+    operation: operation.name,
+    target: context.client.target.name,
+    hint: 'try again later',
+  });
 }
 
 /** The index that a service sends with a list of these pages: the lowest, if they differ. */

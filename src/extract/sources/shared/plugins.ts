@@ -7,7 +7,7 @@ import type { Operation } from '../../../services/operation.ts';
 import { listItems, type ServiceResponse } from '../../../services/response.ts';
 import { listPlugins, scheduler } from '../../../services/scheduler/operations.ts';
 import { type ExtractContext, type ListedObject, requiredString, type SourceDefinition } from '../source.ts';
-import { describeFailure, isPartFailure, listAll } from './list-and-read.ts';
+import { describeFailure, isPartFailure, listAll, listTwice } from './list-and-read.ts';
 
 export interface ListedVolume extends ListedObject {
   readonly id: string;
@@ -95,7 +95,7 @@ async function landPages(
   operation: Operation,
   plugin: KnownPlugin,
 ): Promise<ServiceError | undefined> {
-  const list = (namespace: Namespace) => listAll(context, operation, { plugin_id: plugin.id, ...namespace });
+  const list = (namespace: Namespace) => listTwice(context, operation, { plugin_id: plugin.id, ...namespace });
   const answer = await inNamespaces(context.client, plugin, list);
   if (answer instanceof ServiceError) return answer;
   const fields = { plugin_id: plugin.id, match: chooseMatch(context) };
@@ -162,7 +162,7 @@ async function landUnnamed(
 ): Promise<void> {
   const { landing } = context;
   try {
-    const { texts } = await listAll(context, operation);
+    const { texts } = await listTwice(context, operation);
     for (const page of texts) await landing.writeJson({ plugin_id: null, match: 'prefix' }, page);
   } catch (error) {
     if (!isPartFailure(error)) throw error;
