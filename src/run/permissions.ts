@@ -9,31 +9,18 @@ import { findPermission, ORGANIZATION_ACCESS, type Right } from '../services/per
 import { policyPaths } from '../services/token/describe-token.ts';
 
 /** A right, and the sources and playbooks that need it. */
-interface NeededRight {
-  readonly right: TargetRight;
-  readonly neededBy: readonly string[];
-}
+type NeededRight = Readonly<ReturnType<typeof mergeRights>[number]>;
 
 /** The rights that one token of a target needs. */
-interface TokenRights {
-  readonly target: Target;
-  /** `token` reads; `writeToken` applies the actions of playbooks. */
-  readonly token: 'token' | 'writeToken';
-  readonly rights: readonly NeededRight[];
-  /** Sources of plugins that do not declare their operations. */
-  readonly unknown: readonly string[];
-}
+type TokenRights = Readonly<ReturnType<typeof collectRights>[number]>;
 
 /**
  * The least rights for the sources of a target and for playbooks. A playbook reads with `token` and changes with `writeToken`, if
  * the target has one.
  */
-export function collectRights(
-  target: Target,
-  sources: readonly SourceDefinition[],
-  playbooks: readonly Playbook[],
-): readonly TokenRights[] {
+export function collectRights(target: Target, sources: readonly SourceDefinition[], playbooks: readonly Playbook[]) {
   const own = sources.filter((source) => hasSource(target, source));
+  /** Sources of plugins that do not declare their operations. */
   const unknown = own.filter(({ operations: called }) => called === undefined).map(({ name }) => name);
   const reads: readonly Use[] = [
     ...own.flatMap(({ name, operations: called = [] }) => called.map((operation) => ({ by: name, operation }))),
@@ -43,11 +30,11 @@ export function collectRights(
   ];
   const writes = playbooks.flatMap((playbook) => findUses(playbook, ({ operation }) => [operation]));
   if (target.writeToken === undefined) {
-    return [{ target, token: 'token', rights: mergeRights(target, [...reads, ...writes]), unknown }];
+    return [{ target, token: 'token' as const, rights: mergeRights(target, [...reads, ...writes]), unknown }];
   }
   const writing = mergeRights(target, writes);
   return [
-    { target, token: 'token', rights: mergeRights(target, reads), unknown },
+    { target, token: 'token' as const, rights: mergeRights(target, reads), unknown },
     ...(writing.length === 0 ? [] : [{ target, token: 'writeToken' as const, rights: writing, unknown: [] }]),
   ];
 }
@@ -73,7 +60,7 @@ function toNames({ operation, absence }: GuardRead): readonly string[] {
 }
 
 /** The rights that operations need. What another right includes is left out: that one is then needed for it as well. */
-function mergeRights(target: Target, uses: readonly Use[]): readonly NeededRight[] {
+function mergeRights(target: Target, uses: readonly Use[]) {
   const own = uses.filter(({ operation }) => operation.kind === target.kind);
   const rights = own.flatMap(({ by, operation }) => requiredRights(operation, target).map((right) => ({ right, by })));
   const needed = [...groupBy(rights, ({ right }) => JSON.stringify(right)).values()].map((same) => {
@@ -86,7 +73,7 @@ function mergeRights(target: Target, uses: readonly Use[]): readonly NeededRight
   });
 }
 
-function listUsers(needed: readonly Pick<NeededRight, 'neededBy'>[]): readonly string[] {
+function listUsers(needed: readonly { readonly neededBy: readonly string[] }[]): readonly string[] {
   return [...new Set(needed.flatMap(({ neededBy }) => neededBy))];
 }
 
