@@ -19,6 +19,8 @@ export interface DownloadResult {
   readonly bareNulls: readonly string[];
   /** At least the bytes of the longest line: lines within a block are not measured. */
   readonly longestLine: number;
+  /** Whether it ends neither with a line nor with a quote: its last value may be cut off. */
+  readonly endsWithinValue: boolean;
 }
 
 /** The start of a body, before anything is written. */
@@ -118,6 +120,7 @@ class ContentInspector {
       bytes: this.#bytes,
       sha256: this.#hash.digest('hex'),
       bareNulls: [...this.#bareNulls],
+      endsWithinValue: !/["\r\n]$/u.test(this.#tail.toString('latin1')),
     };
   }
 }

@@ -167,6 +167,7 @@ describe('downloads', () => {
     contentType: 'text/csv',
     bareNulls: [],
     longestLine: expect.any(Number),
+    endsWithinValue: false,
   };
   const send =
     (body: string | Buffer, headers: Record<string, string> = {}): Handler =>

@@ -91,6 +91,11 @@ const REJECTED: readonly (readonly [string, (lines: readonly string[]) => string
     /got \d+ rows, but the service reports \d+/,
   ],
   ['that ends within a row', (lines) => text(lines).slice(0, -20), /is invalid|got \d+ rows/],
+  [
+    'that ends within its last value',
+    (lines) => text(lines.map((line) => line.replace(/^([^,]*),"?(\w+)"?,(.*)$/u, '$1,$3,$2'))).trimEnd(),
+    /the last line of the CSV is invalid: its last value may be cut off/,
+  ],
   ['of a header alone', (lines) => text(lines.slice(0, 1)), /got 0 rows, but the service reports/],
 ];
 

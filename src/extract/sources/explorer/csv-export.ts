@@ -43,7 +43,10 @@ export function fetchCsv(view: ExplorerView, requiredColumn: string): FetchParti
       throw new TidemarkError('DATA', `${view}: the CSV header (line 1) has no column ${requiredColumn}: ${shown} …`);
     }
     assertColumns(view, columns, client.target, 'the CSV header has no column', canonicalColumn);
-    const { bytes, sha256, longestLine, bareNulls } = download;
+    const { bytes, sha256, longestLine, bareNulls, endsWithinValue } = download;
+    // HTTP/1.0 and compressed bodies may end too early without an error of the connection.
+    if (endsWithinValue)
+      throw new TidemarkError('DATA', `${view}: the last line of the CSV is invalid: its last value may be cut off`);
     await landing.register({ file: basename(path), format: 'csv', bytes, sha256, longestLine, columns, bareNulls });
     return total;
   };
