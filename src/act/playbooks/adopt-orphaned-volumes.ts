@@ -12,6 +12,7 @@ import {
   isListed,
   observeVolume,
   parseVolume,
+  plannedVolume,
   pluginMatch,
   readExternalVolumes,
   readRegisteredVolumes,
@@ -32,13 +33,8 @@ const inputs = z.object({
   capabilities,
 });
 
-const deregisterInputs = z.object({
-  volume_id: z.string(),
-  namespace: requestedNamespace,
-  external_id: z.string(),
-  /** Null in a plan of an earlier version. */
-  plugin_id: z.string().nullable().default(null),
-});
+/** `plugin_id`: null in a plan of an earlier version. */
+const deregisterInputs = plannedVolume.extend({ plugin_id: z.string().nullable().default(null) });
 
 const deregister = defineAction(deregisterInputs, {
   operation: 'scheduler.volumes.deregister',
