@@ -94,15 +94,15 @@ function buildHeaders(operation: Operation, target: Target, hasBody: boolean): R
     Accept: isJsonApi ? JSON_API : operation.responseType === 'csv' ? '*/*' : 'application/json',
     ...(isJsonApi && { 'Content-Type': JSON_API }),
     ...(hasBody && !isJsonApi && { 'Content-Type': 'application/json' }),
-    ...namespaceHeader(target),
+    ...namespaceHeader(operation, target),
     // An agent or a proxy may require it: docs/services/secrets.md#real-product.
     ...(target.kind === 'secrets' && target.flavor === 'hashicorp' && { 'X-Vault-Request': 'true' }),
   };
 }
 
-/** Sent only for a configured namespace: community editions reject the header. */
-function namespaceHeader({ kind, flavor, namespace }: Target): Record<string, string> {
-  if (namespace === undefined) return {};
+/** Sent only for a configured namespace: community editions reject the header. Vault tells its health outside of namespaces alone. */
+function namespaceHeader({ path }: Operation, { kind, flavor, namespace }: Target): Record<string, string> {
+  if (namespace === undefined || path.startsWith('/sys/health')) return {};
   const isHashicorp = flavor === 'hashicorp';
   if (kind === 'secrets') return { [isHashicorp ? 'X-Vault-Namespace' : 'X-Store-Namespace']: namespace };
   if (kind === 'mesh') return { [isHashicorp ? 'X-Consul-Namespace' : 'X-Mesh-Namespace']: namespace };

@@ -114,3 +114,16 @@ test.each<[string, TargetKind, readonly unknown[]]>([
 test('a server that fails is not taken for one that does not tell', async () => {
   await expect(ask('mesh', { status: 500, body: 'No cluster leader' })).rejects.toThrow(/500/u);
 });
+
+test('Vault is asked for its health outside of the namespace, where alone it tells it', async () => {
+  const server = await startServer(({ headers }, response) =>
+    headers['x-vault-namespace'] === undefined
+      ? response.end(JSON.stringify({ ...HEALTH, version: '1.19.5', enterprise: true }))
+      : response.writeHead(404).end('{"errors":["unsupported path"]}'),
+  );
+  onTestFinished(server.close);
+  const { client } = createTestClient(
+    createTarget('secrets', server.origin, { flavor: 'hashicorp', namespace: 'admin/team' }),
+  );
+  expect(await askVersion(client)).toEqual({ product: 'vault', version: '1.19.5+ent', note: null });
+});
