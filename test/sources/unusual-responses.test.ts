@@ -46,6 +46,14 @@ test('a volume whose ID no path can have is loaded as it is listed, and the othe
   ]);
 });
 
+test('metrics with something else than a list fail their source', async () => {
+  const place = await answering({ '/v1/metrics': { Gauges: [{ Name: 'g', Value: 1 }], Counters: 'none today' } });
+  await place.pull(['--source', 'autoscaler_metrics'], 3);
+  expect(await place.rows('select error from pulls')).toEqual([
+    { error: expect.stringMatching(/^autoscaler_metrics: the response has no Counters:/u) },
+  ]);
+});
+
 test('an empty text instead of a time is loaded as null', async () => {
   const place = await answering({
     '/v1/agent/connect/ca/roots': {

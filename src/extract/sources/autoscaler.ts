@@ -1,3 +1,4 @@
+import { valueAt } from '../../core/json-path.ts';
 import { ServiceError } from '../../http/errors.ts';
 import { autoscaler } from '../../services/autoscaler.ts';
 import { requiredArray, type SourceDefinition } from './source.ts';
@@ -22,6 +23,9 @@ export const autoscalerHealth: SourceDefinition = {
   checkAccess: (client) => client.call(autoscaler.health.read),
 };
 
+/** An older agent does not have each of them. */
+const LISTS = ['Gauges', 'PrecisionGauges', 'Counters', 'Samples', 'Points'];
+
 /** The metrics of the autoscaler's last interval. */
 export const autoscalerMetrics: SourceDefinition = {
   name: 'autoscaler_metrics',
@@ -29,7 +33,9 @@ export const autoscalerMetrics: SourceDefinition = {
   operations: [autoscaler.metrics.read],
   async extract({ client, landing }) {
     const response = await client.call(autoscaler.metrics.read);
-    requiredArray(response.json(), 'Gauges', 'autoscaler_metrics');
+    const body = response.json();
+    for (const list of LISTS.filter((name) => name === 'Gauges' || valueAt(body, name) !== undefined))
+      requiredArray(body, list, 'autoscaler_metrics');
     await landing.writeJson({}, response.text);
   },
   checkAccess: (client) => client.call(autoscaler.metrics.read),
