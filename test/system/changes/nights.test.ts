@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { expectNights } from '../../helpers/expect-nights.ts';
 
-test.each([1, 2])('random nights are told as a plain map knows them, seed %d', async (seed) => {
-  expect(await expectNights(14, seed, onTestFinished)).toBeGreaterThan(0);
+// test/long has more nights, of ten seeds.
+test('random nights are told as a plain map knows them', async () => {
+  expect(await expectNights(14, 1, onTestFinished)).toBeGreaterThan(0);
 });

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
-import { builtInPlaybooks } from '../../../src/act/playbooks/index.ts';
 import { spread } from '../../helpers/spread.ts';
-import { PLAYBOOKS, type PlaybookCase } from './playbooks.ts';
+import { LIED_TO, type PlaybookCase } from './playbooks.ts';
 import { expectNoLieMatters, LIES, type LieCase } from './tell-lies.ts';
 
 /** The outcome of this one depends on whether the action may be repeated: both kinds of actions meet it. */
@@ -10,13 +9,13 @@ const ITEMS: readonly { readonly lie: LieCase; readonly isRepeatable?: boolean }
   lie.name === LAG ? [true, false].map((isRepeatable) => ({ lie, isRepeatable })) : [{ lie }],
 );
 
-/** Every lie with some playbooks, and every playbook with a lie; test/long has all combinations. */
+/** Every lie with some playbooks; test/long has all combinations. */
 const ROUNDS = spread(
   ITEMS,
-  PLAYBOOKS,
+  LIED_TO,
   ({ isRepeatable }, to) => isRepeatable === undefined || isRepeatable === isRepeatableIn(to),
 );
-const CASES = PLAYBOOKS.map((to) => ({ ...to, to, lies: [...new Set(ROUNDS.map((round) => round.get(to)!.lie))] }));
+const CASES = LIED_TO.map((to) => ({ ...to, to, lies: [...new Set(ROUNDS.map((round) => round.get(to)!.lie))] }));
 
 function isRepeatableIn({ isRepeatable = true }: PlaybookCase): boolean {
   return isRepeatable;
@@ -27,8 +26,6 @@ test.concurrent.for(CASES)('$playbook: no lie doubles, loses or misattributes an
   expectNoLieMatters(each.to, each.lies, context.onTestFinished),
 );
 
-test('every playbook is among them, and every lie', () => {
-  const names = CASES.map(({ playbook }) => playbook);
-  expect(new Set(names)).toEqual(new Set(builtInPlaybooks.map(({ name }) => name)));
+test('every lie is among them', () => {
   expect(new Set(CASES.flatMap(({ lies }) => lies))).toEqual(new Set(LIES));
 });

@@ -29,3 +29,7 @@ export const PLAYBOOKS: readonly PlaybookCase[] = [
   { playbook: 'snapshot-unprotected-volumes', kind: 'scheduler', sources: ['external_volumes'], isRepeatable: false },
   { playbook: 'drop-stale-snapshots', kind: 'scheduler' },
 ];
+
+/** Every other playbook meets lies, and the rest is blind: to prepare one takes longer than what it meets. test/long has both for all. */
+export const LIED_TO = PLAYBOOKS.filter((_, index) => index % 2 === 1);
+export const BLINDED = PLAYBOOKS.filter((_, index) => index % 2 === 0);

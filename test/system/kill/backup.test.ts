@@ -9,10 +9,10 @@ import { listWrites, playbookHarness } from '../../helpers/playbook-harness.ts';
 import { tempFolder } from '../../helpers/temp.ts';
 import { killBackups, killRestores } from './kill-writers.ts';
 
-test('a backup that is killed leaves the earlier one, or none', () => killBackups(8));
+test('a backup that is killed leaves the earlier one, or none', () => killBackups(16));
 
 test('a restore that is killed leaves no warehouse, and begins again; with the warehouse it is whole', () =>
-  killRestores(8));
+  killRestores(16));
 
 /** A plan of which one action is applied, and the rest is not. */
 async function projectWithHalfAppliedPlan(hooks: { current: FaultHook | undefined }) {

@@ -14,7 +14,7 @@ import { type LakeProject, lakeProject, type Statement } from '../../helpers/lak
 
 const TARGETS = ['a', 'b', 'c', `it's "d"`];
 const KEYS = 6;
-const NIGHTS = 7;
+const NIGHTS = 5;
 const KINDS = ['gauge', 'counter'];
 
 /** Numbers from 0 to 1, the same for the same seed. */

@@ -11,8 +11,9 @@ beforeAll(async () => {
 });
 
 /**
- * Of addresses that differ by their parameters or their format only, one is opened: of rows, subjects, charts, other times, and files of
- * results; of filters and sorting, one of each kind on any table, because each filter leads to further ones.
+ * Of addresses that differ by their parameters or their format only, one is opened: of rows, subjects, charts, and files of results; of
+ * filters and sorting, one of each kind on any table, because each filter leads to further ones. Of other times, rows and statements, one
+ * for each first letter of a table or saved query.
  */
 function kindOf(href: string): string {
   const { pathname, searchParams } = new URL(href, 'http://localhost');
@@ -21,9 +22,12 @@ function kindOf(href: string): string {
   const kept = ['as_of', 'view'].filter((name) => searchParams.has(name));
   const narrowed = [...searchParams.keys()].flatMap((name) => /^_sort.*|^_page|__[a-z]+$/u.exec(name)?.[0] ?? []);
   if (narrowed.length > 0) return `/tables?${[...new Set([...kept, ...narrowed])].sort()}`;
-  if (format !== undefined || kept.length > 0) return `${format ?? pathname}?${kept}`;
+  if (format !== undefined) return `${format}?${kept}`;
+  const short = pathname.replace(/(?<=^\/(?:tables|saved)\/\w)\w*/u, '');
+  if (kept.length > 0 || short.endsWith('/row')) return `${short}?${kept}`;
   const sql = searchParams.get('sql') ?? '';
-  return `${pathname}?${sql.includes('\nwhere ') ? 'where' : sql}`;
+  const [, letter] = /\bfrom "(\w)/u.exec(sql) ?? [];
+  return `${pathname}?${sql.includes('\nwhere ') ? 'where' : (letter ?? sql)}`;
 }
 
 /** The addresses on this server that a page links to. */
