@@ -44,10 +44,10 @@ export function fetchCsv(view: ExplorerView, requiredColumn: string): FetchParti
     }
     assertColumns(view, columns, client.target, 'the CSV header has no column', canonicalColumn);
     const { bytes, sha256, longestLine, bareNulls, endsWithinValue } = download;
+    await landing.register({ file: basename(path), format: 'csv', bytes, sha256, longestLine, columns, bareNulls });
     // HTTP/1.0 and compressed bodies may end too early without an error of the connection.
     if (endsWithinValue)
       throw new TidemarkError('DATA', `${view}: the last line of the CSV is invalid: its last value may be cut off`);
-    await landing.register({ file: basename(path), format: 'csv', bytes, sha256, longestLine, columns, bareNulls });
     return total;
   };
 }
