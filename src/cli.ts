@@ -8,7 +8,7 @@ import { frozenClock, systemClock } from './core/clock.ts';
 import { type Colors, createColors, isColorEnabled } from './core/color.ts';
 import type { ProcessIo } from './core/context.ts';
 import { EXIT, type ExitCode, errorMessage, TidemarkError } from './core/errors.ts';
-import { fileSystemError, systemLack } from './core/fs.ts';
+import { decodeUtf8, fileSystemError, MAX_TEXT_KIBIBYTES, systemLack } from './core/fs.ts';
 import { interrupts } from './core/interrupts.ts';
 import { createLog, printError, stripControls } from './core/log.ts';
 import { PACKAGE_ROOT } from './core/paths.ts';
@@ -185,8 +185,18 @@ function exitOnClosedPipe(error: NodeJS.ErrnoException): void {
 
 async function readStdin(): Promise<string> {
   const chunks: Buffer[] = [];
-  for await (const chunk of process.stdin) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks).toString('utf8');
+  let bytes = 0;
+  for await (const chunk of process.stdin as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > MAX_TEXT_KIBIBYTES * 1024)
+      throw new TidemarkError('USAGE', `standard input is larger than ${MAX_TEXT_KIBIBYTES} KiB`);
+    chunks.push(chunk);
+  }
+  try {
+    return decodeUtf8(Buffer.concat(chunks));
+  } catch (error) {
+    throw new TidemarkError('USAGE', `standard input cannot be read: ${errorMessage(error)}`);
+  }
 }
 
 /** One typed line; empty at the end of the input, and after a signal. */

@@ -122,8 +122,9 @@ async function applyActions(
   const remote = new RemoteServices(config, context, new AbortController().signal, () => lock.assertUnpaused());
   const progress = new Progress({ plan, remote, ledger, config, context });
   try {
-    for (const action of progress.pendingActions()) {
-      const abort = findAbort(options, plan, progress) ?? (await findMoved(plan, config, remote));
+    for (const [index, action] of progress.pendingActions().entries()) {
+      const asked = index === 0 ? undefined : action.target;
+      const abort = findAbort(options, plan, progress) ?? (await findMoved(plan, config, remote, asked));
       if (abort) return await progress.finish(abort);
       lock.assertUnpaused();
       const result = await progress.apply(action, definitions.get(action) as ActionDefinition);
@@ -155,9 +156,9 @@ function findAbort({ config, context, maxFailures }: ApplyOptions, plan: Plan, p
   return { reason: `${plural(progress.failures, 'action')} failed or unconfirmed`, exit: EXIT.incomplete };
 }
 
-/** Asked before each action: a server may be replaced while a plan is applied. */
-async function findMoved(plan: Plan, config: Config, remote: RemoteServices): Promise<Abort | undefined> {
-  const error = await assertSameInstallations(plan, config, remote).catch(catchKnown);
+/** Asked before each action: a server may be replaced while a plan is applied. @param asked the target of the action. @default all */
+async function findMoved(plan: Plan, config: Config, remote: RemoteServices, asked?: string) {
+  const error = await assertSameInstallations(plan, config, remote, asked).catch(catchKnown);
   return error ? { reason: formatError(error), exit: error.exit } : undefined;
 }
 

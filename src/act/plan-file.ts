@@ -4,6 +4,7 @@ import { TidemarkError } from '../core/errors.ts';
 import { readNamedFile, writeFileAtomic } from '../core/fs.ts';
 import { isObject } from '../core/is-object.ts';
 import { sha256 } from '../core/sha256.ts';
+import { findRepeatedName } from '../http/json.ts';
 
 const args = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]));
 
@@ -140,7 +141,9 @@ const MAX_KIBIBYTES = 64 * 1024;
 export async function readPlan(file: string, planId?: string): Promise<Plan> {
   try {
     const text = readNamedFile(file, { hint: 'make one with `tidemark playbook plan`', maxKibibytes: MAX_KIBIBYTES });
-    return parsePlan(file, JSON.parse(text), planId);
+    const plan = parsePlan(file, JSON.parse(text), planId);
+    if (findRepeatedName(text) === undefined) return plan;
+    throw new TidemarkError('UNSAFE', `${file} has two values under one name`, { hint: 'make a new plan' });
   } catch (cause) {
     // Lists in lists without an end are JSON, and more than functions that walk them can take.
     if (!(cause instanceof SyntaxError || cause instanceof RangeError)) throw cause;

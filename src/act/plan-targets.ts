@@ -30,9 +30,15 @@ function configured({ name, kind, url, organization, namespace, mounts }: Target
 
 /**
  * Verifies that the targets of a plan are the installations that it was made on. Nothing is asked where the configuration differs.
+ * @param asked the only target whose service is asked. @default all
  * @throws TidemarkError UNSAFE; ServiceError where a service cannot say what it is.
  */
-export async function assertSameInstallations(plan: Plan, { targets }: Config, remote: Identifier): Promise<void> {
+export async function assertSameInstallations(
+  plan: Plan,
+  { targets }: Config,
+  remote: Identifier,
+  asked?: string,
+): Promise<void> {
   const described = assertNamesTargets(plan);
   for (const { identity: _, ...then } of described) {
     const target = targets.find(({ name }) => name === then.name);
@@ -44,7 +50,8 @@ export async function assertSameInstallations(plan: Plan, { targets }: Config, r
     assertSameFields(plan, then.name, then, configured(target));
   }
   for (const { name, identity } of described) {
-    if (identity !== null) assertSameFields(plan, name, identity, (await remote.identify(name)) ?? {});
+    if (identity !== null && name === (asked ?? name))
+      assertSameFields(plan, name, identity, (await remote.identify(name)) ?? {});
   }
 }
 

@@ -7,7 +7,7 @@ import type { Context } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { readNamedFile } from '../core/fs.ts';
 import { ServiceError } from '../http/errors.ts';
-import { parseJson, parseLossless, printJson } from '../http/json.ts';
+import { findRepeatedName, parseJson, parseLossless, printJson } from '../http/json.ts';
 import { collectSecrets } from '../services/build-request.ts';
 import { mayBeDone } from '../services/classify-error.ts';
 import { ServiceClients } from '../services/client.ts';
@@ -164,7 +164,11 @@ export async function readBody(given: string | undefined, { cwd, readStdin }: Co
   const named = file === undefined ? given : readNamedFile(file, { name: `--body: ${file}` });
   const text = given === '-' ? await readStdin() : named;
   try {
-    return parseJson(text.replace(/^\uFEFF/u, ''));
+    const json = text.replace(/^\uFEFF/u, '');
+    const body = parseJson(json);
+    const repeated = findRepeatedName(json);
+    if (repeated === undefined) return body;
+    throw new TidemarkError('USAGE', `--body has two values under one name, the second at character ${repeated}`);
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     throw new TidemarkError('USAGE', '--body is not valid JSON', { hint: 'give JSON, @FILE, or - for standard input' });

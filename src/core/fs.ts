@@ -1,15 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { createHash, randomBytes } from 'node:crypto';
-import {
-  closeSync,
-  constants,
-  createReadStream,
-  existsSync,
-  fstatSync,
-  openSync,
-  readFileSync,
-  readSync,
-} from 'node:fs';
+import { closeSync, constants, createReadStream, existsSync, fstatSync, openSync, readSync } from 'node:fs';
 import { type FileHandle, lstat, mkdir, open, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
@@ -151,7 +142,7 @@ interface NamedFile {
   /** What the message begins with. @default the path */
   readonly name?: string;
   readonly hint?: string | undefined;
-  /** Bounds a regular file, and refuses every other: a pipe would wait for a writer, and a device has no end. @default any file */
+  /** Refuses a larger file, and every one that is not regular: a pipe would wait for a writer. @default 64 MiB of any file */
   readonly maxKibibytes?: number;
   /** Takes each byte for a character: of a file whose comments may have any encoding. */
   readonly isLatin1?: boolean;
@@ -163,11 +154,8 @@ export function readNamedFile(
   { code = 'USAGE', name = file, hint, maxKibibytes, isLatin1 = false }: NamedFile = {},
 ): string {
   try {
-    const bytes = maxKibibytes === undefined ? readFileSync(file) : readBounded(file, maxKibibytes);
-    if (isLatin1) return bytes.toString('latin1');
-    // Of another encoding, such as what `>` of PowerShell writes, every name would be another one.
-    if (!isUtf8(bytes)) throw new Error('it is not UTF-8; save it with this encoding');
-    return bytes.toString();
+    const bytes = readBounded(file, maxKibibytes);
+    return isLatin1 ? bytes.toString('latin1') : decodeUtf8(bytes);
   } catch (cause) {
     if (systemLack(cause) !== undefined) throw cause;
     const isMissing = (cause as NodeJS.ErrnoException).code === 'ENOENT';
@@ -176,19 +164,34 @@ export function readNamedFile(
   }
 }
 
+/** Of another encoding, such as what `>` of PowerShell writes, every name would be another one. @throws Error */
+export function decodeUtf8(bytes: Buffer): string {
+  if (!isUtf8(bytes)) throw new Error('it is not UTF-8; save it with this encoding');
+  return bytes.toString();
+}
+
+/** More than any text that a person names; a device such as /dev/zero has no end. */
+export const MAX_TEXT_KIBIBYTES = 64 * 1024;
+
 /** Windows has no such flag, and no pipes in folders. */
 const WITHOUT_WAITING = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 
+const CHUNK_BYTES = 64 * 1024;
+
 /** The size that the system reports does not bound what can be read: a file may grow, and one of `/proc` has size 0. */
-function readBounded(file: string, maxKibibytes: number): Buffer {
-  const handle = openSync(file, WITHOUT_WAITING);
+function readBounded(file: string, maxKibibytes?: number): Buffer {
+  const handle = openSync(file, maxKibibytes === undefined ? constants.O_RDONLY : WITHOUT_WAITING);
   try {
-    if (!fstatSync(handle).isFile()) throw new Error('it is not a regular file');
-    const buffer = Buffer.alloc(maxKibibytes * 1024 + 1);
-    let length = 0;
-    for (let bytes = -1; bytes !== 0; length += bytes) bytes = readSync(handle, buffer, { offset: length });
-    if (length < buffer.length) return buffer.subarray(0, length);
-    throw new Error(`it is larger than ${maxKibibytes} KiB`);
+    if (maxKibibytes !== undefined && !fstatSync(handle).isFile()) throw new Error('it is not a regular file');
+    const max = maxKibibytes ?? MAX_TEXT_KIBIBYTES;
+    const chunks: Buffer[] = [];
+    for (let [bytes, length] = [-1, 0]; bytes !== 0; length += bytes) {
+      if (length > max * 1024) throw new Error(`it is larger than ${max} KiB`);
+      const chunk = Buffer.alloc(CHUNK_BYTES);
+      bytes = readSync(handle, chunk);
+      chunks.push(chunk.subarray(0, bytes));
+    }
+    return Buffer.concat(chunks);
   } finally {
     closeSync(handle);
   }

@@ -92,6 +92,21 @@ export function parseLossless(text: string, maxDepth = 200): unknown {
   return parse(text, null, { onDuplicateKey: ({ newValue }) => newValue });
 }
 
+/**
+ * Where an object has a name a second time, with another value, as a number of characters: a person may read the first one, and the last
+ * one counts.
+ * @param text JSON that `parseJson` accepts
+ */
+export function findRepeatedName(text: string): number | undefined {
+  let found: number | undefined;
+  const onDuplicateKey = ({ position, newValue }: { readonly position: number; readonly newValue: unknown }) => {
+    found ??= position;
+    return newValue;
+  };
+  parse(text, null, { onDuplicateKey });
+  return found;
+}
+
 /** Indented JSON of a value from `parseJson` or `parseLossless`, with every digit of integers. */
 export function printJson(value: unknown): string {
   return stringify(value, undefined, 2) ?? 'null';

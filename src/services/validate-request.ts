@@ -2,6 +2,7 @@ import { meshMounts, type Target } from '../config/config.ts';
 import { suggestName } from '../config/suggest.ts';
 import { parseTimestamp } from '../core/clock.ts';
 import { TidemarkError } from '../core/errors.ts';
+import { valueAt } from '../core/json-path.ts';
 import type { Log } from '../core/log.ts';
 import { ServiceError } from '../http/errors.ts';
 import { type ArgIssue, type Args, type Operation, type OperationParam, queryParam } from './operation.ts';
@@ -101,8 +102,19 @@ function validateBody({ body: declared }: Operation, body: unknown): ArgIssue[] 
   if (!declared) return body === undefined ? [] : [{ path: 'body', message: 'this operation takes none' }];
   if (body === undefined)
     return declared.required ? [{ path: 'body', message: `is required, such as ${declared.example}` }] : [];
+  const lost = findLostNumbers(body);
+  if (lost.length > 0) return lost;
   const result = declared.schema.safeParse(body);
   return (result.error?.issues ?? []).map(({ path, message }) => ({ path: formatPath(path), message }));
+}
+
+/** Numbers that JSON cannot hold, such as 1e999: they would be sent as null. */
+function findLostNumbers(value: unknown, path: readonly PropertyKey[] = []): ArgIssue[] {
+  if (typeof value === 'number' && !Number.isFinite(value))
+    return [{ path: formatPath(path), message: 'is no number that JSON can hold' }];
+  if (typeof value !== 'object' || value === null) return [];
+  const names = Array.isArray(value) ? value.keys() : Object.keys(value);
+  return [...names].flatMap((name) => findLostNumbers(valueAt(value, name), [...path, name]));
 }
 
 function formatPath(path: readonly PropertyKey[]): string {

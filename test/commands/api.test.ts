@@ -135,9 +135,15 @@ describe('the request body', () => {
     ['{secret-body', '--body is not valid JSON'],
     ['@/missing.json', '/missing.json does not exist'],
     ['-', '--body is not valid JSON'],
+    ['{"secret-body": 1, "secret-body": 2}', '--body has two values under one name, the second at character 20'],
+    [
+      '{"type": "rsa-4096", "more": [{"a": [0, -1e999]}]}',
+      'secrets.keys.create: body.more[0].a[1]: is no number that JSON',
+    ],
+    ...(existsSync('/dev/zero') ? [['@/dev/zero', '/dev/zero cannot be read: it is larger than 65536 KiB']] : []),
   ])('%s is refused, and not repeated', async (body, says) => {
-    const { exit, stderr } = await run([...create, body]);
-    expect([exit, stderr]).toEqual([2, expect.stringContaining(says)]);
+    const { exit, stderr } = await run([...create, body!]);
+    expect([exit, stderr]).toEqual([2, expect.stringContaining(says!)]);
     expect(stderr).not.toContain('secret-body');
     expect(sandbox.log).toEqual([]);
   });

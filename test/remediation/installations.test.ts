@@ -121,6 +121,27 @@ describe('behind the same address', () => {
     expect(written).toBe(1);
   });
 
+  test('all are asked before the first action, and before each later one the service that it goes to', async () => {
+    const { place, plan } = await approvedPlan({
+      playbook: 'rotate-old-keys',
+      flavor: 'hashicorp',
+      configure: ({ targets }) => {
+        const first = targets.find(({ name }) => name === 'vault')!;
+        targets.push({ ...first, name: 'other', url: String(first.url).replace('127.0.0.1', 'localhost') });
+      },
+    });
+    // Both names are of one service, so that every second key is found rotated.
+    await place.apply([], 1);
+    const toHost = (target: string) => (target === 'vault' ? '127.0.0.1' : 'localhost');
+    const asked = place.sandbox.log.filter(({ path }) => path === '/v1/sys/health');
+    const [, ...later] = plan.actions.map(({ target }) => toHost(target));
+    expect(new Set(later).size).toBe(2);
+    expect(asked.map(({ headers }) => String(headers.host).split(':')[0])).toEqual([
+      ...['vault', 'other'].map(toHost),
+      ...later,
+    ]);
+  });
+
   test('a service that does not say what it is makes no claim', async () => {
     const { place, plan } = await approvedPlan({
       playbook: 'trim-anonymous-policy',

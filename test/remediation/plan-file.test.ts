@@ -109,6 +109,16 @@ describe('a plan file', () => {
     expect(await readPlan(file)).toEqual(plan);
   });
 
+  test('that shows a reader another value than the one that counts is refused', async () => {
+    const file = join(await tempFolder(), 'plan.json');
+    const text = JSON.stringify(withTestApproval(buildTestPlan(), 'the operator'));
+    await writeFile(file, text.replace('{"', '{"playbook":"harmless","'));
+    await expect(readPlan(file)).rejects.toMatchObject({
+      code: 'UNSAFE',
+      message: `${file} has two values under one name`,
+    });
+  });
+
   test('without its approval is not approved', async () => {
     const file = join(await tempFolder(), 'plan.json');
     await writePlan(file, { ...withTestApproval(buildTestPlan(), 'the operator'), approvals: [] });

@@ -42,6 +42,17 @@ test('a closed pipe is not a failure', async () => {
   expect(await tables.ended).toMatchObject({ exit: 0, stderr: '' });
 });
 
+test.each([
+  ['that does not end', Buffer.alloc(64 * 1024 * 1024 + 1), 'is larger than 65536 KiB'],
+  ['that is not UTF-8', Buffer.from([0x22, 0xff, 0x22]), 'cannot be read: it is not UTF-8'],
+])('standard input %s is refused', async (_, input, problem) => {
+  const cwd = await tempFolder();
+  await writeFile(join(cwd, 'tidemark.yaml'), 'targets: [{ name: a, kind: mesh, url: "http://127.0.0.1:9" }]\n');
+  const sql = startCommand(command, ['sql', '--file', '-'], cwd);
+  sql.process.stdin?.on('error', () => {}).end(input);
+  expect(await sql.ended).toMatchObject({ exit: 2, stderr: expect.stringContaining(`standard input ${problem}`) });
+});
+
 test('a log that nobody reads any more does not end a pull', async () => {
   const cwd = await tempFolder();
   await writeFile(join(cwd, 'tidemark.yaml'), 'targets: [{ name: a, kind: mesh, url: "http://127.0.0.1:9" }]\n');
