@@ -38,11 +38,12 @@ export function readYamlFile<T>(
     throw new TidemarkError('CONFIG', `${name}:${line}: not valid YAML: ${message}`);
   }
   // A reference that cannot be resolved leaves a field that is also invalid: the first issue of a field is enough.
-  const issues = new Map<string, { readonly line: number; readonly text: string }>();
+  const issues = new Map<string, { readonly line: number; readonly text: string } | undefined>();
   const report = (path: Path, message: string) => {
     const field = z.core.toDotPath(path);
+    if (issues.has(field)) return;
     const text = field === '' ? message : `${field}: ${message}`;
-    if (!issues.has(field)) issues.set(field, { line: findLine(document, lines, path), text });
+    issues.set(field, issues.size < MAX_ISSUES ? { line: findLine(document, lines, path), text } : undefined);
   };
   const plain = toPlainData(document, name) ?? {};
   const interpolated =
@@ -50,9 +51,13 @@ export function readYamlFile<T>(
   const { success, data, error } = schema.safeParse(interpolated, { error: explainUnknownKeys });
   for (const issue of error?.issues ?? []) reportIssue(issue, report);
   if (success && issues.size === 0) return data;
-  const ordered = [...issues.values()].sort((a, b) => a.line - b.line);
-  throw new TidemarkError('CONFIG', ordered.map(({ line, text }) => `${name}:${line}: ${text}`).join('\n'));
+  const shown = [...issues.values()].filter((issue) => issue !== undefined).sort((a, b) => a.line - b.line);
+  const more = issues.size > shown.length ? [`${name}: and ${issues.size - shown.length} more`] : [];
+  throw new TidemarkError('CONFIG', [...shown.map(({ line, text }) => `${name}:${line}: ${text}`), ...more].join('\n'));
 }
+
+/** More lines than a person reads; to find the lines of thousands takes minutes. */
+const MAX_ISSUES = 100;
 
 /** The content of a YAML file that `readYamlFile` has accepted, with its references as they are written. */
 export function readPlainYaml(file: string): unknown {

@@ -72,6 +72,13 @@ test('a wrong key under `sql` is explained by a key of `sql`', async () => {
   }
 });
 
+test('of thousands of wrong keys, the first are named', async () => {
+  const file = join(await tempFolder(), 'file.yaml');
+  await writeFile(file, Array.from({ length: 3_000 }, (_, index) => `key${index}: 1\n`).join(''));
+  const says = /^file\.yaml:1: key0: unknown key.*\n(?:file\.yaml:\d+: key\d+: .*\n){99}file\.yaml: and 2900 more$/u;
+  expect(() => readYamlFile(file, jobSchema)).toThrow(says);
+});
+
 test('init names the schema in its first line, and the file is there', async () => {
   const cwd = await tempFolder();
   expect((await cli(['init'], { cwd })).exit).toBe(0);
