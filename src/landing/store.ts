@@ -43,7 +43,7 @@ export interface UnknownPart {
 
 /** `plugin ebs is unknown: no such plugin` */
 export function describePart({ column, value, reason }: UnknownPart): string {
-  return `${column.replace(/_id$/u, '')} ${value ?? '(none)'} is unknown: ${reason}`;
+  return `${column.replace(/_(?:id|name)$/u, '')} ${value ?? '(none)'} is unknown: ${reason}`;
 }
 
 /** Describes the complete landing of a source, which can be loaded without the network. It is the file SOURCE.json in the landing. */

@@ -183,6 +183,44 @@ test('findings of a namespace that may not be read are not assessed, and stay', 
   expect(await unassessed('<>')).toMatchObject({ unassessed: 0 });
 });
 
+test.each([
+  {
+    pull: 'agent_pools, agents',
+    rows: 'select pool_id as part, * from agents_history',
+    path: (part: string) => `/agent-pools/${part}/agents`,
+    findings: "detail ->> 'pool_id' as part, * from findings where rule in ('dead-agent', 'silent-agent')",
+  },
+  {
+    pull: 'kms_providers, keys, key_distributions',
+    rows: 'select provider_name as part, * from key_distributions_history',
+    path: (part: string) => `/kms/${part}/key`,
+    findings: "subject_id as part, * from findings where rule = 'empty-kms-provider'",
+  },
+])('where one part of $pull is refused, its rows stay and its findings are not assessed', async (source) => {
+  let refused: string | undefined;
+  const project = await pulledProject({
+    flavor: 'hashicorp',
+    faultHook: ({ path }, service) =>
+      refused !== undefined && path.endsWith(source.path(refused))
+        ? service.error(403, 'permission denied')
+        : undefined,
+  });
+  await mkdir(join(project.folder, 'jobs'));
+  await writeFile(join(project.folder, 'jobs', 'nightly.yaml'), `pull: [${source.pull}]\nreports: []\n`);
+  expect((await project.tidemark(['run', 'nightly'])).exit).toBe(0);
+  const before = await project.rows(`${source.rows} order by all`);
+  const found = await project.rows(`select ${source.findings} and state <> 'resolved'`);
+  expect(found.length).toBeGreaterThan(0);
+  refused = String(found[0]?.part);
+  expect((await project.tidemark(['run', 'nightly'])).exit).toBe(1);
+  expect(await project.rows(`select status, note from pulls where status = 'partial'`)).toEqual([
+    { status: 'partial', note: expect.stringMatching(`${refused} is unknown: .*permission denied`) },
+  ]);
+  expect(await project.rows(`${source.rows} order by all`)).toEqual(before);
+  const after = await project.rows(`select ${source.findings} and state <> 'resolved'`);
+  expect(after.filter(({ part, unassessed_since }) => (part === refused) === (unassessed_since === null))).toEqual([]);
+});
+
 test('a source of which every part is refused has failed: nothing of it was read', async () => {
   const state = { isDenied: false };
   const project = await pulledProject({

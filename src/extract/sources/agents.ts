@@ -22,6 +22,7 @@ export const agents: SourceDefinition = {
     await listThenRead(context, {
       items: listKeys(await context.once('agent pools', () => fetchPools(context))),
       relist: async () => listKeys(await fetchPools(context)),
+      toPart: ({ key: value }) => ({ column: 'pool_id', value }),
       read: async ({ key }) => {
         const args = { agent_pool_id: key, 'page[size]': PAGE_SIZE };
         await landPages(context, { pool_id: key }, await fetchPages(context, poolAgents.list, args));

@@ -14,6 +14,7 @@ export const keyDistributions: SourceDefinition = {
     await listThenRead(context, {
       items: await context.once(kms.list.name, relist),
       relist,
+      toPart: ({ key: value }) => ({ column: 'provider_name', value }),
       read: ({ key: name }) => extractNamed(context, keys, { name }, 'key_name'),
       onGone: leavePart(context, 'provider_name'),
     });
