@@ -79,13 +79,14 @@ const hasFolders = ({ metaData }: Snapshot): boolean => metaData?.partitionColum
 export function chooseFiles(files: readonly AddAction[]): readonly AddAction[] {
   const small = files.filter(({ size }) => size < MAX_BYTES).sort((a, b) => a.size - b.size);
   if (small.length <= MAX_FILES) return [];
+  const chosen: AddAction[] = [];
   let sum = 0;
-  const end = small.findIndex(({ size }, index) => {
-    if (index > 1 && size > MAX_RATIO * sum) return true;
-    sum += size;
-    return false;
-  });
-  return end < 0 ? small : small.slice(0, end);
+  for (const add of small) {
+    if (chosen.length > 1 && add.size > MAX_RATIO * sum) break;
+    chosen.push(add);
+    sum += add.size;
+  }
+  return chosen;
 }
 
 /** Writes a table of an earlier version without its folders for months. @throws ConflictError if another process has committed to it */
