@@ -127,7 +127,7 @@ export function renderConfigFile(template: string, targets: readonly ProbedTarge
   const start = template.indexOf('targets:\n');
   const end = template.indexOf('# mail:');
   const list = targets.map(({ document, problem, name }) => {
-    const note = problem === null ? '' : `  # ${name} was not asked: ${problem.replaceAll(/\s+/gu, ' ')}\n`;
+    const note = problem === null ? '' : `  # ${`${name} was not asked: ${problem}`.replaceAll(/\s+/gu, ' ')}\n`;
     const lines = stringify([document], { flowCollectionPadding: false, collectionStyle: 'any' }).trimEnd();
     return `${note}${lines.replaceAll(/^/gmu, '  ')}\n`;
   });

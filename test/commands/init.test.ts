@@ -179,6 +179,12 @@ describe('with URLs of services', () => {
     expect(parse(yaml).targets).toHaveLength(2);
   });
 
+  test('a name of several lines stays within its comment', async () => {
+    const cwd = await tempFolder();
+    await cli(['init', '--platform', 'https://127.0.0.1:9', '--organization', 'a\nb: c'], { cwd });
+    expect(parse(await readFile(join(cwd, 'tidemark.yaml'), 'utf8')).targets[0].organization).toBe('a\nb: c');
+  });
+
   test('writes the token of a service that refuses requests without one', async () => {
     const cwd = await tempFolder();
     const sandbox = await startTestSandbox({ workspaces: 5, flavor: 'hashicorp' });

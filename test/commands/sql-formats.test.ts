@@ -194,11 +194,19 @@ describe('formats', () => {
   });
 
   test('xlsx: what XML and Excel forbid is left out, null is an empty cell, and no number is not finite', async () => {
-    const query = `select e'a\\x01\\x1e\\x1fb' as a, e'\\x1e' as marker, '' as empty, 'inf'::double as d, repeat('é', 40000) as long, repeat('🂡', 20000) as cut`;
+    const query = `select e'a\\x01\\x1e\\x1fb' as a, e'\\x1e' as marker, '' as empty, 'inf'::double as d, e'_x0041_ _x\\r\\n' || chr(65535) as escape, repeat('é', 40000) as long, repeat('🂡', 20000) as cut`;
     expect((await sql(query, '-o', 'x.xlsx')).exit).toBe(0);
     const sheet = strFromU8(unzipSync(await readFile(join(place.folder, 'x.xlsx')))['xl/worksheets/sheet1.xml']!);
     const texts = [...sheet.matchAll(/<t xml:space="preserve">([^<]*)<\/t>/gu)].map(([, text]) => text);
-    expect(texts.slice(6)).toEqual(['ab', '', '', 'inf', 'é'.repeat(32_767), '🂡'.repeat(16_383)]);
+    expect(texts.slice(7)).toEqual([
+      'ab',
+      '',
+      '',
+      'inf',
+      '_x005F_x0041_ _x_x000D_\n',
+      'é'.repeat(32_767),
+      '🂡'.repeat(16_383),
+    ]);
   });
 
   test('xlsx: more rows than a sheet holds end in one line, and leave no file', async () => {
@@ -288,7 +296,7 @@ describe('on a terminal', () => {
     const wide = Array.from({ length: 12 }, (_, index) => `repeat('é', ${index + 20}) as column_${index}`).join(', ');
     const { stdout } = await terminal(`select ${wide}`);
     for (const line of stdout.split('\n').slice(0, 2)) expect(line.length).toBeLessThanOrEqual(60);
-    expect(stdout).toMatch(/of 12 columns shown; --format line shows all/u);
+    expect(stdout).toMatch(/of 12 columns shown; format line shows all/u);
     const { stdout: two } = await terminal(`select repeat('a', 100) as a, 'short' as b`);
     expect(two.split('\n')[1]).toMatch(/^a{50,}… {2}short$/u);
   });

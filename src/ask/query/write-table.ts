@@ -131,7 +131,7 @@ function formatCount(count: number, shownRows: number, { shown, labels }: Layout
   const columns = shown.filter((index) => index !== undefined).length;
   const notes = [
     ...(shownRows < count ? [`${shownRows} shown`] : []),
-    ...(columns < labels.length ? [`${columns} of ${labels.length} columns shown; --format line shows all`] : []),
+    ...(columns < labels.length ? [`${columns} of ${labels.length} columns shown; format line shows all`] : []),
   ];
   return `(${[plural(count, 'row'), ...notes].join(', ')})`;
 }

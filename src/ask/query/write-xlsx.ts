@@ -84,9 +84,9 @@ function formatRows(rows: readonly string[], isNumeric: readonly boolean[]): str
   return text;
 }
 
-/** What XML needs escaped, and what XML 1.0 forbids; but for what is between cells. */
+/** What `escapeXml` changes; but for what is between cells. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: XML 1.0 forbids them
-const SPECIAL = /[&<>\x00-\x08\x0b\x0c\x0e-\x1d]/u;
+const SPECIAL = /[&<>\x00-\x08\x0b-\x1d\ufffe\uffff]|_x/u;
 
 const keepText = (text: string) => text;
 
@@ -95,11 +95,12 @@ function escapeText(text: string): string {
   return escapeXml(cutText(text, MAX_TEXT));
 }
 
-/** Text as XML 1.0 takes it, without the control characters that it forbids. */
+/** Text as XML 1.0 takes it, without the characters that it forbids; Excel reads `_x0041_` as `A` (ECMA-376, ST_Xstring). */
 function escapeXml(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: XML 1.0 forbids them
-  const allowed = text.replaceAll(/[\x00-\x08\x0b\x0c\x0e-\x1f]/gu, '');
-  return allowed.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+  const allowed = text.replaceAll(/[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/gu, '');
+  const literal = allowed.replaceAll(/_(?=x[0-9a-f]{4}_)/giu, '_x005F_').replaceAll('\r', '_x000D_');
+  return literal.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }
 
 /** The largest entry of a ZIP archive without its 64-bit extension, which readers of spreadsheets need not know. */

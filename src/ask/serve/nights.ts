@@ -1,5 +1,6 @@
 import { parseTimestamp } from '../../core/clock.ts';
 import { TidemarkError } from '../../core/errors.ts';
+import { cleanTexts } from '../../tell/reports/format.ts';
 import { readRun } from '../../tell/reports/run-page.ts';
 import { loadSubjectKinds } from '../../tell/reports/subjects.ts';
 import { renderChanges, rowParts, selectChanged, selectTold } from '../../warehouse/changes.ts';
@@ -132,11 +133,9 @@ function viewChange(exchange: Exchange, row: TextRow) {
   const isWhole = first?.column == null;
   const table = row.table ?? '';
   return {
-    ...row,
-    name: row.name || row.key,
+    ...cleanTexts({ ...row, name: row.name || (row.key ?? ''), earlier: isWhole ? (first?.old ?? '') : '' }),
     href: findSubjectPage(exchange, row) ?? pageHref(exchange, '/nights', { table, subject: row.key ?? '' }),
-    earlier: isWhole ? (first?.old ?? '') : '',
-    columns: isWhole ? [] : columns,
+    columns: isWhole ? [] : columns.map(cleanTexts),
     more: isWhole ? 0 : Number(row.column_count) - columns.length,
   };
 }

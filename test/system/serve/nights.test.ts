@@ -22,7 +22,7 @@ beforeAll(async () => {
     // The second night renames the hostile workspace, and another project has a change that a plan made.
     await database.run(
       'insert into workspaces_history by name select * replace ($name as workspace_name, (select max(as_of) from pulls) as valid_from) from workspaces_history where external_id = $id and valid_to is null',
-      { name: `${HOSTILE} renamed`, id: 'ws-hostile' },
+      { name: `${HOSTILE} renamed\u202e\u009b`, id: 'ws-hostile' },
     );
     await database.run(
       "update workspaces_history set valid_to = (select max(as_of) from pulls) where external_id = 'ws-hostile' and valid_to is null and workspace_name = $name",
@@ -45,6 +45,7 @@ test('each night names what changed, rare things first, with a link to its run a
   const { status, body } = await open('/nights?table=workspaces');
   expect(status).toBe(200);
   expect(body).not.toContain('<img src=x');
+  expect(body).not.toMatch(/[^\P{Cc}\n]|\p{Bidi_C}/u);
   expect(body).toContain('<code>workspace_name</code>');
   expect(body).toContain('data-value="renamed"');
   expect(body).toContain('The first pull that is known');
