@@ -1,6 +1,7 @@
 -- grain: one row per run that was interrupted; reported_at: when a later run of a job delivered its reports and mail, which contain
 -- what this one changed; null until then
-create or replace view interrupted_runs as
+-- {{scope}}: empty, or `temp ` for one connection
+create or replace {{scope}}view interrupted_runs as
 select
   started_at,
   (

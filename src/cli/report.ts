@@ -6,7 +6,7 @@ import { EXIT, formatError, type TidemarkError } from '../core/errors.ts';
 import { findLeftOut } from '../extract/sources/index.ts';
 import { type ReportReadOptions, toJsonText } from '../tell/reports/data.ts';
 import { renderReports } from '../tell/reports/index.ts';
-import { withPublished } from '../warehouse/session.ts';
+import { explainFailure, withPublished } from '../warehouse/session.ts';
 import { type DefineCommand, type Flags, MOMENT } from './define.ts';
 import { listPlaybooks, readLocalConfig, readShownTime } from './options.ts';
 
@@ -52,11 +52,13 @@ async function writeReports(
   const past = join(options.output, 'as-of', formatTimestamp(options.stalenessAt).replaceAll(':', ''));
   const output = isPast ? past : options.output;
   const out = flags.out === undefined ? output : resolve(context.cwd, flags.out);
-  const onFailure = (_: string, error: TidemarkError) => {
-    context.log.error(formatError(error));
-    context.exit(EXIT.data);
-  };
+  const failures: TidemarkError[] = [];
+  const onFailure = (_: string, error: TidemarkError) => failures.push(error);
   const rendered = await renderReports({ ...options, out, archive: !isPast, log: context.log, onFailure });
+  for (const failure of failures) {
+    context.log.error(formatError(await explainFailure(options, options.data, failure)));
+    context.exit(EXIT.data);
+  }
   const data = rendered.map((one) => one.data);
   if (context.json) context.stdout(toJsonText(options.names?.length === 1 && data[0] ? data[0] : data));
   else context.stdout(rendered.flatMap(({ files }) => files.map((file) => `${resolve(out, file)}\n`)).join(''));

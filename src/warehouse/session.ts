@@ -157,6 +157,7 @@ async function runSession<T>(
     await migrate(database, files, tables, config.thresholds, policy);
     const mounts = config.targets.map((target) => ({ target: target.name, mount: meshMounts(target)[0] }));
     await database.run(files.read('warehouse/assume_mount'), { mounts: JSON.stringify(mounts) });
+    await database.run(files.read('warehouse/assume_namespace'));
     isUsable = true;
     const result = await work({ database, files, tables, assertHeld: () => lock.assertHeld() });
     await database.run('checkpoint');
@@ -225,14 +226,19 @@ export async function withPublished<T>(
   try {
     return await read({ database, files });
   } catch (error) {
-    throw await explainFailure({ database, files }, published, error);
+    throw await explainFailure({ database, files }, data, error);
   } finally {
     database.close();
   }
 }
 
-/** The error of a read of the published warehouse, as people can act on it. */
-async function explainFailure({ database, files }: OpenWarehouse, published: string, error: unknown): Promise<unknown> {
+/** The error of a read of the published warehouse in the data folder `data`, as people can act on it. */
+export async function explainFailure(
+  { database, files }: OpenWarehouse,
+  data: string,
+  error: unknown,
+): Promise<unknown> {
+  const { published } = warehouseFiles(data);
   const reason = error instanceof TidemarkError ? error.cause : error;
   const explain = (what: string, hint: string) =>
     new TidemarkError('DATA', `${published} is ${what}: ${firstLine(reason)}`, { hint, cause: error });

@@ -126,6 +126,12 @@ describe('status', () => {
     expect([exit, stdout]).toEqual([0, expect.stringMatching(/^facts about the support of versions: none$/mu)]);
     const report = await older.tidemark(['report', 'overview']);
     expect([report.exit, report.stderr]).toEqual([0, expect.stringMatching(/^1 report written/u)]);
+    await changePublished(older.folder, (database) => database.run('alter table mesh_roles_history drop column mount'));
+    const partial = await older.tidemark(['report', 'overview']);
+    expect(partial).toMatchObject({ exit: 4, stdout: expect.stringContaining('overview.html') });
+    expect(partial.stderr).toMatch(
+      /^error: \S+ is of an earlier version: .*: run `tidemark pull`, which adds what it lacks$/mu,
+    );
   });
 
   test('shows the last runs, newest first, as a table and as JSON', async () => {
@@ -142,9 +148,25 @@ test.each([
   ['findings', 'Table with name unassessed_rules does not exist'],
   ['diff', 'Referenced column "unknown_parts" not found'],
   ['show x', 'Referenced column "mount" not found'],
+  ['report drift', 'Table with name interrupted_runs does not exist'],
   ['export --out exported', 'Table with name additions does not exist'],
   ['lake publish --lake lake', 'Referenced column "namespace" not found'],
 ])('%s says that a warehouse is of an earlier version', async (command, lacking) => {
+  const { place, published } = await earlierWarehouse();
+  const { exit, stderr } = await place.tidemark(command.split(' '));
+  expect(exit).toBe(4);
+  expect(stderr).toContain(`${published} is of an earlier version: `);
+  expect(stderr).toContain(lacking);
+  expect(stderr).toContain('run `tidemark pull`, which adds what it lacks');
+});
+
+test('sql asks a warehouse of an earlier version', async () => {
+  const { place } = await earlierWarehouse();
+  const { exit, json } = await place.tidemark(['sql', '--json', 'select count(*) as n from workspaces']);
+  expect([exit, json()]).toEqual([0, [{ n: 2 }]]);
+});
+
+async function earlierWarehouse() {
   const place = await testProject({ workspaces: 1, warehouse: 'none' });
   const { published } = warehouseFiles(join(place.folder, 'data'));
   await mkdir(dirname(published), { recursive: true });
@@ -152,9 +174,5 @@ test.each([
   const sql = await readFile(join(import.meta.dirname, '..', 'warehouse', 'fixtures', 'warehouse-0.1.0.sql'), 'utf8');
   await old.connection.run(sql);
   old.close();
-  const { exit, stderr } = await place.tidemark(command.split(' '));
-  expect(exit).toBe(4);
-  expect(stderr).toContain(`${published} is of an earlier version: `);
-  expect(stderr).toContain(lacking);
-  expect(stderr).toContain('run `tidemark pull`, which adds what it lacks');
-});
+  return { place, published };
+}

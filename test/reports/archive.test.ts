@@ -67,17 +67,34 @@ describe('the archive and the index', () => {
     expect(index).toContain('href="check-failure.html"');
   });
 
-  it('say which report has a damaged file, and list the others', async () => {
+  it('list a report that an earlier version wrote without its state', async () => {
     const warehouse = await createReportWarehouse();
     await warehouse.pull(day(1), { workspaces: [workspace('a')] });
     await renderReports(warehouse.options(day(1), { names: ['check-failure'], subjectPages: 0 }));
     const out = join(warehouse.directory, 'out');
-    await writeFile(join(out, 'check-failure.json'), '{"report": "check-');
+    const { state: _, ...earlier } = JSON.parse(await readFile(join(out, 'check-failure.json'), 'utf8'));
+    await writeFile(join(out, 'check-failure.json'), JSON.stringify(earlier));
     await renderReports(warehouse.options(day(1), { names: ['drift'], subjectPages: 0 }));
     const index = await readFile(join(out, 'index.html'), 'utf8');
-    expect(index).toContain('<bdi>0 of 1 workspace drifts');
-    expect(index).toMatch(/data-value="unknown">unknown<\/span> <bdi>check-failure\.json is damaged: write it again/u);
+    expect(index).toContain(`<p><bdi>${earlier.summary.headline}</bdi></p>`);
   });
+
+  it.each(['{"report": "check-', '{}', '[]'])(
+    'say which report has a damaged file, and list the others: %s',
+    async (text) => {
+      const warehouse = await createReportWarehouse();
+      await warehouse.pull(day(1), { workspaces: [workspace('a')] });
+      await renderReports(warehouse.options(day(1), { names: ['check-failure'], subjectPages: 0 }));
+      const out = join(warehouse.directory, 'out');
+      await writeFile(join(out, 'check-failure.json'), text);
+      await renderReports(warehouse.options(day(1), { names: ['drift'], subjectPages: 0 }));
+      const index = await readFile(join(out, 'index.html'), 'utf8');
+      expect(index).toContain('<bdi>0 of 1 workspace drifts');
+      expect(index).toMatch(
+        /data-value="unknown">unknown<\/span> <bdi>check-failure\.json is damaged: write it again/u,
+      );
+    },
+  );
 
   it('reject an unknown report with a suggestion, and write nothing', async () => {
     const warehouse = await createReportWarehouse();

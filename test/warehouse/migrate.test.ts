@@ -103,6 +103,10 @@ test('a warehouse of an earlier version keeps its rows, and gets the tables and 
   await mkdir(dirname(work), { recursive: true });
   const old = await openDatabase(work);
   await old.connection.run(await readFile(join(import.meta.dirname, 'fixtures', 'warehouse-0.1.0.sql'), 'utf8'));
+  await old.connection.run(`
+    insert into leaf_certificates_history (target, service, service_uri, valid_from)
+    values ('consul', 'api', 'spiffe://x.consul/ns/team/dc/dc1/svc/api', '2026-11-19'), ('consul', 'web', null, '2026-11-19')
+  `);
   old.close();
 
   const asOf = new Date('2026-11-20T02:15:00Z');
@@ -126,4 +130,8 @@ test('a warehouse of an earlier version keeps its rows, and gets the tables and 
   expect(await database.rows('select external_id from workspaces order by all')).toHaveLength(2);
   expect(await database.rows("select external_id from workspaces_before('2026-11-21')")).toHaveLength(1);
   expect(await database.rows('select workspaces from tf_versions')).toEqual([{ workspaces: 'ws-1, ws-2' }]);
+  expect(await database.rows('select service, namespace from leaf_certificates order by all')).toEqual([
+    { service: 'api', namespace: 'team' },
+    { service: 'web', namespace: 'default' },
+  ]);
 });

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { z } from 'zod';
 import type { Target } from '../../config/config.ts';
 import { formatTimestamp, HOUR_MS } from '../../core/clock.ts';
 import { TidemarkError } from '../../core/errors.ts';
@@ -191,11 +192,19 @@ async function listEntries(
   );
 }
 
-/** The data of a report that another run wrote; undefined where its file is damaged. */
-async function readWritten(path: string): Promise<ReportData | undefined> {
+const written = z.object({
+  as_of: z.string(),
+  summary: z.object({ headline: z.unknown() }),
+  sources: z.array(z.object({ target: z.string(), source: z.string(), stale: z.boolean() })),
+  /** An earlier version did not write it. */
+  state: z.string().nullable().default(null),
+});
+
+/** What the index shows of a report that another run wrote; undefined where its file is damaged. */
+async function readWritten(path: string) {
   const text = await readFile(path, 'utf8');
   try {
-    return JSON.parse(text) as ReportData;
+    return written.safeParse(JSON.parse(text)).data;
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     return undefined;
