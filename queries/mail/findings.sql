@@ -1,6 +1,7 @@
 -- grain: one row per finding of mail_routes; digest_state: `new`, `open`, `resolved` or `deleted` in the period of the digest; null for a
 -- finding that is accepted, ended earlier, or is of what the configuration leaves out
--- parameters: $as_of; $since: null for the first digest, in which every current finding is open
+-- parameters: $as_of; $since: null for the first digest, in which every current finding is open; $routes as routes.sql has it
+-- No route has a target that the configuration has no more: what is no longer watched there is in the digest without a route.
 create or replace temp table mail_findings as
 with
   ranks as (select * from (values ('info', 1), ('warning', 2), ('critical', 3)) as levels (severity, rank)),
@@ -22,17 +23,19 @@ with
   )
 select *
 from compared
-where exists (
-  from mail_routes as routes
-  where
-    routes.target = compared.target
-    and (
-      routes.project is null
-      or (compared.detail->>'project_name') glob routes.project
-      or (compared.detail->>'project_id') glob routes.project
-      or (
-        compared.subject_type = 'agent pool'
-        and exists (from mail_pools where mail_pools.target = compared.target and mail_pools.pool_id = compared.subject_id)
+where
+  exists (
+    from mail_routes as routes
+    where
+      routes.target = compared.target
+      and (
+        routes.project is null
+        or (compared.detail->>'project_name') glob routes.project
+        or (compared.detail->>'project_id') glob routes.project
+        or (
+          compared.subject_type = 'agent pool'
+          and exists (from mail_pools where mail_pools.target = compared.target and mail_pools.pool_id = compared.subject_id)
+        )
       )
-    )
-);
+  )
+  or (compared.change = 'no longer watched' and json_contains($routes::json, '{"targets":null,"projects":null}'));

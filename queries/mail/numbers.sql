@@ -7,7 +7,7 @@ with
       $metrics,
       '[{
         "label": "VARCHAR", "report": "VARCHAR", "order": "VARCHAR", "subject": "VARCHAR", "one": "VARCHAR", "many": "VARCHAR",
-        "value": "VARCHAR", "before": "VARCHAR", "first_assessed": "VARCHAR", "added": "VARCHAR", "returned": "VARCHAR", "resolved": "VARCHAR", "deleted": "VARCHAR"
+        "value": "VARCHAR", "before": "VARCHAR", "first_assessed": "VARCHAR", "added": "VARCHAR", "returned": "VARCHAR", "resolved": "VARCHAR", "deleted": "VARCHAR", "unwatched": "VARCHAR"
       }]'
     ), recursive := true)
   ),
@@ -27,13 +27,14 @@ with
       try_cast(returned as bigint) as returned,
       try_cast(resolved as bigint) as resolved,
       try_cast(deleted as bigint) as deleted,
+      coalesce(try_cast(unwatched as bigint), 0) as unwatched,
     from written
   ),
   compared as (
     select
       *,
-      -- what is known for the first time is no change
-      value - first_assessed - before as grown,
+      -- what is known for the first time, or no longer, is no change
+      value - first_assessed + unwatched - before as grown,
       coalesce(grown <> 0, false) as differs,
       if(grown > 0, '+', '−') || printf('%.15g', abs(grown)) as difference,
       concat_ws(
@@ -42,7 +43,8 @@ with
         nullif(returned, 0) || ' returned',
         nullif(resolved, 0) || ' resolved',
         nullif(deleted, 0) || ' deleted',
-        nullif(first_assessed, 0) || ' assessed for the first time'
+        nullif(first_assessed, 0) || ' assessed for the first time',
+        nullif(unwatched, 0) || ' no longer watched'
       ) as named,
       concat_ws(
         ' ',

@@ -4,7 +4,7 @@ with
   tried as (
     select target, source, as_of, status, if(status = 'partial', note, error) as error
     from pulls
-    where as_of <= $as_of::timestamptz and status in ('complete', 'partial', 'failed', 'quarantined')
+    where as_of <= $as_of::timestamptz and status in ('complete', 'partial', 'failed', 'quarantined', 'left-out')
   ),
   periods as (
     select
@@ -21,7 +21,8 @@ select
   min(as_of) as happened_at,
   any_value(ended_at) as ended_at,
   'gap' as kind,
-  concat(if(arg_max(status, as_of) = 'failed', 'failed', 'is ' || arg_max(status, as_of)), ': ' || left(arg_max(error, as_of), 300)) as told,
+  case arg_max(status, as_of) when 'failed' then 'failed' when 'left-out' then 'is left out by the configuration' else 'is ' || arg_max(status, as_of) end as how,
+  concat(how, ': ' || left(arg_max(error, as_of), 300)) as told,
   format('No complete pull of {} to {}', source, coalesce(strftime(any_value(ended_at), '%Y-%m-%d %H:%M'), 'now')) as title,
   format(
     '{:,} {} without a complete one; the last {}. Changes in this time are shown at the next complete pull.',

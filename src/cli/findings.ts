@@ -185,7 +185,7 @@ export async function accept(
  */
 type ListedFinding = Readonly<
   Record<'finding_id' | 'target' | 'rule' | 'subject_type' | 'subject_id' | 'title' | 'state' | 'opened_at', string> &
-    Record<'subject_name' | 'unassessed_since' | 'accepted_until' | 'group_key', string | null> &
+    Record<'subject_name' | 'resolved_at' | 'unassessed_since' | 'accepted_until' | 'group_key', string | null> &
     Record<'severity', Severity>
 >;
 
@@ -213,7 +213,7 @@ const MAX_NAMES = 3;
 
 function toCells(group: Group, guide: readonly Guide[]): readonly string[] {
   const [first, ...others] = group;
-  const since = group.map(({ opened_at }) => opened_at).sort()[0] ?? '';
+  const since = group.map(({ resolved_at, opened_at }) => resolved_at ?? opened_at).sort()[0] ?? '';
   const what = others.length === 0 ? first.title : formatGroupTitle(group, guide);
   const id = others.length === 0 ? first.finding_id : `${first.finding_id} +${others.length}`;
   return [first.severity, formatStates(group), since.slice(0, 10), first.target, first.rule, what, id];

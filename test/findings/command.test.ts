@@ -59,6 +59,11 @@ describe('tidemark findings', () => {
     expect(lines[5]).toBe('7 findings in 3 lines, 1 critical');
   });
 
+  test('shows since when a finding is resolved', async () => {
+    const { stdout } = await findings(directory, ['--state', 'resolved']);
+    expect(stdout).toMatch(/^warning +resolved +2026-11-19 +acme +drifted-workspace/mu);
+  });
+
   test('prints rows with --json, with detail as an object, group and acceptance', async () => {
     const { stdout } = await findings(directory, ['--rule', 'outdated-version'], { json: true });
     const rows = JSON.parse(stdout);

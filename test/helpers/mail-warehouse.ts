@@ -41,8 +41,8 @@ export const NIGHTLY: MailJob = {
 };
 
 export interface MailWarehouse extends ReportWarehouse {
-  /** Evaluates the rules and updates the findings. */
-  evaluate(asOf: string): Promise<void>;
+  /** Evaluates the rules and updates the findings. @param config another one than that of the warehouse */
+  evaluate(asOf: string, config?: Config): Promise<void>;
   compose(asOf: string, more?: Partial<ComposeOptions>): Promise<ComposeResult>;
   /** The only digest of a run. */
   digest(asOf: string, more?: Partial<ComposeOptions>): Promise<Message>;
@@ -69,8 +69,7 @@ export async function createMailWarehouse(config?: Config, from?: string, cleanu
   return {
     ...warehouse,
     compose,
-    async evaluate(asOf) {
-      const { thresholds, targets } = own;
+    async evaluate(asOf, { thresholds, targets } = own) {
       await evaluateFindings({ database, files, asOf: new Date(asOf), thresholds, targets });
     },
     async digest(asOf, more) {

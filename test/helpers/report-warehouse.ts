@@ -20,7 +20,7 @@ export const QUIET: Log = { info: () => {}, warn: () => {}, error: () => {} };
 type Fields = Readonly<Record<string, unknown>>;
 
 /** What one pull of a target returns: rows by table, or the status of a pull that is not complete. */
-export type PulledTables = Readonly<Record<string, readonly Fields[] | 'failed' | 'quarantined'>>;
+export type PulledTables = Readonly<Record<string, readonly Fields[] | 'failed' | 'quarantined' | 'left-out'>>;
 
 /** A warehouse in a temporary folder, filled pull by pull through the statements of a real pull. */
 export interface ReportWarehouse {
@@ -74,7 +74,7 @@ export async function createReportWarehouse(
     options,
     async pull(asOf, answers, target = 'acme') {
       const runId = `run-${++runs}`;
-      const sources = new Map<string, 'complete' | 'failed' | 'quarantined'>();
+      const sources = new Map<string, 'complete' | 'failed' | 'quarantined' | 'left-out'>();
       for (const [name, rows] of Object.entries(answers)) {
         const source = tables.get(name)?.source ?? name;
         sources.set(source, typeof rows === 'string' ? rows : 'complete');

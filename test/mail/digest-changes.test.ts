@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createMailWarehouse, type MailWarehouse, mailConfig } from '../helpers/mail-warehouse.ts';
+import { createMailWarehouse, type MailWarehouse, mailConfig, NIGHTLY, PLATFORM } from '../helpers/mail-warehouse.ts';
 import { workspace } from '../helpers/report-warehouse.ts';
 import { share } from '../helpers/temp.ts';
 import { FIRST, SECOND } from './digest-runs.ts';
@@ -51,4 +51,19 @@ test('the digest of a project tells of its workspaces only', async () => {
 
 test('the first digest compares with nothing', async () => {
   expect((await (await changed()).digest(FIRST)).text).not.toContain('What changed');
+});
+
+test('findings of a target that the configuration has no more are no longer watched, and not unchanged', async () => {
+  const both = mailConfig('.', { targets: [PLATFORM, { ...PLATFORM, name: 'old' }] });
+  const warehouse = await createMailWarehouse(both);
+  const rows = [workspace('a', { drifted: true })];
+  for (const target of ['acme', 'old']) await warehouse.pull(FIRST, { workspaces: rows }, target);
+  await warehouse.evaluate(FIRST);
+  await warehouse.pull(SECOND, { workspaces: rows });
+  const config = mailConfig(warehouse.directory);
+  await warehouse.evaluate(SECOND, config);
+  const mail = { to: ['platform@acme.example'], when: 'changed' as const };
+  const { text } = await warehouse.digest(SECOND, { config, job: { ...NIGHTLY, mail } });
+  expect(text).toContain('open findings: 1 (1 no longer watched)\n');
+  expect(text).toContain('Resolved: 0\n');
 });

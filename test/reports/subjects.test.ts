@@ -19,7 +19,7 @@ beforeEach(async () => {
   warehouse = await createMailWarehouse();
 });
 
-const pull = (number: number, rows: readonly object[] | 'failed' | 'quarantined') =>
+const pull = (number: number, rows: readonly object[] | 'failed' | 'quarantined' | 'left-out') =>
   warehouse.pull(day(number), { workspaces: rows as never });
 
 /** A pull after which the rules are evaluated. */
@@ -106,6 +106,10 @@ describe('the timeline of a subject', () => {
     expect(stale).toContain('the last pull failed: the service answered 502');
     expect(timeline[0]?.title).toBe('No complete pull of workspaces to now');
     expect(summary).toBe('1 open finding.');
+    await pull(3, [workspace('api')]);
+    await pull(4, 'left-out');
+    const left = await view('workspace', 'ws-api', 4);
+    expect(left.stale).toMatch(/^The last complete pull of workspaces is older than .*; .* is left out by the config/u);
   });
 
   it('shows actions with who approved them', async () => {

@@ -14,6 +14,7 @@ select
     null
   ) as before,
   count(*) filter (where change = 'assessed for the first time' and severity <> 'info') as first_assessed,
+  count(*) filter (where was_open and severity_before <> 'info' and change = 'no longer watched') as unwatched,
 from (from mail_findings where rule in ('ca-root-expiring', 'intermediate-expiring', 'leaf-expiring'))
 having exists (
   from rule_evaluations as assessed

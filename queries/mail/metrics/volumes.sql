@@ -13,6 +13,7 @@ select
   count(*) filter (where digest_state = 'new' and change = 'returned') as returned,
   count(*) filter (where digest_state = 'resolved') as resolved,
   count(*) filter (where digest_state = 'deleted') as deleted,
+  count(*) filter (where was_open and change = 'no longer watched') as unwatched,
 from (from mail_findings where rule in ('volume-unschedulable', 'missing-external-volume', 'lost-volume-claim', 'abnormal-external-volume'))
 having exists (
   from rule_evaluations as assessed
