@@ -60,6 +60,7 @@ test('findings of a target that the configuration has no more are no longer watc
   for (const target of ['acme', 'old']) await warehouse.pull(FIRST, { workspaces: rows }, target);
   await warehouse.evaluate(FIRST);
   await warehouse.pull(SECOND, { workspaces: rows });
+  await warehouse.pull(SECOND, { workspaces: 'left-out' }, 'old');
   const config = mailConfig(warehouse.directory);
   await warehouse.evaluate(SECOND, config);
   const mail = { to: ['platform@acme.example'], when: 'changed' as const };
