@@ -25,11 +25,14 @@ import { type Check, type CheckList, createCheckList } from './checks.ts';
 import {
   describeSealed,
   findCommonError,
+  isNoAnswer,
   lacksExplorer,
-  NO_ANSWERS,
   probeSources,
   type SourceProbe,
 } from './probe-sources.ts';
+
+/** A person waits for the checks. A pull has more patience. */
+const SHORT = { attempts: 2, headersMs: 30_000 };
 
 /** Checks every target and its sources with a few cheap calls, the warehouse and the mail server. Changes nothing. */
 export async function diagnose(
@@ -38,7 +41,8 @@ export async function diagnose(
   sources: readonly SourceDefinition[] = builtInSources,
 ): Promise<readonly Check[]> {
   const log = { ...context.log, info: () => {} };
-  const clients = new ServiceClients(config, { ...context, log }, context.signal);
+  const timeouts = { ...SHORT, ...context.timeouts };
+  const clients = new ServiceClients(config, { ...context, log, timeouts }, context.signal);
   const files = createSqlFiles(overlayRoots(config.directory));
   const checks = config.targets.map((target) => checkTarget({ ...context, files }, clients, target, sources));
   const targets = await Promise.all(checks).finally(() => clients.close());
@@ -145,10 +149,15 @@ async function checkTarget(
   list.ok('reachable', target.url);
   // A server answers it without a token, and a refusal is no failure of it: it proves nothing of the token.
   const telling = answered.filter(({ source }) => source !== servers);
-  const failed = findCommonError(answer, telling, ({ failure }) => NO_ANSWERS.includes(failure));
+  const failed = findCommonError(answer, telling, isNoAnswer);
   if (failed) {
     if (failed.failure === 'sealed') list.fail('state', await describeSealed(client, failed));
     else list.fail('answers', formatError(failed));
+    return list.checks;
+  }
+  const absent = findCommonError(answer, telling, ({ failure }) => failure === 'not-found');
+  if (absent && target.kind !== 'platform') {
+    list.fail('answers', `every endpoint is missing: ${formatError(absent)}`);
     return list.checks;
   }
   const now = clock.now();

@@ -200,15 +200,13 @@ export function findCommonError(
   return errors.every((error) => error && isSuch(error)) ? errors[0] : undefined;
 }
 
-/** Failures of a server, or of something in front of it: it answers nobody, and nothing is then known of the token and its rights. */
-export const NO_ANSWERS: readonly FailureKind[] = [
-  'sealed',
-  'server',
-  'malformed',
-  'truncated',
-  'timeout',
-  'rate-limited',
-];
+/** Failures that a right or a name decides. Every other one is of the server, or of something in front of it. */
+const ANSWERS: readonly FailureKind[] = ['unauthorized', 'forbidden', 'not-found', 'wrong-mount'];
+
+/** Whether a failure tells nothing of the token and its rights. */
+export function isNoAnswer(error: ServiceError): boolean {
+  return !ANSWERS.includes(error.failure) && !isAclDisabled(error);
+}
 
 /** Why a server answers nobody, and what to do. */
 export async function describeSealed(client: ServiceClient, error: ServiceError): Promise<string> {
