@@ -81,6 +81,11 @@ export interface Operation {
   readonly itemsPath?: string;
   /** Every answer has one of these fields, in `data` where that is its form: one without says nothing of what was asked for. */
   readonly says?: readonly string[];
+  /**
+   * The maps of an answer whose entries are rows, each by the names that services give it: rows of a map that is not shown would count as
+   * gone. Null is an empty map, but not in place of all of them.
+   */
+  readonly maps?: readonly (readonly string[])[];
   /** Checks that neither the parameter types nor the body schema express. */
   readonly validate?: (args: Args, body: unknown, target: Target) => readonly ArgIssue[];
   /** Encodes parameters that are not sent as `name=value`. */

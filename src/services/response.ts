@@ -135,10 +135,12 @@ function toResponse(status: number, headers: Headers, text: string): ServiceResp
 /** Fails unless the body has the form of the `responseType`; a login page with status 200 has not. */
 function checkShape({ operation, args, redactor }: ReadContext, response: ServiceResponse): Result<ServiceResponse> {
   const fail = (actual: string, hint?: string): Result<ServiceResponse> => {
-    const { responseType, itemsPath, says } = operation;
+    const { responseType, itemsPath, says, maps = [] } = operation;
     const list = responseType === 'object' && itemsPath !== undefined ? ` with a list in \`${itemsPath}\`` : '';
-    const fields = says ? ` that has ${says.map((field) => `\`${field}\``).join(' or ')}` : '';
-    const message = `expected ${SHAPES[responseType].form}${list}${fields}, got ${actual}`;
+    const name = (fields: readonly string[]) => fields.map((field) => `\`${field}\``).join(' or ');
+    const fields = says ? ` that has ${name(says)}` : '';
+    const shown = maps.map((names, at) => `${at === 0 ? ', with maps in' : ' and'} ${name(names)}`).join('');
+    const message = `expected ${SHAPES[responseType].form}${list}${fields}${shown}, got ${actual}`;
     return failure({ failure: 'malformed', status: response.status, message, hint, retryable: 'few' });
   };
   const { text } = response;
@@ -158,9 +160,12 @@ function checkShape({ operation, args, redactor }: ReadContext, response: Servic
   return hasForm ? { ok: true, value: response } : fail(summarize(response));
 }
 
-function saysSomething({ says, responseType }: Operation, value: unknown): boolean {
+function saysSomething({ says, maps = [], responseType }: Operation, value: unknown): boolean {
   const content = responseType === 'data' ? valueAt(value, 'data') : value;
-  return says?.some((field) => (valueAt(content, field) ?? null) !== null) ?? true;
+  const has = (field: string) => (valueAt(content, field) ?? null) !== null;
+  const shown = maps.map((names) => valueAt(content, names.find(has) ?? names[0] ?? ''));
+  const isUnknown = shown.some((map) => map !== null && !isObject(map)) || (maps.length > 0 && !shown.some(isObject));
+  return (says?.some(has) ?? true) && !isUnknown;
 }
 
 function isText({ responseType }: Operation, args: Args): boolean {

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { testProject } from '../helpers/test-project.ts';
 import { readRecorded } from '../recorded/recorded.ts';
 
@@ -18,7 +18,7 @@ test('a volume without a namespace is loaded', async () => {
   const place = await answering({
     '/v1/volumes': [{ ID: 'v1' }, { ID: 'v2', Namespace: '' }],
     '/v1/volume/csi/v1': { ID: 'v1', ReadAllocs: null, WriteAllocs: { 'al-1': claim } },
-    '/v1/volume/csi/v2': { ID: 'v2', Namespace: '' },
+    '/v1/volume/csi/v2': { ID: 'v2', Namespace: '', ReadAllocs: {}, WriteAllocs: {} },
   });
   await place.pull(['--source', 'volumes']);
   await place.pull(['--source', 'volumes']);
@@ -29,6 +29,42 @@ test('a volume without a namespace is loaded', async () => {
   expect(await place.rows('select allocation_id, mode, node_id, namespace from volume_allocations')).toEqual([
     { allocation_id: 'al-1', mode: 'write', node_id: 'node-1', namespace: null },
   ]);
+});
+
+describe('an answer without the maps that are rows fails its source, and ends no row:', () => {
+  const claim = { 'al-1': { ID: 'al-1' } };
+
+  test.each([
+    {},
+    { ReadAllocs: {} },
+    { ReadAllocs: null, WriteAllocs: null },
+    { ReadAllocs: {}, WriteAllocs: [claim['al-1']] },
+  ])('a volume with %o', async (maps) => {
+    const bodies: Record<string, unknown> = {
+      '/v1/volumes': [{ ID: 'v1' }],
+      '/v1/volume/csi/v1': { ID: 'v1', ReadAllocs: {}, WriteAllocs: claim },
+    };
+    const place = await answering(bodies);
+    await place.pull(['--source', 'volumes']);
+    bodies['/v1/volume/csi/v1'] = { ID: 'v1', ...maps };
+    const { stderr } = await place.pull(['--source', 'volumes'], 3);
+    expect(stderr).toContain('with maps in `ReadAllocs` and `WriteAllocs`, got another or incomplete JSON object');
+    expect(await place.rows('select allocation_id from volume_allocations')).toEqual([{ allocation_id: 'al-1' }]);
+  });
+
+  test.each([{}, { versions: null }, { keys: ['1'] }, { keys: null, versions: '1' }])('a key with %o', async (maps) => {
+    const key = (fields: object) => ({ data: { name: 'k', type: 'rsa-2048', latest_version: 1, ...fields } });
+    const bodies: Record<string, unknown> = {
+      '/v1/keymgmt/key': { data: { keys: ['k'] } },
+      '/v1/keymgmt/key/k': key({ keys: { 1: {} } }),
+    };
+    const place = await answering(bodies);
+    await place.pull(['--source', 'keys']);
+    bodies['/v1/keymgmt/key/k'] = key(maps);
+    const { stderr } = await place.pull(['--source', 'keys'], 3);
+    expect(stderr).toContain('with maps in `keys` or `versions`, got another or incomplete JSON object');
+    expect(await place.rows('select version::int as version from key_versions')).toEqual([{ version: 1 }]);
+  });
 });
 
 test('a volume whose ID no path can have is loaded as it is listed, and the others are read', async () => {
@@ -44,6 +80,15 @@ test('a volume whose ID no path can have is loaded as it is listed, and the othe
   expect(await place.rows("select note from pulls where source = 'volumes'")).toEqual([
     { note: '1 volume not read, first ..: no path can have such an ID' },
   ]);
+});
+
+test.each([
+  ['external_volumes', '/v1/volumes/external', { Volumes: [{ ExternalID: 'e1' }, null] }],
+  ['volume_snapshots', '/v1/volumes/snapshot', { Snapshots: [{ ID: 's1' }, { PluginID: 'ab' }] }],
+])('an item without an ID fails its source, and is no row without one: %s', async (source, path, list) => {
+  const place = await answering({ '/v1/volumes': [{ ID: 'v1', PluginID: 'ab' }], [path]: list });
+  const { stderr } = await place.pull(['--source', source], 3);
+  expect(stderr).toContain('.list: row 2 has no ID');
 });
 
 test('metrics with something else than a list fail their source', async () => {
@@ -79,12 +124,25 @@ test.each([
 });
 
 test.each([
-  ['keys', { '/v1/keymgmt/key': { data: { keys: ['own'] } }, '/v1/keymgmt/key/own': { data: { name: 'other' } } }],
+  [
+    'keys',
+    {
+      '/v1/keymgmt/key': { data: { keys: ['own'] } },
+      '/v1/keymgmt/key/own': { data: { name: 'other', versions: {} } },
+    },
+  ],
+  [
+    'volumes',
+    {
+      '/v1/volumes': [{ ID: 'own', Namespace: 'a' }],
+      '/v1/volume/csi/own': { ID: 'own', Namespace: 'b', ReadAllocs: {}, WriteAllocs: {} },
+    },
+  ],
   ['leaf_certificates', { '/v1/agent/connect/ca/leaf/web': { Service: 'api', ValidBefore: '2026-12-01T00:00:00Z' } }],
 ])('an answer about another item fails the source: %s', async (source, answers) => {
   const place = await answering(answers);
   const { stderr } = await place.pull(['--source', source], 3);
-  expect(stderr).toMatch(/the response for (?:own|web) describes another item/);
+  expect(stderr).toMatch(/the response for (?:own|a\/own|web) describes another item/);
 });
 
 test.each([

@@ -7,7 +7,13 @@ import type { ServiceResponse } from '../../services/response.ts';
 import { listPlugins, scheduler } from '../../services/scheduler/operations.ts';
 import { validatePathValue } from '../../services/validate-request.ts';
 import { describeFailure, listThenLand, type Part, readParts } from './shared/list-and-read.ts';
-import { callVolumes, createPluginLookup, fetchVolumes, type ListedVolume } from './shared/plugins.ts';
+import {
+  callVolumes,
+  createPluginLookup,
+  fetchVolumes,
+  type ListedVolume,
+  parseListedVolume,
+} from './shared/plugins.ts';
 import { assertSubject, type ExtractContext, type SourceDefinition } from './source.ts';
 
 /** CSI volumes and the allocations that claim them. The claims are returned only by reading each volume. */
@@ -38,7 +44,7 @@ export const volumes: SourceDefinition = {
       request: (volume) => ({
         fields: { kind: 'read' },
         read: (options) => client.call(scheduler.volumes.read, readArgs(volume), options),
-        check: (response) => assertSubject(response.json(), 'ID', volume.id, 'volumes'),
+        check: (response) => assertSubject(parseListedVolume(response.json(), 0), 'key', volume.key, 'volumes'),
       }),
       onGone: async ({ id, namespace }) => {
         await landing.writeJson({ kind: 'gone', volume_id: id, namespace: namespace ?? '' });

@@ -96,6 +96,7 @@ export const scheduler = defineOperations('scheduler', {
       description: 'reads a volume with its allocations',
       permission: namespaceCapability('csi-read-volume'),
       says: ['ID'],
+      maps: [['ReadAllocs'], ['WriteAllocs']],
     },
     register: {
       ...writeVolume,

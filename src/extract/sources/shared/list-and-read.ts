@@ -227,7 +227,9 @@ export async function listTwice<O extends Operation>(context: ExtractContext, op
   let earlier: readonly unknown[] | undefined;
   for (let readings = 0; readings < MAX_READINGS; readings++) {
     const list = await listAll(context, operation, args);
-    const ids = list.items.map((item) => textAt(item, 'ExternalID') ?? textAt(item, 'ID')).sort();
+    const ids = list.items
+      .map((item, row) => textAt(item, 'ExternalID') ?? requiredString(item, 'ID', operation.name, row))
+      .sort();
     if (list.texts.length === 1 || isDeepStrictEqual(ids, earlier)) return list;
     earlier = ids;
   }

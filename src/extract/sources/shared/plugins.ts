@@ -26,8 +26,8 @@ export async function callVolumes(client: ServiceClient) {
   return { response, volumes: listItems(scheduler.volumes.list, response).map(parseListedVolume) };
 }
 
-/** @throws TidemarkError DATA for an item without an ID */
-function parseListedVolume(item: unknown, row: number): ListedVolume {
+/** An item of a list, or what a read returns. @throws TidemarkError DATA where it has no ID */
+export function parseListedVolume(item: unknown, row: number): ListedVolume {
   const id = requiredString(item, 'ID', 'volumes', row);
   const namespace = textAt(item, 'Namespace');
   return { key: namespace ? `${namespace}/${id}` : id, id, namespace, plugin: textAt(item, 'PluginID'), item };
