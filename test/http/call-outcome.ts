@@ -28,7 +28,7 @@ export async function outcome(kind: TargetKind, operation: Operation, handle: Ha
   const isSubjectRead = ({ method }: { readonly method?: string | undefined }) =>
     operation.subjectRead !== undefined && method === operation.subjectRead.method;
   const server = await serve((request, response, count) =>
-    isSubjectRead(request) ? void response.end('{"data":{"name":"ab"}}') : handle(request, response, count),
+    isSubjectRead(request) ? void response.end('{"data":{"versions":{}}}') : handle(request, response, count),
   );
   const { client, metrics, lines } = createTestClient(createTarget(kind, server.origin), { timeouts: { attempts } });
   const { args, body } = argsFor(operation);

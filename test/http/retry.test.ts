@@ -72,7 +72,7 @@ describe('what is repeated', () => {
       secrets.keys.read,
       (_request, response, count) => {
         if (count === 1) response.writeHead(503).end();
-        else response.end('{"data":{"name":"k"}}');
+        else response.end('{"data":{"versions":{}}}');
       },
     );
     expect([error, requests, metrics.retries]).toEqual([undefined, 2, 1]);

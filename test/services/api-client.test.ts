@@ -79,7 +79,7 @@ it('names and results of the methods of a target are typed, lists yield items, a
 
 it('a write uses the writeToken; its response need not be JSON', async () => {
   server = await startServer(({ method }, response) =>
-    response.end(method === 'GET' ? '{"data":{"type":"rsa-2048"}}' : 'done'),
+    response.end(method === 'GET' ? '{"data":{"versions":{}}}' : 'done'),
   );
   const tokens = { token: 'read-token', writeToken: 'write-token' };
   const { client } = createTestClient(createTarget('secrets', server.origin, tokens));

@@ -79,9 +79,9 @@ function namesField(fields: Fields, name: string): readonly string[] {
   return names.sort();
 }
 
-/** @throws UnreadableField where a field that every answer has is missing */
-function assertFields(fields: Fields, names: readonly string[]): void {
-  const missing = names.find((name) => fields[name] === null || fields[name] === undefined || fields[name] === '');
+/** @throws UnreadableField where a text that every answer has is missing */
+function assertTexts(fields: Fields, names: readonly string[]): void {
+  const missing = names.find((name) => textAt(fields, name) === null);
   if (missing !== undefined) throw new UnreadableField(`\`${missing}\``);
 }
 
@@ -138,7 +138,7 @@ export function isAclDisabled(error: unknown): boolean {
 
 async function readPlatformToken(answer: Fields, client: ServiceClient) {
   const data = toFields(answer.data);
-  assertFields(data, ['id']);
+  assertTexts(data, ['id']);
   const attributes = toFields(data.attributes);
   const username = textAt(attributes, 'username');
   const type = accountType(username);
@@ -167,7 +167,7 @@ const VAULT_KNOWN = ['accessor', 'display_name', 'type', 'policies', 'expire_tim
 
 async function readSecretsToken(answer: Fields, client: ServiceClient) {
   const data = toFields(answer.data);
-  assertFields(data, ['policies']);
+  if (!data.policies) throw new UnreadableField('`policies`');
   const policies = [...new Set([...namesField(data, 'policies'), ...namesField(data, 'identity_policies')])].sort();
   const operations = Object.values(secrets).flatMap(Object.values);
   const paths = [...new Set(operations.flatMap(({ path }) => policyPaths(path, client.target)))];
@@ -206,7 +206,7 @@ const ACL_DERIVED = ['ExpirationTime', 'ExpirationTTL', 'Hash', 'CreateIndex', '
 const NO_ACL_ACCESSOR = 'acls-disabled';
 
 async function readSchedulerToken(fields: Fields, client: ServiceClient) {
-  assertFields(fields, ['AccessorID', 'Type']);
+  assertTexts(fields, ['AccessorID', 'Type']);
   if (textAt(fields, 'AccessorID') === NO_ACL_ACCESSOR) return ACL_DISABLED;
   const type = textAt(fields, 'Type');
   const isManagement = type === 'management';
@@ -265,7 +265,7 @@ const GLOBAL_MANAGEMENT = 'global-management';
 const ANONYMOUS_ACCESSOR = '00000000-0000-0000-0000-000000000002';
 
 function readMeshToken(fields: Fields) {
-  assertFields(fields, ['AccessorID']);
+  assertTexts(fields, ['AccessorID']);
   const acl = aclFields(fields);
   const isManagement = acl.policies.includes(GLOBAL_MANAGEMENT);
   const type = acl.accessor_id === ANONYMOUS_ACCESSOR ? 'anonymous' : isManagement ? 'management' : 'client';

@@ -248,6 +248,12 @@ describe('an answer that does not describe a token', () => {
     ['an error document', 'mesh', { '/acl/token/self': { error: 'x' } }, '`AccessorID`'],
     ['an error document', 'scheduler', { '/acl/token/self': { error: 'x' } }, '`AccessorID`'],
     ['no type', 'scheduler', { '/acl/token/self': { AccessorID: '706887e9' } }, '`Type`'],
+    [
+      'a type that is no text',
+      'scheduler',
+      { '/acl/token/self': { AccessorID: '706887e9', Type: ['management'] } },
+      '`Type`',
+    ],
     ['an error document', 'secrets', { '/auth/token/lookup-self': { data: { errors: ['x'] } } }, '`policies`'],
     ['an error document', 'platform', { '/account/details': { data: { errors: ['x'] } } }, '`id`'],
     ['policies of another form', 'secrets', lookup({ policies: 'root' }), 'names in `policies`'],
