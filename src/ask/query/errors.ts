@@ -1,5 +1,6 @@
 import type { Config } from '../../config/config.ts';
 import { errorMessage, TidemarkError } from '../../core/errors.ts';
+import { systemLack } from '../../core/fs.ts';
 import { plural } from '../../core/plural.ts';
 
 /** What one query may use. */
@@ -25,7 +26,8 @@ export function queryError(error: unknown, limits: QueryLimits, temporary: strin
   if (/Out of Memory Error|bad.alloc/u.test(message)) {
     return limitError(limits, message.includes('max_temp_directory_size') ? 'temporaryLimit' : 'memoryLimit');
   }
-  return new TidemarkError('DATA', `the query failed: ${message}`, { cause: error });
+  const code = systemLack(error) === undefined ? 'DATA' : 'INCOMPLETE';
+  return new TidemarkError(code, `the query failed: ${message}`, { cause: error });
 }
 
 export function limitError(limits: QueryLimits, key: 'memoryLimit' | 'temporaryLimit'): TidemarkError {

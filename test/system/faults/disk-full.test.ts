@@ -1,4 +1,5 @@
 import { readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { hashFile } from '../../helpers/warehouse-checks.ts';
 import { DISK_FULL, fillDuringJobs, fillDuringRun, MEBIBYTE, noSmallDisk, SOURCES, smallDisk } from './small-disk.ts';
@@ -16,7 +17,7 @@ describe.skipIf(noSmallDisk !== undefined)('a disk that is full', () => {
   });
 
   test('before a later run: the published warehouse stays', async () => {
-    const { place, published, fillBut, ballast } = await smallDisk(80);
+    const { place, data, published, fillBut, ballast } = await smallDisk(80);
     await place.pull(SOURCES);
     const before = await hashFile(published);
     fillBut(20 * MEBIBYTE);
@@ -24,6 +25,12 @@ describe.skipIf(noSmallDisk !== undefined)('a disk that is full', () => {
     expect(run.exit).toBe(1);
     expect(run.stderr).toMatch(DISK_FULL);
     expect(await hashFile(published)).toBe(before);
+    await rm(ballast);
+    fillBut(0);
+    for (const format of ['csv', 'json', 'parquet', 'xlsx']) {
+      const words = ['-o', join(data, `x.${format}`), 'select random() from range(200000)'];
+      expect((await place.tidemark(['sql', ...words])).exit, format).toBe(1);
+    }
     await rm(ballast);
     await place.pull(SOURCES);
   });
