@@ -99,6 +99,12 @@ test('metrics with something else than a list fail their source', async () => {
   ]);
 });
 
+test('a metric without a name fails its source', async () => {
+  const place = await answering({ '/v1/metrics': { Gauges: [{ Name: 'g', Value: 1 }, { Value: 2 }] } });
+  const { stderr } = await place.pull(['--source', 'autoscaler_metrics'], 3);
+  expect(stderr).toContain('Gauges: row 2 has no Name');
+});
+
 test('an empty text instead of a time is loaded as null', async () => {
   const place = await answering({
     '/v1/agent/connect/ca/roots': {
@@ -129,6 +135,13 @@ test.each([
     {
       '/v1/keymgmt/key': { data: { keys: ['own'] } },
       '/v1/keymgmt/key/own': { data: { name: 'other', versions: {} } },
+    },
+  ],
+  [
+    'keys',
+    {
+      '/v1/keymgmt/key': { data: { keys: ['own'] } },
+      '/v1/keymgmt/key/own': { data: { name: ['own'], versions: {} } },
     },
   ],
   [
@@ -180,6 +193,7 @@ test('the end of a CA root is that of its certificate, whatever the service says
 test.each([
   ['is garbled', { RootCert: 'garbled' }],
   ['is no text', { IntermediateCerts: [null] }],
+  ['is an empty text', { IntermediateCerts: [''] }],
 ])('what was read of the certificates of a root stays where one of them %s', async (_, fields) => {
   const { Roots } = JSON.parse(readRecorded('consul/roots').body) as { Roots: readonly object[] };
   const answers = { '/v1/agent/connect/ca/roots': { Roots } };

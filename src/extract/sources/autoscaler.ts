@@ -1,7 +1,7 @@
 import { valueAt } from '../../core/json-path.ts';
 import { ServiceError } from '../../http/errors.ts';
 import { autoscaler } from '../../services/autoscaler.ts';
-import { requiredArray, type SourceDefinition } from './source.ts';
+import { requiredArray, requiredString, type SourceDefinition } from './source.ts';
 
 /**
  * Whether the autoscaler agent is alive; status 503 means that it is not (docs/services/autoscaler.md#health), and so does a host that
@@ -35,7 +35,8 @@ export const autoscalerMetrics: SourceDefinition = {
     const response = await client.call(autoscaler.metrics.read);
     const body = response.json();
     for (const list of LISTS.filter((name) => name === 'Gauges' || valueAt(body, name) !== undefined))
-      requiredArray(body, list, 'autoscaler_metrics');
+      for (const [row, item] of requiredArray(body, list, 'autoscaler_metrics').entries())
+        requiredString(item, 'Name', list, row);
     await landing.writeJson({}, response.text);
   },
   checkAccess: (client) => client.call(autoscaler.metrics.read),

@@ -40,7 +40,6 @@ function readAuthorities(root: unknown, row: number): readonly (CertificateFacts
   const describe = (kind: string, texts: readonly unknown[]) =>
     texts
       .map((pem) => (typeof pem === 'string' ? pem : JSON.stringify(pem)))
-      .filter((pem) => pem.trim() !== '')
       .flatMap(describeCertificates)
       .map((facts) => ({ ...facts, root_id: rootId, kind }));
   const text = requiredString(root, 'RootCert', 'ca_roots', row);

@@ -154,5 +154,5 @@ export function assertSubject(response: unknown, field: string, name: string, so
 
 /** The same of a response that need not name its item. */
 export function assertNoOther(response: unknown, field: string, name: string, source: string): void {
-  if (textAt(response, field) !== null) assertSubject(response, field, name, source);
+  if ((valueAt(response, field) ?? '') !== '') assertSubject(response, field, name, source);
 }
