@@ -3,11 +3,20 @@ import { stringify } from 'yaml';
 import { createTargets, type Target, type TargetKind } from '../config/config.ts';
 import { withEnvFile } from '../config/references.ts';
 import type { Context, ServiceContext } from '../core/context.ts';
+import { formatError } from '../core/errors.ts';
 import { sources as builtInSources } from '../extract/sources/index.ts';
 import { hasSource } from '../extract/sources/source.ts';
 import { ServiceClients } from '../services/client.ts';
 import { askToken } from './doctor/check-token.ts';
-import { type Availability, lacksExplorer, probeSources, type SourceProbe } from './doctor/probe-sources.ts';
+import {
+  type Availability,
+  findNoService,
+  lacksExplorer,
+  PROBE_TIMEOUTS,
+  probeSources,
+  type SourceProbe,
+  type TokenAnswer,
+} from './doctor/probe-sources.ts';
 
 /** A target as `tidemark init` receives it. */
 export interface InitTarget {
@@ -43,7 +52,7 @@ type ProbeContext = ServiceContext & Pick<Context, 'cwd' | 'configFile' | 'signa
 export async function probeTargets(context: ProbeContext, given: readonly InitTarget[]) {
   const clients = new ServiceClients(
     { maxWait: 10 },
-    { ...context, log: { ...context.log, info: () => {} } },
+    { ...context, log: { ...context.log, info: () => {} }, timeouts: { ...PROBE_TIMEOUTS, ...context.timeouts } },
     context.signal,
   );
   try {
@@ -75,13 +84,16 @@ async function probeTarget(context: ProbeContext, clients: ServiceClients, given
   const { token: _reference, ...plain } = document as typeof document & { readonly token?: string };
   const [target] = createTargets([{ ...plain, ...(token && { token }) }]);
   if (!target) return { ...unknown, problem: 'the target is not valid' };
-  let probes = await probe(context, clients, target);
+  let { probes, answer } = await probe(context, clients, target);
   const isListed = await lacksExplorer(clients.get(target), probes);
-  if (isListed) probes = await probe(context, clients, { ...target, name: `${name} (list)`, explorer: 'workspaces' });
+  if (isListed)
+    ({ probes, answer } = await probe(context, clients, { ...target, name: `${name} (list)`, explorer: 'workspaces' }));
   if (!token && variable !== null && probes.some(({ availability }) => availability === 'refused')) {
     const problem = `it refuses requests without a token, and ${variable} is not set`;
     return { ...unknown, document: describe(true), missingVariable: variable, problem };
   }
+  const noService = findNoService(answer, probes);
+  if (noService) return { ...unknown, problem: formatError(noService) };
   const select = (...wanted: readonly Availability[]) =>
     probes.filter(({ availability }) => wanted.includes(availability)).map(({ source }) => source.name);
   const without = select('absent');
@@ -114,11 +126,11 @@ async function probe(
   { redactor }: ProbeContext,
   clients: ServiceClients,
   target: Target,
-): Promise<readonly SourceProbe[]> {
+): Promise<{ readonly answer: TokenAnswer; readonly probes: readonly SourceProbe[] }> {
   const client = clients.get(target);
-  const { info: token } = await askToken(client);
+  const answer = await askToken(client);
   const sources = builtInSources.filter((source) => hasSource(target, source));
-  return probeSources(client, sources, { redactor, token });
+  return { answer, probes: await probeSources(client, sources, { redactor, token: answer.info }) };
 }
 
 /** The template with these targets in place of its examples; with the examples where there are none. */

@@ -179,6 +179,14 @@ describe('with URLs of services', () => {
     expect(parse(yaml).targets).toHaveLength(2);
   });
 
+  test('leaves out no source because something else answers in the place of a service', async () => {
+    const elsewhere = { status: 404, body: '404 page not found' };
+    const kinds = ['platform', 'secrets', 'scheduler', 'mesh'] as const;
+    const { result, yaml } = await probe({ faultHook: () => elsewhere }, kinds);
+    expect(result.stdout.match(/not asked: .*404 not-found: 404 page not found/gu)).toHaveLength(kinds.length);
+    for (const target of parse(yaml).targets) expect(target).not.toHaveProperty('without');
+  });
+
   test('a name of several lines stays within its comment', async () => {
     const cwd = await tempFolder();
     await cli(['init', '--platform', 'https://127.0.0.1:9', '--organization', 'a\nb: c'], { cwd });

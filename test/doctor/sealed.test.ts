@@ -49,7 +49,11 @@ test.each([
   ['a page that refuses', { status: 403, body: '<html><title>No entry</title></html>' }, /titled "No entry"/u],
   ['a pause of an hour', { status: 429, headers: { 'retry-after': '3600' }, body: '{}' }, /asked to wait 3600 s/u],
   ['a gateway that refuses methods', { status: 405, body: '' }, /405 invalid/u],
-  ['another server', { status: 404, body: '404 page not found' }, /every endpoint is missing: .*404 page not found/u],
+  [
+    'another server',
+    { status: 404, body: '404 page not found' },
+    /404 not-found: 404 page not found: check `url` of this target/u,
+  ],
 ])('doctor says of %s what it is, and nothing of the token', async (_, answer, words) => {
   const faultHook: FaultHook = ({ path }) => (path.startsWith('/v1/') ? answer : undefined);
   const place = await testProject({ workspaces: 2, flavor: 'hashicorp', faultHook });
@@ -72,5 +76,5 @@ test('doctor says where another server answers 404 in place of the platform', as
     config.targets = [findTarget(config, 'acme')];
   });
   const { stdout } = await place.tidemark(['doctor']);
-  expect(stdout).toMatch(/every source answers 404: check `url`/u);
+  expect(stdout).toMatch(/^FAIL +acme +answers .*404 not-found: 404 page not found: check `url`/mu);
 });

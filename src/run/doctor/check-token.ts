@@ -77,10 +77,7 @@ function judgeToken(
 function isBlind(list: CheckList, { kind, organization }: Target, probes: readonly SourceProbe[]): boolean {
   const own = probes.filter(({ source }) => source !== tokens);
   const isHidden = kind === 'platform' && own.length > 0 && own.every(({ error }) => error?.failure === 'not-found');
-  // Something else than the service answers without a right that the token may lack.
-  const repair = own.some(({ error }) => error?.details.lacks)
-    ? `check \`organization\` (${organization}), or use a token that may see it`
-    : 'check `url`: something else than the service may respond there';
+  const repair = `check \`organization\` (${organization}), or use a token that may see it`;
   if (isHidden) list.fail('organization', `the token is not refused, but every source answers 404: ${repair}`);
   return isHidden;
 }

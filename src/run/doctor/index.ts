@@ -7,7 +7,6 @@ import { overlayRoots } from '../../core/paths.ts';
 import { plural } from '../../core/plural.ts';
 import { type Redactor, secretWeakness } from '../../core/redact/redactor.ts';
 import { sources as builtInSources } from '../../extract/sources/index.ts';
-import { servers } from '../../extract/sources/servers.ts';
 import { fitsTarget, hasSource, isWanted, type SourceDefinition } from '../../extract/sources/source.ts';
 import { type ServiceClient, ServiceClients } from '../../services/client.ts';
 import { platform } from '../../services/platform/operations.ts';
@@ -25,14 +24,13 @@ import { type Check, type CheckList, createCheckList } from './checks.ts';
 import {
   describeSealed,
   findCommonError,
-  isNoAnswer,
+  findNoService,
   lacksExplorer,
+  listTelling,
+  PROBE_TIMEOUTS,
   probeSources,
   type SourceProbe,
 } from './probe-sources.ts';
-
-/** A person waits for the checks. A pull has more patience. */
-const SHORT = { attempts: 2, headersMs: 30_000 };
 
 /** Checks every target and its sources with a few cheap calls, the warehouse and the mail server. Changes nothing. */
 export async function diagnose(
@@ -41,7 +39,7 @@ export async function diagnose(
   sources: readonly SourceDefinition[] = builtInSources,
 ): Promise<readonly Check[]> {
   const log = { ...context.log, info: () => {} };
-  const timeouts = { ...SHORT, ...context.timeouts };
+  const timeouts = { ...PROBE_TIMEOUTS, ...context.timeouts };
   const clients = new ServiceClients(config, { ...context, log, timeouts }, context.signal);
   const files = createSqlFiles(overlayRoots(config.directory));
   const checks = config.targets.map((target) => checkTarget({ ...context, files }, clients, target, sources));
@@ -147,22 +145,15 @@ async function checkTarget(
     return list.checks;
   }
   list.ok('reachable', target.url);
-  // A server answers it without a token, and a refusal is no failure of it: it proves nothing of the token.
-  const telling = answered.filter(({ source }) => source !== servers);
-  const failed = findCommonError(answer, telling, isNoAnswer);
+  const isLacking = await lacksExplorer(client, probes);
+  const failed = isLacking ? undefined : findNoService(answer, probes);
   if (failed) {
     if (failed.failure === 'sealed') list.fail('state', await describeSealed(client, failed));
     else list.fail('answers', formatError(failed));
     return list.checks;
   }
-  const absent = findCommonError(answer, telling, ({ failure }) => failure === 'not-found');
-  if (absent && target.kind !== 'platform') {
-    list.fail('answers', `every endpoint is missing: ${formatError(absent)}`);
-    return list.checks;
-  }
   const now = clock.now();
-  const isLacking = await lacksExplorer(client, probes);
-  const isAccepted = checkToken(list, target, answer, telling, { now, isLacking });
+  const isAccepted = checkToken(list, target, answer, listTelling(probes), { now, isLacking });
   await checkWriteToken(list, clients, target, now);
   checkHeaders(list, probes, now);
   if (target.kind === 'platform' && isAccepted) checkExplorer(list, target, isLacking, known);

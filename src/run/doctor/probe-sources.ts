@@ -3,6 +3,7 @@ import { formatError } from '../../core/errors.ts';
 import { stripControls } from '../../core/log.ts';
 import type { Redactor } from '../../core/redact/redactor.ts';
 import { meshRoles } from '../../extract/sources/mesh-roles.ts';
+import { servers } from '../../extract/sources/servers.ts';
 import type { SourceDefinition } from '../../extract/sources/source.ts';
 import { type FailureKind, ServiceError } from '../../http/errors.ts';
 import { describePart, type UnknownPart } from '../../landing/store.ts';
@@ -38,6 +39,9 @@ export interface ProbeOptions {
   /** What the service says about the token, if it does. */
   readonly token?: TokenInfo | undefined;
 }
+
+/** A person waits for the answers. A pull has more patience. */
+export const PROBE_TIMEOUTS = { attempts: 2, headersMs: 30_000 };
 
 /** Makes the cheapest calls of each source, and says why a source cannot be pulled. */
 export async function probeSources(
@@ -200,12 +204,26 @@ export function findCommonError(
   return errors.every((error) => error && isSuch(error)) ? errors[0] : undefined;
 }
 
-/** Failures that a right or a name decides. Every other one is of the server, or of something in front of it. */
-const ANSWERS: readonly FailureKind[] = ['unauthorized', 'forbidden', 'not-found', 'wrong-mount'];
+/**
+ * The probes whose answers tell of the token and its rights. The server says what it is without a token as well, and a refusal is no
+ * failure of that source.
+ */
+export function listTelling(probes: readonly SourceProbe[]): readonly SourceProbe[] {
+  return probes.filter(({ source, isOwnFault }) => !isOwnFault && source !== servers);
+}
 
-/** Whether a failure tells nothing of the token and its rights. */
-export function isNoAnswer(error: ServiceError): boolean {
-  return !ANSWERS.includes(error.failure) && !isAclDisabled(error);
+/** Failures that a right or a name decides. Every other one is of the server, or of something in front of it. */
+const ANSWERS: readonly FailureKind[] = ['unauthorized', 'forbidden', 'wrong-mount'];
+
+/**
+ * The first error, if every request failed in a way that tells nothing of the token and of what the service has: it answers nobody, or
+ * something else answers in its place, which has none of the paths. The platform's own 404 may mean that the token lacks a right.
+ */
+export function findNoService(answer: TokenAnswer, probes: readonly SourceProbe[]): ServiceError | undefined {
+  return findCommonError(answer, listTelling(probes), (error) => {
+    const { failure, details } = error;
+    return !ANSWERS.includes(failure) && !details.lacks && !isAclDisabled(error);
+  });
 }
 
 /** Why a server answers nobody, and what to do. */
