@@ -48,7 +48,8 @@ export function buildAction(
     ...(isShared && { finding_ids: findings.map(({ finding_id }) => finding_id) }),
     subject_name: isShared ? null : first.subject_name,
     summary,
-    why: isShared ? `${findings.length} findings, the oldest: ${first.title}` : first.title,
+    // The title of an undo is what the plan says of all findings.
+    why: isShared && !isUndo ? `${findings.length} findings, the oldest: ${first.title}` : first.title,
     since: first.since,
     guard,
     ...(!isReversibleAction(definition, isUndo) && { irreversible: true as const }),

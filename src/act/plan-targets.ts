@@ -59,7 +59,7 @@ export async function assertSameInstallations(
 export function assertNamesTargets({ plan_id, targets, actions }: Plan): readonly PlanTarget[] {
   if (targets && actions.every(({ target }) => targets.some(({ name }) => name === target))) return targets;
   throw new TidemarkError('UNSAFE', `plan ${plan_id} does not say which installation it was made for`, {
-    hint: 'it is of an earlier version of tidemark, or was changed: plan again',
+    hint: 'it is of an earlier version of tidemark, or was changed: plan again, or undo by hand what it did',
   });
 }
 

@@ -66,6 +66,7 @@ test('pin-drift-view: undo of an update restores the query that someone had give
   const plan = await run();
   expect(plan.actions.map(({ operation }) => operation)).toEqual(['platform.views.update']);
   const undo = (await place.tidemark(['playbook', 'undo', plan.plan_id, '--json'])).json<Plan>();
+  expect(undo.actions.map(({ why }) => why)).toEqual([expect.stringMatching(/^\d+ findings, the oldest: Workspace/u)]);
   await place.tidemark(['playbook', 'approve', undo.plan_id, '--by', 'the operator']);
   expect((await place.tidemark(['playbook', 'apply', undo.plan_id])).exit).toBe(0);
   expect(copyState(place)).toEqual(changed);
