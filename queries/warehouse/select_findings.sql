@@ -44,6 +44,7 @@ select
   resolved_at,
   times_reopened,
   opened_at,
+  state_since,
   unassessed_since,
   accepted_until,
   accepted_reason,

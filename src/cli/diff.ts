@@ -65,7 +65,7 @@ export async function diff(
 
 type Times = Pick<Difference, 'from' | 'to'>;
 
-/** @throws TidemarkError USAGE where FROM is after TO, or there are no two pulls to compare */
+/** @throws TidemarkError USAGE where FROM is after TO; INCOMPLETE where there are no two pulls to compare */
 async function resolveTimes(
   { database, files }: OpenWarehouse,
   given: { readonly from: string | undefined; readonly to: string | undefined },
@@ -77,7 +77,7 @@ async function resolveTimes(
   const [last, previous] = rows.map(({ as_of }) => new Date(String(as_of)));
   const to = until ?? last;
   const from = given.from === undefined ? previous : await resolve(given.from);
-  if (!to || !from) throw new TidemarkError('USAGE', 'there are no two complete pulls to compare');
+  if (!to || !from) throw new TidemarkError('INCOMPLETE', 'there are no two complete pulls to compare');
   if (from <= to) return { from, to };
   throw new TidemarkError('USAGE', `${formatTimestamp(from)} is after ${formatTimestamp(to)}`, {
     hint: 'give the earlier moment first',

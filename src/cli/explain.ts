@@ -2,7 +2,7 @@ import type { Context } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { stripControls } from '../core/log.ts';
 import { quoteWord } from '../core/shell-word.ts';
-import { explainFinding, type Guide, loadGuide, nameThresholds } from '../tell/findings/guide.ts';
+import { explainFinding, type Guide, loadGuide, nameThresholds, shownSince } from '../tell/findings/guide.ts';
 import { readRules } from '../tell/findings/rules.ts';
 import { createProductLinker, findingSubject } from '../tell/reports/links.ts';
 import { withPublished } from '../warehouse/session.ts';
@@ -63,8 +63,9 @@ function formatExplanation(finding: Row, guide: Guide | null, product: string | 
 
 const WIDTH = 10;
 
-function describeState({ state, opened_at, first_seen, accepted_until, unassessed_since, resolved_at }: Row): string {
-  const since = `${state} since ${formatTime(state === 'resolved' ? resolved_at : (opened_at ?? first_seen))}`;
+function describeState(finding: Row): string {
+  const { state, accepted_until, unassessed_since } = finding;
+  const since = `${state} since ${formatTime(shownSince(finding))}`;
   const until = state === 'accepted' ? `, accepted until ${formatTime(accepted_until)}` : '';
   return `${since}${until}${unassessed_since === null ? '' : `; not assessed since ${formatTime(unassessed_since)}`}`;
 }

@@ -8,7 +8,7 @@ import { groupBy } from '../core/group-by.ts';
 import { plural } from '../core/plural.ts';
 import { loadDefinitions } from '../run/plugins/index.ts';
 import { type Acceptance, acceptFindings, assertOpen } from '../tell/findings/evaluate.ts';
-import { type Guide, loadGuide, tellMany } from '../tell/findings/guide.ts';
+import { type Guide, loadGuide, shownSince, tellMany } from '../tell/findings/guide.ts';
 import { atOrAbove, findRule, type InvalidRule, type Rule, readRules } from '../tell/findings/rules.ts';
 import { type OpenWarehouse, withPublished, withWarehouse } from '../warehouse/session.ts';
 import type { Row } from '../warehouse/values.ts';
@@ -185,7 +185,7 @@ export async function accept(
  */
 type ListedFinding = Readonly<
   Record<'finding_id' | 'target' | 'rule' | 'subject_type' | 'subject_id' | 'title' | 'state' | 'opened_at', string> &
-    Record<'subject_name' | 'resolved_at' | 'unassessed_since' | 'accepted_until' | 'group_key', string | null> &
+    Record<'subject_name' | 'state_since' | 'unassessed_since' | 'accepted_until' | 'group_key', string | null> &
     Record<'severity', Severity>
 >;
 
@@ -213,7 +213,7 @@ const MAX_NAMES = 3;
 
 function toCells(group: Group, guide: readonly Guide[]): readonly string[] {
   const [first, ...others] = group;
-  const since = group.map(({ resolved_at, opened_at }) => resolved_at ?? opened_at).sort()[0] ?? '';
+  const since = group.map(shownSince).sort()[0] ?? '';
   const what = others.length === 0 ? first.title : formatGroupTitle(group, guide);
   const id = others.length === 0 ? first.finding_id : `${first.finding_id} +${others.length}`;
   return [first.severity, formatStates(group), since.slice(0, 10), first.target, first.rule, what, id];

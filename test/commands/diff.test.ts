@@ -230,6 +230,15 @@ describe('the exit code', () => {
     expect({ exit, stderr }).toEqual({ exit: expected, stderr: '' });
   });
 
+  test('is 1 after the first night: nothing is known to compare with', async () => {
+    const diff = await project(async (file) => {
+      const database = await openDatabase(file);
+      await database.run(`delete from pulls where as_of > '${night(1)}'`);
+      database.close();
+    });
+    expect(await diff()).toMatchObject({ exit: 1, stderr: 'error: there are no two complete pulls to compare\n' });
+  });
+
   test.each([
     [['--table', 'workspace'], 'unknown table workspace'],
     [['--table', 'autoscaler_metrics'], 'unknown table autoscaler_metrics'],

@@ -233,7 +233,8 @@ describe('tidemark findings accept', () => {
       stdout: `accepted until 2026-11-20T00:00:00Z: ${role.finding_id}\n`,
     });
 
-    expect((await findings(folder, ['--target', 'vault'])).stdout).toContain('accepted until 2026-11-20');
+    expect((await findings(folder, ['--target', 'vault'])).stdout).toContain('accepted until 2026-11-20  2026-11-19');
+    expect((await findings(folder, ['explain', role.finding_id])).stdout).toContain('accepted since 2026-11-19T');
     const gate = ['--fail-on', 'critical', '--target', 'vault', '--rule', 'management-role'];
     expect(await findings(folder, gate, { now: '2026-11-19T23:59:59Z' })).toMatchObject({ exit: 0 });
     expect(await findings(folder, gate, { now: '2026-11-20T00:00:00Z' })).toMatchObject({ exit: 5 });

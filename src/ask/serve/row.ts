@@ -76,7 +76,7 @@ function findProductPage({ config }: Exchange, row: TextRow) {
 async function viewFinding({ config, files, playbooks }: Exchange, row: TextRow) {
   const guide = await loadGuide(files, await playbooks(), config.thresholds);
   const detail = JSON.parse(row.detail ?? '{}') as Row;
-  return toFindingView({ ...row, detail, state_since: row.resolved_at ?? row.opened_at ?? null }, guide);
+  return toFindingView({ ...row, detail }, guide);
 }
 
 /** The row as SQL: of a table with a history, its versions, the newest first. An absent value of the key is empty in the address. */

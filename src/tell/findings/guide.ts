@@ -76,6 +76,12 @@ export function explainFinding({ state, detail }: Row, guide: Guide | undefined)
   };
 }
 
+/** Since when a finding has the state that is shown. An open one was found before it is no longer new. */
+export function shownSince({ state, opened_at = null, state_since = null }: Row): string {
+  const since = state === 'new' || state === 'open' ? opened_at : state_since;
+  return String(since ?? opened_at);
+}
+
 function formatSeen(value: Value): string {
   return typeof value === 'string' ? value : printJson(value).replaceAll(/\s+/gu, ' ');
 }

@@ -4,7 +4,7 @@ import { shortenText, stripControls } from '../../core/log.ts';
 import { quoteIdent, quoteLiteral } from '../../warehouse/sql-files.ts';
 import type { Column } from '../../warehouse/tables.ts';
 import type { Row, Value } from '../../warehouse/values.ts';
-import { explainFinding, type Guide } from '../findings/guide.ts';
+import { explainFinding, type Guide, shownSince } from '../findings/guide.ts';
 import { cleanTexts, EMPTY_CELL, formatTime, formatValue, inferKind, truncate } from './format.ts';
 import type { ProductLinker } from './links.ts';
 import {
@@ -144,7 +144,7 @@ export function toFindingView(row: Row, guide: readonly Guide[]) {
     severity: text('severity'),
     title: text('title'),
     rule: text('rule'),
-    since: formatTime(String(row.opened_at ?? row.state_since)),
+    since: formatTime(shownSince(row)),
     first_seen: formatTime(String(row.first_seen)),
     times_reopened: Number(row.times_reopened ?? 0),
     accepted:
