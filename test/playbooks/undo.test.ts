@@ -193,7 +193,10 @@ test('undo does not change a key that was created again under its name, or is no
     const { exit, stderr } = await place.tidemark(['playbook', 'undo', plan.plan_id]);
     return [exit, stderr];
   };
-  answer = { status: 200, body: JSON.stringify({ data: { name: 'k', latest_version: key.versions.length } }) };
+  answer = {
+    status: 200,
+    body: JSON.stringify({ data: { name: 'k', keys: {}, latest_version: key.versions.length } }),
+  };
   expect(await refused()).toEqual([6, expect.stringContaining('its `min_enabled_version` is not reported')]);
   answer = undefined;
   Object.assign(key.versions.at(-1)!, { creationTime: '2026-10-01T03:00:00.000000000Z' });

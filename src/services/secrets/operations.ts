@@ -172,6 +172,7 @@ const readKey = {
   ...read,
   ...key,
   description: 'reads a key and its versions',
+  says: ['name', 'type', 'latest_version', 'keys', 'versions'],
   maps: [['keys', 'versions']],
 } as const;
 
