@@ -205,7 +205,7 @@ export function findCommonError(
 }
 
 /**
- * The probes whose answers tell of the token and its rights. The server says what it is without a token as well, and a refusal is no
+ * The probes whose answers show what the token may do. The server says what it is without a token as well, and a refusal is no
  * failure of that source.
  */
 export function listTelling(probes: readonly SourceProbe[]): readonly SourceProbe[] {
