@@ -1,6 +1,7 @@
 -- grain: one row per agent pool, relationship and related resource; the workspaces of `agent_pool_workspaces` are not repeated
 -- key: pool_id, relationship, related_type, related_id
 -- source: agent_pools
+-- part: pool_id
 -- volatile: yes
 -- acted: platform.agent-pools id, agent_pool_id
 create table if not exists agent_pool_relationships_history (

@@ -1,6 +1,7 @@
 -- grain: one row per workspace, pool and relation
 -- key: pool_id, workspace_id, relation
 -- source: agent_pools
+-- part: pool_id
 -- volatile: yes
 -- acted: platform.agent-pools id, agent_pool_id
 create table if not exists agent_pool_workspaces_history (

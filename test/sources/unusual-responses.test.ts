@@ -250,6 +250,60 @@ test.each([null, []])('rows without attributes are not rows whose attributes are
   expect(stderr).toContain('platform.agent-pools.list: row 1 has no attributes');
 });
 
+test.each([7, true, { id: 'ws-1' }, ['ws-1']])(
+  'a row of the explorer is not found by another value than a text: %j',
+  async (id) => {
+    const row = { 'external-id': id, 'workspace-name': 'one' };
+    const place = await answering({
+      '/api/v2/organizations/acme/explorer': { data: [{ id: 'ws-1', type: 'visibility-workspace', attributes: row }] },
+    });
+    await place.configure(({ targets }) => {
+      for (const target of targets) if (target.kind === 'platform') target.explorer = 'json';
+    });
+    const { stderr } = await place.pull(['--source', 'workspaces'], 3);
+    expect(stderr).toContain('workspaces: a row has another external_id than a text');
+  },
+);
+
+describe('what a pool does not list is unknown, and not gone:', () => {
+  const POOLS = '/api/v2/organizations/acme/agent-pools';
+  const workspaces = { data: [{ id: 'ws-1', type: 'workspaces' }] };
+  const related = { workspaces, 'allowed-workspaces': workspaces, stacks: { data: [{ id: 'st-1', type: 'stacks' }] } };
+  const listPools = (relationships: unknown, isScoped: boolean) => ({
+    data: [
+      { id: 'apool-1', attributes: { name: 'one', 'organization-scoped': !isScoped }, relationships },
+      { id: 'apool-2', attributes: { name: 'two' }, relationships: { ...related, workspaces: { data: [] } } },
+    ],
+  });
+  const all = ['allowed', 'attached', 'stacks'];
+
+  test.each([
+    [undefined, false, all],
+    [null, false, all],
+    [{ ...related, workspaces: { links: { related: '/x' } } }, false, all],
+    [{ ...related, workspaces: { data: null } }, false, all],
+    [{ ...related, 'allowed-workspaces': {} }, true, all],
+    [{ ...related, 'allowed-workspaces': {} }, false, ['attached', 'stacks']],
+    [{ workspaces: { data: [] }, 'allowed-workspaces': { data: [] } }, true, []],
+  ])('relationships %j, scoped %s', async (relationships, isScoped, left) => {
+    const bodies: Record<string, unknown> = { [POOLS]: listPools(related, isScoped) };
+    const place = await answering(bodies);
+    await place.pull(['--source', 'agent_pools']);
+    bodies[POOLS] = listPools(relationships, isScoped);
+    await place.pull(['--source', 'agent_pools']);
+    const read = (pool: string) =>
+      place.rows(
+        `select relation from agent_pool_workspaces where pool_id = $pool
+        union all select relationship from agent_pool_relationships where pool_id = $pool order by 1`,
+        { pool },
+      );
+    expect((await read('apool-1')).map(({ relation }) => relation)).toEqual(left);
+    expect((await read('apool-2')).map(({ relation }) => relation)).toEqual(['allowed', 'stacks']);
+    const unknown = left === all ? [{ value: 'apool-1' }] : [];
+    expect(await place.rows('select value from unknown_parts')).toEqual(unknown);
+  });
+});
+
 test('a view whose results a gateway blocks fails the source; one whose query is rejected does not', async () => {
   let [status, body] = [451, 'blocked'];
   const place = await testProject({

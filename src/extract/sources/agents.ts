@@ -1,3 +1,4 @@
+import { booleanAt, listAt, textAt } from '../../core/json-path.ts';
 import { platform } from '../../services/platform/operations.ts';
 import { checkFirst, leavePart, listThenRead } from './shared/list-and-read.ts';
 import { fetchPages, listKeys, PAGE_SIZE, type SnapshotPage } from './shared/snapshot-pages.ts';
@@ -10,7 +11,11 @@ export const agentPools: SourceDefinition = {
   name: 'agent_pools',
   kind: 'platform',
   operations: [pools.list],
-  extract: async (context) => landPages(context, {}, await context.once('agent pools', () => fetchPools(context))),
+  async extract(context) {
+    const pages = await context.once('agent pools', () => fetchPools(context));
+    for (const pool of pages.flatMap(({ items }) => items)) landUnlisted(context, pool);
+    await landPages(context, {}, pages);
+  },
   checkAccess: (client) => client.call(pools.list, { 'page[size]': 1 }),
 };
 
@@ -32,6 +37,16 @@ export const agents: SourceDefinition = {
   },
   checkAccess: checkFirst(pools.list, poolAgents.list, 'agent_pool_id'),
 };
+
+/** The workspaces that a pool does not list are unknown, and not gone. Pools of early products had no scope, and no `allowed-workspaces`. */
+function landUnlisted({ landing }: ExtractContext, pool: unknown): void {
+  const isScoped = booleanAt(pool, 'attributes', 'organization-scoped') === false;
+  const names = ['workspaces', ...(isScoped ? ['allowed-workspaces'] : [])];
+  const missing = names.filter((name) => !listAt(pool, 'relationships', name, 'data'));
+  if (missing.length === 0) return;
+  const reason = `the service does not list its ${missing.join(' and ')}`;
+  landing.addUnknown({ column: 'pool_id', value: textAt(pool, 'id'), reason, isUnsupported: true });
+}
 
 function fetchPools(context: ExtractContext): Promise<readonly SnapshotPage[]> {
   return fetchPages(context, pools.list, { 'page[size]': PAGE_SIZE });
