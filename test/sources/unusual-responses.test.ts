@@ -250,20 +250,23 @@ test.each([null, []])('rows without attributes are not rows whose attributes are
   expect(stderr).toContain('platform.agent-pools.list: row 1 has no attributes');
 });
 
-test.each([7, true, { id: 'ws-1' }, ['ws-1']])(
-  'a row of the explorer is not found by another value than a text: %j',
-  async (id) => {
-    const row = { 'external-id': id, 'workspace-name': 'one' };
-    const place = await answering({
-      '/api/v2/organizations/acme/explorer': { data: [{ id: 'ws-1', type: 'visibility-workspace', attributes: row }] },
-    });
-    await place.configure(({ targets }) => {
-      for (const target of targets) if (target.kind === 'platform') target.explorer = 'json';
-    });
-    const { stderr } = await place.pull(['--source', 'workspaces'], 3);
-    expect(stderr).toContain('workspaces: a row has another external_id than a text');
-  },
-);
+test.each([
+  ['workspaces', 'external_id', 7],
+  ['workspaces', 'external_id', { id: 'ws-1' }],
+  ['tf_versions', 'version', 1.5],
+  ['providers', 'source', ['hashicorp/aws']],
+  ['modules', 'version', true],
+])('a row of %s is not found by another %s than a text: %j', async (view, column, value) => {
+  const attributes = { [column.replace('_', '-')]: value };
+  const place = await answering({
+    '/api/v2/organizations/acme/explorer': { data: [{ id: 'row-1', attributes }] },
+  });
+  await place.configure(({ targets }) => {
+    for (const target of targets) if (target.kind === 'platform') target.explorer = 'json';
+  });
+  const { stderr } = await place.pull(['--source', view], 3);
+  expect(stderr).toContain(`${view}: a row has another ${column} than a text`);
+});
 
 describe('what a pool does not list is unknown, and not gone:', () => {
   const POOLS = '/api/v2/organizations/acme/agent-pools';

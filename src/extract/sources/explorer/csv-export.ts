@@ -79,9 +79,9 @@ async function readHeader(path: string): Promise<readonly string[]> {
  * Formats the rows of explorer pages as the CSV export of the same view has them, so that the same row is equal whichever way it
  * was fetched: times have whole seconds, and undocumented fields are a JSON object in the last column, `extra`. DuckDB also reads
  * CSV about seven times as fast as JSON.
- * @param keyColumn what a row is found by: another value than a text is none
+ * @param keyColumns what a row is found by: another value than a text is none
  */
-export function createRowFormatter(view: ExplorerView, keyColumn?: string) {
+export function createRowFormatter(view: ExplorerView, keyColumns: readonly string[] = []) {
   const columns = [...documentedColumns(view), ...[PRODUCT_COLUMNS[view] ?? []].flat()];
   const times = new Set(columns.flatMap((name, index) => (EXPLORER_FIELDS[view][name] === 'datetime' ? [index] : [])));
   /** The column of each attribute that any row has had, even as null. */
@@ -100,8 +100,8 @@ export function createRowFormatter(view: ExplorerView, keyColumn?: string) {
       if (index < 0) {
         if (!isSecretField(name)) extra.push([canonicalField(name), toText(value)]);
       } else if (cells[index] === '') {
-        if (columns[index] === keyColumn && typeof value !== 'string')
-          throw new TidemarkError('DATA', `${view}: a row has another ${keyColumn} than a text`);
+        if (typeof value !== 'string' && keyColumns.includes(columns[index] ?? ''))
+          throw new TidemarkError('DATA', `${view}: a row has another ${columns[index]} than a text`);
         cells[index] = formatCell(times.has(index) ? toText(value).replace(FRACTION, '') : value);
       }
     }

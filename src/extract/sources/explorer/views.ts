@@ -31,7 +31,7 @@ export function explorerView(view: ExplorerView): SourceDefinition {
     if (view === 'modules') await landPublicModules(context);
   };
   const extractJson = async (context: ExtractContext) => {
-    const { columns, format, assertComplete } = createRowFormatter(view, column);
+    const { columns, format, assertComplete } = createRowFormatter(view, [column, ...KEY]);
     await extractQuery(context, (partition, filter) =>
       extractPages(partition, platform.explorer.query, { type: view, filter, 'page[size]': PAGE_SIZE }, ({ items }) =>
         partition.landing.writeCsv(columns, format(items)),
