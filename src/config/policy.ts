@@ -1,8 +1,8 @@
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { SEVERITIES, type Severity } from '../core/choices.ts';
 import { parseTimestamp } from '../core/clock.ts';
+import { isPresent } from '../core/paths.ts';
 import { webUrl } from './schema.ts';
 import { readYamlFile } from './yaml.ts';
 
@@ -91,7 +91,7 @@ export type PolicyRow = Readonly<
 /** The policy of a folder; no rows where it has none. @throws TidemarkError CONFIG naming file, line and field. */
 export function loadPolicy(directory: string): readonly PolicyRow[] {
   const file = join(directory, POLICY_FILE);
-  return existsSync(file) ? readPolicy(file) : [];
+  return isPresent(file) ? readPolicy(file) : [];
 }
 
 /** @throws TidemarkError CONFIG naming file, line and field. */

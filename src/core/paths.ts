@@ -1,6 +1,7 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { TidemarkError } from './errors.ts';
 
 /** The root of the package, with queries/, reports/ and jobs/: the nearest folder above this module with a package.json. */
 export const PACKAGE_ROOT = findPackageRoot(dirname(fileURLToPath(import.meta.url)));
@@ -14,14 +15,28 @@ export function overlayRoots(configDirectory: string): readonly string[] {
   return configDirectory === PACKAGE_ROOT ? [PACKAGE_ROOT] : [configDirectory, PACKAGE_ROOT];
 }
 
-/** The absolute path of `relative` in the first root that has it. */
+/**
+ * Whether a person keeps something at a path.
+ * @throws TidemarkError CONFIG for a link into a folder that is not mounted, Error for what may not be looked at: it is unknown, and not absent
+ */
+export function isPresent(path: string): boolean {
+  if (existsSync(path)) return true;
+  for (let part = path; !existsSync(part); part = dirname(part)) {
+    if (lstatSync(part, { throwIfNoEntry: false }))
+      throw new TidemarkError('CONFIG', `${part} is a link to what does not exist`);
+  }
+  return false;
+}
+
+/** The absolute path of `relative` in the first root that has it. @throws as `isPresent` */
 export function findFile(roots: readonly string[], relative: string): string | undefined {
-  return roots.map((root) => join(root, relative)).find((path) => existsSync(path));
+  return roots.map((root) => join(root, relative)).find(isPresent);
 }
 
 /**
  * Files with `extension` directly in `folder` of the roots, as name → path. The earlier root wins, so a user's file overrides
  * the package's file of the same name.
+ * @throws as `isPresent`
  */
 export function discoverFiles(
   roots: readonly string[],
@@ -31,7 +46,7 @@ export function discoverFiles(
   const found = new Map<string, string>();
   for (const root of roots) {
     const directory = join(root, folder);
-    if (!existsSync(directory)) continue;
+    if (!isPresent(directory)) continue;
     for (const file of readdirSync(directory).sort()) {
       const name = file.slice(0, -extension.length);
       // An editor's hidden file, such as `.#own.sql`, is none of them.

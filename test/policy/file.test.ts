@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { loadPolicy, readPolicy } from '../../src/config/policy.ts';
@@ -16,6 +16,13 @@ async function load(text: string) {
 
 test('a folder without a policy has no statements', async () => {
   expect(loadPolicy(await tempFolder())).toEqual([]);
+});
+
+test.each(['policy', join('policy', 'versions.yaml')])('a link that leads nowhere is no absence: %s', async (name) => {
+  const folder = await tempFolder();
+  if (name !== 'policy') await mkdir(join(folder, 'policy'));
+  await symlink(join(folder, 'not-mounted'), join(folder, name));
+  expect(() => loadPolicy(folder)).toThrow(`${join(folder, name)} is a link to what does not exist`);
 });
 
 test('each statement of the policy is an interval of versions', async () => {
