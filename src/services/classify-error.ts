@@ -36,7 +36,7 @@ export function classifyError(
   const isPageOfPlatform = status === 404 && operation.kind === 'platform';
   const isForeign =
     (isPage && NO_PAGE_STATUSES.includes(status) && !isPageOfPlatform) ||
-    isUndocumentedAbsence(operation, status, text);
+    isUndocumented(operation, status, text);
   const kind = isForeign ? 'malformed' : classifyFailure(operation, status, message, listErrors(text));
   const isForeignAbsence = kind === 'not-found' && operation.kind === 'platform' && !listErrors(text);
   const isPause = status === 429 || status === 503;
@@ -62,14 +62,13 @@ export function isEmptyList({ method }: Operation, status: number, text: string)
 }
 
 /**
- * A registry says that it does not have something with 404 or 410, and `{"errors":["Not Found"]}`. Another one may be of anything in front of it:
- * docs/services/registry.md#errors.
+ * A registry says that it does not have something, and a platform that it rejects the query of a saved view, with `{"errors":[…]}`. Another answer
+ * may be of anything in front of it: docs/services/registry.md#errors, docs/services/platform.md#saved-views.
  */
-function isUndocumentedAbsence({ kind }: Operation, status: number, text: string): boolean {
-  return kind === 'registry' && ABSENCE_STATUSES.includes(status) && !listErrors(text)?.length;
+function isUndocumented({ kind, name }: Operation, status: number, text: string): boolean {
+  const statuses = kind === 'registry' ? [404, 410] : name === 'platform.views.results' ? [400, 422] : [];
+  return statuses.includes(status) && !listErrors(text)?.length;
 }
-
-const ABSENCE_STATUSES = [404, 410];
 
 /** A 404 with errors means a wrong mount if the path has no name, or if they say so. */
 function isWrongMount({ kind, path }: Operation, message: string, errors: readonly unknown[] = []): boolean {

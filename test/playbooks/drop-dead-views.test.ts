@@ -18,6 +18,7 @@ const FAILURES: readonly (readonly [reason: string, response: Response])[] = [
   ['timeout', { status: 200, headers: { 'content-length': '1000' }, body: ['{"data":'] }],
   // A gateway before the service rejects the request.
   ['451 invalid', { status: 451, body: 'blocked by policy' }],
+  ['400 malformed', { status: 400, body: 'Bad Request' }],
 ];
 
 test('drop-dead-views deletes a view only if the service rejects its query', async () => {

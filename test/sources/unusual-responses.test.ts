@@ -315,12 +315,13 @@ test('a view whose results a gateway blocks fails the source; one whose query is
   });
   const { stderr } = await place.pull(['--source', 'saved_view_rows'], 3);
   expect(stderr).toContain('451 invalid: blocked');
-  [status, body] = [422, ''];
-  expect((await place.pull(['--source', 'saved_view_rows'], 3)).stderr).toContain('422 invalid');
-  body = 'blocked';
+  status = 422;
+  for (body of ['', 'blocked', '{"message":"blocked"}', '{"errors":[]}'])
+    expect((await place.pull(['--source', 'saved_view_rows'], 3)).stderr).toContain('422 malformed');
+  body = '{"errors":["no such field"]}';
   await place.pull(['--source', 'saved_view_rows']);
   const rows = await place.rows('select distinct status, error from saved_view_results');
-  expect(rows).toEqual([{ status: 'failed', error: 'blocked' }]);
+  expect(rows).toEqual([{ status: 'failed', error: 'no such field' }]);
 });
 
 test('rules that are no text grant what is not known, not nothing', async () => {

@@ -68,8 +68,7 @@ async function extractView(context: ExtractContext, id: string): Promise<void> {
     await sendPages(context, platform.views.results, { view_id: id, 'page[size]': PAGE_SIZE }, { write, reset });
     await landing.writeJson({ view_id: id, skipped, rows: position - skipped });
   } catch (error) {
-    // A rejection without a word may be of anything in front of the service.
-    if (!(error instanceof ServiceError) || !isRejection(error) || error.serviceMessage === '') throw error;
+    if (!(error instanceof ServiceError) || !isRejection(error)) throw error;
     await landing.writeJson({ view_id: id, error: error.serviceMessage });
   }
 }
