@@ -35,8 +35,7 @@ export function classifyError(
   // A platform without the explorer may answer with a page.
   const isPageOfPlatform = status === 404 && operation.kind === 'platform';
   const isForeign =
-    (isPage && NO_PAGE_STATUSES.includes(status) && !isPageOfPlatform) ||
-    isUndocumented(operation, status, text);
+    (isPage && NO_PAGE_STATUSES.includes(status) && !isPageOfPlatform) || isUndocumented(operation, status, text);
   const kind = isForeign ? 'malformed' : classifyFailure(operation, status, message, listErrors(text));
   const isForeignAbsence = kind === 'not-found' && operation.kind === 'platform' && !listErrors(text);
   const isPause = status === 429 || status === 503;

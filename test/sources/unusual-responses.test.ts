@@ -307,6 +307,24 @@ describe('what a pool does not list is unknown, and not gone:', () => {
   });
 });
 
+test('a pool whose agents are counted and not listed is unknown, and its agents are not gone', async () => {
+  const agents: Record<string, unknown> = { data: [{ id: 'agent-1', attributes: { status: 'exited' } }] };
+  const pool = { id: 'apool-1', attributes: { name: 'one', 'agent-count': 1 } };
+  const place = await answering({
+    '/api/v2/organizations/acme/agent-pools': { data: [pool] },
+    '/api/v2/agent-pools/apool-1/agents': agents,
+  });
+  const read = async () => (await place.rows('select agent_id from agents')).map(({ agent_id }) => agent_id);
+  await place.pull(['--source', 'agents']);
+  agents.data = [];
+  const { stderr } = await place.pull(['--source', 'agents', '--accept-shrink', 'agents'], 1);
+  expect(stderr).toContain('pool apool-1 is unknown: the service counts 1 agent and lists none');
+  expect(await read()).toEqual(['agent-1']);
+  pool.attributes['agent-count'] = 0;
+  await place.pull(['--source', 'agents', '--accept-shrink', 'agents']);
+  expect(await read()).toEqual([]);
+});
+
 test('a view whose results a gateway blocks fails the source; one whose query is rejected does not', async () => {
   let [status, body] = [451, 'blocked'];
   const place = await testProject({

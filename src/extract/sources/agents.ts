@@ -1,4 +1,5 @@
-import { booleanAt, listAt, textAt } from '../../core/json-path.ts';
+import { booleanAt, listAt, numberAt, textAt } from '../../core/json-path.ts';
+import { plural } from '../../core/plural.ts';
 import { platform } from '../../services/platform/operations.ts';
 import { checkFirst, leavePart, listThenRead } from './shared/list-and-read.ts';
 import { fetchPages, listKeys, PAGE_SIZE, type SnapshotPage } from './shared/snapshot-pages.ts';
@@ -28,9 +29,13 @@ export const agents: SourceDefinition = {
       items: listKeys(await context.once('agent pools', () => fetchPools(context))),
       relist: async () => listKeys(await fetchPools(context)),
       toPart: ({ key: value }) => ({ column: 'pool_id', value }),
-      read: async ({ key }) => {
-        const args = { agent_pool_id: key, 'page[size]': PAGE_SIZE };
-        await landPages(context, { pool_id: key }, await fetchPages(context, poolAgents.list, args));
+      read: async ({ key, item }) => {
+        const pages = await fetchPages(context, poolAgents.list, { agent_pool_id: key, 'page[size]': PAGE_SIZE });
+        const count = numberAt(item, 'attributes', 'agent-count') ?? 0;
+        if (count <= 0 || pages.some(({ items }) => items.length > 0))
+          return landPages(context, { pool_id: key }, pages);
+        const reason = `the service counts ${plural(count, 'agent')} and lists none`;
+        context.landing.addUnknown({ column: 'pool_id', value: key, reason });
       },
       onGone: leavePart(context, 'pool_id'),
     });

@@ -66,9 +66,11 @@ export async function fetchPages<O extends Operation>(
   return pages;
 }
 
-/** The IDs of the items, for `listThenRead`. */
+/** The items with their IDs, for `listThenRead`. */
 export function listKeys(pages: readonly SnapshotPage[]) {
-  return pages.flatMap(({ items }) => items).map((item, row) => ({ key: requiredString(item, 'id', 'list', row) }));
+  return pages
+    .flatMap(({ items }) => items)
+    .map((item, row) => ({ key: requiredString(item, 'id', 'list', row), item }));
 }
 
 /**
