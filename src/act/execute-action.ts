@@ -192,7 +192,7 @@ async function explainFailure(attempt: Attempt, error: unknown, left: number): P
   const failed = error instanceof ServiceError ? error : undefined;
   const refusal = failed && definition.refusals?.find((one) => one.message.test(failed.serviceMessage));
   if (failed && !refusal && mayBeDone(failed)) {
-    // After a 5xx, a reset or a time-out, only readings over the lag tell whether the action took effect.
+    // After a 5xx, a reset, a time-out or a refusal of a gateway, only readings over the lag tell whether the action took effect.
     const { status, reason, reading } = await readOutcome(attempt, 'ambiguous');
     return { status, reason: `${message}; ${reason}`, after: reading?.observed ?? null, answer: 'ambiguous' };
   }

@@ -1,8 +1,8 @@
-import { type FileHandle, open, readFile } from 'node:fs/promises';
+import { type FileHandle, open, readFile, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Clock } from '../core/clock.ts';
 import { TidemarkError } from '../core/errors.ts';
-import { makeFolder, PRIVATE_FILE, syncFolder } from '../core/fs.ts';
+import { ignoreMissing, makeFolder, PRIVATE_FILE, syncFolder } from '../core/fs.ts';
 import { plural } from '../core/plural.ts';
 import type { Lock } from '../warehouse/lock.ts';
 import { describeAccess } from '../warehouse/session.ts';
@@ -15,12 +15,14 @@ type LedgerLock = Pick<Lock, 'assertHeld' | 'assertUnpaused'>;
 
 /** The append-only record of every intent and outcome, open for writing. A record is on disk when its call returns. */
 export class Ledger {
+  readonly #file: string;
   readonly #handle: FileHandle;
   readonly #entries: Map<string, LedgerEntry>;
   readonly #lock: LedgerLock;
   #head: LedgerHead;
 
-  private constructor(handle: FileHandle, { entries, head }: LedgerScan, lock: LedgerLock) {
+  private constructor(file: string, handle: FileHandle, { entries, head }: LedgerScan, lock: LedgerLock) {
+    this.#file = file;
     this.#handle = handle;
     this.#entries = new Map(entries);
     this.#head = head;
@@ -35,7 +37,7 @@ export class Ledger {
     const file = ledgerFile(data);
     await makeFolder(dirname(file));
     const sound = await readSound(data, seen);
-    const ledger = new Ledger(await open(file, 'a', PRIVATE_FILE), sound, lock);
+    const ledger = new Ledger(file, await open(file, 'a', PRIVATE_FILE), sound, lock);
     try {
       if (sound.isMissing) await syncFolder(dirname(file));
       if (sound.rest !== '') {
@@ -67,6 +69,13 @@ export class Ledger {
   async #append(event: LedgerEvent, prefix = ''): Promise<void> {
     const text = toLine(this.#head, event);
     this.#lock.assertHeld();
+    const [own, named] = [await this.#handle.stat(), await stat(this.#file).catch(ignoreMissing)];
+    if (own.ino !== named?.ino || own.dev !== named.dev) {
+      // The line would be lost with a file that has no name any more.
+      throw new TidemarkError('DATA', `${this.#file} was removed or replaced while it was written`, {
+        hint: 'put back the file that was there, and run it again: it says what was done',
+      });
+    }
     await this.#handle.appendFile(`${prefix}${text}\n`);
     await this.#handle.sync();
     this.#head = extendHead(this.#head, text);

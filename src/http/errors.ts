@@ -43,6 +43,8 @@ export interface HttpFailure {
   readonly retryable?: 'yes' | 'few' | 'no';
   /** The service certainly did nothing: throttled, or never connected. @default false */
   readonly notProcessed?: boolean;
+  /** The answer has not the form of the service's errors: something in front of it may have sent it. */
+  readonly isForeign?: boolean;
   /** The port at which a host answered that nothing listens there: that of the service, or of a proxy. */
   readonly refusedPort?: number | undefined;
   /** The pause that the service asks for. */
@@ -68,7 +70,7 @@ export class AttemptError extends Error {
 }
 
 export interface ServiceErrorDetails
-  extends Pick<HttpFailure, 'failure' | 'status' | 'hint' | 'lacks' | 'notProcessed' | 'refusedPort'> {
+  extends Pick<HttpFailure, 'failure' | 'status' | 'hint' | 'lacks' | 'notProcessed' | 'isForeign' | 'refusedPort'> {
   /** The error message of the service, redacted and on one line; empty when there is none. */
   readonly serviceMessage: string;
   readonly operation: string;

@@ -48,6 +48,7 @@ export function classifyError(
       : explain(operation, permission, { failure: kind, status, message })),
     retryable: isTransient(operation, status, message) ? 'yes' : 'no',
     notProcessed: status === 429,
+    isForeign: isForeign || !isOwnForm(operation, status, message, text),
     retryAfterMs: isPause ? parseRetryAfter(headers, Date.now()) : undefined,
   };
 }
@@ -67,6 +68,13 @@ export function isEmptyList({ method }: Operation, status: number, text: string)
 function isUndocumented({ kind, name }: Operation, status: number, text: string): boolean {
   const statuses = kind === 'registry' ? [404, 410] : name === 'platform.views.results' ? [400, 422] : [];
   return statuses.includes(status) && !listErrors(text)?.length;
+}
+
+/** Whether an error has the form of the service's own: docs/services/*.md#errors. */
+function isOwnForm({ kind }: Operation, status: number, message: string, text: string): boolean {
+  if (['platform', 'secrets', 'registry'].includes(kind)) return listErrors(text) !== undefined;
+  const isText = message !== '' && !looksLikeHtml(text) && !/^\s*[{[]/u.test(text);
+  return isText && (status !== 403 || /permission denied|ACL/iu.test(message));
 }
 
 /** A 404 with errors means a wrong mount if the path has no name, or if they say so. */
@@ -161,7 +169,7 @@ function explain(
   return {};
 }
 
-/** What a service refuses, it has not done. */
+/** What a service refuses, it has not done. What a gateway refuses, the service behind it may have done. */
 const REFUSALS: ReadonlySet<FailureKind> = new Set<FailureKind>([
   'unauthorized',
   'forbidden',
@@ -177,5 +185,5 @@ const REFUSALS: ReadonlySet<FailureKind> = new Set<FailureKind>([
 
 /** Whether a change that failed may have been made all the same. A time-out or an error within the service leaves it open. */
 export function mayBeDone({ failure: kind, details }: ServiceError): boolean {
-  return details.notProcessed !== true && !REFUSALS.has(kind);
+  return details.notProcessed !== true && (details.isForeign === true || !REFUSALS.has(kind));
 }

@@ -18,6 +18,8 @@ afterEach(() => sandbox.close());
 const run = (words: readonly string[], input: Partial<ApiInput> = {}) =>
   runApi(words, { config: sandbox.config(), ...input });
 const rotate = ['secrets.keys.rotate', 'name=ledger-archive'];
+const detach = ['scheduler.volumes.detach', 'volume_id=v', 'node=n'];
+const PAGE = '<html><title>Login</title></html>';
 
 describe('what changes something', () => {
   it('needs --yes without a terminal: exit 6, nothing sent', async () => {
@@ -59,13 +61,23 @@ describe('what changes something', () => {
   });
 
   it.each([
-    [rotate, 500, true],
-    [rotate, 200, true],
-    [rotate, 409, false],
-    [['secrets.keys.read', 'name=ledger-archive'], 500, false],
-  ])('%j that fails with %d may have been done: %j', async (words, status, mayBeDone) => {
+    [rotate, 500, PAGE, true],
+    [rotate, 200, PAGE, true],
+    [rotate, 409, PAGE, true],
+    [rotate, 409, '{"errors":["conflict"]}', false],
+    [rotate, 403, '{"errors":["permission denied"]}', false],
+    [rotate, 403, '{"message":"Forbidden"}', true],
+    [rotate, 401, '', true],
+    [rotate, 404, 'no route', true],
+    [rotate, 429, '{"message":"Too Many Requests"}', false],
+    [detach, 403, 'Permission denied', false],
+    [detach, 403, 'RBAC: access denied', true],
+    [detach, 400, 'missing node ID', false],
+    [detach, 400, '{"message":"Bad Request"}', true],
+    [['secrets.keys.read', 'name=ledger-archive'], 500, PAGE, false],
+  ])('%j that fails with %d %s may have been done: %j', async (words, status, body, mayBeDone) => {
     await sandbox.close();
-    sandbox = await startTestSandbox({ faultHook: () => ({ status, body: '<html><title>Login</title></html>' }) });
+    sandbox = await startTestSandbox({ faultHook: () => ({ status, body }) });
     const { exit, stderr } = await run([...words, '--yes']);
     expect(exit).toBe(3);
     expect(stderr.includes(`${words[0]} may have been done: read what it changes`)).toBe(mayBeDone);

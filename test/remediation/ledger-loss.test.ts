@@ -1,3 +1,4 @@
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { chmod, mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -48,6 +49,22 @@ describe('a ledger that is missing although the table actions has rows', () => {
     expect((await harness.apply()).rows.map(({ status }) => status)).toEqual(plan.actions.map(() => 'applied'));
     expect(harness.writes()).toEqual([]);
   });
+});
+
+test.each([
+  ['removed', (file: string) => rmSync(file)],
+  ['replaced', (file: string) => writeFileSync(`${file}.new`, readFileSync(file))],
+])('a ledger that is %s during an apply ends it before the next request', async (_, change) => {
+  await harness.useApprovedPlan();
+  harness.faultHook = ({ method }) => {
+    if (method !== 'DELETE' || harness.writes().length > 1) return undefined; // this one is among them
+    change(ledger());
+    if (existsSync(`${ledger()}.new`)) renameSync(`${ledger()}.new`, ledger());
+    return undefined;
+  };
+  const { exit, stderr } = await harness.place.apply([], 4);
+  expect([exit, stderr]).toEqual([4, expect.stringContaining('ledger.ndjson was removed or replaced')]);
+  expect(harness.writes()).toHaveLength(1);
 });
 
 test('a restored ledger knows what the service accepted and what was satisfied, whatever the reasons say', async () => {

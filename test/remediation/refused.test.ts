@@ -48,6 +48,41 @@ test.each([
   expect(harness.statuses(await harness.apply())).toEqual([['applied', null], result, ['applied', null]]);
 });
 
+test.each([403, 422, 426])(
+  'what a gateway refuses with %d in words of its own, and a reading shows late, is applied',
+  async (status) => {
+    const plan = await harness.useApprovedPlan();
+    const { id } = harness.findAgent(plan, 1);
+    let readings = -1;
+    harness.faultHook = ({ method, path }) => {
+      if (!path.endsWith(id)) return undefined;
+      if (method === 'DELETE') readings = 0;
+      if (method === 'DELETE') return { status, body: '{"message": "Forbidden"}' };
+      const { agents } = harness.place.sandbox.services.platform.state;
+      if (readings >= 0 && readings++ === 1) agents.splice(0, agents.length, ...agents.filter((one) => one.id !== id));
+      return undefined;
+    };
+    const late = ['applied', expect.stringMatching(/^platform\.agents\.delete .* readings show that it was applied$/u)];
+    expect(harness.statuses(await harness.apply())).toEqual([['applied', null], late, ['applied', null]]);
+    expect(harness.writes().filter((write) => write.endsWith(id))).toHaveLength(1);
+  },
+);
+
+test('a rotation that a gateway refuses in words of its own is not sent again', async () => {
+  const place = await playbookHarness({
+    updatesTable: false,
+    playbook: 'rotate-old-keys',
+    faultHook: ({ method }) => (method === 'PUT' || method === 'POST' ? { status: 403, body: '' } : undefined),
+  });
+  const { actions } = await place.plan(['--max-percent', '100']);
+  await place.approve();
+  for (let time = 0; time < 2; time++) {
+    const { rows } = (await place.apply(['--max-failures', '99'], 1)).json<{ rows: Row[] }>();
+    expect(rows.map((row) => row.status)).toEqual(actions.map(() => 'unconfirmed'));
+    expect(listWrites(place.sandbox.log)).toHaveLength(actions.length);
+  }
+});
+
 test('the service refuses to detach a volume that is used again: 500 in use; dependent actions wait, the others continue', async () => {
   const key = volumeKey('prod', 'lost-reports');
   const place = await playbookHarness({
