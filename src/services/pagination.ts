@@ -98,6 +98,8 @@ export class PageReader {
       reportedPages = pageFigure(response.json(), 'total-pages') ?? reportedPages;
       const isProven = pagination !== 'page' || total !== undefined;
       query = this.#nextQuery(response) ?? (isProven ? undefined : await this.#findUnnamedPage(query, response));
+      if (query !== undefined && !isProven && items.length === 0)
+        throw new IncompleteListError(this.#describeFault('an empty page names a next one, and no total'));
       for (const [param, value] of query ?? []) this.#assertNew(param, value);
     }
     const has = total === undefined ? pages : received;

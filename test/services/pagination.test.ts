@@ -138,11 +138,29 @@ describe('pages by number', () => {
     expect([part.pages, part.error]).toEqual([[[{ id: 'a2' }]], undefined]);
   });
 
+  it('of which one in the middle is empty are an error, unless the total is there', async () => {
+    const answer = (total?: number) => (query: URLSearchParams) => {
+      const page = Number(query.get('page[number]') ?? 1);
+      const next = page < 3 ? page + 1 : null;
+      return jsonApi(page === 2 ? [] : [`a${page}`], { 'next-page': next, 'total-count': total });
+    };
+    const { error } = await read('platform', platform['agent-pools'].list, {}, answer());
+    expect(error).toMatchObject({
+      failure: 'malformed',
+      serviceMessage: 'an empty page names a next one, and no total',
+    });
+    await server.close();
+    expect((await read('platform', platform['agent-pools'].list, {}, answer(2))).error).toBeUndefined();
+  });
+
   it.each<[string, (page: number) => string]>([
     ['that name themselves as next', (page) => jsonApi([`a${page}`], { 'current-page': page, 'next-page': page })],
     ['that go back', (page) => jsonApi([`a${page}`], { 'current-page': page, 'next-page': page === 1 ? 2 : 1 })],
     ['that repeat their rows', (page) => jsonApi(['same', 'rows'], { 'next-page': page + 1 })],
-    ['that stay empty without an end', (page) => jsonApi(page === 1 ? ['a'] : [], { 'next-page': page + 1 })],
+    [
+      'that stay empty without an end',
+      (page) => jsonApi(page === 1 ? ['a'] : [], { 'next-page': page + 1, 'total-count': 9 }),
+    ],
   ])('%s end in an error', async (_, answer) => {
     const { error, queries } = await read('platform', platform.agents.list, { agent_pool_id: 'p' }, (query) =>
       answer(Number(query.get('page[number]') ?? 1)),
