@@ -48,7 +48,7 @@ export function classifyError(
       : explain(operation, permission, { failure: kind, status, message })),
     retryable: isTransient(operation, status, message) ? 'yes' : 'no',
     notProcessed: status === 429,
-    isForeign: isForeign || !isOwnForm(operation, status, message, text),
+    isForeign: !isOwnForm(operation, status, message, text),
     retryAfterMs: isPause ? parseRetryAfter(headers, Date.now()) : undefined,
   };
 }
@@ -74,7 +74,7 @@ function isUndocumented({ kind, name }: Operation, status: number, text: string)
 function isOwnForm({ kind }: Operation, status: number, message: string, text: string): boolean {
   if (['platform', 'secrets', 'registry'].includes(kind)) return listErrors(text) !== undefined;
   const isText = message !== '' && !looksLikeHtml(text) && !/^\s*[{[]/u.test(text);
-  return isText && (status !== 403 || /permission denied|ACL/iu.test(message));
+  return isText && (status !== 403 || /permission denied|\bACL\b/iu.test(message));
 }
 
 /** A 404 with errors means a wrong mount if the path has no name, or if they say so. */

@@ -72,6 +72,7 @@ describe('what changes something', () => {
     [rotate, 429, '{"message":"Too Many Requests"}', false],
     [detach, 403, 'Permission denied', false],
     [detach, 403, 'RBAC: access denied', true],
+    [detach, 403, 'denied by the oracle', true],
     [detach, 400, 'missing node ID', false],
     [detach, 400, '{"message":"Bad Request"}', true],
     [['secrets.keys.read', 'name=ledger-archive'], 500, PAGE, false],

@@ -256,7 +256,7 @@ test.each([
   ['tf_versions', 'version', 1.5],
   ['providers', 'source', ['hashicorp/aws']],
   ['modules', 'version', true],
-])('a row of %s is not found by another %s than a text: %j', async (view, column, value) => {
+])('a row of %s whose %s is no text fails its source: %j', async (view, column, value) => {
   const attributes = { [column.replace('_', '-')]: value };
   const place = await answering({
     '/api/v2/organizations/acme/explorer': { data: [{ id: 'row-1', attributes }] },
@@ -265,7 +265,7 @@ test.each([
     for (const target of targets) if (target.kind === 'platform') target.explorer = 'json';
   });
   const { stderr } = await place.pull(['--source', view], 3);
-  expect(stderr).toContain(`${view}: a row has another ${column} than a text`);
+  expect(stderr).toContain(`${view}: the ${column} of a row is no text`);
 });
 
 describe('what a pool does not list is unknown, and not gone:', () => {

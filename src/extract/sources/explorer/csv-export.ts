@@ -79,7 +79,7 @@ async function readHeader(path: string): Promise<readonly string[]> {
  * Formats the rows of explorer pages as the CSV export of the same view has them, so that the same row is equal whichever way it
  * was fetched: times have whole seconds, and undocumented fields are a JSON object in the last column, `extra`. DuckDB also reads
  * CSV about seven times as fast as JSON.
- * @param keyColumns what a row is found by: another value than a text is none
+ * @param keyColumns the columns that identify a row, whose values are texts
  */
 export function createRowFormatter(view: ExplorerView, keyColumns: readonly string[] = []) {
   const columns = [...documentedColumns(view), ...[PRODUCT_COLUMNS[view] ?? []].flat()];
@@ -101,7 +101,7 @@ export function createRowFormatter(view: ExplorerView, keyColumns: readonly stri
         if (!isSecretField(name)) extra.push([canonicalField(name), toText(value)]);
       } else if (cells[index] === '') {
         if (typeof value !== 'string' && keyColumns.includes(columns[index] ?? ''))
-          throw new TidemarkError('DATA', `${view}: a row has another ${columns[index]} than a text`);
+          throw new TidemarkError('DATA', `${view}: the ${columns[index]} of a row is no text`);
         cells[index] = formatCell(times.has(index) ? toText(value).replace(FRACTION, '') : value);
       }
     }
