@@ -11,7 +11,7 @@ import { targetLoss } from './difference.ts';
 import { type Lake, retryConflicts } from './log.ts';
 import { appendToTable, createLakeReader, type LakeReader, viewRuns } from './reader.ts';
 import { RUNS } from './relations.ts';
-import { writeStatement } from './statements.ts';
+import { WRITERS, writeStatement } from './statements.ts';
 import type { LakeStore } from './store.ts';
 import { changesTable } from './table.ts';
 
@@ -73,7 +73,7 @@ export interface CloseResult {
   readonly run: string;
   /** Shards that readers see from now on. */
   readonly closed: readonly number[];
-  /** Shards that an earlier close has committed. */
+  /** Shards of which an earlier close has committed this publish, or a later one, which has all of it. */
   readonly known: readonly number[];
   /** Shards that have not published: their targets stay as they were, and are stale. */
   readonly missing: readonly number[];
@@ -119,8 +119,8 @@ async function closeOnce(options: CloseOptions): Promise<CloseResult> {
   await reader.snapshots(); // nothing is added to a lake that is damaged
   await viewRuns(reader);
   const rows = await reader.database.rows(reader.files.read('lake/publishes'));
-  const visible = new Set(rows.map(({ publish }) => Number(publish)));
-  const due = staged.filter(({ publish }) => !visible.has(publish));
+  const isKnown = findKnown(rows.map(({ publish }) => Number(publish)));
+  const due = staged.filter((shard) => !isKnown(shard));
   const refused = due.length > 0 ? await refuseShards(options, due) : [];
   const closed = due.filter(({ shard }) => !refused.some((one) => one.shard === shard));
   if (closed.length > 0) {
@@ -129,11 +129,24 @@ async function closeOnce(options: CloseOptions): Promise<CloseResult> {
     await writeStatement(store, publish, await reader.snapshots());
     await compactLake(reader);
   }
-  const known = staged.filter(({ publish }) => visible.has(publish));
+  const known = staged.filter(isKnown);
   const numbers = (all: readonly StagedShard[]) => all.map(({ shard }) => shard);
   const present = new Set(numbers(staged));
   const missing = Array.from({ length: shards }, (_, index) => index + 1).filter((shard) => !present.has(shard));
   return { run, closed: numbers(closed), known: numbers(known), missing, refused };
+}
+
+/**
+ * Which shards readers see already. A publish is made of what readers saw then: behind a later one of the same writer it would bring back
+ * rows that have ended since.
+ */
+function findKnown(visible: readonly number[]): (staged: StagedShard) => boolean {
+  const last = new Map<number, number>();
+  for (const publish of visible) {
+    const writer = publish % WRITERS;
+    last.set(writer, Math.max(publish, last.get(writer) ?? 0));
+  }
+  return ({ publish }) => publish <= (last.get(publish % WRITERS) ?? 0);
 }
 
 /** Shards whose files are gone, or to which targets have come that lost so many rows that a fault is more likely than a change. */

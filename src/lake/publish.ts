@@ -10,7 +10,7 @@ import { BEGINNING, fillPending, type Loss, readVisible, type VisiblePublishes }
 import { ConflictError, retryConflicts } from './log.ts';
 import { appendToTable, createLakeReader, type LakeReader, type TableAddition } from './reader.ts';
 import { listRelations, type Relation, RUNS } from './relations.ts';
-import { claimPath, expectedRows, writeStatement } from './statements.ts';
+import { claimPath, expectedRows, WRITERS, writeStatement } from './statements.ts';
 import { createOrRead, type LakeStore } from './store.ts';
 import { changesTable, designTable } from './table.ts';
 
@@ -119,9 +119,6 @@ function assertPublishable({ name }: LakeStore, { after, latest, is_ahead: isAhe
     hint: 'the lake belongs to another warehouse, or this one was restored from an older backup: publish to a new folder, or get the warehouse from the lake with `tidemark lake restore`',
   });
 }
-
-/** The remainder of a publish by this number is its writer: the number of a shard, or 0. `queries/lake/log.sql` divides by it too. */
-const WRITERS = 1024;
 
 /** Takes the next number of the writer that no publish has had, not even one that was killed: its rows must never become visible. */
 async function claimNumber(store: LakeStore, { last_of_all: last, writer }: VisiblePublishes): Promise<number> {

@@ -27,6 +27,9 @@ export const CLAIMS = '_publishes';
 /** Those of the last nights, of all shards: each is about every table. */
 const LATEST = 64;
 
+/** The remainder of a publish by this number is its writer: the number of a shard, or 0. `queries/lake/log.sql` divides by it too. */
+export const WRITERS = 1024;
+
 export const claimPath = (publish: number): string => `${CLAIMS}/${String(publish).padStart(10, '0')}.json`;
 
 /** Adds what the logs of all tables have to the claim of a publish. */

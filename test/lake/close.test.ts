@@ -132,3 +132,24 @@ test('two closes at the same time, of which one knows a shard more, close each s
     problems: [],
   });
 });
+
+test('an earlier run that is closed late brings back nothing that has ended since', async () => {
+  const project = await lakeProject({ tables: 'few' });
+  const { store } = project;
+  const config = { ...project.config, shard: { index: 1, count: 1 } };
+  const night = async (day: string, change: string) => {
+    const asOf = `${day}T02:15:00Z`;
+    await project.night(asOf, change);
+    await publishToLake({ config, store, now: new Date(asOf), run: day });
+  };
+  await night(
+    '2026-11-01',
+    `insert into findings by name select 'f' as finding_id, 'scaler' as target, 'r' as rule, 'warning' as severity, 's' as subject_type, 's' as subject_id,
+      't' as title, 'new' as state, timestamptz '2026-11-01' as first_seen, timestamptz '2026-11-01' as last_seen, 0 as times_reopened`,
+  );
+  await night('2026-11-02', 'delete from findings');
+  expect(await closeIn(store, 1, { run: '2026-11-02' })).toMatchObject({ closed: [1] });
+  expect(await closeIn(store, 1, { run: '2026-11-01' })).toMatchObject({ closed: [], known: [1], missing: [] });
+  expect(await project.inLake('select * from findings')).toEqual([]);
+  await project.expectRestored();
+});
