@@ -189,6 +189,20 @@ test('a data folder that is not empty is not restored to; what a killed restore 
   await rename(`${data}.kept`, data);
 });
 
+test('what a restore left that was killed at its end does not make a later ledger one to be replaced', async () => {
+  await backup();
+  await rename(data, `${data}.kept`);
+  expect((await backup('restore')).exit).toBe(0);
+  await mkdir(join(data, 'restoring', 'plans'), { recursive: true });
+  const ledger = join(data, 'ledger.ndjson');
+  await writeFile(ledger, 'later');
+  await rm(join(data, 'warehouse.duckdb'));
+  expect(await backup('restore')).toMatchObject({ exit: 6, stderr: expect.stringContaining('it has ledger.ndjson') });
+  expect(await readFile(ledger, 'utf8')).toBe('later');
+  await rm(data, { recursive: true });
+  await rename(`${data}.kept`, data);
+});
+
 test('without a warehouse there is nothing to back up', async () => {
   await rename(join(data, 'warehouse.duckdb'), join(data, 'elsewhere'));
   expect((await backup()).exit).toBe(3);

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { chmod, constants, copyFile, lstat, mkdir, readdir, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Config } from '../../config/config.ts';
@@ -13,7 +14,7 @@ import {
   syncPath,
 } from '../../core/fs.ts';
 import { acquireLock } from '../../warehouse/lock.ts';
-import { publishFile, warehouseFiles } from '../../warehouse/publish.ts';
+import { warehouseFiles } from '../../warehouse/publish.ts';
 import { type BackupManifest, readManifest } from './manifest.ts';
 
 /** Compares every file of a backup with its size and checksum. @throws TidemarkError DATA where there is no complete backup */
@@ -58,7 +59,10 @@ export async function restoreBackup(config: Config, folder: string, now: Date): 
       await rename(join(staging, name), join(data, name)).catch(ignoreMissing);
     }
     if (groupRead) await chmod(data, PRIVATE_FOLDER | 0o050);
-    await publishFile(join(staging, 'warehouse.duckdb'), published, groupRead ? 0o440 : 0o400);
+    // Moved, not copied: what a kill leaves then is no restore to begin again.
+    const restored = warehouseFiles(staging).published;
+    await chmod(restored, groupRead ? 0o440 : 0o400);
+    await rename(restored, published);
     await removePaths([staging]);
     await syncFolder(data);
     return manifest;
@@ -67,15 +71,21 @@ export async function restoreBackup(config: Config, folder: string, now: Date): 
   }
 }
 
-/** What a restore that was killed has left counts as empty: it has no warehouse yet. */
+/** What a restore that was killed has left counts as empty. */
 async function assertEmpty(data: string): Promise<void> {
-  const names = ((await readdir(data).catch(ignoreMissing)) ?? []).filter((name) => !name.startsWith(LOCK));
-  const isUnfinished = names.includes(STAGING) && !names.includes('warehouse.duckdb') && !names.includes('work');
-  const other = names.find((name) => name !== 'lost+found');
-  if (other === undefined || isUnfinished) return;
+  const isOther = (name: string) => !name.startsWith(LOCK) && name !== 'lost+found';
+  const names = ((await readdir(data).catch(ignoreMissing)) ?? []).filter(isOther);
+  const other = names.find((name) => name !== STAGING);
+  if (other === undefined || isUnfinished(data, names)) return;
   throw new TidemarkError('UNSAFE', `${data} is not empty: it has ${other}`, {
     hint: 'move it away first, or set `data` to another folder',
   });
+}
+
+/** Whether a restore was killed before the warehouse came to its place: nothing can have been written to the ledger that it restored. */
+function isUnfinished(data: string, names: readonly string[]): boolean {
+  const isBegun = names.includes('warehouse.duckdb') || names.includes('work');
+  return !isBegun && existsSync(warehouseFiles(join(data, STAGING)).published);
 }
 
 async function copyFiles(from: string, to: string, manifest: BackupManifest): Promise<void> {
