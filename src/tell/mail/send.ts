@@ -80,78 +80,65 @@ export async function sendPending(options: MailSendOptions): Promise<readonly De
 
 /** Like {@link sendPending}, in a working copy that is open already. */
 export async function sendFromOutbox(store: OutboxStore, options: MailSendOptions): Promise<readonly Delivery[]> {
-  const all = await listPending(store, options.job ?? null);
-  const pending = all.filter(({ messageId }) => options.messageIds?.includes(messageId) ?? true);
+  const { config, context, job = null, messageIds, timeouts = TIMEOUTS } = options;
+  const all = await listPending(store, job);
+  const pending = all.filter(({ messageId }) => messageIds?.includes(messageId) ?? true);
   if (pending.length === 0) return [];
-  const { timeouts = TIMEOUTS } = options;
-  const transport = openTransport({ ...resolveMailSettings(options.config), timeouts });
+  const settings = resolveMailSettings(config);
+  const transport = openTransport({ ...settings, timeouts });
+  const attempt = async (message: Message): Promise<SendResult> => {
+    const now = context.clock.now();
+    if (now.getTime() - Date.parse(message.composedAt) > MAX_PENDING_DAYS * DAY_MS) {
+      return { status: 'refused', reason: `not sent within ${MAX_PENDING_DAYS} days` };
+    }
+    const mail = await toMailOptions(message, settings.sender, config.output);
+    store.assertHeld?.();
+    await markSending(store, message.messageId, now);
+    return deliver(transport, mail, timeouts.messageMs, context.redactor);
+  };
   try {
-    return await sendAll(store, options, transport, pending);
+    return await sendAll(store, context, pending, attempt);
   } finally {
     transport.close();
   }
 }
 
-async function sendAll(
-  store: OutboxStore,
-  options: MailSendOptions,
-  transport: Transporter,
-  pending: readonly Message[],
-): Promise<readonly Delivery[]> {
-  const { clock, log, signal } = options.context;
-  const deliveries: Delivery[] = [];
-  let consecutiveFailures = 0;
-  for (const next of pending) {
-    const { messageId, to, subject } = next;
-    const result =
-      abortResult(signal, consecutiveFailures, deliveries) ?? (await sendOne(store, options, transport, next));
-    consecutiveFailures = result.isServerFailure ? consecutiveFailures + 1 : 0;
-    const { status, reason } = result;
-    const params = { message_id: messageId, status, reason, now: clock.now().toISOString() };
-    await store.database.run(store.files.read('mail/outbox_end'), params);
-    deliveries.push({ recipient: to.address, subject, status, reason });
-  }
-  for (const delivery of deliveries) logDelivery(log, delivery);
-  return deliveries;
-}
+/** An older digest is outdated and is not sent any more. */
+const MAX_PENDING_DAYS = 7;
 
-/** One message may cause a connection failure; after two in a row the server counts as unavailable. */
+/** One message may cause a connection failure; after two in a row the server counts as unavailable, and gets no more. */
 const MAX_CONSECUTIVE_FAILURES = 2;
-
-/** The result of messages that are not attempted any more; undefined while sending goes on. */
-function abortResult(
-  signal: AbortSignal,
-  consecutiveFailures: number,
-  deliveries: readonly Delivery[],
-): SendResult | undefined {
-  if (signal.aborted) return { status: 'pending', reason: 'stopped before it was sent' };
-  if (consecutiveFailures < MAX_CONSECUTIVE_FAILURES) return undefined;
-  return { status: 'pending', reason: deliveries.at(-1)?.reason ?? null, isServerFailure: true };
-}
 
 interface SendResult extends Pick<Delivery, 'status' | 'reason'> {
   /** Whether the connection or the login failed, which affects further messages too. */
   readonly isServerFailure?: boolean;
 }
 
-/** An older digest is outdated and is not sent any more. */
-const MAX_PENDING_DAYS = 7;
-
-async function sendOne(
-  store: OutboxStore,
-  { config, context, timeouts = TIMEOUTS }: MailSendOptions,
-  transport: Transporter,
-  message: Message,
-): Promise<SendResult> {
-  const now = context.clock.now();
-  if (now.getTime() - Date.parse(message.composedAt) > MAX_PENDING_DAYS * DAY_MS) {
-    return { status: 'refused', reason: `not sent within ${MAX_PENDING_DAYS} days` };
+async function sendAll(
+  { database, files }: OutboxStore,
+  { clock, log, signal }: MailSendOptions['context'],
+  pending: readonly Message[],
+  attempt: (message: Message) => Promise<SendResult>,
+): Promise<readonly Delivery[]> {
+  const deliveries: Delivery[] = [];
+  let failures: SendResult[] = [];
+  const send = async (message: Message): Promise<SendResult> => {
+    if (signal.aborted) return { status: 'pending', reason: 'stopped before it was sent' };
+    return failures[MAX_CONSECUTIVE_FAILURES - 1] ?? attempt(message);
+  };
+  for (const message of pending) {
+    const result = await send(message);
+    failures = result.isServerFailure ? [...failures, result] : [];
+    const { status, reason } = result;
+    const params = { message_id: message.messageId, status, reason, now: clock.now().toISOString() };
+    await database.run(files.read('mail/outbox_end'), params);
+    deliveries.push({ recipient: message.to.address, subject: message.subject, status, reason });
   }
-  const { sender } = resolveMailSettings(config);
-  const mail = await toMailOptions(message, sender, config.output);
-  store.assertHeld?.();
-  await markSending(store, message.messageId, now);
-  return deliver(transport, mail, timeouts.messageMs, (text) => context.redactor.text(text));
+  for (const { recipient, subject, status, reason } of deliveries) {
+    if (status === 'sent') log.info(`mail to ${recipient}: sent: ${subject}`);
+    else log.warn(`mail to ${recipient}: ${status}: ${reason}`);
+  }
+  return deliveries;
 }
 
 /** Records that a delivery begins. If no result follows, it is unknown whether the server accepted the mail. */
@@ -176,32 +163,24 @@ async function deliver(
   transport: Transporter,
   mail: SendMailOptions,
   limitMs: number,
-  redact: (text: string) => string,
+  redactor: Context['redactor'],
 ): Promise<SendResult> {
-  const limit = new AbortController();
-  const timer = setTimeout(() => limit.abort(), limitMs);
+  const signal = AbortSignal.timeout(limitMs);
   try {
-    await transport.sendMail({ ...mail, signal: limit.signal });
+    await transport.sendMail({ ...mail, signal });
     return { status: 'sent', reason: null };
   } catch (error) {
-    if (limit.signal.aborted) {
+    if (signal.aborted) {
       const reason = `the server did not take it within ${formatSeconds(limitMs)}`;
       return { status: 'pending', reason, isServerFailure: true };
     }
     const { code, command, responseCode } = error as { code?: string; command?: string; responseCode?: number };
-    const reason = redact(errorMessage(error).replaceAll(/\s+/gu, ' ').trim()).slice(0, 300);
+    const reason = redactor.text(errorMessage(error).replaceAll(/\s+/gu, ' ').trim()).slice(0, 300);
     const isRecipientRejected = code === 'EENVELOPE' && command === 'RCPT TO' && (responseCode ?? 0) >= 500;
     return {
       status: isRecipientRejected ? 'refused' : 'pending',
       reason,
       isServerFailure: SERVER_FAILURES.has(code ?? ''),
     };
-  } finally {
-    clearTimeout(timer);
   }
-}
-
-function logDelivery(log: Context['log'], { recipient, subject, status, reason }: Delivery): void {
-  if (status === 'sent') log.info(`mail to ${recipient}: sent: ${subject}`);
-  else log.warn(`mail to ${recipient}: ${status}: ${reason}`);
 }
