@@ -5,17 +5,13 @@ import { withEnvFile } from '../config/references.ts';
 import type { Context, ServiceContext } from '../core/context.ts';
 import { formatError } from '../core/errors.ts';
 import { sources as builtInSources } from '../extract/sources/index.ts';
-import { hasSource } from '../extract/sources/source.ts';
-import { ServiceClients } from '../services/client.ts';
-import { askToken } from './doctor/check-token.ts';
+import type { ServiceClients } from '../services/client.ts';
 import {
   type Availability,
+  createProbeClients,
   findNoService,
   lacksExplorer,
-  PROBE_TIMEOUTS,
-  probeSources,
-  type SourceProbe,
-  type TokenAnswer,
+  probeTarget,
 } from './doctor/probe-sources.ts';
 
 /** A target as `tidemark init` receives it. */
@@ -27,7 +23,7 @@ export interface InitTarget {
 }
 
 /** A target of the new configuration, and what its service has. */
-export type ProbedTarget = Readonly<Awaited<ReturnType<typeof probeTarget>>>;
+export type ProbedTarget = Readonly<Awaited<ReturnType<typeof describeTarget>>>;
 
 /** The name of a target, the variable with its token, the question for its URL, and the variable of the vendor's client with the URL. */
 type KindDefaults = Readonly<Record<'name' | 'question', string> & Record<'variable' | 'address', string | null>>;
@@ -50,19 +46,15 @@ type ProbeContext = ServiceContext & Pick<Context, 'cwd' | 'configFile' | 'signa
 
 /** Asks each service what it has. Reads the tokens from the environment and `.env`; nothing is changed. */
 export async function probeTargets(context: ProbeContext, given: readonly InitTarget[]) {
-  const clients = new ServiceClients(
-    { maxWait: 10 },
-    { ...context, log: { ...context.log, info: () => {} }, timeouts: { ...PROBE_TIMEOUTS, ...context.timeouts } },
-    context.signal,
-  );
+  const clients = createProbeClients({ maxWait: 10 }, context);
   try {
-    return await Promise.all(given.map((target) => probeTarget(context, clients, target)));
+    return await Promise.all(given.map((target) => describeTarget(context, clients, target)));
   } finally {
     await clients.close();
   }
 }
 
-async function probeTarget(context: ProbeContext, clients: ServiceClients, given: InitTarget) {
+async function describeTarget(context: ProbeContext, clients: ServiceClients, given: InitTarget) {
   const { kind, url, organization, services } = given;
   const { variable } = DEFAULTS[kind];
   const name = organization ?? DEFAULTS[kind].name;
@@ -84,10 +76,10 @@ async function probeTarget(context: ProbeContext, clients: ServiceClients, given
   const { token: _reference, ...plain } = document as typeof document & { readonly token?: string };
   const [target] = createTargets([{ ...plain, ...(token && { token }) }]);
   if (!target) return { ...unknown, problem: 'the target is not valid' };
-  let { probes, answer } = await probe(context, clients, target);
+  const probe = (probed: Target) => probeTarget(clients.get(probed), builtInSources, context.redactor);
+  let { probes, answer } = await probe(target);
   const isListed = await lacksExplorer(clients.get(target), probes);
-  if (isListed)
-    ({ probes, answer } = await probe(context, clients, { ...target, name: `${name} (list)`, explorer: 'workspaces' }));
+  if (isListed) ({ probes, answer } = await probe({ ...target, name: `${name} (list)`, explorer: 'workspaces' }));
   if (!token && variable !== null && probes.some(({ availability }) => availability === 'refused')) {
     const problem = `it refuses requests without a token, and ${variable} is not set`;
     return { ...unknown, document: describe(true), missingVariable: variable, problem };
@@ -120,17 +112,6 @@ async function probeTarget(context: ProbeContext, clients: ServiceClients, given
 
 function isRequired(kind: TargetKind): boolean {
   return kind === 'platform' || kind === 'secrets';
-}
-
-async function probe(
-  { redactor }: ProbeContext,
-  clients: ServiceClients,
-  target: Target,
-): Promise<{ readonly answer: TokenAnswer; readonly probes: readonly SourceProbe[] }> {
-  const client = clients.get(target);
-  const answer = await askToken(client);
-  const sources = builtInSources.filter((source) => hasSource(target, source));
-  return { answer, probes: await probeSources(client, sources, { redactor, token: answer.info }) };
 }
 
 /** The template with these targets in place of its examples; with the examples where there are none. */

@@ -4,25 +4,15 @@ import { formatError } from '../../core/errors.ts';
 import { plural } from '../../core/plural.ts';
 import { tokens } from '../../extract/sources/tokens.ts';
 import type { ServiceError } from '../../http/errors.ts';
-import type { ServiceClient } from '../../services/client.ts';
 import type { Operation } from '../../services/operation.ts';
 import { findPermission } from '../../services/permission.ts';
 import { parseRules } from '../../services/scheduler/acl-rules.ts';
-import { describeToken, type TokenInfo } from '../../services/token/describe-token.ts';
+import type { TokenInfo } from '../../services/token/describe-token.ts';
 import type { CheckList } from './checks.ts';
-import { catchServiceError, type SourceProbe, type TokenAnswer } from './probe-sources.ts';
+import type { SourceProbe, TokenAnswer } from './probe-sources.ts';
 
 /** Warns this many days before a token ends. */
 const EXPIRY_WARNING_DAYS = 14;
-
-export async function askToken(client: ServiceClient): Promise<TokenAnswer> {
-  const { flavor, kind } = client.target;
-  if (flavor !== 'hashicorp' || kind === 'autoscaler' || kind === 'registry') return {};
-  return describeToken(client).then(
-    (info) => ({ info }),
-    (error: unknown) => ({ error: catchServiceError(error) }),
-  );
-}
 
 /**
  * Adds the check of the target's token.

@@ -8,7 +8,7 @@ import { plural } from '../../core/plural.ts';
 import { type Redactor, secretWeakness } from '../../core/redact/redactor.ts';
 import { sources as builtInSources } from '../../extract/sources/index.ts';
 import { fitsTarget, hasSource, isWanted, type SourceDefinition } from '../../extract/sources/source.ts';
-import { type ServiceClient, ServiceClients } from '../../services/client.ts';
+import type { ServiceClient, ServiceClients } from '../../services/client.ts';
 import { platform } from '../../services/platform/operations.ts';
 import type { TokenInfo } from '../../services/token/describe-token.ts';
 import { findUnprovenListings } from '../../tell/findings/evaluate.ts';
@@ -19,16 +19,17 @@ import { warehouseFiles } from '../../warehouse/publish.ts';
 import { withPublished } from '../../warehouse/session.ts';
 import { createSqlFiles, type SqlFiles } from '../../warehouse/sql-files.ts';
 import { explainFuture, readLatest } from '../run.ts';
-import { askToken, checkToken, reportToken } from './check-token.ts';
+import { checkToken, reportToken } from './check-token.ts';
 import { type Check, type CheckList, createCheckList } from './checks.ts';
 import {
+  askToken,
+  createProbeClients,
   describeSealed,
   findCommonError,
   findNoService,
   lacksExplorer,
   listTelling,
-  PROBE_TIMEOUTS,
-  probeSources,
+  probeTarget,
   type SourceProbe,
 } from './probe-sources.ts';
 
@@ -38,9 +39,7 @@ export async function diagnose(
   context: WorkContext,
   sources: readonly SourceDefinition[] = builtInSources,
 ): Promise<readonly Check[]> {
-  const log = { ...context.log, info: () => {} };
-  const timeouts = { ...PROBE_TIMEOUTS, ...context.timeouts };
-  const clients = new ServiceClients(config, { ...context, log, timeouts }, context.signal);
+  const clients = createProbeClients(config, context);
   const files = createSqlFiles(overlayRoots(config.directory));
   const checks = config.targets.map((target) => checkTarget({ ...context, files }, clients, target, sources));
   const targets = await Promise.all(checks).finally(() => clients.close());
@@ -134,10 +133,7 @@ async function checkTarget(
 ): Promise<readonly Check[]> {
   const list = createCheckList(target.name, redactor);
   const client = clients.get(target);
-  const sources = known.filter((source) => hasSource(target, source));
-  const answer = await askToken(client);
-  const token = answer.info;
-  const probes = await probeSources(client, sources, { redactor, token });
+  const { answer, probes } = await probeTarget(client, known, redactor);
   const answered = probes.filter(({ isOwnFault }) => !isOwnFault);
   const unreachable = findCommonError(answer, answered, ({ status }) => status === undefined);
   if (unreachable) {
@@ -158,7 +154,7 @@ async function checkTarget(
   checkHeaders(list, probes, now);
   if (target.kind === 'platform' && isAccepted) checkExplorer(list, target, isLacking, known);
   if (isAccepted) checkSources(list, target, probes, isLacking);
-  if (isAccepted) await checkListings(list, files, target, probes, token);
+  if (isAccepted) await checkListings(list, files, target, probes, answer.info);
   checkSelection(list, target, known);
   return list.checks;
 }

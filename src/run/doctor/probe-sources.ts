@@ -1,17 +1,18 @@
-import { meshMounts } from '../../config/config.ts';
+import { type Config, meshMounts, type Target } from '../../config/config.ts';
+import type { ServiceContext, WorkContext } from '../../core/context.ts';
 import { formatError } from '../../core/errors.ts';
 import { stripControls } from '../../core/log.ts';
 import type { Redactor } from '../../core/redact/redactor.ts';
 import { meshRoles } from '../../extract/sources/mesh-roles.ts';
 import { servers } from '../../extract/sources/servers.ts';
-import type { SourceDefinition } from '../../extract/sources/source.ts';
+import { hasSource, type SourceDefinition } from '../../extract/sources/source.ts';
 import { type FailureKind, ServiceError } from '../../http/errors.ts';
 import { describePart, type UnknownPart } from '../../landing/store.ts';
-import type { ServiceClient } from '../../services/client.ts';
+import { type ServiceClient, ServiceClients } from '../../services/client.ts';
 import { secretsServer } from '../../services/describe-server.ts';
 import { platform } from '../../services/platform/operations.ts';
 import type { ServiceResponse } from '../../services/response.ts';
-import { isAclDisabled, type TokenInfo, toFields } from '../../services/token/describe-token.ts';
+import { describeToken, isAclDisabled, type TokenInfo, toFields } from '../../services/token/describe-token.ts';
 
 /** Whether a source can be pulled. `partial`: but for some parts; `absent`: the service does not have it; `misplaced`: its engine is at another path. */
 export type Availability = 'permitted' | 'partial' | 'absent' | 'misplaced' | 'refused' | 'failed';
@@ -34,54 +35,60 @@ export interface TokenAnswer {
   readonly error?: ServiceError;
 }
 
-export interface ProbeOptions {
-  readonly redactor: Redactor;
-  /** What the service says about the token, if it does. */
-  readonly token?: TokenInfo | undefined;
+/** Clients for probes: a person waits for the answers, and a pull has more patience. */
+export function createProbeClients(
+  config: Pick<Config, 'maxWait'>,
+  context: ServiceContext & Pick<WorkContext, 'signal'>,
+): ServiceClients {
+  const log = { ...context.log, info: () => {} };
+  const timeouts = { attempts: 2, headersMs: 30_000, ...context.timeouts };
+  return new ServiceClients(config, { ...context, log, timeouts }, context.signal);
 }
 
-/** A person waits for the answers. A pull has more patience. */
-export const PROBE_TIMEOUTS = { attempts: 2, headersMs: 30_000 };
+export async function askToken(client: ServiceClient): Promise<TokenAnswer> {
+  const { flavor, kind } = client.target;
+  if (flavor !== 'hashicorp' || kind === 'autoscaler' || kind === 'registry') return {};
+  return describeToken(client).then(
+    (info) => ({ info }),
+    (error: unknown) => ({ error: catchServiceError(error) }),
+  );
+}
 
-/** Makes the cheapest calls of each source, and says why a source cannot be pulled. */
-export async function probeSources(
-  client: ServiceClient,
-  sources: readonly SourceDefinition[],
-  options: ProbeOptions,
-): Promise<readonly SourceProbe[]> {
+/** Asks who the token is, makes the cheapest calls of each source that the target has, and says why one cannot be pulled. */
+export async function probeTarget(client: ServiceClient, known: readonly SourceDefinition[], redactor: Redactor) {
+  const { target } = client;
+  const answer = await askToken(client);
+  const sources = known.filter((source) => hasSource(target, source));
   const results = await Promise.all(sources.map((source) => callSource(source, client)));
   const hasMounts =
-    (client.target.flavor === 'hashicorp' && sources.includes(meshRoles)) ||
+    (target.flavor === 'hashicorp' && sources.includes(meshRoles)) ||
     results.some(({ error }) => error instanceof ServiceError && error.failure === 'wrong-mount');
   const engines = hasMounts ? await readEngines(client) : undefined;
-  return results.map(({ source, response, error, unknown }) => {
-    if (error instanceof ServiceError)
-      return { source, error, ...explainFailure(client, source, error, { ...options, engines }) };
-    if (error !== undefined)
-      return { source, availability: 'failed', detail: options.redactor.text(formatError(error)), isOwnFault: true };
-    return {
-      source,
-      ...explainSuccess(client, source, unknown, { ...options, engines }),
-      ...(response && { response }),
-    };
+  const probes = results.map(({ source, response, error, unknown }): SourceProbe => {
+    const { detail, ...explained } =
+      error === undefined
+        ? { ...explainSuccess(target, source, unknown, engines), ...(response && { response }) }
+        : explainError(target, source, error, { token: answer.info, engines });
+    return { source, ...explained, detail: redactor.text(detail) };
   });
+  return { answer, probes };
 }
 
 function explainSuccess(
-  { target }: ServiceClient,
+  target: Target,
   source: SourceDefinition,
   unknown: readonly UnknownPart[],
-  { redactor, engines }: ExplainOptions,
+  engines: Engines,
 ): Explanation {
   const more = source === meshRoles ? findEngines(engines, ENGINES.mesh.type, meshMounts(target)) : [];
   if (unknown.length === 0 && more.length > 0) {
     const mesh = [...meshMounts(target), ...more];
     const detail = `permitted; other ${ENGINES.mesh.title}s are not read: \`mounts: { mesh: [${mesh.join(', ')}] }\` adds them`;
-    return { availability: 'permitted', detail: redactor.text(stripControls(detail)), mount: { mesh } };
+    return { availability: 'permitted', detail: stripControls(detail), mount: { mesh } };
   }
   if (unknown.length === 0) return { availability: 'permitted', detail: 'permitted' };
   const parts = unknown.map(describePart).join('; ');
-  return { availability: 'partial', detail: `partial: ${redactor.text(stripControls(parts))}` };
+  return { availability: 'partial', detail: `partial: ${stripControls(parts)}` };
 }
 
 /** Whatever is wrong with one source, such as a plugin that throws, is the result of its check: the others are checked. */
@@ -110,22 +117,22 @@ async function readEngines(client: ServiceClient) {
   return mounts.map(([path, mount]) => ({ path: path.replace(/\/$/u, ''), type: String(toFields(mount).type) }));
 }
 
-type Explanation = Pick<SourceProbe, 'availability' | 'detail' | 'mount'>;
-type ExplainOptions = ProbeOptions & { readonly engines: Engines };
+type Explanation = Omit<SourceProbe, 'source'>;
 
-function explainFailure(
-  client: ServiceClient,
+function explainError(
+  target: Target,
   source: SourceDefinition,
-  error: ServiceError,
-  options: ExplainOptions,
+  error: unknown,
+  { token, engines }: { readonly token: TokenInfo | undefined; readonly engines: Engines },
 ): Explanation {
-  const { target } = client;
-  if (error.failure === 'wrong-mount' && target.kind === 'secrets') return explainMount(client, source, options);
-  const absence = describeAbsence(client, source, error, options.token);
-  if (absence !== undefined) return { availability: 'absent', detail: `absent: ${absence}` };
-  const detail = options.redactor.text(formatError(error));
+  if (!(error instanceof ServiceError)) return { availability: 'failed', detail: formatError(error), isOwnFault: true };
+  if (error.failure === 'wrong-mount' && target.kind === 'secrets') {
+    return { error, ...explainMount(target, source, engines) };
+  }
+  const absence = describeAbsence(target, source, error, token);
+  if (absence !== undefined) return { error, availability: 'absent', detail: `absent: ${absence}` };
   const isRefused = ['unauthorized', 'forbidden', 'not-found'].includes(error.failure);
-  return { availability: isRefused ? 'refused' : 'failed', detail };
+  return { error, availability: isRefused ? 'refused' : 'failed', detail: formatError(error) };
 }
 
 const ENGINES = {
@@ -141,7 +148,7 @@ function findEngines(engines: Engines, type: string, named: readonly string[]): 
 }
 
 /** Tells an engine that does not exist from one that is mounted elsewhere. */
-function explainMount({ target }: ServiceClient, source: SourceDefinition, { engines }: ExplainOptions): Explanation {
+function explainMount(target: Target, source: SourceDefinition, engines: Engines): Explanation {
   const mount = source === meshRoles ? 'mesh' : 'keymgmt';
   const { title, type } = ENGINES[mount];
   const elsewhere = findEngines(engines, type, [target.mounts[mount]].flat());
@@ -165,7 +172,7 @@ const UNKNOWN_PATH = /page not found|not a recognized HTTP API endpoint|cannot g
 
 /** Why the service does not have a source; undefined if the failure does not show that. */
 function describeAbsence(
-  { target }: ServiceClient,
+  target: Target,
   { name }: SourceDefinition,
   error: ServiceError,
   token: TokenInfo | undefined,
