@@ -86,15 +86,14 @@ export async function openDatabase(file: string, options: OpenOptions = {}): Pro
     throw error;
   });
   const opened: Statements[] = [];
-  const ending: (() => void)[] = [];
+  const connections: DuckDBConnection[] = [];
+  const interrupt = () => {
+    for (const connection of connections) connection.interrupt();
+  };
+  interrupts.add(interrupt);
   const connect = async (): Promise<Statements> => {
     const connection = await instance.connect();
-    const interrupt = () => connection.interrupt();
-    interrupts.add(interrupt);
-    ending.push(() => {
-      interrupts.delete(interrupt);
-      connection.closeSync();
-    });
+    connections.push(connection);
     const statements = createStatements(connection);
     await statements.run("set TimeZone = 'UTC'");
     return statements;
@@ -105,7 +104,8 @@ export async function openDatabase(file: string, options: OpenOptions = {}): Pro
   };
   const first = await connect();
   const close = () => {
-    for (const end of ending) end();
+    interrupts.delete(interrupt);
+    for (const connection of connections) connection.closeSync();
     instance.closeSync();
     removeOwn();
   };
