@@ -121,7 +121,8 @@ export class Tidemark {
     try {
       const values = Object.fromEntries(Object.entries(params).map(([name, value]) => [name, String(value)]));
       const rows: Row[] = [];
-      for await (const part of session.rows(await session.prepare(sql, values))) rows.push(...part);
+      const query = await session.prepare(sql, values);
+      for await (const part of query.rows()) rows.push(...part);
       return rows;
     } finally {
       await session.close();

@@ -322,6 +322,7 @@ test('at least 150 attempts', () => {
 
 async function run(session: QuerySession, statement: string): Promise<unknown> {
   const rows: unknown[] = [];
-  for await (const part of session.rows(await session.prepare(statement))) rows.push(...part);
+  const query = await session.prepare(statement);
+  for await (const part of query.rows()) rows.push(...part);
   return rows;
 }

@@ -87,8 +87,8 @@ async function runInSession(request: QueryRequest, signal: AbortSignal): Promise
   try {
     const query = await session.prepare(request.query, params, maxRows === undefined ? undefined : maxRows + 1, isOwn);
     const columns = query.columns.map(({ name, type }) => ({ name, type: type.toString(), isNumber: isNumber(type) }));
-    if (output !== undefined) return { columns, rows: await writeResultFile(session, query, format), isCut: false };
-    const rows = await writeResult(session, query, request, sendText);
+    if (output !== undefined) return { columns, rows: await writeResultFile(query, output, format), isCut: false };
+    const rows = await writeResult(query, request, sendText);
     return { columns, rows, isCut: maxRows !== undefined && rows > maxRows };
   } finally {
     await session.close();

@@ -1,7 +1,7 @@
 import type { Colors } from '../../core/color.ts';
 import { stripControls } from '../../core/log.ts';
 import type { ScreenSize } from './protocol.ts';
-import type { PreparedQuery, QuerySession } from './session.ts';
+import type { PreparedQuery } from './session.ts';
 import { isPlain, type ResultColumn, textSql } from './sql-text.ts';
 
 /** A terminal that a result is fitted to. */
@@ -28,11 +28,10 @@ const PART_ROWS = 256;
 
 /** The rows of a query, each as one text for `splitRow`, a few at a time. Where `showsNull`, a null is `NULL_CELL`, and empty otherwise. */
 export async function* readRows(
-  session: QuerySession,
-  query: PreparedQuery,
+  { columns, chunks }: PreparedQuery,
   showsNull: boolean,
 ): AsyncGenerator<readonly string[], void, undefined> {
-  for await (const chunk of session.chunks(query, rowTextSql(query.columns, showsNull))) {
+  for await (const chunk of chunks(rowTextSql(columns, showsNull))) {
     const texts = chunk.getColumnVector(0);
     for (let begin = 0; begin < chunk.rowCount; begin += PART_ROWS) {
       const length = Math.min(PART_ROWS, chunk.rowCount - begin);

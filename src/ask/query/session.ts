@@ -7,7 +7,7 @@ import { openInstance } from '../../warehouse/database.ts';
 import { beforeFirstPull } from '../../warehouse/moment.ts';
 import { warehouseFiles } from '../../warehouse/publish.ts';
 import { assertReadable } from '../../warehouse/session.ts';
-import { createSqlFiles, quoteIdent, quoteLiteral, type SqlFiles } from '../../warehouse/sql-files.ts';
+import { createSqlFiles, quoteIdent, quoteLiteral, type SqlFiles, type SqlParts } from '../../warehouse/sql-files.ts';
 import { loadTables, loadViews } from '../../warehouse/tables.ts';
 import { createTemporaryFolder } from '../../warehouse/temporary-folder.ts';
 import { listValue, type Row, toRow, toRows } from '../../warehouse/values.ts';
@@ -97,7 +97,7 @@ export class QuerySession {
    * @param maxRows ends the result
    * @param isOwn a query of ours is not checked: that takes more time and memory than a long one itself
    */
-  async prepare(query: string, params: QueryParams = {}, maxRows?: number, isOwn = false): Promise<PreparedQuery> {
+  async prepare(query: string, params: QueryParams = {}, maxRows?: number, isOwn = false) {
     return this.#run(async () => {
       await this.#showPast(query);
       const statement = isOwn ? asOwn(query) : await readStatement(this.#connection, this.#files, query);
@@ -108,7 +108,20 @@ export class QuerySession {
       const source = maxRows === undefined ? whole : `(from ${whole} limit ${maxRows})`;
       const known = isOwn ? describeColumns(prepared) : await this.#probe(source, values);
       const columns = known.map((column, index) => ({ ...column, sql: `c${index}` }));
-      return { columns, from: `${source} as result(${columns.map(({ sql }) => sql).join(', ')})`, values };
+      const from = `${source} as result(${columns.map(({ sql }) => sql).join(', ')})`;
+      const chunks = (expressions: string) => this.#chunks({ expressions, source: from }, values);
+      return {
+        columns,
+        /** Runs `select expressions` over it. Each item is one chunk of rows, which the caller decodes. */
+        chunks,
+        /** Its rows, a part at a time. */
+        rows: () => decodeRows(chunks('*'), columns),
+        /** Writes `select expressions` over it to the output file by DuckDB's COPY with `options`. Returns the number of rows. */
+        copy: (output: string, expressions: string, options: string) =>
+          this.#copy({ expressions, source: from, target: quoteLiteral(output), options }, values),
+        /** The text of a SQL expression of ours without tables. */
+        evaluate: (expression: string) => this.#evaluate(expression),
+      };
     });
   }
 
@@ -134,10 +147,8 @@ export class QuerySession {
     return probe.deduplicatedColumnNames().map((name, index) => ({ name, type: probe.columnType(index) }));
   }
 
-  /** Runs `select expressions` over a query. Each item is one chunk of rows, which the caller decodes. */
-  async *chunks(query: PreparedQuery, expressions: string): AsyncGenerator<DuckDBDataChunk, void, undefined> {
-    const sql = this.#files.render('query/rows', { expressions, source: query.from });
-    const result = await this.#run(() => this.#stream(sql, query.values));
+  async *#chunks(parts: SqlParts, values: QueryParams): AsyncGenerator<DuckDBDataChunk, void, undefined> {
+    const result = await this.#run(() => this.#stream(this.#files.render('query/rows', parts), values));
     for (;;) {
       const chunk = await this.#run(() => result.fetchChunk());
       if (!chunk || chunk.rowCount === 0) return;
@@ -145,35 +156,18 @@ export class QuerySession {
     }
   }
 
-  async *rows(query: PreparedQuery): AsyncGenerator<readonly Row[], void, undefined> {
-    for await (const chunk of this.chunks(query, '*')) {
-      yield chunk.getRows().map((row) => toRow(row, query.columns));
-    }
-  }
-
-  /** The text of a SQL expression of ours without tables. */
-  async evaluate(expression: string): Promise<string> {
-    const query = await this.prepare(`values (${expression})`, {}, undefined, true);
-    for await (const chunk of this.chunks(query, query.columns.map(textSql).join(', '))) {
-      return String(chunk.getColumnValues(0)[0] ?? '');
-    }
-    return '';
-  }
-
-  /** Writes `select expressions` over a query to the output file by DuckDB's COPY with `options`. Returns the number of rows. */
-  async copy(query: PreparedQuery, expressions: string, options: string): Promise<number> {
-    const parts = { expressions, source: query.from, target: quoteLiteral(this.output), options };
-    const sql = this.#files.render('query/copy', parts);
+  async #copy(parts: SqlParts, values: QueryParams): Promise<number> {
     return this.#run(async () => {
-      const prepared = await this.#connection.prepare(sql);
-      prepared.bind({ ...query.values });
+      const prepared = await this.#connection.prepare(this.#files.render('query/copy', parts));
+      prepared.bind({ ...values });
       return (await prepared.run()).rowsChanged;
     });
   }
 
-  get output(): string {
-    if (this.#options.output === undefined) throw new Error('the session has no output file');
-    return this.#options.output;
+  async #evaluate(expression: string): Promise<string> {
+    const { columns, chunks } = await this.prepare(`values (${expression})`, {}, undefined, true);
+    for await (const chunk of chunks(columns.map(textSql).join(', '))) return String(chunk.getColumnValues(0)[0] ?? '');
+    return '';
   }
 
   /** The order matters: allow the one path, close access, lock the settings. */
@@ -236,11 +230,13 @@ export class QuerySession {
 }
 
 /** A query that `prepare` accepted. */
-export interface PreparedQuery {
-  readonly columns: readonly ResultColumn[];
-  /** The query as a table of a FROM clause. */
-  readonly from: string;
-  readonly values: QueryParams;
+export type PreparedQuery = Awaited<ReturnType<QuerySession['prepare']>>;
+
+async function* decodeRows(
+  chunks: AsyncIterable<DuckDBDataChunk>,
+  columns: readonly ResultColumn[],
+): AsyncGenerator<readonly Row[], void, undefined> {
+  for await (const chunk of chunks) yield chunk.getRows().map((row) => toRow(row, columns));
 }
 
 function createSettings(limits: QueryLimits, temporary: string): Readonly<Record<string, string>> {

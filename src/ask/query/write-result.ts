@@ -4,7 +4,7 @@ import { createColors } from '../../core/color.ts';
 import { quoteIdent, quoteLiteral } from '../../warehouse/sql-files.ts';
 import { VARCHAR } from '../../warehouse/values.ts';
 import type { QueryRequest, WriteText } from './protocol.ts';
-import type { PreparedQuery, QuerySession } from './session.ts';
+import type { PreparedQuery } from './session.ts';
 import { isPlain, jsonSql, type ResultColumn, textSql } from './sql-text.ts';
 import { writeLines, writeTable } from './write-table.ts';
 import { writeXlsx } from './write-xlsx.ts';
@@ -64,47 +64,41 @@ const WHOLE_ROWS = rowsFormat((text) => text);
 
 /** Writes a result as text, part by part. Returns the number of rows. */
 export async function writeResult(
-  session: QuerySession,
   query: PreparedQuery,
   { format, screen: given, isOwn }: Pick<QueryRequest, 'format' | 'screen' | 'isOwn'>,
   write: WriteText,
 ): Promise<number> {
-  if (format === 'rows') return writeText(session, query, isOwn ? WHOLE_ROWS : CUT_ROWS, write);
-  if (isTextFormat(format)) return writeText(session, query, TEXT_FORMATS[format], write);
+  if (format === 'rows') return writeText(query, isOwn ? WHOLE_ROWS : CUT_ROWS, write);
+  if (isTextFormat(format)) return writeText(query, TEXT_FORMATS[format], write);
   const screen = given && { ...given, colors: createColors(given.hasColor) };
-  return (format === 'line' ? writeLines : writeTable)(session, query, write, screen);
+  return (format === 'line' ? writeLines : writeTable)(query, write, screen);
 }
 
-/** Writes a result to the session's output file. Returns the number of rows. */
+/** Writes a result to the output file of its session. Returns the number of rows. */
 export async function writeResultFile(
-  session: QuerySession,
   query: PreparedQuery,
+  output: string,
   format: QueryRequest['format'],
 ): Promise<number> {
-  if (format === 'xlsx') return writeXlsx(session, query);
+  if (format === 'xlsx') return writeXlsx(query, output);
   if (format === 'parquet') {
     const columns = query.columns.map(({ sql, name }) => `${sql} as ${quoteIdent(name)}`);
-    return session.copy(query, columns.join(', '), 'format parquet, compression zstd, use_tmp_file false');
+    return query.copy(output, columns.join(', '), 'format parquet, compression zstd, use_tmp_file false');
   }
-  if (format !== 'rows' && isTextFormat(format)) return copyText(session, query, TEXT_FORMATS[format]);
-  const file = await open(session.output, 'a');
+  if (format !== 'rows' && isTextFormat(format)) return copyText(query, output, TEXT_FORMATS[format]);
+  const file = await open(output, 'a');
   try {
-    return await writeResult(session, query, { format }, async (text) => void (await file.appendFile(text)));
+    return await writeResult(query, { format }, async (text) => void (await file.appendFile(text)));
   } finally {
     await file.close();
   }
 }
 
 /** About 2,000 rows at a time. */
-async function writeText(
-  session: QuerySession,
-  query: PreparedQuery,
-  format: TextFormat,
-  write: WriteText,
-): Promise<number> {
-  const begin = await renderBegin(session, query, format);
+async function writeText(query: PreparedQuery, format: TextFormat, write: WriteText): Promise<number> {
+  const begin = await renderBegin(query, format);
   let count = 0;
-  for await (const chunk of session.chunks(query, `${format.rowSql(query.columns)} as line`)) {
+  for await (const chunk of query.chunks(`${format.rowSql(query.columns)} as line`)) {
     const rows = chunk.getColumnValues(0) as readonly string[];
     await write((count === 0 ? begin : format.separator) + rows.join(format.separator));
     count += rows.length;
@@ -114,26 +108,26 @@ async function writeText(
 }
 
 /**
- * Writes the same text to the session's output file by DuckDB's own writer, which uses all cores. Without quotes and delimiters its
+ * Writes the same text to the output file by DuckDB's own writer, which uses all cores. Without quotes and delimiters its
  * CSV writer copies each row as it is.
  */
-async function copyText(session: QuerySession, query: PreparedQuery, format: TextFormat): Promise<number> {
+async function copyText(query: PreparedQuery, output: string, format: TextFormat): Promise<number> {
   const options = ['format csv', 'header false', `quote ''`, `escape ''`, `delimiter e'\\n'`, 'use_tmp_file false'];
-  const begin = await renderBegin(session, query, format);
+  const begin = await renderBegin(query, format);
   // With a prefix, DuckDB writes the line break between rows; without one, after each.
   if (begin !== '') {
     options.push(`prefix ${quoteLiteral(begin)}`, `suffix ${quoteLiteral(format.end)}`);
     options.push(`new_line ${quoteLiteral(format.separator)}`);
   }
-  const count = await session.copy(query, `${format.rowSql(query.columns)} as line`, options.join(', '));
-  if (count === 0) await writeFile(session.output, renderEmpty(begin, format));
+  const count = await query.copy(output, `${format.rowSql(query.columns)} as line`, options.join(', '));
+  if (count === 0) await writeFile(output, renderEmpty(begin, format));
   return count;
 }
 
 /** What precedes the rows. The names of the columns are rendered as a row of texts. */
-async function renderBegin(session: QuerySession, { columns }: PreparedQuery, format: TextFormat): Promise<string> {
+async function renderBegin({ columns, evaluate }: PreparedQuery, format: TextFormat): Promise<string> {
   const names = columns.map(({ name }) => ({ name, type: VARCHAR, sql: quoteLiteral(name) }));
-  const header = format.hasHeader ? `${await session.evaluate(format.rowSql(names))}\n` : '';
+  const header = format.hasHeader ? `${await evaluate(format.rowSql(names))}\n` : '';
   return header + format.begin(columns);
 }
 

@@ -2,7 +2,7 @@ import { plural } from '../../core/plural.ts';
 import { displayWidth, fitWidths, lineWidth, MAX_PADDED, SEPARATOR, truncate } from '../../core/text-table.ts';
 import type { WriteText } from './protocol.ts';
 import { cleanText, readRows, type Screen, splitCell, splitRow } from './rows.ts';
-import type { PreparedQuery, QuerySession } from './session.ts';
+import type { PreparedQuery } from './session.ts';
 import { isNumber } from './sql-text.ts';
 
 interface Layout {
@@ -18,13 +18,8 @@ interface Layout {
  * Writes aligned columns. On a screen, the first and last rows that fit it; otherwise every row, in constant memory: the widths of the
  * first rows hold for all, and a wider cell moves the rest of its line.
  */
-export async function writeTable(
-  session: QuerySession,
-  query: PreparedQuery,
-  write: WriteText,
-  screen?: Screen,
-): Promise<number> {
-  const parts = readRows(session, query, screen !== undefined);
+export async function writeTable(query: PreparedQuery, write: WriteText, screen?: Screen): Promise<number> {
+  const parts = readRows(query, screen !== undefined);
   if (query.columns[0]?.name === 'explain_key') return writePlan(parts, write);
   const maxRows = screen?.maxRows ?? Number.POSITIVE_INFINITY;
   const headLength = Math.ceil(maxRows / 2);
@@ -70,15 +65,20 @@ async function writePlan(parts: AsyncIterable<readonly string[]>, write: WriteTe
   return count;
 }
 
-function createLayout({ columns }: PreparedQuery, rows: readonly string[], screen: Screen | undefined): Layout {
-  const labels = columns.map(({ name }) => cleanText(name).replaceAll(/\s+/gu, ' '));
+/** The names of the columns, each on one line. */
+function listLabels({ columns }: PreparedQuery): readonly string[] {
+  return columns.map(({ name }) => cleanText(name).replaceAll(/\s+/gu, ' '));
+}
+
+function createLayout(query: PreparedQuery, rows: readonly string[], screen: Screen | undefined): Layout {
+  const labels = listLabels(query);
   const widths = labels.map(displayWidth);
   for (const row of rows) {
     splitRow(row).forEach((cell, index) => {
       for (const line of splitCell(cell, screen)) widths[index] = Math.max(widths[index] ?? 0, displayWidth(line));
     });
   }
-  const isRight = columns.map(({ type }) => isNumber(type));
+  const isRight = query.columns.map(({ type }) => isNumber(type));
   const layout = { labels, widths, isRight, shown: labels.map((_, index) => index), screen };
   return screen ? fitToScreen(layout, screen.width) : layout;
 }
@@ -137,17 +137,12 @@ function formatCount(count: number, shownRows: number, { shown, labels }: Layout
 }
 
 /** Writes a line for each column and an empty line between rows: for rows wider than the screen. */
-export async function writeLines(
-  session: QuerySession,
-  query: PreparedQuery,
-  write: WriteText,
-  screen?: Screen,
-): Promise<number> {
-  const names = query.columns.map(({ name }) => cleanText(name).replaceAll(/\s+/gu, ' '));
+export async function writeLines(query: PreparedQuery, write: WriteText, screen?: Screen): Promise<number> {
+  const names = listLabels(query);
   const width = Math.max(0, ...names.map(displayWidth));
   const labels = names.map((name) => `${' '.repeat(width - displayWidth(name))}${name} = `);
   let count = 0;
-  for await (const rows of readRows(session, query, screen !== undefined)) {
+  for await (const rows of readRows(query, screen !== undefined)) {
     let text = '';
     for (const row of rows) {
       if (count++ > 0) text += '\n';

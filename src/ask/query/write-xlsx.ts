@@ -7,7 +7,7 @@ import { Zip, type ZipInputFile } from 'fflate';
 import { TidemarkError } from '../../core/errors.ts';
 import { cutText } from '../../core/log.ts';
 import { NULL_CELL, readRows, splitRow } from './rows.ts';
-import type { PreparedQuery, QuerySession } from './session.ts';
+import type { PreparedQuery } from './session.ts';
 import { isNumber } from './sql-text.ts';
 
 /** Excel's limits, the header included, and UTF-16 units of a text (Excel specifications and limits). */
@@ -30,7 +30,7 @@ const SHEET_END = '</sheetData></worksheet>';
  * Writes an Office Open XML workbook (ECMA-376) with one sheet, a part at a time. Texts are inline strings, so no cell is a formula.
  * @throws TidemarkError DATA if the result is larger than a sheet.
  */
-export async function writeXlsx(session: QuerySession, query: PreparedQuery): Promise<number> {
+export async function writeXlsx(query: PreparedQuery, output: string): Promise<number> {
   const { columns } = query;
   if (columns.length > MAX_COLUMNS) throw tooLarge(`${MAX_COLUMNS.toLocaleString('en')} columns`);
   const isNumeric = columns.map(({ type }) => isNumber(type));
@@ -38,14 +38,14 @@ export async function writeXlsx(session: QuerySession, query: PreparedQuery): Pr
   async function* writeSheet() {
     const header = columns.map(({ name }) => `${TEXT_BEGIN}${escapeXml(name)}${TEXT_END}`);
     yield `${XML}${SHEET_BEGIN}<row>${header.join('')}</row>`;
-    for await (const rows of readRows(session, query, true)) {
+    for await (const rows of readRows(query, true)) {
       count += rows.length;
       if (count >= MAX_ROWS) throw tooLarge(`${(MAX_ROWS - 1).toLocaleString('en')} rows below the header`);
       yield formatRows(rows, isNumeric);
     }
     yield SHEET_END;
   }
-  await writeZip(session.output, [
+  await writeZip(output, [
     ['[Content_Types].xml', [XML + CONTENT_TYPES]],
     ['_rels/.rels', [XML + relationships('officeDocument', 'xl/workbook.xml')]],
     ['xl/workbook.xml', [XML + WORKBOOK]],
