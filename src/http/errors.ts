@@ -153,8 +153,8 @@ function prefixed(text = ''): string {
 const REJECTED_STATUSES: readonly (number | undefined)[] = [400, 422];
 
 /** Whether the service rejects what the request says, such as the query of a saved view: then the same request always fails. */
-export function isRejection({ failure: kind, status }: ServiceError): boolean {
-  return kind === 'invalid' && REJECTED_STATUSES.includes(status);
+export function isRejection({ failure: kind, status, details }: ServiceError): boolean {
+  return kind === 'invalid' && REJECTED_STATUSES.includes(status) && details.isForeign !== true;
 }
 
 const MAX_MESSAGE_LENGTH = 400;

@@ -62,12 +62,16 @@ export function isEmptyList({ method }: Operation, status: number, text: string)
 }
 
 /**
- * A registry says that it does not have something, and a platform that it rejects the query of a saved view, with `{"errors":[…]}`. Another answer
- * may be of anything in front of it: docs/services/registry.md#errors, docs/services/platform.md#saved-views.
+ * What a registry does not have, and a platform rejects, they say with `{"errors":[…]}`. Another answer may be of anything in front of them:
+ * docs/services/registry.md#errors, docs/services/platform.md#errors.
  */
-function isUndocumented({ kind, name }: Operation, status: number, text: string): boolean {
-  const statuses = kind === 'registry' ? [404, 410] : name === 'platform.views.results' ? [400, 422] : [];
-  return statuses.includes(status) && !listErrors(text)?.length;
+const STATUSES_WITH_ERRORS: Partial<Record<Operation['kind'], readonly number[]>> = {
+  registry: [404, 410],
+  platform: [400, 422],
+};
+
+function isUndocumented({ kind }: Operation, status: number, text: string): boolean {
+  return STATUSES_WITH_ERRORS[kind]?.includes(status) === true && !listErrors(text)?.length;
 }
 
 /** Whether an error has the form of the service's own: docs/services/*.md#errors. */

@@ -286,8 +286,8 @@ function isPageNumber(number: number): boolean {
   return Number.isInteger(number) && number > 0 && number < MAX_PAGE_NUMBER;
 }
 
-/** A service may limit the page size, and may have no page of a number. */
+/** A service may limit the page size, and may have no page of a number. What something in front of it refuses, it may have. */
 function undefinedIfRefused(error: unknown): undefined {
-  if (error instanceof ServiceError && ['invalid', 'not-found'].includes(error.failure)) return undefined;
-  throw error;
+  const isRefused = error instanceof ServiceError && ['invalid', 'not-found'].includes(error.failure);
+  if (!isRefused || error.details.isForeign === true) throw error;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { extractErrorMessage } from '../../src/http/errors.ts';
+import { extractErrorMessage, isRejection, ServiceError } from '../../src/http/errors.ts';
 
 describe('the error message of a response', () => {
   it.each([
@@ -34,6 +34,22 @@ describe('the error message of a response', () => {
   it('is cut where it is long', () => {
     expect(extractErrorMessage('x'.repeat(5000))).toHaveLength(401);
   });
+});
+
+it.each([
+  [{}, true],
+  [{ isForeign: false }, true],
+  [{ isForeign: true }, false],
+])('a rejection is one of the service itself: %o', (details, expected) => {
+  const error = {
+    failure: 'invalid',
+    status: 400,
+    serviceMessage: '',
+    operation: 'x',
+    target: 'y',
+    ...details,
+  } as const;
+  expect(isRejection(new ServiceError(error))).toBe(expected);
 });
 
 it('reads the title of a hostile page in linear time', () => {

@@ -131,6 +131,17 @@ describe('a full page by number without a total', () => {
     expect([count, error]).toEqual([20, undefined]);
   });
 
+  it.each([
+    [404, '<html><title>Not Found</title></html>'],
+    [404, ''],
+    [410, 'gone'],
+    [400, 'Bad Request'],
+    [422, '{"message": "blocked"}'],
+  ])('is an error when something in front of the service answers for the page after it: %i %j', async (...answer) => {
+    const { error } = await read(agents, (query) => (query.has('page[number]') ? answer : rows(0, 20)));
+    expect(error).toMatchObject({ status: answer[0] });
+  });
+
   it('is complete when page numbers are ignored and a larger page has the same rows', async () => {
     const { count, error } = await read(agents, () => rows(0, 20));
     expect([count, error]).toEqual([20, undefined]);
