@@ -19,10 +19,17 @@ export interface UndoOptions extends Acting {
   readonly acceptDays: number;
 }
 
+/** Why an action is not undone. */
+interface LeftOut {
+  readonly reason: string;
+  /** Its subject, or what became of it, is not known: it may be undone later. */
+  readonly isUnknown: boolean;
+}
+
 /**
  * Makes a plan that restores what a plan applied, from the ledger's `before` and `after`. It is approved and applied like any other
  * plan. An action whose subject was changed since is skipped, with the reason. It reads the services and changes nothing on them.
- * @throws TidemarkError UNSAFE where the playbook cannot be undone, or nothing is left to undo.
+ * @throws TidemarkError UNSAFE where the playbook cannot be undone, or nothing is left to undo; INCOMPLETE where that is not known.
  */
 export async function createUndoPlan(plan: Plan, options: UndoOptions): Promise<Plan> {
   const { config, context, playbooks, acceptDays } = options;
@@ -37,12 +44,12 @@ export async function createUndoPlan(plan: Plan, options: UndoOptions): Promise<
   });
   // The last action first, because an action may rest on an earlier one.
   const applied = begun.filter(({ entry }) => takeFinal(entry)?.status === 'applied').reverse();
-  const skipped = begun
+  const leftOut = begun
     .filter(({ entry }) => isUnsettled(entry))
-    .map(({ action: { finding_id, summary }, entry }) => {
-      return { finding_id, reason: `${summary}: ${explainUnsettled(entry)}` };
+    .map(({ action, entry }): LeftOut & { readonly action: Action } => {
+      return { action, reason: `${action.summary}: ${explainUnsettled(entry)}`, isUnknown: true };
     });
-  if (applied.length + skipped.length === 0) {
+  if (applied.length + leftOut.length === 0) {
     throw new TidemarkError('UNSAFE', `the ledger has no applied action of plan ${plan_id}`);
   }
   return withServices(options, async (remote) => {
@@ -52,13 +59,11 @@ export async function createUndoPlan(plan: Plan, options: UndoOptions): Promise<
     const actions: NewAction[] = [];
     for (const { action, entry } of applied) {
       const planned = await planUndo(action, definitions.get(action) as ActionDefinition, entry, deps);
-      if (typeof planned === 'string') skipped.push({ finding_id: action.finding_id, reason: planned });
+      if ('isUnknown' in planned) leftOut.push({ ...planned, action });
       else actions.push(planned);
     }
-    if (actions.length === 0) {
-      const reasons = skipped.slice(0, 3).map(({ reason }) => reason);
-      throw new TidemarkError('UNSAFE', `nothing of plan ${plan_id} can be undone: ${reasons.join('; ')}`);
-    }
+    if (actions.length === 0) throw explainNothing(plan_id, leftOut);
+    const skipped = leftOut.map(({ action: { finding_id }, reason }) => ({ finding_id, reason }));
     return buildPlan(actions, 'tidemark playbook undo', deps, {
       playbook: playbook.name,
       skipped,
@@ -68,6 +73,21 @@ export async function createUndoPlan(plan: Plan, options: UndoOptions): Promise<
       ...(acceptDays && { accept_days: acceptDays }),
       selection: null,
     });
+  });
+}
+
+function explainNothing(planId: string, leftOut: readonly LeftOut[]): TidemarkError {
+  const unknown = leftOut.filter(({ isUnknown }) => isUnknown);
+  const list = (all: readonly LeftOut[]) =>
+    all
+      .slice(0, 3)
+      .map(({ reason }) => reason)
+      .join('; ');
+  if (unknown.length === 0) {
+    return new TidemarkError('UNSAFE', `nothing of plan ${planId} can be undone: ${list(leftOut)}`);
+  }
+  return new TidemarkError('INCOMPLETE', `what of plan ${planId} can be undone is not known: ${list(unknown)}`, {
+    hint: 'undo the plan again once it is',
   });
 }
 
@@ -90,25 +110,26 @@ async function planUndo(
   { schema, undo }: ActionDefinition,
   { before, after }: Pick<ActionOutcome, 'before' | 'after'>,
   deps: Omit<Observed, 'action' | 'definition'> & Pick<ApplyContext, 'context'>,
-): Promise<NewAction | string> {
+): Promise<NewAction | LeftOut> {
   const { config, context } = deps;
   const { summary, subject_name, why: title, since } = action;
+  const leaveOut = (why: string, isUnknown = false): LeftOut => ({ reason: `${summary}: ${why}`, isUnknown });
   const target = config.targets.find(({ name }) => name === action.target);
-  if (!undo || !target) return `${summary}: target ${action.target} is not configured`;
+  if (!undo || !target) return leaveOut(`target ${action.target} is not configured`);
   const missing = undo.needs.find((path) => valueAt({ before, after }, ...path.split('.')) === undefined);
-  if (missing) return `${summary}: the ledger lacks ${missing}`;
+  if (missing) return leaveOut(`the ledger lacks ${missing}`);
   const applied = { inputs: schema.parse(action.guard.inputs), before, after };
   const inputs = undo.inputs(applied);
-  if (typeof inputs === 'string') return `${summary}: ${inputs}`;
+  if (typeof inputs === 'string') return leaveOut(inputs);
   const findings = findingIds(action).map((findingId) => ({ finding_id: findingId, subject_name, title, since }));
   const restoring = { action: undo.action, inputs, summary: undo.summary(applied) };
   const built = buildAction(restoring, findings, target, { isUndo: true });
   const { action_id } = action;
   try {
     const { precondition } = await observeAction({ ...deps, definition: undo.action, action: { action_id, ...built } });
-    return precondition.state === 'ready' ? built : `${summary}: ${precondition.reason}`;
+    return precondition.state === 'ready' ? built : leaveOut(precondition.reason, precondition.state === 'unknown');
   } catch (error) {
     if (!(error instanceof TidemarkError) || context.signal.aborted) throw error;
-    return context.redactor.text(`${summary}: the subject could not be read: ${formatError(error)}`);
+    return leaveOut(context.redactor.text(`the subject could not be read: ${formatError(error)}`), true);
   }
 }

@@ -197,7 +197,12 @@ test('undo does not change a key that was created again under its name, or is no
     status: 200,
     body: JSON.stringify({ data: { name: 'k', keys: {}, latest_version: key.versions.length } }),
   };
-  expect(await refused()).toEqual([6, expect.stringContaining('its `min_enabled_version` is not reported')]);
+  expect(await refused()).toEqual([1, expect.stringContaining('its `min_enabled_version` is not reported')]);
+  for (const status of [401, 403, 404, 500]) {
+    answer = { status, body: '{"errors":[]}' };
+    const unknown = `what of plan ${plan.plan_id} can be undone is not known`;
+    expect(await refused(), String(status)).toEqual([1, expect.stringContaining(unknown)]);
+  }
   answer = undefined;
   Object.assign(key.versions.at(-1)!, { creationTime: '2026-10-01T03:00:00.000000000Z' });
   expect(await refused()).toEqual([6, expect.stringContaining('the key was changed since the action')]);
