@@ -45,8 +45,8 @@ function between(table: Table, from: string, to: string): Comparison {
 /** The views `changes`, over the history of every table that does not renew itself, and `attributed_changes`. */
 export function renderChangesViews(files: SqlFiles, tables: readonly Table[]): readonly string[] {
   return [
-    files.render('warehouse/changes', { changes: renderRows(files, tables) }),
-    files.render('warehouse/attributed_changes', { query: renderAttributed(files, tables, 'changes') }),
+    files.render('warehouse/changes', { changes: quoteLiteral(renderRows(files, tables)) }),
+    files.render('warehouse/attributed_changes', { query: quoteLiteral(renderAttributed(files, tables, 'changes')) }),
   ];
 }
 
