@@ -1,6 +1,7 @@
 import { join, sep } from 'node:path';
 import type { Playbook } from '../act/define.ts';
 import { summarizePlaybooks } from '../act/registry.ts';
+import type { Acting } from '../act/remote.ts';
 import type { Config } from '../config/config.ts';
 import type { Job } from '../config/job.ts';
 import type { WorkContext } from '../core/context.ts';
@@ -22,20 +23,12 @@ export interface Rendered {
   readonly failed_reports: readonly { readonly report: string; readonly error: string }[];
 }
 
-interface RenderStageOptions {
-  readonly asOf: Date;
-  readonly playbooks: readonly Playbook[];
-  /** Whether a mail of the run says what changed, as the reports do. */
-  readonly hasMail: boolean;
-}
-
 /** Writes a job's reports. A report that fails is logged and does not stop the others, nor the mail. */
 export async function renderStage(
-  config: Config,
-  context: WorkContext,
+  { config, context }: Acting,
   warehouse: OpenWarehouse,
-  names: readonly string[],
-  { asOf, playbooks, hasMail }: RenderStageOptions,
+  { reports: names, mail }: Job,
+  { asOf, playbooks }: { readonly asOf: Date; readonly playbooks: readonly Playbook[] },
 ): Promise<Rendered> {
   const failed: Rendered['failed_reports'][number][] = [];
   const onFailure = (report: string, error: TidemarkError) => {
@@ -59,7 +52,7 @@ export async function renderStage(
     });
     return { reports: rendered.map(({ name }) => name), failed_reports: failed };
   } catch (error) {
-    const known = (hasMail && describeOutputError(error, config)) || error;
+    const known = (mail && describeOutputError(error, config)) || error;
     if (!(known instanceof TidemarkError)) throw error;
     failed.length = 0;
     for (const name of names) onFailure(name, known); // the failure is not one of a single report
@@ -115,17 +108,12 @@ export async function composeStage(
 }
 
 /** Sends the pending messages of this run and of earlier ones. */
-export async function sendStage(
-  config: Config,
-  context: WorkContext,
-  store: OutboxStore,
-  composed: Composed,
-): Promise<MailResult> {
-  if (!config.mail) return { ...composed, deliveries: [] };
+export async function sendStage(acting: Acting, store: OutboxStore, composed: Composed): Promise<MailResult> {
+  if (!acting.config.mail) return { ...composed, deliveries: [] };
   try {
-    return { ...composed, deliveries: await sendFromOutbox(store, { config, context }) };
+    return { ...composed, deliveries: await sendFromOutbox(store, acting) };
   } catch (error) {
-    const problem = logFailure(context, error);
+    const problem = logFailure(acting.context, error);
     return { ...composed, deliveries: [], problem: composed.problem ?? problem };
   }
 }

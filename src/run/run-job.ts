@@ -2,6 +2,7 @@ import { applyJobPlaybooks, type JobPlan, listPlaybookProblems, planJobPlaybooks
 import { assertAfterLedger } from '../act/ledger-file.ts';
 import { trySyncLedger } from '../act/ledger-table.ts';
 import { syncPlans } from '../act/plan-store.ts';
+import type { Acting } from '../act/remote.ts';
 import type { Config } from '../config/config.ts';
 import type { Job } from '../config/job.ts';
 import { suggestName } from '../config/suggest.ts';
@@ -42,7 +43,7 @@ export async function runJob(
     executeRun(
       { config, context, job: job.name, pulls },
       (run) => fillWarehouse(run, job, { pulls }, definitions),
-      (filled, ended, writer) => deliver(config, context, job, definitions, { filled, ended, writer }),
+      (filled, ended, writer) => deliver({ config, context }, job, definitions, { filled, ended, writer }),
     );
   return withHeartbeat(
     { ...context, url: job.heartbeat },
@@ -58,9 +59,8 @@ type Filled = Awaited<ReturnType<typeof fillWarehouse>>;
  * (docs/decisions.md#locks). An interrupted run ends after the pulls: the next one resumes it, and reports what it changed.
  */
 async function deliver(
-  config: Config,
-  context: JobContext,
-  { reports: names, mail: wanted }: Job,
+  acting: Acting,
+  job: Job,
   { playbooks }: Definitions,
   { filled, ended, writer }: { readonly filled: Filled; readonly ended: EndedRun; readonly writer: WarehouseWriter },
 ): Promise<JobStages> {
@@ -68,21 +68,17 @@ async function deliver(
   const mail: MailResult = { deliveries: [], ...composed };
   const undone = { findings, reports: [], failed_reports: [], playbooks: [], refused_ledger, mail };
   if (ended.status === 'interrupted') return undone;
-  const applied = await applyJobPlaybooks({ config, context }, plans, playbooks);
+  const applied = await applyJobPlaybooks(acting, plans, playbooks);
   const hasActions = applied.some((one) => one.applied !== null);
   const render = (warehouse: OpenWarehouse) =>
-    renderStage(config, context, warehouse, names, {
-      asOf: new Date(ended.as_of),
-      playbooks,
-      hasMail: wanted !== undefined,
-    });
-  if (!hasActions && !(await hasPendingMail(config))) {
-    return { ...undone, ...(await withPublished(config, render)), playbooks: applied };
+    renderStage(acting, warehouse, job, { asOf: new Date(ended.as_of), playbooks });
+  if (!hasActions && !(await hasPendingMail(acting.config))) {
+    return { ...undone, ...(await withPublished(acting.config, render)), playbooks: applied };
   }
   return writer.write(async (warehouse) => {
-    if (hasActions) await trySyncLedger({ config, context }, warehouse);
+    if (hasActions) await trySyncLedger(acting, warehouse);
     const rendered = await render(warehouse);
-    const sent = await sendStage(config, context, warehouse, composed);
+    const sent = await sendStage(acting, warehouse, composed);
     return { ...undone, ...rendered, playbooks: applied, mail: sent };
   });
 }
