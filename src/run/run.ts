@@ -4,9 +4,12 @@ import type { JobPlaybookResult } from '../act/job.ts';
 import type { Config } from '../config/config.ts';
 import { formatCompact, formatTimestamp, HOUR_MS } from '../core/clock.ts';
 import type { JobContext } from '../core/context.ts';
-import { EXIT, type ExitCode } from '../core/errors.ts';
+import { EXIT, type ExitCode, formatError } from '../core/errors.ts';
+import { plural } from '../core/plural.ts';
 import { clearInFlight, listInFlight, markInFlight } from '../extract/resume.ts';
 import { isLoaded, type Pull, type RunContext } from '../extract/run-context.ts';
+import { withLakeStore } from '../lake/open-store.ts';
+import { publishToLake } from '../lake/publish.ts';
 import { landingDirectory } from '../landing/store.ts';
 import type { PullOutcome } from '../load/record-pulls.ts';
 import type { FindingsSummary } from '../tell/findings/evaluate.ts';
@@ -14,7 +17,6 @@ import type { Database } from '../warehouse/database.ts';
 import { type Warehouse, type WarehouseWriter, withWarehouseLock } from '../warehouse/session.ts';
 import type { SqlFiles } from '../warehouse/sql-files.ts';
 import type { MailResult, Rendered } from './deliver.ts';
-import { type LakeResult, lakeStage } from './lake.ts';
 import { pruneAfterRun } from './retention/index.ts';
 
 export type RunStatus = 'complete' | 'incomplete' | 'failed' | 'interrupted';
@@ -26,8 +28,8 @@ export interface RunResult {
   /** `valid_from` of what the run changed, ISO 8601. */
   readonly as_of: string;
   readonly pulls: readonly PullOutcome[];
-  /** The publish to the lake; null without one. */
-  readonly lake: LakeResult | null;
+  /** The publish to the lake, as in the JSON output; null without one. */
+  readonly lake: Readonly<Awaited<ReturnType<typeof lakeStage>>>;
 }
 
 /** What a job has beside its pulls. */
@@ -76,6 +78,28 @@ export async function executeRun<T extends Pick<RunResult, 'pulls'>, D extends o
     if (!context.signal.aborted) await clearInFlight(config, job);
     return { ...ended, ...delivered, lake: await lakeStage(config, context) };
   });
+}
+
+/**
+ * Publishes a run that has ended to the lake of the configuration. The warehouse has the run already, so that a failure of any kind is
+ * shown and loses nothing.
+ * @returns null without a lake. `publish`: its number; null if it failed, or the lake had everything already. `problem`: why the lake does
+ * not have the run, which the next publish adds; null if it has.
+ */
+async function lakeStage(config: Config, context: JobContext) {
+  if (config.lake === undefined) return null;
+  const { clock, log, env } = context;
+  try {
+    const { publish, tables } = await withLakeStore(context, config, (store) =>
+      publishToLake({ config, store, now: clock.now(), run: env.TIDEMARK_RUN }),
+    );
+    const rows = tables.reduce((sum, table) => sum + table.rows, 0);
+    log.info(`lake: ${plural(rows, 'row')} published`);
+    return { publish, rows, problem: null };
+  } catch (error) {
+    log.error(`lake: ${formatError(error)}`);
+    return { publish: null, rows: 0, problem: formatError(error) };
+  }
 }
 
 /** The key of manifests: `TARGET/SOURCE`. */
