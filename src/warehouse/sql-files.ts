@@ -76,3 +76,8 @@ export function parseHeader(sql: string): Readonly<Record<string, string>> {
   }
   return header;
 }
+
+/** `a, b`, as a header or a template writes it. */
+export function splitList(text: string | undefined): readonly string[] {
+  return text?.split(/\s*,\s*/u).filter(Boolean) ?? [];
+}

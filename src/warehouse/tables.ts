@@ -1,6 +1,6 @@
 import { discoverFiles } from '../core/paths.ts';
 import type { Database } from './database.ts';
-import { parseHeader, quoteIdent, quoteLiteral, type SqlFiles } from './sql-files.ts';
+import { parseHeader, quoteIdent, quoteLiteral, type SqlFiles, splitList } from './sql-files.ts';
 
 export interface Column {
   readonly name: string;
@@ -104,10 +104,6 @@ export function parseTable(name: string, ddl: string) {
     /** Columns of the current view, `target` first and `extra` last if there is one. */
     columns: columns as readonly Column[],
   };
-}
-
-function splitList(text: string | undefined): readonly string[] {
-  return text?.split(/,\s*/u) ?? [];
 }
 
 /** The last column of the key of a table whose rows have no id: it distinguishes rows with equal values in the other columns of the key. */

@@ -3,7 +3,7 @@ import { errorMessage, TidemarkError } from '../../core/errors.ts';
 import { discoverFiles } from '../../core/paths.ts';
 import { NO_POOL_USE } from '../../services/platform/operations.ts';
 import { type Database, describeQueryError, MAX_QUERY_MS, type SqlParams } from '../../warehouse/database.ts';
-import { parseHeader, quoteLiteral, type SqlFiles } from '../../warehouse/sql-files.ts';
+import { parseHeader, quoteLiteral, type SqlFiles, splitList } from '../../warehouse/sql-files.ts';
 import { classifyStorageError } from '../../warehouse/storage.ts';
 
 /** A rule as its file in `queries/findings/` declares it; the file's name is the rule's. */
@@ -44,7 +44,7 @@ function parseRule(name: string, sql: string) {
   const header = parseHeader(sql);
   const line = (key: string): string => header[key] ?? invalidHeader(name, key, 'is missing');
   const severity = parseSeverity(name, 'severity', line('severity'));
-  const sources = line('sources');
+  const sources = line('sources') === 'none' ? [] : splitList(header.sources);
   return {
     name,
     /** What it finds, in one sentence. */
@@ -56,17 +56,17 @@ function parseRule(name: string, sql: string) {
     /** The subject type of its findings. */
     subject: line('subject'),
     /** The sources that it reads. It is assessed only if all of them are complete, and of the same time. */
-    sources: sources === 'none' ? [] : sources.split(/,\s*/u),
+    sources,
     /** Sources of other targets that it reads as well: it is assessed only if those of all of them are complete, and of the same time. */
-    elsewhere: header.elsewhere?.split(/,\s*/u) ?? [],
+    elsewhere: splitList(header.elsewhere),
     /** Minutes by which its sources may differ in age if they were pulled by different runs. */
     withinMinutes: header.within === undefined ? DEFAULT_WITHIN_MINUTES : parseWithin(name, header.within),
     /** Sources whose listing must be complete, because the rule concludes from what is not listed. */
-    proves: header.proves === undefined ? [] : parseListings(name, 'proves', header.proves, sources),
+    proves: parseListings(name, 'proves', header.proves, sources),
     /** Sources whose proof its query reads from `listing_proofs`, because it needs it for some subjects only. */
-    asks: header.asks === undefined ? [] : parseListings(name, 'asks', header.asks, sources),
+    asks: parseListings(name, 'asks', header.asks, sources),
     /** The columns of its sources without which it concludes nothing. @default every column that its query names */
-    needs: header.needs?.split(/,\s*/u),
+    needs: header.needs === undefined ? undefined : splitList(header.needs),
     /** What several of its findings say, after their number. */
     many: header.many,
     /** What to do about them. */
@@ -88,14 +88,14 @@ function parseWithin(name: string, text: string): number {
 }
 
 /** `-- proves: complete listing of volumes, external_volumes` */
-function parseListings(name: string, key: 'proves' | 'asks', text: string, sources: string): readonly string[] {
+function parseListings(name: string, key: string, text: string | undefined, sources: readonly string[]) {
+  if (text === undefined) return [];
   const [, list] = /^complete listing of (\w+(?:, ?\w+)*)$/u.exec(text) ?? [];
   if (list === undefined) return invalidHeader(name, key, 'is not `complete listing of SOURCE, …`');
-  const proves = list.split(/,\s*/u);
-  const missing = proves.filter((source) => !sources.split(/,\s*/u).includes(source));
-  return missing.length === 0
-    ? proves
-    : invalidHeader(name, key, `names ${missing.join(', ')}, which is not in \`sources\``);
+  const listed = splitList(list);
+  const missing = listed.filter((source) => !sources.includes(source));
+  if (missing.length === 0) return listed;
+  return invalidHeader(name, key, `names ${missing.join(', ')}, which is not in \`sources\``);
 }
 
 function parseSeverity(name: string, key: string, text: string): Severity {

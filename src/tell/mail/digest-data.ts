@@ -8,7 +8,7 @@ import type { SqlParams } from '../../warehouse/database.ts';
 import { defineMissing } from '../../warehouse/deadlines.ts';
 import { renderMacros } from '../../warehouse/migrate.ts';
 import type { OpenWarehouse } from '../../warehouse/session.ts';
-import { parseHeader } from '../../warehouse/sql-files.ts';
+import { parseHeader, splitList } from '../../warehouse/sql-files.ts';
 import { thresholdParams, toJsonParam } from '../../warehouse/sql-params.ts';
 import type { Row } from '../../warehouse/values.ts';
 import { loadGuide, type PlaybookSummary } from '../findings/guide.ts';
@@ -109,7 +109,7 @@ async function readMetrics(
   const metrics: Row[] = [];
   for (const name of discoverFiles(files.roots, 'queries/mail/metrics', '.sql').keys()) {
     const { sources, ...header } = parseHeader(files.read(`mail/metrics/${name}`));
-    if (isAbsent(sources?.split(/,\s*/u) ?? [], leftOut)) continue;
+    if (isAbsent(splitList(sources), leftOut)) continue;
     const rows = await query(`metrics/${name}`);
     metrics.push(...rows.map((row) => ({ label: name, ...header, ...row })));
   }

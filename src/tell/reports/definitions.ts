@@ -1,6 +1,6 @@
 import { TidemarkError } from '../../core/errors.ts';
 import { discoverFiles, findFile } from '../../core/paths.ts';
-import { parseHeader, type SqlFiles } from '../../warehouse/sql-files.ts';
+import { parseHeader, type SqlFiles, splitList } from '../../warehouse/sql-files.ts';
 import { toHeading } from './format.ts';
 
 /** One SQL file of a report, which is one variable of its templates. */
@@ -116,11 +116,6 @@ function loadDataset(name: string, file: string, files: SqlFiles) {
     /** Most rows that the page contains; a CSV file has all of them. */
     limit: Number(header.limit ?? DEFAULT_LIMIT),
   };
-}
-
-/** `a, b` */
-export function splitList(text: string | undefined): readonly string[] {
-  return text?.split(/\s*,\s*/u).filter(Boolean) ?? [];
 }
 
 /** `a=One; b=Two` */

@@ -2,9 +2,9 @@ import { utcDay } from 'd3-time';
 import Handlebars, { type HelperOptions } from 'handlebars';
 import { tableLines } from '../../core/text-table.ts';
 import { isAbsent, type LeftOut } from '../../extract/sources/index.ts';
+import { splitList } from '../../warehouse/sql-files.ts';
 import type { Row, Value } from '../../warehouse/values.ts';
 import { drawChart, MAX_NARROW_TIMES, seriesClass } from './charts.ts';
-import { splitList } from './definitions.ts';
 import {
   escapeCalendarText,
   formatAge,
