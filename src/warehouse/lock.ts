@@ -37,8 +37,6 @@ export interface LockOptions {
   readonly maxPauseMs?: number;
 }
 
-const DEFAULT_MAX_PAUSE_MS = 30_000;
-
 /** A lock that this process acquired. */
 export interface Lock {
   readonly fence: number;
@@ -62,7 +60,7 @@ export interface Lock {
  */
 export async function acquireLock(file: string, purpose: string, options: LockOptions = {}): Promise<Lock> {
   await makeFolder(dirname(file));
-  const { now = new Date(), maxPauseMs = DEFAULT_MAX_PAUSE_MS } = options;
+  const { now = new Date(), maxPauseMs = 30_000 } = options;
   const fd = openLockFile(file);
   try {
     if (!tryLockFile(fd, file)) throw lockedError(file, now);

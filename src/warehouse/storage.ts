@@ -7,9 +7,6 @@ import { type Database, firstLine } from './database.ts';
 import { warehouseFiles } from './publish.ts';
 import { quoteIdent, type SqlFiles } from './sql-files.ts';
 
-/** Storage failures, which abort the run: the disk is full, or the working file is corrupt. */
-export type FatalStorageError = 'disk-full' | 'corrupt';
-
 /** The working file opens, but it is another database. */
 export class CorruptDatabaseError extends Error {}
 
@@ -25,8 +22,11 @@ export function isOutOfMemory(error: unknown): boolean {
   );
 }
 
-/** Reads DuckDB's messages, since it has no error codes. A full disk during a checkpoint also invalidates the database. */
-export function classifyStorageError(error: unknown): FatalStorageError | undefined {
+/**
+ * Which failure of the storage an error is, which aborts the run: the disk is full, or the working file is corrupt. Reads DuckDB's
+ * messages, since it has no error codes. A full disk during a checkpoint also invalidates the database.
+ */
+export function classifyStorageError(error: unknown): 'disk-full' | 'corrupt' | undefined {
   for (let inner = error; inner instanceof Error; inner = inner.cause) {
     if (inner instanceof CorruptDatabaseError) return 'corrupt';
     if (inner instanceof TidemarkError) continue;
@@ -71,7 +71,7 @@ export async function assertDiskSpace(data: string): Promise<void> {
 }
 
 /** Bytes that can still be written to the file system of `directory`. */
-async function freeBytes(directory: string): Promise<number> {
+export async function freeBytes(directory: string): Promise<number> {
   const { bavail, bsize } = await statfs(directory);
   return bavail * bsize;
 }

@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import { type IncomingMessage, type RequestListener, type ServerResponse, STATUS_CODES } from 'node:http';
 import { linkSignals } from '../../core/abort.ts';
 import { errorMessage, TidemarkError } from '../../core/errors.ts';
-import type { Log } from '../../core/log.ts';
 import { sendTables } from './catalogue.ts';
 import { sendAsset, sendReportFile, sendReportIndex } from './files.ts';
 import { sendHome } from './home.ts';
@@ -43,22 +42,16 @@ const routes: readonly Route[] = [
 ];
 
 /** Answers every request: refuses it, finds its route, and sends errors. */
-export function createAnswer(site: Site, rules: AccessRules, log: Log): RequestListener {
+export function createAnswer(site: Site, rules: AccessRules): RequestListener {
   return (request, response) => {
-    void answer(request, response, site, rules, log).catch((error: unknown) => {
-      log.error(`${request.url}: ${errorMessage(error)}`);
+    void answer(request, response, site, rules).catch((error: unknown) => {
+      site.log.error(`${request.url}: ${errorMessage(error)}`);
       response.destroy();
     });
   };
 }
 
-async function answer(
-  request: IncomingMessage,
-  response: ServerResponse,
-  site: Site,
-  rules: AccessRules,
-  log: Log,
-): Promise<void> {
+async function answer(request: IncomingMessage, response: ServerResponse, site: Site, rules: AccessRules) {
   const nonce = randomBytes(16).toString('base64');
   for (const [name, value] of Object.entries(securityHeaders(nonce))) response.setHeader(name, value);
   const refusal = checkAccess(request, rules);
@@ -76,7 +69,7 @@ async function answer(
     await findAndAnswer(exchange);
   } catch (error) {
     if (signal.aborted) return;
-    await sendError(exchange, error, log);
+    await sendError(exchange, error);
   }
 }
 
@@ -91,8 +84,8 @@ async function findAndAnswer(exchange: Exchange): Promise<void> {
 }
 
 /** A response that has begun is broken off, so that its reader sees that it is not whole. */
-async function sendError(exchange: Exchange, error: unknown, log: Log): Promise<void> {
-  const { request, response } = exchange;
+async function sendError(exchange: Exchange, error: unknown): Promise<void> {
+  const { request, response, log } = exchange;
   const status = errorStatus(error);
   const isHidden = error instanceof LackError;
   if (status === 500 || isHidden) log.error(`${request.url}: ${errorMessage(isHidden ? error.cause : error)}`);

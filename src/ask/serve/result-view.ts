@@ -89,11 +89,8 @@ function drawCell({ type, isNumber }: ColumnInfo, value: string | null, label = 
   const kind = isNumber ? ' class="n"' : isTree(type) || value === null ? '' : ' class="text"';
   const sort = value === null ? ' data-v=""' : '';
   const content = value === null ? '<i class="null">NULL</i>' : drawValue(type, value, href === undefined);
-  return `<td${kind}${label}${sort}>${drawLink(href, content)}</td>`;
-}
-
-function drawLink(href: string | undefined, content: string): string {
-  return href === undefined ? content : `<a href="${escapeMarkup(href)}">${content}</a>`;
+  const linked = href === undefined ? content : `<a href="${escapeMarkup(href)}">${content}</a>`;
+  return `<td${kind}${label}${sort}>${linked}</td>`;
 }
 
 function drawValue(type: string, value: string, mayFold: boolean): string {

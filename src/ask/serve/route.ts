@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Config } from '../../config/config.ts';
-import type { Clock } from '../../core/clock.ts';
+import type { Context } from '../../core/context.ts';
 import { TidemarkError } from '../../core/errors.ts';
 import type { PlaybookSummary } from '../../tell/findings/guide.ts';
 import type { TemplateEngine } from '../../tell/reports/templates.ts';
@@ -9,10 +9,9 @@ import type { SqlFiles } from '../../warehouse/sql-files.ts';
 import type { WorkerPool } from './pool.ts';
 
 /** What all answers of a server share. */
-export interface Site {
+export interface Site extends Pick<Context, 'clock' | 'log'> {
   readonly config: Config;
   readonly pool: WorkerPool;
-  readonly clock: Clock;
   readonly files: SqlFiles;
   readonly templates: TemplateEngine;
   /** Files of `/assets/` by name. */

@@ -46,6 +46,7 @@ export async function startServer(options: ServeOptions, context: Pick<Context, 
     config,
     pool,
     clock: context.clock,
+    log: context.log,
     files: createSqlFiles(roots),
     templates: createTemplateEngine(roots, 'html'),
     assets: await loadAssets(roots),
@@ -57,7 +58,7 @@ export async function startServer(options: ServeOptions, context: Pick<Context, 
     headersTimeout: HEADERS_TIMEOUT_MS,
     connectionsCheckingInterval: CHECK_MS,
   };
-  const server = createServer(limits, createAnswer(site, options, context.log));
+  const server = createServer(limits, createAnswer(site, options));
   server.maxConnections = MAX_CONNECTIONS;
   limitConnections(server, MAX_CONNECTIONS_PER_ADDRESS);
   server.listen(options.port, options.address);

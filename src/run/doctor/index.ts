@@ -1,4 +1,4 @@
-import { stat, statfs } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import type { Config, Target } from '../../config/config.ts';
 import { parseSmtpUrl } from '../../config/mail.ts';
 import type { WorkContext } from '../../core/context.ts';
@@ -18,6 +18,7 @@ import { formatAge } from '../../tell/reports/format.ts';
 import { warehouseFiles } from '../../warehouse/publish.ts';
 import { withPublished } from '../../warehouse/session.ts';
 import { createSqlFiles, type SqlFiles } from '../../warehouse/sql-files.ts';
+import { freeBytes } from '../../warehouse/storage.ts';
 import { explainFuture, readLatest } from '../run.ts';
 import { checkToken, reportToken } from './check-token.ts';
 import { type Check, type CheckList, createCheckList } from './checks.ts';
@@ -88,8 +89,7 @@ async function checkWarehouse(config: Config, now: Date): Promise<readonly Check
     return list.checks;
   }
   const { size } = await stat(published);
-  const { bavail, bsize } = await statfs(config.data);
-  const free = bavail * bsize;
+  const free = await freeBytes(config.data);
   const detail = `${formatMebibytes(free)} free, the file takes ${formatMebibytes(size)}`;
   list[free > 3 * size ? 'ok' : 'fail']('space', detail);
   return list.checks;

@@ -35,10 +35,7 @@ export interface RemoteClient extends Pick<ServiceClient, 'target' | 'call' | 'd
 }
 
 /** What an extraction has, as it crosses: every function is asynchronous. */
-export interface RemoteContext extends Omit<ExtractContext, 'client' | 'signal' | 'forEachLimited'> {
-  readonly client: RemoteClient;
-  readonly concurrency: number;
-}
+export type RemoteContext = Readonly<ReturnType<typeof toRemoteContext>>;
 
 /** Threads at the same time. Each has its own copy of the plugin and of the package. */
 const MAX_THREADS = 4;
@@ -124,7 +121,7 @@ export function toRemoteSources(file: string, { sources = [] }: ThreadPlugin): r
   });
 }
 
-function toRemoteContext({ signal: _, forEachLimited: __, ...context }: ExtractContext): RemoteContext {
+function toRemoteContext({ signal: _, forEachLimited: __, ...context }: ExtractContext) {
   const { client, landing, log, metrics } = context;
   return {
     ...context,

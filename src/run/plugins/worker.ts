@@ -83,13 +83,8 @@ function describePlaybook(playbook: unknown, index: number): Playbook {
 /** What can be copied of a value: no function, and no object of a class, such as a schema. */
 function withoutFunctions(value: unknown): unknown {
   if (typeof value === 'function') return undefined;
-  return typeof value !== 'object' ||
-    value === null ||
-    value instanceof RegExp ||
-    Array.isArray(value) ||
-    isPlain(value)
-    ? mapPlain(value, withoutFunctions)
-    : undefined;
+  const isCopied = isPlain(value) || Array.isArray(value) || value instanceof RegExp || Object(value) !== value;
+  return isCopied ? mapPlain(value, withoutFunctions) : undefined;
 }
 
 function toContext(remote: RemoteContext, source: SourceDefinition): ExtractContext {

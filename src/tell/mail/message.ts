@@ -76,18 +76,14 @@ async function readPages(pages: Message['pages'], output: string) {
     attachments.push({
       filename: `${name}.html`,
       contentType: 'text/html; charset=utf-8',
-      content: withoutRelativeLinks(await readFile(path, 'utf8')),
+      content: (await readFile(path, 'utf8')).replaceAll(RELATIVE_LINK, '$1'),
     });
   }
   return attachments;
 }
 
-const RELATIVE_LINK = /(<a\b[^>]*?) href="(?![a-z][a-z\d+.-]*:|#)[^"]*"/giu;
-
 /** An attached page has no pages beside it: what links to them becomes plain text. */
-function withoutRelativeLinks(html: string): string {
-  return html.replaceAll(RELATIVE_LINK, '$1');
-}
+const RELATIVE_LINK = /(<a\b[^>]*?) href="(?![a-z][a-z\d+.-]*:|#)[^"]*"/giu;
 
 /** A part of a file name: other texts have other names. What is not safe in one is escaped as in a URL. */
 export function fileNamePart(text: string): string {

@@ -28,13 +28,10 @@ export async function archiveFiles(out: string, date: string, files: readonly st
   const folder = join(out, 'archive', date);
   await makeFolder(folder);
   for (const file of files) {
-    if (file.endsWith('.html')) await archivePage(join(out, file), join(folder, file));
-    else await copyFile(join(out, file), join(folder, file));
+    const [from, to] = [join(out, file), join(folder, file)];
+    if (file.endsWith('.html')) await writeFileAtomic(to, linkLatestSubjects(await readFile(from, 'utf8')));
+    else await copyFile(from, to);
   }
-}
-
-async function archivePage(from: string, to: string): Promise<void> {
-  await writeFileAtomic(to, linkLatestSubjects(await readFile(from, 'utf8')));
 }
 
 /** Subjects and runs have one page each, which is not archived. Markup only contains `href="`; in text it is escaped. */

@@ -10,6 +10,7 @@ export type ValueKind = 'text' | 'number' | 'time' | 'bytes' | 'percent' | 'tag'
 /** Shown for NULL and for empty lists. */
 export const EMPTY_CELL = '—';
 
+const TIME = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/u;
 const TAGS = new Set(['severity', 'state', 'status', 'was', 'behind']);
 const MAX_TEXT_LENGTH = 300;
 const NUMBER = new Intl.NumberFormat('en-US', { maximumFractionDigits: 1 });
@@ -20,12 +21,9 @@ export function inferKind(column: string, values: readonly Value[]): ValueKind {
   if (column.endsWith('percent')) return 'percent';
   if (TAGS.has(column)) return 'tag';
   const first = values.find((value) => value !== null);
-  if (typeof first === 'string' && values.every(isTimeOrNull)) return 'time';
+  const isTime = (value: Value) => value === null || (typeof value === 'string' && TIME.test(value));
+  if (typeof first === 'string' && values.every(isTime)) return 'time';
   return typeof first === 'number' || typeof first === 'bigint' ? 'number' : 'text';
-}
-
-function isTimeOrNull(value: Value): boolean {
-  return value === null || (typeof value === 'string' && /^\d{4}-\d\d-\d\dT[\d:.]+Z$/u.test(value));
 }
 
 export function formatValue(value: Value, kind: ValueKind): string {

@@ -160,22 +160,15 @@ export function toFindingView(row: Row, guide: readonly Guide[]) {
 }
 
 /** History, findings, actions and gaps, the newest first. */
-function buildTimeline({
-  page,
-  timeline,
-  finding_events: events,
-  actions,
-  gaps,
-}: SubjectData): readonly ReturnType<typeof toEntry>[] {
+function buildTimeline({ page, timeline, finding_events: events, actions, gaps }: SubjectData) {
   const oldest = String(timeline.at(-1)?.happened_at ?? '');
-  const entries = [
-    ...toHistoryEntries(timeline, page.kind.table.columns),
-    ...events.filter(({ happened_at }) => String(happened_at) >= oldest).map((row) => toEntry(row)),
-    ...actions.map((row) => toEntry(row)),
-    ...gaps
-      .filter(({ ended_at }) => ended_at === null || (oldest && String(ended_at) > oldest))
-      .map((row) => toEntry(row)),
+  const others = [
+    ...events.filter(({ happened_at }) => String(happened_at) >= oldest),
+    ...actions,
+    ...gaps.filter(({ ended_at }) => ended_at === null || (oldest && String(ended_at) > oldest)),
   ];
+  const history = toHistoryEntries(timeline, page.kind.table.columns);
+  const entries = [...history, ...others.map((row) => toEntry(row))];
   return entries.sort((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0)); // stable: kinds stay in this order
 }
 
