@@ -165,12 +165,13 @@ async function deliver(
   limitMs: number,
   redactor: Context['redactor'],
 ): Promise<SendResult> {
-  const signal = AbortSignal.timeout(limitMs);
+  const limit = new AbortController();
+  const timer = setTimeout(() => limit.abort(), limitMs);
   try {
-    await transport.sendMail({ ...mail, signal });
+    await transport.sendMail({ ...mail, signal: limit.signal });
     return { status: 'sent', reason: null };
   } catch (error) {
-    if (signal.aborted) {
+    if (limit.signal.aborted) {
       const reason = `the server did not take it within ${formatSeconds(limitMs)}`;
       return { status: 'pending', reason, isServerFailure: true };
     }
@@ -182,5 +183,7 @@ async function deliver(
       reason,
       isServerFailure: SERVER_FAILURES.has(code ?? ''),
     };
+  } finally {
+    clearTimeout(timer);
   }
 }
