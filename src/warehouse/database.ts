@@ -12,33 +12,10 @@ import { DuckDBInstance, type Row, toRows } from './values.ts';
 
 export type { SqlParam, SqlParams } from './sql-params.ts';
 
-/**
- * Runs statements on one connection, one after another. Parameters become literals (`fillParams`), since a prepared statement is often planned
- * twice; those that a statement does not use are ignored.
- */
-export interface Statements {
-  run(sql: string, params?: SqlParams): Promise<void>;
-  /** Runs a statement that writes rows, such as `insert` or `create table as`. @returns how many */
-  write(sql: string, params?: SqlParams): Promise<number>;
-  /** @param limitMs after which it is interrupted. @default never */
-  rows(sql: string, params?: SqlParams, limitMs?: number): Promise<Row[]>;
-  /**
-   * Runs a text of several statements without parameters, which do not wait for this process. @returns the rows of the last one
-   */
-  script(text: string): Promise<Row[]>;
-  /** Runs statements with filled parameters in a transaction, as one text. */
-  transact(statements: readonly string[]): Promise<void>;
-  /** Runs `work` in a transaction, and rolls it back if `work` throws. */
-  transaction<T>(work: () => Promise<T>): Promise<T>;
-  readonly connection: DuckDBConnection;
-}
+export type Statements = Readonly<ReturnType<typeof createStatements>>;
 
 /** One DuckDB file, opened once in this process. */
-export interface Database extends Statements {
-  /** Other connections to the file, for statements that run at the same time. They have no temporary tables of this one, and end with it. */
-  siblings(count: number): Promise<readonly Statements[]>;
-  close(): void;
-}
+export type Database = Readonly<Awaited<ReturnType<typeof openDatabase>>>;
 
 export interface OpenOptions {
   readonly readOnly?: boolean;
@@ -66,7 +43,7 @@ export async function withMemory<T>(work: (database: Database) => Promise<T>, op
 }
 
 /** Opens `file` (or `:memory:`). Times are UTC; no extension is downloaded. @throws TidemarkError DATA if it is not a database. */
-export async function openDatabase(file: string, options: OpenOptions = {}): Promise<Database> {
+export async function openDatabase(file: string, options: OpenOptions = {}) {
   const own = options.ownFolderIn === undefined ? undefined : await createTemporaryFolder(options.ownFolderIn);
   const removeOwn = () => {
     if (own !== undefined) rmSync(own, { recursive: true, force: true });
@@ -98,7 +75,8 @@ export async function openDatabase(file: string, options: OpenOptions = {}): Pro
     await statements.run("set TimeZone = 'UTC'");
     return statements;
   };
-  const siblings = async (count: number) => {
+  /** Other connections to the file, for statements that run at the same time. They have no temporary tables of this one, and end with it. */
+  const siblings = async (count: number): Promise<readonly Statements[]> => {
     while (opened.length < count) opened.push(await connect());
     return opened.slice(0, count);
   };
@@ -133,9 +111,15 @@ export function isOfLaterVersion(error: unknown): boolean {
   return firstLine(error).includes('database file with version number');
 }
 
-function createStatements(connection: DuckDBConnection): Statements {
+/**
+ * Runs statements on one connection, one after another. Parameters become literals (`fillParams`), since a prepared statement is often planned
+ * twice; those that a statement does not use are ignored.
+ */
+function createStatements(connection: DuckDBConnection) {
+  /** Runs a text of several statements without parameters, which do not wait for this process. @returns the rows of the last one */
   const script = async (text: string): Promise<Row[]> => toRows(await connection.runAndReadAll(text));
-  const rows: Statements['rows'] = async (sql, params = {}, limitMs) => {
+  /** @param limitMs after which it is interrupted. @default never */
+  const rows = async (sql: string, params: SqlParams = {}, limitMs?: number): Promise<Row[]> => {
     const text = fillParams(sql, params);
     return limitMs === undefined ? script(text) : bounded({ connection }, limitMs, () => script(text));
   };
@@ -147,14 +131,17 @@ function createStatements(connection: DuckDBConnection): Statements {
     connection,
     rows,
     script,
-    run: async (sql, params) => {
+    run: async (sql: string, params?: SqlParams) => {
       await rows(sql, params);
     },
-    write: async (sql, params) => Number((await rows(sql, params))[0]?.Count),
-    transact: async (statements) => {
+    /** Runs a statement that writes rows, such as `insert` or `create table as`. @returns how many */
+    write: async (sql: string, params?: SqlParams) => Number((await rows(sql, params))[0]?.Count),
+    /** Runs statements with filled parameters in a transaction, as one text. */
+    transact: async (statements: readonly string[]) => {
       await connection.run(['begin;', ...statements, 'commit;'].join('\n')).catch(rollback);
     },
-    transaction: async (work) => {
+    /** Runs `work` in a transaction, and rolls it back if `work` throws. */
+    transaction: async <T>(work: () => Promise<T>): Promise<T> => {
       await connection.run('begin');
       try {
         const result = await work();

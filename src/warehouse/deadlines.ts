@@ -11,19 +11,14 @@ export const DEFAULT_THRESHOLDS: Thresholds = thresholds.parse({});
 export type Scope = '' | 'temp ';
 
 /** A query of `queries/deadlines/` as a macro. */
-interface Kind {
-  /** Of the macro. */
-  readonly name: string;
-  readonly sql: string;
-  /** The macro of a query that fails, which a user may have written: a row whose end is not known. */
-  readonly renderUnknown: (error: unknown) => string;
-}
+type Kind = Readonly<ReturnType<typeof renderDeadlines>[number]>;
 
-/** The queries of `queries/deadlines/`, with these thresholds. */
-export function renderDeadlines(files: SqlFiles, values: Thresholds, scope: Scope = ''): readonly Kind[] {
+/** The queries of `queries/deadlines/`, with these thresholds. `name`: of the macro. */
+export function renderDeadlines(files: SqlFiles, values: Thresholds, scope: Scope = '') {
   return [...discoverFiles(files.roots, 'queries/deadlines', '.sql').keys()].map((kind) => {
     const name = quoteIdent(`deadlines_of_${kind}`);
     const parts = { scope, name, file: quoteLiteral(`queries/deadlines/${kind}.sql`) };
+    /** The macro of a query that fails, which a user may have written: a row whose end is not known. */
     const renderUnknown = (error: unknown) =>
       files.render('warehouse/deadlines_unknown', { ...parts, problem: quoteLiteral(firstLine(error)) });
     try {

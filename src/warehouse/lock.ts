@@ -38,27 +38,13 @@ export interface LockOptions {
 }
 
 /** A lock that this process acquired. */
-export interface Lock {
-  readonly fence: number;
-  /**
-   * Call it just before each write that only the holder may make.
-   * @throws LockError LOCKED if the lock was lost: its file was removed, or a network file system gave it to another host.
-   */
-  assertHeld(): void;
-  /**
-   * Call it just before each write that depends on what was read before.
-   * @throws LockError as `assertHeld`; INCOMPLETE if the process was paused since it acquired the lock, because what it has read
-   * may be outdated.
-   */
-  assertUnpaused(): void;
-  release(): Promise<void>;
-}
+export type Lock = Readonly<Awaited<ReturnType<typeof acquireLock>>>;
 
 /**
  * Acquires a lock that one process at a time holds. The kernel releases it when its process ends.
  * @throws TidemarkError LOCKED naming the holder, DATA if something else than a file has the name.
  */
-export async function acquireLock(file: string, purpose: string, options: LockOptions = {}): Promise<Lock> {
+export async function acquireLock(file: string, purpose: string, options: LockOptions = {}) {
   await makeFolder(dirname(file));
   const { now = new Date(), maxPauseMs = 30_000 } = options;
   const fd = openLockFile(file);
@@ -79,12 +65,16 @@ async function beginLock(
   fd: number,
   { purpose, since }: Pick<Owner, 'purpose' | 'since'>,
   maxPauseMs: number,
-): Promise<Lock> {
+) {
   const owner = { pid, host: hostname(), purpose, since };
   const own: LockRecord = { fence: (readRecord(file)?.fence ?? 0) + 1, id: randomUUID(), owner };
   await writeRecord(file, own);
   const pauses = monitorPauses();
   let isReleased = false;
+  /**
+   * Call it just before each write that only the holder may make.
+   * @throws LockError LOCKED if the lock was lost: its file was removed, or a network file system gave it to another host.
+   */
   const assertHeld = (): void => {
     if (isReleased) throw new Error(`${file} was released`);
     const how = explainLoss(file, fd, own);
@@ -92,6 +82,11 @@ async function beginLock(
     const hint = `run it again; leave ${file} alone while a process holds it`;
     throw new LockError('LOCKED', `${purpose} lost its lock: ${how}`, { hint });
   };
+  /**
+   * Call it just before each write that depends on what was read before.
+   * @throws LockError as `assertHeld`; INCOMPLETE if the process was paused since it acquired the lock, because what it has read
+   * may be outdated.
+   */
   const assertUnpaused = (): void => {
     assertHeld();
     const pausedMs = pauses.longestMs();

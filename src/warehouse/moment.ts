@@ -4,12 +4,8 @@ import { WallClock } from '../core/wall-clock.ts';
 import type { SqlFiles } from './sql-files.ts';
 import type { Row } from './values.ts';
 
-/** A time that a person named, and the run whose state it has. */
-export interface Moment {
-  readonly at: Date;
-  /** The last run at or before it. */
-  readonly run: { readonly run_id: string; readonly as_of: Date };
-}
+/** A time that a person named, and the run whose state it has: the last one at or before it. */
+export type Moment = Readonly<Awaited<ReturnType<typeof resolveMoment>>>;
 
 export interface MomentOptions {
   /** Reads the published warehouse, or the working copy. */
@@ -27,7 +23,7 @@ const EXAMPLES = 'yesterday, last monday, -7d, 2026-11-20, 2026-11-20T02:15:00Z 
  * run or its unique beginning. A day means its end.
  * @throws TidemarkError USAGE if the text is none of them, or names a time before the first pull.
  */
-export async function resolveMoment(text: string, options: MomentOptions): Promise<Moment> {
+export async function resolveMoment(text: string, options: MomentOptions) {
   const { rows, files } = options;
   const at = readInstant(text.trim().toLowerCase(), options) ?? (await findRun(text.trim(), options));
   const [row] = await rows(files.read('warehouse/moment'), { at: at.toISOString() });

@@ -7,19 +7,10 @@ import { findFile, PACKAGE_ROOT } from '../core/paths.ts';
 /** A part of a template: a text, or what gives one for the words after the name, such as `{{key n}}`. */
 export type SqlParts = Readonly<Record<string, string | ((...words: string[]) => string)>>;
 
-/** SQL text from `queries/`, by path without `.sql`. A file beside the configuration overrides the package's. */
-export interface SqlFiles {
-  /** Whether there is such a file. */
-  has(name: string): boolean;
-  read(name: string): string;
-  /** The text with each `{{name}}` replaced, comments removed: for identifiers, which cannot be bound as parameters. */
-  render(name: string, parts: SqlParts): string;
-  /** What was read so far of a user's tables, and of the user's files that override those of the package. */
-  own(): readonly string[];
-  readonly roots: readonly string[];
-}
+export type SqlFiles = Readonly<ReturnType<typeof createSqlFiles>>;
 
-export function createSqlFiles(roots: readonly string[]): SqlFiles {
+/** SQL text from `queries/`, by path without `.sql`. A file beside the configuration overrides the package's. */
+export function createSqlFiles(roots: readonly string[]) {
   const cache = new Map<string, string>();
   const find = (name: string) => findFile(roots, `queries/${name}.sql`);
   const packaged = (name: string) => join(PACKAGE_ROOT, `queries/${name}.sql`);
@@ -34,10 +25,13 @@ export function createSqlFiles(roots: readonly string[]): SqlFiles {
     return text;
   };
   return {
-    has: (name) => find(name) !== undefined,
+    /** Whether there is such a file. */
+    has: (name: string) => find(name) !== undefined,
     read,
     roots,
-    render: (name, parts) => fillTemplate(name, read(name), parts),
+    /** The text with each `{{name}}` replaced, comments removed: for identifiers, which cannot be bound as parameters. */
+    render: (name: string, parts: SqlParts) => fillTemplate(name, read(name), parts),
+    /** What was read so far of a user's tables, and of the user's files that override those of the package. */
     own: () =>
       [...cache.keys()].filter(
         (name) => find(name) !== packaged(name) && (name.startsWith('tables/') || existsSync(packaged(name))),

@@ -17,15 +17,8 @@ const TYPES = {
     example: 'a time such as 2026-11-20 or 2026-11-20T02:15:00Z',
   },
 } as const;
-export type ParameterType = keyof typeof TYPES;
 
-export interface Parameter {
-  readonly name: string;
-  readonly type: ParameterType;
-  /** A SQL expression; undefined where a value is required. */
-  readonly defaultSql: string | undefined;
-  readonly description: string;
-}
+export type Parameter = Readonly<ReturnType<typeof parseParameter>>;
 
 /** A query in `queries/saved/`, with the title, description and parameters that its header declares. */
 export interface SavedQuery {
@@ -77,14 +70,15 @@ function parseSavedQuery(name: string, sql: string): SavedQuery {
   return { name, title, description, parameters, sql };
 }
 
-function parseParameter(query: string, text: string): Parameter {
+/** `defaultSql`: undefined where a value is required. */
+function parseParameter(query: string, text: string) {
   const { name, type, defaultSql, description = '' } = PARAMETER.exec(text)?.groups ?? {};
   if (name === undefined || type === undefined || !(type in TYPES)) {
     throw new TidemarkError('DATA', `queries/saved/${query}.sql: \`-- param: ${text}\` is not a parameter`, {
       hint: `write NAME TYPE [= DEFAULT] [- DESCRIPTION], with a type of ${Object.keys(TYPES).join(', ')}`,
     });
   }
-  return { name, type: type as ParameterType, defaultSql, description };
+  return { name, type: type as keyof typeof TYPES, defaultSql, description };
 }
 
 /**

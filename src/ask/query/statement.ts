@@ -4,15 +4,7 @@ import type { SqlFiles } from '../../warehouse/sql-files.ts';
 import { type Row, toRows } from '../../warehouse/values.ts';
 
 /** A statement that a query may be. */
-export interface Statement {
-  /** Without what ends it, so that it is valid in parentheses. */
-  readonly text: string;
-  readonly isExplain: boolean;
-  /** SHOW TABLES, or DESCRIBE alone. */
-  readonly showsTables: boolean;
-  /** Constant times of table functions. */
-  readonly moments: readonly string[];
-}
+export type Statement = Readonly<Awaited<ReturnType<typeof readStatement>>>;
 
 /** `queries/query/check.sql`. */
 interface Parsed extends Row {
@@ -36,7 +28,7 @@ const EXPLAIN =
  * Nothing of the text is bound or run.
  * @throws TidemarkError DATA; DuckDB's error if the syntax is wrong.
  */
-export async function readStatement(connection: DuckDBConnection, files: SqlFiles, text: string): Promise<Statement> {
+export async function readStatement(connection: DuckDBConnection, files: SqlFiles, text: string) {
   const parse = async (sql: string) => {
     const reader = await connection.runAndReadAll(files.read('query/check'), { text: sql });
     return toRows(reader)[0] as Parsed;
@@ -50,12 +42,15 @@ export async function readStatement(connection: DuckDBConnection, files: SqlFile
   }
   if (parsed.statements !== 1) throw new TidemarkError('DATA', `expected one statement, got ${parsed.statements}`);
   await assertHarmless(connection, files, parsed.names);
-  if (parsed !== whole) return { text, isExplain: true, showsTables: false, moments: [] };
+  const isExplain = parsed !== whole;
   return {
-    text: await trimEnd(text, parse),
-    isExplain: false,
-    showsTables: parsed.shows_tables,
-    moments: parsed.moments,
+    /** Without what ends it, so that it is valid in parentheses. */
+    text: isExplain ? text : await trimEnd(text, parse),
+    isExplain,
+    /** SHOW TABLES, or DESCRIBE alone. */
+    showsTables: !isExplain && parsed.shows_tables,
+    /** Constant times of table functions. */
+    moments: isExplain ? [] : parsed.moments,
   };
 }
 

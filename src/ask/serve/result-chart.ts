@@ -5,14 +5,6 @@ import { buildSeries, type Series } from '../../tell/reports/series.ts';
 import type { ColumnInfo } from '../query/protocol.ts';
 import type { ResultPage } from './results.ts';
 
-/** What the partial `result` shows of a chart. */
-interface ResultChart {
-  readonly svg: string;
-  readonly legend: readonly { readonly name: string; readonly series: string; readonly kind: 'line' | 'area' }[];
-  /** What the chart leaves out, or why there is no chart. */
-  readonly notes: readonly string[];
-}
-
 /** Each has a color of its own. */
 const MAX_SERIES = 7;
 const MAX_BARS = 40;
@@ -22,8 +14,11 @@ interface Column extends ColumnInfo {
   readonly values: readonly (string | null)[];
 }
 
-/** Lines over the first column of times, or else bars over the first column of texts; the values are the columns of numbers. */
-export function chartResult({ columns, rows }: ResultPage): ResultChart {
+/**
+ * Lines over the first column of times, or else bars over the first column of texts; the values are the columns of numbers.
+ * @returns what the partial `result` shows of it; `notes` say what the chart leaves out, or why there is none
+ */
+export function chartResult({ columns, rows }: ResultPage) {
   const filled = columns.map((column, index) => ({ ...column, values: rows.map((row) => row[index] ?? null) }));
   const numbers = filled.filter(({ isNumber }) => isNumber);
   const times = filled.find(({ type }) => /^(?:DATE|TIMESTAMP)/u.test(type));
@@ -35,11 +30,11 @@ export function chartResult({ columns, rows }: ResultPage): ResultChart {
   return noChart('A chart needs a column of times or texts beside the numbers.');
 }
 
-function noChart(reason: string): ResultChart {
+function noChart(reason: string) {
   return { svg: '', legend: [], notes: [reason] };
 }
 
-function chartTimes(times: Column, numbers: readonly Column[], texts: Column | undefined): ResultChart {
+function chartTimes(times: Column, numbers: readonly Column[], texts: Column | undefined) {
   const known = times.values.flatMap((time, row) => {
     const at = time === null ? undefined : parseTime(time);
     if (!at) return [];
@@ -76,7 +71,7 @@ function chartTimes(times: Column, numbers: readonly Column[], texts: Column | u
   };
 }
 
-function chartBars(texts: Column, numbers: readonly Column[]): ResultChart {
+function chartBars(texts: Column, numbers: readonly Column[]) {
   const shown = numbers.slice(0, MAX_SERIES);
   const series = shown.map(({ name }) => toLabel(name));
   const categories = texts.values.slice(0, MAX_BARS).map((text, row) => ({

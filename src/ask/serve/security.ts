@@ -2,13 +2,6 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 
-/** Why a request is refused. */
-export interface AccessRefusal {
-  readonly status: number;
-  readonly message: string;
-  readonly headers?: Readonly<Record<string, string>>;
-}
-
 export interface AccessRules {
   /** Names that the `Host` header may have, besides addresses and `localhost`. */
   readonly hosts: readonly string[];
@@ -19,8 +12,9 @@ export interface AccessRules {
 /**
  * Whether a request may be answered. The server reads and never writes, so what remains is who reads: a page of another site must not
  * read through a browser (its requests and its names are refused), and another machine needs the token.
+ * @returns the status, the message and the headers of the refusal; undefined for a request that is answered
  */
-export function checkAccess(request: IncomingMessage, rules: AccessRules): AccessRefusal | undefined {
+export function checkAccess(request: IncomingMessage, rules: AccessRules) {
   if (request.method !== 'GET' && request.method !== 'HEAD') {
     return { status: 405, message: 'only GET is answered', headers: { allow: 'GET, HEAD' } };
   }
