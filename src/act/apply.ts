@@ -142,18 +142,27 @@ async function applyActions(
   }
 }
 
-function findAbort({ config, context, maxFailures }: ApplyOptions, plan: Plan, progress: Progress): Abort | undefined {
+function findAbort(options: ApplyOptions, plan: Plan, progress: Progress): Abort | undefined {
+  const { config, context, maxFailures } = options;
   const file = join(config.data, 'STOP');
   // A file, a folder or a broken link.
   if (lstatSync(file, { throwIfNoEntry: false }))
     return { reason: `${file} exists: remove it to continue`, exit: EXIT.unsafe };
   if (context.signal.aborted) return { reason: 'interrupted: apply the plan again to continue', exit: EXIT.incomplete };
-  if (context.clock.now().getTime() >= Date.parse(plan.expires_at)) {
-    return { reason: `the plan expired at ${plan.expires_at}`, exit: EXIT.unsafe };
-  }
-  const contradicted = progress.explainContradictions();
-  if (contradicted || progress.failures < maxFailures) return contradicted;
+  const stop = findInvalid(options, plan) ?? progress.explainContradictions();
+  if (stop || progress.failures < maxFailures) return stop;
   return { reason: `${plural(progress.failures, 'action')} failed or unconfirmed`, exit: EXIT.incomplete };
+}
+
+/** The plan may expire meanwhile, and the clock be set back: what began before the plan was made would not count as new. */
+function findInvalid({ config, context }: ApplyOptions, plan: Plan): Abort | undefined {
+  try {
+    assertValidAt(plan, context.clock.now(), config);
+    return undefined;
+  } catch (error) {
+    const known = catchKnown(error);
+    return { reason: formatError(known), exit: known.exit };
+  }
 }
 
 /** Asked before each action: a server may be replaced while a plan is applied. @param asked the target of the action. @default all */

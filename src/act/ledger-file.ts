@@ -20,9 +20,17 @@ export class Ledger {
   readonly #entries: Map<string, LedgerEntry>;
   readonly #lock: LedgerLock;
   #head: LedgerHead;
+  /** The length of the file as this process knows it. */
+  #bytes: number;
 
-  private constructor(file: string, handle: FileHandle, { entries, head }: LedgerScan, lock: LedgerLock) {
+  private constructor(
+    file: string,
+    handle: FileHandle,
+    { entries, head, bytes }: LedgerScan & { readonly bytes: number },
+    lock: LedgerLock,
+  ) {
     this.#file = file;
+    this.#bytes = bytes;
     this.#handle = handle;
     this.#entries = new Map(entries);
     this.#head = head;
@@ -37,7 +45,9 @@ export class Ledger {
     const file = ledgerFile(data);
     await makeFolder(dirname(file));
     const sound = await readSound(data, seen);
-    const ledger = new Ledger(file, await open(file, 'a', PRIVATE_FILE), sound, lock);
+    const handle = await open(file, 'a', PRIVATE_FILE);
+    const { size: bytes } = await handle.stat();
+    const ledger = new Ledger(file, handle, { ...sound, bytes }, lock);
     try {
       if (sound.isMissing) await syncFolder(dirname(file));
       if (sound.rest !== '') {
@@ -70,15 +80,17 @@ export class Ledger {
     const text = toLine(this.#head, event);
     this.#lock.assertHeld();
     const [own, named] = [await this.#handle.stat(), await stat(this.#file).catch(ignoreMissing)];
-    if (own.ino !== named?.ino || own.dev !== named.dev) {
-      // The line would be lost with a file that has no name any more.
-      throw new TidemarkError('DATA', `${this.#file} was removed or replaced while it was written`, {
+    if (own.ino !== named?.ino || own.dev !== named.dev || own.size !== this.#bytes) {
+      // The line would be lost with a file that has no name any more, or continue what others have written into it.
+      throw new TidemarkError('DATA', `${this.#file} was removed, replaced or changed while it was written`, {
         hint: 'put back the file that was there, and run it again: it says what was done',
       });
     }
-    await this.#handle.appendFile(`${prefix}${text}\n`);
+    const line = Buffer.from(`${prefix}${text}\n`);
+    await this.#handle.appendFile(line);
     await this.#handle.sync();
     this.#head = extendHead(this.#head, text);
+    this.#bytes += line.length;
   }
 }
 

@@ -54,6 +54,8 @@ describe('a ledger that is missing although the table actions has rows', () => {
 test.each([
   ['removed', (file: string) => rmSync(file)],
   ['replaced', (file: string) => writeFileSync(`${file}.new`, readFileSync(file))],
+  ['emptied', (file: string) => writeFileSync(file, '')],
+  ['written to', (file: string) => writeFileSync(file, '{"event":"truncated"}\n', { flag: 'a' })],
 ])('a ledger that is %s during an apply ends it before the next request', async (_, change) => {
   await harness.useApprovedPlan();
   harness.faultHook = ({ method }) => {
@@ -63,7 +65,7 @@ test.each([
     return undefined;
   };
   const { exit, stderr } = await harness.place.apply([], 4);
-  expect([exit, stderr]).toEqual([4, expect.stringContaining('ledger.ndjson was removed or replaced')]);
+  expect([exit, stderr]).toEqual([4, expect.stringContaining('ledger.ndjson was removed, replaced or changed')]);
   expect(harness.writes()).toHaveLength(1);
 });
 
