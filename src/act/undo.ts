@@ -2,8 +2,8 @@ import { findNamed } from '../config/suggest.ts';
 import { formatError, TidemarkError } from '../core/errors.ts';
 import { valueAt } from '../core/json-path.ts';
 import { buildAction, type NewAction, resolveDefinitions } from './action-call.ts';
-import type { ActionDefinition, Playbook } from './define.ts';
-import { type ActionOutcome, explainUnsettled, isUnsettled, takeFinal, toKey } from './ledger.ts';
+import { type ActionDefinition, type Playbook, type Precondition, unknown } from './define.ts';
+import { type ActionOutcome, explainUnsettled, isUnsettled, type LedgerEntry, takeFinal, toKey } from './ledger.ts';
 import { assertAfterLedger } from './ledger-file.ts';
 import { readLedger } from './ledger-table.ts';
 import { type ApplyContext, type Observed, observeAction } from './observe-action.ts';
@@ -49,9 +49,8 @@ export async function createUndoPlan(plan: Plan, options: UndoOptions): Promise<
     .map(({ action, entry }): LeftOut & { readonly action: Action } => {
       return { action, reason: `${action.summary}: ${explainUnsettled(entry)}`, isUnknown: true };
     });
-  if (applied.length + leftOut.length === 0) {
-    throw new TidemarkError('UNSAFE', `the ledger has no applied action of plan ${plan_id}`);
-  }
+  const doubtful = begun.filter(({ entry }) => mayTurnUp(entry));
+  if (applied.length + leftOut.length + doubtful.length === 0) throw nothingApplied(plan_id);
   return withServices(options, async (remote) => {
     await assertSameInstallations(plan, config, remote);
     const deps = { config, context, plan, remote, ledger: { entries }, now: context.clock.now() };
@@ -61,6 +60,14 @@ export async function createUndoPlan(plan: Plan, options: UndoOptions): Promise<
       const planned = await planUndo(action, definitions.get(action) as ActionDefinition, entry, deps);
       if ('isUnknown' in planned) leftOut.push({ ...planned, action });
       else actions.push(planned);
+    }
+    for (const { action } of doubtful) {
+      const definition = definitions.get(action) as ActionDefinition;
+      const { state, ...read } = await readPrecondition({ ...deps, action, definition });
+      if (state === 'ready') continue;
+      const why = 'reason' in read ? read.reason : state;
+      const reason = `${action.summary}: it failed without a clear answer, and may be done since (${why}): apply the plan again`;
+      leftOut.push({ action, reason, isUnknown: true });
     }
     if (actions.length === 0) throw explainNothing(plan_id, leftOut);
     const skipped = leftOut.map(({ action: { finding_id }, reason }) => ({ finding_id, reason }));
@@ -76,17 +83,27 @@ export async function createUndoPlan(plan: Plan, options: UndoOptions): Promise<
   });
 }
 
+/** Whether an action that failed may still take effect: only readings have told that it was not done. */
+function mayTurnUp(entry: LedgerEntry): boolean {
+  return entry.event === 'outcome' && entry.status === 'failed' && entry.answer === 'ambiguous';
+}
+
+function nothingApplied(planId: string): TidemarkError {
+  return new TidemarkError('UNSAFE', `the ledger has no applied action of plan ${planId}`);
+}
+
 function explainNothing(planId: string, leftOut: readonly LeftOut[]): TidemarkError {
-  const unknown = leftOut.filter(({ isUnknown }) => isUnknown);
+  if (leftOut.length === 0) return nothingApplied(planId);
+  const unclear = leftOut.filter(({ isUnknown }) => isUnknown);
   const list = (all: readonly LeftOut[]) =>
     all
       .slice(0, 3)
       .map(({ reason }) => reason)
       .join('; ');
-  if (unknown.length === 0) {
+  if (unclear.length === 0) {
     return new TidemarkError('UNSAFE', `nothing of plan ${planId} can be undone: ${list(leftOut)}`);
   }
-  return new TidemarkError('INCOMPLETE', `what of plan ${planId} can be undone is not known: ${list(unknown)}`, {
+  return new TidemarkError('INCOMPLETE', `what of plan ${planId} can be undone is not known: ${list(unclear)}`, {
     hint: 'undo the plan again once it is',
   });
 }
@@ -111,7 +128,7 @@ async function planUndo(
   { before, after }: Pick<ActionOutcome, 'before' | 'after'>,
   deps: Omit<Observed, 'action' | 'definition'> & Pick<ApplyContext, 'context'>,
 ): Promise<NewAction | LeftOut> {
-  const { config, context } = deps;
+  const { config } = deps;
   const { summary, subject_name, why: title, since } = action;
   const leaveOut = (why: string, isUnknown = false): LeftOut => ({ reason: `${summary}: ${why}`, isUnknown });
   const target = config.targets.find(({ name }) => name === action.target);
@@ -125,11 +142,18 @@ async function planUndo(
   const restoring = { action: undo.action, inputs, summary: undo.summary(applied) };
   const built = buildAction(restoring, findings, target, { isUndo: true });
   const { action_id } = action;
+  const restored = { ...deps, definition: undo.action, action: { action_id, ...built } };
+  const precondition = await readPrecondition(restored);
+  return precondition.state === 'ready' ? built : leaveOut(precondition.reason, precondition.state === 'unknown');
+}
+
+/** @throws what ends the command */
+async function readPrecondition(observed: Observed & Pick<ApplyContext, 'context'>): Promise<Precondition> {
+  const { redactor, signal } = observed.context;
   try {
-    const { precondition } = await observeAction({ ...deps, definition: undo.action, action: { action_id, ...built } });
-    return precondition.state === 'ready' ? built : leaveOut(precondition.reason, precondition.state === 'unknown');
+    return (await observeAction(observed)).precondition;
   } catch (error) {
-    if (!(error instanceof TidemarkError) || context.signal.aborted) throw error;
-    return leaveOut(context.redactor.text(`the subject could not be read: ${formatError(error)}`), true);
+    if (!(error instanceof TidemarkError) || signal.aborted) throw error;
+    return unknown(redactor.text(`the subject could not be read: ${formatError(error)}`));
   }
 }

@@ -117,11 +117,18 @@ test('undo restores what a late call changed, also if the apply before could not
   failing = { method: 'GET', status: 401 };
   expect((await place.apply([], 1)).json<Rows>().rows[0]?.reason).toContain('the subject could not be read');
   failing = undefined;
+  const none = await place.tidemark(['playbook', 'undo', plan.plan_id]);
+  expect([none.exit, none.stderr]).toEqual([6, expect.stringContaining('the ledger has no applied action')]);
   const pool = place.sandbox.services.platform.state.pools.find((one) => one.id === id)!;
   Object.assign(pool, {
     organizationScoped: false,
     allowed: [...(plan.actions[0]!.guard.inputs.workspace_ids as string[])],
   });
+  const late = await place.tidemark(['playbook', 'undo', plan.plan_id]);
+  expect([late.exit, late.stderr]).toEqual([
+    1,
+    expect.stringContaining('may be done since (it is scoped): apply the plan'),
+  ]);
   expect((await place.apply()).json<Rows>().rows[0]?.reason).toBe('confirmed late: it is scoped');
 
   const undo = (await place.tidemark(['playbook', 'undo', plan.plan_id, '--json'])).json<Plan>();
