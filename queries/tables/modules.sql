@@ -3,6 +3,7 @@
 -- source: modules
 -- members: workspaces
 -- renewed: registry_type
+-- told_in_part: yes
 create table if not exists modules_history (
   target varchar not null, -- name of the target in tidemark.yaml
   name varchar, -- name of the module

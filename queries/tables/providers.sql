@@ -2,6 +2,7 @@
 -- key: name, source, version, ordinal
 -- source: providers
 -- members: workspaces
+-- told_in_part: yes
 create table if not exists providers_history (
   target varchar not null, -- name of the target in tidemark.yaml
   name varchar, -- name of the provider

@@ -1,6 +1,9 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { FaultHook } from '../../sandbox/router.ts';
 import type { Response } from '../../sandbox/types.ts';
+import { HOUR_MS } from '../../src/core/clock.ts';
 import type { RunResult } from '../../src/run/run.ts';
 import { expectTable } from '../helpers/expect-table.ts';
 import { share } from '../helpers/temp.ts';
@@ -113,6 +116,53 @@ test('a column that the configuration names may be missing; the hint shows how',
   expect((await pullOnce(place, 0)).pull).toMatchObject({ status: 'complete' });
   expect(await place.rows('select distinct drifted from workspaces')).toEqual([{ drifted: null }]);
 });
+
+test.each([
+  ['spec', 'csv', 'vcs_repo_identifier', 'workspace-without-vcs'],
+  ['spec', 'json', 'current_run_status', 'run-waiting'],
+  ['hashicorp', 'csv', 'tags', undefined],
+] as const)(
+  'a column that a %s service ceases to have is unknown, by %s: no rule concludes from %s, and nothing counts as changed',
+  async (flavor, explorer, column, rule) => {
+    let isGone = false;
+    const place = await testProject({
+      workspaces: 20,
+      flavor,
+      faultHook: (request, service) => {
+        if (!isGone || request.query.get('type') !== 'workspaces') return undefined;
+        const isExport = request.path.endsWith('/export/csv');
+        const route = service.routes.find((one) => one.path.endsWith(isExport ? '/export/csv' : '/explorer'));
+        const response = route?.handle({ ...request, params: { organization: 'acme' } }) as Response;
+        if (isExport) return renameColumn(response, column, `former_${column}`);
+        return renameAttribute(response, column.replaceAll('_', '-'), undefined);
+      },
+    });
+    await mkdir(join(place.folder, 'jobs'));
+    await writeFile(join(place.folder, 'jobs', 'evaluate.yaml'), 'pull: all\nreports: []\n');
+    await place.configure((config) => {
+      config.targets = config.targets.slice(0, 1);
+      Object.assign(config.targets[0] ?? {}, { explorer, sources: ['workspaces'] });
+    });
+    const night = async (hours: number) => {
+      const now = new Date(place.sandbox.now.getTime() + hours * HOUR_MS).toISOString();
+      const { exit, stderr } = await place.tidemark(['run', 'evaluate', '--now', now]);
+      expect(exit, stderr).toBe(0);
+    };
+    const findings = () => place.rows("select rule, subject_id from findings where state <> 'resolved' order by all");
+    await night(0);
+    const before = await findings();
+    isGone = true;
+    const missingColumns = rule === undefined ? [] : [column];
+    await place.configure(({ targets }) => Object.assign(targets[0] ?? {}, { missingColumns }));
+    await night(1);
+    expect(await findings()).toEqual(before);
+    expect(await place.rows(`select 1 as x from changes where "column" = '${column}'`)).toEqual([]);
+    const [state] = await place.rows("select unknown_columns from source_state where source = 'workspaces'");
+    expect(state?.unknown_columns).toEqual({ [column]: 'the service does not tell it' });
+    const rules = await place.rows('select rule from unassessed_rules where ended_at is null');
+    expect(rules.map((row) => row.rule)).toEqual(rule === undefined ? [] : expect.arrayContaining([rule]));
+  },
+);
 
 test('the column that identifies the rows cannot be left out', async () => {
   const place = await changed({ column: ['external_id', 'id'], hasNoPages: true });

@@ -17,13 +17,15 @@ import {
 } from '../../../services/platform/explorer.ts';
 import { platform } from '../../../services/platform/operations.ts';
 import { toFields } from '../../../services/token/describe-token.ts';
+import type { ExtractContext } from '../source.ts';
 import { type FetchPartition, fetchTotal } from './partition.ts';
 
 /**
  * Downloads the CSV export of a view (docs/services/platform.md#csv-export) to the landing.
  * @param requiredColumn a column of the header: a CSV without it is not this export
+ * @param untold receives the columns that the export lacks
  */
-export function fetchCsv(view: ExplorerView, requiredColumn: string): FetchPartition {
+export function fetchCsv(view: ExplorerView, requiredColumn: string, untold: Set<string>): FetchPartition {
   return async (context, filter) => {
     const { client, landing } = context;
     const total = await fetchTotal(context, view, filter);
@@ -42,7 +44,8 @@ export function fetchCsv(view: ExplorerView, requiredColumn: string): FetchParti
       const shown = shortenText(columns.slice(0, 5).join(', '), MAX_SHOWN);
       throw new TidemarkError('DATA', `${view}: the CSV header (line 1) has no column ${requiredColumn}: ${shown} …`);
     }
-    assertColumns(view, columns, client.target, 'the CSV header has no column', canonicalColumn);
+    const lacks = 'the CSV header has no column';
+    for (const name of findUntold(view, columns, client.target, lacks, canonicalColumn)) untold.add(name);
     const { bytes, sha256, longestLine, bareNulls, endsWithinValue } = download;
     await landing.register({ file: basename(path), format: 'csv', bytes, sha256, longestLine, columns, bareNulls });
     // HTTP/1.0 and compressed bodies may end too early without an error of the connection.
@@ -115,10 +118,12 @@ export function createRowFormatter(view: ExplorerView, keyColumns: readonly stri
       hasRows ||= items.length > 0;
       return items.map(formatItem).join('');
     },
-    /** @throws MissingColumnError when there were rows, and a documented attribute was in none of them */
-    assertComplete: (target: Target): void => {
-      if (hasRows) assertColumns(view, [...indexes.keys()], target, 'no row has the attribute', canonicalField);
-    },
+    /**
+     * The columns that no row has told.
+     * @throws MissingColumnError when there were rows, and a documented attribute was in none of them
+     */
+    findUntold: (target: Target): readonly string[] =>
+      hasRows ? findUntold(view, [...indexes.keys()], target, 'no row has the attribute', canonicalField) : [],
   };
 }
 
@@ -150,22 +155,33 @@ function documentedColumns(view: ExplorerView): readonly string[] {
   return Object.keys(EXPLORER_FIELDS[view]).filter((name) => name !== PRODUCT_COLUMNS[view]);
 }
 
+/** Records columns that the service does not have: they are null in every row, and unknown. */
+export function landUntold({ landing }: Pick<ExtractContext, 'landing'>, columns: Iterable<string>): void {
+  const reason = 'the service does not tell it';
+  for (const column of columns)
+    landing.addUnknown({ column, value: null, reason, isColumn: true, isUnsupported: true });
+}
+
 /**
- * The nearest new name is shown quoted, since it may differ in case or in spaces alone.
+ * The columns that a response lacks because the service does not have them. The nearest new name is shown quoted, since it may differ in
+ * case or in spaces alone.
  * @param toDocumented the documented name of a column or attribute
- * @throws MissingColumnError when a documented column is not among the names of a response
+ * @throws MissingColumnError when a documented column is not among the names of a response, and the target does not say so
  */
-function assertColumns(
+function findUntold(
   view: ExplorerView,
   names: readonly string[],
   target: Target,
   where: string,
   toDocumented: (name: string) => string,
-): void {
+): readonly string[] {
   const documented = documentedColumns(view);
   const present = new Set(names.map(toDocumented));
-  const missing = documented.filter((name) => !present.has(name) && !target.missingColumns.includes(name));
-  if (missing.length === 0) return;
+  // Where the registry of a module is not told, its rule judges it all the same.
+  const expected = target.flavor === 'hashicorp' && view === 'workspaces' ? [...documented, 'tags'] : documented;
+  const untold = expected.filter((name) => !present.has(name));
+  const missing = untold.filter((name) => documented.includes(name) && !target.missingColumns.includes(name));
+  if (missing.length === 0) return untold;
   const added = names.filter((name) => !documented.includes(toDocumented(name)));
   const shown = missing.map((name) => {
     const nearest = closestMatch(name, added);

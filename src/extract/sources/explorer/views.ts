@@ -7,7 +7,7 @@ import { platform } from '../../../services/platform/operations.ts';
 import { describeFailure } from '../shared/list-and-read.ts';
 import { extractPages, PAGE_SIZE, type SnapshotPage, sendPages } from '../shared/snapshot-pages.ts';
 import { type ExtractContext, requiredString, type SourceDefinition } from '../source.ts';
-import { createRowFormatter, fetchCsv } from './csv-export.ts';
+import { createRowFormatter, fetchCsv, landUntold } from './csv-export.ts';
 import { type FetchPartition, fetchPartitioned } from './partition.ts';
 import { landWorkspaceList } from './workspace-list.ts';
 
@@ -30,21 +30,26 @@ export function explorerView(view: ExplorerView): SourceDefinition {
     await fetchPartitioned(context, view, field, fetch);
     if (view === 'modules') await landPublicModules(context);
   };
+  const extractCsv = async (context: ExtractContext) => {
+    const untold = new Set<string>();
+    await extractQuery(context, fetchCsv(view, column, untold));
+    landUntold(context, untold);
+  };
   const extractJson = async (context: ExtractContext) => {
-    const { columns, format, assertComplete } = createRowFormatter(view, [column, ...KEY]);
+    const { columns, format, findUntold } = createRowFormatter(view, [column, ...KEY]);
     await extractQuery(context, (partition, filter) =>
       extractPages(partition, platform.explorer.query, { type: view, filter, 'page[size]': PAGE_SIZE }, ({ items }) =>
         partition.landing.writeCsv(columns, format(items)),
       ),
     );
-    assertComplete(context.client.target);
+    landUntold(context, findUntold(context.client.target));
   };
   const listed = view === 'workspaces' || view === 'tf_versions' ? view : undefined;
   const isListed = ({ explorer }: Target) => explorer === 'workspaces' && listed !== undefined;
   const extract = (context: ExtractContext) => {
     const { target } = context.client;
     if (listed && isListed(target)) return landWorkspaceList(context, listed, ['current_run', 'project']);
-    return target.explorer === 'json' ? extractJson(context) : extractQuery(context, fetchCsv(view, column));
+    return target.explorer === 'json' ? extractJson(context) : extractCsv(context);
   };
   /** A service may refuse what it is asked to include, or fail with it. */
   const extractLess = (context: ExtractContext) =>
