@@ -30,21 +30,29 @@ export interface PullSourceOptions extends Connection {
   readonly waitForOthers?: () => Promise<readonly string[]>;
 }
 
+/** One pull of a run. */
+interface Task {
+  readonly run: RunContext;
+  readonly pull: ActivePull;
+  readonly options: PullSourceOptions;
+}
+
 /**
  * Brings one source of one target into the warehouse, or records why not. A failed pull leaves its tables unchanged.
  * @throws storage failures only: a full disk, a corrupt working file.
  */
 export async function pullSource(run: RunContext, pull: ActivePull, options: PullSourceOptions): Promise<PullOutcome> {
+  const task = { run, pull, options };
   try {
-    if (options.replay) return await replayLanding(run, pull, options, options.replay);
-    return (await resumeLanding(run, pull, options)) ?? (await extractWithRetry(run, pull, options));
+    if (options.replay) return await replayLanding(task, options.replay);
+    return (await resumeLanding(task)) ?? (await extractWithRetry(task));
   } catch (error) {
-    return recordFailure(run, pull, error);
+    return recordFailure(task, error);
   }
 }
 
 /** @throws storage failures */
-function recordFailure(run: RunContext, pull: ActivePull, error: unknown): Promise<PullOutcome> {
+function recordFailure({ run, pull }: Task, error: unknown): Promise<PullOutcome> {
   if (classifyStorageError(error)) throw error;
   const isQuarantined = error instanceof RowDropError || error instanceof MissingColumnError;
   const status = isQuarantined ? 'quarantined' : 'failed';
@@ -58,7 +66,8 @@ function redactParts({ redactor }: RunContext, { parts }: ServiceError): Failure
 }
 
 /** Extracts and loads. If the data is invalid, or the service fails, tries again with the next strategy; rejected files are kept. */
-async function extractWithRetry(run: RunContext, pull: ActivePull, options: PullSourceOptions): Promise<PullOutcome> {
+async function extractWithRetry(task: Task): Promise<PullOutcome> {
+  const { run, pull, options } = task;
   const { source, target, metrics } = pull;
   let { once, canReuse } = options;
   let strategies: readonly Strategy[] = [source.extract, ...(source.fallbacks ?? [source.extract])];
@@ -69,7 +78,7 @@ async function extractWithRetry(run: RunContext, pull: ActivePull, options: Pull
     let manifest: Manifest | undefined;
     try {
       manifest = await extract(run, pull, { ...options, once, canReuse }, strategy, landing);
-      return await load(pull, manifest, options);
+      return await load(task, manifest);
     } catch (error) {
       const isQuarantined = error instanceof RowDropError;
       if (manifest && isQuarantined) await quarantineLanding(run.config, manifest, error.message);
@@ -94,11 +103,8 @@ async function extractWithRetry(run: RunContext, pull: ActivePull, options: Pull
  * Loads a landing. One that would empty a table is loaded unless other sources of the target failed: whatever answered in their place may
  * have answered here as well.
  */
-async function load(
-  pull: ActivePull,
-  manifest: Manifest,
-  { loads, acceptDrop, waitForOthers }: Pick<PullSourceOptions, 'loads' | 'acceptDrop' | 'waitForOthers'>,
-): Promise<PullOutcome> {
+async function load({ pull, options }: Task, manifest: Manifest): Promise<PullOutcome> {
+  const { loads, acceptDrop, waitForOthers } = options;
   try {
     return await loads.add(pull, manifest, acceptDrop);
   } catch (error) {
@@ -114,52 +120,40 @@ async function load(
  * Loads an earlier landing again, unless newer rows are loaded: history is never written backwards. Where nothing is loaded, the state of
  * the source stays as it is.
  */
-async function replayLanding(
-  run: RunContext,
-  pull: ActivePull,
-  options: PullSourceOptions,
-  replay: Manifest | TidemarkError,
-): Promise<PullOutcome> {
+async function replayLanding(task: Task, replay: Manifest | TidemarkError): Promise<PullOutcome> {
+  const { run, pull } = task;
   const refuse = (error: TidemarkError) =>
     toPullOutcome(pull, { status: 'failed', error: run.redactor.text(formatError(error)) });
   if (replay instanceof TidemarkError) return refuse(replay);
-  const newer = await findNewer(run, pull, replay);
-  if (newer === undefined) return loadLanding(run, pull, options, replay);
+  const newer = await findNewer(task, replay);
+  if (newer === undefined) return loadLanding(task, replay);
   const hint = 'see the past with `tidemark sql --as-of`';
   return refuse(new TidemarkError('DATA', `the loaded rows are of ${newer}, after that run`, { hint }));
 }
 
 /** Loads a landing of an earlier run. @throws RowDropError if it was quarantined, and nobody accepts it */
-async function loadLanding(
-  { config }: RunContext,
-  pull: ActivePull,
-  options: PullSourceOptions,
-  manifest: Manifest,
-): Promise<PullOutcome> {
+async function loadLanding(task: Task, manifest: Manifest): Promise<PullOutcome> {
   const { quarantined, source, run_id } = manifest;
-  if (quarantined !== undefined && !options.acceptDrop) {
+  if (quarantined !== undefined && !task.options.acceptDrop) {
     throw new RowDropError('DATA', quarantined, {
       hint: `if this is correct, accept it with \`tidemark pull --from ${run_id} --accept-shrink ${source}\``,
     });
   }
-  await verifyLanding(config, manifest);
-  return load(pull, manifest, options);
+  await verifyLanding(task.run.config, manifest);
+  return load(task, manifest);
 }
 
 /**
  * Loads what an interrupted run has landed. Where that run has loaded it as well, nothing changes.
  * @returns undefined if the source has to be extracted: the landing is invalid, or older than the loaded rows.
  */
-async function resumeLanding(
-  run: RunContext,
-  pull: ActivePull,
-  options: PullSourceOptions,
-): Promise<PullOutcome | undefined> {
+async function resumeLanding(task: Task): Promise<PullOutcome | undefined> {
+  const { run, pull, options } = task;
   // Where nothing is left, the service is asked again.
   const { resumable: manifest, waitForOthers: _, ...alone } = options;
-  if (!manifest || (await findNewer(run, pull, manifest)) !== undefined) return undefined;
+  if (!manifest || (await findNewer(task, manifest)) !== undefined) return undefined;
   try {
-    return await loadLanding(run, pull, alone, manifest);
+    return await loadLanding({ ...task, options: alone }, manifest);
   } catch (error) {
     const isRejected = error instanceof TidemarkError && error.code === 'DATA';
     if (!isRejected || classifyStorageError(error) || run.signal.aborted) throw error;
@@ -169,11 +163,8 @@ async function resumeLanding(
 }
 
 /** When the loaded rows were extracted, if that was after a landing. */
-async function findNewer(
-  { warehouse, writes }: RunContext,
-  { target, source }: ActivePull,
-  { as_of }: Manifest,
-): Promise<string | undefined> {
-  const at = await writes(() => readExtractedAt(warehouse, { target: target.name, source: source.name }));
+async function findNewer({ run, pull }: Task, { as_of }: Manifest): Promise<string | undefined> {
+  const { target, source } = pull;
+  const at = await run.writes(() => readExtractedAt(run.warehouse, { target: target.name, source: source.name }));
   return at !== undefined && Date.parse(at) > Date.parse(as_of) ? at : undefined;
 }

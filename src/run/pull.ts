@@ -195,13 +195,8 @@ function findReplay({ manifests }: Landing, pull: Pull): Manifest | TidemarkErro
  * A source or target that the configuration leaves out has no state, so that nothing reports it as failed or stale. The targets of a shard
  * say nothing about others. What the service of a target cannot answer is recorded as such.
  */
-async function recordLeftOut({
-  config,
-  runId,
-  asOf,
-  warehouse: { database, files },
-  writes,
-}: RunContext): Promise<void> {
+async function recordLeftOut({ config, runId, asOf, warehouse, writes }: RunContext): Promise<void> {
+  const { database, files } = warehouse;
   const { pairs } = findLeftOut(config.targets);
   const unanswered = JSON.stringify(findUnanswered(config.targets));
   const targets = config.shard ? null : config.targets.map(({ name }) => name);
