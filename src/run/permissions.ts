@@ -44,10 +44,7 @@ interface Use {
   readonly operation: Operation;
 }
 
-function findUses(
-  { name, actions }: Playbook,
-  list: (action: Playbook['actions'][number]) => readonly string[],
-): readonly Use[] {
+function findUses({ name, actions }: Playbook, list: (action: Playbook['actions'][number]) => readonly string[]) {
   return [...new Set(actions.flatMap(list))].flatMap((called) => {
     const operation = operations.get(called);
     return operation ? [{ by: name, operation }] : [];

@@ -158,12 +158,7 @@ function renderSchema(files: SqlFiles, tables: readonly Table[], policy: readonl
 }
 
 /** What this migration adds to a warehouse with pulls. */
-async function findAdditions(
-  database: Database,
-  files: SqlFiles,
-  tables: readonly Table[],
-  current: Columns,
-): Promise<readonly Addition[]> {
+async function findAdditions(database: Database, files: SqlFiles, tables: readonly Table[], current: Columns) {
   const [last] = current.has('pulls') ? await database.rows(files.read('warehouse/last_pull_at')) : [];
   if (typeof last?.as_of !== 'string') return [];
   const after = last.as_of;

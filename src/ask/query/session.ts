@@ -10,7 +10,7 @@ import { assertReadable } from '../../warehouse/session.ts';
 import { createSqlFiles, quoteIdent, quoteLiteral, type SqlFiles, type SqlParts } from '../../warehouse/sql-files.ts';
 import { loadTables, loadViews } from '../../warehouse/tables.ts';
 import { createTemporaryFolder } from '../../warehouse/temporary-folder.ts';
-import { listValue, type Row, toRow, toRows } from '../../warehouse/values.ts';
+import { listValue, toRow, toRows } from '../../warehouse/values.ts';
 import { type QueryLimits, queryError, stopError, timeoutError } from './errors.ts';
 import { type ResultColumn, textSql } from './sql-text.ts';
 import { asOwn, readStatement, type Statement } from './statement.ts';
@@ -232,10 +232,7 @@ export class QuerySession {
 /** A query that `prepare` accepted. */
 export type PreparedQuery = Awaited<ReturnType<QuerySession['prepare']>>;
 
-async function* decodeRows(
-  chunks: AsyncIterable<DuckDBDataChunk>,
-  columns: readonly ResultColumn[],
-): AsyncGenerator<readonly Row[], void, undefined> {
+async function* decodeRows(chunks: AsyncIterable<DuckDBDataChunk>, columns: readonly ResultColumn[]) {
   for await (const chunk of chunks) yield chunk.getRows().map((row) => toRow(row, columns));
 }
 

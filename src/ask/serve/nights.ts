@@ -65,12 +65,7 @@ async function readNights(exchange: Exchange): Promise<readonly Night[]> {
   return rows.map((row, index) => ({ ...row, previous: rows[index + 1]?.as_of ?? '' }));
 }
 
-async function readChanges(
-  exchange: Exchange,
-  declared: readonly Table[],
-  filters: Filters,
-  nights: readonly Night[],
-): Promise<readonly TextRow[]> {
+async function readChanges(exchange: Exchange, declared: readonly Table[], filters: Filters, nights: readonly Night[]) {
   const wanted = declared.filter(({ name }) => filters.table === '' || name === filters.table);
   const times = { from: nights[MAX_NIGHTS]?.as_of ?? '-infinity', to: nights[0]?.as_of ?? '' };
   const found = await findChanges(exchange, wanted, times);

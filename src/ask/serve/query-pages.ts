@@ -56,11 +56,7 @@ async function runQuery(exchange: Exchange, query: Pick<QueryRequest, 'query' | 
 }
 
 /** The defaults of the parameters that the address does not give, which DuckDB evaluates. */
-async function readDefaults(
-  exchange: Exchange,
-  { parameters }: SavedQuery,
-  given: Readonly<Record<string, string>>,
-): Promise<TextRow> {
+async function readDefaults(exchange: Exchange, { parameters }: SavedQuery, given: Readonly<Record<string, string>>) {
   const open = parameters.filter(({ name, defaultSql }) => defaultSql !== undefined && given[name] === undefined);
   if (open.length === 0) return {};
   const expressions = open.map(({ name, defaultSql }) => `${defaultSql} as ${quoteIdent(name)}`);

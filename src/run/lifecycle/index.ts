@@ -60,11 +60,7 @@ const API_PATH = `/api/v1/products/${PLACEHOLDER}`;
  * Asks at `lifecycle.url`, once for each product if the address has a place for its name. A request that fails costs only its own facts.
  * @returns the facts, or why there are none
  */
-async function askFacts(
-  url: string,
-  products: readonly string[],
-  context: WorkContext,
-): Promise<readonly (readonly Fact[] | string)[]> {
+async function askFacts(url: string, products: readonly string[], context: WorkContext) {
   const { origin, pathname } = new URL(url);
   const template = pathname === '/' ? `${origin}${API_PATH}` : url;
   const asked = template.includes(PLACEHOLDER) ? products : [undefined];

@@ -74,12 +74,7 @@ export function runPlugin<T>(
   });
 }
 
-function watch(
-  worker: Worker,
-  fail: (error: unknown) => void,
-  signal: AbortSignal | undefined,
-  maxSilenceMs: number,
-): void {
+function watch(worker: Worker, fail: (error: unknown) => void, signal: AbortSignal | undefined, maxSilenceMs: number) {
   const abort = () => fail(signal?.reason);
   const tooLong = () => fail(fault(`computes for ${formatSeconds(maxSilenceMs / 1000)} without a pause`));
   let timer = setTimeout(tooLong, maxSilenceMs);

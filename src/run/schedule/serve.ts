@@ -93,12 +93,7 @@ function formatHealth(scheduler: Scheduler): string {
   return `${JSON.stringify({ status: 'ok', running, next: scheduler.nextRuns() }, null, 2)}\n`;
 }
 
-async function answer(
-  { url = '/', method = '' }: IncomingMessage,
-  response: ServerResponse,
-  pages: Pages,
-  log: Log,
-): Promise<void> {
+async function answer({ url = '/', method = '' }: IncomingMessage, response: ServerResponse, pages: Pages, log: Log) {
   const send = (status: number, body: string, type = 'text/plain; charset=utf-8', more = {}) => {
     const headers = { 'content-type': type, 'content-length': Buffer.byteLength(body), 'cache-control': 'no-store' };
     response.writeHead(status, { ...headers, ...more }).end(method === 'HEAD' ? undefined : body);

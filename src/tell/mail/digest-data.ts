@@ -101,10 +101,7 @@ async function readChanges({ database, files }: ComposeOptions, params: SqlParam
 }
 
 /** The header and the row of each file of `queries/mail/metrics/`: those of sources that some target has, whose query returns a row. */
-async function readMetrics(
-  { files, config }: ComposeOptions,
-  query: (name: string) => Promise<readonly Row[]>,
-): Promise<readonly Row[]> {
+async function readMetrics({ files, config }: ComposeOptions, query: (name: string) => Promise<readonly Row[]>) {
   const leftOut = findLeftOut(config.targets);
   const metrics: Row[] = [];
   for (const name of discoverFiles(files.roots, 'queries/mail/metrics', '.sql').keys()) {

@@ -207,11 +207,7 @@ async function readPreviousRun({ database, files, asOf }: ReportReadOptions): Pr
  * The summaries of the reports that do not use `$summaries` themselves, by name. One that fails is left out: the error is reported when
  * that report is rendered, and does not affect others.
  */
-async function loadSummaries(
-  queries: Queries,
-  reports: ReadonlyMap<string, Report>,
-  params: SqlParams,
-): Promise<ReadonlyMap<string, Row>> {
+async function loadSummaries(queries: Queries, reports: ReadonlyMap<string, Report>, params: SqlParams) {
   const wanted = [...reports.values()].filter(({ summary }) => !summary.sql.includes('$summaries'));
   const leaveOut = (error: unknown) => {
     if (!(error instanceof TidemarkError)) throw error;
