@@ -4,6 +4,7 @@ import type { Config } from '../config/config.ts';
 import { HOUR_MS } from '../core/clock.ts';
 import { ignoreMissing, makeFolder, PRIVATE_FILE } from '../core/fs.ts';
 import { plural } from '../core/plural.ts';
+import { tryParseJson } from '../http/json.ts';
 import { landingDirectory, listLandings, type Manifest, readManifests, targetFingerprint } from '../landing/store.ts';
 import type { RunContext } from './run-context.ts';
 
@@ -54,13 +55,8 @@ export async function readPlanned(config: Config, runId: string): Promise<readon
 /** Nothing where the record is missing, or incomplete as after a kill. */
 async function readRecord(config: Config, runId: string, name: string): Promise<readonly RunRecord[]> {
   const text = await readFile(join(landingDirectory(config, runId), name), 'utf8').catch(ignoreMissing);
-  try {
-    const record = JSON.parse(text ?? 'null') as RunRecord | null;
-    return typeof record?.run_id === 'string' ? [record] : [];
-  } catch (error) {
-    if (error instanceof SyntaxError) return [];
-    throw error;
-  }
+  const record = tryParseJson(text ?? '') as RunRecord | null | undefined;
+  return typeof record?.run_id === 'string' ? [record] : [];
 }
 
 /**

@@ -3,6 +3,7 @@ import type { HttpTimeouts } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { listAt, textAt, valueAt } from '../core/json-path.ts';
 import { shortenText, stripControls } from '../core/log.ts';
+import { tryParseJson } from './json.ts';
 
 /** What went wrong at a service, in the terms a caller decides by. */
 export type FailureKind =
@@ -133,6 +134,14 @@ export class ServiceError extends TidemarkError {
   }
 }
 
+/** For `catch`: a failure that is expected. @throws every other error */
+export function catchFailure(isExpected: (error: ServiceError) => boolean) {
+  return (error: unknown): ServiceError => {
+    if (error instanceof ServiceError && isExpected(error)) return error;
+    throw error;
+  };
+}
+
 /** What the service said, with the host that did not respond; or the path, where it said nothing. */
 function describeAnswer(details: ServiceErrorDetails): string {
   const { status, failure: kind, serviceMessage, url } = details;
@@ -181,7 +190,7 @@ function describeHtml(html: string): string {
 
 function jsonErrorMessage(text: string): string | undefined {
   if (!text.startsWith('{') && !text.startsWith('[') && !text.startsWith('"')) return undefined;
-  const value = tryParse(text);
+  const value = tryParseJson(text);
   if (value === undefined || typeof value === 'string') return value;
   const errors = valueAt(value, 'errors');
   if (Array.isArray(errors)) return errors.map(formatJsonApiError).filter(Boolean).join('; ');
@@ -189,18 +198,9 @@ function jsonErrorMessage(text: string): string | undefined {
   return [textAt(value, 'error'), textAt(value, 'message')].filter((part) => part !== null).join(': ');
 }
 
-/** Undefined for text that is not JSON. */
-function tryParse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
 /** The errors that a response in JSON lists; undefined where it has no list of them. */
 export function listErrors(text: string): readonly unknown[] | undefined {
-  return listAt(tryParse(text), 'errors');
+  return listAt(tryParseJson(text), 'errors');
 }
 
 function formatJsonApiError(error: unknown): string {

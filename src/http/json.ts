@@ -10,6 +10,15 @@ export function parseJson(text: string, maxDepth = 200): unknown {
   return parse(text, null, { parseNumber: integerOrNumber, onDuplicateKey: ({ newValue }) => newValue });
 }
 
+/** @returns undefined for what is no JSON */
+export function tryParseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** 2^53 has 16 digits: an integer with fewer fits a double exactly, and needs no slow parser. */
 const UNSAFE_DIGITS = /\d{16}/u;
 

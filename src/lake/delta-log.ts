@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
+import { tryParseJson } from '../http/json.ts';
 
 /**
  * The log of a Delta table: reader version 1, writer version 2, no optional features
@@ -176,13 +177,4 @@ export function parseActions(text: string): readonly Action[] | undefined {
   const lines = text.split('\n').filter((line) => line.trim() !== '');
   const { data } = z.array(action).min(1).safeParse(lines.map(tryParseJson));
   return data;
-}
-
-/** @returns undefined for what is no JSON */
-export function tryParseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

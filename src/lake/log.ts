@@ -2,6 +2,7 @@ import pLimit from 'p-limit';
 import { z } from 'zod';
 import { TidemarkError } from '../core/errors.ts';
 import { ignoreMissing } from '../core/fs.ts';
+import { tryParseJson } from '../http/json.ts';
 import type { OpenWarehouse } from '../warehouse/session.ts';
 import { quoteLiteral } from '../warehouse/sql-files.ts';
 import {
@@ -15,7 +16,6 @@ import {
   parseActions,
   replay,
   type Snapshot,
-  tryParseJson,
 } from './delta-log.ts';
 import { RUNS } from './relations.ts';
 import { createOrRead, type LakeStore } from './store.ts';

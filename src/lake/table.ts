@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
+import { tryParseJson } from '../http/json.ts';
 import { quoteIdent } from '../warehouse/sql-files.ts';
 import type { Column } from '../warehouse/tables.ts';
 import {
@@ -9,7 +10,6 @@ import {
   newMetaData,
   parseFields,
   toSchemaString,
-  tryParseJson,
 } from './delta-log.ts';
 import { KINDS, type Relation } from './relations.ts';
 

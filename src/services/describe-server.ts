@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Target, TargetKind } from '../config/config.ts';
 import { isObject } from '../core/is-object.ts';
 import { textAt } from '../core/json-path.ts';
-import { ServiceError } from '../http/errors.ts';
+import { catchFailure, ServiceError } from '../http/errors.ts';
 import type { ServiceClient, ServiceClients } from './client.ts';
 import { autoscaler, mesh as meshOperations, operations } from './index.ts';
 import { ASK, defineOperations, type Operation, requiredBody } from './operation.ts';
@@ -196,10 +196,7 @@ export async function askVersion(client: ServiceClient): Promise<ServerVersion> 
 }
 
 /** For `catch`: a service that has no such endpoint, or whose token may not ask. @throws every other error, where the service is at fault */
-export function takeRefusal(error: unknown): ServiceError {
-  if (error instanceof ServiceError && [400, 401, 403, 404, 405].includes(error.status ?? 0)) return error;
-  throw error;
-}
+export const takeRefusal = catchFailure(({ status = 0 }) => [400, 401, 403, 404, 405].includes(status));
 
 /** `HCP Terraform`, which has no version, and `Terraform Enterprise`. */
 function readPing({ headers }: ServiceResponse) {

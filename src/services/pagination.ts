@@ -99,14 +99,14 @@ export class PageReader {
       const isProven = pagination !== 'page' || total !== undefined;
       query = this.#nextQuery(response) ?? (isProven ? undefined : await this.#findUnnamedPage(query, response));
       if (query !== undefined && !isProven && items.length === 0)
-        throw new IncompleteListError(this.#describeFault('an empty page names a next one, and no total'));
+        throw this.#fault('an empty page names a next one, and no total', IncompleteListError);
       for (const [param, value] of query ?? []) this.#assertNew(param, value);
     }
     const has = total === undefined ? pages : received;
     const reported = total ?? reportedPages;
     if (!this.#isWhole || has >= reported) return;
     const counted = plural(has, total === undefined ? 'page' : 'row');
-    throw new IncompleteListError(this.#describeFault(`${counted} received, ${reported} reported`));
+    throw this.#fault(`${counted} received, ${reported} reported`, IncompleteListError);
   }
 
   #assertNew(what: string, value: string): void {
@@ -115,21 +115,17 @@ export class PageReader {
   }
 
   #repeated(what: string): ServiceError {
-    return this.#malformed(`the service sends the same ${what} again: the list would never end`);
+    return this.#fault(`the service sends the same ${what} again: the list would never end`);
   }
 
-  #malformed(serviceMessage: string): ServiceError {
-    return new ServiceError(this.#describeFault(serviceMessage));
-  }
-
-  #describeFault(serviceMessage: string) {
-    return {
+  #fault(serviceMessage: string, Fault = ServiceError): ServiceError {
+    return new Fault({
       failure: 'malformed',
       operation: this.#list.operation.name,
       target: this.#list.target.name,
       serviceMessage,
       hint: 'try again; if the error persists, the service is faulty',
-    } as const;
+    });
   }
 
   #nextQuery(response: ServiceResponse): QueryPairs | undefined {
@@ -152,7 +148,7 @@ export class PageReader {
     if (number !== undefined && number <= (pageFigure(document, 'current-page') ?? 0))
       throw this.#repeated(PAGE_NUMBER);
     if (number === undefined || !isPageNumber(number)) {
-      throw this.#malformed(`the number of the next page is ${number ?? 'no number'}`);
+      throw this.#fault(`the number of the next page is ${number ?? 'no number'}`);
     }
     return number;
   }
@@ -164,10 +160,10 @@ export class PageReader {
     if (link === null) return undefined;
     const next = URL.canParse(link, url) ? new URL(link, url) : undefined;
     if (next && next.origin !== new URL(url).origin) {
-      throw this.#malformed(`links.next leads to another origin, ${next.origin}`);
+      throw this.#fault(`links.next leads to another origin, ${next.origin}`);
     }
     const number = Number(next?.searchParams.get(PAGE_NUMBER));
-    if (!isPageNumber(number)) throw this.#malformed('links.next has no page number');
+    if (!isPageNumber(number)) throw this.#fault('links.next has no page number');
     return number;
   }
 
@@ -182,7 +178,7 @@ export class PageReader {
     let size = this.#grownSize ?? this.#size;
     while (size !== undefined && this.#items(response).length >= size && this.#nextToken(response) === undefined) {
       const larger = size * GROWTH;
-      if (larger > MAX_SIZE) throw this.#malformed(`a page of ${size} items names no next page`);
+      if (larger > MAX_SIZE) throw this.#fault(`a page of ${size} items names no next page`);
       const grown = await fetchSized(larger).catch(undefinedIfRefused);
       if (grown === undefined) {
         await this.#assertNamesNextPage(size, fetchSized);
@@ -205,7 +201,7 @@ export class PageReader {
   async #assertNamesNextPage(size: number, fetchSized: (items: number) => Promise<ServiceResponse>): Promise<void> {
     if (size > 1 && this.#nextToken(await fetchSized(size - 1)) !== undefined) return;
     const problem = `a page of ${size} items names no next page, and a larger one is refused`;
-    throw this.#malformed(`${problem}: there may be more`);
+    throw this.#fault(`${problem}: there may be more`);
   }
 
   /**
@@ -227,7 +223,7 @@ export class PageReader {
     // The service ignores page numbers. A larger page then has to have the same rows.
     const larger = await this.#fetchPage([[param, String(size * GROWTH)]]).catch(undefinedIfRefused);
     if (larger && digest(this.#items(larger)) === digest(items)) return undefined;
-    throw this.#malformed('a page names no next page, and page numbers are ignored: there may be more');
+    throw this.#fault('a page names no next page, and page numbers are ignored: there may be more');
   }
 
   /** Whether a page that names no next one says nevertheless that there are more: by the number of pages, or by its link. */

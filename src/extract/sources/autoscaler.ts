@@ -1,5 +1,5 @@
 import { valueAt } from '../../core/json-path.ts';
-import { ServiceError } from '../../http/errors.ts';
+import { catchFailure } from '../../http/errors.ts';
 import { autoscaler } from '../../services/autoscaler.ts';
 import { requiredArray, requiredString, type SourceDefinition } from './source.ts';
 
@@ -12,11 +12,9 @@ export const autoscalerHealth: SourceDefinition = {
   kind: 'autoscaler',
   operations: [autoscaler.health.read],
   async extract({ client, landing, asOf }) {
-    const { status } = await client.call(autoscaler.health.read).catch((error: unknown) => {
-      if (error instanceof ServiceError && error.details.refusedPort === readPort(client.target.url))
-        return { status: null };
-      throw error;
-    });
+    const port = readPort(client.target.url);
+    const takeRefused = catchFailure(({ details }) => details.refusedPort === port);
+    const { status = null } = await client.call(autoscaler.health.read).catch(takeRefused);
     await landing.writeJson({ status, checked_at: asOf });
     landing.expectRows(1);
   },

@@ -1,5 +1,5 @@
 import { textAt } from '../../core/json-path.ts';
-import { ServiceError } from '../../http/errors.ts';
+import { catchFailure, ServiceError } from '../../http/errors.ts';
 import type { UnknownPart } from '../../landing/store.ts';
 import type { ServiceClient } from '../../services/client.ts';
 import { listServices, type MeshService, mesh, parseService } from '../../services/mesh.ts';
@@ -122,15 +122,13 @@ async function findInNamespace(
   ns: string | undefined,
   services: readonly MeshService[],
 ): Promise<readonly FoundService[]> {
-  try {
-    const catalog = await client.call(listServices, withNamespace(ns));
-    const known = new Set(Object.keys(catalog.json() as object));
-    const missing = isWhole(client, catalog, known) ? 'absent' : 'hidden';
-    return services.map((service) => ({ ...service, state: known.has(service.service) ? 'registered' : missing }));
-  } catch (error) {
-    if (ns === undefined || !(error instanceof ServiceError) || !isRefusal(error, { ns })) throw error;
-    return services.map((service) => ({ ...service, state: 'hidden', refusal: error }));
-  }
+  const takeRefusal = catchFailure((error) => ns !== undefined && isRefusal(error, { ns }));
+  const catalog = await client.call(listServices, withNamespace(ns)).catch(takeRefusal);
+  if (catalog instanceof ServiceError)
+    return services.map((service) => ({ ...service, state: 'hidden', refusal: catalog }));
+  const known = new Set(Object.keys(catalog.json() as object));
+  const missing = isWhole(client, catalog, known) ? 'absent' : 'hidden';
+  return services.map((service) => ({ ...service, state: known.has(service.service) ? 'registered' : missing }));
 }
 
 /**

@@ -1,5 +1,5 @@
 import { plural } from '../../core/plural.ts';
-import { ServiceError } from '../../http/errors.ts';
+import { catchFailure, ServiceError } from '../../http/errors.ts';
 import type { UnknownPart } from '../../landing/store.ts';
 import type { ServiceClient } from '../../services/client.ts';
 import type { OperationArgs } from '../../services/operation.ts';
@@ -62,10 +62,10 @@ async function findHidden({ client, landing, knownParts }: ExtractContext, volum
   const listed = new Set(volumes.map(({ namespace }) => namespace));
   for (const namespace of await knownParts()) {
     if (namespace === null || listed.has(namespace)) continue;
-    await client.call(scheduler.volumes.list, { type: 'csi', namespace }).catch((error: unknown) => {
-      if (!(error instanceof ServiceError) || error.failure !== 'forbidden') throw error;
-      landing.addUnknown({ column: 'namespace', value: namespace, reason: describeFailure(error), isGone: true });
-    });
+    const asked = client.call(scheduler.volumes.list, { type: 'csi', namespace });
+    const answer = await asked.catch(catchFailure(({ failure }) => failure === 'forbidden'));
+    if (answer instanceof ServiceError)
+      landing.addUnknown({ column: 'namespace', value: namespace, reason: describeFailure(answer), isGone: true });
   }
 }
 

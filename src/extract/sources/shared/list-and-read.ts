@@ -140,8 +140,8 @@ const COMMON: readonly FailureKind[] = [
   'aborted',
 ];
 
-export function isPartFailure(error: unknown): error is ServiceError {
-  return error instanceof ServiceError && !COMMON.includes(error.failure);
+export function isPartFailure({ failure }: ServiceError): boolean {
+  return !COMMON.includes(failure);
 }
 
 /** The words of the service, or what happened instead of an answer. */

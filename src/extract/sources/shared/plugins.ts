@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { textAt } from '../../../core/json-path.ts';
-import { isRejection, ServiceError } from '../../../http/errors.ts';
+import { catchFailure, isRejection, ServiceError } from '../../../http/errors.ts';
 import type { UnknownPart } from '../../../landing/store.ts';
 import type { ServiceClient } from '../../../services/client.ts';
 import type { Operation } from '../../../services/operation.ts';
@@ -122,10 +122,10 @@ async function inNamespaces<T>(
 ): Promise<T | ServiceError> {
   const isEvery = target.namespace === '*' && target.flavor === 'hashicorp';
   const others = isEvery ? namespaces.filter((name) => name !== 'default').slice(0, MAX_NAMESPACES) : [];
-  let answer = await call({}).catch(takePluginFailure);
+  let answer = await call({}).catch(catchFailure(isPartFailure));
   for (const namespace of others) {
     if (!(answer instanceof ServiceError && answer.failure === 'forbidden')) break;
-    answer = await call({ namespace }).catch(takePluginFailure);
+    answer = await call({ namespace }).catch(catchFailure(isPartFailure));
   }
   return answer;
 }
@@ -161,16 +161,15 @@ async function landUnnamed(
   known: ReadonlySet<string | null>,
 ): Promise<void> {
   const { landing } = context;
-  try {
-    const { texts } = await listTwice(context, operation);
-    for (const page of texts) await landing.writeJson({ plugin_id: null, match: 'prefix' }, page);
-  } catch (error) {
-    if (!isPartFailure(error)) throw error;
-    const cannot = (isRejection(error) || UNSUPPORTED.test(error.serviceMessage)) && !known.has(null);
-    if (!cannot) return landUnknown(context, null, error, {});
-    await landing.writeJson({ plugin_id: null, match: 'prefix', error: describeFailure(error) });
-    landing.addNote(`plugins that no registered volume names are unknown: ${describeFailure(error)}`);
+  const answer = await listTwice(context, operation).catch(catchFailure(isPartFailure));
+  if (!(answer instanceof ServiceError)) {
+    for (const page of answer.texts) await landing.writeJson({ plugin_id: null, match: 'prefix' }, page);
+    return;
   }
+  const cannot = (isRejection(answer) || UNSUPPORTED.test(answer.serviceMessage)) && !known.has(null);
+  if (!cannot) return landUnknown(context, null, answer, {});
+  await landing.writeJson({ plugin_id: null, match: 'prefix', error: describeFailure(answer) });
+  landing.addNote(`plugins that no registered volume names are unknown: ${describeFailure(answer)}`);
 }
 
 /**
@@ -204,13 +203,11 @@ interface RunningPlugins {
 
 async function fetchRunningPlugins({ client, once }: Pick<ExtractContext, 'client' | 'once'>): Promise<RunningPlugins> {
   if (client.target.flavor !== 'hashicorp') return { items: new Map() };
-  try {
-    const response = await once('plugins', () => client.call(listPlugins, { type: 'csi' }));
-    return { items: new Map(listItems(listPlugins, response).map((item) => [textAt(item, 'ID'), item])) };
-  } catch (error) {
-    if (!(error instanceof ServiceError) || !['not-found', 'forbidden', 'invalid'].includes(error.failure)) throw error;
-    return { items: new Map(), refusal: error };
-  }
+  const asked = once('plugins', () => client.call(listPlugins, { type: 'csi' }));
+  const takeRefusal = catchFailure(({ failure }) => ['not-found', 'forbidden', 'invalid'].includes(failure));
+  const answer = await asked.catch(takeRefusal);
+  if (answer instanceof ServiceError) return { items: new Map(), refusal: answer };
+  return { items: new Map(listItems(listPlugins, answer).map((item) => [textAt(item, 'ID'), item])) };
 }
 
 /** What a service says of a plugin that cannot list: docs/services/scheduler.md#external-volumes. */
@@ -276,9 +273,4 @@ async function checkPluginAccess(
   const refused = failures.find(({ failure }) => failure === 'forbidden');
   if (refused && failures.length === plugins.length) throw refused;
   return response;
-}
-
-function takePluginFailure(error: unknown): ServiceError {
-  if (isPartFailure(error)) return error;
-  throw error;
 }
