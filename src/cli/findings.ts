@@ -1,7 +1,6 @@
 import type { Config } from '../config/config.ts';
 import { findNamed } from '../config/suggest.ts';
-import type { FindingState, Severity } from '../core/choices.ts';
-import { FINDING_STATES, SEVERITIES } from '../core/choices.ts';
+import { FINDING_STATES, type FindingState, SEVERITIES, type Severity } from '../core/choices.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, TidemarkError } from '../core/errors.ts';
 import { groupBy } from '../core/group-by.ts';

@@ -47,12 +47,8 @@ export async function status(context: Context, { exitCode }: Flags<{ flag: 'exit
 
 type Rows = readonly Readonly<Record<string, unknown>>[];
 
-interface Status {
-  readonly runs: Rows;
-  readonly sources: Rows;
+interface Status extends Readonly<Record<'runs' | 'sources' | 'lifecycle' | 'next', Rows>> {
   readonly failures: readonly Pick<PullOutcome, 'target' | 'source' | 'error' | 'failure'>[];
-  readonly lifecycle: Rows;
-  readonly next: Rows;
 }
 
 function formatStatus(context: Context, { runs, sources, failures, lifecycle, next }: Status): string {

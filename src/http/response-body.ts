@@ -53,24 +53,24 @@ export async function* readChunks(
 }
 
 /** Request counters of one extraction. The table `pulls` stores them for each source. */
-export interface RequestMetrics {
-  /** Requests sent, retries included. */
-  requests: number;
-  retries: number;
-  /** Responses with status 429. */
-  throttled: number;
-  /** Time spent waiting for the rate limiter, for a pause that the service asked for, or before a retry, in milliseconds. */
-  throttleWaitMs: number;
-  /** Bytes of the bodies received, decompressed. */
-  bytes: number;
-  /** Rows in the responses so far; for the progress display only. */
-  rows: number;
-  /** Objects that are as the last pull read them, and were not read again. */
-  reused: number;
-  /** Texts that were not valid Unicode, and were mended. */
-  replaced: number;
-}
+export type RequestMetrics = ReturnType<typeof createRequestMetrics>;
 
-export function createRequestMetrics(): RequestMetrics {
-  return { requests: 0, retries: 0, throttled: 0, throttleWaitMs: 0, bytes: 0, rows: 0, reused: 0, replaced: 0 };
+export function createRequestMetrics() {
+  return {
+    /** Requests sent, retries included. */
+    requests: 0,
+    retries: 0,
+    /** Responses with status 429. */
+    throttled: 0,
+    /** Time spent waiting for the rate limiter, for a pause that the service asked for, or before a retry, in milliseconds. */
+    throttleWaitMs: 0,
+    /** Bytes of the bodies received, decompressed. */
+    bytes: 0,
+    /** Rows in the responses so far; for the progress display only. */
+    rows: 0,
+    /** Objects that are as the last pull read them, and were not read again. */
+    reused: 0,
+    /** Texts that were not valid Unicode, and were mended. */
+    replaced: 0,
+  };
 }

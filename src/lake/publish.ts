@@ -14,13 +14,7 @@ import { claimPath, expectedRows, WRITERS, writeStatement } from './statements.t
 import { createOrRead, type LakeStore } from './store.ts';
 import { changesTable, designTable } from './table.ts';
 
-export interface PublishResult {
-  /** Number of the publish; null if the lake had everything already. */
-  readonly publish: number | null;
-  /** The time up to which the lake has runs, ISO 8601. */
-  readonly as_of: string;
-  readonly tables: readonly ReturnType<typeof describeTable>[];
-}
+export type PublishResult = Readonly<Awaited<ReturnType<typeof publishOnce>>>;
 
 export interface PublishOptions {
   readonly config: Config;
@@ -67,7 +61,7 @@ interface Publishing {
 }
 
 /** Each relation is written and committed before the next one, so that a publish holds the rows of only one. */
-async function publishOnce(options: PublishOptions): Promise<PublishResult> {
+async function publishOnce(options: PublishOptions) {
   const { config, store, now, run } = options;
   const shard = config.shard && { ...config.shard, run: nameRun(now, run) };
   return withVisible(options, async (reader, visible) => {
@@ -81,14 +75,18 @@ async function publishOnce(options: PublishOptions): Promise<PublishResult> {
       const publishOne = relation.name === RUNS ? publishRuns : publishRelation;
       committed.push(...(await publishOne(publishing, relation, committed)));
     }
-    if (committed.length === 0) {
-      await store.remove(claimPath(publish));
-      return { publish: null, as_of: asOf, tables: [] };
-    }
-    await writeStatement(store, publish, await reader.snapshots());
+    const hasRows = committed.length > 0;
+    if (hasRows) await writeStatement(store, publish, await reader.snapshots());
+    else await store.remove(claimPath(publish));
     // Those of a shard are put together when its run is closed.
-    if (!shard) await compactLake(reader);
-    return { publish, as_of: asOf, tables: committed.map(describeTable) };
+    if (hasRows && !shard) await compactLake(reader);
+    return {
+      /** Number of the publish; null if the lake had everything already. */
+      publish: hasRows ? publish : null,
+      /** The time up to which the lake has runs, ISO 8601. */
+      as_of: asOf,
+      tables: committed.map(describeTable),
+    };
   });
 }
 

@@ -34,19 +34,10 @@ import {
 } from './table.ts';
 
 /** Reads tables of a lake with DuckDB, by the files that their logs name, and commits to these logs. */
-export interface LakeReader extends Lake {
-  /** The log of a table, read once, and compared with what publishes state of it. @throws TidemarkError DATA if it has less */
-  snapshot(table: string): Promise<Snapshot>;
-  /** Every table: the folders of the lake with a log, and those that publishes state, which may be gone. */
-  snapshots(): Promise<ReadonlyMap<string, Snapshot>>;
-  /** What publishes state of each table. */
-  statements(): Promise<Statements>;
-  /** Commits actions to a table as the reader knows it, and writes a checkpoint if one is due. @throws ConflictError */
-  commit(table: string, actions: readonly Action[]): Promise<void>;
-}
+export type LakeReader = Readonly<ReturnType<typeof createLakeReader>>;
 
 /** @param problems receives what tables lack, and the rest is read; without it, a table that lacks something is an error */
-export function createLakeReader(lake: Lake, problems?: LakeProblem[]): LakeReader {
+export function createLakeReader(lake: Lake, problems?: LakeProblem[]) {
   const { store } = lake;
   const snapshots = new Map<string, Promise<Snapshot>>();
   let known: Promise<Statements> | undefined;
@@ -71,15 +62,19 @@ export function createLakeReader(lake: Lake, problems?: LakeProblem[]): LakeRead
   };
   return {
     ...lake,
+    /** What publishes state of each table. */
     statements,
+    /** The log of a table, read once, and compared with what publishes state of it. @throws TidemarkError DATA if it has less */
     snapshot,
-    async snapshots() {
+    /** Every table: the folders of the lake with a log, and those that publishes state, which may be gone. */
+    async snapshots(): Promise<ReadonlyMap<string, Snapshot>> {
       await snapshot(changesTable(RUNS)); // before the others, so that they have all that it makes visible
       const names = new Set([...(await store.folders()), ...(await statements()).keys()]);
       const found = await Promise.all([...names].sort().map(async (name) => [name, await snapshot(name)] as const));
       return new Map(found.filter(([, { version }]) => version >= 0));
     },
-    async commit(table, actions) {
+    /** Commits actions to a table as the reader knows it, and writes a checkpoint if one is due. @throws ConflictError */
+    async commit(table: string, actions: readonly Action[]): Promise<void> {
       const before = await snapshot(table);
       snapshots.delete(table); // what another program has committed is read before the next attempt
       const version = await appendCommit(store, table, before.version, actions);

@@ -73,16 +73,21 @@ export interface ServiceClient {
   close(): Promise<void>;
 }
 
-export function createServiceClient(target: Target, options: ServiceClientOptions): ServiceClient {
+/** What every request of one target needs. */
+type Connection = Readonly<ReturnType<typeof connect>>;
+
+function connect(target: Target, options: ServiceClientOptions) {
   const { redactor, log, env = {} } = options;
   for (const token of [target.token, target.writeToken]) if (token) redactor.add(token);
   const timeouts: HttpTimeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts };
-  const { caFile, clientCert, clientKey } = target;
-  const { concurrency } = target.limits;
-  const transport = createTransport({ caFile, clientCert, clientKey, concurrency, env, timeouts, redactor });
+  const transport = createTransport({ ...target, concurrency: target.limits.concurrency, env, timeouts, redactor });
   const http = new HttpClient({ ...options, target, transport, timeouts });
-  const connection = { target, http, redactor, log, timeouts };
+  return { target, http, transport, redactor, log, timeouts };
+}
 
+export function createServiceClient(target: Target, options: ServiceClientOptions): ServiceClient {
+  const connection = connect(target, options);
+  const { transport, timeouts } = connection;
   const call: ServiceClient['call'] = async (operation, args, requestOptions = {}) => {
     const { read } = prepareRequest(connection, operation, args, requestOptions);
     if (!requestOptions.create) {
@@ -102,13 +107,6 @@ export function createServiceClient(target: Target, options: ServiceClientOption
     },
     close: () => transport.close(),
   };
-}
-
-/** What every request of one target needs. */
-interface Connection extends Pick<ServiceClientOptions, 'redactor' | 'log'> {
-  readonly target: Target;
-  readonly http: HttpClient;
-  readonly timeouts: HttpTimeouts;
 }
 
 /** Validates the arguments, and makes their secrets known to the redactor. The result sends the request. */

@@ -8,19 +8,9 @@ import { extractErrorMessage, failure, looksLikeHtml, type Result } from '../htt
 import { type BodyLimits, readChunks } from '../http/response-body.ts';
 
 /** What was written: known secrets are masked in it. */
-export interface DownloadResult {
+export interface DownloadResult extends Readonly<ReturnType<ContentInspector['result']>> {
   readonly status: number;
-  /** Size of the content. */
-  readonly bytes: number;
-  /** Digest of the content, in hex. */
-  readonly sha256: string;
   readonly contentType: string;
-  /** The spellings of null that a CSV field begins with, which may be how NULL is written: docs/services/platform.md#csv-export. */
-  readonly bareNulls: readonly string[];
-  /** At least the bytes of the longest line: lines within a block are not measured. */
-  readonly longestLine: number;
-  /** Whether it ends neither with a line nor with a quote: its last value may be cut off. */
-  readonly endsWithinValue: boolean;
 }
 
 /** The start of a body, before anything is written. */
@@ -116,10 +106,15 @@ class ContentInspector {
 
   result() {
     return {
-      longestLine: this.#longestLine,
+      /** Size of the content. */
       bytes: this.#bytes,
+      /** Digest of the content, in hex. */
       sha256: this.#hash.digest('hex'),
+      /** The spellings of null that a CSV field begins with, which may be how NULL is written: docs/services/platform.md#csv-export. */
       bareNulls: [...this.#bareNulls],
+      /** At least the bytes of the longest line: lines within a block are not measured. */
+      longestLine: this.#longestLine,
+      /** Whether it ends neither with a line nor with a quote: its last value may be cut off. */
       endsWithinValue: !/["\r\n]$/u.test(this.#tail.toString('latin1')),
     };
   }

@@ -75,15 +75,7 @@ async function extractByPlugin(context: ExtractContext, operation: Operation): P
 }
 
 /** A plugin that is known, and what shows whether it is healthy. */
-interface KnownPlugin {
-  readonly id: string;
-  /** Its item in the list of plugins, or without such a list that of a volume. */
-  readonly item: unknown;
-  /** Of its volumes: the token may have rights in some of them only. */
-  readonly namespaces: readonly string[];
-  /** Whether a registered volume or the list of plugins names it, beside loaded rows. */
-  readonly isNamed: boolean;
-}
+type KnownPlugin = Readonly<ReturnType<typeof describePlugins>[number]>;
 
 function chooseMatch({ client }: Pick<ExtractContext, 'client'>): 'exact' | 'prefix' {
   return client.target.flavor === 'hashicorp' ? 'exact' : 'prefix';
@@ -180,15 +172,18 @@ function describePlugins(
   volumes: readonly ListedVolume[],
   items: RunningPlugins['items'],
   known: ReadonlySet<string | null>,
-): readonly KnownPlugin[] {
+) {
   const named = [...volumes.map(({ plugin }) => plugin), ...items.keys(), ...known];
   const ids = new Set(named.filter((id) => typeof id === 'string'));
   return [...ids].sort().map((id) => {
     const own = volumes.filter(({ plugin }) => plugin === id);
     return {
       id,
+      /** Its item in the list of plugins, or without such a list that of a volume. */
       item: items.get(id) ?? own[0]?.item,
+      /** Of its volumes: the token may have rights in some of them only. */
       namespaces: [...new Set(own.flatMap(({ namespace }) => namespace ?? []))],
+      /** Whether a registered volume or the list of plugins names it, beside loaded rows. */
       isNamed: own.length > 0 || items.has(id),
     };
   });
