@@ -17,10 +17,7 @@ import { type ActivePull, isLoaded, type PullStatus, type RunContext } from './r
 import type { ListedObject, ObjectList, ObjectReader, ObjectRequest, SourceDefinition } from './sources/source.ts';
 
 /** The landing of the last pull. */
-interface Previous {
-  readonly objects: LandedObjects;
-  readonly reads: ReadState;
-}
+type Previous = Readonly<NonNullable<Awaited<ReturnType<typeof openLast>>>>;
 
 /**
  * Takes objects from the landing of the last pull where they are proven to be the same. `explainFullRead`, `isIndexLower` and
@@ -94,12 +91,7 @@ function createTag(list: string, { key, item, parts = [] }: ListedObject, { unch
 }
 
 /** The landing of the last pull, if that was loaded; undefined where nothing may be taken from it, or it was changed. */
-async function openLast(
-  run: RunContext,
-  pull: ActivePull,
-  landing: LandingWriter,
-  reader: string,
-): Promise<Previous | undefined> {
+async function openLast(run: RunContext, pull: ActivePull, landing: LandingWriter, reader: string) {
   const { config, warehouse, writes, log } = run;
   const names = { target: pull.target.name, source: pull.source.name };
   const [last] = await writes(async () => warehouse.database.rows(warehouse.files.read('warehouse/last_pull'), names));

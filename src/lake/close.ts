@@ -70,25 +70,13 @@ export interface CloseOptions extends Lake {
   readonly signal: AbortSignal;
 }
 
-export interface CloseResult {
-  readonly run: string;
-  /** Shards that readers see from now on. */
-  readonly closed: readonly number[];
-  /** Shards of which an earlier close has committed this publish, or a later one, which has all of it. */
-  readonly known: readonly number[];
-  /** Shards that have not published: their targets stay as they were, and are stale. */
-  readonly missing: readonly number[];
-  /** Shards that stay invisible, and why. */
-  readonly refused: readonly { readonly shard: number; readonly why: string }[];
-}
-
 const POLL_MS = 2_000;
 
 /**
  * Makes what the shards of a run have published visible, in one commit. A shard that is missing or refused changes nothing: it can be
  * closed later. Closing twice, or by two processes at once, is harmless.
  */
-export async function closeRun(options: CloseOptions): Promise<CloseResult> {
+export async function closeRun(options: CloseOptions) {
   const { waitMs = 0, shards, signal } = options;
   const deadline = performance.now() + waitMs; // a clock that is set back changes nothing
   for (;;) {
@@ -113,7 +101,7 @@ async function readStaged(store: LakeStore, path: string): Promise<StagedShard> 
   });
 }
 
-async function closeOnce(options: CloseOptions): Promise<CloseResult> {
+async function closeOnce(options: CloseOptions) {
   const { store, run, shards } = options;
   const staged = await Promise.all((await listStaged(options)).map((path) => readStaged(store, path)));
   const reader = createLakeReader(options);
@@ -134,7 +122,17 @@ async function closeOnce(options: CloseOptions): Promise<CloseResult> {
   const numbers = (all: readonly StagedShard[]) => all.map(({ shard }) => shard);
   const present = new Set(numbers(staged));
   const missing = Array.from({ length: shards }, (_, index) => index + 1).filter((shard) => !present.has(shard));
-  return { run, closed: numbers(closed), known: numbers(known), missing, refused };
+  return {
+    run,
+    /** Shards that readers see from now on. */
+    closed: numbers(closed),
+    /** Shards of which an earlier close has committed this publish, or a later one, which has all of it. */
+    known: numbers(known),
+    /** Shards that have not published: their targets stay as they were, and are stale. */
+    missing,
+    /** Shards that stay invisible, and why. */
+    refused,
+  };
 }
 
 /**
@@ -151,10 +149,7 @@ function findKnown(visible: readonly number[]): (staged: StagedShard) => boolean
 }
 
 /** Shards whose files are gone, or to which targets have come that lost so many rows that a fault is more likely than a change. */
-async function refuseShards(
-  { store, shrinkPercent, acceptShrink = false }: CloseOptions,
-  due: readonly StagedShard[],
-): Promise<CloseResult['refused']> {
+async function refuseShards({ store, shrinkPercent, acceptShrink = false }: CloseOptions, due: readonly StagedShard[]) {
   const stored = new Set((await store.list(changesTable(RUNS))).map(({ path }) => path));
   return due.flatMap((staged) => {
     const { shard, losses = [] } = staged;

@@ -80,7 +80,9 @@ function connect(target: Target, options: ServiceClientOptions) {
   const { redactor, log, env = {} } = options;
   for (const token of [target.token, target.writeToken]) if (token) redactor.add(token);
   const timeouts: HttpTimeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts };
-  const transport = createTransport({ ...target, concurrency: target.limits.concurrency, env, timeouts, redactor });
+  const { caFile, clientCert, clientKey, limits } = target;
+  const { concurrency } = limits;
+  const transport = createTransport({ caFile, clientCert, clientKey, concurrency, env, timeouts, redactor });
   const http = new HttpClient({ ...options, target, transport, timeouts });
   return { target, http, transport, redactor, log, timeouts };
 }

@@ -42,8 +42,6 @@ interface Product {
   readonly args: Readonly<Record<'namespace' | 'name', string>> & { readonly provider?: string };
 }
 
-type Lists = Readonly<Record<Product['kind'], Operation>>;
-
 async function extract(context: ExtractContext): Promise<void> {
   const { client, landing, objects, forEachLimited } = context;
   const products = await findProducts(context);
@@ -134,13 +132,13 @@ function parseSource(source: string, kind: Product['kind']): { host: string; arg
   return { host: host.toLowerCase(), args: { namespace, name, ...(provider !== undefined && { provider }) } };
 }
 
-const LISTS: Lists = { provider: registry.providers.versions, module: registry.modules.versions };
+const LISTS = { provider: registry.providers.versions, module: registry.modules.versions };
 
 /**
  * The lists at the paths that the registry names; at the usual ones if it names none.
  * @throws TidemarkError DATA if it names another address, to which the token of the target must not be sent
  */
-async function discover(client: ServiceClient): Promise<Lists> {
+async function discover(client: ServiceClient) {
   const answer = await client.call(registry.discovery.read).catch((error: unknown) => {
     if (error instanceof ServiceError && error.status === 404) return undefined;
     throw error;

@@ -1,10 +1,11 @@
+import { setMaxListeners } from 'node:events';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { AwsV4Signer } from 'aws4fetch';
-import type { LimitFunction } from 'p-limit';
+import pLimit from 'p-limit';
 import type { S3Address } from '../../config/lake.ts';
 import type { Environment } from '../../config/references.ts';
-import type { HttpTimeouts } from '../../core/context.ts';
+import type { Context, HttpTimeouts } from '../../core/context.ts';
 import { TidemarkError } from '../../core/errors.ts';
 import { hashFile } from '../../core/fs.ts';
 import { HEADER_TEXT, isHeaderText } from '../../core/header-text.ts';
@@ -15,7 +16,7 @@ import { classifyAttempt, failure, type HttpFailure, type Result } from '../../h
 import { parseRetryAfter } from '../../http/rate-limit-headers.ts';
 import { type BodyProgress, createRequestMetrics, type RequestMetrics, readText } from '../../http/response-body.ts';
 import { ABORTED, Deadline, withRetry } from '../../http/retry.ts';
-import type { Transport } from '../../http/transport.ts';
+import { createTransport } from '../../http/transport.ts';
 
 /** What a request needs besides its object. */
 type S3Access = Readonly<ReturnType<typeof readS3Access>>;
@@ -85,16 +86,32 @@ export interface S3Request {
 export type ReadBody<T> = (response: Response, progress: BodyProgress) => Promise<T>;
 
 /** A bucket, and how requests to it are sent. */
-export interface S3Bucket {
-  /** What messages call the store. */
-  readonly name: string;
+export type S3Bucket = Readonly<ReturnType<typeof openBucket>>;
+
+export interface S3Options extends Pick<Context, 'env' | 'redactor' | 'signal'> {
   readonly address: S3Address;
-  readonly access: S3Access;
-  readonly transport: Transport;
-  /** Of the connections: the times of a request begin when it has one. */
-  readonly slots: LimitFunction;
   readonly timeouts: HttpTimeouts;
-  readonly signal: AbortSignal;
+}
+
+/** Requests at the same time: those of one command. */
+const CONNECTIONS = 16;
+
+/** @throws TidemarkError CONFIG */
+export function openBucket({ address, env, redactor, signal, timeouts }: S3Options) {
+  const access = readS3Access(env, redactor);
+  // Every request in progress listens to it; Node reports more than ten listeners as a leak.
+  setMaxListeners(0, signal);
+  return {
+    /** What messages call the store. */
+    name: `s3://${address.bucket}/${address.prefix}`.replace(/\/$/u, ''),
+    address,
+    access,
+    transport: createTransport({ caFile: access.caFile, concurrency: CONNECTIONS, env, timeouts, redactor }),
+    /** Of the connections: the times of a request begin when it has one. */
+    slots: pLimit(CONNECTIONS),
+    timeouts,
+    signal,
+  };
 }
 
 /** The longest pause that a store may ask for. */

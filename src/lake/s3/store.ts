@@ -1,16 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { setMaxListeners } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import pLimit from 'p-limit';
-import type { S3Address } from '../../config/lake.ts';
-import type { Context, HttpTimeouts } from '../../core/context.ts';
 import { TidemarkError } from '../../core/errors.ts';
 import { makeFolder } from '../../core/fs.ts';
 import { readChunks } from '../../http/response-body.ts';
-import { createTransport } from '../../http/transport.ts';
 import { createTemporaryFolder } from '../../warehouse/temporary-folder.ts';
 import { decodePath } from '../delta-log.ts';
 import { type LakeStore, STAGING, type StoredFile } from '../store.ts';
@@ -18,11 +13,12 @@ import {
   discard,
   findElement,
   findElements,
+  openBucket,
   type ReadBody,
-  readS3Access,
   readUpTo,
   type S3Bucket,
   S3Error,
+  type S3Options,
   type S3Request,
   sendToBucket,
 } from './client.ts';
@@ -32,28 +28,18 @@ const readCommit = readUpTo(256 * 1024 ** 2);
 /** A page of a list: a thousand keys of 1,024 bytes, each written as `%XX`, take 3 MiB. */
 const readPage = readUpTo(8 * 1024 ** 2);
 
-/** What a lake in a bucket needs besides its address. */
-export interface S3StoreOptions extends Pick<Context, 'env' | 'redactor' | 'signal'> {
-  readonly address: S3Address;
-  readonly timeouts: HttpTimeouts;
+export interface S3StoreOptions extends S3Options {
   /** Local folder for files that DuckDB reads and writes. */
   readonly folder: string;
 }
-
-/** Requests at the same time: those of one command. */
-const CONNECTIONS = 16;
 
 /**
  * A lake in a bucket of an object store that speaks S3 and has conditional puts (`If-None-Match: *`). An object is visible when all of
  * it has arrived.
  */
-export function createS3Store({ address, env, redactor, signal, timeouts, folder }: S3StoreOptions): LakeStore {
-  const access = readS3Access(env, redactor);
-  const transport = createTransport({ caFile: access.caFile, concurrency: CONNECTIONS, env, timeouts, redactor });
-  const name = `s3://${address.bucket}/${address.prefix}`.replace(/\/$/u, '');
-  const bucket: S3Bucket = { name, address, access, transport, slots: pLimit(CONNECTIONS), timeouts, signal };
-  // Every request in progress listens to it; Node reports more than ten listeners as a leak.
-  setMaxListeners(0, signal);
+export function createS3Store({ folder, ...options }: S3StoreOptions): LakeStore {
+  const bucket = openBucket(options);
+  const { name, address, transport, timeouts } = bucket;
   const toKey = (path: string) => `${address.prefix}${path}`;
   const send = (method: 'PUT' | 'DELETE', path: string, body?: Pick<S3Request, 'text' | 'file'>) =>
     sendToBucket(bucket, { method, key: toKey(path), ...body }, discard);
