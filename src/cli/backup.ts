@@ -35,22 +35,18 @@ export async function verify(context: Context, folder: string): Promise<void> {
   const { manifest, problems } = await verifyBackup(resolve(context.cwd, folder));
   for (const { path, problem } of problems) context.log.error(`${path} ${problem}`);
   const end = problems.length === 0 ? 'all complete' : plural(problems.length, 'problem');
-  writeResult(
-    context,
-    { ...manifest, problems },
-    () => `${describe(manifest)} of ${stripControls(manifest.created_at)}: ${end}\n`,
-  );
+  writeResult(context, { ...manifest, problems }, () => `${describeMade(manifest)}: ${end}\n`);
   if (problems.length > 0) context.exit(EXIT.data);
 }
 
 export async function restore(context: Context, folder: string): Promise<void> {
   const config = readLocalConfig(context);
   const manifest = await restoreBackup(config, resolve(context.cwd, folder), context.clock.now());
-  writeResult(
-    context,
-    manifest,
-    () => `${describe(manifest)} of ${stripControls(manifest.created_at)} in ${config.data}\n`,
-  );
+  writeResult(context, manifest, () => `${describeMade(manifest)} in ${config.data}\n`);
+}
+
+function describeMade(manifest: BackupManifest): string {
+  return `${describe(manifest)} of ${stripControls(manifest.created_at)}`;
 }
 
 function describe({ files }: BackupManifest): string {

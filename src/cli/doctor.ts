@@ -20,15 +20,9 @@ export async function doctor(context: Context): Promise<void> {
   const { colors } = context;
   const hasWarehouse = existsSync(warehouseFiles(config.data).published);
   const steps = listNextSteps(checks, { program: context.program, hasWarehouse });
-  writeResult(context, checks, () =>
-    [
-      formatTable(['result', 'about', 'check', 'detail'], checks.map(toCells), {
-        ...context,
-        statusColumns: ['result'],
-      }),
-      formatNextSteps(steps, colors),
-    ].join('\n'),
-  );
+  const labels = ['result', 'about', 'check', 'detail'];
+  const table = () => formatTable(labels, checks.map(toCells), { ...context, statusColumns: ['result'] });
+  writeResult(context, checks, () => `${table()}\n${formatNextSteps(steps, colors)}`);
   const failed = checks.filter(({ ok }) => !ok);
   if (failed.length > 0) context.exit(failed.length === checks.length ? EXIT.unavailable : EXIT.incomplete);
 }

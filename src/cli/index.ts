@@ -60,10 +60,8 @@ export async function addCommands(program: DocumentedCommand, words: readonly st
 /** The command line, none of whose commands can run: for help, completion and the manual. @param words as for `addCommands` */
 export function defineProgram(words: readonly string[] = Object.values(GROUPS).flatMap(Object.keys)) {
   const output = { stdout: () => {}, stderr: () => {}, colors: createColors(false) };
-  return addCommands(
-    createProgram(output, async () => {}),
-    words,
-  );
+  const program = createProgram(output, async () => {});
+  return addCommands(program, words);
 }
 
 /** Values of the global options. */

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { resolve } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { ENGINES, type Engine } from '../core/choices.ts';
+import { HOUR_MS } from '../core/clock.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, TidemarkError } from '../core/errors.ts';
 import { overlayRoots } from '../core/paths.ts';
@@ -154,12 +155,8 @@ export async function vacuum(
   context: Context,
   flags: Flags<{ text: 'lake'; flag: 'dryRun' }> & { readonly olderThan: number },
 ): Promise<void> {
-  const removed = await withLake(context, flags, (lake) =>
-    vacuumLake(lake, {
-      olderThanMs: flags.olderThan * 3_600_000,
-      isDryRun: flags.dryRun ?? false,
-    }),
-  );
+  const options = { olderThanMs: flags.olderThan * HOUR_MS, isDryRun: flags.dryRun ?? false };
+  const removed = await withLake(context, flags, (lake) => vacuumLake(lake, options));
   const bytes = removed.reduce((sum, file) => sum + file.bytes, 0);
   const isDone = flags.dryRun !== true;
   writeResult(context, { removed: isDone, bytes, files: removed.map(({ path }) => path) }, () =>

@@ -20,11 +20,8 @@ const MAX_KIBIBYTES = 4096;
 export async function importFacts(context: Context, file: string): Promise<void> {
   const config = readLocalConfig(context);
   const now = context.clock.now();
-  const facts = parseFacts(
-    readNamedFile(resolve(context.cwd, file), { name: file, maxKibibytes: MAX_KIBIBYTES }),
-    file,
-    now,
-  );
+  const document = readNamedFile(resolve(context.cwd, file), { name: file, maxKibibytes: MAX_KIBIBYTES });
+  const facts = parseFacts(document, file, now);
   const added = await withWarehouse({ config, purpose: 'lifecycle import', now, log: context.log }, (warehouse) =>
     recordFacts(warehouse, facts, 'imported', now),
   );

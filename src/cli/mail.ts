@@ -129,10 +129,8 @@ async function composeOptions(
 
 /** The digest of a run is sent to a recipient once; `--to` sends it again. */
 async function logEarlierDeliveries({ log }: Context, home: OutboxStore, { messages }: ComposeResult): Promise<void> {
-  const states = await getStatuses(
-    home,
-    messages.map(({ messageId }) => messageId),
-  );
+  const ids = messages.map(({ messageId }) => messageId);
+  const states = await getStatuses(home, ids);
   for (const { messageId, to, job } of messages) {
     const state = states.get(messageId);
     const again = `to send it again, run \`tidemark mail ${job} --to ${to.address}\``;

@@ -61,24 +61,16 @@ export function formatNextSteps(steps: readonly string[], colors: Colors): strin
   return `${colors.bold('Next:')}\n${lines.join('')}`;
 }
 
-const STATUS_COLORS: Readonly<Record<string, 'green' | 'yellow' | 'red'>> = {
-  ok: 'green',
-  complete: 'green',
-  applied: 'green',
-  resolved: 'green',
-  new: 'yellow',
-  warning: 'yellow',
-  incomplete: 'yellow',
-  partial: 'yellow',
-  quarantined: 'yellow',
-  unconfirmed: 'yellow',
-  critical: 'red',
-  failed: 'red',
-  FAIL: 'red',
+/** The words that a status begins with, by its colour. */
+const STATUS_WORDS = {
+  green: ['ok', 'complete', 'applied', 'resolved'],
+  yellow: ['new', 'warning', 'incomplete', 'partial', 'quarantined', 'unconfirmed'],
+  red: ['critical', 'failed', 'FAIL'],
 };
 
 function colorStatus(colors: Colors, text: string): string {
-  const color = STATUS_COLORS[/^\w+/u.exec(text)?.[0] ?? ''];
+  const [word = ''] = /^\w+/u.exec(text) ?? [];
+  const color = (['green', 'yellow', 'red'] as const).find((each) => STATUS_WORDS[each].includes(word));
   return color ? colors[color](text) : text;
 }
 

@@ -171,11 +171,8 @@ function formatCall(action: Action, config: Config, redactor: Redactor): readonl
   if (!target) return [`${action.operation} of target ${clean(action.target)}, which is not configured`];
   const operation = getOperation(action.operation);
   collectSecrets(operation, action.params, action.body, redactor);
-  const { method, url, body } = buildRequest(operation, target, {
-    args: action.params,
-    body: action.body,
-    write: true,
-  });
+  const parts = { args: action.params, body: action.body, write: true };
+  const { method, url, body } = buildRequest(operation, target, parts);
   const shown = body === undefined ? [] : JSON.stringify(JSON.parse(body), maskSecret, 2).split('\n');
   return [`${method} ${clean(url.href)}`, ...bounded(shown.map(clean), String)];
 }

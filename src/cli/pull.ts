@@ -31,14 +31,9 @@ export async function pull(context: Context, options: PullFlags): Promise<void> 
   const { sources } = await loadDefinitions(config, {}, () => false);
   const acceptShrink = await resolveSources(config, sources, options.acceptShrink);
   const requested = await resolveSources(config, sources, options.source);
-  const selected = selectPulls(
-    config,
-    {
-      targets: assertTargets(config, options.target),
-      sources: requested.length > 0 ? requested : acceptShrink,
-    },
-    sources,
-  );
+  const targets = assertTargets(config, options.target);
+  const selection = { targets, sources: requested.length > 0 ? requested : acceptShrink };
+  const selected = selectPulls(config, selection, sources);
   const isFiltered = options.target.length + options.source.length + acceptShrink.length > 0;
   const pulls =
     options.from === undefined || isFiltered ? selected : await selectLanded(config, options.from, selected);

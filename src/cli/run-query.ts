@@ -41,15 +41,9 @@ export function selectScreen({ screen, colors }: Context, maxRows: number | unde
 /** Prints the saved queries. */
 export function listSavedQueries(context: Context, queries: ReadonlyMap<string, SavedQuery>): void {
   const list = [...queries.values()];
-  writeResult(context, list, () =>
-    formatTable(
-      ['query', 'title', 'parameters'],
-      list.map(({ name, title, parameters }) => [
-        name,
-        title,
-        parameters.map((parameter) => parameter.name).join(', '),
-      ]),
-      context,
-    ),
-  );
+  writeResult(context, list, () => formatTable(['query', 'title', 'parameters'], list.map(toCells), context));
+}
+
+function toCells({ name, title, parameters }: SavedQuery): readonly string[] {
+  return [name, title, parameters.map((parameter) => parameter.name).join(', ')];
 }

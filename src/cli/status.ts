@@ -24,18 +24,13 @@ export async function status(context: Context, { exitCode }: Flags<{ flag: 'exit
   for (const problem of problems) context.log.warn(problem);
   const next = nextRuns(jobs, context.clock.now());
   const now = context.clock.now().toISOString();
+  const { staleHours, lifecycleDays } = config.thresholds;
   await withPublished(config, async ({ database, files }) => {
     const runs = await database.rows(files.read('status/runs'));
-    const sources = await database.rows(files.read('status/sources'), {
-      now,
-      stale_hours: config.thresholds.staleHours,
-    });
+    const sources = await database.rows(files.read('status/sources'), { now, stale_hours: staleHours });
     const failures = (await database.rows(files.read('status/failures'))) as unknown as Status['failures'];
     await defineMissing(database, files);
-    const lifecycle = await database.rows(files.read('status/lifecycle'), {
-      now,
-      lifecycle_days: config.thresholds.lifecycleDays,
-    });
+    const lifecycle = await database.rows(files.read('status/lifecycle'), { now, lifecycle_days: lifecycleDays });
     const state = { runs, sources, lifecycle, next };
     writeResult(context, state, () => formatStatus(context, { ...state, failures }));
     const missing = config.targets.filter(({ name }) => !sources.some(({ target }) => target === name));

@@ -95,11 +95,8 @@ function renderRelation(writer: ViewWriter, relation: DescribedRelation): readon
     ...renderView(writer, place(name), renderAt(writer, relation, LATEST), grain),
     ...columns.map((column) => {
       const comment = dialect.literal(comments.get(column.field) ?? '');
-      return renderFor(writer, 'lake/ddl_column_comment', {
-        name: place(name),
-        column: dialect.quote(column.name),
-        comment,
-      });
+      const parts = { name: place(name), column: dialect.quote(column.name), comment };
+      return renderFor(writer, 'lake/ddl_column_comment', parts);
     }),
     ...renderView(writer, place(`${name}_history`), renderHistory(writer, relation), `every version of: ${grain}`),
     ...(dialect.hasTimeArgument ? [renderFor(writer, 'lake/ddl_at', at)] : []),

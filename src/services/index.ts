@@ -13,10 +13,8 @@ export const resources = { platform, secrets, autoscaler, scheduler, mesh, regis
 
 type Resources = Readonly<Record<string, Readonly<Record<string, Operation>>>>;
 
-export const operations: ReadonlyMap<string, Operation> = new Map(
-  Object.values<Resources>(resources).flatMap((kind) =>
-    Object.values(kind).flatMap((verbs) =>
-      Object.values(verbs).map((operation) => [operation.name, operation] as const),
-    ),
-  ),
+const all = Object.values<Resources>(resources).flatMap((kind) =>
+  Object.values(kind).flatMap(Object.values<Operation>),
 );
+
+export const operations: ReadonlyMap<string, Operation> = new Map(all.map((operation) => [operation.name, operation]));

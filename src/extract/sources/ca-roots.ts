@@ -18,13 +18,11 @@ export const caRoots: SourceDefinition = {
     const certificates = roots.flatMap(readAuthorities);
     for (const certificate of certificates) await landing.writeJson(certificate);
     const unreadable = new Set(certificates.flatMap(({ root_id, subject }) => (subject === undefined ? root_id : [])));
-    for (const { target, root_id: value } of await query('readable_roots')) {
-      if (target === client.target.name && unreadable.has(String(value)))
-        landing.addUnknown({
-          column: 'root_id',
-          value: String(value),
-          reason: 'its certificates can no longer be read',
-        });
+    const reason = 'its certificates can no longer be read';
+    for (const { target, root_id } of await query('readable_roots')) {
+      const value = String(root_id);
+      if (target === client.target.name && unreadable.has(value))
+        landing.addUnknown({ column: 'root_id', value, reason });
     }
   },
   checkAccess: (client) => client.call(mesh['ca-roots'].read),
