@@ -216,11 +216,8 @@ function formatTotals({ counts, gaps }: Difference): string {
 
 /** The numbers of each table and target. */
 export function formatStat(difference: Difference, style: TableStyle): string {
-  const lines = difference.counts.map((count) => [
-    count.table,
-    count.target,
-    ...KINDS.map((kind) => String(count[kind] || '')),
-  ]);
+  const toCells = (count: Counts) => [count.table, count.target, ...KINDS.map((kind) => String(count[kind] || ''))];
+  const lines = difference.counts.map(toCells);
   const table = lines.length > 0 ? formatTable(['table', 'target', ...KINDS], lines, style) : '';
   const gaps = describeGaps(difference).map((gap) => `${style.colors.yellow(`? ${gap}`)}\n`);
   return `${describeTimes(difference)}: ${formatTotals(difference)}\n${table}${gaps.join('')}`;

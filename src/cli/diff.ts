@@ -44,21 +44,18 @@ export async function diff(
   if (unknown !== undefined) throw new TidemarkError('USAGE', `unknown option ${unknown}`);
   const config = readLocalConfig(context);
   if (flags.target !== undefined) assertTargets(config, [flags.target]);
-  const { counts, gaps } = await withPublished(
-    config,
-    async (published) => {
-      const told = selectTold([...loadTables(published.files).values()]);
-      const selected =
-        flags.table === undefined ? told : [findNamed(told, 'table', flags.table, 'see `tidemark tables`')];
-      const tables = await selectPresent(published, selected);
-      const moment = async (text: string) => (await readMoment(context, config, published, text)).run.as_of;
-      const times = await resolveTimes(published, { from, to }, moment);
-      const difference = await readDifference(published, tables, times, flags);
-      await print(context, difference, flags);
-      return difference;
-    },
-    { ownFolderIn: tmpdir() },
-  );
+  const compare = async (published: OpenWarehouse) => {
+    const told = selectTold([...loadTables(published.files).values()]);
+    const selected =
+      flags.table === undefined ? told : [findNamed(told, 'table', flags.table, 'see `tidemark tables`')];
+    const tables = await selectPresent(published, selected);
+    const moment = async (text: string) => (await readMoment(context, config, published, text)).run.as_of;
+    const times = await resolveTimes(published, { from, to }, moment);
+    const difference = await readDifference(published, tables, times, flags);
+    await print(context, difference, flags);
+    return difference;
+  };
+  const { counts, gaps } = await withPublished(config, compare, { ownFolderIn: tmpdir() });
   if (flags.exitCode && counts.length > 0) context.exit(EXIT.findings);
   else if (flags.exitCode && gaps.length > 0) context.exit(EXIT.incomplete);
 }

@@ -37,15 +37,12 @@ export async function permissions(context: Context, flags: PermissionFlags): Pro
     });
   }
   const isAlone = wanted !== undefined && texts.length === 1;
-  writeResult(context, texts, () => (isAlone ? (texts[0]?.text ?? '') : texts.map(formatText).join('\n')));
+  const format = () => texts.map((text) => formatText(text, texts)).join('\n');
+  writeResult(context, texts, () => (isAlone ? (texts[0]?.text ?? '') : format()));
 }
 
 /** The heading is a comment in every language, so that the output of one token can be piped into a file. */
-function formatText(
-  { target, kind, token, usage, text }: PermissionText,
-  _: number,
-  all: readonly PermissionText[],
-): string {
+function formatText({ target, kind, token, usage, text }: PermissionText, all: readonly PermissionText[]): string {
   const heading = `${token} of ${target} (${kind}): ${usage}`;
   const hasTwo = all.filter((other) => other.target === target).length > 1;
   return hasTwo ? `# ${token}\n# ${heading}\n${text}` : `# ${heading}\n${text}`;

@@ -45,18 +45,10 @@ export async function verify(context: Context): Promise<void> {
 
 function formatLedger(rows: readonly LedgerRow[], style: TableStyle): string {
   if (rows.length === 0) return 'the ledger is empty\n';
-  const lines = rows.map((row) => [
-    formatTime(row.started_at),
-    row.status,
-    row.operation,
-    row.target,
-    Object.entries(row.params as Readonly<Record<string, unknown>>)
-      .map(([name, value]) => `${name}=${value}`)
-      .join(' '),
-    row.approved_by,
-    row.plan_id,
-    row.reason,
-  ]);
+  const lines = rows.map(({ started_at, status, operation, target, params, approved_by, plan_id, reason }) => {
+    const parameters = Object.entries(params).map(([name, value]) => `${name}=${value}`);
+    return [formatTime(started_at), status, operation, target, parameters.join(' '), approved_by, plan_id, reason];
+  });
   const labels = ['at', 'status', 'operation', 'target', 'parameters', 'approved by', 'plan', 'reason'];
   return formatTable(labels, lines, { ...style, statusColumns: ['status'], wholeColumns: ['plan'] });
 }

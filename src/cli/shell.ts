@@ -138,22 +138,15 @@ class Shell {
   }
 
   async #runQuery(request: Pick<QueryRequest, 'query' | 'params'>): Promise<void> {
+    const { format = 'table', timeout, maxRows } = this.#settings;
+    const config = queryConfig(this.#config, timeout);
+    const screen = selectScreen(this.#context, maxRows);
     const running = linkSignals(this.#context.signal);
     this.#running = running;
     const started = performance.now();
-    const { format = 'table', timeout, maxRows } = this.#settings;
     try {
-      await this.#queries.run(
-        {
-          ...request,
-          config: queryConfig(this.#config, timeout),
-          asOf: this.#asOf,
-          format,
-          screen: selectScreen(this.#context, maxRows),
-        },
-        guardTerminal(this.#context, format),
-        running.signal,
-      );
+      const query = { ...request, config, asOf: this.#asOf, format, screen };
+      await this.#queries.run(query, guardTerminal(this.#context, format), running.signal);
     } finally {
       running.release();
       this.#running = undefined;

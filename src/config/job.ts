@@ -11,6 +11,12 @@ import { readYamlFile } from './yaml.ts';
 const CRON_ERROR =
   'must be a time that exists, in five fields: minute 0 to 59, hour 0 to 23, day of month 1 to 31, month 1 to 12 or jan to dec, day of week 0 to 7 or sun to sat';
 
+const playbook = z.strictObject({
+  name: z.string().min(1),
+  mode: z.enum(['plan', 'apply'], 'must be plan or apply'),
+  approvedBy: z.string().min(1).optional(),
+});
+
 export const jobSchema = z.strictObject({
   schedule: z.string().refine(isCron, CRON_ERROR).optional().describe('cron expression, five fields'),
   timezone: z
@@ -34,15 +40,7 @@ export const jobSchema = z.strictObject({
     })
     .optional(),
   heartbeat: webUrl.optional(),
-  playbooks: z
-    .array(
-      z.strictObject({
-        name: z.string().min(1),
-        mode: z.enum(['plan', 'apply'], 'must be plan or apply'),
-        approvedBy: z.string().min(1).optional(),
-      }),
-    )
-    .default([]),
+  playbooks: z.array(playbook).default([]),
 });
 
 export interface Job extends z.infer<typeof jobSchema> {

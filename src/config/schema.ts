@@ -38,14 +38,9 @@ const trimSlashes = (path: string) => path.replaceAll(/^\/+|\/+$/gu, '');
 
 const mount = z.string().transform(trimSlashes).pipe(nonEmpty);
 
+const hasNoRepeats = (mounts: readonly string[]) => new Set(mounts).size === mounts.length;
 const meshMounts = z.union(
-  [
-    mount,
-    z
-      .array(mount)
-      .min(1)
-      .refine((mounts) => new Set(mounts).size === mounts.length),
-  ],
+  [mount, z.array(mount).min(1).refine(hasNoRepeats)],
   'must be a mount, or a list of different mounts',
 );
 

@@ -117,11 +117,8 @@ export class ServiceError extends TidemarkError {
   constructor(details: ServiceErrorDetails) {
     const { failure: kind, status, serviceMessage, operation, target, hint = HINTS[kind] } = details;
     const what = status === undefined ? kind : `${status} ${kind}`;
-    super(
-      status === undefined && NO_RESPONSE.includes(kind) ? 'UNREACHABLE' : 'REFUSED',
-      `${operation} at ${target}: ${what}${describeAnswer(details)}`,
-      hint === undefined ? {} : { hint },
-    );
+    const code = status === undefined && NO_RESPONSE.includes(kind) ? 'UNREACHABLE' : 'REFUSED';
+    super(code, `${operation} at ${target}: ${what}${describeAnswer(details)}`, { hint });
     this.name = 'ServiceError';
     this.failure = kind;
     this.status = status;

@@ -154,11 +154,8 @@ async function attempt<T>(
   try {
     response = await transport.fetch(url, { method, headers, body: file ?? text, signal: deadline.signal });
     deadline.touch();
-    return await readResponse(response, read, {
-      metrics,
-      touch: (bytes) => deadline.touch(bytes),
-      signal: deadline.signal,
-    });
+    const touch = (bytes: number) => deadline.touch(bytes);
+    return await readResponse(response, read, { metrics, touch, signal: deadline.signal });
   } catch (error) {
     if (signal.aborted) return failure(ABORTED);
     // a local file that cannot be read or written is no fault of the store

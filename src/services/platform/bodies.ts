@@ -18,19 +18,12 @@ const poolName = z
   .string('is required: the pool is named by it')
   .regex(/^[A-Za-z0-9_-]+$/u, 'may contain letters, numbers, `-` and `_` only');
 const poolType = z.literal('agent-pools', 'must be `agent-pools`');
-const allowedWorkspaces = z.looseObject({
-  'allowed-workspaces': z
-    .looseObject({
-      data: z.array(
-        z.looseObject({
-          id: z.string('must be a workspace id').min(1, 'must be a workspace id'),
-          type: z.literal('workspaces', 'must be `workspaces`'),
-        }),
-        'must be a list of {id, type}',
-      ),
-    })
-    .optional(),
+const workspace = z.looseObject({
+  id: z.string('must be a workspace id').min(1, 'must be a workspace id'),
+  type: z.literal('workspaces', 'must be `workspaces`'),
 });
+const workspaces = z.looseObject({ data: z.array(workspace, 'must be a list of {id, type}') });
+const allowedWorkspaces = z.looseObject({ 'allowed-workspaces': workspaces.optional() });
 const organizationScoped = z.boolean('must be true or false').optional();
 
 /** A pool with these attributes. */

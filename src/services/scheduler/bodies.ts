@@ -61,19 +61,15 @@ export const createVolumeBody = volumes(
   }),
 );
 
+const snapshot = z.looseObject({
+  SourceVolumeID: filledText,
+  PluginID: optionalText,
+  Name: optionalText,
+  Secrets: textMap,
+  Parameters: textMap,
+});
 export const createSnapshotBody = z.looseObject({
-  Snapshots: z
-    .array(
-      z.looseObject({
-        SourceVolumeID: filledText,
-        PluginID: optionalText,
-        Name: optionalText,
-        Secrets: textMap,
-        Parameters: textMap,
-      }),
-      'is required: a list of snapshots',
-    )
-    .min(1, 'must not be empty'),
+  Snapshots: z.array(snapshot, 'is required: a list of snapshots').min(1, 'must not be empty'),
 });
 
 /** The real product reads the ID from the body only, so that both must match: docs/services/scheduler.md#real-product. */

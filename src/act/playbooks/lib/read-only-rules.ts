@@ -42,11 +42,8 @@ function reduceBlocks(blocks: readonly RuleBlock[], known: readonly string[]): r
 }
 
 function reduceBlock({ kind, label, attributes, blocks }: RuleBlock): ReadOnlyBlock | undefined {
-  const {
-    policy,
-    capabilities = [],
-    ...others
-  } = Object.fromEntries(attributes.map(({ name, value }) => [name, value]));
+  const values = Object.fromEntries(attributes.map(({ name, value }) => [name, value]));
+  const { policy, capabilities = [], ...others } = values;
   const nested = NESTED[kind];
   const inner = reduceBlocks(blocks, nested === undefined ? [] : [nested]);
   const level = Array.isArray(policy) ? undefined : readOnlyLevel(kind, policy as string | undefined);
