@@ -2,7 +2,7 @@ import { type Config, credentialKey, type Target } from '../config/config.ts';
 import { linkSignals } from '../core/abort.ts';
 import type { HttpTimeouts, ServiceContext } from '../core/context.ts';
 import { type CallOptions, HttpClient, type HttpClientOptions, type ResponseReader } from '../http/client.ts';
-import { ServiceError } from '../http/errors.ts';
+import { catchFailure, ServiceError } from '../http/errors.ts';
 import { createTargetLimiter, type TargetLimiter } from '../http/rate-limiter.ts';
 import { createRequestMetrics, type RequestMetrics } from '../http/response-body.ts';
 import { DEFAULT_TIMEOUTS } from '../http/retry.ts';
@@ -158,13 +158,9 @@ function createSender(
       const built = buildRequest({ ...operation, path: chosen }, target, { ...parts, pageQuery });
       return http.send({ ...built, headers: { ...built.headers, ...headers } }, read, { ...options, attemptMs });
     };
-    try {
-      return await sendTo(first);
-    } catch (error) {
-      const isElsewhere = first !== second && error instanceof ServiceError && error.failure === 'not-found';
-      if (!isElsewhere) throw error;
-      return sendTo(second);
-    }
+    const takeAbsence = catchFailure(({ failure }) => first !== second && failure === 'not-found');
+    const answer = await sendTo(first).catch(takeAbsence);
+    return answer instanceof ServiceError ? sendTo(second) : answer;
   };
 }
 

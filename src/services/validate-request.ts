@@ -4,7 +4,7 @@ import { parseTimestamp } from '../core/clock.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { valueAt } from '../core/json-path.ts';
 import type { Log } from '../core/log.ts';
-import { ServiceError } from '../http/errors.ts';
+import { catchFailure, ServiceError } from '../http/errors.ts';
 import { type ArgIssue, type Args, type Operation, type OperationParam, queryParam } from './operation.ts';
 
 /**
@@ -136,16 +136,13 @@ export async function requireSubject(
   const { subjectRead } = operation;
   if (!subjectRead) return;
   const own = Object.fromEntries(Object.keys(subjectRead.params).map((name) => [name, args[name]]));
-  try {
-    await read(subjectRead, own);
-  } catch (error) {
-    if (!(error instanceof ServiceError) || error.failure !== 'not-found') throw error;
-    const subject = Object.values(own).map(String).join('/');
-    throw new TidemarkError('UNSAFE', `${operation.name}: ${subject} does not exist, and the update would create it`, {
-      hint: 'check the name; `tidemark api --create` creates it',
-      cause: error,
-    });
-  }
+  const answer = await read(subjectRead, own).catch(catchFailure(({ failure }) => failure === 'not-found'));
+  if (!(answer instanceof ServiceError)) return;
+  const subject = Object.values(own).map(String).join('/');
+  throw new TidemarkError('UNSAFE', `${operation.name}: ${subject} does not exist, and the update would create it`, {
+    hint: 'check the name; `tidemark api --create` creates it',
+    cause: answer,
+  });
 }
 
 /**

@@ -2,7 +2,7 @@ import type { Target } from '../../config/config.ts';
 import { TidemarkError } from '../../core/errors.ts';
 import { textAt } from '../../core/json-path.ts';
 import { plural } from '../../core/plural.ts';
-import { ServiceError } from '../../http/errors.ts';
+import { catchFailure, ServiceError } from '../../http/errors.ts';
 import type { ServiceClient } from '../../services/client.ts';
 import type { Operation } from '../../services/operation.ts';
 import { registry } from '../../services/registry.ts';
@@ -139,11 +139,8 @@ const LISTS = { provider: registry.providers.versions, module: registry.modules.
  * @throws TidemarkError DATA if it names another address, to which the token of the target must not be sent
  */
 async function discover(client: ServiceClient) {
-  const answer = await client.call(registry.discovery.read).catch((error: unknown) => {
-    if (error instanceof ServiceError && error.status === 404) return undefined;
-    throw error;
-  });
-  const services = answer?.json();
+  const answer = await client.call(registry.discovery.read).catch(catchFailure(({ status }) => status === 404));
+  const services = answer instanceof ServiceError ? undefined : answer.json();
   const at = <O extends Operation>(operation: O, service: string): O => {
     const named = textAt(services, service);
     return named === null ? operation : { ...operation, path: moveTo(client.target, operation.path, service, named) };

@@ -1,4 +1,4 @@
-import { isRejection, ServiceError } from '../../http/errors.ts';
+import { catchFailure, isRejection, ServiceError } from '../../http/errors.ts';
 import { sliceFields } from '../../http/json.ts';
 import { formatRow } from '../../landing/csv.ts';
 import { cleanJson } from '../../landing/writer.ts';
@@ -64,13 +64,11 @@ async function extractView(context: ExtractContext, id: string): Promise<void> {
   const reset = () => {
     skipped = position;
   };
-  try {
-    await sendPages(context, platform.views.results, { view_id: id, 'page[size]': PAGE_SIZE }, { write, reset });
-    await landing.writeJson({ view_id: id, skipped, rows: position - skipped });
-  } catch (error) {
-    if (!(error instanceof ServiceError) || !isRejection(error)) throw error;
-    await landing.writeJson({ view_id: id, error: error.serviceMessage });
-  }
+  const args = { view_id: id, 'page[size]': PAGE_SIZE };
+  const sent = sendPages(context, platform.views.results, args, { write, reset });
+  const answer = await sent.catch(catchFailure(isRejection));
+  const end = answer instanceof ServiceError ? { error: answer.serviceMessage } : { skipped, rows: position - skipped };
+  await landing.writeJson({ view_id: id, ...end });
 }
 
 /** The cells of the items of a page. @param before how many rows the view has before them */
