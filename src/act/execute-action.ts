@@ -1,7 +1,7 @@
 import { DAY_MS, formatSeconds } from '../core/clock.ts';
+import { DEFAULT_TIMEOUTS } from '../core/context.ts';
 import { formatError } from '../core/errors.ts';
 import { ServiceError } from '../http/errors.ts';
-import { DEFAULT_TIMEOUTS } from '../http/retry.ts';
 import { mayBeDone } from '../services/classify-error.ts';
 import type { Precondition } from './define.ts';
 import { type ActionIntent, type ActionOutcome, type ActionStatus, isUnsettled, type LedgerEntry } from './ledger.ts';

@@ -5,30 +5,30 @@ import type { Log } from './log.ts';
 import type { Redactor } from './redact/redactor.ts';
 
 /** Times and bounds of a service's requests. They are parameters so that tests of code that waits take milliseconds. */
-export interface HttpTimeouts {
-  /** First back-off; it doubles with each attempt. @default 500 */
-  readonly backoffMs: number;
-  /** @default 10_000 */
-  readonly maxBackoffMs: number;
-  /** Attempts at a request that may be repeated, the first included. @default 5 */
-  readonly attempts: number;
-  /** @default 10_000 */
-  readonly connectMs: number;
-  /** Until the response headers. An explorer query takes up to 60 s (docs/services/platform.md#limits). @default 90_000 */
-  readonly headersMs: number;
-  /** Between two parts of a body. @default 60_000 */
-  readonly idleMs: number;
-  /** A body that delivers fewer than 1 KiB/s over this time is given up, as if it were cut off. @default 60_000 */
-  readonly slowMs: number;
-  /** A whole response that is held in memory. @default 300_000 */
-  readonly responseMs: number;
-  /** A whole download. @default 3_600_000 */
-  readonly downloadMs: number;
-  /** Size of a response that is held in memory. @default 64 MiB */
-  readonly maxResponseBytes: number;
-  /** Size of a download. @default 16 GiB */
-  readonly maxDownloadBytes: number;
-}
+export type HttpTimeouts = Readonly<typeof DEFAULT_TIMEOUTS>;
+
+export const DEFAULT_TIMEOUTS = {
+  /** First back-off; it doubles with each attempt. */
+  backoffMs: 500,
+  maxBackoffMs: 10_000,
+  /** Attempts at a request that may be repeated, the first included. */
+  attempts: 5,
+  connectMs: 10_000,
+  /** Until the response headers. An explorer query takes up to 60 s (docs/services/platform.md#limits). */
+  headersMs: 90_000,
+  /** Between two parts of a body. */
+  idleMs: 60_000,
+  /** A body that delivers fewer than 1 KiB/s over this time is given up, as if it were cut off. */
+  slowMs: 60_000,
+  /** A whole response that is held in memory. */
+  responseMs: 300_000,
+  /** A whole download. */
+  downloadMs: 3_600_000,
+  /** Size of a response that is held in memory. */
+  maxResponseBytes: 64 * 1024 * 1024,
+  /** Size of a download. */
+  maxDownloadBytes: 16 * 1024 ** 3,
+};
 
 /** What a process gives to the command line. It is passed in once, so that a command also runs inside a test. */
 export interface ProcessIo {

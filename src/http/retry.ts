@@ -108,20 +108,6 @@ export function sleep(
   });
 }
 
-export const DEFAULT_TIMEOUTS: HttpTimeouts = {
-  backoffMs: 500,
-  maxBackoffMs: 10_000,
-  attempts: 5,
-  connectMs: 10_000,
-  headersMs: 90_000,
-  idleMs: 60_000,
-  slowMs: 60_000,
-  responseMs: 300_000,
-  downloadMs: 3_600_000,
-  maxResponseBytes: 64 * 1024 * 1024,
-  maxDownloadBytes: 16 * 1024 ** 3,
-};
-
 /** A slower body would hold a connection, and the run, for hours. */
 const MIN_BYTES_PER_SECOND = 1024;
 

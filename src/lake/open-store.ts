@@ -3,9 +3,8 @@ import { join, resolve } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { isLakeAddress, parseS3Address } from '../config/lake.ts';
 import { withEnvFile } from '../config/references.ts';
-import type { Context } from '../core/context.ts';
+import { type Context, DEFAULT_TIMEOUTS } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
-import { DEFAULT_TIMEOUTS } from '../http/retry.ts';
 import { createDirectoryStore, type LakeStore } from './store.ts';
 
 export type LakeConfig = Pick<Config, 'directory'> & { readonly data?: string; readonly lake?: string | undefined };

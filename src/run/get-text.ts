@@ -1,8 +1,8 @@
-import type { WorkContext } from '../core/context.ts';
+import { DEFAULT_TIMEOUTS, type WorkContext } from '../core/context.ts';
 import { sameOriginRedirect } from '../http/client.ts';
 import { classifyAttempt } from '../http/errors.ts';
 import { createRequestMetrics, readText } from '../http/response-body.ts';
-import { DEFAULT_TIMEOUTS, Deadline } from '../http/retry.ts';
+import { Deadline } from '../http/retry.ts';
 import { createTransport } from '../http/transport.ts';
 
 /** The longest answer that is known has 50 KB. */

@@ -1,11 +1,10 @@
 import { type Config, credentialKey, type Target } from '../config/config.ts';
 import { linkSignals } from '../core/abort.ts';
-import type { HttpTimeouts, ServiceContext } from '../core/context.ts';
+import { DEFAULT_TIMEOUTS, type HttpTimeouts, type ServiceContext } from '../core/context.ts';
 import { type CallOptions, HttpClient, type HttpClientOptions, type ResponseReader } from '../http/client.ts';
 import { catchFailure, ServiceError } from '../http/errors.ts';
 import { createTargetLimiter, type TargetLimiter } from '../http/rate-limiter.ts';
 import { createRequestMetrics, type RequestMetrics } from '../http/response-body.ts';
-import { DEFAULT_TIMEOUTS } from '../http/retry.ts';
 import { createTransport } from '../http/transport.ts';
 import { buildRequest, collectSecrets, describePermission, type RequestParts } from './build-request.ts';
 import { type BodyPreview, type DownloadContext, type DownloadResult, downloadToFile } from './download.ts';

@@ -1,7 +1,7 @@
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { DEFAULT_TIMEOUTS } from '../../src/core/context.ts';
 import { Redactor } from '../../src/core/redact/redactor.ts';
-import { DEFAULT_TIMEOUTS } from '../../src/http/retry.ts';
 import { createTransport } from '../../src/http/transport.ts';
 
 const BODY = Buffer.alloc(400_000, 'row,of,a,table\n');

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
-import { DEFAULT_TIMEOUTS } from '../../src/http/retry.ts';
+import { DEFAULT_TIMEOUTS } from '../../src/core/context.ts';
 import { platform } from '../../src/services/index.ts';
 import { createTarget, createTestClient, type Handler, startServer } from '../helpers/http-service.ts';
 
