@@ -12,9 +12,7 @@ import {
 } from './tables.ts';
 
 /** Which versions are compared: of a row `n` with the version `o` before it, and with earlier versions `e` and pulls `p`. */
-type Comparison = Readonly<
-  Record<'begins' | 'ends' | 'meets' | 'differs' | 'knownBefore' | 'heldBefore' | 'endedAt', string>
->;
+type Comparison = Readonly<ReturnType<typeof between>>;
 
 /** Each version with the one that it follows. */
 const SUCCESSIVE: Comparison = {
@@ -28,7 +26,7 @@ const SUCCESSIVE: Comparison = {
 };
 
 /** The versions at one time with those at another. @param from SQL, as `to` */
-function between(table: Table, from: string, to: string): Comparison {
+function between(table: Table, from: string, to: string) {
   const validAt = (row: string, time: string) =>
     `${row}.valid_from <= ${time} and (${row}.valid_to is null or ${row}.valid_to > ${time})`;
   return {
@@ -148,7 +146,7 @@ function renderRows(
   files: SqlFiles,
   tables: readonly Table[],
   compare: (table: Table) => Comparison = () => SUCCESSIVE,
-): string {
+) {
   return uniteTold(tables, (table) => renderTable(files, table, compare(table)));
 }
 

@@ -178,13 +178,10 @@ function renderAddition(files: SqlFiles, { table, column, after }: Addition): st
   });
 }
 
+/** Of a table with a list column, also the statements that create the member table and the history view. */
 function tableStatements(files: SqlFiles, table: Table): readonly string[] {
   const ddl = table.ddl.replace(`${table.name}_history`, historyTable(table));
-  return table.members ? [ddl, ...listColumnStatements(files, table)] : [ddl];
-}
-
-/** Statements that create the member table and the history view. */
-function listColumnStatements(files: SqlFiles, table: Table): readonly string[] {
+  if (!table.members) return [ddl];
   const types = new Map(table.columns.map(({ name, type }) => [name, type]));
   const keyColumns = ['target', ...table.key].map((name) => `${quoteIdent(name)} ${types.get(name)}`).join(',\n  ');
   const sameMember = sameKey(table, 'member', 'version');
@@ -193,6 +190,7 @@ function listColumnStatements(files: SqlFiles, table: Table): readonly string[] 
     .map(({ name }) => (name === table.members ? `(${list}) as ${quoteIdent(name)}` : `version.${quoteIdent(name)}`))
     .join(',\n  ');
   return [
+    ddl,
     files.render('warehouse/list_table', { table: table.name, keyColumns }),
     files.render('warehouse/list_history', { table: table.name, columnsWithList }),
   ];

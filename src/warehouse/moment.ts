@@ -76,8 +76,6 @@ async function findRun(text: string, { rows, files }: MomentOptions): Promise<Da
   if (!first) throw new TidemarkError('USAGE', `${text} names no moment`, { hint: `give ${EXAMPLES}` });
   if (others.length === 0) return new Date(String(first.started_at));
   const names = runs.slice(0, 3).map(({ run_id }) => String(run_id));
-  throw new TidemarkError(
-    'USAGE',
-    `several runs begin with ${text}: ${names.join(', ')}${runs.length > 3 ? ', …' : ''}`,
-  );
+  const more = runs.length > 3 ? ', …' : '';
+  throw new TidemarkError('USAGE', `several runs begin with ${text}: ${names.join(', ')}${more}`);
 }

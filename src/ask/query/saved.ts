@@ -112,8 +112,6 @@ function describeParameters({ parameters }: SavedQuery): string {
 
 /** `days=INTEGER (days without an apply; 365 by default)`. */
 function formatParameter({ name, type, defaultSql, description }: Parameter): string {
-  const notes = [description, defaultSql === undefined ? 'required' : `${defaultSql} by default`].filter(
-    (note) => note !== '',
-  );
-  return `${name}=${type.toUpperCase()} (${notes.join('; ')})`;
+  const notes = [description, defaultSql === undefined ? 'required' : `${defaultSql} by default`];
+  return `${name}=${type.toUpperCase()} (${notes.filter(Boolean).join('; ')})`;
 }

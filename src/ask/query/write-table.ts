@@ -103,14 +103,8 @@ function formatRows(layout: Layout, rows: readonly string[]): string {
   const formatRow = (row: string) => {
     const cells = splitRow(row).map((cell) => splitCell(cell, layout.screen));
     const height = layout.shown.reduce<number>((most, index) => Math.max(most, cells[index ?? -1]?.length ?? 1), 1);
-    let text = '';
-    for (let line = 0; line < height; line++) {
-      text += formatLine(
-        layout,
-        cells.map((cell) => cell[line] ?? ''),
-      );
-    }
-    return text;
+    const lines = Array.from({ length: height }, (_, line) => cells.map((cell) => cell[line] ?? ''));
+    return lines.map((line) => formatLine(layout, line)).join('');
   };
   return rows.map(formatRow).join('');
 }

@@ -120,14 +120,7 @@ async function findFile(output: string, name: string): Promise<string | undefine
   }
 }
 
-/** The beginning of a page as it is sent, instead of so many bytes of the file. */
-interface PageHead {
-  readonly content: Buffer;
-  readonly replacedBytes: number;
-  readonly policy?: string;
-}
-
-const NO_HEAD: PageHead = { content: Buffer.alloc(0), replacedBytes: 0 };
+const NO_HEAD = { content: Buffer.alloc(0), replacedBytes: 0, policy: undefined };
 const MAX_HEAD_BYTES = 256 * 1024;
 const META = /<meta http-equiv="Content-Security-Policy" content="([^"]*)">\n?/u;
 /** The navigation follows the link that skips it. */
@@ -139,8 +132,9 @@ const STRICT = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; 
 /**
  * A report declares a policy that allows its stylesheet and its script by their hashes. The header has that policy instead, and also
  * allows the stylesheet and the form of the navigation, which is written at the beginning of `<body>`.
+ * @returns the beginning of the page as it is sent, and how many bytes of the file it replaces
  */
-async function readPageHead(exchange: Exchange, handle: FileHandle): Promise<PageHead> {
+async function readPageHead(exchange: Exchange, handle: FileHandle) {
   const { buffer, bytesRead } = await handle.read(Buffer.alloc(MAX_HEAD_BYTES), 0, MAX_HEAD_BYTES, 0);
   const begin = buffer.toString('utf8', 0, bytesRead);
   const start = START.exec(begin);

@@ -61,15 +61,11 @@ export function loadJobDefinitions(config: Config, jobs: readonly Job[]): Promis
 
 async function loadPlugin(file: string, field: string, usesPlaybook: (name: string) => boolean): Promise<Plugin> {
   const info = await describePlugin(file, field);
-  const isUsed = info.playbooks?.some(({ name }) => usesPlaybook(name));
-  const playbooks = isUsed ? await importPlaybooks(file) : (info.playbooks ?? []);
-  return { sources: toRemoteSources(file, info), playbooks };
-}
-
-/** Of a module that a thread has loaded. */
-async function importPlaybooks(file: string): Promise<readonly Playbook[]> {
-  const module = (await import(pathToFileURL(file).href)) as { readonly default: Plugin };
-  return module.default.playbooks ?? [];
+  const sources = toRemoteSources(file, info);
+  const declared = info.playbooks ?? [];
+  if (!declared.some(({ name }) => usesPlaybook(name))) return { sources, playbooks: declared };
+  const { default: plugin } = (await import(pathToFileURL(file).href)) as { readonly default: Plugin };
+  return { sources, playbooks: plugin.playbooks ?? [] };
 }
 
 /** Checks the names under `sources` and `without` of each target. @throws TidemarkError CONFIG with one line per unknown name */

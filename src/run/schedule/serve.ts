@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Config } from '../../config/config.ts';
 import type { Context } from '../../core/context.ts';
@@ -59,10 +59,7 @@ async function readLastStarts(config: Config): Promise<ReadonlyMap<string, Date>
 }
 
 /** Serves the status over HTTP, to GET and HEAD. @throws TidemarkError CONFIG when the address cannot be listened on */
-async function openServer(
-  { config, context: { log } }: DaemonOptions,
-  scheduler: Scheduler,
-): Promise<Server | undefined> {
+async function openServer({ config, context: { log } }: DaemonOptions, scheduler: Scheduler) {
   const { listen } = config.schedule;
   if (listen === undefined) return undefined;
   const { host, port } = parseListenAddress(listen);

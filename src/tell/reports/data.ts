@@ -125,12 +125,7 @@ export function reportParams({ rules }: Report, params: SqlParams): SqlParams {
   return rules ? { ...params, rules: JSON.stringify(rules) } : params;
 }
 
-function assessState(
-  { unknown }: Report,
-  sources: readonly SourceState[],
-  summary: Row,
-  counts: Row | undefined,
-): ReportState {
+function assessState({ unknown }: Report, sources: readonly SourceState[], summary: Row, counts: Row | undefined) {
   const state = (counts?.state ?? 'unknown') as ReportState;
   if (state !== 'ok') return state;
   const isOutdated = sources.some(({ stale, status }) => stale || status === 'never');
@@ -183,11 +178,7 @@ export async function queryFile(database: Queries, file: string, sql: string, pa
 }
 
 /** `$as_of` and the thresholds: the parameters that every dataset may use. */
-function queryParams({
-  asOf,
-  thresholds,
-  pricing,
-}: Pick<ReportReadOptions, 'asOf' | 'thresholds' | 'pricing'>): SqlParams {
+function queryParams({ asOf, thresholds, pricing }: ReportReadOptions): SqlParams {
   return { as_of: asOf.toISOString(), pricing: JSON.stringify(pricing ?? null), ...thresholdParams(thresholds) };
 }
 

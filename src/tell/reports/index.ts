@@ -86,11 +86,7 @@ export function currentUntil({ asOf, thresholds }: Pick<RenderOptions, 'asOf' | 
 }
 
 /** The result, or undefined where a query or template fails: that is reported as a failure of a report with this name. */
-async function reportFailure<T>(
-  { onFailure }: RenderOptions,
-  name: string,
-  work: Promise<T>,
-): Promise<Awaited<T> | undefined> {
+async function reportFailure<T>({ onFailure }: RenderOptions, name: string, work: Promise<T>) {
   try {
     return await work;
   } catch (error) {

@@ -101,10 +101,8 @@ function toColumns(dataset: Dataset, rows: readonly Row[], hasSeveralTargets: bo
   const longest = (name: string) =>
     rows.reduce((most, row) => Math.max(most, measureParts(toParts(row[name] ?? null))), 0);
   return names.map((name) => {
-    const kind = inferKind(
-      name,
-      shown.map((row) => row[name] ?? null),
-    );
+    const values = shown.map((row) => row[name] ?? null);
+    const kind = inferKind(name, values);
     return {
       name,
       label: labels[name] ?? toHeading(name.replace(/(?<=.)_(?:at|percent)$/u, '')),
