@@ -161,6 +161,17 @@ describe('tidemark diff', () => {
     );
   });
 
+  test('says that the configuration left a source out, which had an answer before', async () => {
+    const run = await project(async (file) => {
+      const database = await openDatabase(file);
+      const at = `source = 'workspaces' and as_of = '${night(2)}'`;
+      await database.run(`update pulls set status = 'left-out' where ${at}`);
+      database.close();
+    });
+    const { stdout } = await run('2026-11-02', '2026-11-03', '--table', 'workspaces');
+    expect(stdout).toContain('? acme: workspaces: the configuration left it out at the earlier time\n');
+  });
+
   test('takes names of moments, and counts with --stat', async () => {
     const run = await project();
     expect((await run('-2d', 'now', '--stat')).stdout).toMatchInlineSnapshot(`
