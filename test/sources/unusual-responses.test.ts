@@ -31,6 +31,28 @@ test('a volume without a namespace is loaded', async () => {
   ]);
 });
 
+test('the last ping of an agent has any form of a time; one of the year 1 or 1970 is none', async () => {
+  const pings: readonly (readonly [sent: string | null | undefined, loaded: string | null])[] = [
+    ['2026-01-02T03:04:05Z', '2026-01-02T03:04:05Z'],
+    ['2026-01-02T03:04:05.123456789Z', '2026-01-02T03:04:05.123456Z'],
+    ['2026-01-02T03:04:05.5+01:30', '2026-01-02T01:34:05.5Z'],
+    ['2099-01-01T00:00:00Z', '2099-01-01T00:00:00Z'], // the rules call it unknown
+    [null, null],
+    [undefined, null],
+    ['', null],
+    ['0001-01-01T00:00:00Z', null],
+    ['1970-01-01T00:00:00.000Z', null],
+  ];
+  const agents = pings.map(([sent], index) => ({ id: `agent-${index}`, attributes: { 'last-ping-at': sent } }));
+  const place = await answering({
+    '/api/v2/organizations/acme/agent-pools': { data: [{ id: 'apool-1', attributes: { name: 'p' } }] },
+    '/api/v2/agent-pools/apool-1/agents': { data: agents },
+  });
+  await place.pull(['--source', 'agents']);
+  const rows = await place.rows('select last_ping_at from agents order by agent_id');
+  expect(rows.map(({ last_ping_at }) => last_ping_at)).toEqual(pings.map(([, loaded]) => loaded));
+});
+
 describe('an answer without the maps that are rows fails its source, and ends no row:', () => {
   const claim = { 'al-1': { ID: 'al-1' } };
 
