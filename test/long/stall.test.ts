@@ -8,11 +8,13 @@ import { createTarget, createTestClient, type Handler, startServer } from '../he
 const START = '{"data":[';
 const silent: Handler = () => {};
 const stall: Handler = (_request, response) => void response.write(START);
-const drip: Handler = (_request, response) => {
-  response.write(START);
-  const timer = setInterval(() => response.write(' '), 1000);
-  response.on('close', () => clearInterval(timer));
-};
+const drip =
+  (bytes: number): Handler =>
+  (_request, response) => {
+    response.write(START);
+    const timer = setInterval(() => response.write(' '.repeat(bytes)), 1000);
+    response.on('close', () => clearInterval(timer));
+  };
 
 /** Seconds until a request with the default times is given up, and why. */
 async function measure(handle: Handler): Promise<{ readonly seconds: number; readonly message: string }> {
@@ -30,20 +32,20 @@ async function measure(handle: Handler): Promise<{ readonly seconds: number; rea
   };
 }
 
-test('with the default times and garbage collection, a silent, a stalled and a dripping response are given up', async () => {
+test('with the default times and garbage collection, a silent, a stalled, a slow and a long response are given up', async () => {
   setFlagsFromString('--expose-gc');
   const collecting = setInterval(runInNewContext('gc') as () => void, 2000);
-  const [silence, stalled, dripped] = await Promise.all([measure(silent), measure(stall), measure(drip)]);
+  const handlers = [silent, stall, drip(1), drip(2048)] as const;
+  const [silence, stalled, slow, long] = await Promise.all(handlers.map(measure));
   clearInterval(collecting);
-  expect(silence.message).toContain('no response within 90 s');
-  expect(stalled.message).toContain('no data for 60 s');
-  expect(dripped.message).toContain('not finished within 300 s');
-  for (const [{ seconds }, limit] of [
-    [silence, 90],
-    [stalled, 60],
-    [dripped, 300],
+  for (const [given, limit, reason] of [
+    [silence, 90, /no response within 90 s/u],
+    [stalled, 60, /no data for 60 s|less than 1 KiB\/s for 60 s/u], // both limits end at the same time
+    [slow, 60, /less than 1 KiB\/s for 60 s/u],
+    [long, 300, /not finished within 300 s/u],
   ] as const) {
-    expect(seconds).toBeGreaterThan(limit - 1);
-    expect(seconds).toBeLessThan(limit + 15);
+    expect(given?.message).toMatch(reason);
+    expect(given?.seconds).toBeGreaterThan(limit - 1);
+    expect(given?.seconds).toBeLessThan(limit + 15);
   }
 });

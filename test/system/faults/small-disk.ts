@@ -109,7 +109,7 @@ export async function fillDuringRun(part: number, mebibytes: number): Promise<vo
 
 /** Fills the disk at moments spread over a job: the job ends with 1 and the required bytes, and the next one completes. */
 export async function fillDuringJobs(moments: number): Promise<void> {
-  const { place, data, published, fillBut, ballast } = await smallDisk(80);
+  const { place, data, published, fillBut, ballast } = await smallDisk(120); // many jobs leave their landings
   await place.configure((config) => {
     config.targets = config.targets.filter(({ kind }) => kind === 'platform'); // the job pulls nothing else
   });
