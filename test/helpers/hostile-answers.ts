@@ -48,10 +48,11 @@ const STATUSES: Readonly<Record<string, readonly (number | string)[]>> = {
     '2xx x',
     ' 200 OK',
     '-200 OK',
+    400, // the platform says `errors` with it
+    422,
   ],
   invalid: [
-    300, 304, 305, 306, 310, 399, 400, 402, 405, 406, 411, 414, 415, 417, 418, 421, 422, 424, 425, 426, 428, 431, 451,
-    499,
+    300, 304, 305, 306, 310, 399, 402, 405, 406, 411, 414, 415, 417, 418, 421, 424, 425, 426, 428, 431, 451, 499,
   ],
   /** fetch takes it for the answer of a proxy. */
   unreachable: [407],
