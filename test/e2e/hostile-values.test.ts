@@ -62,7 +62,7 @@ function plant({ services }: RunningSandbox): void {
     workspace.updatedAt = Date.UTC(2024, 9, 27, 0, 59, 59) + index * 3_600_000;
     platform.state.pools[index % platform.state.pools.length]!.name = text;
     platform.state.agents[index]!.name = text;
-    platform.state.agents[index]!.lastPingAt = index === 0 ? null : Date.UTC(1969, 11, 31, 23, 59, 59, index);
+    platform.state.agents[index]!.lastPingAt = index === 0 ? null : Date.UTC(2000, 0, 1, 0, 0, 0, index);
     platform.state.views[index % platform.state.views.length]!.name = text;
     scheduler.state.policies.set(`planted-${index}`, {
       name: `planted-${index}`,
