@@ -63,11 +63,10 @@ export async function createUndoPlan(plan: Plan, options: UndoOptions): Promise<
     }
     for (const { action } of doubtful) {
       const definition = definitions.get(action) as ActionDefinition;
-      const { state, ...read } = await readPrecondition({ ...deps, action, definition });
-      if (state === 'ready') continue;
-      const why = 'reason' in read ? read.reason : state;
-      const reason = `${action.summary}: it failed without a clear answer, and may be done since (${why}): apply the plan again`;
-      leftOut.push({ action, reason, isUnknown: true });
+      const precondition = await readPrecondition({ ...deps, action, definition });
+      if (precondition.state === 'ready') continue; // it is not done
+      const doubt = `it failed without a clear answer, and may be done since (${precondition.reason})`;
+      leftOut.push({ action, reason: `${action.summary}: ${doubt}: apply the plan again`, isUnknown: true });
     }
     if (actions.length === 0) throw explainNothing(plan_id, leftOut);
     const skipped = leftOut.map(({ action: { finding_id }, reason }) => ({ finding_id, reason }));

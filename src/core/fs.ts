@@ -187,7 +187,7 @@ function readBounded(file: string, maxKibibytes?: number): Buffer {
     const chunks: Buffer[] = [];
     for (let [bytes, length] = [-1, 0]; bytes !== 0; length += bytes) {
       if (length > max * 1024) throw new Error(`it is larger than ${max} KiB`);
-      const chunk = Buffer.allocUnsafe(CHUNK_BYTES); // zeros would be most of the time of a small file
+      const chunk = Buffer.allocUnsafe(CHUNK_BYTES); // it is cut to what was read
       bytes = readSync(handle, chunk);
       chunks.push(chunk.subarray(0, bytes));
     }

@@ -189,7 +189,7 @@ test('a data folder that is not empty is not restored to; what a killed restore 
   await rename(`${data}.kept`, data);
 });
 
-test('what a restore left that was killed at its end does not make a later ledger one to be replaced', async () => {
+test('what a killed restore left never lets a later one replace a ledger that was written since', async () => {
   await backup();
   await rename(data, `${data}.kept`);
   expect((await backup('restore')).exit).toBe(0);

@@ -14,7 +14,7 @@ export const autoscalerHealth: SourceDefinition = {
   async extract({ client, landing, asOf }) {
     const port = readPort(client.target.url);
     const takeRefused = catchFailure(({ details }) => details.refusedPort === port);
-    const { status = null } = await client.call(autoscaler.health.read).catch(takeRefused);
+    const { status = null } = await client.call(autoscaler.health.read).catch(takeRefused); // a refused connection has none
     await landing.writeJson({ status, checked_at: asOf });
     landing.expectRows(1);
   },

@@ -59,7 +59,7 @@ export async function restoreBackup(config: Config, folder: string, now: Date): 
       await rename(join(staging, name), join(data, name)).catch(ignoreMissing);
     }
     if (groupRead) await chmod(data, PRIVATE_FOLDER | 0o050);
-    // Moved, not copied: what a kill leaves then is no restore to begin again.
+    // Moved, not copied: a kill after it leaves a folder without a warehouse, which no later restore takes for an unfinished one.
     const restored = warehouseFiles(staging).published;
     await chmod(restored, groupRead ? 0o440 : 0o400);
     await rename(restored, published);

@@ -85,7 +85,7 @@ async function readHeader(path: string): Promise<readonly string[]> {
  * @param keyColumns the columns that identify a row, whose values are texts
  */
 export function createRowFormatter(view: ExplorerView, keyColumns: readonly string[] = []) {
-  const columns = [...documentedColumns(view), ...[PRODUCT_COLUMNS[view] ?? []].flat()];
+  const columns = productColumns(view);
   const times = new Set(columns.flatMap((name, index) => (EXPLORER_FIELDS[view][name] === 'datetime' ? [index] : [])));
   /** The column of each attribute that any row has had, even as null. */
   const indexes = new Map<string, number>();
@@ -155,6 +155,11 @@ function documentedColumns(view: ExplorerView): readonly string[] {
   return Object.keys(EXPLORER_FIELDS[view]).filter((name) => name !== PRODUCT_COLUMNS[view]);
 }
 
+/** The documented columns, and the one that a product tells beside them. */
+function productColumns(view: ExplorerView): readonly string[] {
+  return [...documentedColumns(view), ...[PRODUCT_COLUMNS[view] ?? []].flat()];
+}
+
 /** Records columns that the service does not have: they are null in every row, and unknown. */
 export function landUntold({ landing }: Pick<ExtractContext, 'landing'>, columns: Iterable<string>): void {
   const reason = 'the service does not tell it';
@@ -177,8 +182,9 @@ function findUntold(
 ): readonly string[] {
   const documented = documentedColumns(view);
   const present = new Set(names.map(toDocumented));
-  // Where the registry of a module is not told, its rule judges it all the same.
-  const expected = target.flavor === 'hashicorp' && view === 'workspaces' ? [...documented, 'tags'] : documented;
+  // A product tells more. That of modules is no loss: their rule judges them without it.
+  const tellsMore = target.flavor === 'hashicorp' && view !== 'modules';
+  const expected = tellsMore ? productColumns(view) : documented;
   const untold = expected.filter((name) => !present.has(name));
   const missing = untold.filter((name) => documented.includes(name) && !target.missingColumns.includes(name));
   if (missing.length === 0) return untold;
