@@ -1,7 +1,7 @@
 -- grain: one row per mesh role, those for management tokens first
 -- title: Mesh roles
 -- sources: mesh_roles
--- about: A management token has all permissions. So has a token with the policy global-management.
+-- about: A management token has all permissions, and so has a token with the policy global-management.
 -- empty: No role is known.
 -- labels: name=Role; token_type=Tokens; consul_policies=Policies; lease=Lease; since=Unchanged since
 -- subjects: name=mesh role:role_id
