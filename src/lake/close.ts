@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import pLimit from 'p-limit';
 import { z } from 'zod';
 import type { Shard } from '../config/config.ts';
 import { TidemarkError } from '../core/errors.ts';
@@ -9,8 +10,8 @@ import { isMassLoss } from '../load/judge.ts';
 import { compactLake } from './data-files.ts';
 import { addAction, metaData } from './delta-log.ts';
 import { targetLoss } from './difference.ts';
-import { type Lake, retryConflicts } from './log.ts';
-import { appendToTable, createLakeReader, type LakeReader, viewRuns } from './reader.ts';
+import { type Lake, READ_AHEAD, retryConflicts } from './log.ts';
+import { appendToTable, createLakeReader, dataPath, type LakeReader, viewRuns } from './reader.ts';
 import { RUNS } from './relations.ts';
 import { WRITERS, writeStatement } from './statements.ts';
 import type { LakeStore } from './store.ts';
@@ -45,7 +46,8 @@ export function nameRun(now: Date, run = now.toISOString().slice(0, 10)): string
   });
 }
 
-const runFolder = (run: string): string => `_shards/${run}`;
+const SHARDS = '_shards';
+const runFolder = (run: string): string => `${SHARDS}/${run}`;
 const stagedPath = ({ run, index, count }: ShardOfRun): string => `${runFolder(run)}/${index}-of-${count}.json`;
 
 /** Records what a shard has published, for `tidemark lake close`. A later publish of the shard for the same run replaces it. */
@@ -93,9 +95,14 @@ async function listStaged({ store, run, shards: count }: CloseOptions): Promise<
   return paths.filter((path) => stored.has(path));
 }
 
+/** Undefined for a file that is gone or damaged. */
+async function findStaged(store: LakeStore, path: string): Promise<StagedShard | undefined> {
+  return stagedShard.safeParse(tryParseJson((await store.read(path).catch(ignoreMissing)) ?? '')).data;
+}
+
 async function readStaged(store: LakeStore, path: string): Promise<StagedShard> {
-  const { data } = stagedShard.safeParse(tryParseJson((await store.read(path).catch(ignoreMissing)) ?? ''));
-  if (data) return data;
+  const staged = await findStaged(store, path);
+  if (staged) return staged;
   throw new TidemarkError('DATA', `${store.name}/${path} is not what a shard has published`, {
     hint: 'run the shard again',
   });
@@ -106,9 +113,7 @@ async function closeOnce(options: CloseOptions) {
   const staged = await Promise.all((await listStaged(options)).map((path) => readStaged(store, path)));
   const reader = createLakeReader(options);
   await reader.snapshots(); // nothing is added to a lake that is damaged
-  await viewRuns(reader);
-  const rows = await reader.database.rows(reader.files.read('lake/publishes'));
-  const isKnown = findKnown(rows.map(({ publish }) => Number(publish)));
+  const isKnown = await findKnown(reader);
   const due = staged.filter((shard) => !isKnown(shard));
   const refused = due.length > 0 ? await refuseShards(options, due) : [];
   const closed = due.filter(({ shard }) => !refused.some((one) => one.shard === shard));
@@ -139,9 +144,11 @@ async function closeOnce(options: CloseOptions) {
  * Which shards readers see already. A publish is made of what readers saw then: behind a later one of the same writer it would bring back
  * rows that have ended since.
  */
-function findKnown(visible: readonly number[]): (staged: StagedShard) => boolean {
+async function findKnown(reader: LakeReader): Promise<(staged: StagedShard) => boolean> {
+  await viewRuns(reader);
+  const rows = await reader.database.rows(reader.files.read('lake/publishes'));
   const last = new Map<number, number>();
-  for (const publish of visible) {
+  for (const publish of rows.map((row) => Number(row.publish))) {
     const writer = publish % WRITERS;
     last.set(writer, Math.max(publish, last.get(writer) ?? 0));
   }
@@ -153,8 +160,7 @@ async function refuseShards({ store, shrinkPercent, acceptShrink = false }: Clos
   const stored = new Set((await store.list(changesTable(RUNS))).map(({ path }) => path));
   return due.flatMap((staged) => {
     const { shard, losses = [] } = staged;
-    const paths = stagedRuns(staged).flatMap(({ table, adds }) => adds.map(({ path }) => `${table}/${path}`));
-    const gone = paths.find((path) => !stored.has(path));
+    const gone = stagedPaths(staged).find((path) => !stored.has(path));
     if (gone !== undefined) return [{ shard, why: `its file ${gone} is gone: run the shard again` }];
     const loss = acceptShrink ? undefined : losses.find((one) => isMassLoss(one, one, shrinkPercent));
     if (!loss) return [];
@@ -165,6 +171,18 @@ async function refuseShards({ store, shrinkPercent, acceptShrink = false }: Clos
 }
 
 const stagedRuns = ({ tables }: StagedShard) => tables.filter(({ table }) => table === changesTable(RUNS));
+
+const stagedPaths = (staged: StagedShard): readonly string[] =>
+  stagedRuns(staged).flatMap(({ table, adds }) => adds.map(({ path }) => dataPath(table, path)));
+
+/** The files that no log names before a run is closed: those of shards that readers do not see. */
+export async function listDueFiles(reader: LakeReader): Promise<ReadonlySet<string>> {
+  const { store } = reader;
+  const paths = (await store.list(SHARDS)).map(({ path }) => path);
+  const staged = await pLimit(READ_AHEAD).map(paths, (path) => findStaged(store, path));
+  const isKnown = await findKnown(reader);
+  return new Set(staged.flatMap((shard) => (shard && !isKnown(shard) ? stagedPaths(shard) : [])));
+}
 
 /** Commits the runs of all shards in one commit. @throws ConflictError if another process has closed meanwhile */
 async function commitRuns(reader: LakeReader, staged: StagedShard['tables'], publish: number): Promise<void> {

@@ -39,8 +39,8 @@ export interface LakeProblem {
 export const describeProblem = ({ table, file, problem }: LakeProblem): string =>
   `${file === '' ? table : `${table}/${file}`} ${problem}`;
 
-/** Commits that are read at the same time: of a store over a network, each takes a round trip. */
-const READ_AHEAD = 16;
+/** Small files that are read at the same time: of a store over a network, each takes a round trip. */
+export const READ_AHEAD = 16;
 
 /**
  * Reads the log of a table: its last checkpoint and the commits after it, which the store lists. A commit that is asked for and not there

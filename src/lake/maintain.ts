@@ -1,11 +1,14 @@
 import { plural } from '../core/plural.ts';
 import { firstLine } from '../warehouse/database.ts';
 import { quoteLiteral } from '../warehouse/sql-files.ts';
+import { listDueFiles } from './close.ts';
 import { type AddAction, logFolder } from './delta-log.ts';
 import type { Lake, LakeProblem } from './log.ts';
 import { createLakeReader, dataPath, findFault, type LakeReader } from './reader.ts';
+import { RUNS } from './relations.ts';
 import { expectedRows } from './statements.ts';
 import { STAGING, type StoredFile } from './store.ts';
+import { changesTable } from './table.ts';
 
 /** Compares each log with what publishes state of it, and every file that a log names with its size, its checksum and its number of rows. */
 export async function verifyLake(lake: Lake) {
@@ -48,12 +51,15 @@ async function findProblem(
   }
 }
 
-/** The data files of a table that its log does not name, now or as replaced by an engine. */
+/** The data files of a table that its log does not name, now or as replaced by an engine, and that no close of a run would name. */
 async function listUnnamed(reader: LakeReader, table: string): Promise<readonly StoredFile[]> {
   const stored = await reader.store.list(table);
   const { files, removed } = await reader.snapshot(table);
   const named = new Set([...files.keys(), ...removed.keys()].map((path) => dataPath(table, path)));
-  return stored.filter(({ path }) => !named.has(path) && !path.startsWith(`${logFolder(table)}/`));
+  const unnamed = stored.filter(({ path }) => !named.has(path) && !path.startsWith(`${logFolder(table)}/`));
+  if (table !== changesTable(RUNS) || unnamed.length === 0) return unnamed;
+  const due = await listDueFiles(reader);
+  return unnamed.filter(({ path }) => !due.has(path));
 }
 
 export interface VacuumOptions {

@@ -1,7 +1,8 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
+import { DAY_MS } from '../../src/core/clock.ts';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import { type CloseOptions, closeRun } from '../../src/lake/close.ts';
-import { verifyLake } from '../../src/lake/maintain.ts';
+import { vacuumLake, verifyLake } from '../../src/lake/maintain.ts';
 import { publishToLake } from '../../src/lake/publish.ts';
 import { createDirectoryStore, type LakeStore } from '../../src/lake/store.ts';
 import { type Database, openDatabase } from '../../src/warehouse/database.ts';
@@ -131,6 +132,30 @@ test('two closes at the same time, of which one knows a shard more, close each s
   expect(await withDatabase((database) => verifyLake({ store, database, files, nowMs: 0 }))).toMatchObject({
     problems: [],
   });
+});
+
+test('vacuum keeps what a shard has published until its run is closed, and no longer', async () => {
+  const project = await lakeProject({ tables: 'few' });
+  const { store } = project;
+  const config = { ...project.config, shard: { index: 1, count: 1 } };
+  const later = Date.now() + 10 * DAY_MS;
+  const vacuum = () =>
+    withDatabase((database) =>
+      vacuumLake({ store, database, files, nowMs: later }, { olderThanMs: DAY_MS, isDryRun: false }),
+    );
+  for (const day of ['2026-11-01', '2026-11-02', '2026-11-03']) {
+    const asOf = `${day}T02:15:00Z`;
+    await project.night(asOf);
+    await publishToLake({ config, store, now: new Date(asOf), run: day });
+    if (day === '2026-11-01') expect(await closeIn(store, 1, { run: day })).toMatchObject({ closed: [1] });
+  }
+  await store.put('runs_changes/killed.parquet', 'of a killed publish');
+  await store.put('_shards/2026-10-01/1-of-1.json', 'damaged');
+  expect(await vacuum()).toMatchObject([{ path: 'runs_changes/killed.parquet' }]);
+  expect(await closeIn(store, 1, { run: '2026-11-03' })).toMatchObject({ closed: [1], refused: [] });
+  expect(await vacuum()).toMatchObject([{ path: expect.stringMatching(/^runs_changes\//u) }]);
+  expect(await closeIn(store, 1, { run: '2026-11-02' })).toMatchObject({ closed: [], known: [1], refused: [] });
+  await project.expectRestored();
 });
 
 test('an earlier run that is closed late brings back nothing that has ended since', async () => {
