@@ -17,12 +17,11 @@ export async function doctor(context: Context): Promise<void> {
   const config = readConfig(context);
   const { sources } = await loadDefinitions(config, {}, () => false);
   const checks = [...(await diagnose(config, context, sources)), ...(await checkConfigured(config, context))];
-  const { colors } = context;
   const hasWarehouse = existsSync(warehouseFiles(config.data).published);
-  const steps = listNextSteps(checks, { program: context.program, hasWarehouse });
+  const steps = listNextSteps(checks, hasWarehouse);
   const labels = ['result', 'about', 'check', 'detail'];
   const table = () => formatTable(labels, checks.map(toCells), { ...context, statusColumns: ['result'] });
-  writeResult(context, checks, () => `${table()}\n${formatNextSteps(steps, colors)}`);
+  writeResult(context, checks, () => `${table()}\n${formatNextSteps(steps, context)}`);
   const failed = checks.filter(({ ok }) => !ok);
   if (failed.length > 0) context.exit(failed.length === checks.length ? EXIT.unavailable : EXIT.incomplete);
 }
@@ -32,7 +31,15 @@ async function checkConfigured(config: Config, context: Context): Promise<readon
   const problems = await checkDefinitions(config, context);
   const about = 'configuration';
   if (problems.length > 0)
-    return problems.map(({ what, problem }) => ({ ok: false, about, check: what, detail: problem }));
+    return problems.map(({ what, problem }) => {
+      return {
+        ok: false,
+        about,
+        check: what,
+        detail: problem,
+        repair: `correct the ${what} that the checks above name`,
+      };
+    });
   return [{ ok: true, about, check: 'definitions', detail: 'every job, report, route and rule can be used' }];
 }
 

@@ -82,22 +82,18 @@ function listTargets(flags: InitFlags): readonly InitTarget[] {
   });
 }
 
-function formatResult(
-  { program, colors, configFile }: Context,
-  written: readonly string[],
-  probed: readonly ProbedTarget[],
-): string {
+function formatResult(context: Context, written: readonly string[], probed: readonly ProbedTarget[]): string {
   const files = written.map((file) => `wrote ${basename(file)}\n`);
   const targets = probed.map((target) => `${target.name}: ${describeSources(target)}\n`);
   const missing = probed.flatMap(({ missingVariable }) => missingVariable ?? []);
   const tokens =
     missing.length === 0 ? [] : [`set ${missing.join(', ')} in .env, a copy of .env.example, or in the environment`];
   const steps = [
-    ...(probed.length === 0 ? [`fill in your targets in ${basename(configFile)}`] : tokens),
-    `run \`${program} doctor\`, which checks every target`,
-    `run \`${program} run nightly\`, the first pull with reports`,
+    ...(probed.length === 0 ? [`fill in your targets in ${basename(context.configFile)}`] : tokens),
+    'run `tidemark doctor`, which checks every target',
+    'run `tidemark run nightly`, the first pull with reports',
   ];
-  return [...files, ...targets, '\n', formatNextSteps(steps, colors)].join('');
+  return [...files, ...targets, '\n', formatNextSteps(steps, context)].join('');
 }
 
 function describeSources({ problem, without, unread, document }: ProbedTarget): string {

@@ -55,9 +55,13 @@ export function formatTime(time: unknown): string {
   return text.replace(/^(\d{4}-\d\d-\d\d)[T ]([\d:]{8})(?:\.\d+)?(?:Z|\+00(?::?00)?)$/u, '$1T$2Z');
 }
 
-/** The last lines of a command that leads to others. */
-export function formatNextSteps(steps: readonly string[], colors: Colors): string {
-  const lines = steps.map((step, index) => `  ${index + 1}. ${stripControls(step)}\n`);
+/** The last lines of a command that leads to others. Steps name commands as `tidemark …`; the user gets them as the shell runs them. */
+export function formatNextSteps(
+  steps: readonly string[],
+  { program, colors }: Pick<Context, 'program' | 'colors'>,
+): string {
+  const own = (step: string) => stripControls(step).replaceAll('`tidemark ', () => `\`${program} `);
+  const lines = steps.map((step, index) => `  ${index + 1}. ${own(step)}\n`);
   return `${colors.bold('Next:')}\n${lines.join('')}`;
 }
 

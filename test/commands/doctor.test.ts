@@ -54,12 +54,16 @@ describe('doctor', () => {
     });
     const { exit, stdout } = await place.tidemark(['doctor', '--json', '--now', '2020-01-01T00:00:00Z']);
     expect(exit).toBe(1);
-    const checks = JSON.parse(stdout) as { ok: boolean; about: string; check: string; detail: string }[];
+    const checks = JSON.parse(stdout) as (Record<'about' | 'check' | 'detail', string> & {
+      ok: boolean;
+      repair?: string;
+    })[];
     const failed = checks.filter(({ ok }) => !ok).map(({ about, check }) => `${about} ${check}`);
     expect(failed).toEqual(
       expect.arrayContaining(['acme token', 'consul reachable', 'nomad acl_policies', 'vault clock', 'mail reachable']),
     );
     expect(failed).not.toContain('nomad volumes');
+    expect(checks.every(({ ok, repair }) => ok === (repair === undefined))).toBe(true);
     expect(stdout).not.toContain('wrong-token');
   });
 

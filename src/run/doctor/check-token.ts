@@ -34,8 +34,13 @@ export function checkToken(
   if (!isLacking && isBlind(list, target, probes)) return false;
   if (answer.info) return true;
   const [mark, detail] = judgeToken(target, answer.error, probes);
-  list[mark]('token', detail);
+  list[mark]('token', detail, setToken(target));
   return mark !== 'fail';
+}
+
+function setToken({ name }: Target): string {
+  const rights = `\`tidemark permissions --target ${name}\``;
+  return `${name}: set a valid token; ${rights} prints the rights that it needs`;
 }
 
 /** What the answers say of a token that the service does not describe. @param refusal of the question who it is */
@@ -64,11 +69,12 @@ function judgeToken(
 }
 
 /** Whether nothing of the organization answers: one cause, which is told once and not for each source. */
-function isBlind(list: CheckList, { kind, organization }: Target, probes: readonly SourceProbe[]): boolean {
+function isBlind(list: CheckList, { name, kind, organization }: Target, probes: readonly SourceProbe[]): boolean {
   const own = probes.filter(({ source }) => source !== tokens);
   const isHidden = kind === 'platform' && own.length > 0 && own.every(({ error }) => error?.failure === 'not-found');
-  const repair = `check \`organization\` (${organization}), or use a token that may see it`;
-  if (isHidden) list.fail('organization', `the token is not refused, but every source answers 404: ${repair}`);
+  const advice = `check \`organization\` (${organization}), or use a token that may see it`;
+  const detail = `the token is not refused, but every source answers 404: ${advice}`;
+  if (isHidden) list.fail('organization', detail, `${name}: check \`organization\` in tidemark.yaml`);
   return isHidden;
 }
 
@@ -107,7 +113,7 @@ export function reportToken(list: CheckList, check: string, target: Target, info
   const isTooStrong = check === 'token' && info.is_management === true && target.managementToken === undefined;
   if (info.type === 'acl-disabled') list.ok(check, 'not checked: ACLs are disabled at this service');
   else if (info.type === 'anonymous') list.ok(check, 'none set; requests are anonymous');
-  else if (leftMs <= 0) list.fail(check, detail);
+  else if (leftMs <= 0) list.fail(check, detail, check === 'token' ? setToken(target) : undefined);
   else if (leftMs < EXPIRY_WARNING_DAYS * DAY_MS) list.warn(check, detail);
   else if (isTooStrong) list.warn(check, `${detail}; ${MANAGEMENT_HINT}`);
   else list.ok(check, detail);

@@ -66,7 +66,7 @@ function checkConfiguration({ targets, mail, approvers }: Config): readonly Chec
     const weakness = secret ? secretWeakness(secret) : undefined;
     if (weakness === undefined) continue;
     const effect = 'it is masked only as a whole value, and it is sent as it is; use a longer, random one';
-    list.fail(name, `weak: it ${weakness}, so ${effect}`);
+    list.fail(name, `weak: it ${weakness}, so ${effect}`, `replace the ${name}: a secret must be long and random`);
   }
   const people = approvers && plural(approvers.people.length, 'approver');
   const everyone = 'none: whoever can write the data folder can approve any plan, in any name (docs/approvals.md)';
@@ -81,19 +81,21 @@ async function checkWarehouse(config: Config, now: Date): Promise<readonly Check
     const latest = await withPublished(config, ({ database, files }) => readLatest(database, files));
     list.ok('published', published);
     const problem = latest && explainFuture(latest, now);
-    if (problem !== undefined) list.fail('clock', problem);
+    if (problem !== undefined) list.fail('clock', problem, repairWarehouse(problem));
   } catch (error) {
     const isMissing = error instanceof TidemarkError && (error.cause as NodeJS.ErrnoException)?.code === 'ENOENT';
     if (isMissing) list.ok('published', `none yet at ${published}: \`tidemark pull\` creates it`);
-    else list.fail('published', formatError(error));
+    else list.fail('published', formatError(error), repairWarehouse(formatError(error)));
     return list.checks;
   }
   const { size } = await stat(published);
   const free = await freeBytes(config.data);
   const detail = `${formatMebibytes(free)} free, the file takes ${formatMebibytes(size)}`;
-  list[free > 3 * size ? 'ok' : 'fail']('space', detail);
+  list[free > 3 * size ? 'ok' : 'fail']('space', detail, 'free space on the disk of the warehouse');
   return list.checks;
 }
+
+const repairWarehouse = (problem: string) => `repair the warehouse: ${problem}`;
 
 /** `2 s ahead of the service`, `3 days behind the service` */
 function formatClockOffset(seconds: number): string {
@@ -119,7 +121,8 @@ async function checkMail(config: Config, redactor: Redactor): Promise<readonly C
     await transport.verify().finally(() => transport.close());
     list.ok('reachable', `${server.host}:${server.port}`);
   } catch (error) {
-    list.fail('reachable', formatError(error));
+    const repair = 'check `mail.smtp` in tidemark.yaml, and whether the mail server runs';
+    list.fail('reachable', formatError(error), repair);
   }
   return list.checks;
 }
@@ -132,26 +135,30 @@ async function checkTarget(
   known: readonly SourceDefinition[],
 ): Promise<readonly Check[]> {
   const list = createCheckList(target.name, redactor);
+  const checkUrl = `${target.name}: check \`url\` in tidemark.yaml`;
   const client = clients.get(target);
   const { answer, probes } = await probeTarget(client, known, redactor);
   const answered = probes.filter(({ isOwnFault }) => !isOwnFault);
   const unreachable = findCommonError(answer, answered, ({ status }) => status === undefined);
   if (unreachable) {
-    list.fail('reachable', formatError(unreachable));
+    list.fail('reachable', formatError(unreachable), `${checkUrl}, and the network`);
     return list.checks;
   }
   list.ok('reachable', target.url);
   const isLacking = await lacksExplorer(client, probes);
   const failed = isLacking ? undefined : findNoService(answer, probes);
   if (failed) {
-    if (failed.failure === 'sealed') list.fail('state', await describeSealed(client, failed));
-    else list.fail('answers', formatError(failed));
+    if (failed.failure !== 'sealed') list.fail('answers', formatError(failed), `${checkUrl}, and what answers there`);
+    else {
+      const state = await describeSealed(client, failed);
+      list.fail('state', state, `${target.name} is ${state}`);
+    }
     return list.checks;
   }
   const now = clock.now();
   const isAccepted = checkToken(list, target, answer, listTelling(probes), { now, isLacking });
   await checkWriteToken(list, clients, target, now);
-  checkHeaders(list, probes, now);
+  checkHeaders(list, target, probes, now);
   if (target.kind === 'platform' && isAccepted) checkExplorer(list, target, isLacking, known);
   if (isAccepted) checkSources(list, target, probes, isLacking);
   if (isAccepted) await checkListings(list, files, target, probes, answer.info);
@@ -172,14 +179,15 @@ async function checkWriteToken(list: CheckList, clients: ServiceClients, target:
 /** A larger difference makes tokens, certificates and ages of agents wrong. */
 const MAX_CLOCK_OFFSET_S = 60;
 
-function checkHeaders(list: CheckList, probes: readonly SourceProbe[], now: Date): void {
+function checkHeaders(list: CheckList, { name }: Target, probes: readonly SourceProbe[], now: Date): void {
   const headers = probes.flatMap(({ response }) => (response ? [response.headers] : []));
   const limit = headers.map((all) => all.get('x-ratelimit-limit')).find((value) => value !== null);
   list.ok('rate limit', limit === undefined || limit === null ? 'not reported' : `${limit} requests per second`);
   const date = headers.map((all) => Date.parse(all.get('date') ?? '')).find((value) => !Number.isNaN(value));
   if (date === undefined) return;
   const offS = Math.round((now.getTime() - date) / 1000);
-  list[Math.abs(offS) <= MAX_CLOCK_OFFSET_S ? 'ok' : 'fail']('clock', formatClockOffset(offS));
+  const repair = `set the clock of this machine, or of ${name}`;
+  list[Math.abs(offS) <= MAX_CLOCK_OFFSET_S ? 'ok' : 'fail']('clock', formatClockOffset(offS), repair);
 }
 
 /** @param isLacking another line proposes what to do about the explorer */
@@ -206,7 +214,8 @@ function checkExplorer(list: CheckList, target: Target, isLacking: boolean, know
     list.ok('explorer', `not used: the list of workspaces is read, which does not tell ${unknown.join(', ')}`);
   } else if (isLacking) {
     const proposal = 'add `explorer: workspaces` to this target, or give the token the right to read the explorer';
-    list.fail('explorer', `it answers 404, and the list of workspaces answers: ${proposal}`);
+    const detail = `it answers 404, and the list of workspaces answers: ${proposal}`;
+    list.fail('explorer', detail, `${target.name}: ${proposal}`);
   } else list.ok('explorer', target.explorer === 'json' ? 'used, as JSON pages' : 'used, as CSV exports');
 }
 
