@@ -347,21 +347,29 @@ test('a pool whose agents are counted and not listed is unknown, and its agents 
   expect(await read()).toEqual([]);
 });
 
-test('a view whose results a gateway blocks fails the source; one whose query is rejected does not', async () => {
-  let [status, body] = [451, 'blocked'];
+test('a view whose results a gateway blocks fails the source, as a rejection of every view does; one whose query is rejected does not', async () => {
+  let [status, body] = [200, '{"data":[{"id":"ws-1","type":"visibility-workspace","attributes":{}}]}'];
+  let isRefused: (path: string) => boolean = () => true;
   const place = await testProject({
     workspaces: 2,
-    faultHook: ({ path }) => (path.endsWith('/results') ? { status, body } : undefined),
+    faultHook: ({ path }) => (path.endsWith('/results') && isRefused(path) ? { status, body } : undefined),
   });
+  await place.pull(['--source', 'saved_view_rows']);
+  const before = await place.rows('select * from saved_view_rows order by all');
+  [status, body] = [451, 'blocked'];
   const { stderr } = await place.pull(['--source', 'saved_view_rows'], 3);
   expect(stderr).toContain('451 invalid: blocked');
   status = 422;
   for (body of ['', 'blocked', '{"message":"blocked"}', '{"errors":[]}'])
     expect((await place.pull(['--source', 'saved_view_rows'], 3)).stderr).toContain('422 malformed');
   body = '{"errors":["no such field"]}';
+  expect((await place.pull(['--source', 'saved_view_rows'], 3)).stderr).toContain('422 invalid: no such field');
+  expect(await place.rows('select * from saved_view_rows order by all')).toEqual(before);
+  const [view = {}] = before;
+  isRefused = (path) => path.includes(`/${view.view_id}/`);
   await place.pull(['--source', 'saved_view_rows']);
-  const rows = await place.rows('select distinct status, error from saved_view_results');
-  expect(rows).toEqual([{ status: 'failed', error: 'no such field' }]);
+  const failed = "select view_id, status from saved_view_results where error = 'no such field'";
+  expect(await place.rows(failed)).toEqual([{ view_id: view.view_id, status: 'failed' }]);
 });
 
 test('rules that are no text grant what is not known, not nothing', async () => {

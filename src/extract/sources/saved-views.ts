@@ -3,7 +3,7 @@ import { sliceFields } from '../../http/json.ts';
 import { formatRow } from '../../landing/csv.ts';
 import { cleanJson } from '../../landing/writer.ts';
 import { platform } from '../../services/platform/operations.ts';
-import { listThenRead } from './shared/list-and-read.ts';
+import { assertServiceAnswers, listThenRead } from './shared/list-and-read.ts';
 import {
   extractPages,
   fetchPages,
@@ -29,7 +29,7 @@ export const savedViews: SourceDefinition = {
 
 /**
  * The rows that every saved view returns. When the service rejects the query of a view, because a field no longer exists for
- * example, the error is written for that view. Every other failure fails the source.
+ * example, the error is written for that view. Every other failure fails the source, and so does a rejection of every one of several views.
  *
  * The rows are landed as CSV, because a view may return all of them in one response, for which DuckDB would need memory as a whole.
  */
@@ -40,7 +40,14 @@ export const savedViewRows: SourceDefinition = {
   operations: [platform.views.list, platform.views.results],
   async extract(context) {
     const relist = async () => listKeys(await fetchPages(context, platform.views.list, {}));
-    await listThenRead(context, { items: await relist(), relist, read: ({ key }) => extractView(context, key) });
+    const items = await relist();
+    const rejections: ServiceError[] = [];
+    const read = async ({ key }: { readonly key: string }) => {
+      const rejection = await extractView(context, key);
+      if (rejection) rejections.push(rejection);
+    };
+    await listThenRead(context, { items, relist, read });
+    assertServiceAnswers(items.length, rejections);
   },
   checkAccess: (client) => client.call(platform.views.list),
 };
@@ -51,8 +58,9 @@ export const ROW_COLUMNS = ['view_id', 'position', 'row_id', 'row_type', 'attrib
 /**
  * Pages go to the landing one by one: a view may have as many rows as the organization has workspaces. Where the view changes while it is
  * read, or is refused, the rows so far stay in the file: `queries/load/saved_view_rows_csv.sql` takes those after `skipped`.
+ * @returns the rejection of its query
  */
-async function extractView(context: ExtractContext, id: string): Promise<void> {
+async function extractView(context: ExtractContext, id: string): Promise<ServiceError | undefined> {
   const { landing } = context;
   let [skipped, position] = [0, 0];
   const write = async ({ text }: SnapshotPage) => {
@@ -69,6 +77,7 @@ async function extractView(context: ExtractContext, id: string): Promise<void> {
   const answer = await sent.catch(catchFailure(isRejection));
   const end = answer instanceof ServiceError ? { error: answer.serviceMessage } : { skipped, rows: position - skipped };
   await landing.writeJson({ view_id: id, ...end });
+  return answer instanceof ServiceError ? answer : undefined;
 }
 
 /** The cells of the items of a page. @param before how many rows the view has before them */

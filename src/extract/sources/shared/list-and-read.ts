@@ -144,6 +144,12 @@ export function isPartFailure({ failure }: ServiceError): boolean {
   return !COMMON.includes(failure);
 }
 
+/** @throws the first failure where not one of several parts answers: the cause is the service */
+export function assertServiceAnswers(parts: number, failures: readonly ServiceError[]): void {
+  const [first] = failures;
+  if (first && parts > 1 && failures.length === parts) throw first;
+}
+
 /** The words of the service, or what happened instead of an answer. */
 export function describeFailure({ failure, status, serviceMessage }: ServiceError): string {
   return serviceMessage === '' ? [status, failure].filter(Boolean).join(' ') : serviceMessage;

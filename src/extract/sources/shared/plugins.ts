@@ -7,7 +7,7 @@ import type { Operation } from '../../../services/operation.ts';
 import { listItems, type ServiceResponse } from '../../../services/response.ts';
 import { listPlugins, scheduler } from '../../../services/scheduler/operations.ts';
 import { type ExtractContext, type ListedObject, requiredString, type SourceDefinition } from '../source.ts';
-import { describeFailure, isPartFailure, listAll, listTwice } from './list-and-read.ts';
+import { assertServiceAnswers, describeFailure, isPartFailure, listAll, listTwice } from './list-and-read.ts';
 
 export interface ListedVolume extends ListedObject {
   readonly id: string;
@@ -61,7 +61,7 @@ async function extractByPlugin(context: ExtractContext, operation: Operation): P
     const failure = await landPages(context, operation, plugin);
     if (failure) failures.set(plugin, failure);
   });
-  assertServiceAnswers(plugins.length, [...failures.values()]);
+  if (![...failures.values()].some(isAboutPlugin)) assertServiceAnswers(plugins.length, [...failures.values()]);
   for (const [plugin, failure] of failures) {
     const isUnsupported = await cannotList(context, failure, plugin, known.has(plugin.id));
     const isGone = failure.failure === 'not-found' && !plugin.isNamed;
@@ -120,13 +120,6 @@ async function inNamespaces<T>(
     answer = await call({ namespace }).catch(catchFailure(isPartFailure));
   }
   return answer;
-}
-
-/** @throws the first failure if not one of several plugins answers, and none says anything about itself: the cause is the service */
-function assertServiceAnswers(plugins: number, failures: readonly ServiceError[]): void {
-  const [first] = failures;
-  const isOfService = failures.length > 1 && failures.length === plugins && !failures.some(isAboutPlugin);
-  if (first && isOfService) throw first;
 }
 
 function isAboutPlugin({ failure, serviceMessage }: ServiceError): boolean {
