@@ -10,7 +10,14 @@ import type { Log } from '../core/log.ts';
 import type { Redactor } from '../core/redact/redactor.ts';
 import { AdaptiveConcurrency, showsOverload } from './adaptive-concurrency.ts';
 import type { Ticket } from './adaptive-rate-limiter.ts';
-import { classifyAttempt, type FailureKind, failure, type HttpFailure, type Result, ServiceError } from './errors.ts';
+import {
+  AttemptError,
+  catchAttempt,
+  classifyAttempt,
+  type FailureKind,
+  type HttpFailure,
+  ServiceError,
+} from './errors.ts';
 import type { TargetLimiter } from './rate-limiter.ts';
 import type { BodyProgress, RequestMetrics } from './response-body.ts';
 import { ABORTED, Deadline, type RetryPolicy, withRetry } from './retry.ts';
@@ -52,8 +59,8 @@ export interface CallOptions {
   readonly beforeRequest?: (() => void) | undefined;
 }
 
-/** Reads a response to its end and classifies it. It must use up or cancel the body. */
-export type ResponseReader<T> = (response: Response, progress: BodyProgress) => Promise<Result<T>>;
+/** Reads a response to its end. It must use up or cancel the body. @throws AttemptError for one that is no success */
+export type ResponseReader<T> = (response: Response, progress: BodyProgress) => Promise<T>;
 
 const MAX_REDIRECTS = 3;
 /** Failures of the whole target. */
@@ -88,7 +95,7 @@ export class HttpClient {
     const { operation, retryPolicy } = request;
     const { signal, release } = linkSignals(this.#options.signal, call.signal);
     const attempt = () => this.#slots(() => this.#attempt(request, read, call, signal));
-    const result = await withRetry(attempt, {
+    const sent = withRetry(attempt, {
       policy: retryPolicy,
       timeouts,
       maxServerErrorAttempts: call.maxServerErrorAttempts,
@@ -102,10 +109,11 @@ export class HttpClient {
         const reason = [status, kind, redactor.text(message)].filter(Boolean).join(' ');
         log.info(`${target}: ${operation} waits ${formatSeconds(waitMs)}: ${reason}`);
       },
-    }).finally(release);
-    if (result.ok) {
+    });
+    const result = await sent.catch(catchAttempt).finally(release);
+    if (!(result instanceof AttemptError)) {
       this.#said = undefined;
-      return result.value;
+      return result;
     }
     // A bound of the run or of the source was reached: its message says more than that the request was stopped.
     if (result.problem.failure === 'aborted' && signal.reason instanceof TidemarkError) throw signal.reason;
@@ -116,20 +124,20 @@ export class HttpClient {
   }
 
   /** One attempt, from which the number of requests in progress follows. */
-  async #attempt<T>(
-    request: HttpRequest,
-    read: ResponseReader<T>,
-    call: CallOptions,
-    signal: AbortSignal,
-  ): Promise<Result<T>> {
+  async #attempt<T>(request: HttpRequest, read: ResponseReader<T>, call: CallOptions, signal: AbortSignal): Promise<T> {
     const number = this.#concurrency.onSent();
-    const result = await this.#exchange(request, read, call, signal);
-    // A request that may be too much for the service says nothing about the others.
-    const isOverload = !result.ok && call.maxServerErrorAttempts === undefined && showsOverload(result.problem);
-    if (isOverload) this.#concurrency.onOverload(number);
-    if (result.ok) this.#concurrency.onSuccess();
-    if (this.#slots.concurrency !== this.#concurrency.limit) this.#slots.concurrency = this.#concurrency.limit;
-    return result;
+    try {
+      const value = await this.#exchange(request, read, call, signal);
+      this.#concurrency.onSuccess();
+      return value;
+    } catch (error) {
+      const { problem } = catchAttempt(error);
+      // A request that may be too much for the service says nothing about the others.
+      if (call.maxServerErrorAttempts === undefined && showsOverload(problem)) this.#concurrency.onOverload(number);
+      throw error;
+    } finally {
+      if (this.#slots.concurrency !== this.#concurrency.limit) this.#slots.concurrency = this.#concurrency.limit;
+    }
   }
 
   async #exchange<T>(
@@ -137,7 +145,7 @@ export class HttpClient {
     read: ResponseReader<T>,
     call: CallOptions,
     signal: AbortSignal,
-  ): Promise<Result<T>> {
+  ): Promise<T> {
     const { limiter, timeouts, target, log, maxWaitMs } = this.#options;
     const { metrics } = call;
     let deadline: Deadline | undefined;
@@ -155,12 +163,12 @@ export class HttpClient {
       const problem = redirectError(request.url, response) ?? unfinishedError(request, response);
       if (problem) {
         await response.body?.cancel();
-        return failure(problem);
+        throw new AttemptError(problem);
       }
       return await read(response, { metrics, touch: (bytes) => begun.touch(bytes), signal: begun.signal });
     } catch (error) {
-      if (signal.aborted) return failure(ABORTED);
-      return failure(deadline?.exceeded ?? classifyAttempt(error, timeouts, hasResponse));
+      if (signal.aborted) throw new AttemptError(ABORTED);
+      throw new AttemptError(deadline?.exceeded ?? classifyAttempt(error, timeouts, hasResponse));
     } finally {
       if (ticket !== undefined && !hasResponse) limiter.onNoResponse();
       deadline?.dispose();

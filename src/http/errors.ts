@@ -52,15 +52,7 @@ export interface HttpFailure {
   readonly retryAfterMs?: number | undefined;
 }
 
-export type Result<T> =
-  | { readonly ok: true; readonly value: T }
-  | { readonly ok: false; readonly problem: HttpFailure };
-
-export function failure(problem: HttpFailure): Result<never> {
-  return { ok: false, problem };
-}
-
-/** Ends an attempt for another reason than one of the network. */
+/** Ends an attempt. */
 export class AttemptError extends Error {
   readonly problem: HttpFailure;
 
@@ -68,6 +60,12 @@ export class AttemptError extends Error {
     super(problem.message);
     this.problem = problem;
   }
+}
+
+/** For `catch`: an attempt that failed. @throws every other error */
+export function catchAttempt(error: unknown): AttemptError {
+  if (error instanceof AttemptError) return error;
+  throw error;
 }
 
 export interface ServiceErrorDetails

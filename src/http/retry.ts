@@ -1,6 +1,6 @@
 import { formatSeconds } from '../core/clock.ts';
 import type { HttpTimeouts } from '../core/context.ts';
-import { failure, type HttpFailure, type Result } from './errors.ts';
+import { AttemptError, catchAttempt, type HttpFailure } from './errors.ts';
 import type { RequestMetrics } from './response-body.ts';
 
 /**
@@ -27,25 +27,23 @@ export interface RetryOptions {
 /** Attempts at a response of the wrong form (a login page, broken JSON). */
 const MALFORMED_ATTEMPTS = 3;
 
-/** Makes attempts until one succeeds, the failure may not be repeated, or no attempt is left. */
-export async function withRetry<T>(attempt: () => Promise<Result<T>>, options: RetryOptions): Promise<Result<T>> {
+/** Makes attempts until one succeeds, the failure may not be repeated, or no attempt is left. @throws AttemptError */
+export async function withRetry<T>(attempt: () => Promise<T>, options: RetryOptions): Promise<T> {
   const { metrics, timeouts, maxWaitMs, signal } = options;
   for (let made = 1; ; made++) {
-    const result = await attempt();
-    if (result.ok) return result;
+    const result = await attempt().catch(catchAttempt);
+    if (!(result instanceof AttemptError)) return result;
     const { problem } = result;
     const { retryAfterMs = 0 } = problem;
     const waitMs = Math.max(retryAfterMs, backoffMs(made, timeouts));
     if (isThrottled(problem)) options.onThrottled(waitMs);
-    if (!canRetry(problem, made, options)) return result; // a write that failed with 503 may have been done: no pause makes that certain
-    if (retryAfterMs > maxWaitMs) return failure(tooLongWait(problem, retryAfterMs));
+    if (!canRetry(problem, made, options)) throw result; // a write that failed with 503 may have been done: no pause makes that certain
+    if (retryAfterMs > maxWaitMs) throw new AttemptError(tooLongWait(problem, retryAfterMs));
     options.onRetry(problem, waitMs);
     const startedMs = performance.now();
-    try {
-      await sleep(waitMs, signal);
-    } catch {
-      return failure(ABORTED);
-    }
+    await sleep(waitMs, signal).catch(() => {
+      throw new AttemptError(ABORTED);
+    });
     metrics.throttleWaitMs += performance.now() - startedMs;
     metrics.retries++;
   }

@@ -4,7 +4,7 @@ import { PRIVATE_FILE } from '../core/fs.ts';
 import { BLOCK_BYTES, encodeBlock } from '../core/gzip.ts';
 import { maskBlocks, type Redactor } from '../core/redact/redactor.ts';
 import { repairBlocks } from '../core/well-formed.ts';
-import { extractErrorMessage, failure, looksLikeHtml, type Result } from '../http/errors.ts';
+import { AttemptError, extractErrorMessage, looksLikeHtml } from '../http/errors.ts';
 import { type BodyLimits, readChunks } from '../http/response-body.ts';
 
 /** What was written: known secrets are masked in it. */
@@ -27,14 +27,14 @@ export interface DownloadContext extends BodyLimits {
 const PREVIEW_BYTES = 4096;
 
 /**
- * Streams a body to `file`, which is truncated first, and compressed if its name ends in `.gz`. Fails on HTML, on what `validatePreview`
- * rejects, and on a truncated body.
+ * Streams a body to `file`, which is truncated first, and compressed if its name ends in `.gz`.
+ * @throws AttemptError for HTML, for what `validatePreview` rejects, and for a truncated body
  */
 export async function downloadToFile(
   response: Response,
   file: string,
   { validatePreview, redactor, ...limits }: DownloadContext,
-): Promise<Result<DownloadResult>> {
+): Promise<DownloadResult> {
   const { status } = response;
   const contentType = response.headers.get('content-type') ?? '';
   const chunks = readChunks(response, limits);
@@ -45,7 +45,7 @@ export async function downloadToFile(
     : validatePreview({ contentType, firstBytes });
   if (rejection) {
     await chunks.return(undefined);
-    return failure({ failure: 'malformed', status, message: rejection, retryable: 'few' });
+    throw new AttemptError({ failure: 'malformed', status, message: rejection, retryable: 'few' });
   }
   const inspector = new ContentInspector();
   const handle = await open(file, 'w', PRIVATE_FILE);
@@ -55,7 +55,7 @@ export async function downloadToFile(
   } finally {
     await handle.close();
   }
-  return { ok: true, value: { status, contentType, ...inspector.result() } };
+  return { status, contentType, ...inspector.result() };
 }
 
 /** Reads the next block while the previous one is compressed and written. */

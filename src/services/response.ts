@@ -4,7 +4,7 @@ import { listAt, valueAt } from '../core/json-path.ts';
 import type { Redactor } from '../core/redact/redactor.ts';
 import { mayContainSecret } from '../core/redact/secret-fields.ts';
 import { repairEscapes } from '../core/well-formed.ts';
-import { extractErrorMessage, failure, looksLikeHtml, type Result } from '../http/errors.ts';
+import { AttemptError, extractErrorMessage, looksLikeHtml } from '../http/errors.ts';
 import { parseJson } from '../http/json.ts';
 import { type BodyProgress, readText } from '../http/response-body.ts';
 import { collectSecretFields } from './build-request.ts';
@@ -50,37 +50,36 @@ interface ReadContext {
 /** At most this much of an error's body is read. */
 const MAX_ERROR_BYTES = 1024 * 1024;
 
-/** Reads a response. It fails unless the status is a success and the body has the operation's `responseType`. */
+/** Reads a response. @throws AttemptError unless the status is a success and the body has the operation's `responseType` */
 export async function readResponse(
   response: Response,
   progress: BodyProgress,
   context: ReadContext,
-): Promise<Result<ServiceResponse>> {
+): Promise<ServiceResponse> {
   const { operation, args, redactor, maxBytes } = context;
   const { status, headers } = response;
   if (status === 304 && context.isConditional) {
     await response.body?.cancel();
-    return { ok: true, value: toResponse(status, headers, '') };
+    return toResponse(status, headers, '');
   }
   const isSuccess = response.ok || (operation.responseType === 'health' && status === 503);
   if (!isSuccess) {
     const text = await readText(response, { ...progress, maxBytes: MAX_ERROR_BYTES });
     // An empty LIST returns 404: docs/services/secrets.md#listing.
-    const isEmpty = isEmptyList(operation, status, text);
-    return isEmpty
-      ? { ok: true, value: toResponse(200, headers, '{"data":{"keys":[]}}') }
-      : toFailure(context, response, text);
+    if (isEmptyList(operation, status, text)) return toResponse(200, headers, '{"data":{"keys":[]}}');
+    throw toFailure(context, response, text);
   }
   const body = await readText(response, { ...progress, maxBytes });
   const past = explainPast(operation, headers);
   if (past !== undefined)
-    return failure({ failure: 'server', status, message: past, retryable: 'yes', hint: LEADERLESS });
+    throw new AttemptError({ failure: 'server', status, message: past, retryable: 'yes', hint: LEADERLESS });
   const text = isText(operation, args) ? body : repairEscapes(body, progress.metrics);
-  const result = checkShape(context, toResponse(status, headers, text));
+  const result = toResponse(status, headers, text);
+  checkShape(context, result);
   // No read of the platform returns a secret, and its pages are many and large. A plugin may create a token.
   const mayShowSecret = operation.kind !== 'platform' || operation.mutates;
   // Makes the redactor mask generated tokens and private keys; the caller still gets them.
-  if (result.ok && mayShowSecret && mayContainSecret(text)) collectSecretFields(jsonOr(result.value, ''), redactor);
+  if (mayShowSecret && mayContainSecret(text)) collectSecretFields(jsonOr(result, ''), redactor);
   return result;
 }
 
@@ -105,9 +104,8 @@ export async function readErrorResponse(
   response: Response,
   progress: BodyProgress,
   context: ReadContext,
-): Promise<Result<never>> {
-  const text = await readText(response, { ...progress, maxBytes: MAX_ERROR_BYTES });
-  return toFailure(context, response, text);
+): Promise<never> {
+  throw toFailure(context, response, await readText(response, { ...progress, maxBytes: MAX_ERROR_BYTES }));
 }
 
 /** Redacts the text before its message is extracted: extraction folds white space, which would hide a multi-line key. */
@@ -115,8 +113,8 @@ function toFailure(
   { operation, permission, redactor }: ReadContext,
   { status, headers }: Response,
   text: string,
-): Result<never> {
-  return failure(classifyError(operation, status, headers, redactor.text(text), redactor.text(permission)));
+): AttemptError {
+  return new AttemptError(classifyError(operation, status, headers, redactor.text(text), redactor.text(permission)));
 }
 
 function toResponse(status: number, headers: Headers, text: string): ServiceResponse {
@@ -132,32 +130,31 @@ function toResponse(status: number, headers: Headers, text: string): ServiceResp
   };
 }
 
-/** Fails unless the body has the form of the `responseType`; a login page with status 200 has not. */
-function checkShape({ operation, args, redactor }: ReadContext, response: ServiceResponse): Result<ServiceResponse> {
-  const fail = (actual: string, hint?: string): Result<ServiceResponse> => {
+/** @throws AttemptError unless the body has the form of the `responseType`; a login page with status 200 has not */
+function checkShape({ operation, args, redactor }: ReadContext, response: ServiceResponse): void {
+  const misses = (actual: string, hint?: string) => {
     const { responseType, itemsPath, says, maps = [] } = operation;
     const list = responseType === 'object' && itemsPath !== undefined ? ` with a list in \`${itemsPath}\`` : '';
     const name = (fields: readonly string[]) => fields.map((field) => `\`${field}\``).join(' or ');
     const fields = says ? ` that has ${name(says)}` : '';
     const shown = maps.map((names, at) => `${at === 0 ? ', with maps in' : ' and'} ${name(names)}`).join('');
     const message = `expected ${SHAPES[responseType].form}${list}${fields}${shown}, got ${actual}`;
-    return failure({ failure: 'malformed', status: response.status, message, hint, retryable: 'few' });
+    return new AttemptError({ failure: 'malformed', status: response.status, message, hint, retryable: 'few' });
   };
   const { text } = response;
-  if (looksLikeHtml(text)) return fail(extractErrorMessage(text));
+  if (looksLikeHtml(text)) throw misses(extractErrorMessage(text));
   // The response of most writes is not documented, and may be empty.
   const mayBeEmpty = operation.mutates && operation.method !== 'GET' && text.trim() === '';
-  if (mayBeEmpty || isText(operation, args)) return { ok: true, value: response };
+  if (mayBeEmpty || isText(operation, args)) return;
   const value = jsonOr(response, undefined);
   // What stands beside errors may be a part, and would pass for the whole.
   if (listAt(value, 'errors')?.length)
-    return fail(
+    throw misses(
       `errors: ${extractErrorMessage(redactor.text(text))}`,
       'try again; if the errors persist, the service is faulty',
     );
   const isComplete = isList(operation) ? findItems(operation, value) !== undefined : saysSomething(operation, value);
-  const hasForm = isComplete && SHAPES[operation.responseType].matches?.(value);
-  return hasForm ? { ok: true, value: response } : fail(summarize(response));
+  if (!isComplete || !SHAPES[operation.responseType].matches?.(value)) throw misses(summarize(response));
 }
 
 function saysSomething({ says, maps = [], responseType }: Operation, value: unknown): boolean {

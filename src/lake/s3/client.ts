@@ -12,7 +12,7 @@ import { HEADER_TEXT, isHeaderText } from '../../core/header-text.ts';
 import { decodeEntities } from '../../core/redact/escapes.ts';
 import type { Redactor } from '../../core/redact/redactor.ts';
 import { sha256 } from '../../core/sha256.ts';
-import { classifyAttempt, failure, type HttpFailure, type Result } from '../../http/errors.ts';
+import { AttemptError, catchAttempt, classifyAttempt, type HttpFailure } from '../../http/errors.ts';
 import { parseRetryAfter } from '../../http/rate-limit-headers.ts';
 import { type BodyProgress, createRequestMetrics, type RequestMetrics, readText } from '../../http/response-body.ts';
 import { ABORTED, Deadline, withRetry } from '../../http/retry.ts';
@@ -124,7 +124,7 @@ const MAX_WAIT_MS = 120_000;
 export async function sendToBucket<T>(bucket: S3Bucket, request: S3Request, read: ReadBody<T>): Promise<T> {
   const { slots, timeouts, signal } = bucket;
   const metrics = createRequestMetrics();
-  const result = await withRetry(() => slots(() => attempt(bucket, request, read, metrics)), {
+  const sent = withRetry(() => slots(() => attempt(bucket, request, read, metrics)), {
     policy: 'safe',
     timeouts,
     maxWaitMs: MAX_WAIT_MS,
@@ -133,8 +133,9 @@ export async function sendToBucket<T>(bucket: S3Bucket, request: S3Request, read
     onThrottled() {},
     onRetry() {},
   });
-  if (result.ok) return result.value;
-  throw toError(bucket, request, result.problem);
+  return sent.catch((error: unknown) => {
+    throw toError(bucket, request, catchAttempt(error).problem);
+  });
 }
 
 async function attempt<T>(
@@ -142,7 +143,7 @@ async function attempt<T>(
   request: S3Request,
   read: ReadBody<T>,
   metrics: RequestMetrics,
-): Promise<Result<T>> {
+): Promise<T> {
   const { transport, timeouts, signal } = bucket;
   const { method, text } = request;
   const { url, headers } = await sign(bucket, request);
@@ -157,22 +158,22 @@ async function attempt<T>(
     const touch = (bytes: number) => deadline.touch(bytes);
     return await readResponse(response, read, { metrics, touch, signal: deadline.signal });
   } catch (error) {
-    if (signal.aborted) return failure(ABORTED);
+    if (signal.aborted) throw new AttemptError(ABORTED);
     // a local file that cannot be read or written is no fault of the store
     const problem = deadline.exceeded ?? classifyAttempt(error, timeouts, response !== undefined);
-    return failure({ ...problem, ...(problem.failure === 'too-large' && { status: response?.status }) });
+    throw new AttemptError({ ...problem, ...(problem.failure === 'too-large' && { status: response?.status }) });
   } finally {
     deadline.dispose();
     file?.destroy(); // a response may come before all of it is sent
   }
 }
 
-async function readResponse<T>(response: Response, read: ReadBody<T>, progress: BodyProgress): Promise<Result<T>> {
+async function readResponse<T>(response: Response, read: ReadBody<T>, progress: BodyProgress): Promise<T> {
   // No object of a lake and no answer of a store is a page: a proxy asks for something, or another service answers.
   const isPage = response.headers.get('content-type')?.startsWith('text/html') === true;
-  if (response.ok && !isPage) return { ok: true, value: await read(response, progress) };
+  if (response.ok && !isPage) return read(response, progress);
   const refusal = classifyRefusal(response.status, await readShort(response, progress));
-  return failure({ ...refusal, retryAfterMs: parseRetryAfter(response.headers, Date.now()) });
+  throw new AttemptError({ ...refusal, retryAfterMs: parseRetryAfter(response.headers, Date.now()) });
 }
 
 async function sign(
