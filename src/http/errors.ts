@@ -224,7 +224,8 @@ function isNetworkError(error: unknown): boolean {
  * @throws the error, where it is not about the service
  */
 export function classifyAttempt(error: unknown, timeouts: HttpTimeouts, hasResponse: boolean): HttpFailure {
-  if (error instanceof AttemptError) return error.problem;
+  const own = listCauses(error).find((cause) => cause instanceof AttemptError);
+  if (own) return own.problem;
   if (!isNetworkError(error)) throw error;
   return classifyNetworkError(error, timeouts, hasResponse);
 }
@@ -252,7 +253,8 @@ function classifyNetworkError(error: unknown, timeouts: HttpTimeouts, hasRespons
   if (proxyStatus !== undefined) {
     return problem('unreachable', `the proxy answered ${proxyStatus}`, {
       retryable: proxyStatus < 500 ? 'no' : 'yes',
-      notProcessed: true,
+      // A tunnel that is refused has carried nothing. Who else answered 407 has received the request.
+      notProcessed: causes.some(({ message }) => message.startsWith('Proxy response')),
       hint: 'check HTTPS_PROXY, its user and password, and whether this host belongs in NO_PROXY',
     });
   }

@@ -6,6 +6,7 @@ import type { HttpTimeouts } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { readNamedFile } from '../core/fs.ts';
 import type { Redactor } from '../core/redact/redactor.ts';
+import { AttemptError } from './errors.ts';
 
 export interface HttpTransportOptions extends Partial<Pick<Target, 'caFile' | 'clientCert' | 'clientKey'>> {
   readonly concurrency: number;
@@ -40,12 +41,36 @@ export function createTransport(options: HttpTransportOptions): Transport {
         headers: [...request.headers] as [string, string][],
         ...(body !== undefined && { body, duplex: 'half' as const }),
       };
-      const response = await undiciFetch(url, { ...parts, redirect: 'manual', signal, dispatcher });
+      const response = await undiciFetch(url, {
+        ...parts,
+        redirect: 'manual',
+        signal,
+        dispatcher: sendOnce(dispatcher),
+      });
       return response as unknown as Response; // both are the Response of undici, in two versions
     },
     close: () => dispatcher.destroy(),
   };
 }
+
+/** For one `fetch`, which sends again what is answered with 421: a change that was made all the same would be made twice. */
+function sendOnce(dispatcher: Dispatcher): Dispatcher {
+  let isSent = false;
+  const dispatch: Dispatcher['dispatch'] = (...call) => {
+    if (isSent) throw new AttemptError(MISDIRECTED);
+    isSent = true;
+    return dispatcher.dispatch(...call);
+  };
+  return { dispatch } as Dispatcher;
+}
+
+const MISDIRECTED = {
+  failure: 'invalid',
+  status: 421,
+  message: 'the server says that it does not answer for this host',
+  hint: 'check `url` of this target, and what is in front of the service',
+  isForeign: true,
+} as const;
 
 function createDispatcher({ env, timeouts, concurrency, redactor, ...files }: HttpTransportOptions): Dispatcher {
   const tls = {

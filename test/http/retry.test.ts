@@ -8,7 +8,7 @@ describe('what is repeated', () => {
   const writes = [...operations.values()].filter(({ mutates }) => mutates);
 
   it.each(writes.map((operation) => [operation.name, operation] as const))(
-    '%s after 429 only where it may be, after 500, 502, 503 and a broken connection never',
+    '%s after 429 only where it may be, after another error or a broken connection never',
     async (_, operation) => {
       const expected = operation.retryPolicy === 'if-unprocessed' ? 2 : 1;
       const throttled = await outcome(
@@ -18,7 +18,7 @@ describe('what is repeated', () => {
         2,
       );
       expect([operation.name, throttled.requests]).toEqual([operation.name, expected]);
-      for (const status of [500, 502, 503]) {
+      for (const status of [407, 408, 421, 425, 500, 502, 503]) {
         const failing = await outcome(operation.kind, operation, (_request, response) =>
           response.writeHead(status).end(),
         );

@@ -30,6 +30,7 @@ describe('what a status means, and whether a read is repeated', () => {
     ['platform', platform.views.list, 408, '', ALL, 'timeout', ''],
     ['platform', platform.views.list, 409, '{"errors":["conflict"]}', 1, 'conflict', ''],
     ['platform', platform.views.list, 412, '', 1, 'precondition', ''],
+    ['platform', platform.views.list, 421, '', 1, 'invalid', 'in front of the service'],
     ['platform', platform.views.list, 422, '{"errors":[{"title":"invalid attribute"}]}', 1, 'invalid', ''],
     [
       'platform',
