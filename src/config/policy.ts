@@ -1,7 +1,8 @@
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { z } from 'zod';
 import { SEVERITIES, type Severity } from '../core/choices.ts';
 import { parseTimestamp } from '../core/clock.ts';
+import { TidemarkError } from '../core/errors.ts';
 import { isPresent } from '../core/paths.ts';
 import { webUrl } from './schema.ts';
 import { readYamlFile } from './yaml.ts';
@@ -97,9 +98,14 @@ export function loadPolicy(directory: string): readonly PolicyRow[] {
 /** @throws TidemarkError CONFIG naming file, line and field. */
 export function readPolicy(file: string): readonly PolicyRow[] {
   const { tools: tool, providers: provider, modules: module, products: product } = readYamlFile(file, policySchema);
-  return Object.entries({ tool, provider, module, product }).flatMap(([kind, entries = {}]) =>
+  const rows = Object.entries({ tool, provider, module, product }).flatMap(([kind, entries = {}]) =>
     Object.entries(entries).flatMap(([name, said]) => toRows(kind, name, said ?? {})),
   );
+  if (rows.length > 0) return rows;
+  // Such as one that a full disk or a failed template has emptied: its findings would all be resolved.
+  throw new TidemarkError('CONFIG', `${basename(file)} says nothing of any version`, {
+    hint: 'put it back; without a policy, remove the file',
+  });
 }
 
 /** The rows of one tool, provider, module or product. */

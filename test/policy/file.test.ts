@@ -25,6 +25,16 @@ test.each(['policy', join('policy', 'versions.yaml')])('a link that leads nowher
   expect(() => loadPolicy(folder)).toThrow(`${join(folder, name)} is a link to what does not exist`);
 });
 
+test.each(['', '# tools:\n', 'tools: {}\n'])(
+  'a file that says nothing is no policy without statements: %j',
+  async (text) => {
+    await expect(load(text)).rejects.toMatchObject({
+      code: 'CONFIG',
+      message: 'versions.yaml says nothing of any version',
+    });
+  },
+);
+
 test('each statement of the policy is an interval of versions', async () => {
   const rows = await load(`
 tools:
