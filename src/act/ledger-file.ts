@@ -130,9 +130,10 @@ export function formatProblem(file: string, { line, problem }: LedgerProblem): s
 /** Undefined where there is no ledger. @throws TidemarkError DATA where something else has its name. */
 async function readText(file: string): Promise<string | undefined> {
   try {
+    if (!(await stat(file)).isFile()) throw new Error(); // a pipe would wait for a writer, and a device has no end
     return await readFile(file, 'utf8');
   } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException;
+    const { code = 'it is no regular file' } = cause as NodeJS.ErrnoException;
     if (code === 'ENOENT') return undefined;
     if (code === 'EACCES' || code === 'EPERM') {
       // Such as after an apply of root. Whoever accepted or replaced it here would lose it.

@@ -1,6 +1,8 @@
+import { execFile } from 'node:child_process';
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { chmod, mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { NOTHING_SEEN } from '../../src/act/ledger-chain.ts';
 import { inspectLedger } from '../../src/act/ledger-file.ts';
@@ -121,6 +123,8 @@ test('a plan whose actions were exchanged since is neither applied nor settled',
 describe('what cannot be read as a ledger', () => {
   test.each([
     ['a folder', (file: string) => mkdir(file), 'cannot be read as a ledger'],
+    ['a pipe', (file: string) => promisify(execFile)('mkfifo', [file]), 'cannot be read as a ledger'],
+    ['a device', (file: string) => symlink('/dev/zero', file), 'cannot be read as a ledger'],
     ['a loop of links', (file: string) => symlink(file, file), 'cannot be read as a ledger'],
     ['a broken line', (file: string) => writeFile(file, '{"event":"intent"\n'), 'ledger.ndjson:1 is damaged'],
     ['a line of another kind', (file: string) => writeFile(file, '{"event":"other"}\n'), 'ledger.ndjson:1 is damaged'],
