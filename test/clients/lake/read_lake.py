@@ -125,7 +125,7 @@ def read_trino(_, ddl):
     run("create schema if not exists tidemark")
     for statement in ddl:
         run(statement)
-    return lambda query: run(f'select * from "{query["table"]}"' if "table" in query else query["trino"])
+    return lambda query: run(f'select * from tidemark_internal."{query["table"]}"' if "table" in query else query["trino"])
 
 
 # Of a server on the loopback interface; the rest is in the variables of AWS.
