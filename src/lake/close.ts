@@ -11,7 +11,15 @@ import { compactLake } from './data-files.ts';
 import { addAction, metaData } from './delta-log.ts';
 import { targetLoss } from './difference.ts';
 import { type Lake, READ_AHEAD, retryConflicts } from './log.ts';
-import { appendToTable, createLakeReader, dataPath, type LakeReader, viewRuns } from './reader.ts';
+import {
+  appendToTable,
+  createLakeReader,
+  createTableView,
+  dataPath,
+  type LakeReader,
+  PULL_FIELDS,
+  viewRuns,
+} from './reader.ts';
 import { RUNS } from './relations.ts';
 import { WRITERS, writeStatement } from './statements.ts';
 import type { LakeStore } from './store.ts';
@@ -115,7 +123,7 @@ async function closeOnce(options: CloseOptions) {
   await reader.snapshots(); // nothing is added to a lake that is damaged
   const isKnown = await findKnown(reader);
   const due = staged.filter((shard) => !isKnown(shard));
-  const refused = due.length > 0 ? await refuseShards(options, due) : [];
+  const refused = due.length > 0 ? await refuseShards(options, reader, due) : [];
   const closed = due.filter(({ shard }) => !refused.some((one) => one.shard === shard));
   if (closed.length > 0) {
     const publish = Math.max(...closed.map((shard) => shard.publish));
@@ -155,19 +163,38 @@ async function findKnown(reader: LakeReader): Promise<(staged: StagedShard) => b
   return ({ publish }) => publish <= (last.get(publish % WRITERS) ?? 0);
 }
 
-/** Shards whose files are gone, or to which targets have come that lost so many rows that a fault is more likely than a change. */
-async function refuseShards({ store, shrinkPercent, acceptShrink = false }: CloseOptions, due: readonly StagedShard[]) {
+/**
+ * Shards whose files are gone, of which another shard has pulled a target since, or to which targets have come that lost so many rows that a
+ * fault is more likely than a change.
+ */
+async function refuseShards(
+  { store, shrinkPercent, acceptShrink = false }: CloseOptions,
+  reader: LakeReader,
+  due: readonly StagedShard[],
+) {
+  const overtaken = await findOvertaken(reader, due);
   const stored = new Set((await store.list(changesTable(RUNS))).map(({ path }) => path));
   return due.flatMap((staged) => {
     const { shard, losses = [] } = staged;
     const gone = stagedPaths(staged).find((path) => !stored.has(path));
     if (gone !== undefined) return [{ shard, why: `its file ${gone} is gone: run the shard again` }];
+    const moved = overtaken.get(staged.publish);
+    if (moved !== undefined) return [{ shard, why: `another shard has pulled ${moved} since: run the shard again` }];
     const loss = acceptShrink ? undefined : losses.find((one) => isMassLoss(one, one, shrinkPercent));
     if (!loss) return [];
     const { target, relation, deleted, held } = loss;
     const rows = `${deleted} of its ${plural(held, 'row')} of ${relation}`;
     return [{ shard, why: `${target} has come from another shard, and ${rows} would go` }];
   });
+}
+
+/** A target of each publish that another writer has pulled since. */
+async function findOvertaken(reader: LakeReader, due: readonly StagedShard[]): Promise<ReadonlyMap<number, string>> {
+  const { database, files } = reader;
+  await createTableView(reader, 'lake_pulls', changesTable('pulls'), { fields: PULL_FIELDS });
+  const publishes = due.map(({ publish }) => String(publish)).join(', ');
+  const rows = await database.rows(files.render('lake/overtaken', { publishes }));
+  return new Map(rows.map(({ publish, target }) => [Number(publish), String(target)]));
 }
 
 const stagedRuns = ({ tables }: StagedShard) => tables.filter(({ table }) => table === changesTable(RUNS));
