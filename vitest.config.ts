@@ -77,10 +77,14 @@ export default defineConfig({
           isolate: false,
           maxWorkers: 4, // on two cores: the tests wait for timeouts, processes and browsers
           env: chooseTempFolder(),
+          sequence: { groupOrder: 1 }, // projects with other numbers of workers run one after the other
         },
       },
-      { extends: true, test: { name: 'clients', include: [CLIENTS], maxWorkers: 1 } },
-      { extends: true, test: { name: 'long', include: [LONG], testTimeout: 3_600_000, maxWorkers: 1 } },
+      { extends: true, test: { name: 'clients', include: [CLIENTS], maxWorkers: 1, sequence: { groupOrder: 2 } } },
+      {
+        extends: true,
+        test: { name: 'long', include: [LONG], testTimeout: 3_600_000, maxWorkers: 1, sequence: { groupOrder: 2 } },
+      },
     ],
   },
 });
