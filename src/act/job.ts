@@ -14,7 +14,7 @@ import { readLedger } from './ledger-table.ts';
 import { createPlan } from './plan.ts';
 import { findingIds, type Plan } from './plan-file.ts';
 import { keepPlan, planFile, readKeptPlan } from './plan-store.ts';
-import { isReversible, loadPlaybooks } from './registry.ts';
+import { isReversible } from './registry.ts';
 import type { Acting } from './remote.ts';
 import { settleLedger } from './settle-ledger.ts';
 
@@ -43,13 +43,7 @@ export interface JobPlaybookResult extends Pick<JobPlan, 'name' | 'mode' | 'plan
 }
 
 /** What is wrong with the playbooks of a job, before anything is pulled for it: `jobs/NAME.yaml: field: what, what to do`. */
-export async function listPlaybookProblems(
-  config: Config,
-  job: JobPlaybooks,
-  playbooks: readonly Playbook[],
-): Promise<readonly string[]> {
-  if (job.playbooks.length === 0) return [];
-  const known = await loadPlaybooks(config, playbooks);
+export function listPlaybookProblems(config: Config, job: JobPlaybooks, known: readonly Playbook[]): readonly string[] {
   return job.playbooks.flatMap((entry, index) =>
     findProblems(entry, known, config).map((problem) => `jobs/${job.name}.yaml: playbooks[${index}].${problem}`),
   );

@@ -65,12 +65,12 @@ export async function readShownTime(
   return { asOf: typeof latest?.latest === 'string' ? new Date(latest.latest) : now, at: now };
 }
 
-/** The configuration and all playbooks, which are validated before any is used. */
+/** The configuration and all playbooks. */
 export async function readPlaybooks(context: Context) {
   const config = readConfig(context);
-  const [{ loadDefinitions }, { loadPlaybooks }] = await loadModules();
+  const [{ loadDefinitions }] = await loadModules();
   const { playbooks } = await loadDefinitions(config);
-  return { config, playbooks: await loadPlaybooks(config, playbooks) };
+  return { config, playbooks };
 }
 
 /** What pages and mail say of the playbooks. */

@@ -148,7 +148,7 @@ export async function listJobProblems(config: Config, job: Job, definitions: Def
     ...find('pull', 'source', Array.isArray(job.pull) ? job.pull : [], sources),
     ...find('reports', 'report', job.reports, listReportNames(overlayRoots(config.directory))),
     ...(await listProblems(() => job.mail && resolveMailSettings(config))),
-    ...(await listProblems(() => listPlaybookProblems(config, job, definitions.playbooks))),
+    ...listPlaybookProblems(config, job, definitions.playbooks),
   ];
 }
 

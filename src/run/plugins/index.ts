@@ -27,7 +27,7 @@ export function definePlugin(plugin: Plugin): Plugin {
 }
 
 /**
- * The definitions of the package, of the modules under `plugins:` and of `extra`, in this order. Sources of modules run in threads of
+ * The definitions of the package, of the modules under `plugins:` and of `extra`, in this order, validated before any is used. Sources of modules run in threads of
  * their own. A playbook of a module runs in this one, because its guards are asked in the middle of an action: its module is loaded
  * here only if one of its playbooks is used.
  * @param usesPlaybook whether a playbook may be planned or applied; of others, only the declarations are known
@@ -44,8 +44,9 @@ export async function loadDefinitions(
   const plugins = [BUILT_IN, ...modules, extra];
   const sources = plugins.flatMap((plugin) => plugin.sources ?? []);
   assertTargetSources(config, sources);
-  if (plugins.length === 2 && !extra.sources && !extra.playbooks) return BUILT_IN;
   const playbooks = plugins.flatMap((plugin) => plugin.playbooks ?? []);
+  const isBuiltIn = plugins.length === 2 && !extra.sources && !extra.playbooks;
+  if (isBuiltIn && !playbooks.some(({ name }) => usesPlaybook(name))) return BUILT_IN;
   const names = sources.map(({ name }) => name);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined) throw new TidemarkError('CONFIG', `the source ${twice} is defined twice`);
