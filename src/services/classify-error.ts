@@ -122,7 +122,7 @@ function classifyFailure(
   const isSealed = SEALED_STATUSES.includes(status) || (status === 500 && NO_ACTIVE_NODE.test(message));
   if (kind === 'secrets' && isSealed) return 'sealed';
   if (status === 503 && /rate limit/iu.test(message)) return 'rate-limited';
-  if (status === 500 && kind === 'scheduler' && /not found|no such/iu.test(message)) return 'not-found';
+  if (status === 500 && kind === 'scheduler' && /not found|no such (?!host|file)/iu.test(message)) return 'not-found';
   return FAILURES[status] ?? (status >= 500 ? 'server' : 'invalid');
 }
 
