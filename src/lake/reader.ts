@@ -186,7 +186,7 @@ const field = (name: string, type: string): DeltaField => ({ name, type, nullabl
 
 /** What makes a publish visible. */
 export const RUN_FIELDS = [field('publish', 'long'), field('as_of', 'timestamp')] as const;
-export const PULL_FIELDS = [...RUN_FIELDS, field('target', 'string')] as const;
+export const PULL_FIELDS = [...RUN_FIELDS, field('target', 'string'), field('status', 'string')] as const;
 
 /** Creates the view `lake_runs_changes` of the publishes that readers see. */
 export function viewRuns(reader: LakeReader): Promise<void> {

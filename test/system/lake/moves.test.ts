@@ -208,6 +208,59 @@ test('a target that has moved keeps what its new shard could not list, until tha
   expect(await night(second, 2, rest)).toEqual(['counter x since 01', 'gauge z since 01']);
 });
 
+/** Two shards of one lake, each of which pulls its targets in a night and publishes. */
+async function twoShards() {
+  const [first, second] = [await lakeProject({ tables: 'few' }), await lakeProject({ tables: 'few' })];
+  const row = (name: string) => ({ kind: 'gauge', name, value: 3, measured: '2026-10-01T02:15:00Z' });
+  /** @param targets each with the name of its row; without one, its pull fails */
+  const night = async (
+    project: LakeProject,
+    index: number,
+    asOf: string,
+    targets: Readonly<Record<string, string>>,
+  ) => {
+    const nights = Object.entries(targets).map(
+      ([target, name]): Night => ({ asOf, target, status: name ? 'complete' : 'failed', rows: [row(name)] }),
+    );
+    await project.night(asOf, ...nights.flatMap(pull));
+    const config = configOf(project, index, 2, Object.keys(targets));
+    await publishToLake({ config, store: first.store, now: new Date(asOf), run: asOf.slice(0, 10) });
+  };
+  const now = () => first.inLake('select target, name from autoscaler_metrics order by all');
+  return { first, second, night, now };
+}
+
+test('a run that is closed late brings back no rows of a target that has moved since; a new publish of the shard adds the rest', async () => {
+  const { first, second, night, now } = await twoShards();
+  await night(first, 1, '2026-10-01T02:15:00Z', { a: 'old', b: 'b' });
+  await night(second, 2, '2026-10-02T02:15:00Z', { a: 'new' });
+  expect(await close(first, '2026-10-02', 2)).toMatchObject({ closed: [2], refused: [] });
+  expect(await close(first, '2026-10-01', 2)).toMatchObject({
+    closed: [],
+    refused: [{ shard: 1, why: 'another shard has pulled a since: run the shard again' }],
+  });
+  expect(await now()).toEqual([{ target: 'a', name: 'new' }]);
+  await night(first, 1, '2026-10-03T02:15:00Z', { b: 'b' });
+  expect(await close(first, '2026-10-03', 2)).toMatchObject({ closed: [1], refused: [] });
+  expect(await now()).toEqual([
+    { target: 'a', name: 'new' },
+    { target: 'b', name: 'b' },
+  ]);
+  expect(await close(first, '2026-10-01', 2)).toMatchObject({ closed: [], known: [1], refused: [] });
+});
+
+test('a run that is closed late has the rows of a target that has moved and could not be pulled there', async () => {
+  const { first, second, night, now } = await twoShards();
+  await night(first, 1, '2026-10-01T02:15:00Z', { a: 'a', b: 'b' });
+  await night(second, 2, '2026-10-02T02:15:00Z', { a: '' });
+  expect(await close(first, '2026-10-02', 2)).toMatchObject({ closed: [2], refused: [] });
+  expect(await close(first, '2026-10-01', 2)).toMatchObject({ closed: [1], refused: [] });
+  expect(await now()).toEqual([
+    { target: 'a', name: 'a' },
+    { target: 'b', name: 'b' },
+  ]);
+});
+
 describe('close', () => {
   const workspaces = (count: number, asOf: string) =>
     `insert into workspaces_history by name select 'a' as target, 'ws-' || i as external_id, timestamptz '${asOf}' as valid_from from range(${count}) as range(i)`;
