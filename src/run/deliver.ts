@@ -1,3 +1,4 @@
+import { stat } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import type { Playbook } from '../act/define.ts';
 import { summarizePlaybooks } from '../act/registry.ts';
@@ -6,7 +7,7 @@ import type { Config } from '../config/config.ts';
 import type { Job } from '../config/job.ts';
 import type { WorkContext } from '../core/context.ts';
 import { formatError, TidemarkError } from '../core/errors.ts';
-import { fileSystemError } from '../core/fs.ts';
+import { fileSystemError, ignoreMissing } from '../core/fs.ts';
 import type { RunContext } from '../extract/run-context.ts';
 import { findLeftOut } from '../extract/sources/index.ts';
 import { type ComposeResult, composeMessages } from '../tell/mail/compose.ts';
@@ -14,7 +15,7 @@ import type { ComposeOptions } from '../tell/mail/digest-data.ts';
 import { type Delivery, listPending, type OutboxStore, sendFromOutbox, writeOutbox } from '../tell/mail/send.ts';
 import { renderReports } from '../tell/reports/index.ts';
 import { type OpenWarehouse, withPublished } from '../warehouse/session.ts';
-import { classifyStorageError } from '../warehouse/storage.ts';
+import { classifyStorageError, freeBytes } from '../warehouse/storage.ts';
 
 /** The reports of a run. */
 export interface Rendered {
@@ -52,7 +53,7 @@ export async function renderStage(
     });
     return { reports: rendered.map(({ name }) => name), failed_reports: failed };
   } catch (error) {
-    const known = (mail && describeOutputError(error, config)) || error;
+    const known = (mail && (await describeOutputError(error, config))) || error;
     if (!(known instanceof TidemarkError)) throw error;
     failed.length = 0;
     for (const name of names) onFailure(name, known); // the failure is not one of a single report
@@ -64,10 +65,18 @@ export async function renderStage(
  * The error of a folder of reports that cannot be written to, for a job whose mail says what changed. Without mail nothing says so: the run
  * is interrupted, and the next one says it.
  */
-function describeOutputError(error: unknown, { output }: Config): TidemarkError | undefined {
+async function describeOutputError(error: unknown, { data, output }: Config): Promise<TidemarkError | undefined> {
   const { path = '', reason } = fileSystemError(error) ?? {};
-  if (path !== output && !path.startsWith(join(output, sep))) return undefined;
-  return new TidemarkError('CONFIG', `${path} cannot be used: ${reason}`, { cause: error });
+  if (path === output || path.startsWith(join(output, sep)))
+    return new TidemarkError('CONFIG', `${path} cannot be used: ${reason}`, { cause: error });
+  if (classifyStorageError(error) !== 'disk-full' || !(await isFuller(output, data))) return undefined;
+  return new TidemarkError('INCOMPLETE', `${output} cannot be used: the disk is full`);
+}
+
+/** Whether a folder is on another disk than one with more space. */
+async function isFuller(folder: string, other: string): Promise<boolean> {
+  const [disk, otherDisk] = await Promise.all([stat(folder).catch(ignoreMissing), stat(other)]);
+  return disk !== undefined && disk.dev !== otherDisk.dev && (await freeBytes(folder)) < (await freeBytes(other));
 }
 
 /** The mail of a run, as in the JSON output. */

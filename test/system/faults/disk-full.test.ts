@@ -1,8 +1,20 @@
-import { readdir, rm } from 'node:fs/promises';
+import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { startMailServer } from '../../helpers/mail-server.ts';
 import { hashFile } from '../../helpers/warehouse-checks.ts';
-import { DISK_FULL, fillDuringJobs, fillDuringRun, MEBIBYTE, noSmallDisk, SOURCES, smallDisk } from './small-disk.ts';
+import { mailing } from '../../mail/mail-project.ts';
+import {
+  DISK_FULL,
+  fillDisk,
+  fillDuringJobs,
+  fillDuringRun,
+  MEBIBYTE,
+  mountUntilEnd,
+  noSmallDisk,
+  SOURCES,
+  smallDisk,
+} from './small-disk.ts';
 
 describe.skipIf(noSmallDisk !== undefined)('a disk that is full', () => {
   test('before the first run: exit code 1 with the required bytes, and nothing but the lock is written, and nothing requested', async () => {
@@ -40,6 +52,19 @@ describe.skipIf(noSmallDisk !== undefined)('a disk that is full', () => {
     [0, 0],
     [0.9, 0],
   ])('during a run, down to %d of the working file and %d MiB: 1, nothing lost, the next run completes', fillDuringRun);
+
+  test('of the reports alone: the job mails what changed, and says why there are no reports', async () => {
+    const server = await startMailServer();
+    const place = await mailing(server.port);
+    const out = join(place.folder, 'out');
+    await mkdir(out);
+    mountUntilEnd(out, 1);
+    fillDisk(out, 0);
+    const { exit, stderr } = await place.tidemark(['run', 'nightly', '--json']);
+    expect([exit, server.received.length]).toEqual([1, 1]);
+    expect(stderr).toMatch(/^error: report \w+: .*out cannot be used: the disk is full$/mu);
+    expect(await place.rows('select status from outbox')).toEqual([{ status: 'sent' }]);
+  });
 
   test('at any moment of a job: 1 with the required bytes, and the next run completes', () => fillDuringJobs(2));
 });

@@ -14,6 +14,7 @@ export const MEBIBYTE = 1024 * 1024;
 /** A source of many rows, and one that is loaded before it. */
 export const SOURCES = ['--source', 'workspaces', '--source', 'agent_pools'];
 
+/** @returns why no small disk can be mounted */
 function mountSmall(folder: string, mebibytes: number): string | undefined {
   const options = ['-t', 'tmpfs', '-o', `size=${mebibytes}m`, 'tidemark', folder];
   const mounted = spawnSync('mount', options, { encoding: 'utf8' });
@@ -33,6 +34,19 @@ async function whyNoMount(): Promise<string | undefined> {
 export const noSmallDisk = await whyNoMount();
 if (noSmallDisk !== undefined)
   console.warn(`tests of a full disk are skipped, since no small one can be mounted: ${noSmallDisk}`);
+
+/** Mounts a disk of some MiB until the test ends. */
+export function mountUntilEnd(folder: string, mebibytes: number): void {
+  const problem = mountSmall(folder, mebibytes);
+  if (problem !== undefined) throw new Error(problem);
+  onTestFinished(() => void spawnSync('umount', ['--lazy', folder]));
+}
+
+/** Fills a disk up to a number of free bytes, by the file `ballast`. */
+export function fillDisk(folder: string, bytes: number): void {
+  const { bavail, bsize } = statfsSync(folder);
+  writeFileSync(join(folder, 'ballast'), Buffer.alloc(Math.max(0, bavail * bsize - bytes)));
+}
 
 export interface SmallDisk {
   readonly place: TestProject;
@@ -59,23 +73,17 @@ export async function smallDisk(mebibytes: number): Promise<SmallDisk> {
   });
   const data = join(await tempFolder(), 'data');
   await mkdir(data);
-  const problem = mountSmall(data, mebibytes);
-  if (problem !== undefined) throw new Error(problem);
-  onTestFinished(() => void spawnSync('umount', ['--lazy', data]));
+  mountUntilEnd(data, mebibytes);
   await place.configure((config) => {
     config.data = data;
     config.output = join(data, 'out');
   });
-  const ballast = join(data, 'ballast');
-  function fillBut(bytes: number): void {
-    const { bavail, bsize } = statfsSync(data);
-    writeFileSync(ballast, Buffer.alloc(Math.max(0, bavail * bsize - bytes)));
-  }
+  const fillBut = (bytes: number) => fillDisk(data, bytes);
   return {
     place,
     data,
     published: join(data, 'warehouse.duckdb'),
-    ballast,
+    ballast: join(data, 'ballast'),
     fillBut,
     fillWhenAsked: (path, bytes) => {
       when = { path, bytes };
