@@ -27,9 +27,9 @@ export function definePlugin(plugin: Plugin): Plugin {
 }
 
 /**
- * The definitions of the package, of the modules under `plugins:` and of `extra`, in this order, validated before any is used. Sources of modules run in threads of
- * their own. A playbook of a module runs in this one, because its guards are asked in the middle of an action: its module is loaded
- * here only if one of its playbooks is used.
+ * The definitions of the package, of the modules under `plugins:` and of `extra`, in this order, validated before any is used. Sources of
+ * modules run in threads of their own. A playbook of a module runs in this one, because its guards are asked in the middle of an action: its
+ * module is loaded here only if one of its playbooks is used.
  * @param usesPlaybook whether a playbook may be planned or applied; of others, only the declarations are known
  * @throws TidemarkError CONFIG if a module cannot be loaded, or a definition is not valid.
  */
