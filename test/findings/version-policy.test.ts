@@ -143,7 +143,7 @@ tools:
   );
 
   test('a platform that could not be asked what it is runs what it said last', async () => {
-    const warehouse = await createWithPolicy('tools: {}');
+    const warehouse = await createFindingsWarehouse();
     const tools = async (at: string, product: string | null, note: string | null) => {
       await warehouse.pull(at, 'hcp', 'servers', { servers: [{ kind: 'platform', product, version: null, note }] });
       await warehouse.pull(at, 'hcp', 'workspaces', workspaces({ one: '1.9.8' }));
