@@ -1,6 +1,7 @@
-import { execFileSync } from 'node:child_process';
-import { copyFile, open, readFile, rename, writeFile } from 'node:fs/promises';
+import { existsSync, readdirSync, readlinkSync, renameSync } from 'node:fs';
+import { copyFile, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { beforeEach, expect, test } from 'vitest';
 import type { LedgerEntry, LedgerRow } from '../../src/act/ledger.ts';
 import { scanLedger, toLedgerText } from '../../src/act/ledger-chain.ts';
@@ -150,27 +151,43 @@ test('a backup of a pruned ledger is restored, and the table restores the ledger
   expect(await plansOf()).toEqual(KEPT);
 });
 
-test('a reader beside a prune, which replaces warehouse and file between its two reads, finds nothing wrong', async () => {
-  await run('playbook', 'ledger', '--settle'); // the warehouse has seen the ledger
-  const published = join(project.folder, 'data', 'warehouse.duckdb');
-  const later = join(await tempFolder(), 'warehouse.duckdb');
-  const earlier = `${later}.earlier`;
-  await copyFile(published, earlier);
-  await ledgerRemoval('--yes');
-  await copyFile(published, later);
-  const text = await readFile(file, 'utf8');
-  await rename(earlier, published);
-  await rename(file, `${file}.pruned`);
-  execFileSync('mkfifo', [file]);
-  const reading = run('playbook', 'ledger', 'verify');
-  const pipe = await open(file, 'w'); // the reader has read the warehouse, and reads the file
-  await rename(later, published);
-  await rename(`${file}.pruned`, file);
-  await pipe.writeFile(text);
-  await pipe.close();
-  const { exit, stdout } = await reading;
-  expect(exit, stdout).toBe(0);
-});
+const DESCRIPTORS = '/proc/self/fd';
+const showsDescriptors = existsSync(DESCRIPTORS);
+if (!showsDescriptors)
+  console.warn(`skipped: without ${DESCRIPTORS}, a test cannot tell when a reader has the warehouse open`);
+
+/** Whether this process has a file open. */
+function isOpen(path: string): boolean {
+  const descriptors = readdirSync(DESCRIPTORS).map((name) => join(DESCRIPTORS, name));
+  return descriptors.some((name) => existsSync(name) && readlinkSync(name) === path);
+}
+
+test.skipIf(!showsDescriptors)(
+  'a reader beside a prune, which replaces warehouse and file between its two reads, finds nothing wrong',
+  async () => {
+    await run('playbook', 'ledger', '--settle'); // the warehouse has seen the ledger
+    const published = join(project.folder, 'data', 'warehouse.duckdb');
+    const later = join(await tempFolder(), 'warehouse.duckdb');
+    const earlier = `${later}.earlier`;
+    const unpruned = await readFile(file, 'utf8');
+    await copyFile(published, earlier);
+    await ledgerRemoval('--yes');
+    await copyFile(published, later);
+    await rename(file, `${file}.pruned`);
+    await rename(earlier, published);
+    await writeFile(file, unpruned);
+    let isReading = true;
+    const reading = run('playbook', 'ledger', 'verify').finally(() => {
+      isReading = false;
+    });
+    while (isReading && !isOpen(published)) await nextTurn();
+    expect(isReading).toBe(true); // it has the earlier warehouse open, and has not read the file
+    renameSync(later, published);
+    renameSync(`${file}.pruned`, file);
+    const { exit, stdout } = await reading;
+    expect(exit, stdout).toBe(0);
+  },
+);
 
 test('a file that only says that it was pruned is refused, also beside a prune that was killed', async () => {
   const forge = async () => {
