@@ -31,14 +31,9 @@ async function checkConfigured(config: Config, context: Context): Promise<readon
   const problems = await checkDefinitions(config, context);
   const about = 'configuration';
   if (problems.length > 0)
-    return problems.map(({ what, problem }) => {
-      return {
-        ok: false,
-        about,
-        check: what,
-        detail: problem,
-        repair: `correct the ${what} that the checks above name`,
-      };
+    return problems.map(({ what: check, problem: detail }) => {
+      const repair = `correct the ${check} that the checks above name`;
+      return { ok: false, about, check, detail, repair };
     });
   return [{ ok: true, about, check: 'definitions', detail: 'every job, report, route and rule can be used' }];
 }

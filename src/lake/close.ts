@@ -192,7 +192,7 @@ async function refuseShards(
 async function findOvertaken(reader: LakeReader, due: readonly StagedShard[]): Promise<ReadonlyMap<number, string>> {
   const { database, files } = reader;
   await createTableView(reader, 'lake_pulls', changesTable('pulls'), { fields: PULL_FIELDS });
-  const publishes = due.map(({ publish }) => String(publish)).join(', ');
+  const publishes = due.map(({ publish }) => publish).join(', ');
   const rows = await database.rows(files.render('lake/overtaken', { publishes }));
   return new Map(rows.map(({ publish, target }) => [Number(publish), String(target)]));
 }

@@ -13,10 +13,6 @@ import { tempFolder } from '../helpers/temp.ts';
 const RUN = '2026-11-01';
 const LOSS = { target: 'acme', relation: 'workspaces', volatile: false, deleted: 3, held: 5 };
 
-const FINDING = `insert into findings by name select 'f' as finding_id, 'scaler' as target, 'r' as rule, 'warning' as severity,
-  's' as subject_type, 's' as subject_id, 't' as title, 'new' as state, timestamptz '2026-11-01' as first_seen,
-  timestamptz '2026-11-01' as last_seen, 0 as times_reopened`;
-
 const files = createSqlFiles([PACKAGE_ROOT]);
 
 async function withDatabase<T>(work: (database: Database) => Promise<T>): Promise<T> {
@@ -162,34 +158,6 @@ test('vacuum keeps what a shard has published until its run is closed, and no lo
   await project.expectRestored();
 });
 
-test('a shard is refused while another one has pulled its target since, until it has published again', async () => {
-  const project = await lakeProject({ tables: 'few' });
-  const { config, store } = project;
-  const night = async (day: string, index: number, change: string) => {
-    const asOf = `${day}T02:15:00Z`;
-    const pull = `insert into pulls by name select run_id, target, 'autoscaler_health' as source, 'complete' as status, started_at, started_at as as_of
-      from runs where started_at = timestamptz '${asOf}'`;
-    await project.night(asOf, pull, change);
-    const shard = { index, count: 2 };
-    await publishToLake({ config: { ...config, shard }, store, now: new Date(asOf), run: day });
-  };
-  await night('2026-11-01', 1, FINDING);
-  await night('2026-11-02', 2, 'delete from findings');
-  expect(await closeIn(store, 2, { run: '2026-11-02' })).toMatchObject({ closed: [2], missing: [1] });
-  const why = 'another shard has pulled scaler since: run the shard again';
-  expect(await closeIn(store, 2, { run: '2026-11-01' })).toMatchObject({ closed: [], refused: [{ shard: 1, why }] });
-  expect(await project.inLake('select * from findings')).toEqual([]);
-  await publishToLake({
-    config: { ...config, shard: { index: 1, count: 2 } },
-    store,
-    now: new Date('2026-11-03T02:15:00Z'),
-    run: '2026-11-03',
-  });
-  expect(await closeIn(store, 2, { run: '2026-11-03' })).toMatchObject({ closed: [1], refused: [] });
-  expect(await closeIn(store, 2, { run: '2026-11-01' })).toMatchObject({ known: [1], refused: [] });
-  await project.expectRestored();
-});
-
 test('an earlier run that is closed late brings back nothing that has ended since', async () => {
   const project = await lakeProject({ tables: 'few' });
   const { store } = project;
@@ -199,7 +167,11 @@ test('an earlier run that is closed late brings back nothing that has ended sinc
     await project.night(asOf, change);
     await publishToLake({ config, store, now: new Date(asOf), run: day });
   };
-  await night('2026-11-01', FINDING);
+  await night(
+    '2026-11-01',
+    `insert into findings by name select 'f' as finding_id, 'scaler' as target, 'r' as rule, 'warning' as severity, 's' as subject_type, 's' as subject_id,
+      't' as title, 'new' as state, timestamptz '2026-11-01' as first_seen, timestamptz '2026-11-01' as last_seen, 0 as times_reopened`,
+  );
   await night('2026-11-02', 'delete from findings');
   expect(await closeIn(store, 1, { run: '2026-11-02' })).toMatchObject({ closed: [1] });
   expect(await closeIn(store, 1, { run: '2026-11-01' })).toMatchObject({ closed: [], known: [1], missing: [] });

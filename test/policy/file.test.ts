@@ -26,7 +26,7 @@ test.each(['policy', join('policy', 'versions.yaml')])('a link that leads nowher
 });
 
 test.each(['', '# tools:\n', 'tools: {}\n'])(
-  'a file that says nothing is no policy without statements: %j',
+  'a file that says nothing of any version is an error, and no empty policy: %j',
   async (text) => {
     await expect(load(text)).rejects.toMatchObject({
       code: 'CONFIG',

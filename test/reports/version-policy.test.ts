@@ -29,9 +29,11 @@ const FACTS = [
 /** @param policy empty for none */
 async function fill(warehouse: ReportWarehouse, { policy = '', facts = true, asOf = '2026-10-20' } = {}) {
   const { database, files, directory } = warehouse;
-  const file = join(directory, 'versions.yaml');
-  await writeFile(file, policy);
-  await database.script(await renderPolicy(files, policy === '' ? [] : readPolicy(file)));
+  if (policy !== '') {
+    const file = join(directory, 'versions.yaml');
+    await writeFile(file, policy);
+    await database.script(await renderPolicy(files, readPolicy(file)));
+  }
   for (const [cycle, end, endsWith] of facts ? FACTS : []) {
     await database.run(
       `insert into lifecycle_facts (product, cycle, support_ends_at, ended, ends_with, latest, data_as_of, origin, known_at)

@@ -61,7 +61,8 @@ async function extractByPlugin(context: ExtractContext, operation: Operation): P
     const failure = await landPages(context, operation, plugin);
     if (failure) failures.set(plugin, failure);
   });
-  if (![...failures.values()].some(isAboutPlugin)) assertServiceAnswers(plugins.length, [...failures.values()]);
+  const all = [...failures.values()];
+  if (!all.some(isAboutPlugin)) assertServiceAnswers(plugins.length, all);
   for (const [plugin, failure] of failures) {
     const isUnsupported = await cannotList(context, failure, plugin, known.has(plugin.id));
     const isGone = failure.failure === 'not-found' && !plugin.isNamed;
