@@ -11,6 +11,7 @@ import { createSqlFiles } from '../warehouse/sql-files.ts';
 import type { Playbook } from './define.ts';
 import { assertTimeMovedOn, type KnownTime } from './ledger-file.ts';
 import { type Approval, approvalDigest, type Plan, readPlan, writePlan } from './plan-file.ts';
+import { addKeptApprovals } from './plan-store.ts';
 import { assertNamesTargets } from './plan-targets.ts';
 
 /** Who approved a plan, and whether that is enough: docs/approvals.md. */
@@ -111,7 +112,7 @@ function listDemands(plan: Plan, { approvals, rules }: Approvers, directory: str
 }
 
 export interface ApproveOptions {
-  readonly config: Pick<Config, 'approvers' | 'planHours'>;
+  readonly config: Pick<Config, 'approvers' | 'data' | 'planHours'>;
   /** Who approves. */
   readonly by: string;
   readonly now: Date;
@@ -124,8 +125,8 @@ export interface ApproveOptions {
 }
 
 /**
- * Adds an approval of exactly the actions of a plan to its file. It takes the place of an earlier one by the same name only. On any
- * error the file stays as it is.
+ * Adds an approval of exactly the actions of a plan to its file, beside those of the file and of the kept copy. It takes the place of an
+ * earlier one by the same name only. On any error the file stays as it is.
  * @throws TidemarkError UNSAFE for a plan that was changed, has expired, or needs `irreversible`, and for a signature that does not fit.
  */
 export async function approvePlan(file: string, options: ApproveOptions): Promise<Plan> {
@@ -137,7 +138,8 @@ export async function approvePlan(file: string, options: ApproveOptions): Promis
   assertApprovable(plan, options);
   const approval = { by: by.trim(), at: now.toISOString(), irreversible, ...(signature && { signature }) };
   assertSigned(plan, approval, options.config);
-  const others = plan.approvals.filter((other) => other.by !== approval.by);
+  const { approvals } = await addKeptApprovals(options.config, plan);
+  const others = approvals.filter((other) => other.by !== approval.by);
   const approved = { ...plan, approvals: [...others, { ...approval, digest: approvalDigest(plan, approval) }] };
   await writePlan(file, approved);
   return approved;

@@ -21,11 +21,19 @@ export function planFile({ data }: DataFolder, planId: string): string {
   return join(data, 'plans', `${planId}.json`);
 }
 
-/** Keeps a plan, or its approvals. @returns its file */
+/** Keeps a plan, or its approvals beside those that are kept. @returns its file */
 export async function keepPlan(config: DataFolder, plan: Plan): Promise<string> {
   const file = planFile(config, plan.plan_id);
-  await writePlan(file, plan);
+  await writePlan(file, await addKeptApprovals(config, plan));
   return file;
+}
+
+/** One person may approve a plan by its ID, and another one by a file. Of two approvals by one name, that of `plan` counts. */
+export async function addKeptApprovals(config: DataFolder, plan: Plan): Promise<Plan> {
+  const kept = await readKeptPlan(config, plan.plan_id);
+  if (kept?.digest !== plan.digest) return plan;
+  const others = kept.approvals.filter(({ by }) => plan.approvals.every((approval) => approval.by !== by));
+  return { ...plan, approvals: [...others, ...plan.approvals] };
 }
 
 /**

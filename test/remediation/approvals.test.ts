@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { readFile, writeFile } from 'node:fs/promises';
+import { copyFile, readFile, writeFile } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
@@ -120,6 +120,24 @@ describe('with `approvers:`', () => {
     );
     await useApprovers({ people: [{ ...PEOPLE[0], key: createSshKey().line }] });
     expect(await refusal(plan.plan_id)).toContain('that of alice does not count: another key made it');
+  });
+
+  test('approvals by ID and by a file are approvals of one plan', async () => {
+    await useApprovers({ approvals: 2 });
+    const file = join(harness.place.folder, 'plan.json');
+    await copyFile(kept(), file);
+    await approve(plan.plan_id, 'alice');
+    await approve(file, 'bob');
+    const names = async (path: string) =>
+      (JSON.parse(await readFile(path, 'utf8')) as Plan).approvals.map(({ by }) => by);
+    expect([await names(kept()), await names(file)]).toEqual([
+      ['alice', 'bob'],
+      ['alice', 'bob'],
+    ]);
+    await useApprovers({ approvals: 3 });
+    await approve(plan.plan_id, 'carol');
+    expect(await refusal(file)).toContain('has 2 of 3 approvals');
+    expect(await names(kept()), 'an apply of the file takes none away').toEqual(['alice', 'bob', 'carol']);
   });
 
   test('an approval without a signature does not count', async () => {
