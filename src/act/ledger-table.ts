@@ -1,10 +1,10 @@
-import { existsSync } from 'node:fs';
 import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import type { WorkContext } from '../core/context.ts';
 import { catchKnown, formatError, TidemarkError } from '../core/errors.ts';
 import { writeFileAtomic } from '../core/fs.ts';
+import { isPresent } from '../core/paths.ts';
 import { acceptFindings } from '../tell/findings/evaluate.ts';
 import { acquireLock, type Lock } from '../warehouse/lock.ts';
 import { warehouseFiles } from '../warehouse/publish.ts';
@@ -49,7 +49,7 @@ export async function readSeenLedger({ database, files }: OpenWarehouse): Promis
 }
 
 async function readPublishedSeen(config: Config): Promise<SeenLedger> {
-  return existsSync(warehouseFiles(config.data).published) ? withPublished(config, readSeenLedger) : NOTHING_SEEN;
+  return isPresent(warehouseFiles(config.data).published) ? withPublished(config, readSeenLedger) : NOTHING_SEEN;
 }
 
 /** Everything that is wrong with the ledger. A prune that replaces warehouse and ledger meanwhile is nothing wrong: both are read again. */

@@ -4,7 +4,7 @@ import type { Config } from '../config/config.ts';
 import { POLICY_FILE, type PolicyRow, readPolicy } from '../config/policy.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, TidemarkError } from '../core/errors.ts';
-import { overlayRoots } from '../core/paths.ts';
+import { isPresent, overlayRoots } from '../core/paths.ts';
 import { plural } from '../core/plural.ts';
 import {
   comparePolicies,
@@ -49,7 +49,7 @@ export async function check(context: Context, given: string | undefined): Promis
 
 /** Null before the first pull of a version that knows policies. */
 async function readEffect(config: Config, policy: readonly PolicyRow[]): Promise<PolicyEffect | null> {
-  if (!existsSync(warehouseFiles(config.data).published)) return null;
+  if (!isPresent(warehouseFiles(config.data).published)) return null;
   const targets = config.targets.map(({ name }) => name);
   const { thresholds } = config;
   return withPublished(config, (published) => comparePolicies({ ...published, policy, thresholds, targets }));

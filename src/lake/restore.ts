@@ -1,9 +1,8 @@
-import { existsSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { makeFolder, removePaths } from '../core/fs.ts';
-import { overlayRoots } from '../core/paths.ts';
+import { isPresent, overlayRoots } from '../core/paths.ts';
 import { openDatabase } from '../warehouse/database.ts';
 import { migrate } from '../warehouse/migrate.ts';
 import { publishFile, warehouseFiles } from '../warehouse/publish.ts';
@@ -29,7 +28,7 @@ export interface RestoreOptions extends Omit<LockedOptions, 'purpose'> {
 export async function restoreFromLake(options: RestoreOptions) {
   const { config } = options;
   const paths = warehouseFiles(config.data);
-  const existing = [paths.published, paths.work].find(existsSync);
+  const existing = [paths.published, paths.work].find(isPresent);
   if (existing) {
     throw new TidemarkError('UNSAFE', `there is a warehouse already: ${existing}`, {
       hint: 'move it away first, or set `data` to another folder',

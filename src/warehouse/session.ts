@@ -6,7 +6,7 @@ import { loadPolicy, type PolicyRow } from '../config/policy.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { ignoreMissing, makeFolder, PRIVATE_FILE, PRIVATE_FOLDER, systemLack } from '../core/fs.ts';
 import type { Log } from '../core/log.ts';
-import { overlayRoots } from '../core/paths.ts';
+import { isPresent, overlayRoots } from '../core/paths.ts';
 import { replaceByCompact, writeCompactCopy } from './compact.ts';
 import {
   blameOwn,
@@ -153,7 +153,7 @@ async function runSession<T>(
   let isCompact = false;
   try {
     await chmod(paths.work, PRIVATE_FILE);
-    if (!isVerified) await verifyChecksums(database, files, existsSync(paths.published));
+    if (!isVerified) await verifyChecksums(database, files, isPresent(paths.published));
     await migrate(database, files, tables, config.thresholds, policy);
     const mounts = config.targets.map((target) => ({ target: target.name, mount: meshMounts(target)[0] }));
     await database.run(files.read('warehouse/assume_mount'), { mounts: JSON.stringify(mounts) });
@@ -187,7 +187,7 @@ export const THREADS = 1;
 /** @throws CorruptDatabaseError for a working file that does not open */
 async function openWorkingCopy(paths: WarehouseFiles, memoryLimit: string): Promise<Database> {
   await makeFolder(dirname(paths.work));
-  if (!existsSync(paths.work)) await copyFromPublished(paths);
+  if (!isPresent(paths.work)) await copyFromPublished(paths);
   const options = { memoryLimit: halveMemory(memoryLimit), tempDirectory: paths.temp, threads: THREADS };
   try {
     return await openDatabase(paths.work, options);
@@ -206,7 +206,7 @@ async function openWorkingCopy(paths: WarehouseFiles, memoryLimit: string): Prom
 
 async function copyFromPublished(paths: WarehouseFiles): Promise<void> {
   await rm(`${paths.work}.wal`, { force: true });
-  if (existsSync(paths.published)) await publishFile(paths.published, paths.work, PRIVATE_FILE);
+  if (isPresent(paths.published)) await publishFile(paths.published, paths.work, PRIVATE_FILE);
 }
 
 /**
@@ -258,7 +258,7 @@ export async function assertReadable(published: string): Promise<void> {
   try {
     await access(published, constants.R_OK);
   } catch (cause) {
-    const isMissing = (cause as NodeJS.ErrnoException).code === 'ENOENT';
+    const isMissing = (cause as NodeJS.ErrnoException).code === 'ENOENT' && !isPresent(published);
     const [message, hint] = isMissing
       ? [
           `there is no warehouse yet at ${published}`,

@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
-import { mkdir, open, rm, writeFile } from 'node:fs/promises';
+import { lstat, mkdir, open, rm, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
+import { readLedger } from '../../src/act/ledger-table.ts';
 import { writeBackup } from '../../src/run/backup/write.ts';
 import { readLatest } from '../../src/run/run.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
@@ -22,6 +23,18 @@ test('the views exist when the work starts, and a work that fails is published w
   });
   await expect(failing).rejects.toThrow('no');
   expect(existsSync(published)).toBe(true);
+});
+
+test('a warehouse that is a link to what is not mounted is neither absent nor replaced', async () => {
+  const config = mailConfig(await tempFolder());
+  const { published } = warehouseFiles(config.data);
+  await mkdir(config.data, { recursive: true });
+  await symlink(join(config.directory, 'not-mounted/warehouse.duckdb'), published);
+  const problem = `${published} is a link to what does not exist`;
+  await expect(withWarehouse({ ...SESSION, config }, async () => {})).rejects.toThrow(problem);
+  await expect(withPublished(config, async () => {})).rejects.toThrow(problem);
+  await expect(readLedger(config), 'what it has seen of the ledger is unknown').rejects.toThrow(problem);
+  expect((await lstat(published)).isSymbolicLink()).toBe(true);
 });
 
 test('a wrong query is no sign of a warehouse of an earlier version', async () => {

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { listOldPlans } from '../../act/plan-store.ts';
 import { listOldActions, type PrunedLedger, removeOldActions } from '../../act/prune-ledger.ts';
@@ -7,6 +6,7 @@ import { DAY_MS, HOUR_MS } from '../../core/clock.ts';
 import type { Context, JobContext } from '../../core/context.ts';
 import { errorMessage, TidemarkError } from '../../core/errors.ts';
 import { removePaths } from '../../core/fs.ts';
+import { isPresent } from '../../core/paths.ts';
 import { type StoreContext, withLakeStore } from '../../lake/open-store.ts';
 import { readPublishedUntil } from '../../lake/publish.ts';
 import { landingBytes, listOldLandings } from '../../landing/store.ts';
@@ -41,7 +41,7 @@ export async function findHorizon(
 /** What `landingDays`, `planDays`, `reportDays` and `historyDays` would remove now. Nothing is changed. */
 export async function listPrunable(config: Config, context: JobContext): Promise<readonly Removal[]> {
   const { removals: files } = await listOldFiles(config, context);
-  const horizon = existsSync(warehouseFiles(config.data).published) ? await findHorizon(config, context) : undefined;
+  const horizon = isPresent(warehouseFiles(config.data).published) ? await findHorizon(config, context) : undefined;
   if (horizon === undefined) return files;
   const { start, removals } = await withPublished(config, async (published) =>
     listOldHistory({ ...published, tables: loadTables(published.files), horizon }),
@@ -94,7 +94,7 @@ async function measurePath(path: string): Promise<number> {
 }
 
 async function pruneHistory(config: Config, context: JobContext, writer: WarehouseWriter): Promise<readonly Removal[]> {
-  if (!existsSync(warehouseFiles(config.data).published)) return [];
+  if (!isPresent(warehouseFiles(config.data).published)) return [];
   const horizon = await findHorizon(config, context);
   if (horizon === undefined) return [];
   const { start, removals } = await writer.write(

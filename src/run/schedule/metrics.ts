@@ -1,8 +1,7 @@
-import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import type { Config } from '../../config/config.ts';
 import type { Log } from '../../core/log.ts';
-import { discoverFiles } from '../../core/paths.ts';
+import { discoverFiles, isPresent } from '../../core/paths.ts';
 import { describeQueryError, MAX_QUERY_MS } from '../../warehouse/database.ts';
 import { warehouseFiles } from '../../warehouse/publish.ts';
 import { withPublished } from '../../warehouse/session.ts';
@@ -47,7 +46,7 @@ export function createWarehouseMetrics(config: Config, log: Log): () => Promise<
   let version: string | undefined;
   let metrics: Promise<readonly PrometheusMetric[]> = Promise.resolve([]);
   return async () => {
-    if (!existsSync(published)) return [];
+    if (!isPresent(published)) return [];
     const { ino, mtimeMs, size } = await stat(published);
     const current = `${ino} ${mtimeMs} ${size}`;
     if (version !== current) metrics = readMetrics(config, log);

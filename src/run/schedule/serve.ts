@@ -1,11 +1,11 @@
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Config } from '../../config/config.ts';
 import type { Context } from '../../core/context.ts';
 import { errorMessage, formatError, TidemarkError } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
+import { isPresent } from '../../core/paths.ts';
 import { warehouseFiles } from '../../warehouse/publish.ts';
 import { withPublished } from '../../warehouse/session.ts';
 import { createWarehouseMetrics, schedulerMetrics, toPrometheusText } from './metrics.ts';
@@ -51,7 +51,7 @@ export async function runDaemon(options: DaemonOptions): Promise<void> {
 
 /** The start of each job's last finished run, from the published warehouse. */
 async function readLastStarts(config: Config): Promise<ReadonlyMap<string, Date>> {
-  if (!existsSync(warehouseFiles(config.data).published)) return new Map();
+  if (!isPresent(warehouseFiles(config.data).published)) return new Map();
   return withPublished(config, async ({ database, files }) => {
     const rows = await database.rows(files.read('schedule/last_starts'));
     return new Map(rows.map(({ job, started_at }) => [String(job), new Date(String(started_at))]));
