@@ -2,7 +2,7 @@
 -- title: What changed
 -- order: 3
 -- empty: Nothing that was pulled has changed.
--- parameters: $started_at. {{changes}}: the rows of the view `changes`
+-- parameters: $started_at. {{changes}}: rows of `attributed_changes`
 select
   "table",
   target,

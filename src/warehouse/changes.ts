@@ -68,14 +68,14 @@ export async function selectChanged(
   return tables.filter(({ name }) => changed.has(name));
 }
 
-/** A query with the rows of `attributed_changes` of the tables that changed after one time and up to another; undefined where none did. */
+/** A query with the rows of `attributed_changes` of the tables that changed after one time and up to another; of any one, where none did. */
 export async function renderChangesBetween(
   read: ReadWarehouse,
   times: Readonly<Record<'from' | 'to', string>>,
-): Promise<string | undefined> {
-  const tables = await selectPresent(read, [...loadTables(read.files).values()]);
+): Promise<string> {
+  const tables = selectTold(await selectPresent(read, [...loadTables(read.files).values()]));
   const changed = await selectChanged(read, tables, times);
-  return changed.length === 0 ? undefined : renderChanges(read.files, changed);
+  return renderChanges(read.files, changed.length > 0 ? changed : tables.slice(0, 1));
 }
 
 /** SQL for the action that made the change `c`. */

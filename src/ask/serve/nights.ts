@@ -5,6 +5,7 @@ import { readRun } from '../../tell/reports/run-page.ts';
 import { loadSubjectKinds } from '../../tell/reports/subjects.ts';
 import { renderChanges, rowParts, selectChanged, selectTold } from '../../warehouse/changes.ts';
 import { quoteLiteral } from '../../warehouse/sql-files.ts';
+import { fillParams, type SqlParams } from '../../warehouse/sql-params.ts';
 import { loadTables, selectPresent, type Table } from '../../warehouse/tables.ts';
 import { findSubjectPage, pageHref, readPublishedAt, renderPage } from './page.ts';
 import { readRows, shownTime, type TextRow } from './results.ts';
@@ -86,7 +87,7 @@ export async function findChanges(
   times: { readonly from: string; readonly to: string },
 ) {
   const { files } = exchange;
-  const database = { script: (sql: string) => readRows(exchange, sql).then((rows) => [...rows]) };
+  const database = createStatements(exchange);
   const tables = await selectChanged({ database, files }, await selectPresent({ database, files }, declared), times);
   if (tables.length === 0) return undefined;
   const [after, until] = [quoteLiteral(times.from), quoteLiteral(times.to)];
@@ -135,16 +136,17 @@ function viewChange(exchange: Exchange, row: TextRow) {
   };
 }
 
+/** Statements as the warehouse has them, whose values are texts here. */
+function createStatements(exchange: Exchange) {
+  const script = async (sql: string) => [...(await readRows(exchange, sql))];
+  return { script, rows: (sql: string, params: SqlParams = {}) => script(fillParams(sql, params)) };
+}
+
 /** The page of any run that the warehouse has, as the report's page of a run shows it. */
 export async function sendRun(exchange: Exchange): Promise<void> {
   const { files, name, url } = exchange;
   const [found] = await readRows(exchange, files.read('serve/run'), { run_id: name }, 1);
-  const database = {
-    rows: async (sql: string, params: Readonly<Record<string, unknown>> = {}) => {
-      const given = Object.entries(params).map(([key, value]) => [key, value === null ? 'infinity' : String(value)]);
-      return [...(await readRows(exchange, sql, Object.fromEntries(given)))];
-    },
-  };
+  const database = createStatements(exchange);
   const run = found && (await readRun({ database, files, asOf: new Date(found.started_at ?? '') }));
   if (!run) throw new NotFoundError(url.pathname, 'the home page lists the last runs');
   await renderPage(exchange, 'run', { title: `Run of ${run.run.started_at}`, about: name, ...run });

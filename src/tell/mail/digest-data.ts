@@ -96,7 +96,6 @@ export async function readDigestData(options: ComposeOptions, audience: Audience
 async function readChanges({ database, files }: ComposeOptions, params: SqlParams): Promise<readonly Row[]> {
   if (typeof params.since !== 'string') return [];
   const changes = await renderChangesBetween({ database, files }, { from: params.since, to: String(params.as_of) });
-  if (changes === undefined) return [];
   return queryFile(database, 'mail/changes', files.render('mail/changes', { changes }), params);
 }
 

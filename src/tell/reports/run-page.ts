@@ -13,7 +13,7 @@ import type { Renderer } from './renderer.ts';
 import { toTableView } from './table-view.ts';
 
 interface ReadOptions {
-  readonly database: Pick<Statements, 'rows'>;
+  readonly database: Pick<Statements, 'rows' | 'script'>;
   readonly files: SqlFiles;
   readonly asOf: Date;
 }
@@ -33,11 +33,8 @@ export function runPath(runId: string): string {
 export async function writeRunPage(options: RunPageOptions, renderer: Renderer): Promise<void> {
   const run = await findRun(options);
   if (!run) return;
-  // To plan a query on every table takes a quarter of a second: those that changed are enough.
-  const from = new Date(Date.parse(String(run.started_at)) - 1).toISOString();
-  const changes = await renderChangesBetween(options, { from, to: String(run.started_at) });
   const context = {
-    ...(await viewRun(options, run, changes)),
+    ...(await viewRun(options, run)),
     generated_at: formatTimestamp(options.generatedAt),
     title: `Run ${run.run_id}`,
     root: '../',
@@ -63,19 +60,22 @@ export async function readRun(options: ReadOptions) {
   return run && viewRun(options, run);
 }
 
-async function viewRun(options: ReadOptions, run: Row, changes?: string) {
+async function viewRun(options: ReadOptions, run: Row) {
   return {
     id: String(run.run_id),
     run: Object.fromEntries(Object.entries(run).map(([name, value]) => [name, formatCell(value)])),
     isRunning: run.finished_at === null,
-    sections: await readSections(options, run, changes),
+    sections: await readSections(options, run),
   };
 }
 
-async function readSections({ database, files }: ReadOptions, run: Row, changes = 'from changes') {
+async function readSections({ database, files }: ReadOptions, run: Row) {
+  const to = String(run.started_at);
+  const from = new Date(Date.parse(to) - 1).toISOString();
+  const changes = await renderChangesBetween({ database, files }, { from, to });
   const params = {
     run_id: String(run.run_id),
-    started_at: String(run.started_at),
+    started_at: to,
     next_at: typeof run.next_at === 'string' ? run.next_at : null,
   };
   const none: ReadonlySet<string> = new Set();
