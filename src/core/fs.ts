@@ -18,7 +18,8 @@ export const SHARED_FOLDER = 0o777;
  * @param mode by default, the owner alone may read it
  */
 export async function makeFolder(path: string, mode = PRIVATE_FOLDER): Promise<void> {
-  if (!existsSync(dirname(path))) await makeFolder(dirname(path), mode);
+  const above = dirname(path);
+  if (above !== path && !existsSync(above)) await makeFolder(above, mode);
   await mkdir(path, { mode }).catch(async (error: unknown) => {
     if (!(await stat(path).catch(() => undefined))?.isDirectory()) throw error;
   });

@@ -21,7 +21,8 @@ export function overlayRoots(configDirectory: string): readonly string[] {
  */
 export function isPresent(path: string): boolean {
   if (existsSync(path)) return true;
-  for (let part = path; !existsSync(part); part = dirname(part)) {
+  // The root of a drive that is not there is above itself.
+  for (let part = path; !existsSync(part) && part !== dirname(part); part = dirname(part)) {
     if (lstatSync(part, { throwIfNoEntry: false }))
       throw new TidemarkError('CONFIG', `${part} is a link to what does not exist`);
   }
