@@ -92,15 +92,15 @@ describe.each(['Europe/Berlin', 'America/New_York'])('a simulated year in %s', (
 const NIGHTLY: ScheduledJob = { name: 'nightly', schedule: '15 2 * * *', timezone: 'UTC' };
 const HOURLY: ScheduledJob = { name: 'hourly', schedule: '0 * * * *', timezone: 'UTC' };
 
-describe('a clock that was ahead', () => {
-  test('does not hold back a job whose last run it dated', async () => {
+describe('a clock', () => {
+  test('that was ahead does not hold back a job whose last run it dated', async () => {
     const lastStarts = new Map([['nightly', new Date('2031-01-01T00:00:00Z')]]);
     const { play, starts } = simulate([NIGHTLY], '2026-11-20T12:00:00Z', { lastStarts });
     await play('2026-11-21T12:00:00Z');
     expect(starts.map(({ at }) => at.toISOString())).toEqual(['2026-11-21T02:15:00.000Z']);
   });
 
-  test('does not hold back a job after it was set back, and says so', async () => {
+  test('that is set back does not hold back a job, and the log says so', async () => {
     const { play, jump, starts, lines } = simulate([NIGHTLY], '2026-11-20T12:00:00Z');
     jump('2027-03-01T12:00:00Z');
     await play('2027-03-01T12:10:00Z');
@@ -110,7 +110,17 @@ describe('a clock that was ahead', () => {
     expect(lines).toContain('warning: the clock went back from 2027-03-01T12:10:00.000Z to 2026-11-20T12:20:00.000Z');
   });
 
-  test('an hour that the summer time repeats is no such clock', async () => {
+  test('that was behind by decades, as before it is set, makes no start for each hour of them', async () => {
+    const { play, jump, starts, lines } = simulate([HOURLY], '1970-01-01T00:05:00Z');
+    jump('2026-11-20T12:20:00Z');
+    await play('2026-11-20T12:30:00Z');
+    expect(starts).toHaveLength(1);
+    expect(lines[0]).toBe(
+      `hourly: catching up the start at 2026-11-20T12:00:00.000Z, one run for ${32 * 24} missed starts`,
+    );
+  });
+
+  test('that shows an hour again, as the summer time ends, was not ahead', async () => {
     const { play, lines } = simulate([{ ...NIGHTLY, timezone: 'Europe/Berlin' }], '2026-10-24T20:00:00Z');
     await play('2026-10-25T06:00:00Z');
     expect(lines.filter((line) => line.includes('clock'))).toEqual([]);

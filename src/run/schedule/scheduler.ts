@@ -1,5 +1,5 @@
 import pLimit from 'p-limit';
-import { HOUR_MS } from '../../core/clock.ts';
+import { DAY_MS, HOUR_MS } from '../../core/clock.ts';
 import { formatError } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import { plural } from '../../core/plural.ts';
@@ -27,6 +27,9 @@ type JobCounts = Entry['counts'];
 
 /** A start that is later than this was missed; a tick or two late is on time. */
 const LATE_MS = 150_000;
+
+/** Earlier starts are not looked at one by one: a clock that is not set yet begins in 1970. */
+const LOOK_BACK_MS = 32 * DAY_MS;
 
 /**
  * Decides when jobs run. One job runs at a time, since there is one warehouse. A start is skipped if the job still runs or waits,
@@ -77,6 +80,8 @@ export class Scheduler {
   /** Whether this tick starts the job; advances the entry to its next time. */
   #isDue(entry: Entry, now: Date): boolean {
     const { catchUpHours, log, signal } = this.#options;
+    const oldest = new Date(now.getTime() - Math.max(2 * catchUpHours * HOUR_MS, LOOK_BACK_MS));
+    if (entry.next && entry.next < oldest) entry.next = entry.times.nextAfter(oldest);
     const passed: Date[] = [];
     while (entry.next && entry.next <= now) {
       passed.push(entry.next);
