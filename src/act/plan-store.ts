@@ -33,7 +33,7 @@ export async function addKeptApprovals(config: DataFolder, plan: Plan): Promise<
   const kept = await readKeptPlan(config, plan.plan_id);
   if (kept?.digest !== plan.digest) return plan;
   const others = kept.approvals.filter(({ by }) => plan.approvals.every((approval) => approval.by !== by));
-  return { ...plan, approvals: [...others, ...plan.approvals] };
+  return { ...plan, approvals: [...plan.approvals, ...others] };
 }
 
 /**
@@ -53,12 +53,12 @@ export async function setPlanAside(file: string, isKept: (plan: Plan) => boolean
 const MAX_LISTED = 5;
 
 /**
- * A plan and its file, from its path, its ID or the beginning of its ID.
+ * A plan and its file, from its path, its ID or the beginning of its ID. A file has the approvals of the kept plan as well.
  * @throws TidemarkError USAGE where there is none or more than one, and as `readPlan`
  */
 export async function findPlan(config: DataFolder, cwd: string, reference: string) {
   const file = resolve(cwd, reference);
-  if (existsSync(file)) return { file, plan: await readPlan(file) };
+  if (existsSync(file)) return { file, plan: await addKeptApprovals(config, await readPlan(file)) };
   const ids = PLAN_ID.test(reference) ? (await listPlanIds(config)).filter((id) => id.startsWith(reference)) : [];
   const [id, ...others] = ids;
   if (id !== undefined && (others.length === 0 || id === reference)) {
