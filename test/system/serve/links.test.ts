@@ -19,7 +19,7 @@ function kindOf(href: string): string {
   const { pathname, searchParams } = new URL(href, 'http://localhost');
   if (/\/(?:subjects|archive)\//u.test(pathname)) return pathname.replace(/[^/]*$/u, '');
   const format = /^\/(?:query|saved\/[^/]+)(\.(?:csv|json|ndjson|parquet|xlsx))$/u.exec(pathname)?.[1];
-  // A picture of what was a year ago is one of the two.
+  // A picture of an earlier time counts as a page of that time.
   const kept = ['as_of', 'view'].filter((name) => searchParams.has(name)).slice(0, 1);
   const narrowed = [...searchParams.keys()].flatMap((name) => /^_sort.*|^_page|__[a-z]+$/u.exec(name)?.[0] ?? []);
   if (narrowed.length > 0) return `/tables?${[...new Set([...kept, ...narrowed])].sort()}`;
