@@ -5,8 +5,9 @@ import { defineConfig } from 'vitest/config';
 const SYSTEM = 'test/system/**/*.test.ts';
 const LONG = 'test/long/**/*.test.ts';
 const CLIENTS = 'test/clients/**/*.test.ts';
-/** Tests of whole pulls, applies, mails and lakes on real warehouses: each takes seconds. */
-const INTEGRATION = 'test/{backup,e2e,lake,mail,pipeline,playbooks,remediation,retention,sources}/**/*.test.ts';
+/** Tests of commands, and of what reads or writes a whole warehouse. To plan its SQL takes most of their time. */
+const INTEGRATION =
+  'test/{backup,commands,e2e,findings,lake,mail,pipeline,playbooks,query,remediation,reports,retention,sources,warehouse}/**/*.test.ts';
 
 const MEMORY_DISK = '/dev/shm';
 const MEMORY_DISK_BYTES = 2 ** 31;
