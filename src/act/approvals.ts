@@ -11,7 +11,7 @@ import { createSqlFiles } from '../warehouse/sql-files.ts';
 import type { Playbook } from './define.ts';
 import { assertTimeMovedOn, type KnownTime } from './ledger-file.ts';
 import { type Approval, approvalDigest, type Plan, readPlan, writePlan } from './plan-file.ts';
-import { addKeptApprovals } from './plan-store.ts';
+import { addKeptApprovals, planFile, withPlansLocked } from './plan-store.ts';
 import { assertNamesTargets } from './plan-targets.ts';
 
 /** Who approved a plan, and whether that is enough: docs/approvals.md. */
@@ -125,11 +125,15 @@ export interface ApproveOptions {
 }
 
 /**
- * Adds an approval of exactly the actions of a plan to its file, beside those of the file and of the kept copy. It takes the place of an
+ * Adds an approval of exactly the actions of a plan to its file and to the kept copy, beside those that either has. It takes the place of an
  * earlier one by the same name only. On any error the file stays as it is.
  * @throws TidemarkError UNSAFE for a plan that was changed, has expired, or needs `irreversible`, and for a signature that does not fit.
  */
-export async function approvePlan(file: string, options: ApproveOptions): Promise<Plan> {
+export function approvePlan(file: string, options: ApproveOptions): Promise<Plan> {
+  return withPlansLocked(options.config, () => addApproval(file, options));
+}
+
+async function addApproval(file: string, options: ApproveOptions): Promise<Plan> {
   const plan = await readPlan(file);
   const { by, now, irreversible, signature, digest = plan.digest } = options;
   if (plan.digest !== digest) {
@@ -141,7 +145,7 @@ export async function approvePlan(file: string, options: ApproveOptions): Promis
   const { approvals } = await addKeptApprovals(options.config, plan);
   const others = approvals.filter((other) => other.by !== approval.by);
   const approved = { ...plan, approvals: [...others, { ...approval, digest: approvalDigest(plan, approval) }] };
-  await writePlan(file, approved);
+  for (const path of new Set([file, planFile(options.config, plan.plan_id)])) await writePlan(path, approved);
   return approved;
 }
 

@@ -1,12 +1,14 @@
 import { existsSync } from 'node:fs';
 import { readdir, rename } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/config.ts';
 import { DAY_MS, HOUR_MS } from '../core/clock.ts';
 import type { WorkContext } from '../core/context.ts';
 import { catchKnown, TidemarkError } from '../core/errors.ts';
 import { ignoreMissing } from '../core/fs.ts';
 import { parseRunStart } from '../landing/store.ts';
+import { acquireLock, type Lock } from '../warehouse/lock.ts';
 import type { OpenWarehouse } from '../warehouse/session.ts';
 import { toJsonParam } from '../warehouse/sql-params.ts';
 import { isUnsettled } from './ledger.ts';
@@ -24,8 +26,31 @@ export function planFile({ data }: DataFolder, planId: string): string {
 /** Keeps a plan, or its approvals beside those that are kept. @returns its file */
 export async function keepPlan(config: DataFolder, plan: Plan): Promise<string> {
   const file = planFile(config, plan.plan_id);
-  await writePlan(file, await addKeptApprovals(config, plan));
+  await withPlansLocked(config, async () => writePlan(file, await addKeptApprovals(config, plan)));
   return file;
+}
+
+/** Two people may approve a plan at the same time: what `work` reads of a plan, nobody else changes before it is written. */
+export async function withPlansLocked<T>(config: DataFolder, work: () => Promise<T>): Promise<T> {
+  const lock = await lockPlans(config);
+  try {
+    return await work();
+  } finally {
+    await lock.release();
+  }
+}
+
+const LOCK_ATTEMPTS = 1000;
+const RETRY_EVERY_MS = 10;
+
+/** It is held for milliseconds. @throws TidemarkError LOCKED where it is never free */
+async function lockPlans({ data }: DataFolder): Promise<Lock> {
+  for (let left = LOCK_ATTEMPTS; ; left--) {
+    const lock = await acquireLock(join(data, 'plans.lock'), 'a change of a plan').catch(catchKnown);
+    if (!(lock instanceof TidemarkError)) return lock;
+    if (lock.code !== 'LOCKED' || left === 0) throw lock;
+    await sleep(RETRY_EVERY_MS);
+  }
 }
 
 /** One person may approve a plan by its ID, and another one by a file. Of two approvals by one name, that of `plan` counts. */

@@ -202,7 +202,6 @@ export async function approve(context: Context, reference: string, flags: Approv
   if (flags.print) return context.stdout(statement);
   const signature = await obtainSignature(context, flags, statement);
   const approved = await approvePlan(file, { ...options, digest: given.digest, signature });
-  await keepPlan(config, approved);
   const { plan_id, actions, approvals, expires_at } = approved;
   const people = stripControls(approvals.map((each) => each.by).join(', '));
   const text = `plan ${plan_id} with ${plural(actions.length, 'action')} is approved by ${people}; valid until ${formatTime(expires_at)}\n`;

@@ -142,6 +142,22 @@ describe('with `approvers:`', () => {
     expect(await names(kept())).toEqual(['alice', 'bob', 'carol']);
   });
 
+  test('approvals that are given at the same time, by ID and by a file, all count', async () => {
+    await useApprovers({ approvals: 3 });
+    const file = join(harness.place.folder, 'plan.json');
+    await copyFile(kept(), file);
+    const signed: [name: string, plan: string, file: string][] = [];
+    for (const [name, by] of [
+      ['alice', file],
+      ['bob', plan.plan_id],
+      ['carol', file],
+    ] as const)
+      signed.push([name, by, await signature(name, by, undefined)]);
+    const results = await Promise.all(signed.map((words) => sign(...words)));
+    expect(results.map(({ exit }) => exit)).toEqual([0, 0, 0]);
+    expect((await run('apply', plan.plan_id)).exit).toBe(0);
+  });
+
   test('an approval without a signature does not count', async () => {
     await harness.place.configure((config) => {
       delete config.approvers;
