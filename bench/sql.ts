@@ -1,9 +1,8 @@
-import { mkdir, rm, stat } from 'node:fs/promises';
+import { rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { DuckDBInstance } from '@duckdb/node-api';
-import { writeConfig } from './estate.ts';
 import { bare, TIDEMARK, timed, type Usage } from './processes.ts';
 import { type Bench, mebibytes, median, medianRatio, type Part, type Result, type Size, seconds } from './result.ts';
+import { createProject } from './warehouse.ts';
 
 /** Written by DuckDB's COPY in the reference. */
 const FILES = ['csv', 'json', 'ndjson', 'parquet'] as const;
@@ -40,11 +39,12 @@ export const sql: Part = {
   about:
     'results in every format, beside the Node API of DuckDB writing the same; memory of the largest beside the smallest',
   async measure(bench) {
-    await createWarehouse(bench.folder);
+    await createProject(bench.folder, 'project');
+    const project = { ...bench, folder: join(bench.folder, 'project') };
     const times: Result[] = [];
     const growths: Result[] = [];
     for (const format of [...FILES, ...BY_ROWS]) {
-      const { results, growth } = await measureFormat(bench, format);
+      const { results, growth } = await measureFormat(project, format);
       times.push(...results);
       growths.push(growth);
     }
@@ -52,16 +52,6 @@ export const sql: Part = {
     return [...times, ...growths.map((growth, index) => ({ ...growth, isDetail: index > 0 }))];
   },
 };
-
-async function createWarehouse(folder: string): Promise<void> {
-  await writeConfig(folder, 'tidemark', { url: 'https://tidemark.test' });
-  await mkdir(join(folder, 'data'));
-  const instance = await DuckDBInstance.create(join(folder, 'data', 'warehouse.duckdb'));
-  const connection = await instance.connect();
-  await connection.run('create table numbers as select range as i from range(1000)');
-  connection.closeSync();
-  instance.closeSync();
-}
 
 /** Eight columns as workspaces have them. */
 const query = (rows: number) =>
