@@ -99,7 +99,7 @@ const FAULTS: Readonly<Record<string, Omit<ResponseFault, 'name'>>> = {
       list: /secrets\.keys\.list: row 1 has no key/u,
       token: /acl_policies: row 1 has no Name/u,
       single:
-        /ca_roots: 1 row without root_id: the rejected files are in landing\/\S+\/single, under names that end in \.rejected/u,
+        /ca_roots: row 2 has no ID: the rejected files are in landing\/\S+\/single, under names that end in \.rejected/u,
     },
   },
   'a row is missing': {
