@@ -39,8 +39,8 @@ export const sql: Part = {
   about:
     'results in every format, beside the Node API of DuckDB writing the same; memory of the largest beside the smallest',
   async measure(bench) {
-    await createProject(bench.folder, 'project');
-    const project = { ...bench, folder: join(bench.folder, 'project') };
+    const { directory } = await createProject(bench.folder, 'project');
+    const project = { ...bench, folder: directory };
     const times: Result[] = [];
     const growths: Result[] = [];
     for (const format of [...FILES, ...BY_ROWS]) {

@@ -126,7 +126,7 @@ export interface ApproveOptions {
 
 /**
  * Adds an approval of exactly the actions of a plan to its file and to the kept copy, beside those that either has. It takes the place of an
- * earlier one by the same name only. On any error the file stays as it is.
+ * earlier one by the same name only. Where it is refused, nothing is written.
  * @throws TidemarkError UNSAFE for a plan that was changed, has expired, or needs `irreversible`, and for a signature that does not fit.
  */
 export function approvePlan(file: string, options: ApproveOptions): Promise<Plan> {

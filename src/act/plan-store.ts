@@ -30,7 +30,7 @@ export async function keepPlan(config: DataFolder, plan: Plan): Promise<string> 
   return file;
 }
 
-/** Two people may approve a plan at the same time: what `work` reads of a plan, nobody else changes before it is written. */
+/** Two people may approve a plan in the same moment: no other process changes it between what `work` reads and what it writes. */
 export async function withPlansLocked<T>(config: DataFolder, work: () => Promise<T>): Promise<T> {
   const lock = await lockPlans(config);
   try {
@@ -43,7 +43,7 @@ export async function withPlansLocked<T>(config: DataFolder, work: () => Promise
 const LOCK_ATTEMPTS = 1000;
 const RETRY_EVERY_MS = 10;
 
-/** It is held for milliseconds. @throws TidemarkError LOCKED where it is never free */
+/** Others hold it for milliseconds. @throws TidemarkError LOCKED where it is not free within ten seconds */
 async function lockPlans({ data }: DataFolder): Promise<Lock> {
   for (let left = LOCK_ATTEMPTS; ; left--) {
     const lock = await acquireLock(join(data, 'plans.lock'), 'a change of a plan').catch(catchKnown);
