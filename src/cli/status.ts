@@ -7,7 +7,7 @@ import { plural } from '../core/plural.ts';
 import type { PullOutcome } from '../load/record-pulls.ts';
 import { formatReason, groupByReason } from '../run/progress.ts';
 import { nextRuns } from '../run/schedule/cron-schedule.ts';
-import { defineMissing } from '../warehouse/deadlines.ts';
+import { defineMissing } from '../warehouse/migrate.ts';
 import { withPublished } from '../warehouse/session.ts';
 import type { DefineCommand, Flags } from './define.ts';
 import { readLocalConfig } from './options.ts';

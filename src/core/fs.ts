@@ -177,7 +177,8 @@ export const MAX_TEXT_KIBIBYTES = 64 * 1024;
 /** Windows has no such flag, and no pipes in folders. */
 const WITHOUT_WAITING = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 
-const CHUNK_BYTES = 64 * 1024;
+/** A file is read at once, so that one is enough: a command reads hundreds of small ones. */
+const CHUNK = Buffer.allocUnsafe(64 * 1024);
 
 /** The size that the system reports does not bound what can be read: a file may grow, and one of `/proc` has size 0. */
 function readBounded(file: string, maxKibibytes?: number): Buffer {
@@ -188,9 +189,8 @@ function readBounded(file: string, maxKibibytes?: number): Buffer {
     const chunks: Buffer[] = [];
     for (let [bytes, length] = [-1, 0]; bytes !== 0; length += bytes) {
       if (length > max * 1024) throw new Error(`it is larger than ${max} KiB`);
-      const chunk = Buffer.allocUnsafe(CHUNK_BYTES); // it is cut to what was read
-      bytes = readSync(handle, chunk);
-      chunks.push(chunk.subarray(0, bytes));
+      bytes = readSync(handle, CHUNK);
+      chunks.push(Buffer.from(CHUNK.subarray(0, bytes)));
     }
     return Buffer.concat(chunks);
   } finally {

@@ -3,7 +3,6 @@ import { discoverFiles } from '../core/paths.ts';
 import { firstLine, type Statements } from './database.ts';
 import { quoteIdent, quoteLiteral, type SqlFiles } from './sql-files.ts';
 import { fillParams, thresholdParams } from './sql-params.ts';
-import { loadTables, loadViews } from './tables.ts';
 
 export const DEFAULT_THRESHOLDS: Thresholds = thresholds.parse({});
 
@@ -43,30 +42,4 @@ export async function defineDeadlines(
   }
   const rows = kinds.map(({ name }) => `from ${name}(at_time)`).join('\nunion all\n');
   await database.script(files.render('warehouse/deadlines_at', { scope, kinds: rows }));
-}
-
-/**
- * Defines what a warehouse of an earlier version does not have, for this connection: tables and views without rows, because nothing is
- * known, and the calendar. The next run makes them in the warehouse.
- */
-export async function defineMissing(
-  database: Pick<Statements, 'script'>,
-  files: SqlFiles,
-  values: Thresholds = DEFAULT_THRESHOLDS,
-): Promise<void> {
-  const macros = new Set((await database.script(files.read('query/past_macros'))).map(({ name }) => name));
-  // Before the tables without rows: what the calendar cannot read is unknown, and no empty calendar.
-  if (!macros.has('deadlines_at')) {
-    await defineDeadlines(database, files, renderDeadlines(files, values, 'temp '), 'temp ');
-    macros.add('deadlines_at');
-  }
-  const tables = new Set((await database.script(files.read('query/present_tables'))).map(({ name }) => name));
-  const relations = [...loadTables(files).values(), ...loadViews(files)];
-  for (const { name, source, columns } of relations) {
-    const isLog = source === undefined && !files.has(`warehouse/${name}_at`);
-    if (macros.has(`${name}_at`) || (isLog && tables.has(name))) continue;
-    const nulls = columns.map(({ name: column, type }) => `null::${type} as ${quoteIdent(column)}`).join(', ');
-    const parts = { name: quoteIdent(isLog ? name : `${name}_at`), columns: nulls };
-    await database.script(files.render(`warehouse/${isLog ? 'missing_log' : 'missing_relation'}`, parts));
-  }
 }

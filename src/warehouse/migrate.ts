@@ -2,7 +2,7 @@ import type { Thresholds } from '../config/config.ts';
 import type { PolicyRow } from '../config/policy.ts';
 import { sha256 } from '../core/sha256.ts';
 import { renderChangesViews } from './changes.ts';
-import { blameOwn, type Database, isQueryError } from './database.ts';
+import { blameOwn, type Database, isQueryError, type Statements } from './database.ts';
 import { DEFAULT_THRESHOLDS, defineDeadlines, renderDeadlines, type Scope } from './deadlines.ts';
 import { quoteIdent, quoteLiteral, type SqlFiles } from './sql-files.ts';
 import { fillParams } from './sql-params.ts';
@@ -12,6 +12,8 @@ import {
   type Columns,
   columnList,
   historyTable,
+  loadTables,
+  loadViews,
   readAdditions,
   readColumns,
   sameKey,
@@ -63,18 +65,39 @@ function renderDefinitions(files: SqlFiles, scope: Scope = ''): readonly string[
 }
 
 /**
- * The macros that pages and mails call, for one connection: the published warehouse is read-only, and an earlier version may have written it.
- * None where the last migration defined the same, since each is planned as it is defined.
+ * Defines what the published warehouse of an earlier version does not have, for this connection: macros, tables and views without rows,
+ * because nothing is known, and the calendar. Nothing where the last migration was one of this version, since each is planned as it is defined.
  */
-export async function renderMacros(database: Pick<Database, 'rows'>, files: SqlFiles): Promise<readonly string[]> {
-  const [last] = await database.rows(files.read('warehouse/schema_digest')).catch(() => []);
-  if (String(last?.digest).endsWith(digestMacros(files))) return [];
-  return [files.render('warehouse/semver_key', { scope: 'temp ' }), ...renderDefinitions(files, 'temp ')];
+export async function defineMissing(
+  database: Pick<Statements, 'script'>,
+  files: SqlFiles,
+  values: Thresholds = DEFAULT_THRESHOLDS,
+): Promise<void> {
+  const tables = [...loadTables(files).values()];
+  const [last] = await database.script(files.read('warehouse/schema_digest')).catch(() => []);
+  if (String(last?.digest).endsWith(digestSchema(files, tables))) return;
+  const definitions = [files.render('warehouse/semver_key', { scope: 'temp ' }), ...renderDefinitions(files, 'temp ')];
+  await database.script(definitions.join('\n'));
+  const macros = new Set((await database.script(files.read('query/past_macros'))).map(({ name }) => name));
+  // Before the tables without rows: what the calendar cannot read is unknown, and no empty calendar.
+  if (!macros.has('deadlines_at')) {
+    await defineDeadlines(database, files, renderDeadlines(files, values, 'temp '), 'temp ');
+    macros.add('deadlines_at');
+  }
+  const present = new Set((await database.script(files.read('query/present_tables'))).map(({ name }) => name));
+  for (const { name, source, columns } of [...tables, ...loadViews(files)]) {
+    const isLog = source === undefined && !files.has(`warehouse/${name}_at`);
+    if (macros.has(`${name}_at`) || (isLog && present.has(name))) continue;
+    const nulls = columns.map(({ name: column, type }) => `null::${type} as ${quoteIdent(column)}`).join(', ');
+    const parts = { name: quoteIdent(isLog ? name : `${name}_at`), columns: nulls };
+    await database.script(files.render(`warehouse/${isLog ? 'missing_log' : 'missing_relation'}`, parts));
+  }
 }
 
-/** The end of the digest of a migration. */
-function digestMacros(files: SqlFiles): string {
-  return toDigest([files.render('warehouse/semver_key', { scope: '' }), renderDefinitions(files)]);
+/** The end of the digest of a migration: what a version declares, whatever the thresholds and the policy of an organization. */
+function digestSchema(files: SqlFiles, tables: readonly Table[]): string {
+  // The text of a table has its comments.
+  return toDigest([files.read('warehouse/deadlines'), tables.map(({ ddl }) => ddl), renderSchema(files, tables, [])]);
 }
 
 const toDigest = (parts: unknown) => sha256(JSON.stringify(parts));
@@ -100,11 +123,8 @@ export async function migrate(
   policy: readonly PolicyRow[] = [],
 ): Promise<void> {
   const deadlines = renderDeadlines(files, thresholds);
-  const calendar = files.read('warehouse/deadlines');
   const declared = [...tables.values()];
-  // The text of a table has its comments.
-  const parts = [deadlines, calendar, declared.map(({ ddl }) => ddl), renderSchema(files, declared, policy)];
-  const digest = `${toDigest(parts)} ${digestMacros(files)}`;
+  const digest = `${toDigest([deadlines, policy])} ${digestSchema(files, declared)}`;
   await database.run(files.read('warehouse/schema_digest_table'));
   const [last] = await database.rows(files.read('warehouse/schema_digest'));
   if (last?.digest === digest) return;
@@ -125,7 +145,7 @@ export async function migrate(
   });
   await defineDeadlines(database, files, deadlines);
   await transact([
-    calendar,
+    files.read('warehouse/deadlines'),
     files.read('warehouse/schema_digest_clear'),
     fillParams(files.read('warehouse/schema_digest_set'), { digest }),
   ]);

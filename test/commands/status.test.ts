@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { openDatabase } from '../../src/warehouse/database.ts';
 import { warehouseFiles } from '../../src/warehouse/publish.ts';
-import { changePublished } from '../helpers/change-warehouse.ts';
+import { changePublished, setEarlierVersion } from '../helpers/change-warehouse.ts';
 import { cleanAtEnd } from '../helpers/temp.ts';
 import { findTarget, type TestProject, testProject } from '../helpers/test-project.ts';
 
@@ -121,6 +121,7 @@ describe('status', () => {
         await database.run(`drop macro table ${name}_at`);
       }
       await database.run('drop table lifecycle_facts');
+      await setEarlierVersion(database);
     });
     const { exit, stdout } = await older.tidemark(['status']);
     expect([exit, stdout]).toEqual([0, expect.stringMatching(/^facts about the support of versions: none$/mu)]);

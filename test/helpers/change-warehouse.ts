@@ -9,6 +9,11 @@ export async function copyWarehouse(from: string, to: string): Promise<void> {
   await chmod(to, 0o600);
 }
 
+/** Says that another version has defined what a warehouse has: a test takes from it what that version did not know. */
+export function setEarlierVersion(database: Pick<Database, 'run'>): Promise<void> {
+  return database.run('delete from schema_digest');
+}
+
 /** Replaces the published warehouse of a project by a changed copy, as a run does. */
 export async function changePublished(folder: string, work: (database: Database) => Promise<unknown>): Promise<void> {
   const { published } = warehouseFiles(join(folder, 'data'));

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { evaluateFindings } from '../../src/tell/findings/evaluate.ts';
+import { setEarlierVersion } from '../helpers/change-warehouse.ts';
 import { createReportWarehouse } from '../helpers/report-warehouse.ts';
 
 const AS_OF = '2026-11-20T02:15:00Z';
@@ -148,6 +149,7 @@ describe('the chain', () => {
     await warehouse.pull(AS_OF, { ca_roots: [root('r1', '2036-01-01T00:00:00Z')] });
     for (const name of ['deadlines', 'certificates']) await warehouse.database.run(`drop view ${name}`);
     for (const name of ['deadlines_at', 'certificates_at']) await warehouse.database.run(`drop macro table ${name}`);
+    await setEarlierVersion(warehouse.database);
     expect(await readChain(warehouse)).toEqual([]);
     const { unknown_ends } = await warehouse.data('deadlines', AS_OF, ['unknown_ends']);
     expect(unknown_ends).toMatchObject([{ subject_name: 'queries/deadlines/certificates.sql' }]);

@@ -6,6 +6,7 @@ import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import { renderReports } from '../../src/tell/reports/index.ts';
 import { defineDeadlines, renderDeadlines } from '../../src/warehouse/deadlines.ts';
 import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
+import { setEarlierVersion } from '../helpers/change-warehouse.ts';
 import { createReportWarehouse, type ReportWarehouse } from '../helpers/report-warehouse.ts';
 import { tempFolder } from '../helpers/temp.ts';
 
@@ -178,6 +179,7 @@ test('the report draws the weeks, and reads a warehouse of an earlier version', 
   ]);
   await warehouse.database.run('drop view deadlines');
   await warehouse.database.run('drop macro table deadlines_at');
+  await setEarlierVersion(warehouse.database);
   expect((await warehouse.data('deadlines', AS_OF, ['weeks'])).summary).toEqual(summary);
 });
 

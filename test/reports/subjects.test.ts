@@ -8,6 +8,7 @@ import { createProductLinker } from '../../src/tell/reports/links.ts';
 import { readSubjects, type SubjectView, toSubjectView } from '../../src/tell/reports/subject-view.ts';
 import { selectSubjects, subjectPath, toSlug } from '../../src/tell/reports/subjects.ts';
 import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
+import { setEarlierVersion } from '../helpers/change-warehouse.ts';
 import { createMailWarehouse, type MailWarehouse, PLATFORM } from '../helpers/mail-warehouse.ts';
 import { workspace } from '../helpers/report-warehouse.ts';
 import { share, tempFolder } from '../helpers/temp.ts';
@@ -247,7 +248,8 @@ describe('the selected subjects', () => {
     };
     expect(await select()).toEqual(['workspace api', 'project core', 'server acme']);
     for (const name of ['servers', 'authority_certificates'])
-      await warehouse.database.run(`drop table ${name}_history cascade`); // as an earlier version has written it
+      await warehouse.database.run(`drop table ${name}_history cascade`);
+    await setEarlierVersion(warehouse.database);
     expect(await select()).toEqual(['workspace api', 'project core']);
   });
 

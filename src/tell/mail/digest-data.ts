@@ -5,8 +5,7 @@ import { discoverFiles } from '../../core/paths.ts';
 import { findLeftOut, isAbsent } from '../../extract/sources/index.ts';
 import { renderChangesBetween } from '../../warehouse/changes.ts';
 import type { SqlParams } from '../../warehouse/database.ts';
-import { defineMissing } from '../../warehouse/deadlines.ts';
-import { renderMacros } from '../../warehouse/migrate.ts';
+import { defineMissing } from '../../warehouse/migrate.ts';
 import type { OpenWarehouse } from '../../warehouse/session.ts';
 import { parseHeader, splitList } from '../../warehouse/sql-files.ts';
 import { thresholdParams, toJsonParam } from '../../warehouse/sql-params.ts';
@@ -72,7 +71,6 @@ export async function readDigestData(options: ComposeOptions, audience: Audience
     routes: JSON.stringify(audience.routes),
     guide: JSON.stringify(await loadGuide(files, (await playbooks?.()) ?? [], config.thresholds)),
   };
-  for (const macro of await renderMacros(database, files)) await database.run(macro);
   await defineMissing(database, files, config.thresholds);
   for (const table of ['routes', 'workspaces', 'pools', 'findings', 'sources']) await query(table, params);
   const limits: Readonly<Record<string, number>> = { causes: MAX_LINES, attached: MAX_ATTACHED };

@@ -8,8 +8,7 @@ import {
   type SqlParams,
   type Statements,
 } from '../../warehouse/database.ts';
-import { defineMissing } from '../../warehouse/deadlines.ts';
-import { renderMacros } from '../../warehouse/migrate.ts';
+import { defineMissing } from '../../warehouse/migrate.ts';
 import { quoteLiteral, type SqlFiles } from '../../warehouse/sql-files.ts';
 import { fillParams } from '../../warehouse/sql-params.ts';
 import type { Row } from '../../warehouse/values.ts';
@@ -36,9 +35,10 @@ export async function shareConnections(
   const states = literals.map((time) => files.render('warehouse/kept_state', { time }));
   const forget = files.render('warehouse/forget_kept_states', {});
   const keep = files.render('warehouse/keep_states', { states: states.join('\nunion all\n') });
-  const begin = [...(await renderMacros(database, files)), forget, keep].join('\n');
+  const begin = `${forget}\n${keep}`;
   const hideMacro = files.render('warehouse/read_kept_states', { times: literals.join(', ') });
   const prepare = async (connection: Statements) => {
+    await defineMissing(connection, files);
     const [created] = await connection.script(begin);
     // Without any state there is no row whose time could be wrong: the macro of the warehouse stays.
     const useStates = Number(created?.Count) > 0 ? hideMacro : forget;
@@ -64,10 +64,9 @@ export async function shareConnections(
         }
       }),
   };
-  /** Once more: it may ask for a time that is not prepared, or for what an earlier version did not have. */
+  /** Once more: it may ask for a time that is not prepared. */
   async function runWithoutStates({ connection, useStates }: (typeof free)[number], text: string): Promise<Row[]> {
     await connection.script(forget);
-    await defineMissing(connection, files);
     try {
       return await connection.script(text);
     } finally {
