@@ -81,9 +81,12 @@ interface PlatformTarget {
 export const writeConfig = (folder: string, name: string, target: PlatformTarget): Promise<string> =>
   writeTargets(folder, name, [target]);
 
+/** As long as those of the platform: what is received is searched for it, and a shorter one takes longer. */
+const createToken = (name: string) => `${name.padEnd(14, '0')}.atlasv1.${name.padStart(67, '0')}`;
+
 /** Many targets with the same rows. A token of its own gives each target a rate limiter of its own. */
 export const manyTargets = (url: string, count: number): readonly PlatformTarget[] =>
-  Array.from({ length: count }, (_, index) => ({ name: `acme-${index}`, url, token: `token-${index}` }));
+  Array.from({ length: count }, (_, index) => ({ name: `acme-${index}`, url, token: createToken(`target${index}`) }));
 
 /** Writes a configuration with several targets. */
 export async function writeTargets(
@@ -94,7 +97,7 @@ export async function writeTargets(
 ): Promise<string> {
   await mkdir(folder, { recursive: true });
   const file = join(folder, `${name}.yaml`);
-  const platform = { name: 'acme', kind: 'platform', organization: 'acme', token: 'not-asked-for' };
+  const platform = { name: 'acme', kind: 'platform', organization: 'acme', token: createToken('nobody') };
   const all = targets.map((target) => ({ ...platform, ...target }));
   await writeFile(file, stringify({ data: './data', output: './out', ...options, targets: all }));
   return file;

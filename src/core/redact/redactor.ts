@@ -93,16 +93,17 @@ export function createMatcher(patterns: Iterable<string>): (text: string) => boo
   const longest = Math.max(...lengths);
   const step = Math.min(...lengths) - GROUP + 1;
   // A token may contain words that its service writes in each response: only the patterns with that group are compared.
-  const byGroup = new Array<Set<string> | undefined>(1 << 16);
+  const bits = Math.min(20, Math.max(16, Math.ceil(Math.log2(2 * searched.length * step)))); // most groups of a text are of no pattern
+  const byGroup = new Array<Set<string> | undefined>(1 << bits);
   for (const pattern of searched) {
     for (let at = 0; at < step; at++) {
-      const group = hashGroup(pattern, at);
+      const group = hashGroup(pattern, at, bits);
       byGroup[group] = (byGroup[group] ?? new Set()).add(pattern);
     }
   }
   return (text) => {
     for (let at = 0; at + GROUP <= text.length; at += step) {
-      const known = byGroup[hashGroup(text, at)];
+      const known = byGroup[hashGroup(text, at, bits)];
       if (!known) continue;
       const near = text.slice(Math.max(0, at - step + 1), at + longest);
       for (const pattern of known) if (near.includes(pattern)) return true;
@@ -111,11 +112,11 @@ export function createMatcher(patterns: Iterable<string>): (text: string) => boo
   };
 }
 
-/** A hash of four characters, 16 bits wide. */
-function hashGroup(text: string, at: number): number {
+/** A hash of four characters. */
+function hashGroup(text: string, at: number, bits: number): number {
   const low = text.charCodeAt(at) | (text.charCodeAt(at + 1) << 8);
   const high = (text.charCodeAt(at + 2) << 16) | (text.charCodeAt(at + 3) << 24);
-  return Math.imul(low | high, 0x9e3779b1) >>> 16;
+  return Math.imul(low | high, 0x9e3779b1) >>> (32 - bits);
 }
 
 /** The path to a text with a secret that this text stands for. */
