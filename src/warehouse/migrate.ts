@@ -76,8 +76,6 @@ export async function defineMissing(
   const tables = [...loadTables(files).values()];
   const [last] = await database.script(files.read('warehouse/schema_digest')).catch(() => []);
   if (String(last?.digest).endsWith(digestSchema(files, tables))) return;
-  const definitions = [files.render('warehouse/semver_key', { scope: 'temp ' }), ...renderDefinitions(files, 'temp ')];
-  await database.script(definitions.join('\n'));
   const macros = new Set((await database.script(files.read('query/past_macros'))).map(({ name }) => name));
   // Before the tables without rows: what the calendar cannot read is unknown, and no empty calendar.
   if (!macros.has('deadlines_at')) {
@@ -92,6 +90,8 @@ export async function defineMissing(
     const parts = { name: quoteIdent(isLog ? name : `${name}_at`), columns: nulls };
     await database.script(files.render(`warehouse/${isLog ? 'missing_log' : 'missing_relation'}`, parts));
   }
+  const definitions = [files.render('warehouse/semver_key', { scope: 'temp ' }), ...renderDefinitions(files, 'temp ')];
+  await database.script(definitions.join('\n'));
 }
 
 /** The end of the digest of a migration: what a version declares, whatever the thresholds and the policy of an organization. */
