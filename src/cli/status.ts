@@ -29,7 +29,7 @@ export async function status(context: Context, { exitCode }: Flags<{ flag: 'exit
     const runs = await database.rows(files.read('status/runs'));
     const sources = await database.rows(files.read('status/sources'), { now, stale_hours: staleHours });
     const failures = (await database.rows(files.read('status/failures'))) as unknown as Status['failures'];
-    await defineMissing(database, files);
+    await defineMissing([database], files);
     const lifecycle = await database.rows(files.read('status/lifecycle'), { now, lifecycle_days: lifecycleDays });
     const state = { runs, sources, lifecycle, next };
     writeResult(context, state, () => formatStatus(context, { ...state, failures }));

@@ -64,18 +64,26 @@ function renderDefinitions(files: SqlFiles, scope: Scope = ''): readonly string[
   return DEFINITIONS.map((name) => files.render(`warehouse/${name}`, { scope }));
 }
 
+/** A connection to a warehouse. */
+type Connection = Pick<Statements, 'script'>;
+
 /**
- * Defines what the published warehouse of an earlier version does not have, for this connection: macros, tables and views without rows,
- * because nothing is known, and the calendar. Nothing where the last migration was one of this version, since each is planned as it is defined.
+ * Defines what the published warehouse of an earlier version does not have, for these connections to it: macros, tables and views without
+ * rows, because nothing is known, and the calendar. Nothing where the last migration was one of this version, since each is planned as it is
+ * defined.
  */
 export async function defineMissing(
-  database: Pick<Statements, 'script'>,
+  connections: readonly Connection[],
   files: SqlFiles,
   values: Thresholds = DEFAULT_THRESHOLDS,
 ): Promise<void> {
   const tables = [...loadTables(files).values()];
-  const [last] = await database.script(files.read('warehouse/schema_digest')).catch(() => []);
+  const [last] = (await connections[0]?.script(files.read('warehouse/schema_digest')).catch(() => [])) ?? [];
   if (String(last?.digest).endsWith(digestSchema(files, tables))) return;
+  for (const connection of connections) await defineFor(connection, files, tables, values);
+}
+
+async function defineFor(database: Connection, files: SqlFiles, tables: readonly Table[], values: Thresholds) {
   const macros = new Set((await database.script(files.read('query/past_macros'))).map(({ name }) => name));
   // Before the tables without rows: what the calendar cannot read is unknown, and no empty calendar.
   if (!macros.has('deadlines_at')) {

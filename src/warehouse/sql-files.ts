@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { TidemarkError } from '../core/errors.ts';
 import { readNamedFile } from '../core/fs.ts';
-import { findFile, isPresent, PACKAGE_ROOT } from '../core/paths.ts';
+import { findFile, PACKAGE_ROOT } from '../core/paths.ts';
 
 /** A part of a template: a text, or what gives one for the words after the name, such as `{{key n}}`. */
 export type SqlParts = Readonly<Record<string, string | ((...words: string[]) => string)>>;
@@ -12,8 +12,7 @@ export type SqlFiles = Readonly<ReturnType<typeof createSqlFiles>>;
 /** SQL text from `queries/`, by path without `.sql`. A file beside the configuration overrides the package's. */
 export function createSqlFiles(roots: readonly string[]) {
   const cache = new Map<string, string>();
-  const withQueries = roots.filter((root) => isPresent(join(root, 'queries'))); // most people have no files of their own
-  const find = (name: string) => findFile(withQueries, `queries/${name}.sql`);
+  const find = (name: string) => findFile(roots, `queries/${name}.sql`);
   const packaged = (name: string) => join(PACKAGE_ROOT, `queries/${name}.sql`);
   const load = (name: string): string => {
     const path = find(name);

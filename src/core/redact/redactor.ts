@@ -92,8 +92,9 @@ export function createMatcher(patterns: Iterable<string>): (text: string) => boo
   const lengths = searched.map(({ length }) => length);
   const longest = Math.max(...lengths);
   const step = Math.min(...lengths) - GROUP + 1;
+  // Twice as many places as groups of patterns, so that most groups of a text are at a place of none.
+  const bits = Math.min(20, Math.max(16, Math.ceil(Math.log2(2 * searched.length * step))));
   // A token may contain words that its service writes in each response: only the patterns with that group are compared.
-  const bits = Math.min(20, Math.max(16, Math.ceil(Math.log2(2 * searched.length * step)))); // most groups of a text are of no pattern
   const byGroup = new Array<Set<string> | undefined>(1 << bits);
   for (const pattern of searched) {
     for (let at = 0; at < step; at++) {

@@ -71,7 +71,7 @@ export async function readDigestData(options: ComposeOptions, audience: Audience
     routes: JSON.stringify(audience.routes),
     guide: JSON.stringify(await loadGuide(files, (await playbooks?.()) ?? [], config.thresholds)),
   };
-  await defineMissing(database, files, config.thresholds);
+  await defineMissing([database], files, config.thresholds);
   for (const table of ['routes', 'workspaces', 'pools', 'findings', 'sources']) await query(table, params);
   const limits: Readonly<Record<string, number>> = { causes: MAX_LINES, attached: MAX_ATTACHED };
   const sections: [string, Row[]][] = [];

@@ -1,13 +1,6 @@
 import pLimit from 'p-limit';
 import { errorMessage } from '../../core/errors.ts';
-import {
-  bounded,
-  type Database,
-  isQueryError,
-  MAX_QUERY_MS,
-  type SqlParams,
-  type Statements,
-} from '../../warehouse/database.ts';
+import { bounded, type Database, MAX_QUERY_MS, type SqlParams, type Statements } from '../../warehouse/database.ts';
 import { defineMissing } from '../../warehouse/migrate.ts';
 import { quoteLiteral, type SqlFiles } from '../../warehouse/sql-files.ts';
 import { fillParams } from '../../warehouse/sql-params.ts';
@@ -38,14 +31,15 @@ export async function shareConnections(
   const begin = `${forget}\n${keep}`;
   const hideMacro = files.render('warehouse/read_kept_states', { times: literals.join(', ') });
   const prepare = async (connection: Statements) => {
-    await defineMissing(connection, files);
     const [created] = await connection.script(begin);
     // Without any state there is no row whose time could be wrong: the macro of the warehouse stays.
     const useStates = Number(created?.Count) > 0 ? hideMacro : forget;
     await connection.script(useStates);
     return { connection, useStates };
   };
-  const free = [...(await allInOrder((await database.siblings(CONNECTIONS)).map(prepare)))];
+  const connections = await database.siblings(CONNECTIONS);
+  await defineMissing(connections, files);
+  const free = [...(await allInOrder(connections.map(prepare)))];
   const limit = pLimit(free.length);
   return {
     rows: (sql: string, params: SqlParams = {}, limitMs = MAX_QUERY_MS) =>
@@ -55,7 +49,7 @@ export async function shareConnections(
         try {
           return await bounded(taken.connection, limitMs, () =>
             taken.connection.script(text).catch((error: unknown) => {
-              if (!isQueryError(error) && !errorMessage(error).includes(NOT_PREPARED)) throw error;
+              if (!errorMessage(error).includes(NOT_PREPARED)) throw error;
               return runWithoutStates(taken, text);
             }),
           );

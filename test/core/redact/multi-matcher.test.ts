@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createMatcher } from '../../../src/core/redact/redactor.ts';
@@ -27,4 +28,14 @@ test.each([0, 1, 2, 3, 7, 30])('a long pattern is found %i characters into a tex
   const isIn = createMatcher(['a-secret-of-some-length', 'another']);
   expect(isIn(`${'x'.repeat(from)}a-secret-of-some-length`)).toBe(true);
   expect(isIn(`${'x'.repeat(from)}a-secret-of-some-lengt`)).toBe(false);
+});
+
+test('each of many long patterns is found', () => {
+  const patterns = Array.from({ length: 500 }, (_, index) => createHash('sha512').update(`${index}`).digest('hex'));
+  const isIn = createMatcher(patterns);
+  for (const [index, pattern] of patterns.entries()) {
+    const before = 'x'.repeat(index);
+    expect(isIn(`${before}${pattern}`), `${index}`).toBe(true);
+    expect(isIn(`${before}${pattern.slice(0, -1)}`), `${index}`).toBe(false);
+  }
 });
