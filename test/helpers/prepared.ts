@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { inject } from 'vitest';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
-import { type Database, openDatabase, openInstance } from '../../src/warehouse/database.ts';
+import { type Database, openDatabase } from '../../src/warehouse/database.ts';
 import { migrate } from '../../src/warehouse/migrate.ts';
 import { recordFingerprint, warehouseFiles } from '../../src/warehouse/publish.ts';
 import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
@@ -50,17 +50,10 @@ async function fill(prepared: string, create: (folder: string) => Promise<void>)
   await rename(folder, prepared);
 }
 
-/**
- * DuckDB's smallest blocks: with those of 256 KB, a warehouse of some rows in each table has 18 MB, which each test copies and each
- * session of a test publishes.
- */
-const SMALL_BLOCK_BYTES = '16384';
-
 /** Copies a warehouse that has every table and no rows. */
 export async function copyEmptyWarehouse(to: string): Promise<void> {
   const folder = await prepareOnce('empty', async (created) => {
     const file = join(created, 'warehouse.duckdb');
-    (await openInstance(file, { default_block_size: SMALL_BLOCK_BYTES })).closeSync();
     const database = await openDatabase(file);
     const files = createSqlFiles([PACKAGE_ROOT]);
     await migrate(database, files, await loadTables(files));

@@ -3,11 +3,12 @@ import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import { replaceByCompact, writeCompactCopy } from '../../src/warehouse/compact.ts';
-import { type Database, openDatabase } from '../../src/warehouse/database.ts';
+import { type Database, openDatabase, openInstance } from '../../src/warehouse/database.ts';
 import { warehouseFiles } from '../../src/warehouse/publish.ts';
 import { type Warehouse, withWarehouseLock } from '../../src/warehouse/session.ts';
 import { createSqlFiles, type SqlFiles } from '../../src/warehouse/sql-files.ts';
 import { mailConfig } from '../helpers/mail-warehouse.ts';
+import { copyEmptyWarehouse } from '../helpers/prepared.ts';
 import { tempFolder } from '../helpers/temp.ts';
 
 const FILES = createSqlFiles([PACKAGE_ROOT]);
@@ -77,6 +78,42 @@ test('a file of which a third is free is replaced by a copy with the same conten
   const reopened = await openDatabase(file);
   onTestFinished(() => reopened.close());
   expect(await describe(reopened)).toEqual(before);
+});
+
+const readLayout = async (database: Database) => ({
+  blocks: (await database.rows('select block_size from pragma_database_size()'))[0]?.block_size,
+  version: (
+    await database.rows(`select tags['storage_version'] as version from duckdb_databases() where not internal`)
+  )[0]?.version,
+});
+
+test('a file with the default layout of DuckDB is written, keeps it, and loses it when it is compacted', async () => {
+  const file = join(await tempFolder(), 'warehouse.duckdb');
+  (await openInstance(file, {})).closeSync();
+  const database = await openDatabase(file, { threads: 1 });
+  onTestFinished(() => database.close());
+  await database.script(`
+    create table kept as from range(1000) as r(id);
+    create table dropped as select md5(range::varchar) as a from range(${ROWS}); checkpoint;
+    drop table dropped; checkpoint;`);
+  expect(await readLayout(database)).toEqual({ blocks: 262144, version: 'v1.0.0+' });
+  const { log } = collectLog();
+  expect(await writeCompactCopy(database, FILES, file, { log, minBytes: 0, signal: RUNNING })).toBe(true);
+  database.close();
+  await replaceByCompact(file, log);
+  const compacted = await openDatabase(file, { readOnly: true });
+  onTestFinished(() => compacted.close());
+  expect(await readLayout(compacted)).toEqual({ blocks: 65536, version: 'v1.2.0+' });
+  expect(await compacted.rows('select count(*) as rows from kept')).toEqual([{ rows: 1000 }]);
+});
+
+test('a new warehouse has small blocks, and few bytes where it has few rows', async () => {
+  const file = join(await tempFolder(), 'warehouse.duckdb');
+  await copyEmptyWarehouse(file);
+  const database = await openDatabase(file, { readOnly: true });
+  onTestFinished(() => database.close());
+  expect(await readLayout(database)).toEqual({ blocks: 65536, version: 'v1.2.0+' });
+  expect(statSync(file).size).toBeLessThan(4_000_000);
 });
 
 test('a copy that fails or differs is removed, and the file stays as it is', async () => {
