@@ -41,13 +41,3 @@ test('what a killed command wrote of a change is removed, and a damaged state of
     stderr: expect.stringMatching(/sandbox\.ndjson is damaged\n {2}make the demo again with `tidemark demo`\n/u),
   });
 });
-
-test('each night is a line without control sequences, also on a terminal', async () => {
-  const cwd = await tempFolder(onTestFinished);
-  const words = ['demo', '--runs', '1', '--workspaces', '5'];
-  const { exit, stderr } = await cli(words, { cwd, terminal: process.stderr, env: { FORCE_COLOR: '1' } });
-  expect([exit, stderr]).toEqual([
-    0,
-    expect.stringMatching(/^night {2}1 {2}\w{3} \d\d \w{3} {2}the first night: .* sources\n$/u),
-  ]);
-});

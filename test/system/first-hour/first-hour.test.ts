@@ -148,6 +148,8 @@ describe.skipIf(noClone !== undefined)('the first hour', () => {
       const { exit, shown } = await newcomer.terminal(DEMO);
       expect(exit, shown).toBe(0);
       demo = toLines(shown);
+      expect(demo.filter((line) => line.startsWith('night '))).toHaveLength(NIGHTS);
+      expect(shown).not.toContain('\u001B');
       const next = demo.slice(demo.indexOf('Next') + 1).filter((line) => line !== '');
       expect(next).toHaveLength(3);
       expect(next.join()).not.toMatch(/npx|node /u);

@@ -13,7 +13,7 @@ beforeAll(async () => {
 /**
  * Of addresses that differ by their parameters or their format only, one is opened: of rows, subjects, charts, and files of results; of
  * filters and sorting, one of each kind on any table, because each filter leads to further ones. Of other times, rows and statements, one
- * for each first letter of a table or saved query.
+ * for each third of the alphabet in which the name of a table or saved query begins.
  */
 function kindOf(href: string): string {
   const { pathname, searchParams } = new URL(href, 'http://localhost');
@@ -24,12 +24,14 @@ function kindOf(href: string): string {
   const narrowed = [...searchParams.keys()].flatMap((name) => /^_sort.*|^_page|__[a-z]+$/u.exec(name)?.[0] ?? []);
   if (narrowed.length > 0) return `/tables?${[...new Set([...kept, ...narrowed])].sort()}`;
   if (format !== undefined) return `${format}?${kept}`;
-  const short = pathname.replace(/(?<=^\/(?:tables|saved)\/\w)\w*/u, '');
+  const short = pathname.replace(/(?<=^\/(?:tables|saved)\/)\w+/u, thirdOf);
   if (kept.length > 0 || short.endsWith('/row')) return `${short}?${kept}`;
   const sql = searchParams.get('sql') ?? '';
-  const [, letter] = /\bfrom "(\w)/u.exec(sql) ?? [];
-  return `${pathname}?${sql.includes('\nwhere ') ? 'where' : (letter ?? sql)}`;
+  const [, table] = /\bfrom "(\w+)/u.exec(sql) ?? [];
+  return `${pathname}?${sql.includes('\nwhere ') ? 'where' : table === undefined ? sql : thirdOf(table)}`;
 }
+
+const thirdOf = (name: string): string => (name < 'i' ? 'a' : name < 'r' ? 'i' : 'r');
 
 /** The addresses on this server that a page links to. */
 function readLinks(path: string, body: string): string[] {
