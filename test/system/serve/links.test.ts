@@ -24,7 +24,7 @@ function kindOf(href: string): string {
   const narrowed = [...searchParams.keys()].flatMap((name) => /^_sort.*|^_page|__[a-z]+$/u.exec(name)?.[0] ?? []);
   if (narrowed.length > 0) return `/tables?${[...new Set([...kept, ...narrowed])].sort()}`;
   if (format !== undefined) return `${format}?${kept}`;
-  const short = pathname.replace(/(?<=^\/(?:tables|saved)\/)\w+/u, thirdOf);
+  const short = pathname.replace(/(?<=^\/(?:tables|saved)\/)[\w-]+/u, thirdOf);
   if (kept.length > 0 || short.endsWith('/row')) return `${short}?${kept}`;
   const sql = searchParams.get('sql') ?? '';
   const [, table] = /\bfrom "(\w+)/u.exec(sql) ?? [];
