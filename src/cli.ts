@@ -7,7 +7,7 @@ import { addCommands, createProgram, type GlobalOptions } from './cli/index.ts';
 import { frozenClock, systemClock } from './core/clock.ts';
 import { type Colors, createColors, isColorEnabled } from './core/color.ts';
 import type { ProcessIo } from './core/context.ts';
-import { EXIT, type ExitCode, errorMessage, TidemarkError } from './core/errors.ts';
+import { EXIT, type ExitCode, errorMessage, isMemoryError, TidemarkError } from './core/errors.ts';
 import { decodeUtf8, fileSystemError, MAX_TEXT_KIBIBYTES, systemLack } from './core/fs.ts';
 import { interrupts } from './core/interrupts.ts';
 import { createLog, printError, stripControls } from './core/log.ts';
@@ -86,13 +86,15 @@ function createContext(program: Command, io: ProcessIo) {
   };
 }
 
+const TOO_LITTLE_MEMORY = 'DuckDB needs more memory than it may use: raise `memoryLimit`';
+
 function reportError(error: unknown, stderr: ProcessIo['stderr'], colors: Colors): ExitCode {
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
   if (error instanceof TidemarkError) {
     stderr(printError(error, colors));
     return error.exit;
   }
-  const lack = systemLack(error);
+  const lack = isMemoryError(error) ? TOO_LITTLE_MEMORY : systemLack(error);
   const unusable = fileSystemError(error);
   const isOwn = unusable?.path.startsWith(PACKAGE_ROOT) ?? false;
   const problem = lack ?? (unusable && !isOwn ? `${unusable.path} cannot be used: ${unusable.reason}` : undefined);

@@ -8,7 +8,7 @@
 -- grain: one row per key with `deletion_allowed`, distributed or not; unknown where that is not reported
 with
   distributed as (
-    select target, key_name, list(provider_name order by provider_name) as providers
+    select target, key_name, list_sort(list(provider_name)) as providers
     from key_distributions
     group by target, key_name
   )

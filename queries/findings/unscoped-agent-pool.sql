@@ -9,13 +9,13 @@
 -- A pool with more than three workspaces is assumed to be shared on purpose.
 with
   attached as (
-    select target, pool_id, list(workspace_id order by workspace_id) as workspace_ids
+    select target, pool_id, list_sort(list(workspace_id)) as workspace_ids
     from agent_pool_workspaces
     where relation = 'attached'
     group by target, pool_id
   ),
   allowed as (
-    select target, pool_id, list(workspace_id order by workspace_id) as workspace_ids
+    select target, pool_id, list_sort(list(workspace_id)) as workspace_ids
     from agent_pool_workspaces
     where relation = 'allowed'
     group by target, pool_id

@@ -1,1 +1,1 @@
-string_agg({{member}}, ', ' order by {{rank}})
+array_to_string(list_transform(list_sort(list({lake_rank: {{rank}}, lake_member: {{member}}})), lambda lake_one: lake_one.lake_member), ', ')

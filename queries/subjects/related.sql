@@ -4,7 +4,7 @@ with
   workspaces_then as (from workspaces_at($as_of)),
   pools as (from agent_pools_at($as_of)),
   uses as (
-    select target, pool_id, workspace_id, string_agg(relation, ', ' order by relation) as relation
+    select target, pool_id, workspace_id, array_to_string(list_sort(list(relation)), ', ') as relation
     from agent_pool_workspaces_at($as_of)
     group by target, pool_id, workspace_id
   ),

@@ -2,8 +2,8 @@
 -- one that is new, tells nobody anything.
 left join lateral (
   select
-    list(member order by rank) filter (was_there) as "left",
-    list(member order by rank) filter (not was_there) as arrived,
+    list_transform(list_sort(list({rank: rank, member: member}) filter (was_there)), lambda one: one.member) as "left",
+    list_transform(list_sort(list({rank: rank, member: member}) filter (not was_there)), lambda one: one.member) as arrived,
   from (
     select member.member, min(member.rank) as rank, bool_and(was_there) as was_there
     from (

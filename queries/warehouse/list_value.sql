@@ -1,5 +1,6 @@
 -- The list of a version of a row, from the members that were valid when it began.
-select string_agg(member.member, ', ' order by member.rank)
+-- It is sorted as a value: DuckDB never frees the state of an ordered aggregate (`string_agg(… order by …)`) whose result is not read to its end.
+select array_to_string(list_transform(list_sort(list({rank: member.rank, member: member.member})), lambda one: one.member), ', ')
 from {{table}}_members as member
 where
   {{sameKey}}

@@ -63,3 +63,8 @@ export function formatError(error: unknown): string {
   const hint = error instanceof TidemarkError && error.hint ? `: ${error.hint}` : '';
   return `${errorMessage(error)}${hint}`.replaceAll(/\s+/gu, ' ').trim();
 }
+
+/** Whether DuckDB needed more memory than it may use. It has no error codes. */
+export function isMemoryError(error: unknown): boolean {
+  return error instanceof Error && /^Out of Memory Error/u.test(error.message);
+}

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { stat, statfs } from 'node:fs/promises';
-import { TidemarkError } from '../core/errors.ts';
+import { isMemoryError, TidemarkError } from '../core/errors.ts';
 import { ignoreMissing } from '../core/fs.ts';
 import { landingBytes, landingDirectory, listLandings } from '../landing/store.ts';
 import { type Database, firstLine } from './database.ts';
@@ -17,9 +17,7 @@ const CORRUPT = /corrupt|checksum|has been invalidated|serializ|replaying WAL|no
 
 /** Whether a statement needed more memory than DuckDB may use. It is rolled back, and the database stays usable. */
 export function isOutOfMemory(error: unknown): boolean {
-  return (
-    error instanceof Error && /^Out of Memory Error/u.test(error.message) && classifyStorageError(error) === undefined
-  );
+  return isMemoryError(error) && classifyStorageError(error) === undefined;
 }
 
 /**

@@ -30,6 +30,19 @@ describe('status', () => {
     await unauthorized.pull(['--target', 'vault', '--target', 'scaler'], 1);
   });
 
+  test('says in one line that DuckDB may use too little memory', async () => {
+    const little = await testProject({ workspaces: 5, cleanup: atEnd });
+    await little.pull(['--target', 'scaler']);
+    await little.configure((config) => {
+      config.memoryLimit = '1MB';
+    });
+    const { exit, stderr } = await little.tidemark(['status']);
+    expect({ exit, stderr }).toEqual({
+      exit: 1,
+      stderr: 'error: DuckDB needs more memory than it may use: raise `memoryLimit`\n',
+    });
+  });
+
   test('shows the age of every source, whether it is stale, and why', async () => {
     const { exit, stdout } = await place.tidemark(['status', '--json', '--now', '2026-10-02T10:15:00Z']);
     expect(exit).toBe(0);

@@ -145,3 +145,19 @@ test.each([
     return next;
   }
 });
+
+test('lists that a query does not need are in no memory after it', async () => {
+  const row = "'acme' as target, '1.' || n as version, timestamptz '2026-01-01T00:00:00Z' as valid_from";
+  await database.run(`insert into tf_versions_rows by name select ${row} from range(5000) as r(n)`);
+  await database.run(`insert into tf_versions_members by name
+    select ${row}, 'workspace-' || m as member, 1 as nth, m as rank from range(5000) as r(n), range(20) as s(m)`);
+  const usedMegabytes = async () => {
+    const [memory] = await database.rows('select sum(memory_usage_bytes) / 1e6 as used from duckdb_memory()');
+    return Number(memory?.used);
+  };
+  const before = await usedMegabytes();
+  const unread = `select list.* from tf_versions as list
+    semi join (select 'none' as version where random() > 2) as none on none.version = list.version`;
+  for (let time = 0; time < 5; time++) await database.run(`create or replace temp table unread as ${unread}`);
+  expect((await usedMegabytes()) - before).toBeLessThan(1);
+});

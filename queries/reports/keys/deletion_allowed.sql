@@ -7,7 +7,7 @@
 -- subjects: name=key
 with
   held as (
-    select target, key_name, list(provider_name order by provider_name) as held_by
+    select target, key_name, list_sort(list(provider_name)) as held_by
     from key_distributions_at($as_of)
     group by target, key_name
   ),

@@ -22,7 +22,7 @@ with
     group by all
   ),
   held as (
-    select target, key_name, list(provider_name order by provider_name) as held_by
+    select target, key_name, list_sort(list(provider_name)) as held_by
     from key_distributions_at($as_of)
     group by target, key_name
   )
