@@ -2,11 +2,12 @@ import { isDeepStrictEqual } from 'node:util';
 import { stringify } from 'lossless-json';
 import { TidemarkError } from '../../../core/errors.ts';
 import { isObject } from '../../../core/is-object.ts';
-import { listAt, valueAt } from '../../../core/json-path.ts';
+import { listAt, textAt, valueAt } from '../../../core/json-path.ts';
 import { plural } from '../../../core/plural.ts';
 import { sliceElements, sliceFields } from '../../../http/json.ts';
 import type { Operation, OperationArgs } from '../../../services/operation.ts';
 import { IncompleteListError } from '../../../services/pagination.ts';
+import type { ResponsePage } from '../../../services/response.ts';
 import { type ExtractContext, requiredString } from '../source.ts';
 
 /** Rows per page: the most that the general documentation of the product allows (docs/services/platform.md#pagination). */
@@ -74,7 +75,8 @@ export function listKeys(pages: readonly SnapshotPage[]) {
 }
 
 /**
- * Sends the pages of a list to a sink, until it does not change while they are read: several pages without a total are read twice.
+ * Sends the pages of a list to a sink, until it does not change while they are read. Several pages are read twice where they have no total, or
+ * an item of a later one was created meanwhile.
  * @returns the reported total, if any
  */
 export async function sendPages<O extends Operation>(
@@ -87,9 +89,9 @@ export async function sendPages<O extends Operation>(
   for (let attempt = 1; ; attempt++) {
     const { total, inconsistent, unproven } = await readPages(context, operation, args, sink).catch(takeIncomplete);
     if (inconsistent === undefined && (unproven === undefined || isDeepStrictEqual(unproven, earlier))) return total;
-    const problem = inconsistent ?? (earlier && 'other rows than before, and no total');
+    const problem = inconsistent ?? (earlier && 'other rows than before');
     if (attempt === MAX_ATTEMPTS)
-      throw new TidemarkError('DATA', `${operation.name}: ${problem}, ${MAX_ATTEMPTS} times in a row`);
+      throw new TidemarkError('DATA', `${operation.name}: ${problem ?? 'it changes'}, ${MAX_ATTEMPTS} times in a row`);
     if (problem !== undefined) {
       context.log.info(`${context.client.target.name}: ${operation.name}: ${problem}; reading it again`);
       context.metrics.retries++;
@@ -103,13 +105,43 @@ interface Snapshot {
   readonly total?: number;
   /** Why the pages are not one consistent list. */
   readonly inconsistent?: string;
-  /** The items of several pages without a total: one may have been left out when another was deleted meanwhile. */
+  /** The items of a list that may have changed while it was read: one may have been left out when another was deleted meanwhile. */
   readonly unproven?: ReadonlySet<string>;
 }
 
 function takeIncomplete(error: unknown): Snapshot {
   if (error instanceof IncompleteListError) return { inconsistent: error.serviceMessage };
   throw error;
+}
+
+/** When an item was created, in the names that lists and the explorer give it. */
+const CREATED = ['created-at', 'workspace-created-at', 'workspace_created_at'];
+
+/**
+ * When a list was read, and what was created meanwhile: where one item is deleted and another one created between two pages, the total stays,
+ * and an item that moves to an earlier page is left out. Times are those of the service, which tells the present in the header `Date`.
+ */
+class ReadingTime {
+  #from = Number.NaN;
+  #until = Number.NaN;
+  readonly #created: number[] = [];
+
+  add({ headers, items }: ResponsePage): void {
+    this.#until = Date.parse(headers.get('date') ?? '');
+    // What the first page has was there before it.
+    if (Number.isNaN(this.#from)) this.#from = this.#until;
+    else this.#created.push(...items.map(readCreated).filter((time) => time >= this.#from));
+  }
+
+  /** The header has whole seconds. What is later than the reading is of a clock that is ahead. */
+  get hasCreation(): boolean {
+    return this.#created.some((time) => time <= this.#until + 1000);
+  }
+}
+
+function readCreated(item: unknown): number {
+  const times = CREATED.map((name) => textAt(item, 'attributes', name));
+  return Date.parse(times.find((time) => time !== null) ?? '');
 }
 
 /** Reads the list once. */
@@ -120,6 +152,7 @@ async function readPages<O extends Operation>(
   sink: PageSink,
 ): Promise<Snapshot> {
   const seen = new Set<string>();
+  const reading = new ReadingTime();
   let total: number | undefined;
   let pages = 0;
   for await (const page of client.pages(operation, args)) {
@@ -127,6 +160,7 @@ async function readPages<O extends Operation>(
       return { inconsistent: `the total changed from ${total} to ${page.total} between pages` };
     }
     total = page.total ?? total;
+    reading.add(page);
     const before = seen.size;
     const items = page.items.filter((item, index) => {
       const id = requiredString(item, 'id', operation.name, before + index); // nothing else identifies it
@@ -140,5 +174,6 @@ async function readPages<O extends Operation>(
     pages++;
   }
   if (total === undefined) return pages > 1 ? { unproven: seen } : {};
-  return seen.size === total ? { total } : { inconsistent: `${plural(seen.size, 'row')} received, ${total} reported` };
+  if (seen.size !== total) return { inconsistent: `${plural(seen.size, 'row')} received, ${total} reported` };
+  return reading.hasCreation ? { total, unproven: seen } : { total };
 }
