@@ -49,6 +49,7 @@ test.skipIf(noBrowser !== undefined)(
     await page.locator('summary', { hasText: 'Tables' }).click();
     await page.locator('details[open] a', { hasText: /^agents$/u }).click();
     await page.waitForSelector('#result tbody tr');
+    await page.waitForSelector('#history li', { state: 'attached' }); // the script runs after the rows are there
     const hostile = `select '</script><img src=x onerror="document.title=1">' as x`;
     await page.goto(`${server.url}sql?${new URLSearchParams({ sql: hostile })}`);
     await page.waitForSelector('html[data-editor=ready]');
