@@ -86,7 +86,13 @@ function createContext(program: Command, io: ProcessIo) {
   };
 }
 
-const TOO_LITTLE_MEMORY = 'DuckDB needs more memory than it may use: raise `memoryLimit`';
+/** What a statement of DuckDB lacked. It keeps what does not fit into memory in temporary files, as long as the disk has space. */
+function memoryLack(error: unknown): string | undefined {
+  if (!isMemoryError(error)) return undefined;
+  return errorMessage(error).includes('max_temp_directory_size')
+    ? 'the disk has too little space for the temporary files of DuckDB'
+    : 'DuckDB needs more memory than it may use: raise `memoryLimit`';
+}
 
 function reportError(error: unknown, stderr: ProcessIo['stderr'], colors: Colors): ExitCode {
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
@@ -94,7 +100,7 @@ function reportError(error: unknown, stderr: ProcessIo['stderr'], colors: Colors
     stderr(printError(error, colors));
     return error.exit;
   }
-  const lack = isMemoryError(error) ? TOO_LITTLE_MEMORY : systemLack(error);
+  const lack = memoryLack(error) ?? systemLack(error);
   const unusable = fileSystemError(error);
   const isOwn = unusable?.path.startsWith(PACKAGE_ROOT) ?? false;
   const problem = lack ?? (unusable && !isOwn ? `${unusable.path} cannot be used: ${unusable.reason}` : undefined);

@@ -2,7 +2,7 @@ import { stringify } from 'lossless-json';
 import type { Pricing, Thresholds } from '../../config/config.ts';
 import { findNamed } from '../../config/suggest.ts';
 import { formatTimestamp } from '../../core/clock.ts';
-import { TidemarkError } from '../../core/errors.ts';
+import { isMemoryError, TidemarkError } from '../../core/errors.ts';
 import { isAbsent, type LeftOut } from '../../extract/sources/index.ts';
 import { describeQueryError, MAX_QUERY_MS, type SqlParams } from '../../warehouse/database.ts';
 import type { OpenWarehouse } from '../../warehouse/session.ts';
@@ -173,7 +173,8 @@ export async function queryFile(database: Queries, file: string, sql: string, pa
   try {
     return await database.rows(sql, params, MAX_QUERY_MS);
   } catch (error) {
-    throw new TidemarkError('DATA', describeQueryError(file, error), { cause: error });
+    const hint = isMemoryError(error) && 'raise `memoryLimit`';
+    throw new TidemarkError('DATA', describeQueryError(file, error), { cause: error, ...(hint && { hint }) });
   }
 }
 

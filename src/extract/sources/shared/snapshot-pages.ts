@@ -124,18 +124,22 @@ const CREATED = ['created-at', 'workspace-created-at', 'workspace_created_at'];
 class ReadingTime {
   #from = Number.NaN;
   #until = Number.NaN;
-  readonly #created: number[] = [];
+  /** Of the items of later pages that were created since the first one was answered. */
+  #earliest = Number.POSITIVE_INFINITY;
 
   add({ headers, items }: ResponsePage): void {
     this.#until = Date.parse(headers.get('date') ?? '');
     // What the first page has was there before it.
-    if (Number.isNaN(this.#from)) this.#from = this.#until;
-    else this.#created.push(...items.map(readCreated).filter((time) => time >= this.#from));
+    if (Number.isNaN(this.#from)) {
+      this.#from = this.#until;
+      return;
+    }
+    for (const time of items.map(readCreated)) if (time >= this.#from && time < this.#earliest) this.#earliest = time;
   }
 
   /** The header has whole seconds. What is later than the reading is of a clock that is ahead. */
   get hasCreation(): boolean {
-    return this.#created.some((time) => time <= this.#until + 1000);
+    return this.#earliest <= this.#until + 1000;
   }
 }
 
