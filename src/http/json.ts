@@ -5,8 +5,7 @@ import { parse, stringify } from 'lossless-json'; // until Node 22: `JSON.parse`
  * @throws SyntaxError for text that is not JSON, or nests deeper than `maxDepth`.
  */
 export function parseJson(text: string, maxDepth = 200): unknown {
-  assertDepth(text, maxDepth);
-  if (!UNSAFE_DIGITS.test(text)) return JSON.parse(text);
+  if (!hasLongNumber(text, maxDepth)) return JSON.parse(text);
   return parse(text, null, { parseNumber: integerOrNumber, onDuplicateKey: ({ newValue }) => newValue });
 }
 
@@ -20,7 +19,7 @@ export function tryParseJson(text: string): unknown {
 }
 
 /** 2^53 has 16 digits: an integer with fewer fits a double exactly, and needs no slow parser. */
-const UNSAFE_DIGITS = /\d{16}/u;
+const UNSAFE_DIGITS = 16;
 
 function integerOrNumber(literal: string): number | bigint {
   const number = Number(literal);
@@ -29,14 +28,30 @@ function integerOrNumber(literal: string): number | bigint {
 
 const QUOTE = 34;
 const COMMA = 44;
+const ZERO = 48;
+const NINE = 57;
 const OPEN_LIST = 91;
 const BACKSLASH = 92;
 const CLOSE_LIST = 93;
 const OPEN_OBJECT = 123;
 const CLOSE_OBJECT = 125;
-/** Hostile nesting would overflow the stack of functions that walk the value later. @throws SyntaxError */
-function assertDepth(text: string, maxDepth: number): void {
-  forEachSeparator(text, () => {}, maxDepth);
+
+/**
+ * Whether a number may have more digits than a double keeps. The digits of a text do not count.
+ * @throws SyntaxError for hostile nesting, which would overflow the stack of functions that walk the value later
+ */
+function hasLongNumber(text: string, maxDepth: number): boolean {
+  let [depth, digits, longest] = [0, 0, 0];
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    digits = code >= ZERO && code <= NINE ? digits + 1 : 0;
+    if (digits > longest) longest = digits;
+    if (code === QUOTE) at = endOfString(text, at);
+    else if (code === OPEN_OBJECT || code === OPEN_LIST) {
+      if (++depth > maxDepth) throw new SyntaxError(`nested deeper than ${maxDepth}`);
+    } else if (code === CLOSE_OBJECT || code === CLOSE_LIST) depth--;
+  }
+  return longest >= UNSAFE_DIGITS;
 }
 
 function endOfString(text: string, start: number): number {
@@ -80,14 +95,13 @@ export function sliceFields(text: string): ReadonlyMap<string, string> {
 }
 
 /** Finds where each element of the outermost list or object ends: at a comma, the last one at the closing bracket. */
-function forEachSeparator(text: string, found: (at: number, isEnd: boolean) => void, maxDepth = Infinity): void {
+function forEachSeparator(text: string, found: (at: number, isEnd: boolean) => void): void {
   let depth = 0;
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
     if (code === QUOTE) at = endOfString(text, at);
-    else if (code === OPEN_OBJECT || code === OPEN_LIST) {
-      if (++depth > maxDepth) throw new SyntaxError(`nested deeper than ${maxDepth}`);
-    } else if (code === COMMA && depth === 1) found(at, false);
+    else if (code === OPEN_OBJECT || code === OPEN_LIST) depth++;
+    else if (code === COMMA && depth === 1) found(at, false);
     else if (code === CLOSE_OBJECT || code === CLOSE_LIST) {
       if (depth === 1) found(at, true);
       depth--;
@@ -97,7 +111,7 @@ function forEachSeparator(text: string, found: (at: number, isEnd: boolean) => v
 
 /** Like `parseJson`, but every number keeps its text, so that `printJson` prints it unchanged. */
 export function parseLossless(text: string, maxDepth = 200): unknown {
-  assertDepth(text, maxDepth);
+  hasLongNumber(text, maxDepth); // for its error
   return parse(text, null, { onDuplicateKey: ({ newValue }) => newValue });
 }
 
