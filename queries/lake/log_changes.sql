@@ -3,28 +3,24 @@
 create or replace temp table lake_pending as
 with
   held as (
-    select {{fields}}, row({{fields}}) as lake_row
+    select {{fields}}
     from lake_log
-    where {{reached}}
-    qualify row_number() over (partition by {{identity}} order by as_of desc) = 1 and op <> 'delete'
+    -- a window would keep every column of every version
+    where rowid in (select arg_max(rowid, as_of) from lake_log where {{reached}} group by {{identity}}) and op <> 'delete'
   ),
-  lake_stored as (
+  begun as (
     select {{values}}, row_number() over (partition by {{key}} order by {{all}}) as occurrence, {{loggedAt}} as lake_logged_at
     from {{stored}}
     where {{reached}}
-  ),
-  begun as (
-    select *, row({{fields}}) as lake_row
-    from lake_stored
   )
 select
   if(ended.occurrence is null, 'insert', 'update') as op,
   if(ended.occurrence is null, greatest(least(begun.lake_logged_at, {{now}}), {{after}}), {{now}}) as as_of,
-  begun.* exclude (lake_row, lake_logged_at)
+  begun.* exclude (lake_logged_at)
 from begun
 left join held as ended on {{same}}
-where ended.occurrence is null or begun.lake_row is distinct from ended.lake_row
+where ended.occurrence is null or {{differs}}
 union all by name
-select 'delete' as op, {{now}} as as_of, ended.* exclude (lake_row)
+select 'delete' as op, {{now}} as as_of, ended.*
 from held as ended
 anti join begun on {{same}};

@@ -45,16 +45,18 @@ with
       count(*) filter (where digest_state = 'new') as new_findings,
       max(rank) as rank,
       arg_max(severity, rank) as severity,
-      list_distinct(list(rule)).list_sort() as rules,
+      list(distinct rule).list_sort() as rules,
       arg_max(title, row(rank, finding_id)) as title,
       arg_max(rule, row(rank, finding_id)) as rule,
       min(opened_at) as opened_at,
       max(times_reopened) as times_reopened,
       count(*) filter (where unassessed_since is not null) as unassessed,
-      list(
-        {'subject_id': subject_id, 'subject_name': subject_name, 'detail': detail}
-        order by rank desc, subject_name, subject_id
-      )[:3] as subjects,
+      -- the first ones alone are kept in memory
+      arg_min(
+        {'subject_id': subject_id, 'subject_name': subject_name, 'detail': detail},
+        (-rank, subject_name, subject_id),
+        3
+      ) as subjects,
     from shared
     group by all
   ),

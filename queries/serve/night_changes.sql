@@ -31,7 +31,7 @@ with
       max(change) as change,
       max(plan_id) as plan_id,
       max(approved_by) as approved_by,
-      list({'column': "column", 'old': if(length(old) > 100, left(old, 100) || '…', old), 'new': if(length("new") > 100, left("new", 100) || '…', "new")} order by "column") as columns,
+      list_sort(list({'column': "column", 'old': if(length(old) > 100, left(old, 100) || '…', old), 'new': if(length("new") > 100, left("new", 100) || '…', "new")})) as columns,
     from told
     group by told.at, target, "table", key, change in ('new', 'gone', 'back')
   ),

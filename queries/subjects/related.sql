@@ -110,10 +110,11 @@ select
   related.subject_id,
   relation,
   count(*) as total,
-  list(
-    {'target': related.target, 'type': related_type, 'id': related_id, 'name': related_name}
-    order by related_name, related_id
-  )[:$limit::bigint] as subjects,
+  arg_min(
+    {'target': related.target, 'type': related_type, 'id': related_id, 'name': related_name},
+    (related_name, related_id),
+    $limit::bigint
+  ) as subjects,
 from related
 semi join subject_pages as pages
   on

@@ -1,9 +1,2 @@
--- Writes the result of an evaluation; by name, since columns added by a migration come last.
-merge into findings
-using (select * exclude (change) from transition) as evaluated
-on
-  findings.rule = evaluated.rule
-  and findings.target = evaluated.target
-  and findings.subject_id = evaluated.subject_id
-when matched then update by name
-when not matched then insert by name;
+-- Writes the result of an evaluation. Rows are replaced: an update keeps the old and the new values of every row in memory until the commit.
+delete from findings using transition where findings.finding_id = transition.finding_id;

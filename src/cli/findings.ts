@@ -3,11 +3,10 @@ import { findNamed } from '../config/suggest.ts';
 import { FINDING_STATES, type FindingState, SEVERITIES, type Severity } from '../core/choices.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, TidemarkError } from '../core/errors.ts';
-import { groupBy } from '../core/group-by.ts';
 import { plural } from '../core/plural.ts';
 import { loadDefinitions } from '../run/plugins/index.ts';
 import { type Acceptance, acceptFindings, assertOpen } from '../tell/findings/evaluate.ts';
-import { type Guide, loadGuide, shownSince, tellMany } from '../tell/findings/guide.ts';
+import { type Guide, loadGuide, tellMany } from '../tell/findings/guide.ts';
 import { atOrAbove, findRule, type InvalidRule, type Rule, readRules } from '../tell/findings/rules.ts';
 import { type OpenWarehouse, withPublished, withWarehouse } from '../warehouse/session.ts';
 import type { Row } from '../warehouse/values.ts';
@@ -64,11 +63,15 @@ export async function list(context: Context, options: FindingsFlags): Promise<vo
     const selected = selectRules(readRules(files), options.rule);
     const now = context.clock.now().toISOString();
     const view: FindingsView = { database, files, config, now, targets, ...selected };
-    const findings = await listFindings(view, options);
+    await selectFindings(view, options);
     const times = await database.rows(files.read('warehouse/evaluation_times'), { targets });
     const isEvaluated = times.some(({ evaluated_at }) => evaluated_at !== null);
-    if (context.json) for await (const text of formatJsonArray(findings)) await context.print(text);
-    else context.stdout(formatFindings(findings, await loadGuide(files, [], config.thresholds), isEvaluated, context));
+    if (context.json) await printRows(context, database.stream(files.read('warehouse/finding_rows')));
+    else {
+      const lines = await database.rows(files.read('warehouse/finding_lines'));
+      const guide = await loadGuide(files, [], config.thresholds);
+      await context.print(formatLines(lines as unknown as readonly FindingLine[], guide, isEvaluated, context));
+    }
     warnNotEvaluated(context, times);
     await warnUnassessed(context, view, options);
     if (options.failOn) await gate(context, view, options.failOn, options);
@@ -84,18 +87,17 @@ function selectRules(
   return { rules: [findRule(known, name) ?? findNamed(known.rules, 'rule', name)], invalid: [] };
 }
 
-async function listFindings(
+/** Makes the view `listed_findings` of what the options select. */
+async function selectFindings(
   { database, files, now, targets }: FindingsView,
-  options: FindingsFlags,
-): Promise<readonly ListedFinding[]> {
-  const rows = await database.rows(files.read('warehouse/select_findings'), {
-    now,
-    targets,
-    severities: atOrAbove(options.severity ?? 'info'),
-    rule: options.rule ?? null,
-    state: options.state ?? null,
-  });
-  return rows as unknown as readonly ListedFinding[];
+  { severity = 'info', rule, state }: FindingsFlags,
+): Promise<void> {
+  const params = { now, targets, severities: atOrAbove(severity), rule: rule ?? null, state: state ?? null };
+  await database.run(files.read('warehouse/listed_findings'), params);
+}
+
+async function printRows({ print }: Context, rows: AsyncIterable<Row>): Promise<void> {
+  for await (const text of formatJsonArray(rows)) await print(text);
 }
 
 /** Says which targets have rows that no rule has seen: only the run of a job evaluates the rules. */
@@ -130,8 +132,10 @@ async function gate(
   { rule, state }: FindingsFlags,
 ): Promise<void> {
   const states = state === 'new' || state === 'open' ? [state] : ['new', 'open'];
-  const findings = await listFindings(view, { severity: failOn, ...(rule !== undefined && { rule }) });
-  const count = findings.filter((finding) => states.includes(finding.state)).length;
+  const { database, files } = view;
+  await selectFindings(view, { severity: failOn, ...(rule !== undefined && { rule }) });
+  const [found] = await database.rows(files.read('warehouse/finding_count'), { states });
+  const count = Number(found?.findings);
   const gaps = [...(await findAssessmentGaps(view, failOn)), ...view.invalid.map(({ error }) => error)];
   const level = failOn === 'critical' ? failOn : `${failOn} or worse`;
   if (gaps.length > 0) log.warn(`cannot tell whether other findings are ${level}: ${gaps.join('; ')}`);
@@ -178,62 +182,37 @@ export async function accept(
   writeResult(context, result, () => `accepted until ${formatTime(result.until)}: ${result.accepted.join(', ')}\n`);
 }
 
-/**
- * The columns that the listing uses of `queries/warehouse/select_findings.sql`; times are ISO 8601. `group_key` is null where the finding
- * has no group.
- */
-type ListedFinding = Readonly<
-  Record<'finding_id' | 'target' | 'rule' | 'subject_type' | 'subject_id' | 'title' | 'state' | 'opened_at', string> &
-    Record<'subject_name' | 'state_since' | 'unassessed_since' | 'accepted_until' | 'group_key', string | null> &
-    Record<'severity', Severity>
+/** A row of `queries/warehouse/finding_lines.sql`: findings with one cause. */
+type FindingLine = Readonly<
+  Record<'rule' | 'target' | 'finding_id' | 'title' | 'subject_type' | 'since' | 'states', string> &
+    Record<'findings' | 'critical', number> &
+    Record<'severity', Severity> & { readonly group_key: string | null; readonly names: readonly string[] }
 >;
 
-/** A line for each cause, in the order of the rows, followed by the totals. */
-function formatFindings(
-  findings: readonly ListedFinding[],
+/** A line for each cause, followed by the totals. */
+function formatLines(
+  lines: readonly FindingLine[],
   guide: readonly Guide[],
   isEvaluated: boolean,
   style: TableStyle,
 ): string {
-  if (findings.length === 0) return isEvaluated ? 'no findings\n' : 'unknown: no rule was evaluated\n';
-  const toCause = ({ rule, target, group_key, finding_id }: ListedFinding) =>
-    JSON.stringify([rule, target, group_key ?? finding_id]);
-  const lines = [...groupBy(findings, toCause).values()].map((group) => toCells(group, guide));
-  const critical = findings.filter(({ severity }) => severity === 'critical').length;
+  if (lines.length === 0) return isEvaluated ? 'no findings\n' : 'unknown: no rule was evaluated\n';
+  const sum = (column: 'findings' | 'critical') => lines.reduce((total, line) => total + line[column], 0);
+  const cells = lines.map((line) => {
+    const { severity, states, since, target, rule, title, finding_id, findings } = line;
+    const what = findings === 1 ? title : formatCause(line, guide);
+    const id = findings === 1 ? finding_id : `${finding_id} +${findings - 1}`;
+    return [severity, states, since, target, rule, what, id];
+  });
   const labels = ['severity', 'state', 'since', 'target', 'rule', 'what', 'id'];
   const columns = { statusColumns: ['severity', 'state'], wholeColumns: ['id'], spareColumns: ['rule'] };
-  const table = formatTable(labels, lines, { ...style, ...columns });
-  return `${table}\n${plural(findings.length, 'finding')} in ${plural(lines.length, 'line')}, ${critical} critical\n`;
-}
-
-type Group = readonly [ListedFinding, ...ListedFinding[]];
-
-const MAX_NAMES = 3;
-
-function toCells(group: Group, guide: readonly Guide[]): readonly string[] {
-  const [first, ...others] = group;
-  const since = group.map(shownSince).sort()[0] ?? '';
-  const what = others.length === 0 ? first.title : formatGroupTitle(group, guide);
-  const id = others.length === 0 ? first.finding_id : `${first.finding_id} +${others.length}`;
-  return [first.severity, formatStates(group), since.slice(0, 10), first.target, first.rule, what, id];
+  const table = formatTable(labels, cells, { ...style, ...columns });
+  return `${table}\n${plural(sum('findings'), 'finding')} in ${plural(lines.length, 'line')}, ${sum('critical')} critical\n`;
 }
 
 /** `3 volumes of plugin ce9400 have had no snapshot for 7 days (label-printer-spool, …)` */
-function formatGroupTitle(group: Group, guide: readonly Guide[]): string {
-  const named = group.slice(0, MAX_NAMES).map(({ subject_name, subject_id }) => subject_name ?? subject_id);
-  const more = group.length > MAX_NAMES ? ', …' : '';
-  const [{ group_key, rule, subject_type }] = group;
+function formatCause({ names, findings, group_key, rule, subject_type }: FindingLine, guide: readonly Guide[]): string {
+  const more = findings > names.length ? ', …' : '';
   const told = guide.find((each) => each.rule === rule) ?? { many: `${subject_type}s{of}` };
-  return `${tellMany(String(group.length), group_key ?? '', told)} (${named.join(', ')}${more})`;
-}
-
-/** `open`, `accepted until 2027-03-31`, `new 2, open 38`; a `?` marks a state that could not be assessed again. */
-function formatStates(group: Group): string {
-  const states = [...groupBy(group, formatState)];
-  return states.map(([state, same]) => (states.length === 1 ? state : `${state} ${same.length}`)).join(', ');
-}
-
-function formatState({ state, accepted_until, unassessed_since }: ListedFinding): string {
-  const until = state === 'accepted' && accepted_until ? ` until ${accepted_until.slice(0, 10)}` : '';
-  return `${state}${until}${unassessed_since ? '?' : ''}`;
+  return `${tellMany(String(findings), group_key ?? '', told)} (${names.join(', ')}${more})`;
 }

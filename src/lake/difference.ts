@@ -156,7 +156,8 @@ function targetParts(
 function columnParts(relation: Relation, { relation: held }: TableDesign): Parts {
   const types = new Map(held.columns.map(({ field, type }) => [field, type]));
   const list = (names: readonly string[]) => names.map(quoteIdent).join(', ');
-  const isSame = (field: string) => `begun.${quoteIdent(field)} is not distinct from ended.${quoteIdent(field)}`;
+  const compare = (field: string, how: string) =>
+    `begun.${quoteIdent(field)} is ${how} from ended.${quoteIdent(field)}`;
   return {
     ...relationParts(held),
     stored: quoteIdent(relation.stored),
@@ -168,7 +169,8 @@ function columnParts(relation: Relation, { relation: held }: TableDesign): Parts
       columns: held.columns.map(({ field, type }) => ({ name: field, type })),
       computed: relation.computed.map((name) => held.columns.find((column) => column.name === name)?.field ?? name),
     }).join(', '),
-    same: held.identity.map(isSame).join(' and '),
+    same: held.identity.map((field) => compare(field, 'not distinct')).join(' and '),
+    differs: held.columns.map(({ field }) => compare(field, 'distinct')).join(' or '),
     key: list(relation.key),
     all: hasOccurrence(relation) ? list(held.columns.map(({ name }) => name)) : '',
   };

@@ -8,7 +8,7 @@ import { readSize } from '../core/size.ts';
 import type { SqlFiles } from './sql-files.ts';
 import { fillParams, type SqlParams } from './sql-params.ts';
 import { createTemporaryFolder } from './temporary-folder.ts';
-import { DuckDBInstance, type Row, toRows } from './values.ts';
+import { DuckDBInstance, type Row, toRows, yieldRows } from './values.ts';
 
 export type { SqlParam, SqlParams } from './sql-params.ts';
 
@@ -140,6 +140,10 @@ function createStatements(connection: DuckDBConnection) {
     script,
     run: async (sql: string, params?: SqlParams) => {
       await rows(sql, params);
+    },
+    /** The rows of a query, of which a few are in memory. Another statement of the connection ends them. */
+    stream: async function* (sql: string, params: SqlParams = {}): AsyncGenerator<Row> {
+      yield* yieldRows(await connection.stream(fillParams(sql, params)));
     },
     /** Runs a statement that writes rows, such as `insert` or `create table as`. @returns how many */
     write: async (sql: string, params?: SqlParams) => Number((await rows(sql, params))[0]?.Count),

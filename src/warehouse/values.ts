@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import type { DuckDBResultReader, DuckDBType, DuckDBValue } from '@duckdb/node-api';
+import type { DuckDBResult, DuckDBResultReader, DuckDBType, DuckDBValue } from '@duckdb/node-api';
 import { nativeError } from '../core/native.ts';
 import { parseJson } from '../http/json.ts';
 
@@ -55,16 +55,29 @@ export type Row = Readonly<Record<string, Value>>;
 
 const MICROS = 1_000_000n;
 
-/** All rows of a result. Uses the types of the result, since those of a chunk lack the alias that marks JSON. */
+interface ValueColumn {
+  readonly name: string;
+  readonly type: DuckDBType;
+}
+
+/** The columns of a result: the types of a chunk lack the alias that marks JSON. */
+function listColumns(result: DuckDBResult | DuckDBResultReader): readonly ValueColumn[] {
+  return result.deduplicatedColumnNames().map((name, index) => ({ name, type: result.columnType(index) }));
+}
+
+/** All rows of a result. */
 export function toRows(reader: DuckDBResultReader): Row[] {
-  const columns = reader.deduplicatedColumnNames().map((name, index) => ({ name, type: reader.columnType(index) }));
+  const columns = listColumns(reader);
   return reader.getRows().map((row) => toRow(row, columns));
 }
 
-export function toRow(
-  values: readonly DuckDBValue[],
-  columns: readonly { readonly name: string; readonly type: DuckDBType }[],
-): Row {
+/** The rows of a result one by one. */
+export async function* yieldRows(result: DuckDBResult): AsyncGenerator<Row> {
+  const columns = listColumns(result);
+  for await (const rows of result.yieldRows()) for (const row of rows) yield toRow(row, columns);
+}
+
+export function toRow(values: readonly DuckDBValue[], columns: readonly ValueColumn[]): Row {
   return Object.fromEntries(columns.map(({ name, type }, index) => [name, toValue(values[index] ?? null, type)]));
 }
 

@@ -16,16 +16,17 @@ select
   if(place < 0, 'overdue', strftime(timezone('UTC', $as_of::timestamptz + to_days((place * 7)::integer)), '%Y-%m-%d')) as week,
   -- A row holds 60 squares; the number says how many there are.
   coalesce(
-    list(
+    arg_min(
       {
         'kind': case when place <= 0 then 'bad' when ends_at <= $as_of::timestamptz + interval 30 days then 'warn' else 'info' end,
         'value': 1,
         'text': format('{}: {} {}', strftime(timezone('UTC', ends_at), '%Y-%m-%d'), kind, subject_name)
-      }
-      order by ends_at, kind, subject_name, target, subject_id
+      },
+      (ends_at, kind, subject_name, target, subject_id),
+      60
     ) filter (ends_at is not null),
     []
-  )[:60] as ends,
+  ) as ends,
   count(ends_at) as deadlines,
 from weeks
 left join (select * replace (greatest(place, -1) as place) from known) as known using (place)

@@ -40,7 +40,8 @@ with
         ' of ' || string_agg(distinct group_key, ' and ' order by group_key),
         ''
       ) as cause,
-      list(
+      -- the first ones alone are kept in memory
+      arg_min(
         {
           'title': title,
           'subject': subject,
@@ -48,9 +49,10 @@ with
           'subject_id': subject_id,
           'since': strftime(since, '%Y-%m-%dT%H:%M:%SZ'),
           'change': change,
-        }
-        order by change is null, since desc, title, finding_id
-      )[:50] as who,
+        },
+        (change is null, -epoch_us(since), title, finding_id),
+        50
+      ) as who,
       any_value(subject_type) as subject_type,
       any_value(subject_id) as subject_id,
       any_value(subject) as subject,

@@ -78,6 +78,7 @@ const UPDATES = [
   'assessments',
   'transition',
   'merge_findings',
+  'insert_findings',
   'record_events',
   'record_evaluations',
   'end_unassessed_rules',
