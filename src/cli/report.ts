@@ -1,10 +1,11 @@
+import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { formatTimestamp } from '../core/clock.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, formatError, type TidemarkError } from '../core/errors.ts';
 import { findLeftOut } from '../extract/sources/index.ts';
-import { type ReportReadOptions, toJsonText } from '../tell/reports/data.ts';
+import type { ReportReadOptions } from '../tell/reports/data.ts';
 import { renderReports } from '../tell/reports/index.ts';
 import { explainFailure, withPublished } from '../warehouse/session.ts';
 import { type DefineCommand, type Flags, MOMENT } from './define.ts';
@@ -59,7 +60,23 @@ async function writeReports(
     context.log.error(formatError(await explainFailure(options, options.data, failure)));
     context.exit(EXIT.data);
   }
-  const data = rendered.map((one) => one.data);
-  if (context.json) context.stdout(toJsonText(options.names?.length === 1 && data[0] ? data[0] : data));
+  if (context.json) await printData(context, out, rendered, options.names?.length === 1);
   else context.stdout(rendered.flatMap(({ files }) => files.map((file) => `${resolve(out, file)}\n`)).join(''));
+}
+
+/** Prints the JSON files of reports: that of a single one as it is, otherwise a list. */
+async function printData(
+  { print }: Context,
+  out: string,
+  reports: readonly { readonly name: string }[],
+  isSingle: boolean,
+): Promise<void> {
+  const read = ({ name }: { readonly name: string }) => readFile(join(out, `${name}.json`), 'utf8');
+  const [first] = reports;
+  if (isSingle && first) return print(await read(first));
+  for (const [index, report] of reports.entries()) {
+    const text = (await read(report)).trimEnd().replaceAll('\n', '\n  ');
+    await print(`${index === 0 ? '[\n' : ',\n'}  ${text}`);
+  }
+  await print(first ? '\n]\n' : '[]\n');
 }

@@ -45,7 +45,7 @@ export interface RenderOptions extends ReportReadOptions {
 /**
  * Writes NAME.html, NAME.txt, NAME.json and CSV files of long tables for each report, then the archive and the index. Each file is
  * written atomically.
- * @returns the reports with the names of their files below `out`, and their data
+ * @returns the reports with the names of their files below `out`, and what the index shows of them
  * @throws TidemarkError USAGE for an unknown report; without `onFailure`, DATA naming the query or template that fails
  */
 export async function renderReports(options: RenderOptions) {
@@ -73,7 +73,7 @@ export async function renderReports(options: RenderOptions) {
     await archiveFiles(out, toUtcDate(asOf), files);
     await removePaths(await listOldReports(out, options.generatedAt, options.reportDays));
   }
-  await writeIndex(options, new Map(rendered.map(({ name, data }) => [name, data])), reader.reports, renderer);
+  await writeIndex(options, new Map(rendered.map(({ name, shown }) => [name, shown])), reader.reports, renderer);
   options.log.info(`${plural(rendered.length, 'report')} written to ${out}`);
   return rendered;
 }
@@ -116,7 +116,8 @@ async function writeReports(
     const data = await readReport(report, reader);
     const files = renderReport(report, data, page, renderer);
     await writeReportFiles(options.out, name, files);
-    return { name, files: [...files.keys()], data };
+    const { as_of, summary, sources, state } = data; // the rows of all reports together may not fit into memory
+    return { name, files: [...files.keys()], shown: { as_of, summary, sources, state } };
   };
   const rendered = [];
   for (const report of reader.selected) {
@@ -126,13 +127,16 @@ async function writeReports(
   return rendered;
 }
 
+/** What the index shows of a report. */
+type ShownReport = Pick<ReportData, 'as_of' | 'summary' | 'sources' | 'state'>;
+
 /**
  * Writes `out/index.html` and the index of the day in the archive: the reports with their headlines, and the runs.
- * @param rendered data of the reports that this run rendered, by name; that of others is read from their JSON files
+ * @param rendered what it shows of the reports that this run rendered, by name; that of others is read from their JSON files
  */
 async function writeIndex(
   options: RenderOptions,
-  rendered: ReadonlyMap<string, ReportData>,
+  rendered: ReadonlyMap<string, ShownReport>,
   reports: ReadonlyMap<string, Report>,
   renderer: Renderer,
 ): Promise<void> {
@@ -163,7 +167,7 @@ async function writeIndex(
 async function listEntries(
   folder: string,
   reports: ReadonlyMap<string, Report>,
-  rendered: ReadonlyMap<string, ReportData>,
+  rendered: ReadonlyMap<string, ShownReport>,
 ) {
   const present = existsSync(folder) ? new Set(await readdir(folder)) : new Set<string>();
   const shown = [...reports.values()].filter(({ name }) => present.has(`${name}.html`) && present.has(`${name}.json`));
