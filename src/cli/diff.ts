@@ -1,4 +1,3 @@
-import { tmpdir } from 'node:os';
 import { findNamed, unknownName } from '../config/suggest.ts';
 import { DIFF_FORMATS, type DiffFormat } from '../core/choices.ts';
 import { formatTimestamp } from '../core/clock.ts';
@@ -55,7 +54,7 @@ export async function diff(
     await print(context, difference, flags);
     return difference;
   };
-  const { counts, gaps } = await withPublished(config, compare, { ownFolderIn: tmpdir() });
+  const { counts, gaps } = await withPublished(config, compare);
   if (flags.exitCode && counts.length > 0) context.exit(EXIT.findings);
   else if (flags.exitCode && gaps.length > 0) context.exit(EXIT.incomplete);
 }

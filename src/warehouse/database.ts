@@ -24,8 +24,8 @@ export interface OpenOptions {
   /** Where DuckDB may spill. */
   readonly tempDirectory?: string;
   /**
-   * Instead, DuckDB spills to a folder of its own below this one, which `close` removes: two processes that read a file would write the same
-   * one, and for a database in memory it would be the current folder.
+   * Instead, DuckDB spills to a folder of its own below this one, or where that cannot be written to that of the system, which `close` removes:
+   * two processes that read a file would write the same one, and for a database in memory it would be the current folder.
    */
   readonly ownFolderIn?: string;
   /** @default one for each processor */
@@ -50,7 +50,7 @@ const NEW_FILE = { storage_compatibility_version: 'v1.2.0', default_block_size: 
 
 /** Opens `file` (or `:memory:`). Times are UTC; no extension is downloaded. @throws TidemarkError DATA if it is not a database. */
 export async function openDatabase(file: string, options: OpenOptions = {}) {
-  const own = options.ownFolderIn === undefined ? undefined : await createTemporaryFolder(options.ownFolderIn);
+  const own = options.ownFolderIn === undefined ? undefined : await createSpillFolder(options.ownFolderIn);
   const removeOwn = () => {
     if (own !== undefined) rmSync(own, { recursive: true, force: true });
   };
@@ -95,6 +95,13 @@ export async function openDatabase(file: string, options: OpenOptions = {}) {
     removeOwn();
   };
   return { ...first, siblings, close };
+}
+
+/** Undefined where no disk has space for a folder: most reads need none. */
+function createSpillFolder(root: string): Promise<string | undefined> {
+  return createTemporaryFolder(root)
+    .catch(() => createTemporaryFolder())
+    .catch(() => undefined);
 }
 
 /** What to do where the published warehouse cannot be read. */
@@ -241,10 +248,7 @@ export function blameOwn(files: SqlFiles, cause: unknown, sql = ''): unknown {
   return new TidemarkError('DATA', message, { hint: 'correct your file, or remove it', cause });
 }
 
-/**
- * What DuckDB gets of `memoryLimit` where this process loads rows: Node, the readers of CSV and JSON, and what DuckDB does not count need
- * the rest.
- */
+/** What DuckDB gets of `memoryLimit`: Node, the readers of CSV and JSON, and what DuckDB does not count need the rest. */
 export function halveMemory(memoryLimit: string): string {
   return `${Math.round(readSize(memoryLimit) / 2000)}KB`;
 }

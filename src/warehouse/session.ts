@@ -211,7 +211,6 @@ async function copyFromPublished(paths: WarehouseFiles): Promise<void> {
 
 /**
  * Opens the published warehouse for reading until `read` has ended.
- * @param options `ownFolderIn` where `read` may need more than memory holds
  * @throws TidemarkError UNREACHABLE if nothing was pulled yet; DATA for a warehouse that lacks what `read` needs
  */
 export async function withPublished<T>(
@@ -221,7 +220,8 @@ export async function withPublished<T>(
 ): Promise<T> {
   const { published } = warehouseFiles(data);
   await assertReadable(published);
-  const database = await openDatabase(published, { readOnly: true, memoryLimit, threads: THREADS, ...options });
+  const limits = { memoryLimit: halveMemory(memoryLimit), ownFolderIn: data, threads: THREADS };
+  const database = await openDatabase(published, { readOnly: true, ...limits, ...options });
   const files = createSqlFiles(overlayRoots(directory));
   try {
     return await read({ database, files });
