@@ -21,9 +21,10 @@ select
     end,
     format(': {} ({})', findings.rule, events.severity)
   ) as title,
-  concat_ws('; ', findings.title, events.note) as note,
+  concat_ws('; ', left(told.title, 1000), events.note) as note,
 from finding_events as events
 join subject_findings as findings using (finding_id)
+join findings as told using (finding_id)
 semi join subject_pages as pages
   on
     pages.subject_type = findings.subject_type

@@ -1,6 +1,6 @@
 -- grain: one row per finding, with the subject that its page shows and its state at a time
 -- parameters: $as_of
--- A finding of a module or provider of a workspace names the workspace, not its ID.
+-- A finding of a module or provider of a workspace names the workspace, not its ID. What a page shows of a finding is read for its page.
 create or replace temp table subject_findings as
 with
   states as (
@@ -24,19 +24,10 @@ select
   findings.target,
   findings.subject_type,
   coalesce(candidates.subject_id, names.subject_id, findings.subject_id) as subject_id,
-  coalesce(candidates.subject_name, findings.subject_name, findings.subject_id) as subject_name,
   findings.rule,
-  left(findings.title, 1000) as title,
-  if(length(findings.detail::varchar) > 100000, json_object('detail', 'is longer than a page shows'), findings.detail) as detail,
   states.state,
   states.severity,
   states.state_since,
-  findings.first_seen,
-  if(states.state in ('new', 'open'), least(findings.opened_at, states.state_since), null) as opened_at,
-  findings.times_reopened,
-  if(states.state = 'accepted', findings.accepted_owner, null) as accepted_owner,
-  if(states.state = 'accepted', findings.accepted_until, null) as accepted_until,
-  if(states.state = 'accepted', findings.accepted_reason, null) as accepted_reason,
 from findings
 join states using (finding_id)
 left join subject_candidates as candidates
