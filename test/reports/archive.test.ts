@@ -60,11 +60,27 @@ describe('the archive and the index', () => {
   it('show reports of an earlier call when only one is rendered', async () => {
     const warehouse = await createReportWarehouse();
     await warehouse.pull(day(1), { workspaces: [workspace('a')] });
-    await renderReports(warehouse.options(day(1), { names: ['drift'], subjectPages: 0 }));
+    // The registry was never pulled.
+    await renderReports(warehouse.options(day(1), { names: ['version-sprawl'], subjectPages: 0 }));
     await renderReports(warehouse.options(day(1), { names: ['check-failure'], subjectPages: 0 }));
-    const index = await readFile(join(warehouse.directory, 'out', 'index.html'), 'utf8');
-    expect(index).toContain('href="drift.html"');
+    const out = join(warehouse.directory, 'out');
+    const index = await readFile(join(out, 'index.html'), 'utf8');
+    const { summary } = JSON.parse(await readFile(join(out, 'version-sprawl.json'), 'utf8'));
+    expect(index).toContain('href="version-sprawl.html"');
     expect(index).toContain('href="check-failure.html"');
+    expect(index).toContain(`<bdi>${summary.headline}</bdi>`);
+  });
+
+  it('read no rows of a report of an earlier call: they may not fit into memory', async () => {
+    const warehouse = await createReportWarehouse();
+    await warehouse.pull(day(1), { workspaces: [workspace('a')] });
+    await renderReports(warehouse.options(day(1), { names: ['drift'], subjectPages: 0 }));
+    const out = join(warehouse.directory, 'out');
+    const text = await readFile(join(out, 'drift.json'), 'utf8');
+    const { summary } = JSON.parse(text);
+    await writeFile(join(out, 'drift.json'), `${text.trimEnd().slice(0, -1)}, "more": [${'{},'.repeat(100_000)}`);
+    await renderReports(warehouse.options(day(1), { names: ['check-failure'], subjectPages: 0 }));
+    expect(await readFile(join(out, 'index.html'), 'utf8')).toContain(`<bdi>${summary.headline}</bdi>`);
   });
 
   it('list a report that an earlier version wrote without its state', async () => {

@@ -1,5 +1,5 @@
-import { existsSync } from 'node:fs';
-import { readdir, readFile } from 'node:fs/promises';
+import { createReadStream, existsSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { Target } from '../../config/config.ts';
@@ -195,20 +195,33 @@ async function listEntries(
 const written = z.object({
   as_of: z.string(),
   summary: z.object({ headline: z.unknown() }),
-  sources: z.array(z.object({ target: z.string(), source: z.string(), stale: z.boolean() })),
+  sources: z.array(z.object({ target: z.string().nullable(), source: z.string(), stale: z.boolean() })),
   /** An earlier version did not write it. */
   state: z.string().nullable().default(null),
 });
 
 /** What the index shows of a report that another run wrote; undefined where its file is damaged. */
 async function readWritten(path: string) {
-  const text = await readFile(path, 'utf8');
   try {
-    return written.safeParse(JSON.parse(text)).data;
+    return written.safeParse(JSON.parse(await readHead(path))).data;
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     return undefined;
   }
+}
+
+/** The summary in the file of a report: fields of the file are indented by two spaces, and no text has a line break. */
+const SUMMARY = /\n {2}"summary": \{(?:\}|[\s\S]*?\n {2}\})/u;
+
+/** The file of a report up to its summary: the rows that follow may be hundreds of megabytes. All of it where it has no summary. */
+async function readHead(path: string): Promise<string> {
+  let text = '';
+  for await (const chunk of createReadStream(path, 'utf8') as AsyncIterable<string>) {
+    text += chunk;
+    const summary = SUMMARY.exec(text);
+    if (summary) return `${text.slice(0, summary.index + summary[0].length)}\n}`;
+  }
+  return text;
 }
 
 /** The freshness of each target, as the index shows it. */
