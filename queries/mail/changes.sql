@@ -3,24 +3,29 @@
 -- parameters: $as_of; $since. {{changes}}: the rows of attributed_changes
 -- A route with projects covers workspaces, and the rows that name them.
 with
-  mine as (
+  period as (
     select distinct target, "table", key, change, plan_id
     from ({{changes}}) as changes
-    where
-      changes.at > $since::timestamptz
-      and changes.at <= $as_of::timestamptz
-      and exists (
-        from mail_routes as routes
-        where
-          routes.target = changes.target
-          and (
-            routes.project is null
-            or exists (
-              from mail_workspaces as workspaces
-              where workspaces.target = changes.target and list_contains(string_split(changes.key, '/'), workspaces.workspace_id)
-            )
-          )
-      )
+    where changes.at > $since::timestamptz and changes.at <= $as_of::timestamptz
+  ),
+  routed as (
+    select target, bool_or(project is null) as is_whole
+    from mail_routes
+    group by target
+  ),
+  -- each part of a key is looked up: a search of the workspaces for every key would take the product of their numbers
+  parts as (select distinct target, key, unnest(string_split(key, '/')) as part from period),
+  named as (
+    select distinct parts.target, parts.key
+    from parts
+    semi join mail_workspaces as workspaces on workspaces.target = parts.target and workspaces.workspace_id = parts.part
+  ),
+  mine as (
+    select period.*
+    from period
+    join routed using (target)
+    left join named using (target, key)
+    where routed.is_whole or named.key is not null
   ),
   kinds as (
     select
