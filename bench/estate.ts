@@ -57,16 +57,21 @@ export async function showDay(url: string, day: string): Promise<void> {
   if (status !== 204) throw new Error(`${url} answered ${status}`);
 }
 
-export async function pullDay(
+export const pullDay = (project: string, url: string, day: 'day1' | 'day2', explorer: 'csv' | 'json'): Promise<Usage> =>
+  runDay(project, url, day, explorer, ['pull']);
+
+/** Runs a command on the responses of a day. */
+export async function runDay(
   project: string,
   url: string,
   day: 'day1' | 'day2',
   explorer: 'csv' | 'json',
+  command: readonly string[],
 ): Promise<Usage> {
   await showDay(url, day);
   const config = await writeConfig(project, day, { url, explorer });
   const now = `2026-11-0${day.slice(-1)}T02:15:00Z`;
-  return timed(project, [TIDEMARK, '--config', config, '--quiet', '--now', now, 'pull']);
+  return timed(project, [TIDEMARK, '--config', config, '--quiet', '--now', now, ...command]);
 }
 
 /** A target of the platform. */

@@ -6,6 +6,7 @@ import { dlt } from './dlt.ts';
 import { fleet } from './fleet.ts';
 import { json } from './json.ts';
 import { lake } from './lake.ts';
+import { night } from './night.ts';
 import { rate } from './rate.ts';
 import { reports } from './reports.ts';
 import type { Part } from './result.ts';
@@ -25,6 +26,7 @@ export const parts: readonly Part[] = [
   dlt,
   contents,
   rows,
+  night,
   targets,
   unchanged,
   year,
