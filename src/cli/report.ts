@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { createReadStream } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { formatTimestamp } from '../core/clock.ts';
@@ -71,12 +71,22 @@ async function printData(
   reports: readonly { readonly name: string }[],
   isSingle: boolean,
 ): Promise<void> {
-  const read = ({ name }: { readonly name: string }) => readFile(join(out, `${name}.json`), 'utf8');
+  const copy = async (name: string, indent: string) => {
+    let end = '';
+    for await (const chunk of createReadStream(join(out, `${name}.json`), 'utf8') as AsyncIterable<string>) {
+      const text = end + chunk;
+      end = text.endsWith('\n') ? '\n' : '';
+      await print(text.slice(0, text.length - end.length).replaceAll('\n', `\n${indent}`));
+    }
+  };
   const [first] = reports;
-  if (isSingle && first) return print(await read(first));
-  for (const [index, report] of reports.entries()) {
-    const text = (await read(report)).trimEnd().replaceAll('\n', '\n  ');
-    await print(`${index === 0 ? '[\n' : ',\n'}  ${text}`);
+  if (isSingle && first) {
+    await copy(first.name, '');
+    return print('\n');
+  }
+  for (const [index, { name }] of reports.entries()) {
+    await print(index === 0 ? '[\n  ' : ',\n  ');
+    await copy(name, '  ');
   }
   await print(first ? '\n]\n' : '[]\n');
 }

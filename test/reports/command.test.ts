@@ -61,8 +61,10 @@ describe('tidemark report', () => {
          count(*) filter (drifted is null) as unknown, sum(resources_drifted) as resources_drifted from workspaces`,
     );
     expect(one.summary, 'agrees with plain SQL over the warehouse').toMatchObject(counts ?? {});
-    const two = (await place.tidemark(['report', 'drift', 'agent-health', '--json'])).json<readonly Data[]>();
+    const both = await place.tidemark(['report', 'drift', 'agent-health', '--json']);
+    const two = both.json<readonly Data[]>();
     expect(two.map(({ report }) => report)).toEqual(['drift', 'agent-health']);
+    expect(both.stdout, 'indented as one JSON text').toBe(`${JSON.stringify(two, undefined, 2)}\n`);
   });
 
   it('shows the last pull by default, with its age at the present time', async () => {

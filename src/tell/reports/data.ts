@@ -221,3 +221,27 @@ export function toJsonText(data: object): string {
     return `${stringify(data, undefined, 2)}\n`;
   }
 }
+
+/** Rows that are one text. */
+const ROWS_AT_ONCE = 1000;
+
+/** The text of `toJsonText` in parts: that of all rows of a report may be longer than a text can be. */
+export function* toJsonParts(data: ReportData): Generator<string> {
+  let separator = '{\n  ';
+  for (const [name, value] of Object.entries(data)) {
+    if (value === undefined) continue;
+    yield `${separator}${JSON.stringify(name)}: `;
+    for (const part of valueParts(value)) yield part.replaceAll('\n', '\n  ');
+    separator = ',\n  ';
+  }
+  yield '\n}\n';
+}
+
+function* valueParts(value: unknown): Generator<string> {
+  if (!Array.isArray(value) || value.length === 0) return yield toJsonText(value as object).trimEnd();
+  for (let at = 0; at < value.length; at += ROWS_AT_ONCE) {
+    const rows = toJsonText(value.slice(at, at + ROWS_AT_ONCE));
+    yield `${at === 0 ? '[' : ','}${rows.slice('['.length, -'\n]\n'.length)}`;
+  }
+  yield '\n]';
+}

@@ -4,7 +4,7 @@ import { findFile } from '../../core/paths.ts';
 import { isAbsent, type LeftOut } from '../../extract/sources/index.ts';
 import type { SqlParams } from '../../warehouse/database.ts';
 import type { Row } from '../../warehouse/values.ts';
-import { type ReportData, reportParams, type SourceState, toJsonText } from './data.ts';
+import { type ReportData, reportParams, type SourceState, toJsonParts } from './data.ts';
 import type { Report } from './definitions.ts';
 import {
   cleanTexts,
@@ -60,20 +60,23 @@ export interface PageOptions extends SubjectLinks {
   readonly run?: { readonly id: string; readonly path: string } | undefined;
 }
 
+/** A text, or its parts. */
+export type FileContent = string | Iterable<string>;
+
 /** @returns the files of a report: name → content */
 export function renderReport(
   report: Report,
   data: ReportData,
   options: PageOptions,
   renderer: Renderer,
-): ReadonlyMap<string, string> {
+): ReadonlyMap<string, FileContent> {
   const { name } = report;
   const context = buildContext(report, data, options, renderer.assets);
   const text = renderer.render(renderer.has(`${name}.txt.hbs`) ? `${name}.txt.hbs` : 'plain.txt.hbs', context);
-  const files = new Map([
+  const files = new Map<string, FileContent>([
     [`${name}.html`, renderer.render(`${name}.hbs`, context)],
     [`${name}.txt`, `${text.trim()}\n`],
-    [`${name}.json`, toJsonText(data)],
+    [`${name}.json`, toJsonParts(data)],
   ]);
   if (renderer.has(`${name}.ics.hbs`)) {
     files.set(`${name}.ics`, toCalendarLines(renderer.render(`${name}.ics.hbs`, context)));
