@@ -22,5 +22,9 @@ where
   and ($subject::varchar is null or c.name = $subject or c.key = $subject or list_contains(string_split(c.key, '/'), $subject))
   and (
     $project::varchar is null
-    or exists (from members where members.target = c.target and list_contains(string_split(c.key, '/'), members.external_id))
+    -- each part of a key is looked up: a search of the workspaces for every key would take the product of their numbers
+    or exists (
+      from (select unnest(string_split(c.key, '/')) as part) as parts
+      join members on members.target = c.target and members.external_id = parts.part
+    )
   )

@@ -21,6 +21,10 @@ where
   and (coalesce(name, key) glob $subject or key glob $subject)
   and (
     $project = '*'
-    or exists (from in_projects where in_projects.target = changes.target and list_contains(string_split(key, '/'), external_id))
+    -- each part of a key is looked up: a search of the workspaces for every key would take the product of their numbers
+    or exists (
+      from (select unnest(string_split(changes.key, '/')) as part) as parts
+      join in_projects on in_projects.target = changes.target and in_projects.external_id = parts.part
+    )
   )
 order by changed_at desc, table_name, target, name, key, change, column_name;

@@ -18,7 +18,11 @@ with
       and ($subject = '' or contains(lower(concat_ws(' ', c.name, c.key)), lower($subject)))
       and (
         $project = ''
-        or exists (from in_projects where in_projects.target = c.target and list_contains(string_split(c.key, '/'), external_id))
+        -- each part of a key is looked up: a search of the workspaces for every key would take the product of their numbers
+        or exists (
+          from (select unnest(string_split(c.key, '/')) as part) as parts
+          join in_projects on in_projects.target = c.target and in_projects.external_id = parts.part
+        )
       )
   ),
   changed as (
