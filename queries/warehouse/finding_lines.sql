@@ -1,4 +1,4 @@
--- grain: one row per cause of the findings of listed_findings.sql; a finding without a cause has its own
+-- grain: one row per cause of the findings of {{listed}}, the rows of listed_findings.sql; a finding without a cause has its own
 -- states: as `open`, `accepted until 2027-03-31`, `new 2, open 38`; a `?` marks a state that could not be assessed again
 with
   told as (
@@ -10,7 +10,9 @@ with
         if(state = 'accepted', strftime(accepted_until, ' until %Y-%m-%d'), null),
         if(unassessed_since is null, null, '?')
       ) as shown,
-    from listed_findings
+    from (
+      {{listed}}
+    )
   ),
   lines as (
     select

@@ -1,4 +1,4 @@
--- grain: one row per finding of listed_findings.sql
+-- grain: one row per finding of {{listed}}, the rows of listed_findings.sql
 select
   finding_id,
   target,
@@ -22,5 +22,7 @@ select
   accepted_owner,
   group_key,
   group_size,
-from listed_findings
+from (
+  {{listed}}
+)
 order by place;

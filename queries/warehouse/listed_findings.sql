@@ -1,7 +1,6 @@
 -- grain: one row per finding; `place`: worst first, by the severity of its group, the group's spread, its age; rows of a group are adjacent
 -- parameters: $now (the time at which an acceptance is checked), $state, $rule (null: every state but resolved, every rule),
 -- $severities and $targets: those to show
-create or replace temp view listed_findings as
 with
   ranks as (select * from (values ('info', 1), ('warning', 2), ('critical', 3)) as levels (severity, rank)),
   active as (
@@ -36,4 +35,4 @@ select
     order by
       group_rank desc, group_size desc, group_opened_at, rule, target, group_key nulls last, rank desc, opened_at, title, finding_id
   ) as place,
-from grouped;
+from grouped

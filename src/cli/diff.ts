@@ -54,7 +54,8 @@ export async function diff(
     await print(context, difference, flags);
     return difference;
   };
-  const { counts, gaps } = await withPublished(config, compare);
+  // The rows stay in DuckDB, and a section of them is printed at a time: the rest of the process needs little.
+  const { counts, gaps } = await withPublished(config, compare, { memoryLimit: config.memoryLimit });
   if (flags.exitCode && counts.length > 0) context.exit(EXIT.findings);
   else if (flags.exitCode && gaps.length > 0) context.exit(EXIT.incomplete);
 }

@@ -63,12 +63,12 @@ export async function list(context: Context, options: FindingsFlags): Promise<vo
     const selected = selectRules(readRules(files), options.rule);
     const now = context.clock.now().toISOString();
     const view: FindingsView = { database, files, config, now, targets, ...selected };
-    await selectFindings(view, options);
+    const selection = selectFindings(view, options);
     const times = await database.rows(files.read('warehouse/evaluation_times'), { targets });
     const isEvaluated = times.some(({ evaluated_at }) => evaluated_at !== null);
-    if (context.json) await printRows(context, database.stream(files.read('warehouse/finding_rows')));
+    if (context.json) await printRows(context, database.stream(selection.render('rows'), selection.params));
     else {
-      const lines = await database.rows(files.read('warehouse/finding_lines'));
+      const lines = await database.rows(selection.render('lines'), selection.params);
       const guide = await loadGuide(files, [], config.thresholds);
       await context.print(formatLines(lines as unknown as readonly FindingLine[], guide, isEvaluated, context));
     }
@@ -87,13 +87,13 @@ function selectRules(
   return { rules: [findRule(known, name) ?? findNamed(known.rules, 'rule', name)], invalid: [] };
 }
 
-/** Makes the view `listed_findings` of what the options select. */
-async function selectFindings(
-  { database, files, now, targets }: FindingsView,
-  { severity = 'info', rule, state }: FindingsFlags,
-): Promise<void> {
-  const params = { now, targets, severities: atOrAbove(severity), rule: rule ?? null, state: state ?? null };
-  await database.run(files.read('warehouse/listed_findings'), params);
+/** What the options select, in one of three forms. */
+function selectFindings({ files, now, targets }: FindingsView, { severity = 'info', rule, state }: FindingsFlags) {
+  const listed = files.read('warehouse/listed_findings');
+  return {
+    params: { now, targets, severities: atOrAbove(severity), rule: rule ?? null, state: state ?? null },
+    render: (form: 'rows' | 'lines' | 'count') => files.render(`warehouse/finding_${form}`, { listed }),
+  };
 }
 
 async function printRows({ print }: Context, rows: AsyncIterable<Row>): Promise<void> {
@@ -132,9 +132,8 @@ async function gate(
   { rule, state }: FindingsFlags,
 ): Promise<void> {
   const states = state === 'new' || state === 'open' ? [state] : ['new', 'open'];
-  const { database, files } = view;
-  await selectFindings(view, { severity: failOn, ...(rule !== undefined && { rule }) });
-  const [found] = await database.rows(files.read('warehouse/finding_count'), { states });
+  const { render, params } = selectFindings(view, { severity: failOn, ...(rule !== undefined && { rule }) });
+  const [found] = await view.database.rows(render('count'), { ...params, states });
   const count = Number(found?.findings);
   const gaps = [...(await findAssessmentGaps(view, failOn)), ...view.invalid.map(({ error }) => error)];
   const level = failOn === 'critical' ? failOn : `${failOn} or worse`;
