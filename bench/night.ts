@@ -1,10 +1,9 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { prepare, runDay, serving } from './estate.ts';
-import { mebibytes, type Part, type Size, seconds, showUsage } from './result.ts';
+import { compareTwoRuns, type Part, type Size, showUsage } from './result.ts';
 
 const WORKSPACES: Readonly<Record<Size, number>> = { quick: 2000, usual: 200_000, large: 200_000 };
-const MAX_MIB = 1500;
 const NIGHTLY = ['run', 'nightly'];
 
 export const night: Part = {
@@ -20,23 +19,8 @@ export const night: Part = {
       const second = await runDay(project, `${url}/${estate}`, 'day2', 'csv', NIGHTLY);
       await rm(project, { recursive: true });
       for (const usage of [first, second]) bench.log(showUsage(usage));
-      const most = Math.max(first.peakMiB, second.peakMiB);
       const nights = `first and second night, ${count.toLocaleString('en')} workspaces`;
-      return [
-        {
-          what: `${nights}, peak memory`,
-          measured: mebibytes(most),
-          against: `${mebibytes(MAX_MIB)}, the limit`,
-          ratio: most / MAX_MIB,
-          aim: 1,
-        },
-        {
-          what: `${nights}, time`,
-          measured: `${seconds(first.wallMs)} and ${seconds(second.wallMs)}`,
-          against: `${seconds(first.cpuMs)} and ${seconds(second.cpuMs)} of CPU time`,
-          ratio: (first.wallMs + second.wallMs) / (first.cpuMs + second.cpuMs),
-        },
-      ];
+      return compareTwoRuns({ memory: `${nights}, peak memory`, time: `${nights}, time` }, first, second);
     });
   },
 };

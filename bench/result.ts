@@ -82,6 +82,30 @@ export function compareWithLimit(
   };
 }
 
+/** Of a command on 200,000 workspaces and more. */
+const MAX_MIB = 1500;
+
+/**
+ * Two runs of a command: their peak memory beside its limit, and their time beside their processor time.
+ * @param whats what the two results name
+ */
+export function compareTwoRuns(
+  whats: Readonly<Record<'memory' | 'time', string>>,
+  first: Usage,
+  second: Usage,
+): readonly Result[] {
+  const peakMiB = Math.max(first.peakMiB, second.peakMiB);
+  return [
+    { what: whats.memory, ...compareWithLimit([peakMiB], MAX_MIB, mebibytes) },
+    {
+      what: whats.time,
+      measured: `${seconds(first.wallMs)} and ${seconds(second.wallMs)}`,
+      against: `${seconds(first.cpuMs)} and ${seconds(second.cpuMs)} of CPU time`,
+      ratio: (first.wallMs + second.wallMs) / (first.cpuMs + second.cpuMs),
+    },
+  ];
+}
+
 export function isMet({ ratio, aim }: Result): boolean {
   return aim === undefined || ratio <= aim;
 }

@@ -2,13 +2,11 @@ import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { multiply, prepare, pullTwice, serving, type TwoPulls } from './estate.ts';
 import type { Usage } from './processes.ts';
-import { type Bench, mebibytes, type Part, type Result, type Size, seconds, showUsage } from './result.ts';
+import { type Bench, compareTwoRuns, type Part, type Result, type Size, showUsage } from './result.ts';
 
 /** Rows of the recorded estate, and how often they are repeated. */
 const BASE: Readonly<Record<Size, number>> = { quick: 2000, usual: 200_000, large: 200_000 };
 const TIMES: Readonly<Record<Size, readonly number[]>> = { quick: [1, 3], usual: [1, 5], large: [1, 5, 25] };
-/** The part `dlt` compares the smallest size. */
-const MAX_MIB = 1500;
 
 export const rows: Part = {
   name: 'rows',
@@ -40,17 +38,7 @@ async function pullLogged({ folder, log }: Bench, url: string): Promise<TwoPulls
   return pulls;
 }
 
-const peak = (first: Usage, second: Usage) => Math.max(first.peakMiB, second.peakMiB);
-
 function toResults(count: number, first: Usage, second: Usage): readonly Result[] {
   const what = `${count.toLocaleString('en')} workspaces`;
-  const most = peak(first, second);
-  const memory = { what: `peak memory, ${what}`, measured: mebibytes(most) };
-  const time = {
-    what: `first and second pull, ${what}`,
-    measured: `${seconds(first.wallMs)} and ${seconds(second.wallMs)}`,
-    against: `${seconds(first.cpuMs)} and ${seconds(second.cpuMs)} of CPU time`,
-    ratio: (first.wallMs + second.wallMs) / (first.cpuMs + second.cpuMs),
-  };
-  return [{ ...memory, against: `${mebibytes(MAX_MIB)}, the limit`, ratio: most / MAX_MIB, aim: 1 }, time];
+  return compareTwoRuns({ memory: `peak memory, ${what}`, time: `first and second pull, ${what}` }, first, second);
 }

@@ -3,29 +3,26 @@
 -- parameters: $as_of; $since. {{changes}}: the rows of attributed_changes
 -- A route with projects covers workspaces, and the rows that name them.
 with
-  period as (
-    select distinct target, "table", key, change, plan_id
-    from ({{changes}}) as changes
-    where changes.at > $since::timestamptz and changes.at <= $as_of::timestamptz
-  ),
   routed as (
     select target, bool_or(project is null) as is_whole
     from mail_routes
     group by target
   ),
-  -- each part of a key is looked up: a search of the workspaces for every key would take the product of their numbers
-  parts as (select distinct target, key, unnest(string_split(key, '/')) as part from period),
-  named as (
-    select distinct parts.target, parts.key
-    from parts
-    semi join mail_workspaces as workspaces on workspaces.target = parts.target and workspaces.workspace_id = parts.part
-  ),
   mine as (
-    select period.*
-    from period
+    select distinct target, "table", key, change, plan_id
+    from ({{changes}}) as changes
     join routed using (target)
-    left join named using (target, key)
-    where routed.is_whole or named.key is not null
+    where
+      changes.at > $since::timestamptz
+      and changes.at <= $as_of::timestamptz
+      and (
+        is_whole
+        -- each part of a key is looked up: a search of the workspaces for every key would take the product of their numbers
+        or exists (
+          from (select unnest(string_split(changes.key, '/')) as part) as parts
+          join mail_workspaces as workspaces on workspaces.target = changes.target and workspaces.workspace_id = parts.part
+        )
+      )
   ),
   kinds as (
     select

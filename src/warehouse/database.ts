@@ -97,7 +97,7 @@ export async function openDatabase(file: string, options: OpenOptions = {}) {
   return { ...first, siblings, close };
 }
 
-/** Undefined where no disk has space for a folder: most reads need none. */
+/** Undefined where neither can be written to: most reads need no folder. */
 function createSpillFolder(root: string): Promise<string | undefined> {
   return createTemporaryFolder(root)
     .catch(() => createTemporaryFolder())

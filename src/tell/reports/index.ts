@@ -213,13 +213,17 @@ async function readWritten(path: string) {
 /** The summary in the file of a report: fields of the file are indented by two spaces, and no text has a line break. */
 const SUMMARY = /\n {2}"summary": \{(?:\}|[\s\S]*?\n {2}\})/u;
 
-/** The file of a report up to its summary: the rows that follow may be hundreds of megabytes. All of it where it has no summary. */
+/** What comes before the rows of a report is shorter: its sources and its summary. */
+const MAX_HEAD = 16 * 1024 * 1024;
+
+/** The file of a report up to its summary: the rows that follow may be hundreds of megabytes. A file without one is damaged. */
 async function readHead(path: string): Promise<string> {
   let text = '';
   for await (const chunk of createReadStream(path, 'utf8') as AsyncIterable<string>) {
     text += chunk;
     const summary = SUMMARY.exec(text);
     if (summary) return `${text.slice(0, summary.index + summary[0].length)}\n}`;
+    if (text.length > MAX_HEAD) break;
   }
   return text;
 }
