@@ -39,7 +39,7 @@ test.each(CASES)(
 );
 
 test('pin-drift-view: undo of an update restores the query that someone had given the view', async () => {
-  const restored = { grouping: ['project'], filter: [] };
+  const restored = { grouping: ['project'], filter: [{ field: 'project_name', operator: 'is_not', value: ['a'] }] };
   const place = await playbookHarness({
     updatesTable: false,
     playbook: 'pin-drift-view',
@@ -48,7 +48,8 @@ test('pin-drift-view: undo of an update restores the query that someone had give
     faultHook: ({ method, body }) => {
       // The sandbox accepts no part of a query that it does not know.
       if (method !== 'PATCH' || !body.includes('grouping')) return undefined;
-      expect(JSON.parse(body).data.attributes.query).toMatchObject(restored);
+      const filter = [{ project_name: { is_not: ['a'] } }];
+      expect(JSON.parse(body).data.attributes.query).toMatchObject({ ...restored, filter });
       view.query = { ...view.query, ...restored };
       return { status: 200, body: JSON.stringify({ data: { id: view.id } }) };
     },

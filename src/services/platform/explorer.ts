@@ -93,6 +93,11 @@ export function toHashicorpOperator(name: string): string {
   return name.replaceAll(' ', '_');
 }
 
+/** The operator of the API documents, of which one has blanks. */
+export function canonicalOperator(name: string): string {
+  return name === 'does_not_contain' ? 'does not contain' : name;
+}
+
 /** One condition of an explorer query; all must match. Field and operator have the names of the API documents. */
 interface ExplorerFilter {
   readonly field: string;
@@ -101,8 +106,7 @@ interface ExplorerFilter {
 }
 
 export function toFilter(field: string, operator: string, value: string): ExplorerFilter {
-  const known = operator === 'does_not_contain' ? 'does not contain' : operator; // the real product's spelling
-  return { field: canonicalField(field), operator: known, value };
+  return { field: canonicalField(field), operator: canonicalOperator(operator), value };
 }
 
 /** A filter as it is sent: `filter[0][FIELD][OPERATOR][0]`. */

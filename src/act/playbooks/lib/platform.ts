@@ -1,6 +1,7 @@
 import { isObject } from '../../../core/is-object.ts';
 import { listAt, textAt, valueAt } from '../../../core/json-path.ts';
 import { plural } from '../../../core/plural.ts';
+import { canonicalField, canonicalOperator, mapSorted } from '../../../services/platform/explorer.ts';
 import { NO_POOL_USE } from '../../../services/platform/operations.ts';
 import type { JsonValue } from '../../define.ts';
 import { readSubject } from './reads.ts';
@@ -79,20 +80,15 @@ export function isSameQuery(a: JsonValue, b: JsonValue): boolean {
 /** Accepts `{field, operator, value}` and the real product's `{"field-name": {"operator": value}}`. */
 function parseFilters(item: unknown) {
   const toFilter = (field: string, operator: string, value: unknown) => {
-    return { field: toSnakeCase(field), operator, value: (Array.isArray(value) ? value : [value]).map(String) };
+    return { field: canonicalField(field), operator: canonicalOperator(operator), value: [value].flat().map(String) };
   };
   const field = textAt(item, 'field');
   if (field !== null) return [toFilter(field, textAt(item, 'operator') ?? '', valueAt(item, 'value'))];
   return Object.entries(item ?? {}).flatMap(([name, operators]) =>
-    Object.entries(operators ?? {}).map(([operator, value]) => toFilter(name, operator.replaceAll('_', ' '), value)),
+    Object.entries(operators ?? {}).map(([operator, value]) => toFilter(name, operator, value)),
   );
 }
 
-function toFieldNames(list: readonly unknown[] | undefined): readonly string[] {
-  return (list ?? []).map((item) => toSnakeCase(String(item)));
-}
-
-/** Keeps the leading `-` of a descending sort. */
-function toSnakeCase(name: string): string {
-  return name.slice(0, 1) + name.slice(1).replaceAll('-', '_');
+function toFieldNames(list: readonly unknown[] = []): readonly string[] {
+  return list.map((item) => mapSorted(String(item), canonicalField));
 }
