@@ -114,7 +114,7 @@ export function ledgerFile(data: string): string {
 
 /** An entry as `tidemark playbook ledger --json` prints it: an interrupted action has no outcome of its own. */
 export type LedgerRow = Omit<LedgerEntry, 'event'> &
-  Pick<ActionOutcome, 'status'> & { readonly finished_at: string | null };
+  Pick<ActionOutcome, 'status' | 'answer'> & { readonly finished_at: string | null };
 
 export function toLedgerRow({ event, ...entry }: LedgerEntry): LedgerRow {
   const reason = 'interrupted: apply the plan again to find out whether it was applied';

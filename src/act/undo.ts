@@ -3,12 +3,12 @@ import { formatError, TidemarkError } from '../core/errors.ts';
 import { valueAt } from '../core/json-path.ts';
 import { buildAction, type NewAction, resolveDefinitions } from './action-call.ts';
 import { type ActionDefinition, type Playbook, type Precondition, unknown } from './define.ts';
-import { type ActionOutcome, explainUnsettled, isUnsettled, type LedgerEntry, takeFinal, toKey } from './ledger.ts';
+import { explainUnsettled, type LedgerRow, toKey, toLedgerRow } from './ledger.ts';
 import { assertAfterLedger } from './ledger-file.ts';
 import { readLedger } from './ledger-table.ts';
-import { type ApplyContext, type Observed, observeAction } from './observe-action.ts';
+import { type Observed, observeAction } from './observe-action.ts';
 import { buildPlan } from './plan.ts';
-import { type Action, findingIds, type Plan } from './plan-file.ts';
+import { findingIds, type Plan } from './plan-file.ts';
 import { assertNamesTargets, assertSameInstallations } from './plan-targets.ts';
 import { isReversible } from './registry.ts';
 import { type Acting, withServices } from './remote.ts';
@@ -21,10 +21,13 @@ export interface UndoOptions extends Acting {
 
 /** Why an action is not undone. */
 interface LeftOut {
+  readonly finding_id: string;
   readonly reason: string;
   /** Its subject, or what became of it, is not known: it may be undone later. */
   readonly isUnknown: boolean;
 }
+
+type UndoAttempt = Observed & Pick<Acting, 'context'>;
 
 /**
  * Makes a plan that restores what a plan applied, from the ledger's `before` and `after`. It is approved and applied like any other
@@ -40,36 +43,25 @@ export async function createUndoPlan(plan: Plan, options: UndoOptions): Promise<
   const entries = await readLedger(config);
   const begun = plan.actions.flatMap((action) => {
     const entry = entries.get(toKey({ plan_id, action_id: action.action_id }));
-    return entry ? [{ action, entry }] : [];
+    const row = entry && toLedgerRow(entry);
+    return row && mayBeDone(row) ? [{ action, row }] : [];
   });
-  // The last action first, because an action may rest on an earlier one.
-  const applied = begun.filter(({ entry }) => takeFinal(entry)?.status === 'applied').reverse();
-  const leftOut = begun
-    .filter(({ entry }) => isUnsettled(entry))
-    .map(({ action, entry }): LeftOut & { readonly action: Action } => {
-      return { action, reason: `${action.summary}: ${explainUnsettled(entry)}`, isUnknown: true };
-    });
-  const doubtful = begun.filter(({ entry }) => mayTurnUp(entry));
-  if (applied.length + leftOut.length + doubtful.length === 0) throw nothingApplied(plan_id);
+  if (begun.length === 0) throw nothingApplied(plan_id);
   return withServices(options, async (remote) => {
     await assertSameInstallations(plan, config, remote);
     const deps = { config, context, plan, remote, ledger: { entries }, now: context.clock.now() };
     const definitions = resolveDefinitions(plan, playbooks);
     const actions: NewAction[] = [];
-    for (const { action, entry } of applied) {
-      const planned = await planUndo(action, definitions.get(action) as ActionDefinition, entry, deps);
-      if ('isUnknown' in planned) leftOut.push({ ...planned, action });
-      else actions.push(planned);
-    }
-    for (const { action } of doubtful) {
+    const leftOut: LeftOut[] = [];
+    // The last action first, because an action may rest on an earlier one.
+    for (const { action, row } of begun.reverse()) {
       const definition = definitions.get(action) as ActionDefinition;
-      const precondition = await readPrecondition({ ...deps, action, definition });
-      if (precondition.state === 'ready') continue; // it is not done
-      const doubt = `it failed without a clear answer, and may be done since (${precondition.reason})`;
-      leftOut.push({ action, reason: `${action.summary}: ${doubt}: apply the plan again`, isUnknown: true });
+      const planned = await planUndo(row, { ...deps, action, definition });
+      if (planned && 'isUnknown' in planned) leftOut.push(planned);
+      else if (planned) actions.push(planned);
     }
     if (actions.length === 0) throw explainNothing(plan_id, leftOut);
-    const skipped = leftOut.map(({ action: { finding_id }, reason }) => ({ finding_id, reason }));
+    const skipped = leftOut.map(({ finding_id, reason }) => ({ finding_id, reason }));
     return buildPlan(actions, 'tidemark playbook undo', deps, {
       playbook: playbook.name,
       skipped,
@@ -82,9 +74,9 @@ export async function createUndoPlan(plan: Plan, options: UndoOptions): Promise<
   });
 }
 
-/** Whether an action that failed may still take effect: only readings have told that it was not done. */
-function mayTurnUp(entry: LedgerEntry): boolean {
-  return entry.event === 'outcome' && entry.status === 'failed' && entry.answer === 'ambiguous';
+/** Whether an action was applied, or may still take effect: of one that failed without a clear answer, only readings told that it was not. */
+function mayBeDone({ status, answer }: LedgerRow): boolean {
+  return status === 'applied' || status === 'unconfirmed' || (status === 'failed' && answer === 'ambiguous');
 }
 
 function nothingApplied(planId: string): TidemarkError {
@@ -120,16 +112,20 @@ function assertUndoable({ plan_id, playbook: name, undoes }: Plan, playbooks: re
   });
 }
 
-/** The restoring action, or why there is none. */
-async function planUndo(
-  action: Action,
-  { schema, undo }: ActionDefinition,
-  { before, after }: Pick<ActionOutcome, 'before' | 'after'>,
-  deps: Omit<Observed, 'action' | 'definition'> & Pick<ApplyContext, 'context'>,
-): Promise<NewAction | LeftOut> {
-  const { config } = deps;
-  const { summary, subject_name, why: title, since } = action;
-  const leaveOut = (why: string, isUnknown = false): LeftOut => ({ reason: `${summary}: ${why}`, isUnknown });
+/** The restoring action, or why there is none; undefined for an action that was not done. */
+async function planUndo(row: LedgerRow, attempt: UndoAttempt): Promise<NewAction | LeftOut | undefined> {
+  const { config, action, definition } = attempt;
+  const { finding_id, summary, subject_name, why: title, since } = action;
+  const leaveOut = (why: string, isUnknown = false) => ({ finding_id, reason: `${summary}: ${why}`, isUnknown });
+  if (row.status === 'unconfirmed') return leaveOut(explainUnsettled(row), true);
+  if (row.status === 'failed') {
+    const precondition = await readPrecondition(attempt);
+    if (precondition.state === 'ready') return undefined;
+    const doubt = `it failed without a clear answer, and may be done since (${precondition.reason})`;
+    return leaveOut(`${doubt}: apply the plan again`, true);
+  }
+  const { before, after } = row;
+  const { schema, undo } = definition;
   const target = config.targets.find(({ name }) => name === action.target);
   if (!undo || !target) return leaveOut(`target ${action.target} is not configured`);
   const missing = undo.needs.find((path) => valueAt({ before, after }, ...path.split('.')) === undefined);
@@ -141,16 +137,15 @@ async function planUndo(
   const restoring = { action: undo.action, inputs, summary: undo.summary(applied) };
   const built = buildAction(restoring, findings, target, { isUndo: true });
   const { action_id } = action;
-  const restored = { ...deps, definition: undo.action, action: { action_id, ...built } };
-  const precondition = await readPrecondition(restored);
+  const precondition = await readPrecondition({ ...attempt, definition: undo.action, action: { action_id, ...built } });
   return precondition.state === 'ready' ? built : leaveOut(precondition.reason, precondition.state === 'unknown');
 }
 
 /** @throws what ends the command */
-async function readPrecondition(observed: Observed & Pick<ApplyContext, 'context'>): Promise<Precondition> {
-  const { redactor, signal } = observed.context;
+async function readPrecondition(attempt: UndoAttempt): Promise<Precondition> {
+  const { redactor, signal } = attempt.context;
   try {
-    return (await observeAction(observed)).precondition;
+    return (await observeAction(attempt)).precondition;
   } catch (error) {
     if (!(error instanceof TidemarkError) || signal.aborted) throw error;
     return unknown(redactor.text(`the subject could not be read: ${formatError(error)}`));
