@@ -124,7 +124,9 @@ async function applyActions(
   try {
     for (const [index, action] of progress.pendingActions().entries()) {
       const asked = index === 0 ? undefined : action.target;
-      const abort = findAbort(options, plan, progress) ?? (await findMoved(plan, config, remote, asked));
+      const abort =
+        findAbort(options, plan, progress) ??
+        (await assertSameInstallations(plan, config, remote, asked).catch(toAbort)); // a server may be replaced meanwhile
       if (abort) return await progress.finish(abort);
       lock.assertUnpaused();
       const result = await progress.apply(action, definitions.get(action) as ActionDefinition);
@@ -135,7 +137,7 @@ async function applyActions(
     }
     return await progress.finish(progress.explainContradictions() ?? null);
   } catch (error) {
-    if (error instanceof LockError) return await progress.finish({ reason: formatError(error), exit: error.exit });
+    if (error instanceof LockError) return await progress.finish(toAbort(error));
     throw error;
   } finally {
     await remote.close();
@@ -160,15 +162,14 @@ function findInvalid({ config, context }: ApplyOptions, plan: Plan): Abort | und
     assertValidAt(plan, context.clock.now(), config);
     return undefined;
   } catch (error) {
-    const known = catchKnown(error);
-    return { reason: formatError(known), exit: known.exit };
+    return toAbort(error);
   }
 }
 
-/** Asked before each action: a server may be replaced while a plan is applied. @param asked the target of the action. @default all */
-async function findMoved(plan: Plan, config: Config, remote: RemoteServices, asked?: string) {
-  const error = await assertSameInstallations(plan, config, remote, asked).catch(catchKnown);
-  return error ? { reason: formatError(error), exit: error.exit } : undefined;
+/** For `catch`: an error that ends the apply before its next action. @throws every other error */
+function toAbort(error: unknown): Abort {
+  const known = catchKnown(error);
+  return { reason: formatError(known), exit: known.exit };
 }
 
 /** Whether all of these findings are accepted now. A run may replace the warehouse meanwhile: the newest one is asked. */
