@@ -49,11 +49,7 @@ export function listPlaybookProblems(config: Config, job: JobPlaybooks, known: r
   );
 }
 
-function findProblems(
-  { name, mode, approvedBy }: JobPlaybook,
-  known: readonly Playbook[],
-  { approvers }: Config,
-): readonly string[] {
+function findProblems({ name, mode, approvedBy }: JobPlaybook, known: readonly Playbook[], { approvers }: Config) {
   const playbook = known.find((candidate) => candidate.name === name);
   if (!playbook) {
     const names = known.map((candidate) => candidate.name);
@@ -111,12 +107,7 @@ export async function planJobPlaybooks(
  * The plans that a job approved and began to apply before it was killed: still valid, and with an action that has no final outcome. One of
  * version 0.1 names no installation, and cannot be applied any more.
  */
-async function listUnfinished(
-  config: Config,
-  entries: readonly LedgerEntry[],
-  approvedBy: string,
-  now: Date,
-): Promise<readonly Plan[]> {
+async function listUnfinished(config: Config, entries: readonly LedgerEntry[], approvedBy: string, now: Date) {
   const own = entries.filter(({ approved_by }) => approved_by === approvedBy);
   const ids = [...new Set(own.map(({ plan_id }) => plan_id))].sort();
   const final = new Set(entries.filter(takeFinal).map(toKey));
@@ -155,11 +146,7 @@ export async function applyJobPlaybooks(acting: Acting, plans: readonly JobPlan[
   return results;
 }
 
-async function catchRefusal<T>(
-  { log }: Pick<WorkContext, 'log'>,
-  name: string,
-  work: () => Promise<T>,
-): Promise<T | TidemarkError> {
+async function catchRefusal<T>({ log }: Pick<WorkContext, 'log'>, name: string, work: () => Promise<T>) {
   const result = await work().catch(catchKnown);
   if (result instanceof TidemarkError) log.warn(`playbook ${name}: ${result.message}`);
   return result;

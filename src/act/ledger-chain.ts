@@ -142,11 +142,7 @@ function explainLink(line: number, previous: string | undefined): string {
   return `does not continue line ${line - 1}: that line was changed, or lines before this one were removed, added or moved`;
 }
 
-function describeHead(
-  { lines }: LedgerScan,
-  head: LedgerHead,
-  links: readonly LedgerProblem[],
-): readonly LedgerProblem[] {
+function describeHead({ lines }: LedgerScan, head: LedgerHead, links: readonly LedgerProblem[]) {
   if (lines.length < head.lines) {
     const problem = `ends at line ${lines.length}, and the warehouse has seen ${head.lines}: it was emptied or cut, or is an older one`;
     return [{ line: null, problem }];

@@ -141,11 +141,7 @@ export function lockLedger({ data }: Pick<Config, 'data'>, purpose: string, now:
  * @returns the number of actions.
  * @throws TidemarkError UNSAFE where the ledger is not refused, or is missing on both sides; DATA for a line that cannot be accepted.
  */
-export async function repairLedger(
-  config: Config,
-  { clock, log }: WorkContext,
-  option: '--restore' | '--accept',
-): Promise<number> {
+export async function repairLedger(config: Config, { clock, log }: WorkContext, option: '--restore' | '--accept') {
   const purpose = `playbook ledger ${option}`;
   const now = clock.now();
   const file = ledgerFile(config.data);

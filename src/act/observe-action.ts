@@ -147,11 +147,7 @@ export async function verifyAbsence(results: ReadResults, attempt: Observed): Pr
   return { isAbsent, unproven };
 }
 
-async function verifyRead(
-  result: ReadResult,
-  { operation, absence }: GuardRead,
-  attempt: Observed,
-): Promise<AbsenceCheck> {
+async function verifyRead(result: ReadResult, { operation, absence }: GuardRead, attempt: Observed) {
   const { remote, action } = attempt;
   const { inputs } = action.guard;
   const unproven = (reason: string) => ({ isAbsent: true, unproven: reason });

@@ -33,12 +33,7 @@ function configured({ name, kind, url, organization, namespace, mounts }: Target
  * @param asked the only target whose service is asked. @default all
  * @throws TidemarkError UNSAFE; ServiceError where a service cannot say what it is.
  */
-export async function assertSameInstallations(
-  plan: Plan,
-  { targets }: Config,
-  remote: Identifier,
-  asked?: string,
-): Promise<void> {
+export async function assertSameInstallations(plan: Plan, { targets }: Config, remote: Identifier, asked?: string) {
   const described = assertNamesTargets(plan);
   for (const { identity: _, ...then } of described) {
     const target = targets.find(({ name }) => name === then.name);

@@ -48,11 +48,7 @@ export async function settleLedger(options: SettleLedgerOptions): Promise<readon
   );
 }
 
-async function settleEntry(
-  entry: LedgerEntry,
-  deps: Omit<ApplyContext, 'plan'>,
-  playbooks: readonly Playbook[],
-): Promise<ActionResult> {
+async function settleEntry(entry: LedgerEntry, deps: Omit<ApplyContext, 'plan'>, playbooks: readonly Playbook[]) {
   const { config, remote } = deps;
   const plan = await readKeptPlan(config, entry.plan_id);
   const action = plan?.actions.find(

@@ -49,13 +49,14 @@ export interface HttpRequest {
 }
 
 export interface CallOptions {
+  /** Counts requests, retries, waits and bytes. */
   readonly metrics: RequestMetrics;
-  readonly signal: AbortSignal | undefined;
+  readonly signal?: AbortSignal | undefined;
   /** Timeout of one attempt, from its ticket to the last byte. */
   readonly attemptMs: number;
-  /** Attempts at a request that may be too much for the service, which waiting does not cure. */
+  /** Attempts when the service fails or does not respond: few when the caller can request less instead. */
   readonly maxServerErrorAttempts?: number | undefined;
-  /** Called just before each request is sent; what it throws prevents the request, and is thrown by `send`. */
+  /** Called just before each request of the operation is sent; what it throws prevents the request. */
   readonly beforeRequest?: (() => void) | undefined;
 }
 
@@ -131,6 +132,7 @@ export class HttpClient {
       this.#concurrency.onSuccess();
       return value;
     } catch (error) {
+      if (signal.aborted) throw new AttemptError(ABORTED);
       const { problem } = catchAttempt(error);
       // A request that may be too much for the service says nothing about the others.
       if (call.maxServerErrorAttempts === undefined && showsOverload(problem)) this.#concurrency.onOverload(number);
@@ -140,38 +142,28 @@ export class HttpClient {
     }
   }
 
-  async #exchange<T>(
-    request: HttpRequest,
-    read: ResponseReader<T>,
-    call: CallOptions,
-    signal: AbortSignal,
-  ): Promise<T> {
+  async #exchange<T>(request: HttpRequest, read: ResponseReader<T>, call: CallOptions, signal: AbortSignal) {
     const { limiter, timeouts, target, log, maxWaitMs } = this.#options;
     const { metrics } = call;
-    let deadline: Deadline | undefined;
+    const { ticket, waitedMs } = await limiter.acquire({ name: target.name, signal, maxWaitMs, log });
+    metrics.throttleWaitMs += waitedMs;
+    const deadline = new Deadline(signal, call.attemptMs, timeouts);
     let hasResponse = false;
-    let ticket: Ticket | undefined;
     try {
-      const acquired = await limiter.acquire({ name: target.name, signal, maxWaitMs, log });
-      ticket = acquired.ticket;
-      metrics.throttleWaitMs += acquired.waitedMs;
-      const begun = new Deadline(signal, call.attemptMs, timeouts);
-      deadline = begun;
-      const response = await this.#follow(request, call, ticket, begun.signal);
-      begun.touch();
+      const response = await this.#follow(request, call, ticket, deadline.signal);
+      deadline.touch();
       hasResponse = true;
       const problem = redirectError(request.url, response) ?? unfinishedError(request, response);
       if (problem) {
         await response.body?.cancel();
         throw new AttemptError(problem);
       }
-      return await read(response, { metrics, touch: (bytes) => begun.touch(bytes), signal: begun.signal });
+      return await read(response, { metrics, touch: (bytes) => deadline.touch(bytes), signal: deadline.signal });
     } catch (error) {
-      if (signal.aborted) throw new AttemptError(ABORTED);
-      throw new AttemptError(deadline?.exceeded ?? classifyAttempt(error, timeouts, hasResponse));
+      throw new AttemptError(deadline.exceeded ?? classifyAttempt(error, timeouts, hasResponse));
     } finally {
-      if (ticket !== undefined && !hasResponse) limiter.onNoResponse();
-      deadline?.dispose();
+      if (!hasResponse) limiter.onNoResponse();
+      deadline.dispose();
     }
   }
 
@@ -203,10 +195,7 @@ export class HttpClient {
 }
 
 /** `Authorization` has the token as `Bearer TOKEN`, any other header has it as it is. */
-function credentialHeader(
-  { tokenHeader, token, writeToken }: HttpClientOptions['target'],
-  useWriteToken: boolean,
-): Readonly<Record<string, string>> {
+function credentialHeader({ tokenHeader, token, writeToken }: HttpClientOptions['target'], useWriteToken: boolean) {
   const sent = (useWriteToken ? writeToken : undefined) ?? token;
   if (sent === undefined) return {};
   return { [tokenHeader]: tokenHeader.toLowerCase() === 'authorization' ? `Bearer ${sent}` : sent };

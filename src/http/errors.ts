@@ -26,20 +26,14 @@ export type FailureKind =
   | 'too-large'
   | 'aborted';
 
-/** A permission that the token may lack. The hint names it. */
-export interface LackedPermission {
-  readonly permission: string;
-  /** What else may be wrong. */
-  readonly otherwise?: string;
-}
-
 /** Why one attempt failed, and whether another makes sense. */
 export interface HttpFailure {
   readonly failure: FailureKind;
   readonly status?: number | undefined;
   readonly message: string;
   readonly hint?: string | undefined;
-  readonly lacks?: LackedPermission | undefined;
+  /** The permission that the token may lack, which the hint names, and what else may be wrong. */
+  readonly lacks?: { readonly permission: string; readonly otherwise?: string } | undefined;
   /** `yes`: it may pass; `few`: a response of the wrong form, worth two more attempts. @default `no`: it would fail the same way */
   readonly retryable?: 'yes' | 'few' | 'no';
   /** The service certainly did nothing: throttled, or never connected. @default false */
@@ -224,15 +218,11 @@ function isNetworkError(error: unknown): boolean {
  * @throws the error, where it is not about the service
  */
 export function classifyAttempt(error: unknown, timeouts: HttpTimeouts, hasResponse: boolean): HttpFailure {
-  const own = listCauses(error).find((cause) => cause instanceof AttemptError);
+  const causes = listCauses(error);
+  const own = causes.find((cause) => cause instanceof AttemptError);
   if (own) return own.problem;
   if (!isNetworkError(error)) throw error;
-  return classifyNetworkError(error, timeouts, hasResponse);
-}
-
-function classifyNetworkError(error: unknown, timeouts: HttpTimeouts, hasResponse: boolean): HttpFailure {
-  // Their messages are not shown: they may repeat what was sent.
-  const causes = listCauses(error);
+  // The messages of these errors are not shown: they may repeat what was sent.
   const codes = causes.flatMap((cause) => ('code' in cause && typeof cause.code === 'string' ? cause.code : []));
   if (codes.includes('UND_ERR_CONNECT_TIMEOUT')) {
     return problem('timeout', `no connection within ${formatSeconds(timeouts.connectMs)}`, { notProcessed: true });

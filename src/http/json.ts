@@ -1,10 +1,13 @@
 import { parse, stringify } from 'lossless-json'; // until Node 22: `JSON.parse` shows the text of a number, `JSON.rawJSON` writes it
 
+/** More than any service nests. */
+const MAX_DEPTH = 200;
+
 /**
  * Parses JSON; integers beyond 2^53 become bigint (scheduler times and CA serial numbers have 64 bits).
  * @throws SyntaxError for text that is not JSON, or nests deeper than `maxDepth`.
  */
-export function parseJson(text: string, maxDepth = 200): unknown {
+export function parseJson(text: string, maxDepth = MAX_DEPTH): unknown {
   if (!hasLongNumber(text, maxDepth)) return JSON.parse(text);
   return parse(text, null, { parseNumber: integerOrNumber, onDuplicateKey: ({ newValue }) => newValue });
 }
@@ -110,8 +113,8 @@ function forEachSeparator(text: string, found: (at: number, isEnd: boolean) => v
 }
 
 /** Like `parseJson`, but every number keeps its text, so that `printJson` prints it unchanged. */
-export function parseLossless(text: string, maxDepth = 200): unknown {
-  hasLongNumber(text, maxDepth); // for its error
+export function parseLossless(text: string): unknown {
+  hasLongNumber(text, MAX_DEPTH); // for its error
   return parse(text, null, { onDuplicateKey: ({ newValue }) => newValue });
 }
 

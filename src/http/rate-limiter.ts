@@ -44,7 +44,6 @@ export class TargetLimiter {
     this.#wake(); // the next request may be allowed earlier now
   }
 
-  /** A request got no response. */
   onNoResponse(): void {
     this.#limiter.onNoResponse();
     this.#wake();

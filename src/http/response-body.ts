@@ -25,10 +25,7 @@ export async function readText(response: Response, limits: BodyLimits): Promise<
  * The body in chunks, counted and bounded. The bound counts decompressed bytes: a small transfer may unpack to a large body.
  * @throws AttemptError `too-large` as soon as more than `maxBytes` have arrived; the signal's reason when it is aborted
  */
-export async function* readChunks(
-  response: Response,
-  { maxBytes, metrics, touch, signal }: BodyLimits,
-): AsyncGenerator<Uint8Array, void, undefined> {
+export async function* readChunks(response: Response, { maxBytes, metrics, touch, signal }: BodyLimits) {
   let bytes = 0;
   if (response.body === null) return;
   const reader: ReadableStreamDefaultReader<Uint8Array> = response.body.getReader();

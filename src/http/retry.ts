@@ -63,10 +63,7 @@ function canRetry(problem: HttpFailure, made: number, options: RetryOptions): bo
   return problem.retryable === 'yes' || (problem.retryable === 'few' && made < MALFORMED_ATTEMPTS);
 }
 
-function maxAttempts(
-  problem: HttpFailure,
-  { timeouts, maxServerErrorAttempts = timeouts.attempts }: RetryOptions,
-): number {
+function maxAttempts(problem: HttpFailure, { timeouts, maxServerErrorAttempts = timeouts.attempts }: RetryOptions) {
   const isServerError = ['server', 'timeout', 'truncated'].includes(problem.failure);
   return isServerError ? Math.min(maxServerErrorAttempts, timeouts.attempts) : timeouts.attempts;
 }

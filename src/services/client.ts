@@ -4,7 +4,7 @@ import { DEFAULT_TIMEOUTS, type HttpTimeouts, type ServiceContext } from '../cor
 import { type CallOptions, HttpClient, type HttpClientOptions, type ResponseReader } from '../http/client.ts';
 import { catchFailure, ServiceError } from '../http/errors.ts';
 import { createTargetLimiter, type TargetLimiter } from '../http/rate-limiter.ts';
-import { createRequestMetrics, type RequestMetrics } from '../http/response-body.ts';
+import { createRequestMetrics } from '../http/response-body.ts';
 import { createTransport } from '../http/transport.ts';
 import { buildRequest, collectSecrets, describePermission, type RequestParts } from './build-request.ts';
 import { type BodyPreview, type DownloadContext, type DownloadResult, downloadToFile } from './download.ts';
@@ -19,22 +19,15 @@ export interface ServiceClientOptions extends Omit<HttpClientOptions, 'target' |
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
-export interface RequestOptions {
-  /** Counts requests, retries, waits and bytes. */
-  readonly metrics?: RequestMetrics;
-  readonly signal?: AbortSignal;
+export interface RequestOptions extends Partial<Omit<CallOptions, 'attemptMs'>> {
   /** Request body, in the form of the API documents. */
   readonly body?: unknown;
   /** Use the `writeToken` of the target, if it has one. */
   readonly write?: boolean;
   /** Send an update also if its subject does not exist, and so create it. @default refuse (`subjectRead` of the operation) */
   readonly create?: boolean;
-  /** Attempts when the service fails or does not respond: few when the caller can request less instead. */
-  readonly maxServerErrorAttempts?: number;
   /** What an earlier response said of its version. A service that still has it may answer 304, without a body. */
   readonly conditions?: Conditions;
-  /** Called just before each request of the operation is sent; what it throws prevents the request. */
-  readonly beforeRequest?: () => void;
 }
 
 /** Sent as `If-None-Match` and `If-Modified-Since`. */
@@ -126,8 +119,7 @@ function prepareRequest(
   const headers = { ...(etag && { 'If-None-Match': etag }), ...(modified && { 'If-Modified-Since': modified }) };
   const isConditional = Object.keys(headers).length > 0;
   const context = { operation, args, permission, redactor, maxBytes: timeouts.maxResponseBytes, isConditional };
-  const options = { signal: undefined, ...others, metrics };
-  const send = createSender(connection, operation, { args, body, write, headers }, options);
+  const send = createSender(connection, operation, { args, body, write, headers }, { ...others, metrics });
   return {
     /** @param pageQuery of one page */
     read: (pageQuery?: QueryPairs): Promise<ServiceResponse> =>

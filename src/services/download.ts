@@ -137,9 +137,7 @@ function beginsField(bytes: Buffer, text: string): boolean {
 }
 
 /** Reads the first bytes. `body` is the whole body, these bytes included. */
-async function readPreview(
-  chunks: AsyncGenerator<Uint8Array>,
-): Promise<{ preview: Buffer; body: AsyncGenerator<Buffer> }> {
+async function readPreview(chunks: AsyncGenerator<Uint8Array>) {
   const first: Uint8Array[] = [];
   for (let bytes = 0; bytes < PREVIEW_BYTES; ) {
     const { value, done } = await chunks.next();

@@ -51,11 +51,7 @@ interface ReadContext {
 const MAX_ERROR_BYTES = 1024 * 1024;
 
 /** Reads a response. @throws AttemptError unless the status is a success and the body has the operation's `responseType` */
-export async function readResponse(
-  response: Response,
-  progress: BodyProgress,
-  context: ReadContext,
-): Promise<ServiceResponse> {
+export async function readResponse(response: Response, progress: BodyProgress, context: ReadContext) {
   const { operation, args, redactor, maxBytes } = context;
   const { status, headers } = response;
   if (status === 304 && context.isConditional) {
@@ -109,11 +105,7 @@ export async function readErrorResponse(
 }
 
 /** Redacts the text before its message is extracted: extraction folds white space, which would hide a multi-line key. */
-function toFailure(
-  { operation, permission, redactor }: ReadContext,
-  { status, headers }: Response,
-  text: string,
-): AttemptError {
+function toFailure({ operation, permission, redactor }: ReadContext, { status, headers }: Response, text: string) {
   return new AttemptError(classifyError(operation, status, headers, redactor.text(text), redactor.text(permission)));
 }
 
