@@ -113,7 +113,6 @@ function listDemands(plan: Plan, { approvals, rules }: Approvers, directory: str
 
 export interface ApproveOptions {
   readonly config: Pick<Config, 'approvers' | 'data' | 'planHours'>;
-  /** Who approves. */
   readonly by: string;
   readonly now: Date;
   /** Approves actions that cannot be undone as well. */

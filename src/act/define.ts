@@ -14,9 +14,8 @@ export type JsonValue =
   | readonly JsonValue[]
   | { readonly [name: string]: JsonValue };
 
-/** The value of a parameter: the input of that name, or the constant `is`. An input that is null is left out. */
-export type ParameterSource = string | { readonly is: string | number | boolean };
-export type ParameterSources = Readonly<Record<string, ParameterSource>>;
+/** The values of parameters: each the input of a name, or the constant `is`. An input that is null is left out. */
+export type ParameterSources = Readonly<Record<string, string | { readonly is: string | number | boolean }>>;
 
 /** A read of the service: an operation of `tidemark api` that changes nothing. */
 export interface GuardRead {

@@ -50,7 +50,6 @@ export async function executeAction(attempt: Attempt): Promise<Execution> {
   return { result: await conclude(attempt, { ...intent, ...keepAnswer(previous) }, sent) };
 }
 
-/** Records that an action is skipped, and why. */
 export function skipAction(attempt: Attempt, reason: string): Promise<ActionResult> {
   return conclude(attempt, newIntent(attempt), { status: 'skipped', reason });
 }

@@ -92,11 +92,9 @@ export function takeFinal(entry: LedgerEntry | undefined): ActionOutcome | undef
   return entry?.event === 'outcome' && isFinal(entry) ? entry : undefined;
 }
 
-export type LedgerRequest = Pick<ActionIntent, 'operation' | 'target' | 'params'>;
-
 /** Equal for actions that send the same request, whatever its body. */
-export function identifyRequest({ operation, target, params }: LedgerRequest): string {
-  return canonicalJson([operation, target, params]);
+export function identifyRequest(action: Pick<ActionIntent, 'operation' | 'target' | 'params'>): string {
+  return canonicalJson([action.operation, action.target, action.params]);
 }
 
 export type ActionKey = Pick<ActionIntent, 'plan_id' | 'action_id'>;

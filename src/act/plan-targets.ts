@@ -9,13 +9,7 @@ import type { Acting, RemoteServices } from './remote.ts';
 
 /** What a plan is of: its warehouse, and its targets as the configuration names them and as their services say they are. */
 
-type Identifier = Pick<RemoteServices, 'identify'>;
-
-export async function describeTargets(
-  names: ReadonlySet<string>,
-  { targets }: Pick<Config, 'targets'>,
-  remote: Identifier,
-): Promise<PlanTarget[]> {
+export async function describeTargets(names: ReadonlySet<string>, { targets }: Config, remote: RemoteServices) {
   const used = targets.filter(({ name }) => names.has(name));
   return Promise.all(
     used.map(async (target) => ({ ...configured(target), identity: await remote.identify(target.name) })),
@@ -33,7 +27,7 @@ function configured({ name, kind, url, organization, namespace, mounts }: Target
  * @param asked the only target whose service is asked. @default all
  * @throws TidemarkError UNSAFE; ServiceError where a service cannot say what it is.
  */
-export async function assertSameInstallations(plan: Plan, { targets }: Config, remote: Identifier, asked?: string) {
+export async function assertSameInstallations(plan: Plan, { targets }: Config, remote: RemoteServices, asked?: string) {
   const described = assertNamesTargets(plan);
   for (const { identity: _, ...then } of described) {
     const target = targets.find(({ name }) => name === then.name);

@@ -44,7 +44,7 @@ export async function createUndoPlan(plan: Plan, options: UndoOptions): Promise<
   const begun = plan.actions.flatMap((action) => {
     const entry = entries.get(toKey({ plan_id, action_id: action.action_id }));
     const row = entry && toLedgerRow(entry);
-    return row && mayBeDone(row) ? [{ action, row }] : [];
+    return row && mayBeApplied(row) ? [{ action, row }] : [];
   });
   if (begun.length === 0) throw nothingApplied(plan_id);
   return withServices(options, async (remote) => {
@@ -75,7 +75,7 @@ export async function createUndoPlan(plan: Plan, options: UndoOptions): Promise<
 }
 
 /** Whether an action was applied, or may still take effect: of one that failed without a clear answer, only readings told that it was not. */
-function mayBeDone({ status, answer }: LedgerRow): boolean {
+function mayBeApplied({ status, answer }: LedgerRow): boolean {
   return status === 'applied' || status === 'unconfirmed' || (status === 'failed' && answer === 'ambiguous');
 }
 

@@ -14,6 +14,8 @@ export interface RequestParts {
   readonly body: unknown;
   /** Use the `writeToken` of the target, if it has one. */
   readonly write: boolean;
+  /** Others, which a service has sent. */
+  readonly headers?: Readonly<Record<string, string>>;
   /** Selects a page. Replaces arguments of the same name. */
   readonly pageQuery?: QueryPairs;
 }
@@ -22,7 +24,7 @@ const JSON_API = 'application/vnd.api+json';
 
 /** Builds the request of an operation from validated arguments. @throws TidemarkError USAGE where a header cannot carry one */
 export function buildRequest(operation: Operation, target: Target, parts: RequestParts): HttpRequest {
-  const { args, write, pageQuery = [] } = parts;
+  const { args, write, headers = {}, pageQuery = [] } = parts;
   const spec: RequestDraft = {
     path: fillPath(applyMount(operation.path, target, args.mount), args, target),
     query: [...buildQuery(operation, args, target), ...namespaceQuery(operation, args, target)],
@@ -33,11 +35,12 @@ export function buildRequest(operation: Operation, target: Target, parts: Reques
   const replaced = new Set(pageQuery.map(([name]) => name));
   const query = [...draft.query.filter(([name]) => !replaced.has(name)), ...pageQuery];
   const body = draft.body === undefined ? undefined : stringify(draft.body);
+  const own = buildHeaders(operation, target, body !== undefined);
   return {
     operation: operation.name,
     method: operation.method,
     url: new URL(`${target.url}${draft.path}${formatQuery(query)}`),
-    headers: assertHeaders(operation, { ...buildHeaders(operation, target, body !== undefined), ...draft.headers }),
+    headers: { ...assertHeaders(operation, { ...own, ...draft.headers }), ...headers },
     body,
     retryPolicy: operation.retryPolicy,
     useWriteToken: write,

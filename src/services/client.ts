@@ -138,7 +138,7 @@ function prepareRequest(
 function createSender(
   { target, http }: Connection,
   operation: Operation,
-  { headers, ...parts }: Omit<RequestParts, 'pageQuery'> & { readonly headers: Readonly<Record<string, string>> },
+  parts: RequestParts,
   options: Omit<CallOptions, 'attemptMs'>,
 ) {
   const { path, fallbackPath = path } = operation;
@@ -146,8 +146,8 @@ function createSender(
   const [first, second] = target.flavor === 'hashicorp' ? [fallbackPath, path] : [path, fallbackPath];
   return async <T>(read: ResponseReader<T>, attemptMs: number, pageQuery: QueryPairs = []): Promise<T> => {
     const sendTo = (chosen: string) => {
-      const built = buildRequest({ ...operation, path: chosen }, target, { ...parts, pageQuery });
-      return http.send({ ...built, headers: { ...built.headers, ...headers } }, read, { ...options, attemptMs });
+      const request = buildRequest({ ...operation, path: chosen }, target, { ...parts, pageQuery });
+      return http.send(request, read, { ...options, attemptMs });
     };
     const takeAbsence = catchFailure(({ failure }) => first !== second && failure === 'not-found');
     const answer = await sendTo(first).catch(takeAbsence);

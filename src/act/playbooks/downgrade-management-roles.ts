@@ -3,7 +3,7 @@ import { meshMounts } from '../../config/config.ts';
 import { canonicalJson } from '../../core/canonical-json.ts';
 import { isObject } from '../../core/is-object.ts';
 import { valueAt } from '../../core/json-path.ts';
-import { secrets } from '../../services/secrets/operations.ts';
+import { ROLE_GRANTS, secrets } from '../../services/secrets/operations.ts';
 import { defineAction, definePlaybook, drifted, type JsonValue, ready, satisfied, skip, unknown } from '../define.ts';
 import { readSubject, responseBody } from './lib/reads.ts';
 
@@ -17,8 +17,6 @@ const inputs = z.object({
   role: z.record(z.string(), z.json() as z.ZodType<JsonValue>),
 });
 
-/** Fields that grant rights to the tokens of a role: docs/services/secrets.md#mesh-roles. */
-const GRANTS = ['policy', 'policies', 'consul_policies', 'consul_roles', 'service_identities', 'node_identities'];
 /** Names and ID of the mesh's built-in policy that grants everything. Its tokens are management tokens whatever the role's type. */
 const MANAGEMENT_POLICIES = ['global-management', '00000000-0000-0000-0000-000000000001'];
 
@@ -92,7 +90,7 @@ export const downgradeManagementRoles = definePlaybook({
         'its policy global-management makes every token a management token: replace it by narrower policies first',
       );
     }
-    if (!GRANTS.some((name) => isSet(role[name]))) {
+    if (!ROLE_GRANTS.some((name) => isSet(role[name]))) {
       return skip('the role names no policy, so its client tokens would have no rights: give it a policy first');
     }
     const where = mounts.length > 1 ? ` of mount ${mount}` : '';

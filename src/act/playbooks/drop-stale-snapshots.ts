@@ -28,18 +28,16 @@ const drop = defineAction(detail.extend({ plugin_match: pluginMatch }), {
   reads: { snapshots: readSnapshotsById, external: readExternalVolumes, volumes: readRegisteredVolumes },
   observe: ({ snapshots: taken, external, volumes }, { plugin_id, plugin_match, snapshot_id, external_id }) => {
     const longerPlugins = findLongerPlugins({ plugin_id, plugin_match }, taken, volumes);
-    const found = findSnapshot(taken, snapshot_id);
-    if (found === undefined) return { listed: taken.found, longer_plugins: longerPlugins, snapshot: null };
-    const { plugin, created_at, source } = found;
     const registered = external_id === null ? null : registeredIds(volumes, plugin_id, external_id);
-    const snapshot = {
-      plugin,
-      created_at,
-      source,
+    const found = findSnapshot(taken, snapshot_id);
+    const snapshot = found && {
+      plugin: found.plugin,
+      created_at: found.created_at,
+      source: found.source,
       source_in_provider: external_id === null ? null : isListed(external, external_id),
       source_registered: registered && registered.length > 0,
     };
-    return { listed: true, longer_plugins: longerPlugins, snapshot };
+    return { listed: taken.found, longer_plugins: longerPlugins, snapshot: snapshot ?? null };
   },
   evaluate: ({ listed, longer_plugins, snapshot }, { plugin_id, external_id, created_at, reason }) => {
     if (snapshot === null) {

@@ -108,14 +108,10 @@ export function validatePluginOfList(args: Args, body: unknown, target: Target):
   return [{ path: 'plugin_id', message: 'finds nothing in the namespace `*`: choose one namespace', isWarning: true }];
 }
 
-/** Requests that differ in Nomad: docs/services/scheduler.md#real-product. */
-
-/** Nomad creates snapshots at `/volumes/snapshot`, without the ID. */
-export function toHashicorpSnapshotPath(draft: RequestDraft): RequestDraft {
-  return { ...draft, path: '/volumes/snapshot' };
-}
-
-/** Nomad reads CSI secrets from a header. It would ignore the query parameter, which access logs would show. */
+/**
+ * Nomad reads CSI secrets from a header. It would ignore the query parameter, which access logs would show:
+ * docs/services/scheduler.md#real-product.
+ */
 export function toHashicorpSecretsHeader(draft: RequestDraft): RequestDraft {
   const secrets = draft.query.find(([name]) => name === 'secrets')?.[1];
   if (secrets === undefined || secrets === '') return draft;

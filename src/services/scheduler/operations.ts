@@ -6,7 +6,6 @@ import {
   policyBody,
   registerVolumeBody,
   toHashicorpSecretsHeader,
-  toHashicorpSnapshotPath,
   validatePluginOfList,
   validatePolicy,
   validatePrefixes,
@@ -185,7 +184,8 @@ export const scheduler = defineOperations('scheduler', {
         '{"Snapshots": [{"SourceVolumeID": "db", "PluginID": "aws-ebs0", "Name": "nightly"}]}',
       ),
       validate: validateVolumeId('Snapshots', 'SourceVolumeID'),
-      hashicorp: toHashicorpSnapshotPath,
+      // Nomad reads the ID from the body alone: docs/services/scheduler.md#real-product.
+      hashicorp: (draft) => ({ ...draft, path: '/volumes/snapshot' }),
     },
     delete: {
       ...remove,

@@ -113,8 +113,9 @@ const meshRoleBody = z.looseObject({
 
 /** Fields for mesh systems of version 1.4 and above, which exclude the older fields: docs/services/secrets.md#mesh-roles. */
 const NEW_FIELDS = ['token_type', 'policy', 'local', 'ttl', 'max_ttl'];
-/** Other fields of the real product that grant permissions: docs/services/secrets.md#real-product. */
-const HASHICORP_SOURCES = ['consul_policies', 'consul_roles', 'service_identities', 'node_identities'];
+const SPEC_GRANTS = ['policy', 'policies'];
+/** The fields that grant rights to the tokens of a role; the real product has more: docs/services/secrets.md#real-product. */
+export const ROLE_GRANTS = [...SPEC_GRANTS, 'consul_policies', 'consul_roles', 'service_identities', 'node_identities'];
 
 /** A role has the fields of one version of the mesh system, and grants something. */
 function validateMeshRole(_args: Args, body: unknown, target: Target): ArgIssue[] {
@@ -131,8 +132,9 @@ function validateMeshRole(_args: Args, body: unknown, target: Target): ArgIssue[
   if (has('policy') && has('policies')) {
     problems.push({ path: 'body.policies', message: 'give either policy or policies' });
   }
-  const sources = ['policy', 'policies', ...(hashicorp ? HASHICORP_SOURCES : [])];
-  const permits = sources.some((name) => has(name) && (!Array.isArray(role[name]) || role[name].length > 0));
+  const permits = (hashicorp ? ROLE_GRANTS : SPEC_GRANTS).some(
+    (name) => has(name) && (!Array.isArray(role[name]) || role[name].length > 0),
+  );
   if (!permits && role.token_type !== 'management') {
     problems.push({ path: 'body.policy', message: 'policy or policies is required unless token_type is management' });
   }
@@ -270,7 +272,7 @@ export const secrets = defineOperations('secrets', {
       ...read,
       ...role,
       description: 'reads a role',
-      says: ['token_type', 'policy', 'policies', ...HASHICORP_SOURCES, 'lease', 'ttl'],
+      says: ['token_type', ...ROLE_GRANTS, 'lease', 'ttl'],
     },
     write: {
       ...write,
