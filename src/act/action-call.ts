@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Target } from '../config/config.ts';
 import { canonicalJson } from '../core/canonical-json.ts';
-import { TidemarkError } from '../core/errors.ts';
+import { catchKnown, formatError, TidemarkError } from '../core/errors.ts';
 import { withRequiredSize } from '../services/pagination.ts';
 import { validateRequest } from '../services/validate-request.ts';
 import type { ActionDefinition, ParameterSources, PlannedAction, Playbook, PlaybookFinding } from './define.ts';
@@ -72,6 +72,13 @@ function deriveCall(definition: ActionDefinition, given: unknown): Pick<Action, 
     ...(body !== undefined && { body: z.json().parse(body) }),
     guard: { reads: Object.fromEntries(reads), inputs: z.record(z.string(), z.json()).parse(inputs) },
   };
+}
+
+/** For `catch`: why there is no such action. @param source what its inputs are of. @throws what is no fault of the inputs */
+export function explainInvalid(error: unknown, source: string): string {
+  if (!(error instanceof z.ZodError)) return formatError(catchKnown(error));
+  const [issue] = error.issues;
+  return `${source} has no valid ${issue?.path.join('.') ?? 'detail'}: ${issue?.message ?? ''}`;
 }
 
 /** The values of parameters; an input that is null is left out. */

@@ -1,17 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import { hostname, userInfo } from 'node:os';
-import { z } from 'zod';
 import { getTarget } from '../config/config.ts';
 import type { PlanLimits } from '../core/choices.ts';
 import { formatCompact, HOUR_MS } from '../core/clock.ts';
-import { formatError, TidemarkError } from '../core/errors.ts';
+import { TidemarkError } from '../core/errors.ts';
 import { groupBy } from '../core/group-by.ts';
 import { ServiceError } from '../http/errors.ts';
 import { findRule, readRules } from '../tell/findings/rules.ts';
 import { type OpenWarehouse, type Warehouse, withPublished } from '../warehouse/session.ts';
 import { quoteIdent } from '../warehouse/sql-files.ts';
 import { toJsonParam } from '../warehouse/sql-params.ts';
-import { buildAction, type NewAction, type PlanCandidate } from './action-call.ts';
+import { buildAction, explainInvalid, type NewAction, type PlanCandidate } from './action-call.ts';
 import type { Playbook } from './define.ts';
 import { explainUnsettled, listBlocking } from './ledger.ts';
 import { assertAfterLedger } from './ledger-file.ts';
@@ -269,16 +268,9 @@ async function planGroup(
       return { action: buildAction(action, findings, target), affectedRows };
     });
   } catch (error) {
-    const isReason = error instanceof TidemarkError || error instanceof z.ZodError;
-    if (!isReason || context.signal.aborted) throw error;
-    const reason = context.redactor.text(explainError(error));
+    if (context.signal.aborted) throw error;
+    const reason = context.redactor.text(explainInvalid(error, 'the finding'));
     if (error instanceof ServiceError) context.log.warn(`${first.title}: not planned: ${reason}`);
     return reason;
   }
-}
-
-function explainError(error: unknown): string {
-  if (!(error instanceof z.ZodError)) return formatError(error);
-  const [issue] = error.issues;
-  return `the finding has no valid ${issue?.path.join('.') ?? 'detail'}: ${issue?.message ?? ''}`;
 }

@@ -1,7 +1,7 @@
 import { findNamed } from '../config/suggest.ts';
 import { formatError, TidemarkError } from '../core/errors.ts';
 import { valueAt } from '../core/json-path.ts';
-import { buildAction, type NewAction, resolveDefinitions } from './action-call.ts';
+import { buildAction, explainInvalid, type NewAction, resolveDefinitions } from './action-call.ts';
 import { type ActionDefinition, type Playbook, type Precondition, unknown } from './define.ts';
 import { explainUnsettled, type LedgerRow, toKey, toLedgerRow } from './ledger.ts';
 import { assertAfterLedger } from './ledger-file.ts';
@@ -135,7 +135,12 @@ async function planUndo(row: LedgerRow, attempt: UndoAttempt): Promise<NewAction
   if (typeof inputs === 'string') return leaveOut(inputs);
   const findings = findingIds(action).map((findingId) => ({ finding_id: findingId, subject_name, title, since }));
   const restoring = { action: undo.action, inputs, summary: undo.summary(applied) };
-  const built = buildAction(restoring, findings, target, { isUndo: true });
+  let built: NewAction;
+  try {
+    built = buildAction(restoring, findings, target, { isUndo: true });
+  } catch (error) {
+    return leaveOut(attempt.context.redactor.text(explainInvalid(error, 'the ledger')));
+  }
   const { action_id } = action;
   const precondition = await readPrecondition({ ...attempt, definition: undo.action, action: { action_id, ...built } });
   return precondition.state === 'ready' ? built : leaveOut(precondition.reason, precondition.state === 'unknown');

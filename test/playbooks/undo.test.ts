@@ -83,6 +83,9 @@ test('undo skips what the ledger does not tell, refuses what was changed since, 
   await replaceLedger(place, complete.replaceAll(/"organization_scoped":\w+,?/gu, ''));
   const { exit, stderr } = await place.tidemark(['playbook', 'undo', plan.plan_id]);
   expect([exit, stderr]).toEqual([6, expect.stringContaining('the ledger lacks before.organization_scoped')]);
+  await replaceLedger(place, complete.replaceAll(/"organization_scoped":\w+/gu, '"organization_scoped":"no"'));
+  const unusable = await place.tidemark(['playbook', 'undo', plan.plan_id]);
+  expect([unusable.exit, unusable.stderr]).toEqual([6, expect.stringContaining('before.organization_scoped')]);
   await replaceLedger(place, complete);
 
   const { pools } = place.sandbox.services.platform.state;
