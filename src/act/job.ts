@@ -21,7 +21,6 @@ import { settleLedger } from './settle-ledger.ts';
 type JobPlaybooks = Pick<Job, 'name' | 'playbooks'>;
 type JobPlaybook = Job['playbooks'][number];
 
-/** A playbook of a job and its plan. */
 export interface JobPlan extends Pick<JobPlaybook, 'name' | 'mode'> {
   readonly approvedBy: string;
   /** Null where no plan could be made. */
@@ -30,11 +29,9 @@ export interface JobPlan extends Pick<JobPlaybook, 'name' | 'mode'> {
   readonly file: string | null;
   /** The limits that the plan exceeds, so that it is left to a person; null where it exceeds none. */
   readonly exceeded: string | null;
-  /** Why there is no plan. */
   readonly refused: TidemarkError | null;
 }
 
-/** The result of one playbook of a job. */
 export interface JobPlaybookResult extends Pick<JobPlan, 'name' | 'mode' | 'plan' | 'file'> {
   readonly applied: ApplyResult | null;
   /** Why nothing was applied: a lock, a service that could not be read; or a limit, which leaves the plan to a person. */

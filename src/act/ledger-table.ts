@@ -37,7 +37,6 @@ export async function readLedger(config: Config, warehouse?: OpenWarehouse): Pro
   return sound.entries;
 }
 
-/** What a warehouse has seen of the ledger. */
 export async function readSeenLedger({ database, files }: OpenWarehouse): Promise<SeenLedger> {
   const [table] = await database.rows(files.read('remediation/has_ledger_head'));
   const heads = table?.present === true ? await database.rows(files.read('remediation/ledger_heads')) : [];

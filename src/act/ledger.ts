@@ -47,7 +47,6 @@ const truncatedLine = z.object({ event: z.literal('truncated') });
 /** The first line of a ledger from which old actions were removed, with the end of the one that it replaced. */
 const prunedLine = z.object({
   event: z.literal('pruned'),
-  /** When it was written. */
   at: time,
   /** How many went. */
   actions: z.int(),

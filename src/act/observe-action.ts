@@ -12,7 +12,6 @@ import type { Action, Plan } from './plan-file.ts';
 import { getOperation } from './registry.ts';
 import type { Acting, RemoteServices } from './remote.ts';
 
-/** What an action is applied with. */
 export interface ApplyContext extends Acting {
   readonly plan: Plan;
   readonly remote: RemoteServices;

@@ -112,7 +112,6 @@ export type Action = Plan['actions'][number];
 export type Approval = z.infer<typeof approval>;
 export type PlanTarget = z.infer<typeof planTarget>;
 
-/** The IDs of the findings that an action answers. */
 export function findingIds({ finding_id, finding_ids }: Pick<Action, 'finding_id' | 'finding_ids'>): readonly string[] {
   return finding_ids ?? [finding_id];
 }

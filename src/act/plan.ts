@@ -71,7 +71,6 @@ async function planFrom(warehouse: OpenWarehouse, warehouseId: string, options: 
   });
 }
 
-/** Every limit that a plan exceeds. */
 export async function listExceeded(
   { database, files }: OpenWarehouse,
   table: string,
@@ -196,13 +195,11 @@ function loginName(): string {
   }
 }
 
-/** An action, and the IDs of the rows that it affects. */
 interface PlannedRow {
   readonly action: NewAction;
   readonly affectedRows: readonly string[];
 }
 
-/** What planning works with. */
 export interface PlanDeps extends Acting {
   readonly remote: RemoteServices;
   readonly warehouse: OpenWarehouse;
@@ -233,7 +230,6 @@ export async function planActions(playbook: Playbook, candidates: readonly PlanC
 
 type FindingGroup = readonly [PlanCandidate, ...PlanCandidate[]];
 
-/** The findings that are planned together. */
 function groupFindings(
   { perTarget }: Playbook,
   candidates: readonly PlanCandidate[],

@@ -63,7 +63,6 @@ export function isReversibleAction({ undo, operation }: ActionDefinition, isUndo
   return isUndo ? getOperation(operation).method !== 'DELETE' : undo !== undefined;
 }
 
-/** The names that a playbook may refer to. */
 type Registry = Readonly<Record<'rules' | 'tables', Names>>;
 
 type Names = Pick<ReadonlyMap<string, unknown>, 'has' | 'keys'>;

@@ -11,7 +11,6 @@ import type { ReadResult } from './define.ts';
 import type { Action } from './plan-file.ts';
 import { getOperation } from './registry.ts';
 
-/** What planning and applying have from their caller. */
 export interface Acting {
   readonly config: Config;
   readonly context: WorkContext;
@@ -27,7 +26,6 @@ export async function withServices<T>({ config, context }: Acting, work: (remote
   }
 }
 
-/** The services as planning and applying use them. */
 export class RemoteServices {
   readonly #config: Config;
   readonly #clients: ServiceClients;

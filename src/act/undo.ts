@@ -19,7 +19,6 @@ export interface UndoOptions extends Acting {
   readonly acceptDays: number;
 }
 
-/** Why an action is not undone. */
 interface LeftOut {
   readonly finding_id: string;
   readonly reason: string;

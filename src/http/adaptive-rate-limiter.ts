@@ -9,7 +9,6 @@ export interface RateLimiterOptions {
   readonly startPerSecond?: number | undefined;
 }
 
-/** Of a request that may be sent. */
 export interface Ticket {
   readonly number: number;
   readonly sentMs: number;
@@ -183,7 +182,6 @@ export class AdaptiveRateLimiter {
     if (this.#window?.isUnconfirmed) this.#window.budget = 1;
   }
 
-  /** Sends nothing before this time. */
   pauseUntil(untilMs: number): void {
     this.#dueMs = Math.max(this.#dueMs, untilMs);
   }

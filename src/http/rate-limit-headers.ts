@@ -4,7 +4,6 @@
 export interface RateLimitInfo {
   /** Requests per window. */
   readonly limit: number;
-  /** Requests left in the current window. */
   readonly remaining: number;
   /** Until the window ends, in milliseconds. */
   readonly resetMs: number;

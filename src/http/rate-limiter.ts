@@ -38,7 +38,6 @@ export class TargetLimiter {
     return { ticket, waitedMs: performance.now() - startedMs };
   }
 
-  /** Learns from the status and headers of a response. */
   onResponse(ticket: Ticket, { status, headers }: Pick<Response, 'status' | 'headers'>): void {
     this.#limiter.onResponse(ticket, performance.now(), parseRateLimit(headers, Date.now()), status === 429);
     this.#wake(); // the next request may be allowed earlier now
@@ -74,7 +73,6 @@ export class TargetLimiter {
 /** HCP Terraform documents 30 requests per second for each user, and says so in headers (docs/services/platform.md#limits). */
 const PLATFORM_PER_SECOND = 30;
 
-/** The limiter that a target starts with. */
 export function createTargetLimiter({ kind, limits }: Pick<Target, 'kind' | 'limits'>): TargetLimiter {
   const { share, requestsPerSecond } = limits;
   // A configured rate is the user's word: it is neither lowered to the documented one nor approached slowly.

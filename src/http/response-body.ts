@@ -5,7 +5,6 @@ export interface BodyProgress {
   readonly metrics: RequestMetrics;
   /** Called for every chunk that arrives. */
   readonly touch: (bytes: number) => void;
-  /** Ends the transfer. */
   readonly signal: AbortSignal;
 }
 

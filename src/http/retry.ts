@@ -20,7 +20,6 @@ export interface RetryOptions {
   readonly signal: AbortSignal;
   /** Called when the service throttles: all requests of the credential pause. */
   readonly onThrottled: (waitMs: number) => void;
-  /** Called before each wait. */
   readonly onRetry: (failure: HttpFailure, waitMs: number) => void;
 }
 
@@ -154,7 +153,6 @@ export class Deadline {
     this.#slowTimer = setInterval(() => this.#checkRate(), slowMs);
   }
 
-  /** Releases the timers and the outer signal. */
   dispose(): void {
     clearTimeout(this.#wholeTimer);
     clearTimeout(this.#silenceTimer);

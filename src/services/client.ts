@@ -65,7 +65,6 @@ export interface ServiceClient {
   close(): Promise<void>;
 }
 
-/** What every request of one target needs. */
 type Connection = Readonly<ReturnType<typeof connect>>;
 
 function connect(target: Target, options: ServiceClientOptions) {
@@ -121,7 +120,6 @@ function prepareRequest(
   const context = { operation, args, permission, redactor, maxBytes: timeouts.maxResponseBytes, isConditional };
   const send = createSender(connection, operation, { args, body, write, headers }, { ...others, metrics });
   return {
-    /** @param pageQuery of one page */
     read: (pageQuery?: QueryPairs): Promise<ServiceResponse> =>
       send((response, progress) => readResponse(response, progress, context), timeouts.responseMs, pageQuery),
     download: (file: string, limits: Pick<DownloadContext, 'validatePreview' | 'maxBytes'>) => {

@@ -91,10 +91,8 @@ const mesh = defineOperations('mesh', {
   agent: { self: { ...agent, description: 'shows the agent', permission: readAgent('agent_prefix ""') } },
 });
 
-/** The engines and the state of a secrets server. */
 export const secretsServer = { mounts: secrets.mounts.list, health: secrets.health.read } as const;
 
-/** Who a token is. */
 export const tokenOperations = {
   account: platform.account.details,
   entitlements: platform.organization.entitlements,

@@ -13,7 +13,6 @@ export interface DownloadResult extends Readonly<ReturnType<ContentInspector['re
   readonly contentType: string;
 }
 
-/** The start of a body, before anything is written. */
 export interface BodyPreview {
   readonly contentType: string;
   readonly firstBytes: string;
@@ -108,9 +107,7 @@ class ContentInspector {
 
   result() {
     return {
-      /** Size of the content. */
       bytes: this.#bytes,
-      /** Digest of the content, in hex. */
       sha256: this.#hash.digest('hex'),
       /** The spellings of null that a CSV field begins with, which may be how NULL is written: docs/services/platform.md#csv-export. */
       bareNulls: [...this.#bareNulls],

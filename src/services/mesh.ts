@@ -2,8 +2,6 @@ import { z } from 'zod';
 import { ASK, defineOperations, filledText, optionalText, pathParam, queryParam, requiredBody } from './operation.ts';
 import { combinePermissions, prefixPolicy, requirePolicy } from './permission.ts';
 
-/** Operations of the agent-local mesh endpoints. */
-
 const authorize = z.looseObject({
   Target: filledText,
   ClientCertURI: filledText,

@@ -172,7 +172,6 @@ type DeclaredOperations<K extends TargetKind, T> = {
   };
 };
 
-/** Declares the operations of a kind, by resource and verb. */
 export function defineOperations<const K extends TargetKind, const T extends OperationTable>(kind: K, table: T) {
   const declare = (name: string, { section, permission = NO_RIGHTS, method = 'GET', ...row }: OperationRow) => ({
     ...(method === 'GET' || method === 'LIST' ? READS : { ...WRITES, reversible: method !== 'DELETE' }),
@@ -191,7 +190,6 @@ export function defineOperations<const K extends TargetKind, const T extends Ope
   return Object.fromEntries(declared) as DeclaredOperations<K, T>;
 }
 
-/** A JSON body that the operation needs. */
 export function requiredBody<S extends z.ZodType>(schema: S, example: string) {
   return { schema, required: true, example } as const;
 }

@@ -26,7 +26,6 @@ const workspaces = z.looseObject({ data: z.array(workspace, 'must be a list of {
 const allowedWorkspaces = z.looseObject({ 'allowed-workspaces': workspaces.optional() });
 const organizationScoped = z.boolean('must be true or false').optional();
 
-/** A pool with these attributes. */
 const poolBody = <T extends z.ZodType>(attributes: T) =>
   z.looseObject({
     data: z.looseObject({ type: poolType, attributes, relationships: allowedWorkspaces.optional() }, 'is required'),

@@ -10,8 +10,6 @@ import {
 } from './bodies.ts';
 import { explorerQueryEncoder, validateExplorerArgs } from './explorer.ts';
 
-/** Operations on agent pools, agents, the explorer and saved views. */
-
 const read = { responseType: 'document' } as const;
 const create = { ...read, method: 'POST', retryPolicy: 'never' } as const;
 const update = { ...read, method: 'PATCH' } as const;

@@ -12,8 +12,6 @@ import {
   validateVolumeId,
 } from './bodies.ts';
 
-/** Operations on ACL policies, volumes, external volumes and snapshots. */
-
 const WRITE_VOLUME = namespaceCapability('csi-write-volume');
 const LIST_VOLUMES = namespaceCapability('csi-list-volume');
 const READ_PLUGIN = requirePolicy('plugin', 'read');

@@ -6,8 +6,6 @@ import { NO_POOL_USE } from '../../../services/platform/operations.ts';
 import type { JsonValue } from '../../define.ts';
 import { readSubject } from './reads.ts';
 
-/** Agent pools and saved views of the platform. */
-
 export const readPool = readSubject('platform.agent-pools.show', { id: 'pool_id' }, 'agent_pools.pool_id');
 
 export const readView = readSubject('platform.views.show', { view_id: 'view_id' }, 'saved_views.view_id');
@@ -52,7 +50,6 @@ function countMembers(data: unknown): number | null {
 /** The query of a saved view in one normal form, so that two can be compared: docs/services/platform.md#saved-views lists the forms. */
 export type SavedQuery = Readonly<ReturnType<typeof parseSavedQuery>>;
 
-/** Parses the query of a saved view's JSON:API resource. */
 export function parseSavedQuery(view: unknown) {
   const query = valueAt(view, 'attributes', 'query');
   const type = textAt(view, 'attributes', 'query-type') ?? textAt(query, 'type');

@@ -3,7 +3,6 @@ import type { AbsenceEvidence, GuardRead, ParameterSources, ReadResult } from '.
 
 /** How subjects are read, and what proves that one is gone: the list that would contain it, and where the warehouse knows its other items. */
 
-/** A read of every page of a list. */
 export function readPages(operation: string, params: ParameterSources = {}, absence?: AbsenceEvidence): GuardRead {
   return { operation, params, allPages: true, ...(absence && { absence }) };
 }

@@ -4,8 +4,6 @@ import { booleanAt, listAt, textAt, valueAt } from '../../../core/json-path.ts';
 import { drifted, type Precondition, type ReadResult, ready, satisfied, unknown } from '../../define.ts';
 import { evidence, readPages, readSubject, responseBody, responseItems } from './reads.ts';
 
-/** Volumes of the scheduler and their snapshots. */
-
 const CSI = { type: { is: 'csi' } };
 
 export const readVolume = readSubject(
@@ -29,7 +27,6 @@ export const readExternalVolumes = readPages(
   evidence(['ExternalID'], 'external_id', 'external_volumes.external_id', 'plugin_id'),
 );
 
-/** The snapshots in the storage provider. */
 export const readSnapshots = readPages('scheduler.snapshots.list', { plugin_id: 'plugin_id' });
 
 /** A list of snapshots that lacks one of the ID. */
@@ -101,7 +98,6 @@ export function findSnapshot(list: ReadResult, id: string) {
     .find(({ snapshot_id }) => snapshot_id === id);
 }
 
-/** A snapshot in the list of a plugin. */
 export function parseSnapshot(item: unknown) {
   return {
     snapshot_id: textAt(item, 'ID'),
@@ -154,7 +150,6 @@ export function explainOtherVolume(
   return plugin_id === planned.plugin_id ? undefined : drifted(`its plugin is ${plugin_id} now`);
 }
 
-/** Whether a registered volume may be deregistered. */
 export function evaluateDeregistration(
   observed: ReturnType<typeof observeVolume>,
   planned: Parameters<typeof explainOtherVolume>[1],

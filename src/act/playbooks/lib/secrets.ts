@@ -2,8 +2,6 @@ import { booleanAt, numberAt, textAt } from '../../../core/json-path.ts';
 import { drifted, type ReadResult, unknown } from '../../define.ts';
 import { readSubject, responseBody } from './reads.ts';
 
-/** Keys of the secrets service. */
-
 export const readKey = readSubject('secrets.keys.read', { name: 'key_name' }, 'keys.name');
 
 /** What playbooks look at of a key; each is null where it is not reported. */
