@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ASK, defineOperations, filledText, optionalText, pathParam, queryParam, requiredBody } from './operation.ts';
-import { combinePermissions, prefixPolicy, requirePolicy } from './permission.ts';
+import { permit } from './permission.ts';
 
 const authorize = z.looseObject({
   Target: filledText,
@@ -20,7 +20,7 @@ export const mesh = defineOperations('mesh', {
         authorize,
         '{"Target": "db", "ClientCertURI": "spiffe://…/svc/web", "ClientCertSerial": "04:00:0f"}',
       ),
-      permission: requirePolicy('service', 'write'),
+      permission: permit({ scope: 'service', policy: 'write' }),
       section: 'authorize',
     },
   },
@@ -36,7 +36,7 @@ export const mesh = defineOperations('mesh', {
       path: '/agent/connect/ca/leaf/{service}',
       description: 'reads the leaf certificate of a service, with its private key',
       params: { service: pathParam('name of the service'), ns: queryParam('namespace (enterprise only)') },
-      permission: requirePolicy('service', 'write'),
+      permission: permit({ scope: 'service', policy: 'write' }),
       section: 'leaf-certificates',
     },
   },
@@ -57,9 +57,9 @@ export const listServices = defineOperations('mesh', {
       path: '/catalog/services',
       description: 'lists the names of the registered services',
       params: { ns: queryParam('namespace (enterprise only)') },
-      hashicorpPermission: combinePermissions(
-        prefixPolicy('node_prefix', 'read'),
-        prefixPolicy('service_prefix', 'read'),
+      hashicorpPermission: permit(
+        { scope: 'prefix', kind: 'node_prefix', policy: 'read' },
+        { scope: 'prefix', kind: 'service_prefix', policy: 'read' },
       ),
       section: 'leaf-certificates',
     },

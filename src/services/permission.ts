@@ -38,38 +38,21 @@ export function capabilities(...granted: readonly string[]) {
   return (path: string): Permission => ({ text: `${granted.join(', ')} on ${path.slice(1)}`, rights });
 }
 
-export function organizationAccess(access: OrganizationAccess, text: string): Permission {
-  return { text, rights: [{ scope: 'organization', access }] };
+/** Rights, in the words of their service. */
+export function permit(...rights: readonly Right[]): Permission {
+  return { text: rights.map(describeRight).join(', '), rights };
 }
 
-export function namespaceCapability(capability: string): Permission {
-  return { text: `namespace:${capability}`, rights: [{ scope: 'namespace', capability }] };
-}
-
-export function requirePolicy(scope: 'plugin' | 'service', policy: string): Permission {
-  return { text: `${scope}:${policy}`, rights: [{ scope, policy }] };
-}
-
-export function prefixPolicy(kind: string, policy: string): Permission {
-  return { text: `${kind}:${policy}`, rights: [{ scope: 'prefix', kind, policy }] };
+function describeRight(right: Right): string {
+  if (right.scope === 'namespace') return `namespace:${right.capability}`;
+  if (right.scope === 'prefix') return `${right.kind}:${right.policy}`;
+  return 'policy' in right ? `${right.scope}:${right.policy}` : right.scope;
 }
 
 /** The agent, which tells the version of the server. */
 export function readAgent(block: string): Permission {
   const rule = `${block} { policy = "read" }`;
   return { text: 'agent:read', rights: [{ scope: 'optional', rule, shows: 'the version of the server' }] };
-}
-
-/** @param note what else is worth to know, as the rest of the sentence */
-export function management(note = ''): Permission {
-  return { text: `management${note}`, rights: [{ scope: 'management' }] };
-}
-
-export function combinePermissions(...permissions: readonly Permission[]): Permission {
-  return {
-    text: permissions.map(({ text }) => text).join(', '),
-    rights: permissions.flatMap(({ rights }) => rights),
-  };
 }
 
 interface DeclaredPermission {

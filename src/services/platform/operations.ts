@@ -1,5 +1,4 @@
 import { defineOperations, pathParam, queryParam, requiredBody } from '../operation.ts';
-import { organizationAccess } from '../permission.ts';
 import {
   createPoolBody,
   createViewBody,
@@ -33,7 +32,9 @@ const explorerPages = {
   'page[number]': page,
   'page[size]': queryParam('rows per page; the service has a default', 'integer'),
 } as const;
-const managePools = { permission: organizationAccess('manage-agent-pools', 'manage agent pools') } as const;
+const managePools = {
+  permission: { text: 'manage agent pools', rights: [{ scope: 'organization', access: 'manage-agent-pools' }] },
+} as const;
 const pool = { ...managePools, path: '/agent-pools/{id}' } as const;
 const agent = {
   ...managePools,
@@ -46,10 +47,11 @@ const explorerParams = {
   sort: queryParam('field to sort by, prefix `-` for descending order'),
   fields: queryParam('fields to return, comma-separated; all by default', 'names'),
 } as const;
-const READ_ALL = organizationAccess(
-  'read-workspaces',
-  'owners, or a team that reads all workspaces or projects, or the organization token',
-);
+const readAll = [{ scope: 'organization', access: 'read-workspaces' }] as const;
+const READ_ALL = {
+  text: 'owners, or a team that reads all workspaces or projects, or the organization token',
+  rights: readAll,
+} as const;
 const explorer = {
   ...read,
   validate: validateExplorerArgs,
@@ -59,10 +61,7 @@ const explorer = {
 const views = {
   path: VIEWS,
   /** docs/services/platform.md#saved-views. */
-  permission: organizationAccess(
-    'read-workspaces',
-    'read the workspaces and projects that the query of the view covers',
-  ),
+  permission: { text: 'read the workspaces and projects that the query of the view covers', rights: readAll },
   section: 'saved-views',
 } as const;
 const view = {

@@ -1,5 +1,5 @@
 import { defineOperations, pathParam, queryParam, requiredBody } from '../operation.ts';
-import { combinePermissions, management, namespaceCapability, requirePolicy } from '../permission.ts';
+import { permit, type Right } from '../permission.ts';
 import {
   createSnapshotBody,
   createVolumeBody,
@@ -12,19 +12,20 @@ import {
   validateVolumeId,
 } from './bodies.ts';
 
-const WRITE_VOLUME = namespaceCapability('csi-write-volume');
-const LIST_VOLUMES = namespaceCapability('csi-list-volume');
-const READ_PLUGIN = requirePolicy('plugin', 'read');
+const onVolumes = (capability: string): Right => ({ scope: 'namespace', capability });
+const MANAGEMENT: Right = { scope: 'management' };
+const READ_PLUGIN: Right = { scope: 'plugin', policy: 'read' };
 /** Nomad's plugins check a right of their own: docs/services/scheduler.md#real-product. */
 const writeVolume = {
-  permission: WRITE_VOLUME,
-  hashicorpPermission: combinePermissions(WRITE_VOLUME, READ_PLUGIN),
+  permission: permit(onVolumes('csi-write-volume')),
+  hashicorpPermission: permit(onVolumes('csi-write-volume'), READ_PLUGIN),
 } as const;
-const LIST_WITH_PLUGIN = combinePermissions(LIST_VOLUMES, READ_PLUGIN);
+const LIST_VOLUMES = permit(onVolumes('csi-list-volume'));
+const LIST_WITH_PLUGIN = permit(onVolumes('csi-list-volume'), READ_PLUGIN);
 const policy = {
   path: '/acl/policy/{policy_name}',
   params: { policy_name: pathParam('name of the policy') },
-  permission: management(),
+  permission: permit(MANAGEMENT),
   section: 'acl-policies',
 } as const;
 /** The API documents do not list the namespace. Nomad needs it unless the volume is in `default`: docs/services/scheduler.md#real-product. */
@@ -50,14 +51,14 @@ export const scheduler = defineOperations('scheduler', {
       description: 'lists the ACL policies, without their rules',
       params: { prefix: queryParam('prefix of the names') },
       responseType: 'array',
-      permission: management('; another token sees its own policies only'),
+      permission: { text: 'management; another token sees its own policies only', rights: [MANAGEMENT] },
       section: policy.section,
       pagination: 'token',
     },
     read: {
       ...policy,
       description: 'reads an ACL policy',
-      permission: management(', or a token that has the policy'),
+      permission: { text: 'management, or a token that has the policy', rights: [MANAGEMENT] },
       says: ['Name'],
     },
     write: {
@@ -91,7 +92,7 @@ export const scheduler = defineOperations('scheduler', {
     read: {
       ...volume,
       description: 'reads a volume with its allocations',
-      permission: namespaceCapability('csi-read-volume'),
+      permission: permit(onVolumes('csi-read-volume')),
       says: ['ID'],
       maps: [['ReadAllocs'], ['WriteAllocs']],
     },
@@ -140,7 +141,7 @@ export const scheduler = defineOperations('scheduler', {
         node: { ...queryParam('node to detach from'), required: true },
         namespace,
       },
-      hashicorpPermission: combinePermissions(namespaceCapability('csi-mount-volume'), READ_PLUGIN),
+      hashicorpPermission: permit(onVolumes('csi-mount-volume'), READ_PLUGIN),
     },
   },
   'external-volumes': {
@@ -151,7 +152,7 @@ export const scheduler = defineOperations('scheduler', {
       params: { plugin_id: { ...pluginId, required: false }, ...pluginPages, namespace: namespaceOfRight },
       itemsPath: 'Volumes',
       validate: validatePrefixes,
-      permission: WRITE_VOLUME,
+      permission: writeVolume.permission,
       hashicorpPermission: LIST_WITH_PLUGIN,
       pagination: 'token',
     },
@@ -204,7 +205,7 @@ export const listPlugins = defineOperations('scheduler', {
       description: 'lists the storage plugins',
       params: { type: queryParam('csi') },
       responseType: 'array',
-      hashicorpPermission: requirePolicy('plugin', 'list'),
+      hashicorpPermission: permit({ scope: 'plugin', policy: 'list' }),
       section: 'external-volumes',
     },
   },
