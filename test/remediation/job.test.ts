@@ -84,7 +84,7 @@ test('a plan that is replaced before the job approves it is not applied', async 
 });
 
 test('an apply that was killed is continued by the next run of the job, which plans nothing twice', async () => {
-  const playbooks = [{ name: 'scope-unused-pools', mode: 'apply', approvedBy: 'platform team' }];
+  const playbooks = [{ name: 'scope-unused-pools', mode: 'apply', approvedBy: 'platform team\n' }];
   await runJob(playbooks);
   const file = join(harness.place.folder, 'data', 'ledger.ndjson');
   const [intent] = (await readFile(file, 'utf8')).split('\n');
