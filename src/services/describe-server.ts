@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { Target, TargetKind } from '../config/config.ts';
-import { isObject } from '../core/is-object.ts';
-import { textAt } from '../core/json-path.ts';
+import { textAt, valueAt } from '../core/json-path.ts';
 import { catchFailure, ServiceError } from '../http/errors.ts';
 import type { ServiceClient, ServiceClients } from './client.ts';
 import { autoscaler, mesh as meshOperations, operations } from './index.ts';
@@ -213,7 +212,7 @@ function readPing({ headers }: ServiceResponse) {
  */
 function readVaultHealth(response: ServiceResponse) {
   const body = response.json();
-  const { enterprise } = isObject(body) ? body : {};
+  const enterprise = valueAt(body, 'enterprise');
   const version = textAt(body, 'version');
   if (version === null) return { product: null, version };
   const isVault = enterprise !== undefined || /^v?[01]\./u.test(version);

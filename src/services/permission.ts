@@ -55,17 +55,13 @@ export function readAgent(block: string): Permission {
   return { text: 'agent:read', rights: [{ scope: 'optional', rule, shows: 'the version of the server' }] };
 }
 
-interface DeclaredPermission {
-  readonly permission: Permission | string;
-  readonly hashicorpPermission?: Permission;
-}
-
 /** The permission that an operation needs with a flavor. */
 export function findPermission(
-  { permission, hashicorpPermission }: DeclaredPermission,
+  operation: { readonly permission: Permission | string; readonly hashicorpPermission?: Permission },
   flavor: Target['flavor'] = 'spec',
 ): Permission {
-  const declared = flavor === 'hashicorp' ? (hashicorpPermission ?? permission) : permission;
+  const { permission, hashicorpPermission = permission } = operation;
+  const declared = flavor === 'hashicorp' ? hashicorpPermission : permission;
   if (typeof declared !== 'string') return declared;
   return { text: declared, rights: declared === 'none' ? [] : [{ scope: 'other', permission: declared }] };
 }

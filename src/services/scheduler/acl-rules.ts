@@ -9,15 +9,9 @@ export interface RuleBlock {
   readonly kind: string;
   /** The name after the kind; null where it has none. */
   readonly label: string | null;
-  readonly attributes: readonly RuleAttribute[];
+  /** The names are in lower case. A value is a list, or one; numbers and booleans are text. */
+  readonly attributes: readonly { readonly name: string; readonly value: string | readonly string[] }[];
   readonly blocks: readonly RuleBlock[];
-}
-
-export interface RuleAttribute {
-  /** In lower case. */
-  readonly name: string;
-  /** A list, or one value. Numbers and booleans are text. */
-  readonly value: string | readonly string[];
 }
 
 /** Kinds of block that have a label, and are nothing without one. */
