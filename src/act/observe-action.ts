@@ -1,5 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { formatError, TidemarkError } from '../core/errors.ts';
-import { sleep } from '../http/retry.ts';
 import { LockError } from '../warehouse/lock.ts';
 import { withPublished } from '../warehouse/session.ts';
 import { quoteIdent } from '../warehouse/sql-files.ts';
@@ -100,7 +100,7 @@ export async function readRepeatedly(
     const next = READINGS[index + 1];
     if (next === undefined) break;
     try {
-      await sleep(lagMs * (next - fraction), attempt.context.signal);
+      await sleep(lagMs * (next - fraction), undefined, { signal: attempt.context.signal });
     } catch {
       return { samples, last, isInterrupted: true };
     }

@@ -1,11 +1,12 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import type { Target } from '../config/config.ts';
+import { linkSignals } from '../core/abort.ts';
 import { formatSeconds } from '../core/clock.ts';
 import type { Log } from '../core/log.ts';
 import { AdaptiveRateLimiter, type RateLimiterOptions, type Ticket } from './adaptive-rate-limiter.ts';
 import { AttemptError } from './errors.ts';
 import { parseRateLimit } from './rate-limit-headers.ts';
-import { sleep } from './retry.ts';
 
 export interface AcquireRequest {
   /** Name of the target, for the log. */
@@ -65,7 +66,10 @@ export class TargetLimiter {
         log.info(`${name}: waits ${formatSeconds(waitMs)} for the service's rate limit`);
         loggedMs = waitMs;
       }
-      await sleep(waitMs, signal, (wake) => (this.#wake = wake));
+      const wait = linkSignals(signal);
+      this.#wake = wait.abort;
+      await sleep(waitMs, undefined, { signal: wait.signal }).catch(() => {}); // ended early: it looks again
+      wait.release();
     }
   }
 }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { formatSeconds } from '../core/clock.ts';
 import type { HttpTimeouts } from '../core/context.ts';
 import { AttemptError, catchAttempt, type HttpFailure } from './errors.ts';
@@ -40,7 +41,7 @@ export async function withRetry<T>(attempt: () => Promise<T>, options: RetryOpti
     if (retryAfterMs > maxWaitMs) throw new AttemptError(tooLongWait(problem, retryAfterMs));
     options.onRetry(problem, waitMs);
     const startedMs = performance.now();
-    await sleep(waitMs, signal).catch(() => {
+    await sleep(waitMs, undefined, { signal }).catch(() => {
       throw new AttemptError(ABORTED);
     });
     metrics.throttleWaitMs += performance.now() - startedMs;
@@ -76,30 +77,6 @@ function tooLongWait({ status, message }: HttpFailure, waitMs: number): HttpFail
 function backoffMs(made: number, { backoffMs: first, maxBackoffMs }: HttpTimeouts): number {
   const fullMs = Math.min(maxBackoffMs, first * 2 ** (made - 1));
   return fullMs / 2 + (Math.random() * fullMs) / 2;
-}
-
-/**
- * The one place that waits. Rejects with the signal's reason when it is aborted; `onStart` receives a function that ends the
- * wait early.
- */
-export function sleep(
-  waitMs: number,
-  signal: AbortSignal,
-  onStart: (wake: () => void) => void = () => {},
-): Promise<void> {
-  return new Promise((resolve, reject) => {
-    signal.throwIfAborted();
-    const end = (settle: () => void) => () => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', stop);
-      settle();
-    };
-    const wake = end(resolve);
-    const stop = end(() => reject(signal.reason));
-    const timer = setTimeout(wake, waitMs);
-    signal.addEventListener('abort', stop);
-    onStart(wake);
-  });
 }
 
 /** A slower body would hold a connection, and the run, for hours. */

@@ -1,8 +1,8 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/config.ts';
 import { MINUTE_MS } from '../core/clock.ts';
 import type { Context } from '../core/context.ts';
 import { formatError, TidemarkError } from '../core/errors.ts';
-import { sleep } from '../http/retry.ts';
 import { LockError } from './lock.ts';
 
 const RETRY_EVERY_MS = 2_000;
@@ -25,7 +25,7 @@ export async function waitForLock<T>(
       const isHeld = error instanceof TidemarkError && error.code === 'LOCKED' && !(error instanceof LockError);
       if (!isHeld || waitedMs >= lockWaitMinutes * MINUTE_MS || signal.aborted) throw error;
       if (waitedMs === 0) log.warn(`waiting for at most ${lockWaitMinutes} min: ${formatError(error)}`);
-      await sleep(RETRY_EVERY_MS, signal).catch(() => {
+      await sleep(RETRY_EVERY_MS, undefined, { signal }).catch(() => {
         throw error;
       });
     }
