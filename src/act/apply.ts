@@ -53,9 +53,8 @@ interface Abort {
 export function applyPlan(given: Plan, options: ApplyOptions): Promise<ApplyResult> {
   const { config, context, isInRun } = options;
   return reportFullDisk(config, async () => {
-    const now = context.clock.now();
     await assertAfterLedger(config.data, context.clock);
-    const { plan, definitions } = await assertApplicable(given, options, now);
+    const { plan, definitions } = await assertApplicable(given, options);
     const copy = isInRun ? undefined : () => trySyncLedger(options);
     return withLedger(options, { purpose: `plan ${plan.plan_id}`, copy }, async (ledger, lock) => {
       await keepPlan(config, plan);
@@ -69,10 +68,10 @@ export function applyPlan(given: Plan, options: ApplyOptions): Promise<ApplyResu
  * @returns the plan with the approvals that count, and the definition of each action
  * @throws TidemarkError UNSAFE for a plan that is not approved, has expired, is of another warehouse, or does not match the playbook.
  */
-async function assertApplicable(plan: Plan, { config, playbooks }: ApplyOptions, now: Date) {
+async function assertApplicable(plan: Plan, { config, context, playbooks }: ApplyOptions) {
   assertNamesTargets(plan);
   const approvals = await assertApproved(plan, config, playbooks);
-  assertValidAt(plan, now, config);
+  assertValidAt(plan, context.clock.now(), config);
   await assertSameWarehouse(plan, config);
   const definitions = resolveDefinitions(plan, playbooks);
   // The playbook decides, not the plan: the mark may have been removed from the plan.

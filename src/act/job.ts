@@ -48,10 +48,8 @@ export function listPlaybookProblems(config: Config, job: JobPlaybooks, known: r
 
 function findProblems({ name, mode, approvedBy }: JobPlaybook, known: readonly Playbook[], { approvers }: Config) {
   const playbook = known.find((candidate) => candidate.name === name);
-  if (!playbook) {
-    const names = known.map((candidate) => candidate.name);
-    return [`name: unknown playbook ${name}; ${suggestName(name, names)}`];
-  }
+  const names = known.map((candidate) => candidate.name);
+  if (!playbook) return [`name: unknown playbook ${name}; ${suggestName(name, names)}`];
   if (mode === 'plan') return [];
   const problems: string[] = [];
   if (!approvedBy?.trim()) problems.push('approvedBy: is required with mode apply: who approves the actions');

@@ -81,6 +81,5 @@ export function createTargetLimiter({ kind, limits }: Pick<Target, 'kind' | 'lim
   const { share, requestsPerSecond } = limits;
   // A configured rate is the user's word: it is neither lowered to the documented one nor approached slowly.
   const documented = kind === 'platform' ? PLATFORM_PER_SECOND * share : undefined;
-  const startPerSecond = requestsPerSecond ?? documented;
-  return new TargetLimiter({ share, requestsPerSecond, startPerSecond });
+  return new TargetLimiter({ share, requestsPerSecond, startPerSecond: requestsPerSecond ?? documented });
 }

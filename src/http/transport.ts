@@ -92,7 +92,6 @@ function createDispatcher({ env, timeouts, concurrency, redactor, ...files }: Ht
   };
   const httpProxy = parseProxy('HTTP_PROXY', env.HTTP_PROXY ?? env.http_proxy, redactor);
   const httpsProxy = parseProxy('HTTPS_PROXY', env.HTTPS_PROXY ?? env.https_proxy, redactor);
-  const noProxy = env.NO_PROXY ?? env.no_proxy ?? '';
   if (httpProxy === '' && httpsProxy === '') return new Agent(shared);
   return new EnvHttpProxyAgent({
     ...shared,
@@ -100,7 +99,7 @@ function createDispatcher({ env, timeouts, concurrency, redactor, ...files }: Ht
     proxyTls: { rejectUnauthorized: true },
     httpProxy,
     httpsProxy,
-    noProxy,
+    noProxy: env.NO_PROXY ?? env.no_proxy ?? '',
   });
 }
 

@@ -3,14 +3,14 @@ import { listAt } from '../../core/json-path.ts';
 import { secrets } from '../../services/secrets/operations.ts';
 import { defineAction, definePlaybook, drifted, type ReadResult, ready, satisfied, unknown } from '../define.ts';
 import { readSubject, responseBody } from './lib/reads.ts';
-import { explainOtherKey, parseKey, readKey, versionTime } from './lib/secrets.ts';
+import { explainOtherKey, parseKey, readKey } from './lib/secrets.ts';
 
 /** `rotated_at`: of the newest version when the plan was made; null where it was not reported, and in a plan of an earlier version. */
 const retired = z.object({ key_name: z.string(), rotated_at: z.string().nullable().default(null) });
 
 const observeKey = (key: ReadResult) => {
-  const { latest_version, deletion_allowed } = parseKey(key);
-  return { deletion_allowed, rotated_at: versionTime(key, latest_version) };
+  const { deletion_allowed, rotated_at } = parseKey(key);
+  return { deletion_allowed, rotated_at };
 };
 
 /** Why a key may not be removed; undefined where it may. */
@@ -66,7 +66,7 @@ export const removeRetiredKeys = definePlaybook({
   actions: [removeFromProvider, deleteKey],
   detail: z.object({ key_name: z.string(), providers: z.array(z.string()) }),
   plan: async ({ detail: { key_name, providers } }, ctx) => {
-    const { rotated_at } = observeKey(await ctx.read(secrets.keys.read, { name: key_name }));
+    const { rotated_at } = parseKey(await ctx.read(secrets.keys.read, { name: key_name }));
     const key = { key_name, rotated_at };
     return [
       ...providers.map((providerName) => ({

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { secrets } from '../../services/secrets/operations.ts';
 import { defineAction, definePlaybook, drifted, type ReadResults, ready, satisfied, skip, unknown } from '../define.ts';
-import { explainOtherKey, parseKey, readKey, versionTime } from './lib/secrets.ts';
+import { explainOtherKey, parseKey, readKey } from './lib/secrets.ts';
 import { restoreFields } from './lib/undo.ts';
 
 const detail = z.object({
@@ -25,9 +25,8 @@ const update = {
   // `rotated_at` is there only where it shows another key: an undo compares the other fields with the ledger, which has no time.
   observe: ({ key }: ReadResults<'key'>, { rotated_at: planned = null }: { readonly rotated_at?: string | null }) => {
     if (!key.found) return null;
-    const state = parseKey(key);
-    const rotatedAt = versionTime(key, state.latest_version);
-    return { ...state, ...(explainOtherKey(planned, rotatedAt) && { rotated_at: rotatedAt }) };
+    const { rotated_at, ...state } = parseKey(key);
+    return { ...state, ...(explainOtherKey(planned, rotated_at) && { rotated_at }) };
   },
 };
 
@@ -77,10 +76,8 @@ export const retireOldKeyVersions = definePlaybook({
   detail,
   plan: async ({ detail: planned }, ctx) => {
     const { key_name, wanted_min_enabled_version: wanted, latest_version: latest } = planned;
-    const key = await ctx.read(secrets.keys.read, { name: key_name });
-    const { deletion_allowed, min_enabled_version } = parseKey(key);
-    const now = { deletion_allowed, min_enabled_version, rotated_at: versionTime(key, latest) };
-    if (deletion_allowed === null) return skip('the service does not report whether the key may be deleted');
+    const { latest_version: _, ...now } = parseKey(await ctx.read(secrets.keys.read, { name: key_name }));
+    if (now.deletion_allowed === null) return skip('the service does not report whether the key may be deleted');
     const summary = `disable versions of key ${key_name} below ${wanted}; versions ${wanted} to ${latest} stay enabled`;
     return [{ action: retire, inputs: { ...planned, ...now }, summary }];
   },

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { defineAction, definePlaybook, drifted, ready, satisfied, unknown } from '../define.ts';
-import { explainOtherKey, parseKey, readKey, versionTime } from './lib/secrets.ts';
+import { explainOtherKey, parseKey, readKey } from './lib/secrets.ts';
 
 const inputs = z.object({ key_name: z.string(), latest_version: z.number(), rotated_at: z.string() });
 
@@ -10,8 +10,8 @@ const rotate = defineAction(inputs, {
   change: ({ latest_version }) => ({ before: { latest_version }, after: { latest_version: latest_version + 1 } }),
   reads: { key: readKey },
   observe: ({ key }) => {
-    const { latest_version } = parseKey(key);
-    return key.found ? { latest_version, rotated_at: versionTime(key, latest_version) } : null;
+    const { latest_version, rotated_at } = parseKey(key);
+    return key.found ? { latest_version, rotated_at } : null;
   },
   evaluate: (observed, { latest_version, rotated_at }) => {
     if (observed === null) return drifted('the key is gone');

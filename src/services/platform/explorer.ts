@@ -6,9 +6,8 @@ import type { ArgIssue, Args, QueryPairs } from '../operation.ts';
 /** The explorer views with their fields and operators: docs/services/platform.md#explorer-views. */
 
 type FieldType = 'boolean' | 'number' | 'string' | 'datetime';
-export type ExplorerView = 'workspaces' | 'tf_versions' | 'providers' | 'modules';
-
-const VIEWS: readonly ExplorerView[] = ['workspaces', 'tf_versions', 'providers', 'modules'];
+const VIEWS = ['workspaces', 'tf_versions', 'providers', 'modules'] as const;
+export type ExplorerView = (typeof VIEWS)[number];
 /** `resources` is a beta view of the real product. Its fields are not checked. */
 export const HASHICORP_VIEWS: readonly string[] = [...VIEWS, 'resources'];
 
@@ -154,7 +153,7 @@ export function validateExplorerArgs(args: Args, _body: unknown, target: Target)
 }
 
 export function validateView(view: string, { flavor }: Target, path: string): ArgIssue[] {
-  const views = flavor === 'hashicorp' ? HASHICORP_VIEWS : VIEWS;
+  const views: readonly string[] = flavor === 'hashicorp' ? HASHICORP_VIEWS : VIEWS;
   return views.includes(view) ? [] : [{ path, message: `must be one of ${views.join(', ')}` }];
 }
 

@@ -1,16 +1,20 @@
-import { booleanAt, numberAt, textAt } from '../../../core/json-path.ts';
+import { booleanAt, numberAt, textAt, valueAt } from '../../../core/json-path.ts';
 import { drifted, type ReadResult, unknown } from '../../define.ts';
 import { readSubject, responseBody } from './reads.ts';
 
 export const readKey = readSubject('secrets.keys.read', { name: 'key_name' }, 'keys.name');
 
-/** What playbooks look at of a key; each is null where it is not reported. */
+/** What playbooks look at of a key; each is null where it is not reported. `rotated_at`: when its newest version was created. */
 export function parseKey(key: ReadResult) {
-  const body = responseBody(key);
+  const data = valueAt(responseBody(key), 'data');
+  const latest = numberAt(data, 'latest_version');
+  // The versions are `keys`, and `versions` in the real product.
+  const times = ['keys', 'versions'].map((name) => textAt(data, name, String(latest), 'creation_time'));
   return {
-    latest_version: numberAt(body, 'data', 'latest_version'),
-    min_enabled_version: numberAt(body, 'data', 'min_enabled_version'),
-    deletion_allowed: booleanAt(body, 'data', 'deletion_allowed'),
+    latest_version: latest,
+    min_enabled_version: numberAt(data, 'min_enabled_version'),
+    deletion_allowed: booleanAt(data, 'deletion_allowed'),
+    rotated_at: times.find((time) => time !== null) ?? null,
   };
 }
 
@@ -25,12 +29,4 @@ export function explainOtherKey(planned: string | null, observed: string | null)
   // The warehouse rounds times, by less than a second.
   const isPlanned = Math.abs(Date.parse(observed) - Date.parse(planned)) < 1000;
   return isPlanned ? undefined : drifted(`its newest version is another one, which was created at ${observed}`);
-}
-
-/** When a version of a key was created; null where it is not reported. The versions are `keys`, and `versions` in the real product. */
-export function versionTime(key: ReadResult, version: number | null): string | null {
-  const times = ['keys', 'versions'].map((name) =>
-    textAt(responseBody(key), 'data', name, String(version), 'creation_time'),
-  );
-  return times.find((time) => time !== null) ?? null;
 }
