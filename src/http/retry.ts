@@ -102,7 +102,8 @@ export class Deadline {
   #slowTimer: NodeJS.Timeout | undefined;
   /** Of the body, since `#slowTimer` fired last. */
   #bytes = 0;
-  #exceeded: HttpFailure | undefined;
+  /** What the limit that was exceeded first means for the attempt. */
+  exceeded: HttpFailure | undefined;
 
   /** @param wholeMs to the last byte */
   constructor(outer: AbortSignal, wholeMs: number, timeouts: BodyTimeouts) {
@@ -113,11 +114,6 @@ export class Deadline {
     this.#timeouts = timeouts;
     this.#wholeTimer = this.#abortAfter(wholeMs, `not finished within ${formatSeconds(wholeMs)}`);
     this.#silenceTimer = this.#abortAfter(headersMs, `no response within ${formatSeconds(headersMs)}`);
-  }
-
-  /** What the limit that was exceeded first means for the attempt; undefined while none was. */
-  get exceeded(): HttpFailure | undefined {
-    return this.#exceeded;
   }
 
   /** Call when the headers or a part of the body arrive: the next part must follow within `idleMs`. */
@@ -149,7 +145,7 @@ export class Deadline {
   }
 
   #abort(kind: HttpFailure['failure'], message: string): void {
-    this.#exceeded ??= { failure: kind, message, retryable: 'yes' };
+    this.exceeded ??= { failure: kind, message, retryable: 'yes' };
     this.#controller.abort();
   }
 }

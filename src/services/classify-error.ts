@@ -30,27 +30,27 @@ export function classifyError(
 ): HttpFailure {
   if (status >= FIRST_INVALID_STATUS)
     return { failure: 'malformed', status, message: `${status} is not a status of HTTP` };
-  const message = extractErrorMessage(text);
-  const isPage = looksLikeHtml(text);
-  // A platform without the explorer may answer with a page.
-  const isPageOfPlatform = status === 404 && operation.kind === 'platform';
-  const isForeign =
-    (isPage && NO_PAGE_STATUSES.includes(status) && !isPageOfPlatform) || isUndocumented(operation, status, text);
-  const kind = isForeign ? 'malformed' : classifyFailure(operation, status, message, listErrors(text));
-  const isForeignAbsence = kind === 'not-found' && operation.kind === 'platform' && !listErrors(text);
-  const isPause = status === 429 || status === 503;
+  const answer = parseAnswer(status, text);
+  const { message, errors } = answer;
+  const failure = isForeign(operation, answer) ? 'malformed' : classifyFailure(operation, answer);
+  const isForeignAbsence = failure === 'not-found' && operation.kind === 'platform' && !errors;
   return {
-    failure: kind,
+    failure,
     status,
     message,
-    ...(isForeignAbsence
-      ? { hint: HINTS.malformed }
-      : explain(operation, permission, { failure: kind, status, message })),
-    retryable: isTransient(operation, status, message) ? 'yes' : 'no',
+    ...(isForeignAbsence ? { hint: HINTS.malformed } : explain(operation, permission, failure, answer)),
+    retryable: isTransient(operation, answer) ? 'yes' : 'no',
     notProcessed: status === 429,
-    isForeign: !isOwnForm(operation, status, message, text),
-    retryAfterMs: isPause ? parseRetryAfter(headers, Date.now()) : undefined,
+    isForeign: !isOwnForm(operation, answer),
+    retryAfterMs: status === 429 || status === 503 ? parseRetryAfter(headers, Date.now()) : undefined,
   };
+}
+
+type Answer = Readonly<ReturnType<typeof parseAnswer>>;
+
+function parseAnswer(status: number, text: string) {
+  const isJson = /^\s*[{[]/u.test(text);
+  return { status, message: extractErrorMessage(text), errors: listErrors(text), isPage: looksLikeHtml(text), isJson };
 }
 
 /**
@@ -70,19 +70,22 @@ const STATUSES_WITH_ERRORS: Partial<Record<Operation['kind'], readonly number[]>
   platform: [400, 422],
 };
 
-function isUndocumented({ kind }: Operation, status: number, text: string): boolean {
-  return STATUSES_WITH_ERRORS[kind]?.includes(status) === true && !listErrors(text)?.length;
+/** Whether a response is certainly not of the service. */
+function isForeign({ kind }: Operation, { status, errors = [], isPage }: Answer): boolean {
+  const mayBePage = status === 404 && kind === 'platform'; // one without the explorer
+  if (isPage && NO_PAGE_STATUSES.includes(status) && !mayBePage) return true;
+  return STATUSES_WITH_ERRORS[kind]?.includes(status) === true && errors.length === 0;
 }
 
 /** Whether an error has the form of the service's own: docs/services/*.md#errors. */
-function isOwnForm({ kind }: Operation, status: number, message: string, text: string): boolean {
-  if (['platform', 'secrets', 'registry'].includes(kind)) return listErrors(text) !== undefined;
-  const isText = message !== '' && !looksLikeHtml(text) && !/^\s*[{[]/u.test(text);
+function isOwnForm({ kind }: Operation, { status, message, errors, isPage, isJson }: Answer): boolean {
+  if (['platform', 'secrets', 'registry'].includes(kind)) return errors !== undefined;
+  const isText = message !== '' && !isPage && !isJson;
   return isText && (status !== 403 || /permission denied|\bACL\b/iu.test(message));
 }
 
 /** A 404 with errors means a wrong mount if the path has no name, or if they say so. */
-function isWrongMount({ kind, path }: Operation, message: string, errors: readonly unknown[] = []): boolean {
+function isWrongMount({ kind, path }: Operation, { message, errors = [] }: Answer): boolean {
   if (kind !== 'secrets' || errors.length === 0) return false;
   return !path.includes('{') || /no handler for route|unsupported path/iu.test(message);
 }
@@ -107,18 +110,14 @@ const SEALED_STATUSES = [472, 473, 501, 503];
 /** A standby that knows no active node answers 500. */
 const NO_ACTIVE_NODE = /local node not active/iu;
 
-function classifyFailure(
-  operation: Operation,
-  status: number,
-  message: string,
-  errors: readonly unknown[] | undefined,
-): FailureKind {
+function classifyFailure(operation: Operation, answer: Answer): FailureKind {
   const { kind } = operation;
+  const { status, message } = answer;
   if (REJECTED_STATUSES.includes(status) && /\bin use\b/iu.test(message)) return 'in-use';
   if (status === 403 && /(?:ACL|token) (?:not found|expired)/iu.test(message)) return 'unauthorized';
   // Nomad answers 500 to the question who an expired token is, and a storage plugin where the token of a next page has expired.
   if (status === 500 && /ACL token (?:not found|expired)/iu.test(message)) return 'unauthorized';
-  if (status === 404) return isWrongMount(operation, message, errors) ? 'wrong-mount' : 'not-found';
+  if (status === 404) return isWrongMount(operation, answer) ? 'wrong-mount' : 'not-found';
   const isSealed = SEALED_STATUSES.includes(status) || (status === 500 && NO_ACTIVE_NODE.test(message));
   if (kind === 'secrets' && isSealed) return 'sealed';
   if (status === 503 && /rate limit/iu.test(message)) return 'rate-limited';
@@ -136,7 +135,7 @@ const TRANSIENT_500: Partial<Record<Operation['kind'], RegExp>> = {
   autoscaler: /no metric intervals/iu,
 };
 
-function isTransient({ kind }: Operation, status: number, message: string): boolean {
+function isTransient({ kind }: Operation, { status, message }: Answer): boolean {
   if (TRANSIENT_STATUSES.includes(status) || status >= FIRST_GATEWAY_STATUS) return true;
   // A standby of the secrets service returns 412 until it has the state that the token belongs to.
   if (status === 412) return kind === 'secrets';
@@ -148,7 +147,8 @@ function isTransient({ kind }: Operation, status: number, message: string): bool
 function explain(
   { name, kind, path, body }: Operation,
   permission: string,
-  { failure, status, message }: Pick<HttpFailure, 'failure' | 'message'> & { readonly status: number },
+  failure: FailureKind,
+  { status, message }: Answer,
 ): Pick<HttpFailure, 'hint' | 'lacks'> {
   const lack = `the token lacks the permission "${permission}"`;
   if (failure === 'not-found' && kind === 'platform' && permission !== NO_RIGHTS.text) {
