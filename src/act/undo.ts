@@ -133,9 +133,9 @@ async function planUndo(row: LedgerRow, attempt: UndoAttempt): Promise<NewAction
   const inputs = undo.inputs(applied);
   if (typeof inputs === 'string') return leaveOut(inputs);
   const findings = findingIds(action).map((findingId) => ({ finding_id: findingId, subject_name, title, since }));
-  const restoring = { action: undo.action, inputs, summary: undo.summary(applied) };
   let built: NewAction;
   try {
+    const restoring = { action: undo.action, inputs, summary: undo.summary(applied) };
     built = buildAction(restoring, findings, target, { isUndo: true });
   } catch (error) {
     return leaveOut(attempt.context.redactor.text(explainInvalid(error, 'the ledger')));

@@ -62,8 +62,8 @@ const retire = defineAction(inputs, {
       deletion_allowed: z.boolean(),
     }),
     body: ({ min_enabled_version, deletion_allowed }) => ({ min_enabled_version, deletion_allowed }),
-    summary: ({ inputs: { key_name }, before }) =>
-      `enable the versions of key ${key_name} from ${before?.min_enabled_version} on again`,
+    summary: ({ key_name }, { min_enabled_version }) =>
+      `enable the versions of key ${key_name} from ${min_enabled_version} on again`,
   }),
 });
 

@@ -77,7 +77,7 @@ const scope = defineAction(inputs, {
     subject: 'the pool',
     fields: z.looseObject({ organization_scoped: z.boolean(), allowed: z.array(z.string()) }),
     body: ({ organization_scoped, allowed }) => buildPoolBody(organization_scoped, allowed),
-    summary: ({ inputs: { pool_id } }) => `let all workspaces of the organization use agent pool ${pool_id} again`,
+    summary: ({ pool_id }) => `let all workspaces of the organization use agent pool ${pool_id} again`,
   }),
 });
 

@@ -64,7 +64,7 @@ const trim = defineAction(inputs, {
     subject: 'the policy',
     fields: policyState,
     body: (before, { policy_name }) => buildPolicyBody(policy_name, before),
-    summary: ({ inputs: { policy_name } }) => `restore the rules of ACL policy ${policy_name}`,
+    summary: ({ policy_name }) => `restore the rules of ACL policy ${policy_name}`,
   }),
 });
 

@@ -1,16 +1,13 @@
 import { z } from 'zod';
 import { canonicalJson } from '../../../core/canonical-json.ts';
 import { valueAt } from '../../../core/json-path.ts';
-import type { ActionDeclaration, AppliedAction, JsonValue, Precondition, UndoDeclaration } from '../../define.ts';
+import type { ActionDeclaration, JsonValue, Precondition, UndoDeclaration } from '../../define.ts';
 import { defineAction, drifted, ready, satisfied, unknown } from '../../define.ts';
 
 /** A call that sets fields of a subject, without what it sets them to. */
-type SettingCall<S extends JsonValue, R extends string> = Pick<
-  ActionDeclaration<unknown, S, R>,
-  'operation' | 'params' | 'reads' | 'observe'
->;
+type SettingCall = Pick<ActionDeclaration<unknown, JsonValue, string>, 'operation' | 'params' | 'reads' | 'observe'>;
 
-interface RestoredFields<I, S extends JsonValue, Names extends z.ZodRawShape, Fields extends z.ZodRawShape> {
+interface RestoredFields<Names extends z.ZodRawShape, Fields extends z.ZodRawShape> {
   /** The inputs of the call that name the subject, and tell it from another one of that name. */
   readonly names: z.ZodObject<Names>;
   /** As the reasons name it. */
@@ -18,20 +15,14 @@ interface RestoredFields<I, S extends JsonValue, Names extends z.ZodRawShape, Fi
   /** What the ledger must have as `before`. */
   readonly fields: z.ZodObject<Fields>;
   readonly body: (before: z.output<z.ZodObject<Fields>>, names: z.output<z.ZodObject<Names>>) => unknown;
-  readonly summary: (applied: AppliedAction<I, S>) => string;
+  readonly summary: (names: z.output<z.ZodObject<Names>>, before: z.output<z.ZodObject<Fields>>) => string;
 }
 
-/** The undo of a call that sets fields of a subject: the same call with what they were. */
-export function restoreFields<
-  I,
-  S extends JsonValue,
-  R extends string,
-  Names extends z.ZodRawShape,
-  Fields extends z.ZodRawShape,
->(
-  call: SettingCall<S, R>,
-  { names, subject, fields, body, summary }: RestoredFields<I, S, Names, Fields>,
-): UndoDeclaration<I, S> {
+/** The undo of a call that sets fields of a subject, whatever the action takes and observes: the same call with what they were. */
+export function restoreFields<Names extends z.ZodRawShape, Fields extends z.ZodRawShape>(
+  call: SettingCall,
+  { names, subject, fields, body, summary }: RestoredFields<Names, Fields>,
+): UndoDeclaration<never, never> {
   const states = z.object({ before: fields, after: z.json() });
   const action = defineAction(z.object({ ...names.shape, ...states.shape }), {
     ...call,
@@ -46,7 +37,7 @@ export function restoreFields<
     action,
     needs: [...Object.keys(fields.shape).map((name) => `before.${name}`), 'after'],
     inputs: ({ inputs, before, after }) => ({ ...names.parse(inputs), before, after }),
-    summary,
+    summary: ({ inputs, ...state }) => summary(names.parse(inputs), states.parse(state).before),
   };
 }
 
