@@ -18,7 +18,7 @@ import { formatOperationHelp, toOperationRow } from '../services/operation-docs.
 import { findItems, isList, type ResponsePage, type ServiceResponse } from '../services/response.ts';
 import { uncheckOperation, validateRequest } from '../services/validate-request.ts';
 import { createTemporaryFolder } from '../warehouse/temporary-folder.ts';
-import type { DefineCommand, Flags } from './define.ts';
+import type { DefineCommand, Switches, Texts } from './define.ts';
 import { readConfig } from './options.ts';
 import { formatJsonArray, toPrintable } from './output.ts';
 
@@ -46,7 +46,7 @@ export const define: DefineCommand = (command) => {
     );
 };
 
-type ApiFlags = Flags<{ flag: 'all' | 'yes' | 'create' | 'list' | 'unchecked' | 'help'; text: 'target' | 'body' }>;
+type ApiFlags = Texts<'target' | 'body'> & Switches<'all' | 'yes' | 'create' | 'list' | 'unchecked' | 'help'>;
 
 export async function api(
   context: Context,

@@ -15,21 +15,14 @@ export type DefineCommand = (command: DocumentedCommand) => void;
 /** Takes the arguments of its command, and then its options. */
 export type RunCommand = (context: Context, ...given: never[]) => unknown;
 
-interface OptionNames {
-  /** Given or not. */
-  readonly flag?: string;
-  /** Given with a text. */
-  readonly text?: string;
-  /** Given any number of times, with a text each. */
-  readonly list?: string;
-}
+/** Options that are given or not. */
+export type Switches<Name extends string> = Readonly<Partial<Record<Name, boolean>>>;
 
-/** What the options of a command give, by the way in which they are given. */
-export type Flags<Names extends OptionNames> = Readonly<
-  Partial<Record<Extract<Names['flag'], string>, boolean>> &
-    Partial<Record<Extract<Names['text'], string>, string>> &
-    Record<Extract<Names['list'], string>, readonly string[]>
->;
+/** Options that are given with a text. */
+export type Texts<Name extends string> = Readonly<Partial<Record<Name, string>>>;
+
+/** Options that are given any number of times, with a text each. */
+export type Lists<Name extends string> = Readonly<Record<Name, readonly string[]>>;
 
 /** Gives a command, with its arguments and options, what it takes from its process. */
 export type Perform = (command: (context: Context) => Promise<unknown>) => Promise<void>;

@@ -8,7 +8,7 @@ import { type OpenWarehouse, withPublished } from '../warehouse/session.ts';
 import { fillParams, type SqlParams } from '../warehouse/sql-params.ts';
 import { loadTables, selectPresent, type Table } from '../warehouse/tables.ts';
 import type { Row } from '../warehouse/values.ts';
-import { type DefineCommand, type Flags, MOMENT } from './define.ts';
+import { type DefineCommand, MOMENT, type Switches, type Texts } from './define.ts';
 import { type Counts, type Difference, formatMarkdown, formatStat, formatText } from './diff-text.ts';
 import { assertTargets, readLocalConfig, readMoment } from './options.ts';
 import { formatJsonArray } from './output.ts';
@@ -28,7 +28,7 @@ export const define: DefineCommand = (command) =>
     .allowUnknownOption()
     .runs(() => import('./diff.ts'), 'diff');
 
-interface DiffFlags extends Flags<{ text: 'table' | 'target' | 'project' | 'subject'; flag: 'stat' | 'exitCode' }> {
+interface DiffFlags extends Texts<'table' | 'target' | 'project' | 'subject'>, Switches<'stat' | 'exitCode'> {
   readonly format?: DiffFormat;
 }
 

@@ -10,7 +10,7 @@ import { type Guide, loadGuide, tellMany } from '../tell/findings/guide.ts';
 import { atOrAbove, findRule, type InvalidRule, type Rule, readRules } from '../tell/findings/rules.ts';
 import { type OpenWarehouse, withPublished, withWarehouse } from '../warehouse/session.ts';
 import type { Row } from '../warehouse/values.ts';
-import { type DefineCommand, type Flags, timestamp } from './define.ts';
+import { type DefineCommand, type Texts, timestamp } from './define.ts';
 import { assertTargets, readLocalConfig } from './options.ts';
 import { formatJsonArray, formatTable, formatTime, type TableStyle, writeResult } from './output.ts';
 
@@ -39,7 +39,7 @@ export const define: DefineCommand = (findings) => {
     .runs(() => import('./explain.ts'), 'explain');
 };
 
-interface FindingsFlags extends Flags<{ text: 'rule' | 'target' }> {
+interface FindingsFlags extends Texts<'rule' | 'target'> {
   readonly state?: FindingState;
   readonly severity?: Severity;
   readonly failOn?: Severity;

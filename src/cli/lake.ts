@@ -24,7 +24,7 @@ import { listFleetQueries, renderFleetReport } from '../run/fleet.ts';
 import { toJsonText } from '../tell/reports/data.ts';
 import { withMemory } from '../warehouse/database.ts';
 import { createSqlFiles } from '../warehouse/sql-files.ts';
-import { type DefineCommand, type Flags, shards, wholeNumber } from './define.ts';
+import { type DefineCommand, type Switches, shards, type Texts, wholeNumber } from './define.ts';
 import { readLocalConfig } from './options.ts';
 import { writeResult } from './output.ts';
 
@@ -57,9 +57,9 @@ export const define: DefineCommand = (lake) => {
     .runs(load, 'vacuum');
 };
 
-type LakeFlags = Flags<{ text: 'lake' }>;
+type LakeFlags = Texts<'lake'>;
 
-export async function publish(context: Context, flags: Flags<{ text: 'lake' | 'run' }>): Promise<void> {
+export async function publish(context: Context, flags: Texts<'lake' | 'run'>): Promise<void> {
   const config = readLakeConfig(context, flags);
   const run = flags.run ?? context.env.TIDEMARK_RUN;
   const { lake, ...result } = await withLakeStore(context, config, async (store) => ({
@@ -77,7 +77,7 @@ export async function publish(context: Context, flags: Flags<{ text: 'lake' | 'r
 /** Exits 1 if a shard is missing or refused. */
 export async function close(
   context: Context,
-  flags: Flags<{ text: 'lake' | 'run'; flag: 'acceptShrink' }> & Readonly<Record<'shards' | 'wait', number>>,
+  flags: Texts<'lake' | 'run'> & Switches<'acceptShrink'> & Readonly<Record<'shards' | 'wait', number>>,
 ): Promise<void> {
   const { clock, env, log, signal } = context;
   const config = readLocalConfig(context);
@@ -141,7 +141,7 @@ export async function restore(context: Context, flags: LakeFlags): Promise<void>
 
 export async function ddl(
   context: Context,
-  flags: Flags<{ text: 'lake' | 'location' }> & { readonly engine: Engine; readonly schema: string },
+  flags: Texts<'lake' | 'location'> & { readonly engine: Engine; readonly schema: string },
 ): Promise<void> {
   const { engine, schema } = flags;
   const { guide, statements } = await withLake(context, flags, (lake) =>
@@ -153,7 +153,7 @@ export async function ddl(
 
 export async function vacuum(
   context: Context,
-  flags: Flags<{ text: 'lake'; flag: 'dryRun' }> & { readonly olderThan: number },
+  flags: Texts<'lake'> & Switches<'dryRun'> & { readonly olderThan: number },
 ): Promise<void> {
   const options = { olderThanMs: flags.olderThan * HOUR_MS, isDryRun: flags.dryRun ?? false };
   const removed = await withLake(context, flags, (lake) => vacuumLake(lake, options));
@@ -203,7 +203,7 @@ export async function reportFleet(
   context: Context,
   config: Config,
   names: readonly string[],
-  flags: Flags<{ text: 'asOf' | 'lake' | 'out' }>,
+  flags: Texts<'asOf' | 'lake' | 'out'>,
 ): Promise<void> {
   if (names.length > 1 || flags.asOf !== undefined) {
     throw new TidemarkError('USAGE', '`report fleet` shows the newest nights of a lake, and no other report', {

@@ -18,7 +18,7 @@ import {
 } from '../tell/mail/send.ts';
 import { resolveMailSettings, resolvePreviewSettings } from '../tell/mail/transport.ts';
 import { withPublished, withWarehouse } from '../warehouse/session.ts';
-import type { DefineCommand, Flags } from './define.ts';
+import type { DefineCommand, Lists, Switches, Texts } from './define.ts';
 import { listPlaybooks, readConfig } from './options.ts';
 import { formatSent, writeResult } from './output.ts';
 
@@ -31,7 +31,7 @@ export const define: DefineCommand = (command) =>
     .option('--pending', 'send the pending messages of the outbox')
     .runs(() => import('./mail.ts'), 'mail');
 
-type MailFlags = Flags<{ list: 'to'; flag: 'dryRun' | 'pending'; text: 'html' }>;
+type MailFlags = Lists<'to'> & Texts<'html'> & Switches<'dryRun' | 'pending'>;
 
 export async function mail(context: Context, name: string | undefined, options: MailFlags): Promise<void> {
   const config = readConfig(context);

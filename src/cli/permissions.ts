@@ -3,7 +3,7 @@ import type { Context } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { collectRights, formatPermissions, type PermissionText } from '../run/permissions.ts';
 import { loadDefinitions } from '../run/plugins/index.ts';
-import type { DefineCommand, Flags } from './define.ts';
+import type { DefineCommand, Lists } from './define.ts';
 import { assertTargets, readConfig } from './options.ts';
 import { writeResult } from './output.ts';
 
@@ -14,7 +14,7 @@ export const define: DefineCommand = (command) =>
     .choice('--token <which>', 'only for one token of each target, without its heading', ['read', 'write'])
     .runs(() => import('./permissions.ts'), 'permissions');
 
-interface PermissionFlags extends Flags<{ list: 'target' | 'playbook' }> {
+interface PermissionFlags extends Lists<'target' | 'playbook'> {
   /** `read`: `token`; `write`: `writeToken`. @default both */
   readonly token?: 'read' | 'write';
 }

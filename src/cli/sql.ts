@@ -11,7 +11,7 @@ import { errorMessage, TidemarkError } from '../core/errors.ts';
 import { PRIVATE_FILE, readNamedFile, replaceFile } from '../core/fs.ts';
 import { overlayRoots } from '../core/paths.ts';
 import { plural } from '../core/plural.ts';
-import { type DefineCommand, type Flags, MOMENT, parseParam, seconds, wholeNumber } from './define.ts';
+import { type DefineCommand, MOMENT, parseParam, type Switches, seconds, type Texts, wholeNumber } from './define.ts';
 import { readLocalConfig, readPublishedMoment } from './options.ts';
 import { guardTerminal, listSavedQueries, selectScreen, withQueryProcess } from './run-query.ts';
 import { runShell, type ShellSettings } from './shell.ts';
@@ -30,7 +30,7 @@ export const define: DefineCommand = (command) =>
     .option('--timeout <seconds>', 'stop the query after this time (`sql.timeout`)', seconds)
     .runs(() => import('./sql.ts'), 'sql');
 
-interface SqlFlags extends ShellSettings, Flags<{ text: 'file' | 'output' | 'saved'; flag: 'list' }> {
+interface SqlFlags extends ShellSettings, Texts<'file' | 'output' | 'saved'>, Switches<'list'> {
   readonly param?: Readonly<Record<string, string>>;
 }
 
