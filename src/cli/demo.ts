@@ -12,8 +12,7 @@ import { plural } from '../core/plural.ts';
 import { exitCode, type JobResult } from '../run/run.ts';
 import { runJob } from '../run/run-job.ts';
 import { type DefineCommand, positiveNumber } from './define.ts';
-import { startDemoServices } from './demo-services.ts';
-import { type FaultHook, loadSandbox } from './load-sandbox.ts';
+import { type FaultHook, loadSandbox, startDemoServices } from './demo-services.ts';
 import { writeResult } from './output.ts';
 
 /** The end of the story from before its incident: what a reader wants to see, in 15 s. */
@@ -46,11 +45,7 @@ export async function demo(
   let isDown = false; // the platform's explorer
   const faultHook: FaultHook = ({ path }, { error, kind }) =>
     isDown && kind === 'platform' && path.includes('/explorer') ? error(503, 'Service Unavailable') : undefined;
-  const sandbox = await startDemoServices(folder, {
-    start,
-    faultHook,
-    ...(workspaces !== undefined && { workspaces }),
-  });
+  const sandbox = await startDemoServices(folder, { start, faultHook, workspaces });
   try {
     const file = join(folder, 'tidemark.yaml');
     await copyFile(join(PACKAGE_ROOT, 'templates', 'versions.yaml'), join(folder, POLICY_FILE));
