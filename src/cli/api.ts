@@ -20,7 +20,7 @@ import { uncheckOperation, validateRequest } from '../services/validate-request.
 import { createTemporaryFolder } from '../warehouse/temporary-folder.ts';
 import type { DefineCommand, Switches, Texts } from './define.ts';
 import { readConfig } from './options.ts';
-import { formatJsonArray, toPrintable } from './output.ts';
+import { printJsonArray, toPrintable } from './output.ts';
 
 export const define: DefineCommand = (command) => {
   command
@@ -68,14 +68,13 @@ export async function api(
   collectSecrets(operation, args, body, context.redactor);
   // Services echo secrets. What the call itself generates becomes known later than this copy, and is printed.
   const redactor = context.redactor.snapshot();
-  const print: Print = (text) => context.print(toPrintable(context, redactor.text(text)));
+  const print = (text: string) => context.print(toPrintable(context, redactor.text(text)));
   const clients = new ServiceClients(config, context, context.signal);
   const client = clients.get(target);
   const settings = { body, write: operation.mutates, create: options.create ?? false };
   try {
     if (options.all) {
-      const items = listAllItems(operation, client.pages(operation, args, settings));
-      for await (const text of formatJsonArray(items)) await print(text);
+      await printJsonArray(listAllItems(operation, client.pages(operation, args, settings)), print);
     } else if (operation.responseType === 'csv') {
       await printDownload(print, (file) => client.download(operation, args, file, settings));
     } else await print(formatResponse(await client.call(operation, args, settings)));
@@ -98,9 +97,6 @@ function checkOptions(operation: Operation, { all, create, unchecked }: ApiFlags
   if (create && !operation.subjectRead) refuse('--create', ': --create does not apply');
   if (unchecked && operation.mutates) refuse('--unchecked', ' changes something: --unchecked applies to reads only');
 }
-
-/** Writes to stdout, and resolves when stdout takes more. */
-type Print = Context['print'];
 
 function findTarget(config: Config, { name: operation, kind }: Operation, requested: string | undefined): Target {
   if (requested !== undefined) return getTarget(config, requested);
@@ -193,7 +189,7 @@ async function* listAllItems(operation: Operation, pages: AsyncIterable<Response
 }
 
 /** Prints a large text from a temporary file: only a complete download is printed, and it is never held in memory. */
-async function printDownload(print: Print, download: (file: string) => Promise<DownloadResult>): Promise<void> {
+async function printDownload(print: Context['print'], download: (file: string) => Promise<DownloadResult>) {
   const folder = await createTemporaryFolder();
   try {
     const file = join(folder, 'response');

@@ -11,7 +11,7 @@ import type { Row } from '../warehouse/values.ts';
 import { type DefineCommand, MOMENT, type Switches, type Texts } from './define.ts';
 import { type Counts, type Difference, formatMarkdown, formatStat, formatText } from './diff-text.ts';
 import { assertTargets, readLocalConfig, readMoment } from './options.ts';
-import { formatJsonArray } from './output.ts';
+import { printJsonArray } from './output.ts';
 
 export const define: DefineCommand = (command) =>
   command
@@ -140,8 +140,7 @@ async function print(context: Context, difference: Difference, { format, stat }:
   const { json, colors, log, print: write } = context;
   if (json) {
     for (const { target, sources, problem } of difference.gaps) log.warn(`${target}: ${sources}: ${problem}`);
-    for await (const text of formatJsonArray(dropActions(difference))) await write(text);
-    return;
+    return printJsonArray(dropActions(difference), write);
   }
   if (stat) return write(formatStat(difference, context));
   for await (const text of format === 'markdown' ? formatMarkdown(difference) : formatText(difference, colors))

@@ -12,7 +12,7 @@ import { type OpenWarehouse, withPublished, withWarehouse } from '../warehouse/s
 import type { Row } from '../warehouse/values.ts';
 import { type DefineCommand, type Texts, timestamp } from './define.ts';
 import { assertTargets, readLocalConfig } from './options.ts';
-import { formatJsonArray, formatTable, formatTime, type TableStyle, writeResult } from './output.ts';
+import { formatTable, formatTime, printJsonArray, type TableStyle, writeResult } from './output.ts';
 
 export const define: DefineCommand = (findings) => {
   findings
@@ -66,7 +66,7 @@ export async function list(context: Context, options: FindingsFlags): Promise<vo
     const selection = selectFindings(view, options);
     const times = await database.rows(files.read('warehouse/evaluation_times'), { targets });
     const isEvaluated = times.some(({ evaluated_at }) => evaluated_at !== null);
-    if (context.json) await printRows(context, database.stream(selection.render('rows'), selection.params));
+    if (context.json) await printJsonArray(database.stream(selection.render('rows'), selection.params), context.print);
     else {
       const lines = await database.rows(selection.render('lines'), selection.params);
       const guide = await loadGuide(files, [], config.thresholds);
@@ -94,10 +94,6 @@ function selectFindings({ files, now, targets }: FindingsView, { severity = 'inf
     params: { now, targets, severities: atOrAbove(severity), rule: rule ?? null, state: state ?? null },
     render: (form: 'rows' | 'lines' | 'count') => files.render(`warehouse/finding_${form}`, { listed }),
   };
-}
-
-async function printRows({ print }: Context, rows: AsyncIterable<Row>): Promise<void> {
-  for await (const text of formatJsonArray(rows)) await print(text);
 }
 
 /** Says which targets have rows that no rule has seen: only the run of a job evaluates the rules. */

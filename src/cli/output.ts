@@ -85,14 +85,17 @@ function formatCell(value: unknown): string {
   return stripControls(text.replaceAll(/\s+/gu, ' '));
 }
 
-/** The parts of one JSON array, as its items arrive. */
-export async function* formatJsonArray(items: AsyncIterable<unknown> | Iterable<unknown>): AsyncGenerator<string> {
+/** Prints one JSON array, each item as it arrives. */
+export async function printJsonArray(
+  items: AsyncIterable<unknown> | Iterable<unknown>,
+  print: Context['print'],
+): Promise<void> {
   let isOpen = false;
   for await (const item of items) {
-    yield `${isOpen ? ',\n' : '[\n'}  ${printJson(item).replaceAll('\n', '\n  ')}`;
+    await print(`${isOpen ? ',\n' : '[\n'}  ${printJson(item).replaceAll('\n', '\n  ')}`);
     isOpen = true;
   }
-  yield isOpen ? '\n]\n' : '[]\n';
+  await print(isOpen ? '\n]\n' : '[]\n');
 }
 
 /**
