@@ -30,9 +30,6 @@ export type Perform = (command: (context: Context) => Promise<unknown>) => Promi
 /** The sections of `templates/commands.txt`: a command, in short, in full, and examples. */
 let texts: readonly string[] | undefined;
 
-/** A command line, without a prompt, and what it does, in the imperative. */
-export type Example = readonly [line: string, does: string];
-
 /** A command with examples, which its help and the man page show. */
 export class DocumentedCommand extends Command {
   declare readonly commands: readonly DocumentedCommand[];
@@ -89,27 +86,20 @@ export class DocumentedCommand extends Command {
 
   /** Takes what it does from `templates/commands.txt`, with the examples that end its help; its subcommands as well. */
   document(): void {
-    const { summary, description } = this.#readTexts();
+    const { summary, description, examples } = this.readTexts();
     this.summary(summary).description(description);
-    this.addHelpText('after', () => {
-      const examples = this.listExamples().map(([line, does]) => `  # ${does}\n  ${line}\n`);
-      return `\n${this.createHelp().styleTitle('Examples:')}\n${examples.join('\n')}`;
-    });
+    this.addHelpText('after', () => `\n${this.createHelp().styleTitle('Examples:')}\n${examples}`);
     for (const each of this.commands) each.document();
   }
 
-  listExamples(): readonly Example[] {
-    const { section } = this.#readTexts();
-    return [...section.matchAll(/^ {2}# (.+)\n {2}(.+)$/gmu)].map(([, does = '', line = '']) => [line, does]);
-  }
-
-  #readTexts() {
+  /** Its section of `templates/commands.txt`. Of each example, the first line says in the imperative what the second does. */
+  readTexts() {
     texts ??= readFileSync(join(PACKAGE_ROOT, 'templates', 'commands.txt'), 'utf8').split(/^(?=\S)/mu);
     const start = `${this.#path()}: `;
-    const section = texts.find((text) => text.startsWith(start)) ?? '';
-    const [head = '', about = ''] = section.split('\n', 2);
-    const summary = head.slice(start.length);
-    return { summary, description: about.trim() || summary, section };
+    const section = texts.find((text) => text.startsWith(start)) ?? start;
+    const [about = '', ...examples] = section.slice(start.length).trimEnd().split('\n\n');
+    const [summary = '', description = summary] = about.split('\n');
+    return { summary, description: description.trim(), examples: `${examples.join('\n\n')}\n` };
   }
 
   /** `playbook plan` */
@@ -122,7 +112,6 @@ export class DocumentedCommand extends Command {
 /** What an option or argument that names a moment takes (`resolveMoment`). */
 export const MOMENT = 'yesterday, last monday, -7d, a date, a time or a run';
 
-/** Parser of a whole number. */
 const whole = (bounds: string, max = Number.POSITIVE_INFINITY, pattern = /^\d+$/u) => {
   return (text: string): number => {
     if (pattern.test(text) && Number(text) <= max) return Number(text);
