@@ -20,7 +20,7 @@ import { uncheckOperation, validateRequest } from '../services/validate-request.
 import { createTemporaryFolder } from '../warehouse/temporary-folder.ts';
 import type { DefineCommand, Switches, Texts } from './define.ts';
 import { readConfig } from './options.ts';
-import { printJsonArray, toPrintable } from './output.ts';
+import { printJsonArray, toPrintable, writeResult } from './output.ts';
 
 export const define: DefineCommand = (command) => {
   command
@@ -54,7 +54,7 @@ export async function api(
   parameters: string[],
   options: ApiFlags,
 ): Promise<void> {
-  if (options.list) return context.stdout(formatOperationList(context.json));
+  if (options.list) return listOperations(context);
   const documented = findNamed([...operations.values()], 'operation', name ?? '', 'see `tidemark api --list`');
   if (options.help) return context.stdout(formatOperationHelp(documented));
   checkOptions(documented, options);
@@ -128,13 +128,11 @@ async function confirm(context: Context, operation: Operation, target: Target, a
     throw new TidemarkError('UNSAFE', `${what}: not confirmed; no request was sent`);
 }
 
-function formatOperationList(json: boolean): string {
+function listOperations(context: Context): void {
   const all = [...operations.values()];
-  if (json) return `${JSON.stringify(all.map(toOperationRow), null, 2)}\n`;
   const width = Math.max(...all.map(({ name }) => name.length));
-  return all
-    .map(({ name, mutates, description }) => `${name.padEnd(width)}  ${mutates ? '!' : ' '}  ${description}\n`)
-    .join('');
+  const lines = all.map((each) => `${each.name.padEnd(width)}  ${each.mutates ? '!' : ' '}  ${each.description}\n`);
+  writeResult(context, all.map(toOperationRow), () => lines.join(''));
 }
 
 /** Parses `name=value` words; the values of a repeated name become a list. */

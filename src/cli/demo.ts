@@ -29,8 +29,6 @@ const MARK = '# Made by `tidemark demo`';
 /** When the nightly job runs, in milliseconds after midnight UTC. */
 const NIGHTLY_MS = (2 * 60 + 15) * 60_000;
 
-const FIRST_NIGHT = 'the first night: what is wrong is a baseline, not news';
-
 /** Plays some nights of a generated estate, the last of which is the latest night before now. */
 export async function demo(
   context: Context,
@@ -56,7 +54,8 @@ export async function demo(
       sandbox.advanceTo(new Date(end - (runs - night) * DAY_MS));
       isDown = isIncident(sandbox.day) && night > 1;
       const result = await playNight(context, config, night === runs ? job : { ...job, reports: [] }, sandbox.now);
-      const story = night === 1 ? FIRST_NIGHT : describeDay(sandbox.day);
+      const first = 'the first night: what is wrong is a baseline, not news';
+      const story = night === 1 ? first : describeDay(sandbox.day);
       const day = formatDay(sandbox.now);
       context.log.info(`night ${String(night).padStart(2)}  ${day}  ${story}  ${formatNumbers(result)}`);
       if (exitCode(result) !== EXIT.done && !isDown) context.exit(EXIT.incomplete);

@@ -7,7 +7,7 @@ import { plural } from '../core/plural.ts';
 import { loadDefinitions } from '../run/plugins/index.ts';
 import { type Acceptance, acceptFindings, assertOpen } from '../tell/findings/evaluate.ts';
 import { type Guide, loadGuide, tellMany } from '../tell/findings/guide.ts';
-import { atOrAbove, findRule, type InvalidRule, type Rule, readRules } from '../tell/findings/rules.ts';
+import { atOrAbove, findRule, readRules } from '../tell/findings/rules.ts';
 import { type OpenWarehouse, withPublished, withWarehouse } from '../warehouse/session.ts';
 import type { Row } from '../warehouse/values.ts';
 import { type DefineCommand, type Texts, timestamp } from './define.ts';
@@ -45,14 +45,14 @@ interface FindingsFlags extends Texts<'rule' | 'target'> {
   readonly failOn?: Severity;
 }
 
+/** Rules, and those with an invalid header. */
+type KnownRules = Readonly<ReturnType<typeof readRules>>;
+
 /** An open warehouse, and the targets and rules that the filters select. */
-interface FindingsView extends OpenWarehouse {
+interface FindingsView extends OpenWarehouse, KnownRules {
   readonly config: Config;
   readonly now: string;
   readonly targets: readonly string[];
-  readonly rules: readonly Rule[];
-  /** Rules that the filters select, as far as their files tell. */
-  readonly invalid: readonly InvalidRule[];
 }
 
 export async function list(context: Context, options: FindingsFlags): Promise<void> {
@@ -79,10 +79,7 @@ export async function list(context: Context, options: FindingsFlags): Promise<vo
 }
 
 /** @throws TidemarkError USAGE naming the closest match; DATA for a rule with an invalid header. */
-function selectRules(
-  known: ReturnType<typeof readRules>,
-  name: string | undefined,
-): Pick<FindingsView, 'rules' | 'invalid'> {
+function selectRules(known: KnownRules, name: string | undefined): KnownRules {
   if (name === undefined) return known;
   return { rules: [findRule(known, name) ?? findNamed(known.rules, 'rule', name)], invalid: [] };
 }

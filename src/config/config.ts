@@ -27,26 +27,21 @@ export interface Config extends Omit<RawConfig, 'targets'> {
   readonly shard?: Shard;
 }
 
-export interface LoadOptions {
-  /** Whether the command talks to services. One that only reads the warehouse runs without their tokens. @default true */
-  readonly needsSecrets?: boolean;
-  /** Only the targets of this shard, with a warehouse of their own. @default all targets */
-  readonly shard?: Shard;
-}
-
 /** Fields whose references only need to resolve for a command that talks to services. */
 const SECRET_FIELDS = new Set(['token', 'writeToken', 'clientKey', 'smtp']);
 
 /**
  * Reads `tidemark.yaml`. Paths in it are relative to it, and `.env` beside it adds to the environment;
  * its secrets are added to the redactor.
+ * @param options `needsSecrets`: false for a command that only reads the warehouse, which runs without the tokens of the services; `shard`:
+ * only its targets, with a warehouse of their own
  * @throws TidemarkError CONFIG with the line and field of every error.
  */
 export function loadConfig(
   file: string,
   env: Environment,
   redactor: Redactor,
-  { needsSecrets = true, shard }: LoadOptions = {},
+  { needsSecrets = true, shard }: { readonly needsSecrets?: boolean; readonly shard?: Shard | undefined } = {},
 ): Config {
   const directory = dirname(resolve(file));
   const variables = withEnvFile(directory, env);

@@ -69,13 +69,11 @@ function templateError(template: string, { fields }: LinkKind): string | undefin
   return addressError(template) ?? addressError(plain);
 }
 
-const ADDRESS_RULE =
-  'must be a URL that begins with https:// or http://, without a user, and with fields after the host only';
-
 /** Host and port come before the first value: a name from a service never decides where a link leads. */
 function addressError(text: string): string | undefined {
   const isWeb = /^https?:\/\/[^\s/\\?#@{}]+(?:[/?#]\S*)?$/u.test(text) && URL.canParse(text);
-  return isWeb ? undefined : ADDRESS_RULE;
+  if (isWeb) return undefined;
+  return 'must be a URL that begins with https:// or http://, without a user, and with fields after the host only';
 }
 
 /** `links` of a target: `false`, or `ui` (the address of the product's pages) and a template or `false` for each type of subject. */

@@ -19,6 +19,7 @@ const positive = z.number().positive().max(MAX_LENGTH);
 const seconds = z.number().positive().max(2_000_000);
 const wholeNumber = z.int().positive();
 const nonEmpty = z.string().min(1, 'must not be empty');
+const listOf = (what: string) => z.array(nonEmpty, `must be a list of ${what}`);
 /** What is sent as a header. HTTP removes spaces around it, so the redactor must not know them either. */
 const headerText = z.string().trim().min(1, 'must not be empty').refine(isHeaderText, `must be ${HEADER_TEXT}`);
 
@@ -75,15 +76,11 @@ const target = z
       .array(nonEmpty.regex(/^[^/]+(?:\/[^/]+)?$/u, 'must be `service` or `namespace/service`'))
       .default([])
       .describe('services of the mesh whose leaf certificates are recorded: `service` or `namespace/service`'),
-    sources: z
-      .array(nonEmpty, 'must be a list of sources')
+    sources: listOf('sources')
       .min(1, 'must name at least one source')
       .optional()
       .describe('the only sources that the target has'),
-    without: z
-      .array(nonEmpty, 'must be a list of sources')
-      .default([])
-      .describe('sources that the target does not have'),
+    without: listOf('sources').default([]).describe('sources that the target does not have'),
     flavor: z.enum(['spec', 'hashicorp'], 'must be `spec` or `hashicorp`').default('spec'),
     explorer: z
       .enum(['csv', 'json', 'workspaces'], 'must be `csv`, `json` or `workspaces`')
@@ -91,8 +88,7 @@ const target = z
       .describe(
         'how explorer views are pulled; `workspaces` where the service has no explorer: from the list of workspaces',
       ),
-    missingColumns: z
-      .array(nonEmpty, 'must be a list of columns')
+    missingColumns: listOf('columns')
       .default([])
       .describe('documented columns of explorer views that the service does not have'),
     sees: z
@@ -220,7 +216,7 @@ export const configSchema = z
       .optional()
       .describe('where each run asks how long versions are supported; by default it uses what the package carries'),
     thresholds: thresholds.prefault({}),
-    plugins: z.array(nonEmpty, 'must be a list of files').default([]).describe('modules with sources and playbooks'),
+    plugins: listOf('files').default([]).describe('modules with sources and playbooks'),
     schedule: z
       .strictObject({
         listen: nonEmpty.optional(),
