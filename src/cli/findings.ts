@@ -197,8 +197,7 @@ function formatLines(
     return [severity, states, since, target, rule, what, id];
   });
   const labels = ['severity', 'state', 'since', 'target', 'rule', 'what', 'id'];
-  const columns = { statusColumns: ['severity', 'state'], wholeColumns: ['id'], spareColumns: ['rule'] };
-  const table = formatTable(labels, cells, { ...style, ...columns });
+  const table = formatTable(labels, cells, { ...style, wholeColumns: ['id'], spareColumns: ['rule'] });
   return `${table}\n${plural(sum('findings'), 'finding')} in ${plural(lines.length, 'line')}, ${sum('critical')} critical\n`;
 }
 

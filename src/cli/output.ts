@@ -20,9 +20,7 @@ export function toPrintable({ screen }: Pick<Context, 'screen'>, text: string): 
 /** How stdout shows a table. */
 export type TableStyle = Pick<Context, 'colors' | 'screen'>;
 
-export interface TableOptions extends TableStyle {
-  /** Columns whose cells begin with a status, a state or a severity. */
-  readonly statusColumns?: readonly string[];
+interface TableOptions extends TableStyle {
   /** Columns that a person copies: they are never cut. */
   readonly wholeColumns?: readonly string[];
   /** Columns that a screen does without where a line would not fit. */
@@ -33,13 +31,13 @@ export interface TableOptions extends TableStyle {
 export function formatTable(
   labels: readonly string[],
   rows: readonly (readonly unknown[])[],
-  { colors, screen, statusColumns = [], wholeColumns = [], spareColumns = [] }: TableOptions,
+  { colors, screen, wholeColumns = [], spareColumns = [] }: TableOptions,
 ): string {
   const room = screen?.columns ?? Number.POSITIVE_INFINITY;
   const all = labels.map((label) => ({
     label: label.toUpperCase(),
     isWhole: wholeColumns.includes(label),
-    ...(statusColumns.includes(label) && { paint: (cell: string) => colorStatus(colors, cell) }),
+    ...(STATUS_COLUMNS.has(label) && { paint: (cell: string) => colorStatus(colors, cell) }),
   }));
   const cells = rows.map((row) => row.map(formatCell));
   const isWide = lineWidth(measureColumns(all, cells)) > room;
@@ -65,7 +63,9 @@ export function formatNextSteps(
   return `${colors.bold('Next:')}\n${lines.join('')}`;
 }
 
-/** The words that a status begins with, by its colour. */
+/** Columns whose cells have a colour. */
+const STATUS_COLUMNS = new Set(['result', 'severity', 'state', 'status']);
+/** The words that such a cell begins with, by their colour. */
 const STATUS_WORDS = {
   green: ['ok', 'complete', 'applied', 'resolved'],
   yellow: ['new', 'warning', 'incomplete', 'partial', 'quarantined', 'unconfirmed'],

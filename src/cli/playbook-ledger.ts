@@ -50,5 +50,5 @@ function formatLedger(rows: readonly LedgerRow[], style: TableStyle): string {
     return [formatTime(started_at), status, operation, target, parameters.join(' '), approved_by, plan_id, reason];
   });
   const labels = ['at', 'status', 'operation', 'target', 'parameters', 'approved by', 'plan', 'reason'];
-  return formatTable(labels, lines, { ...style, statusColumns: ['status'], wholeColumns: ['plan'] });
+  return formatTable(labels, lines, { ...style, wholeColumns: ['plan'] });
 }

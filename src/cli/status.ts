@@ -51,7 +51,7 @@ function formatStatus(context: Context, { runs, sources, failures, lifecycle, ne
     formatTable(
       labels,
       rows.map((row) => labels.map((label) => (typeof row[label] === 'string' ? formatTime(row[label]) : row[label]))),
-      { ...context, statusColumns: ['status'], wholeColumns: ['run_id'] },
+      { ...context, wholeColumns: ['run_id'] },
     );
   return [
     table(runs, ['run_id', 'job', 'status', 'started_at', 'finished_at']),
