@@ -38,7 +38,7 @@ export {
 export { responseBody, responseItems } from './act/playbooks/lib/reads.ts';
 export type { Config, Target, TargetKind } from './config/config.ts';
 export { TidemarkError } from './core/errors.ts';
-export * from './core/json-path.ts';
+export { booleanAt, hasSameMembers, listAt, numberAt, textAt, valueAt } from './core/json-path.ts';
 export type { Log } from './core/log.ts';
 export { version } from './core/paths.ts';
 export {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isObject } from '../core/is-object.ts';
+import { isObject } from '../core/json-path.ts';
 import { suggestName } from './suggest.ts';
 
 /**

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { HEADER_TEXT, isHeaderText } from '../core/header-text.ts';
-import { isObject } from '../core/is-object.ts';
-import { listAt, textAt } from '../core/json-path.ts';
+import { isObject, listAt, textAt } from '../core/json-path.ts';
 import { approvers } from './approvers.ts';
 import { isLakeAddress, parseS3Address } from './lake.ts';
 import { explainLinks, links } from './links.ts';

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { Target, TargetKind } from '../config/config.ts';
-import { isObject } from '../core/is-object.ts';
-import { textAt } from '../core/json-path.ts';
+import { isObject, textAt } from '../core/json-path.ts';
 import { catchFailure, ServiceError } from '../http/errors.ts';
 import type { ServiceClient, ServiceClients } from './client.ts';
 import { autoscaler, mesh as meshOperations, operations } from './index.ts';
