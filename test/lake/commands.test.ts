@@ -1,6 +1,8 @@
 import { copyFile, mkdir, readdir, rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { TidemarkError } from '../../src/core/errors.ts';
 import { createDirectoryStore } from '../../src/lake/store.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
 import { cli } from '../helpers/cli.ts';
@@ -27,6 +29,18 @@ describe('a run with `lake` in the configuration', () => {
   test('has published it: a further publish has nothing to add', async () => {
     const { exit, stdout } = await words('publish');
     expect({ exit, stdout }).toMatchObject({ exit: 0, stdout: expect.stringContaining('has every run up to') });
+  });
+
+  test.each([
+    ['a shard', ['lake', 'close', '--shards', '2', '--wait', '60']],
+    ['a reader of its output', ['findings', '--json']],
+  ])('ends at a signal while a command waits for %s', async (_, command) => {
+    const stop = new AbortController();
+    const { signal } = stop;
+    setTimeout(() => stop.abort(new TidemarkError('INCOMPLETE', 'stopped by SIGINT')), 500);
+    const drain = () => sleep(60_000, undefined, { signal });
+    const { exit, stderr } = await project.tidemark(command, { signal, drain });
+    expect({ exit, stderr }).toEqual({ exit: 1, stderr: 'error: stopped by SIGINT\n' });
   });
 
   test('shows a publish that fails, and keeps the run', async () => {
