@@ -147,7 +147,6 @@ async function print(context: Context, difference: Difference, { format, stat }:
     await write(text);
 }
 
-/** The rows of `changes`. */
 async function* dropActions({ rows }: Difference): AsyncGenerator<object> {
   for await (const { action: _, ...row } of rows) yield row;
 }

@@ -186,7 +186,7 @@ export function withLake<T>(context: Context, flags: LakeFlags, work: (lake: Lak
 async function openLake<T>(context: Context, flags: LakeFlags, work: (lake: Lake) => Promise<T>): Promise<T> {
   const isWithout = flags.lake !== undefined && !existsSync(resolve(context.cwd, context.configFile));
   const { memoryLimit, ...config } = isWithout
-    ? { ...flags, directory: context.cwd, memoryLimit: DEFAULT_MEMORY }
+    ? { ...flags, directory: context.cwd, memoryLimit: '1GB' }
     : readLakeConfig(context, flags);
   const files = createSqlFiles(overlayRoots(config.directory));
   const nowMs = context.clock.now().getTime();
@@ -195,8 +195,6 @@ async function openLake<T>(context: Context, flags: LakeFlags, work: (lake: Lake
     withMemory((database) => work({ store, database, files, nowMs }), options),
   );
 }
-
-const DEFAULT_MEMORY = '1GB';
 
 /** Renders the report of all organizations in a lake, and prints the paths of its files. */
 export async function reportFleet(

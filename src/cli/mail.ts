@@ -40,8 +40,7 @@ export async function mail(context: Context, name: string | undefined, options: 
     if (options.dryRun || options.to.length > 0)
       throw new TidemarkError('USAGE', '--pending cannot be combined with --dry-run or --to');
     resolveMailSettings(config);
-    reportDeliveries(context, await sendPending({ config, context, ...(name !== undefined && { job: name }) }));
-    return;
+    return reportDeliveries(context, await sendPending({ config, context, ...(name !== undefined && { job: name }) }));
   }
   if (name === undefined) throw new TidemarkError('USAGE', 'give a job or --pending');
   const job = await loadJob(config, context.env, name);

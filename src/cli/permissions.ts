@@ -37,8 +37,7 @@ export async function permissions(context: Context, flags: PermissionFlags): Pro
     });
   }
   const isAlone = wanted !== undefined && texts.length === 1;
-  const format = () => texts.map((text) => formatText(text, texts)).join('\n');
-  writeResult(context, texts, () => (isAlone ? (texts[0]?.text ?? '') : format()));
+  writeResult(context, texts, () => texts.map((each) => (isAlone ? each.text : formatText(each, texts))).join('\n'));
 }
 
 /** The heading is a comment in every language, so that the output of one token can be piped into a file. */

@@ -85,8 +85,7 @@ function readHeartbeats(folder: string, env: Environment): readonly string[] {
   return names.flatMap((name) => {
     try {
       const job = readPlainYaml(join(folder, name)) as { heartbeat?: unknown } | null;
-      const context = { env, directory: folder, isOptional: () => false };
-      const url = interpolate(job?.heartbeat, context, () => {});
+      const url = interpolate(job?.heartbeat, { env, directory: folder }, () => {});
       return typeof url === 'string' && URL.canParse(url) ? [url] : [];
     } catch {
       return [];
@@ -140,7 +139,9 @@ export function chooseShard(credential: string, count: number): number {
  * credential are in the same shard, because a rate limit belongs to a credential (docs/decisions.md#shards).
  */
 function selectShard(config: Config, shard: Shard): Config {
-  const references = readTokenReferences(config.file);
+  const { targets = [] } = readPlainYaml(config.file) as { readonly targets?: readonly Partial<RawTarget>[] };
+  // As the file names it, such as `${ACME_TOKEN}`: the token itself may change from night to night.
+  const references = new Map(targets.map(({ name, token }) => [name, token ?? '']));
   const name = ({ name: target, url, credential }: Target) =>
     credential ?? `${new URL(url).origin} ${references.get(target)}`;
   const folder = join('shards', String(shard.index));
@@ -151,12 +152,6 @@ function selectShard(config: Config, shard: Shard): Config {
     output: join(config.output, folder),
     targets: config.targets.filter((target) => chooseShard(name(target), shard.count) === shard.index),
   };
-}
-
-/** The token of each target as the file names it, such as `${ACME_TOKEN}`: the token itself may change from night to night. */
-function readTokenReferences(file: string): ReadonlyMap<string | undefined, string> {
-  const { targets = [] } = readPlainYaml(file) as { readonly targets?: readonly Partial<RawTarget>[] };
-  return new Map(targets.map(({ name, token }) => [name, token ?? '']));
 }
 
 /**

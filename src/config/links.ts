@@ -59,7 +59,6 @@ export function listTemplateFields(template: string): readonly string[] {
   return [...template.matchAll(/\{([^{}]*)\}/gu)].map(([, name = '']) => name);
 }
 
-/** What is wrong with a template, as the end of a sentence. */
 function templateError(template: string, { fields }: LinkKind): string | undefined {
   const unknown = listTemplateFields(template).find((name) => !fields.includes(name));
   if (unknown !== undefined)
@@ -84,9 +83,9 @@ export const links = z.union(
 
 export type Links = z.infer<typeof links>;
 
-/** What is wrong with `links` of a target, by its key: keys and fields depend on the kind of the target. */
-export function explainLinks(kind: unknown, value: unknown): readonly (readonly [key: string, error: string])[] {
-  if (!Object.hasOwn(LINK_KINDS, String(kind)) || !isObject(value)) return [];
+/** Reports what is wrong with `links` of a target: keys and fields depend on the kind of the target. */
+export function checkLinks(kind: unknown, value: unknown, report: (key: string, problem: string) => void): void {
+  if (!Object.hasOwn(LINK_KINDS, String(kind)) || !isObject(value)) return;
   const kinds = new Map(Object.entries(LINK_KINDS[String(kind)] ?? {}));
   const findError = (key: string, template: unknown) => {
     if (key === 'ui') return addressError(String(template));
@@ -94,8 +93,8 @@ export function explainLinks(kind: unknown, value: unknown): readonly (readonly 
     if (!declared) return `unknown key for kind ${kind}; ${suggestName(key, ['ui', ...kinds.keys()])}`;
     return typeof template === 'string' ? templateError(template, declared) : undefined;
   };
-  return Object.entries(value).flatMap(([key, template]) => {
-    const error = findError(key, template);
-    return error === undefined ? [] : [[key, error] as const];
-  });
+  for (const [key, template] of Object.entries(value)) {
+    const problem = findError(key, template);
+    if (problem !== undefined) report(key, problem);
+  }
 }

@@ -103,7 +103,6 @@ export function readPolicy(file: string): readonly PolicyRow[] {
   });
 }
 
-/** The rows of one tool, provider, module or product. */
 function toRows(kind: string, name: string, said: z.infer<typeof entry>): readonly PolicyRow[] {
   const { minimum, recommended, severity: level = 'warning', reason, link: url, denied: ranges = [] } = said;
   const lower = (says: string, versions: string | undefined, worst: Severity) =>

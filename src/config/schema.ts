@@ -3,7 +3,7 @@ import { HEADER_TEXT, isHeaderText } from '../core/header-text.ts';
 import { isObject, listAt, textAt } from '../core/json-path.ts';
 import { approvers } from './approvers.ts';
 import { isLakeAddress, parseS3Address } from './lake.ts';
-import { explainLinks, links } from './links.ts';
+import { checkLinks, links } from './links.ts';
 import { ADDRESS_ERROR, parseMailAddress, parseSmtpUrl, SMTP_ERROR } from './mail.ts';
 
 /** The schema of `tidemark.yaml` with its defaults. The descriptions are its reference. */
@@ -247,7 +247,7 @@ function checkTarget(given: unknown, { addIssue }: z.RefinementCtx): void {
   if ((kind === 'platform' || kind === 'secrets') && !token) report('token', `is required for kind ${kind}`);
   if (sources !== undefined && [without].flat().length > 0) report('without', 'cannot be used together with sources');
   if (Boolean(clientCert) !== Boolean(clientKey)) report('clientCert', 'requires clientKey, and clientKey requires it');
-  for (const [key, problem] of explainLinks(kind, given.links)) report('links', problem, key);
+  checkLinks(kind, given.links, (key, problem) => report('links', problem, key));
 }
 
 function hasLogin(text: string): boolean {
