@@ -22,12 +22,8 @@ export function selectScreen({ screen, colors }: Context, maxRows: number | unde
   };
 }
 
-/** Prints the saved queries. */
 export function listSavedQueries(context: Context, queries: ReadonlyMap<string, SavedQuery>): void {
   const list = [...queries.values()];
-  writeResult(context, list, () => formatTable(['query', 'title', 'parameters'], list.map(toCells), context));
-}
-
-function toCells({ name, title, parameters }: SavedQuery): readonly string[] {
-  return [name, title, parameters.map((parameter) => parameter.name).join(', ')];
+  const rows = list.map(({ name, title, parameters }) => [name, title, parameters.map((each) => each.name).join(', ')]);
+  writeResult(context, list, () => formatTable(['query', 'title', 'parameters'], rows, context));
 }
