@@ -139,7 +139,6 @@ async function logEarlierDeliveries({ log }: Context, home: OutboxStore, { messa
 }
 
 function reportDeliveries(context: Context, deliveries: readonly Delivery[]): void {
-  const waiting = deliveries.filter(({ status }) => status !== 'sent');
   writeResult(context, deliveries, () => `${formatSent(deliveries)}\n`);
-  if (waiting.length > 0) context.exit(EXIT.incomplete);
+  if (deliveries.some(({ status }) => status !== 'sent')) context.exit(EXIT.incomplete);
 }

@@ -6,50 +6,44 @@ import { suggestName } from './suggest.ts';
  * URL templates of the pages that the product has for subjects. docs/services/*.md, "Pages of the product", name the source of each default.
  */
 
-interface LinkKind {
-  /** Names that a template may use in braces. */
-  readonly fields: readonly string[];
-  /** Path and query below the origin of the product; undefined where the product has no page. */
-  readonly path?: string;
+type LinkKind = ReturnType<typeof page>;
+
+/**
+ * @param fields names that a template may use in braces
+ * @param path path and query below the origin of the product; undefined where the product has no page
+ */
+function page(fields: string, path?: string) {
+  return { fields: fields.split(' '), path };
 }
 
 /** Per kind of target, the subjects that can be linked. A key is the type of the subject in camel case. */
 export const LINK_KINDS: Readonly<Record<string, Readonly<Record<string, LinkKind>>>> = {
   platform: {
-    workspace: {
-      fields: ['organization', 'name', 'id', 'project_id', 'project_name'],
-      path: '/app/{organization}/workspaces/{name}',
-    },
-    project: { fields: ['organization', 'name', 'id'], path: '/app/{organization}/projects/{id}' },
-    run: {
-      fields: ['organization', 'workspace_name', 'workspace_id', 'id'],
-      path: '/app/{organization}/workspaces/{workspace_name}/runs/{id}',
-    },
-    agentPool: { fields: ['organization', 'name', 'id'], path: '/app/{organization}/settings/agents/{id}' },
-    agent: { fields: ['organization', 'name', 'id', 'pool_id'], path: '/app/{organization}/settings/agents/{pool_id}' },
-    savedView: { fields: ['organization', 'name', 'id'] },
+    workspace: page('organization name id project_id project_name', '/app/{organization}/workspaces/{name}'),
+    project: page('organization name id', '/app/{organization}/projects/{id}'),
+    run: page(
+      'organization workspace_name workspace_id id',
+      '/app/{organization}/workspaces/{workspace_name}/runs/{id}',
+    ),
+    agentPool: page('organization name id', '/app/{organization}/settings/agents/{id}'),
+    agent: page('organization name id pool_id', '/app/{organization}/settings/agents/{pool_id}'),
+    savedView: page('organization name id'),
   },
   secrets: {
-    key: { fields: ['mount', 'namespace', 'name'], path: '/ui/vault/secrets/{mount}/show/{name}?itemType=key' },
-    kmsProvider: {
-      fields: ['mount', 'namespace', 'name'],
-      path: '/ui/vault/secrets/{mount}/show/{name}?itemType=provider',
-    },
-    meshRole: { fields: ['mount', 'namespace', 'name'] },
+    key: page('mount namespace name', '/ui/vault/secrets/{mount}/show/{name}?itemType=key'),
+    kmsProvider: page('mount namespace name', '/ui/vault/secrets/{mount}/show/{name}?itemType=provider'),
+    meshRole: page('mount namespace name'),
   },
   scheduler: {
-    aclPolicy: { fields: ['name'], path: '/ui/administration/policies/{name}' },
-    volume: {
-      fields: ['id', 'namespace', 'name', 'plugin_id', 'external_id'],
-      path: '/ui/csi/volumes/{id}@{namespace}',
-    },
-    externalVolume: { fields: ['id', 'plugin_id'], path: '/ui/csi/plugins/{plugin_id}' },
-    snapshot: { fields: ['id', 'plugin_id'], path: '/ui/csi/plugins/{plugin_id}' },
+    aclPolicy: page('name', '/ui/administration/policies/{name}'),
+    volume: page('id namespace name plugin_id external_id', '/ui/csi/volumes/{id}@{namespace}'),
+    externalVolume: page('id plugin_id', '/ui/csi/plugins/{plugin_id}'),
+    snapshot: page('id plugin_id', '/ui/csi/plugins/{plugin_id}'),
   },
-  autoscaler: { autoscaler: { fields: ['target'] } },
+  autoscaler: { autoscaler: page('target') },
   mesh: {
-    caRoot: { fields: ['id', 'name'] },
-    leafCertificate: { fields: ['name', 'namespace', 'datacenter'], path: '/ui/{datacenter}/services/{name}' },
+    caRoot: page('id name'),
+    leafCertificate: page('name namespace datacenter', '/ui/{datacenter}/services/{name}'),
   },
   registry: {},
 };

@@ -64,17 +64,18 @@ export class Redactor {
   }
 
   #findSearch() {
-    if (this.#forms.size > 0) {
-      this.#search ??= { isIn: createMatcher(this.#forms), pattern: createPattern(this.#forms) };
-    }
+    if (this.#forms.size > 0) this.#search ??= createSearch(this.#forms);
     return this.#search;
   }
 }
 
-interface Search {
-  /** Whether a text has a form of a secret, no escapes decoded. */
-  readonly isIn: (text: string) => boolean;
-  readonly pattern: RegExp;
+type Search = Readonly<ReturnType<typeof createSearch>>;
+
+function createSearch(forms: ReadonlySet<string>) {
+  const longestFirst = [...forms].sort((a, b) => b.length - a.length); // a form may begin with another one
+  const pattern = new RegExp(longestFirst.map(escapeRegExp).join('|'), 'g');
+  /** `isIn`: whether a text has a form of a secret, no escapes decoded. */
+  return { isIn: createMatcher(forms), pattern };
 }
 
 /** Characters that are hashed together. Patterns may not be shorter. */
@@ -133,12 +134,6 @@ function maskEscaped(text: string, search: Search): string {
     if (masked !== text) return maskEscaped(masked, search); // of a form that is read as Latin-1, nothing is replaced
   }
   return text;
-}
-
-/** The longest first: a form may begin with another one. */
-function createPattern(forms: Iterable<string>): RegExp {
-  const longestFirst = [...forms].sort((a, b) => b.length - a.length);
-  return new RegExp(longestFirst.map(escapeRegExp).join('|'), 'g');
 }
 
 /** A text as a whole, a quoted text that is not the name of a JSON field, a cell of CSV, or what follows `=` or `Bearer`. */
