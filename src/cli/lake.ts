@@ -6,6 +6,7 @@ import { ENGINES, type Engine } from '../core/choices.ts';
 import { HOUR_MS } from '../core/clock.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, TidemarkError } from '../core/errors.ts';
+import { stripControls } from '../core/log.ts';
 import { overlayRoots } from '../core/paths.ts';
 import { plural } from '../core/plural.ts';
 import { closeRun, nameRun } from '../lake/close.ts';
@@ -161,7 +162,7 @@ export async function vacuum(
   const isDone = flags.dryRun !== true;
   writeResult(context, { removed: isDone, bytes, files: removed.map(({ path }) => path) }, () =>
     [
-      ...(isDone ? [] : removed.map(({ path }) => `${path}\n`)),
+      ...(isDone ? [] : removed.map(({ path }) => `${stripControls(path)}\n`)),
       `${plural(removed.length, 'file')}, ${plural(bytes, 'byte')} ${isDone ? 'removed' : 'to remove'}\n`,
     ].join(''),
   );

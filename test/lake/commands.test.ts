@@ -112,13 +112,19 @@ describe('a run with `lake` in the configuration', () => {
   });
 
   test('vacuum: removes what no commit names once it is old', async () => {
-    const stray = join(lake(), 'workspaces_changes', 'month=2026-10', 'stray.parquet');
+    const stray = join(lake(), 'workspaces_changes', 'month=2026-10', 'stray\u001b[2J.parquet');
     await mkdir(join(stray, '..'), { recursive: true });
     await writeFile(stray, 'x');
     const old = new Date(project.sandbox.now.getTime() - 25 * HOUR_MS);
     await utimes(stray, old, old);
     const listed = JSON.parse((await words('vacuum', '--dry-run', '--json')).stdout);
-    expect(listed).toMatchObject({ removed: false, files: ['workspaces_changes/month=2026-10/stray.parquet'] });
+    expect(listed).toMatchObject({
+      removed: false,
+      files: ['workspaces_changes/month=2026-10/stray\u001b[2J.parquet'],
+    });
+    expect((await words('vacuum', '--dry-run')).stdout).toMatch(
+      /^workspaces_changes\/month=2026-10\/stray\[2J.parquet\n/u,
+    );
     expect((await words('vacuum')).stdout).toBe('1 file, 1 byte removed\n');
     expect((await words('vacuum')).stdout).toBe('0 files, 0 bytes removed\n');
     expect(await words('verify')).toMatchObject({ exit: 0 });
