@@ -54,8 +54,7 @@ export async function demo(
       sandbox.advanceTo(new Date(end - (runs - night) * DAY_MS));
       isDown = isIncident(sandbox.day) && night > 1;
       const result = await playNight(context, config, night === runs ? job : { ...job, reports: [] }, sandbox.now);
-      const first = 'the first night: what is wrong is a baseline, not news';
-      const story = night === 1 ? first : describeDay(sandbox.day);
+      const story = night === 1 ? 'the first night: what is wrong is a baseline, not news' : describeDay(sandbox.day);
       const day = formatDay(sandbox.now);
       context.log.info(`night ${String(night).padStart(2)}  ${day}  ${story}  ${formatNumbers(result)}`);
       if (exitCode(result) !== EXIT.done && !isDown) context.exit(EXIT.incomplete);

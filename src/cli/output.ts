@@ -41,12 +41,9 @@ export function formatTable(
   }));
   const cells = rows.map((row) => row.map(formatCell));
   const isWide = lineWidth(measureColumns(all, cells)) > room;
-  const isShown = (_: unknown, column: number) => !isWide || !spareColumns.includes(labels[column] ?? '');
-  const [header = '', ...lines] = tableLines(
-    all.filter(isShown),
-    cells.map((row) => row.filter(isShown)),
-    room,
-  );
+  const isShown = labels.map((label) => !isWide || !spareColumns.includes(label));
+  const shown = <T>(list: readonly T[]) => list.filter((_, index) => isShown[index]);
+  const [header = '', ...lines] = tableLines(shown(all), cells.map(shown), room);
   return [colors.dim(header), ...lines, ...(isWide ? [colors.dim('--wide shows all')] : []), ''].join('\n');
 }
 
