@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command, type HelpContext, InvalidArgumentError, Option } from 'commander';
+import { MAX_SECONDS, MAX_SHARDS } from '../core/choices.ts';
 import { parseTimestamp } from '../core/clock.ts';
 import type { Context } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
@@ -118,12 +119,12 @@ const whole = (bounds: string, max = Number.POSITIVE_INFINITY, pattern = /^\d+$/
     throw new InvalidArgumentError(`must be ${bounds}`);
   };
 };
+const fromOne = (max: number) => whole(`a whole number from 1 to ${max}`, max, /^[1-9]\d*$/u);
 
 export const wholeNumber = whole('a whole number');
 export const positiveNumber = whole('a whole number above 0', undefined, /^[1-9]\d*$/u);
-export const shards = whole('a whole number from 1 to 1000', 1_000, /^[1-9]\d*$/u);
-/** Node waits for no longer than 2^31 milliseconds. */
-export const seconds = whole('a whole number from 1 to 2000000', 2_000_000, /^[1-9]\d*$/u);
+export const shards = fromOne(MAX_SHARDS);
+export const seconds = fromOne(MAX_SECONDS);
 /** 0 selects a free one. */
 export const port = whole('a port from 0 to 65535', 65_535);
 export const days = whole('a whole number from 0 to 3650', 3650);

@@ -1,5 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { MAX_SHARDS } from '../core/choices.ts';
 import { TidemarkError } from '../core/errors.ts';
 import type { Redactor } from '../core/redact/redactor.ts';
 import { sha256 } from '../core/sha256.ts';
@@ -107,8 +108,6 @@ export function findUrlSecrets(url: string): readonly string[] {
 export function getTarget({ targets }: Config, name: string): Target {
   return findNamed(targets, 'target', name);
 }
-
-const MAX_SHARDS = 1_000;
 
 /** Reads `3/16`. @throws TidemarkError USAGE */
 export function parseShard(text: string) {

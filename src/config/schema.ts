@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { MAX_SECONDS } from '../core/choices.ts';
 import { HEADER_TEXT, isHeaderText } from '../core/header-text.ts';
 import { isObject, listAt, textAt } from '../core/json-path.ts';
 import { approvers } from './approvers.ts';
@@ -14,8 +15,7 @@ export type TargetKind = (typeof TARGET_KINDS)[number];
 /** So many days are a thousand years: a time that far from now still has a year of four digits. */
 const MAX_LENGTH = 365_000;
 const positive = z.number().positive().max(MAX_LENGTH);
-/** Node waits for no longer than 2^31 milliseconds. */
-const seconds = z.number().positive().max(2_000_000);
+const seconds = z.number().positive().max(MAX_SECONDS);
 const wholeNumber = z.int().positive();
 const nonEmpty = z.string().min(1, 'must not be empty');
 const listOf = (what: string) => z.array(nonEmpty, `must be a list of ${what}`);
@@ -106,7 +106,7 @@ const target = z
     lag: z
       .number()
       .nonnegative()
-      .max(2_000_000)
+      .max(MAX_SECONDS)
       .default(30)
       .describe('seconds until readings show a change; actions without a clear answer are read over this time'),
     links: links.optional().describe("URL templates of the product's pages, by type of subject"),
