@@ -47,7 +47,7 @@ export interface StartOptions {
   /** Seed of the generated data; `hostile` is an estate whose names are attacks, for tests. @default 1 */
   readonly seed?: number | 'hostile';
   /** Workspaces on day 0; the other tables grow with the square root of this number. @default 240 */
-  readonly workspaces?: number;
+  readonly workspaces?: number | undefined;
   /** The sandbox's time on day 0. @default 2026-10-01T02:15:00Z */
   readonly start?: Date;
   /** The time at each request: days pass with it, agents ping, certificates are renewed. @default time passes by `tick` alone */
@@ -60,11 +60,11 @@ export interface StartOptions {
   /** Whether responses advertise the limit in headers (X-RateLimit-*, Retry-After). @default true */
   readonly rateHeaders?: boolean;
   /** Milliseconds added to each response. @default 0 */
-  readonly latencyMs?: number;
+  readonly latencyMs?: number | undefined;
   /** First of six consecutive ports. @default 0, which takes free ones */
   readonly port?: number;
   /** Replaces responses of the services: outages, login pages, interrupted transfers (a body that throws). */
-  readonly faultHook?: FaultHook;
+  readonly faultHook?: FaultHook | undefined;
   /** Called after each request that changed something. */
   readonly onChange?: (change: SandboxChange) => void;
 }

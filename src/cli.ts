@@ -38,7 +38,9 @@ export async function run(argv: readonly string[], io: ProcessIo): Promise<ExitC
     await runCommand(argv, io, program);
     return exit;
   } catch (error) {
-    return reportError(error, stderr, errorColors);
+    // What waits for a signal as well is rejected with an error of Node's own.
+    const isStopped = io.signal.aborted && error instanceof Error && error.name === 'AbortError';
+    return reportError(isStopped ? io.signal.reason : error, stderr, errorColors);
   }
 }
 

@@ -11,8 +11,7 @@ import { assertPulls, runPulls, selectPulls } from './run/pull.ts';
 import type { JobResult, RunResult } from './run/run.ts';
 import { runJob } from './run/run-job.ts';
 import { type ApiClient, createApiClient } from './services/api-client.ts';
-import type { ServiceClient } from './services/client.ts';
-import { ServiceClients } from './services/client.ts';
+import { type ServiceClient, ServiceClients } from './services/client.ts';
 import type { Row } from './warehouse/values.ts';
 
 /** Tidemark as a library. docs/library.md describes it. */
@@ -39,7 +38,7 @@ export {
 export { responseBody, responseItems } from './act/playbooks/lib/reads.ts';
 export type { Config, Target, TargetKind } from './config/config.ts';
 export { TidemarkError } from './core/errors.ts';
-export * from './core/json-path.ts';
+export { booleanAt, hasSameMembers, listAt, numberAt, textAt, valueAt } from './core/json-path.ts';
 export type { Log } from './core/log.ts';
 export { version } from './core/paths.ts';
 export {
@@ -150,22 +149,12 @@ export class Tidemark {
  * @throws TidemarkError CONFIG with every problem of the configuration, the plugins and the given definitions.
  */
 export async function createTidemark(options: TidemarkOptions = {}): Promise<Tidemark> {
-  const { sources, playbooks, env = process.env } = options;
+  const { env = process.env, log, now, signal = new AbortController().signal } = options;
   const redactor = new Redactor();
   const config = loadConfig(resolve(options.config ?? 'tidemark.yaml'), env, redactor);
-  const extra: Plugin = { ...(sources && { sources }), ...(playbooks && { playbooks }) };
-  const definitions = await loadDefinitions(config, extra);
-  return new Tidemark(config, createContext(config, redactor, options), definitions);
-}
-
-function createContext(
-  { directory }: Config,
-  redactor: Redactor,
-  { env = process.env, log, now, signal = new AbortController().signal }: TidemarkOptions,
-): JobContext {
   const write = (level: keyof Log) => (line: string) => log?.[level](redactor.text(line));
-  return {
-    cwd: directory,
+  const context: JobContext = {
+    cwd: config.directory,
     env,
     terminal: undefined,
     clock: now ? frozenClock(now) : systemClock,
@@ -173,4 +162,5 @@ function createContext(
     redactor,
     signal,
   };
+  return new Tidemark(config, context, await loadDefinitions(config, options));
 }

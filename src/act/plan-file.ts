@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { canonicalJson } from '../core/canonical-json.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { readNamedFile, writeFileAtomic } from '../core/fs.ts';
-import { isObject } from '../core/is-object.ts';
+import { isObject } from '../core/json-path.ts';
 import { sha256 } from '../core/sha256.ts';
 import { findRepeatedName } from '../http/json.ts';
 

@@ -18,9 +18,9 @@ import { formatOperationHelp, toOperationRow } from '../services/operation-docs.
 import { findItems, isList, type ResponsePage, type ServiceResponse } from '../services/response.ts';
 import { uncheckOperation, validateRequest } from '../services/validate-request.ts';
 import { createTemporaryFolder } from '../warehouse/temporary-folder.ts';
-import type { DefineCommand, Flags } from './define.ts';
+import type { DefineCommand, Switches, Texts } from './define.ts';
 import { readConfig } from './options.ts';
-import { formatJsonArray, toPrintable } from './output.ts';
+import { printJsonArray, toPrintable, writeResult } from './output.ts';
 
 export const define: DefineCommand = (command) => {
   command
@@ -46,7 +46,7 @@ export const define: DefineCommand = (command) => {
     );
 };
 
-type ApiFlags = Flags<{ flag: 'all' | 'yes' | 'create' | 'list' | 'unchecked' | 'help'; text: 'target' | 'body' }>;
+type ApiFlags = Texts<'target' | 'body'> & Switches<'all' | 'yes' | 'create' | 'list' | 'unchecked' | 'help'>;
 
 export async function api(
   context: Context,
@@ -54,7 +54,7 @@ export async function api(
   parameters: string[],
   options: ApiFlags,
 ): Promise<void> {
-  if (options.list) return context.stdout(formatOperationList(context.json));
+  if (options.list) return listOperations(context);
   const documented = findNamed([...operations.values()], 'operation', name ?? '', 'see `tidemark api --list`');
   if (options.help) return context.stdout(formatOperationHelp(documented));
   checkOptions(documented, options);
@@ -68,14 +68,13 @@ export async function api(
   collectSecrets(operation, args, body, context.redactor);
   // Services echo secrets. What the call itself generates becomes known later than this copy, and is printed.
   const redactor = context.redactor.snapshot();
-  const print: Print = (text) => context.print(toPrintable(context, redactor.text(text)));
+  const print = (text: string) => context.print(toPrintable(context, redactor.text(text)));
   const clients = new ServiceClients(config, context, context.signal);
   const client = clients.get(target);
   const settings = { body, write: operation.mutates, create: options.create ?? false };
   try {
     if (options.all) {
-      const items = listAllItems(operation, client.pages(operation, args, settings));
-      for await (const text of formatJsonArray(items)) await print(text);
+      await printJsonArray(listAllItems(operation, client.pages(operation, args, settings)), print);
     } else if (operation.responseType === 'csv') {
       await printDownload(print, (file) => client.download(operation, args, file, settings));
     } else await print(formatResponse(await client.call(operation, args, settings)));
@@ -98,9 +97,6 @@ function checkOptions(operation: Operation, { all, create, unchecked }: ApiFlags
   if (create && !operation.subjectRead) refuse('--create', ': --create does not apply');
   if (unchecked && operation.mutates) refuse('--unchecked', ' changes something: --unchecked applies to reads only');
 }
-
-/** Writes to stdout, and resolves when stdout takes more. */
-type Print = Context['print'];
 
 function findTarget(config: Config, { name: operation, kind }: Operation, requested: string | undefined): Target {
   if (requested !== undefined) return getTarget(config, requested);
@@ -132,13 +128,11 @@ async function confirm(context: Context, operation: Operation, target: Target, a
     throw new TidemarkError('UNSAFE', `${what}: not confirmed; no request was sent`);
 }
 
-function formatOperationList(json: boolean): string {
+function listOperations(context: Context): void {
   const all = [...operations.values()];
-  if (json) return `${JSON.stringify(all.map(toOperationRow), null, 2)}\n`;
   const width = Math.max(...all.map(({ name }) => name.length));
-  return all
-    .map(({ name, mutates, description }) => `${name.padEnd(width)}  ${mutates ? '!' : ' '}  ${description}\n`)
-    .join('');
+  const lines = all.map((each) => `${each.name.padEnd(width)}  ${each.mutates ? '!' : ' '}  ${each.description}\n`);
+  writeResult(context, all.map(toOperationRow), () => lines.join(''));
 }
 
 /** Parses `name=value` words; the values of a repeated name become a list. */
@@ -193,7 +187,7 @@ async function* listAllItems(operation: Operation, pages: AsyncIterable<Response
 }
 
 /** Prints a large text from a temporary file: only a complete download is printed, and it is never held in memory. */
-async function printDownload(print: Print, download: (file: string) => Promise<DownloadResult>): Promise<void> {
+async function printDownload(print: Context['print'], download: (file: string) => Promise<DownloadResult>) {
   const folder = await createTemporaryFolder();
   try {
     const file = join(folder, 'response');

@@ -4,18 +4,17 @@ import type { Command, Option } from 'commander';
 import { discoverFiles, findFile, overlayRoots, PACKAGE_ROOT } from '../core/paths.ts';
 import { defineProgram, type GlobalOptions } from './index.ts';
 
-/** A completion; its description may be empty. */
-type Candidate = Readonly<Record<'value' | 'description', string>>;
+type List = (roots: readonly string[], configFile: string) => readonly string[] | Promise<readonly string[]>;
 
-type Names = readonly (Candidate | string)[];
-
-/** The names of each kind, of the configuration, if there is one, and of the package. They are read from files, since loading the code takes too long. */
-const LISTS: Readonly<Record<string, (roots: readonly string[], configFile: string) => Names | Promise<Names>>> = {
+/**
+ * The names of each kind, of the configuration, if there is one, and of the package: some with a tab and a description. They are read from
+ * files, since loading the code takes too long.
+ */
+const LISTS: Readonly<Record<string, List>> = {
   jobs: (roots) => listFiles(roots, 'jobs', '.yaml'),
   operations: () => {
     const text = readFileSync(join(PACKAGE_ROOT, 'templates', 'completion', 'operations.tsv'), 'utf8');
-    const rows = text.trimEnd().split('\n');
-    return rows.map((row) => row.split('\t')).map(([value = '', description = '']) => ({ value, description }));
+    return text.trimEnd().split('\n');
   },
   plans: async (_, configFile) => {
     const { data } = await readPartialConfig(configFile);
@@ -41,9 +40,7 @@ const LISTS: Readonly<Record<string, (roots: readonly string[], configFile: stri
   tables: (roots) => listFiles(roots, 'queries/tables', '.sql'),
   targets: async (_, configFile) => {
     const { targets } = await readPartialConfig(configFile);
-    return (Array.isArray(targets) ? targets : []).flatMap(({ name, kind }) =>
-      typeof name === 'string' ? [{ value: name, description: typeof kind === 'string' ? kind : '' }] : [],
-    );
+    return (Array.isArray(targets) ? targets : []).map(({ name, kind }) => `${name ?? ''}\t${kind ?? ''}`);
   },
 };
 
@@ -75,8 +72,8 @@ export async function completeWords(words: readonly string[], cwd: string): Prom
     const configFile = named < 0 ? undefined : before[named + 1];
     const file = resolve(cwd, configFile ?? program.opts<GlobalOptions>().config);
     const current = separate.at(-1) ?? '';
-    const candidates = (await findCandidates(parsed, current, file)).filter(({ value }) => value.startsWith(current));
-    return candidates.map(({ value, description }) => `${assigned}${value}\t${description}\n`).join('');
+    const candidates = (await findCandidates(parsed, current, file)).filter((line) => line.startsWith(current));
+    return candidates.map((line) => `${assigned}${line}\n`).join('');
   } catch {
     return '';
   }
@@ -115,25 +112,23 @@ function parseWords(program: Command, words: readonly string[]) {
 
 type ParsedWords = ReturnType<typeof parseWords>;
 
-async function findCandidates(parsed: ParsedWords, current: string, configFile: string): Promise<readonly Candidate[]> {
+/** Each a value, a tab and a description, which may be empty. */
+async function findCandidates(parsed: ParsedWords, current: string, configFile: string): Promise<readonly string[]> {
   const { command, operands, pending, isAfterOptions } = parsed;
   if (pending) return listValues(pending, pending.long ?? '', configFile);
   if (current.startsWith('-') && !isAfterOptions)
-    return listKnownOptions(command).flatMap(({ long, description }) => (long ? [{ value: long, description }] : []));
+    return listKnownOptions(command).flatMap(({ long, description }) => (long ? [`${long}\t${description}`] : []));
   const { registeredArguments: all } = command;
   const argument = all[operands] ?? all.findLast(({ variadic }) => variadic);
   const values = await listValues(argument, `${namePath(command)}<${argument?.name()}>`, configFile);
-  return [...(operands === 0 ? listSubcommands(command) : []), ...values];
+  if (operands > 0) return values;
+  const commands = command.createHelp().visibleCommands(command);
+  return [...commands.map((each) => `${each.name()}\t${each.summary() || each.description()}`), ...values];
 }
 
 /** `playbook plan `, as the keys of `KINDS` begin. */
 function namePath(command: Command): string {
   return command.parent ? `${namePath(command.parent)}${command.name()} ` : '';
-}
-
-function listSubcommands(command: Command): readonly Candidate[] {
-  const commands = command.createHelp().visibleCommands(command);
-  return commands.map((each) => ({ value: each.name(), description: each.summary() || each.description() }));
 }
 
 /** The options of a command and the global ones. */
@@ -148,13 +143,13 @@ async function listValues(
   taken: { readonly argChoices?: readonly string[] | undefined } | undefined,
   name: string,
   configFile: string,
-): Promise<readonly Candidate[]> {
+): Promise<readonly string[]> {
   const list = LISTS[KINDS[name] ?? `${/[a-z]+(?=>?$)/u.exec(name)?.[0]}s`];
   const roots = existsSync(configFile) ? overlayRoots(dirname(configFile)) : [PACKAGE_ROOT];
   const values = taken?.argChoices ?? (await list?.(roots, configFile)) ?? [];
   return values
-    .map((each) => (typeof each === 'string' ? { value: each, description: '' } : each))
-    .filter(({ value }) => /^\w[\w.@/-]*$/u.test(value));
+    .map((each) => (each.includes('\t') ? each : `${each}\t`))
+    .filter((line) => /^\w[\w.@/-]*\t/u.test(line));
 }
 
 function listFiles(roots: readonly string[], folder: string, extension: string): readonly string[] {

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command, type HelpContext, InvalidArgumentError, Option } from 'commander';
+import { MAX_SECONDS, MAX_SHARDS } from '../core/choices.ts';
 import { parseTimestamp } from '../core/clock.ts';
 import type { Context } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
@@ -15,30 +16,20 @@ export type DefineCommand = (command: DocumentedCommand) => void;
 /** Takes the arguments of its command, and then its options. */
 export type RunCommand = (context: Context, ...given: never[]) => unknown;
 
-interface OptionNames {
-  /** Given or not. */
-  readonly flag?: string;
-  /** Given with a text. */
-  readonly text?: string;
-  /** Given any number of times, with a text each. */
-  readonly list?: string;
-}
+/** Options that are given or not. */
+export type Switches<Name extends string> = Readonly<Partial<Record<Name, boolean>>>;
 
-/** What the options of a command give, by the way in which they are given. */
-export type Flags<Names extends OptionNames> = Readonly<
-  Partial<Record<Extract<Names['flag'], string>, boolean>> &
-    Partial<Record<Extract<Names['text'], string>, string>> &
-    Record<Extract<Names['list'], string>, readonly string[]>
->;
+/** Options that are given with a text. */
+export type Texts<Name extends string> = Readonly<Partial<Record<Name, string>>>;
+
+/** Options that are given any number of times, with a text each. */
+export type Lists<Name extends string> = Readonly<Record<Name, readonly string[]>>;
 
 /** Gives a command, with its arguments and options, what it takes from its process. */
 export type Perform = (command: (context: Context) => Promise<unknown>) => Promise<void>;
 
 /** The sections of `templates/commands.txt`: a command, in short, in full, and examples. */
 let texts: readonly string[] | undefined;
-
-/** A command line, without a prompt, and what it does, in the imperative. */
-export type Example = readonly [line: string, does: string];
 
 /** A command with examples, which its help and the man page show. */
 export class DocumentedCommand extends Command {
@@ -96,27 +87,20 @@ export class DocumentedCommand extends Command {
 
   /** Takes what it does from `templates/commands.txt`, with the examples that end its help; its subcommands as well. */
   document(): void {
-    const { summary, description } = this.#readTexts();
+    const { summary, description, examples } = this.readTexts();
     this.summary(summary).description(description);
-    this.addHelpText('after', () => {
-      const examples = this.listExamples().map(([line, does]) => `  # ${does}\n  ${line}\n`);
-      return `\n${this.createHelp().styleTitle('Examples:')}\n${examples.join('\n')}`;
-    });
+    this.addHelpText('after', () => `\n${this.createHelp().styleTitle('Examples:')}\n${examples}`);
     for (const each of this.commands) each.document();
   }
 
-  listExamples(): readonly Example[] {
-    const { section } = this.#readTexts();
-    return [...section.matchAll(/^ {2}# (.+)\n {2}(.+)$/gmu)].map(([, does = '', line = '']) => [line, does]);
-  }
-
-  #readTexts() {
+  /** Its section of `templates/commands.txt`. Of each example, the first line says in the imperative what the second does. */
+  readTexts() {
     texts ??= readFileSync(join(PACKAGE_ROOT, 'templates', 'commands.txt'), 'utf8').split(/^(?=\S)/mu);
     const start = `${this.#path()}: `;
-    const section = texts.find((text) => text.startsWith(start)) ?? '';
-    const [head = '', about = ''] = section.split('\n', 2);
-    const summary = head.slice(start.length);
-    return { summary, description: about.trim() || summary, section };
+    const section = texts.find((text) => text.startsWith(start)) ?? start;
+    const [about = '', ...examples] = section.slice(start.length).trimEnd().split('\n\n');
+    const [summary = '', description = summary] = about.split('\n');
+    return { summary, description: description.trim(), examples: `${examples.join('\n\n')}\n` };
   }
 
   /** `playbook plan` */
@@ -129,19 +113,18 @@ export class DocumentedCommand extends Command {
 /** What an option or argument that names a moment takes (`resolveMoment`). */
 export const MOMENT = 'yesterday, last monday, -7d, a date, a time or a run';
 
-/** Parser of a whole number. */
 const whole = (bounds: string, max = Number.POSITIVE_INFINITY, pattern = /^\d+$/u) => {
   return (text: string): number => {
     if (pattern.test(text) && Number(text) <= max) return Number(text);
     throw new InvalidArgumentError(`must be ${bounds}`);
   };
 };
+const fromOne = (max: number) => whole(`a whole number from 1 to ${max}`, max, /^[1-9]\d*$/u);
 
 export const wholeNumber = whole('a whole number');
 export const positiveNumber = whole('a whole number above 0', undefined, /^[1-9]\d*$/u);
-export const shards = whole('a whole number from 1 to 1000', 1_000, /^[1-9]\d*$/u);
-/** Node waits for no longer than 2^31 milliseconds. */
-export const seconds = whole('a whole number from 1 to 2000000', 2_000_000, /^[1-9]\d*$/u);
+export const shards = fromOne(MAX_SHARDS);
+export const seconds = fromOne(MAX_SECONDS);
 /** 0 selects a free one. */
 export const port = whole('a port from 0 to 65535', 65_535);
 export const days = whole('a whole number from 0 to 3650', 3650);

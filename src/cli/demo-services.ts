@@ -2,16 +2,15 @@ import { createHash } from 'node:crypto';
 import { appendFileSync, existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
+import type { RunningSandbox, SandboxChange, StartOptions } from '../../sandbox/index.ts';
 import type { Context } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { readNamedFile, writeFileAtomic } from '../core/fs.ts';
-import {
-  type Flavor,
-  loadSandbox,
-  type RunningSandbox,
-  type SandboxChange,
-  type StartOptions,
-} from './load-sandbox.ts';
+
+export type { FaultHook, StartOptions } from '../../sandbox/index.ts';
+
+/** The services on the loopback interface. Commands without them never load it. */
+export const loadSandbox = () => import('../../sandbox/index.ts');
 
 /** Beside the configuration: what the services of a demo are started with, then the changes that commands made to them, a line each. */
 const STATE_FILE = 'sandbox.ndjson';
@@ -20,8 +19,6 @@ const FIRST_PORT = 20_000;
 /** The services take a group of consecutive ports. */
 const PORTS = 6;
 const GROUPS = 2000;
-/** As the real products answer: with names that a company has. */
-const FLAVOR: Flavor = 'hashicorp';
 /** The next groups are tried if another program has a port. */
 const MAX_TRIES = 20;
 /** Advertised in the sandbox's headers, so the rate limiter starts at full speed. */
@@ -30,7 +27,7 @@ const REQUESTS_PER_SECOND = 1000;
 interface DemoState {
   readonly start: string;
   readonly port: number;
-  readonly workspaces?: number;
+  readonly workspaces?: number | undefined;
 }
 
 /** Commands that call the services. */
@@ -42,9 +39,9 @@ export async function startDemoServices(
   { start, workspaces, faultHook }: Pick<StartOptions, 'workspaces' | 'faultHook'> & { readonly start: Date },
 ): Promise<RunningSandbox> {
   for (let port = chooseFirstPort(folder), tries = 1; ; port += PORTS, tries++) {
-    const state: DemoState = { start: start.toISOString(), port, ...(workspaces !== undefined && { workspaces }) };
+    const state: DemoState = { start: start.toISOString(), port, workspaces };
     try {
-      const sandbox = await startServices(state, { ...(faultHook && { faultHook }) });
+      const sandbox = await startServices(state, { faultHook });
       await writeFile(join(folder, STATE_FILE), `${JSON.stringify(state)}\n`);
       return sandbox;
     } catch (error) {
@@ -55,7 +52,8 @@ export async function startDemoServices(
 
 async function startServices({ start, ...state }: DemoState, options: StartOptions): Promise<RunningSandbox> {
   const { startSandbox } = await loadSandbox();
-  return startSandbox({ ...state, ...options, start: new Date(start), flavor: FLAVOR, rate: REQUESTS_PER_SECOND });
+  const flavor = 'hashicorp'; // with names that a company has
+  return startSandbox({ ...state, ...options, start: new Date(start), flavor, rate: REQUESTS_PER_SECOND });
 }
 
 /** Each folder has ports of its own: a command must not reach the services of another demo, which may run at the same time. */

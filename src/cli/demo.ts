@@ -12,8 +12,7 @@ import { plural } from '../core/plural.ts';
 import { exitCode, type JobResult } from '../run/run.ts';
 import { runJob } from '../run/run-job.ts';
 import { type DefineCommand, positiveNumber } from './define.ts';
-import { startDemoServices } from './demo-services.ts';
-import { type FaultHook, loadSandbox } from './load-sandbox.ts';
+import { type FaultHook, loadSandbox, startDemoServices } from './demo-services.ts';
 import { writeResult } from './output.ts';
 
 /** The end of the story from before its incident: what a reader wants to see, in 15 s. */
@@ -30,8 +29,6 @@ const MARK = '# Made by `tidemark demo`';
 /** When the nightly job runs, in milliseconds after midnight UTC. */
 const NIGHTLY_MS = (2 * 60 + 15) * 60_000;
 
-const FIRST_NIGHT = 'the first night: what is wrong is a baseline, not news';
-
 /** Plays some nights of a generated estate, the last of which is the latest night before now. */
 export async function demo(
   context: Context,
@@ -46,11 +43,7 @@ export async function demo(
   let isDown = false; // the platform's explorer
   const faultHook: FaultHook = ({ path }, { error, kind }) =>
     isDown && kind === 'platform' && path.includes('/explorer') ? error(503, 'Service Unavailable') : undefined;
-  const sandbox = await startDemoServices(folder, {
-    start,
-    faultHook,
-    ...(workspaces !== undefined && { workspaces }),
-  });
+  const sandbox = await startDemoServices(folder, { start, faultHook, workspaces });
   try {
     const file = join(folder, 'tidemark.yaml');
     await copyFile(join(PACKAGE_ROOT, 'templates', 'versions.yaml'), join(folder, POLICY_FILE));
@@ -61,7 +54,7 @@ export async function demo(
       sandbox.advanceTo(new Date(end - (runs - night) * DAY_MS));
       isDown = isIncident(sandbox.day) && night > 1;
       const result = await playNight(context, config, night === runs ? job : { ...job, reports: [] }, sandbox.now);
-      const story = night === 1 ? FIRST_NIGHT : describeDay(sandbox.day);
+      const story = night === 1 ? 'the first night: what is wrong is a baseline, not news' : describeDay(sandbox.day);
       const day = formatDay(sandbox.now);
       context.log.info(`night ${String(night).padStart(2)}  ${day}  ${story}  ${formatNumbers(result)}`);
       if (exitCode(result) !== EXIT.done && !isDown) context.exit(EXIT.incomplete);

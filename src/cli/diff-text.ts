@@ -7,20 +7,11 @@ import { parseLossless } from '../http/json.ts';
 import type { Table } from '../warehouse/tables.ts';
 import { formatTable, type TableStyle } from './output.ts';
 
-/** A row of the view `changes`. */
-interface ChangeRow {
-  readonly at: string;
-  readonly target: string;
-  readonly table: string;
-  readonly key: string;
-  readonly name: string | null;
-  readonly change: string;
-  readonly column: string | null;
-  readonly old: string | null;
-  readonly new: string | null;
-  /** The action in the ledger that made the change; null for what others did. */
-  readonly action: { readonly plan_id: string; readonly action_id: string; readonly approved_by: string | null } | null;
-}
+/** A row of the view `attributed_changes`. `action`: that of the ledger that made the change; null for what others did. */
+type ChangeRow = Readonly<
+  Record<'target' | 'table' | 'key' | 'change', string> &
+    Record<'name' | 'column' | 'old' | 'new', string | null> & { action: { readonly plan_id: string } | null }
+>;
 
 /** What changed between two times, by table, target and subject, and what is not known of it. */
 export interface Difference {

@@ -8,10 +8,10 @@ import { type OpenWarehouse, withPublished } from '../warehouse/session.ts';
 import { fillParams, type SqlParams } from '../warehouse/sql-params.ts';
 import { loadTables, selectPresent, type Table } from '../warehouse/tables.ts';
 import type { Row } from '../warehouse/values.ts';
-import { type DefineCommand, type Flags, MOMENT } from './define.ts';
+import { type DefineCommand, MOMENT, type Switches, type Texts } from './define.ts';
 import { type Counts, type Difference, formatMarkdown, formatStat, formatText } from './diff-text.ts';
 import { assertTargets, readLocalConfig, readMoment } from './options.ts';
-import { formatJsonArray } from './output.ts';
+import { printJsonArray } from './output.ts';
 
 export const define: DefineCommand = (command) =>
   command
@@ -28,7 +28,7 @@ export const define: DefineCommand = (command) =>
     .allowUnknownOption()
     .runs(() => import('./diff.ts'), 'diff');
 
-interface DiffFlags extends Flags<{ text: 'table' | 'target' | 'project' | 'subject'; flag: 'stat' | 'exitCode' }> {
+interface DiffFlags extends Texts<'table' | 'target' | 'project' | 'subject'>, Switches<'stat' | 'exitCode'> {
   readonly format?: DiffFormat;
 }
 
@@ -140,15 +140,13 @@ async function print(context: Context, difference: Difference, { format, stat }:
   const { json, colors, log, print: write } = context;
   if (json) {
     for (const { target, sources, problem } of difference.gaps) log.warn(`${target}: ${sources}: ${problem}`);
-    for await (const text of formatJsonArray(dropActions(difference))) await write(text);
-    return;
+    return printJsonArray(dropActions(difference), write);
   }
   if (stat) return write(formatStat(difference, context));
   for await (const text of format === 'markdown' ? formatMarkdown(difference) : formatText(difference, colors))
     await write(text);
 }
 
-/** The rows of `changes`. */
 async function* dropActions({ rows }: Difference): AsyncGenerator<object> {
   for await (const { action: _, ...row } of rows) yield row;
 }

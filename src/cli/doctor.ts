@@ -19,8 +19,7 @@ export async function doctor(context: Context): Promise<void> {
   const checks = [...(await diagnose(config, context, sources)), ...(await checkConfigured(config, context))];
   const hasWarehouse = existsSync(warehouseFiles(config.data).published);
   const steps = listNextSteps(checks, hasWarehouse);
-  const labels = ['result', 'about', 'check', 'detail'];
-  const table = () => formatTable(labels, checks.map(toCells), { ...context, statusColumns: ['result'] });
+  const table = () => formatTable(['result', 'about', 'check', 'detail'], checks.map(toCells), context);
   writeResult(context, checks, () => `${table()}\n${formatNextSteps(steps, context)}`);
   const failed = checks.filter(({ ok }) => !ok);
   if (failed.length > 0) context.exit(failed.length === checks.length ? EXIT.unavailable : EXIT.incomplete);

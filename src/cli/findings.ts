@@ -7,12 +7,12 @@ import { plural } from '../core/plural.ts';
 import { loadDefinitions } from '../run/plugins/index.ts';
 import { type Acceptance, acceptFindings, assertOpen } from '../tell/findings/evaluate.ts';
 import { type Guide, loadGuide, tellMany } from '../tell/findings/guide.ts';
-import { atOrAbove, findRule, type InvalidRule, type Rule, readRules } from '../tell/findings/rules.ts';
+import { atOrAbove, findRule, readRules } from '../tell/findings/rules.ts';
 import { type OpenWarehouse, withPublished, withWarehouse } from '../warehouse/session.ts';
 import type { Row } from '../warehouse/values.ts';
-import { type DefineCommand, type Flags, timestamp } from './define.ts';
+import { type DefineCommand, type Texts, timestamp } from './define.ts';
 import { assertTargets, readLocalConfig } from './options.ts';
-import { formatJsonArray, formatTable, formatTime, type TableStyle, writeResult } from './output.ts';
+import { formatTable, formatTime, printJsonArray, type TableStyle, writeResult } from './output.ts';
 
 export const define: DefineCommand = (findings) => {
   findings
@@ -39,20 +39,20 @@ export const define: DefineCommand = (findings) => {
     .runs(() => import('./explain.ts'), 'explain');
 };
 
-interface FindingsFlags extends Flags<{ text: 'rule' | 'target' }> {
+interface FindingsFlags extends Texts<'rule' | 'target'> {
   readonly state?: FindingState;
   readonly severity?: Severity;
   readonly failOn?: Severity;
 }
 
+/** Rules, and those with an invalid header. */
+type KnownRules = Readonly<ReturnType<typeof readRules>>;
+
 /** An open warehouse, and the targets and rules that the filters select. */
-interface FindingsView extends OpenWarehouse {
+interface FindingsView extends OpenWarehouse, KnownRules {
   readonly config: Config;
   readonly now: string;
   readonly targets: readonly string[];
-  readonly rules: readonly Rule[];
-  /** Rules that the filters select, as far as their files tell. */
-  readonly invalid: readonly InvalidRule[];
 }
 
 export async function list(context: Context, options: FindingsFlags): Promise<void> {
@@ -66,7 +66,7 @@ export async function list(context: Context, options: FindingsFlags): Promise<vo
     const selection = selectFindings(view, options);
     const times = await database.rows(files.read('warehouse/evaluation_times'), { targets });
     const isEvaluated = times.some(({ evaluated_at }) => evaluated_at !== null);
-    if (context.json) await printRows(context, database.stream(selection.render('rows'), selection.params));
+    if (context.json) await printJsonArray(database.stream(selection.render('rows'), selection.params), context.print);
     else {
       const lines = await database.rows(selection.render('lines'), selection.params);
       const guide = await loadGuide(files, [], config.thresholds);
@@ -79,10 +79,7 @@ export async function list(context: Context, options: FindingsFlags): Promise<vo
 }
 
 /** @throws TidemarkError USAGE naming the closest match; DATA for a rule with an invalid header. */
-function selectRules(
-  known: ReturnType<typeof readRules>,
-  name: string | undefined,
-): Pick<FindingsView, 'rules' | 'invalid'> {
+function selectRules(known: KnownRules, name: string | undefined): KnownRules {
   if (name === undefined) return known;
   return { rules: [findRule(known, name) ?? findNamed(known.rules, 'rule', name)], invalid: [] };
 }
@@ -94,10 +91,6 @@ function selectFindings({ files, now, targets }: FindingsView, { severity = 'inf
     params: { now, targets, severities: atOrAbove(severity), rule: rule ?? null, state: state ?? null },
     render: (form: 'rows' | 'lines' | 'count') => files.render(`warehouse/finding_${form}`, { listed }),
   };
-}
-
-async function printRows({ print }: Context, rows: AsyncIterable<Row>): Promise<void> {
-  for await (const text of formatJsonArray(rows)) await print(text);
 }
 
 /** Says which targets have rows that no rule has seen: only the run of a job evaluates the rules. */
@@ -204,8 +197,7 @@ function formatLines(
     return [severity, states, since, target, rule, what, id];
   });
   const labels = ['severity', 'state', 'since', 'target', 'rule', 'what', 'id'];
-  const columns = { statusColumns: ['severity', 'state'], wholeColumns: ['id'], spareColumns: ['rule'] };
-  const table = formatTable(labels, cells, { ...style, ...columns });
+  const table = formatTable(labels, cells, { ...style, wholeColumns: ['id'], spareColumns: ['rule'] });
   return `${table}\n${plural(sum('findings'), 'finding')} in ${plural(lines.length, 'line')}, ${sum('critical')} critical\n`;
 }
 

@@ -1,7 +1,8 @@
 import { createColors } from '../core/color.ts';
 import type { Context } from '../core/context.ts';
 import { version } from '../core/paths.ts';
-import { type DefineCommand, DocumentedCommand, type Perform, timestamp } from './define.ts';
+import type { DefineCommand, Perform, Switches, Texts } from './define.ts';
+import { DocumentedCommand, timestamp } from './define.ts';
 
 type LoadDefinition = () => Promise<{ readonly define: DefineCommand }>;
 
@@ -65,13 +66,9 @@ export function defineProgram(words: readonly string[] = Object.values(GROUPS).f
 }
 
 /** Values of the global options. */
-export interface GlobalOptions {
+export interface GlobalOptions extends Texts<'shard'>, Switches<'json' | 'quiet' | 'wide'> {
   readonly config: string;
-  readonly json?: boolean;
-  readonly quiet?: boolean;
-  readonly wide?: boolean;
   readonly now?: Date;
-  readonly shard?: string;
 }
 
 /** The command line with its global options and the style of its help, without commands. */

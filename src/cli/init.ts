@@ -16,7 +16,7 @@ import {
   renderConfigFile,
   renderEnvExample,
 } from '../run/init-config.ts';
-import type { DefineCommand, Flags } from './define.ts';
+import type { DefineCommand, Lists, Switches, Texts } from './define.ts';
 import { formatNextSteps, writeResult } from './output.ts';
 
 export const define: DefineCommand = (command) =>
@@ -38,7 +38,7 @@ const TEMPLATES = join(PACKAGE_ROOT, 'templates');
 const INTERRUPTED = 'interrupted: nothing was written';
 
 /** Services by their URLs. */
-type InitFlags = Flags<{ text: TargetKind | 'organization'; flag: 'force'; list: 'service' }>;
+type InitFlags = Lists<'service'> & Texts<TargetKind | 'organization'> & Switches<'force'>;
 
 export async function init(context: Context, flags: InitFlags): Promise<void> {
   const config = resolve(context.cwd, context.configFile);

@@ -6,6 +6,7 @@ import { ENGINES, type Engine } from '../core/choices.ts';
 import { HOUR_MS } from '../core/clock.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, TidemarkError } from '../core/errors.ts';
+import { stripControls } from '../core/log.ts';
 import { overlayRoots } from '../core/paths.ts';
 import { plural } from '../core/plural.ts';
 import { closeRun, nameRun } from '../lake/close.ts';
@@ -24,7 +25,7 @@ import { listFleetQueries, renderFleetReport } from '../run/fleet.ts';
 import { toJsonText } from '../tell/reports/data.ts';
 import { withMemory } from '../warehouse/database.ts';
 import { createSqlFiles } from '../warehouse/sql-files.ts';
-import { type DefineCommand, type Flags, shards, wholeNumber } from './define.ts';
+import { type DefineCommand, type Switches, shards, type Texts, wholeNumber } from './define.ts';
 import { readLocalConfig } from './options.ts';
 import { writeResult } from './output.ts';
 
@@ -57,9 +58,9 @@ export const define: DefineCommand = (lake) => {
     .runs(load, 'vacuum');
 };
 
-type LakeFlags = Flags<{ text: 'lake' }>;
+type LakeFlags = Texts<'lake'>;
 
-export async function publish(context: Context, flags: Flags<{ text: 'lake' | 'run' }>): Promise<void> {
+export async function publish(context: Context, flags: Texts<'lake' | 'run'>): Promise<void> {
   const config = readLakeConfig(context, flags);
   const run = flags.run ?? context.env.TIDEMARK_RUN;
   const { lake, ...result } = await withLakeStore(context, config, async (store) => ({
@@ -77,7 +78,7 @@ export async function publish(context: Context, flags: Flags<{ text: 'lake' | 'r
 /** Exits 1 if a shard is missing or refused. */
 export async function close(
   context: Context,
-  flags: Flags<{ text: 'lake' | 'run'; flag: 'acceptShrink' }> & Readonly<Record<'shards' | 'wait', number>>,
+  flags: Texts<'lake' | 'run'> & Switches<'acceptShrink'> & Readonly<Record<'shards' | 'wait', number>>,
 ): Promise<void> {
   const { clock, env, log, signal } = context;
   const config = readLocalConfig(context);
@@ -141,7 +142,7 @@ export async function restore(context: Context, flags: LakeFlags): Promise<void>
 
 export async function ddl(
   context: Context,
-  flags: Flags<{ text: 'lake' | 'location' }> & { readonly engine: Engine; readonly schema: string },
+  flags: Texts<'lake' | 'location'> & { readonly engine: Engine; readonly schema: string },
 ): Promise<void> {
   const { engine, schema } = flags;
   const { guide, statements } = await withLake(context, flags, (lake) =>
@@ -153,7 +154,7 @@ export async function ddl(
 
 export async function vacuum(
   context: Context,
-  flags: Flags<{ text: 'lake'; flag: 'dryRun' }> & { readonly olderThan: number },
+  flags: Texts<'lake'> & Switches<'dryRun'> & { readonly olderThan: number },
 ): Promise<void> {
   const options = { olderThanMs: flags.olderThan * HOUR_MS, isDryRun: flags.dryRun ?? false };
   const removed = await withLake(context, flags, (lake) => vacuumLake(lake, options));
@@ -161,7 +162,7 @@ export async function vacuum(
   const isDone = flags.dryRun !== true;
   writeResult(context, { removed: isDone, bytes, files: removed.map(({ path }) => path) }, () =>
     [
-      ...(isDone ? [] : removed.map(({ path }) => `${path}\n`)),
+      ...(isDone ? [] : removed.map(({ path }) => `${stripControls(path)}\n`)),
       `${plural(removed.length, 'file')}, ${plural(bytes, 'byte')} ${isDone ? 'removed' : 'to remove'}\n`,
     ].join(''),
   );
@@ -186,7 +187,7 @@ export function withLake<T>(context: Context, flags: LakeFlags, work: (lake: Lak
 async function openLake<T>(context: Context, flags: LakeFlags, work: (lake: Lake) => Promise<T>): Promise<T> {
   const isWithout = flags.lake !== undefined && !existsSync(resolve(context.cwd, context.configFile));
   const { memoryLimit, ...config } = isWithout
-    ? { ...flags, directory: context.cwd, memoryLimit: DEFAULT_MEMORY }
+    ? { ...flags, directory: context.cwd, memoryLimit: '1GB' }
     : readLakeConfig(context, flags);
   const files = createSqlFiles(overlayRoots(config.directory));
   const nowMs = context.clock.now().getTime();
@@ -196,14 +197,12 @@ async function openLake<T>(context: Context, flags: LakeFlags, work: (lake: Lake
   );
 }
 
-const DEFAULT_MEMORY = '1GB';
-
 /** Renders the report of all organizations in a lake, and prints the paths of its files. */
 export async function reportFleet(
   context: Context,
   config: Config,
   names: readonly string[],
-  flags: Flags<{ text: 'asOf' | 'lake' | 'out' }>,
+  flags: Texts<'asOf' | 'lake' | 'out'>,
 ): Promise<void> {
   if (names.length > 1 || flags.asOf !== undefined) {
     throw new TidemarkError('USAGE', '`report fleet` shows the newest nights of a lake, and no other report', {

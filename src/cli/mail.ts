@@ -18,7 +18,7 @@ import {
 } from '../tell/mail/send.ts';
 import { resolveMailSettings, resolvePreviewSettings } from '../tell/mail/transport.ts';
 import { withPublished, withWarehouse } from '../warehouse/session.ts';
-import type { DefineCommand, Flags } from './define.ts';
+import type { DefineCommand, Lists, Switches, Texts } from './define.ts';
 import { listPlaybooks, readConfig } from './options.ts';
 import { formatSent, writeResult } from './output.ts';
 
@@ -31,7 +31,7 @@ export const define: DefineCommand = (command) =>
     .option('--pending', 'send the pending messages of the outbox')
     .runs(() => import('./mail.ts'), 'mail');
 
-type MailFlags = Flags<{ list: 'to'; flag: 'dryRun' | 'pending'; text: 'html' }>;
+type MailFlags = Lists<'to'> & Texts<'html'> & Switches<'dryRun' | 'pending'>;
 
 export async function mail(context: Context, name: string | undefined, options: MailFlags): Promise<void> {
   const config = readConfig(context);
@@ -40,8 +40,7 @@ export async function mail(context: Context, name: string | undefined, options: 
     if (options.dryRun || options.to.length > 0)
       throw new TidemarkError('USAGE', '--pending cannot be combined with --dry-run or --to');
     resolveMailSettings(config);
-    reportDeliveries(context, await sendPending({ config, context, ...(name !== undefined && { job: name }) }));
-    return;
+    return reportDeliveries(context, await sendPending({ config, context, ...(name !== undefined && { job: name }) }));
   }
   if (name === undefined) throw new TidemarkError('USAGE', 'give a job or --pending');
   const job = await loadJob(config, context.env, name);
@@ -140,7 +139,6 @@ async function logEarlierDeliveries({ log }: Context, home: OutboxStore, { messa
 }
 
 function reportDeliveries(context: Context, deliveries: readonly Delivery[]): void {
-  const waiting = deliveries.filter(({ status }) => status !== 'sent');
   writeResult(context, deliveries, () => `${formatSent(deliveries)}\n`);
-  if (waiting.length > 0) context.exit(EXIT.incomplete);
+  if (deliveries.some(({ status }) => status !== 'sent')) context.exit(EXIT.incomplete);
 }

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { type Config, getTarget, type LoadOptions, loadConfig, parseShard } from '../config/config.ts';
+import { type Config, getTarget, loadConfig, parseShard } from '../config/config.ts';
 import { readTimeZone } from '../config/job.ts';
 import type { Context } from '../core/context.ts';
 import type { PlaybookSummary } from '../tell/findings/guide.ts';
@@ -7,16 +7,14 @@ import { type Moment, resolveMoment } from '../warehouse/moment.ts';
 import type { OpenWarehouse } from '../warehouse/session.ts';
 
 /** The configuration that `--config` names, or the part of it that `--shard` names. */
-export function readConfig({ cwd, configFile, env, redactor, shard }: Context, options: LoadOptions = {}): Config {
-  return loadConfig(resolve(cwd, configFile), env, redactor, {
-    ...options,
-    ...(shard && { shard: parseShard(shard) }),
-  });
+export function readConfig({ cwd, configFile, env, redactor, shard }: Context, needsSecrets = true): Config {
+  const part = shard ? parseShard(shard) : undefined;
+  return loadConfig(resolve(cwd, configFile), env, redactor, { needsSecrets, shard: part });
 }
 
 /** The same for a command that only reads the warehouse: it needs no token. */
 export function readLocalConfig(context: Context): Config {
-  return readConfig(context, { needsSecrets: false });
+  return readConfig(context, false);
 }
 
 /** The names, if all are configured targets. @throws TidemarkError USAGE naming the closest match. */

@@ -20,9 +20,7 @@ export function toPrintable({ screen }: Pick<Context, 'screen'>, text: string): 
 /** How stdout shows a table. */
 export type TableStyle = Pick<Context, 'colors' | 'screen'>;
 
-export interface TableOptions extends TableStyle {
-  /** Columns whose cells begin with a status, a state or a severity. */
-  readonly statusColumns?: readonly string[];
+interface TableOptions extends TableStyle {
   /** Columns that a person copies: they are never cut. */
   readonly wholeColumns?: readonly string[];
   /** Columns that a screen does without where a line would not fit. */
@@ -33,13 +31,13 @@ export interface TableOptions extends TableStyle {
 export function formatTable(
   labels: readonly string[],
   rows: readonly (readonly unknown[])[],
-  { colors, screen, statusColumns = [], wholeColumns = [], spareColumns = [] }: TableOptions,
+  { colors, screen, wholeColumns = [], spareColumns = [] }: TableOptions,
 ): string {
   const room = screen?.columns ?? Number.POSITIVE_INFINITY;
   const all = labels.map((label) => ({
     label: label.toUpperCase(),
     isWhole: wholeColumns.includes(label),
-    ...(statusColumns.includes(label) && { paint: (cell: string) => colorStatus(colors, cell) }),
+    ...(STATUS_COLUMNS.has(label) && { paint: (cell: string) => colorStatus(colors, cell) }),
   }));
   const cells = rows.map((row) => row.map(formatCell));
   const isWide = lineWidth(measureColumns(all, cells)) > room;
@@ -65,7 +63,9 @@ export function formatNextSteps(
   return `${colors.bold('Next:')}\n${lines.join('')}`;
 }
 
-/** The words that a status begins with, by its colour. */
+/** Columns whose cells have a colour. */
+const STATUS_COLUMNS = new Set(['result', 'severity', 'state', 'status']);
+/** The words that such a cell begins with, by their colour. */
 const STATUS_WORDS = {
   green: ['ok', 'complete', 'applied', 'resolved'],
   yellow: ['new', 'warning', 'incomplete', 'partial', 'quarantined', 'unconfirmed'],
@@ -78,21 +78,23 @@ function colorStatus(colors: Colors, text: string): string {
   return color ? colors[color](text) : text;
 }
 
-/** One line without control characters. */
 function formatCell(value: unknown): string {
   if (value === null || value === undefined) return '';
   const text = typeof value === 'object' ? JSON.stringify(value) : String(value);
   return stripControls(text.replaceAll(/\s+/gu, ' '));
 }
 
-/** The parts of one JSON array, as its items arrive. */
-export async function* formatJsonArray(items: AsyncIterable<unknown> | Iterable<unknown>): AsyncGenerator<string> {
+/** Prints one JSON array, each item as it arrives. */
+export async function printJsonArray(
+  items: AsyncIterable<unknown> | Iterable<unknown>,
+  print: Context['print'],
+): Promise<void> {
   let isOpen = false;
   for await (const item of items) {
-    yield `${isOpen ? ',\n' : '[\n'}  ${printJson(item).replaceAll('\n', '\n  ')}`;
+    await print(`${isOpen ? ',\n' : '[\n'}  ${printJson(item).replaceAll('\n', '\n  ')}`);
     isOpen = true;
   }
-  yield isOpen ? '\n]\n' : '[]\n';
+  await print(isOpen ? '\n]\n' : '[]\n');
 }
 
 /**

@@ -3,7 +3,7 @@ import type { Context } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { collectRights, formatPermissions, type PermissionText } from '../run/permissions.ts';
 import { loadDefinitions } from '../run/plugins/index.ts';
-import type { DefineCommand, Flags } from './define.ts';
+import type { DefineCommand, Lists } from './define.ts';
 import { assertTargets, readConfig } from './options.ts';
 import { writeResult } from './output.ts';
 
@@ -14,7 +14,7 @@ export const define: DefineCommand = (command) =>
     .choice('--token <which>', 'only for one token of each target, without its heading', ['read', 'write'])
     .runs(() => import('./permissions.ts'), 'permissions');
 
-interface PermissionFlags extends Flags<{ list: 'target' | 'playbook' }> {
+interface PermissionFlags extends Lists<'target' | 'playbook'> {
   /** `read`: `token`; `write`: `writeToken`. @default both */
   readonly token?: 'read' | 'write';
 }
@@ -37,8 +37,7 @@ export async function permissions(context: Context, flags: PermissionFlags): Pro
     });
   }
   const isAlone = wanted !== undefined && texts.length === 1;
-  const format = () => texts.map((text) => formatText(text, texts)).join('\n');
-  writeResult(context, texts, () => (isAlone ? (texts[0]?.text ?? '') : format()));
+  writeResult(context, texts, () => texts.map((each) => (isAlone ? each.text : formatText(each, texts))).join('\n'));
 }
 
 /** The heading is a comment in every language, so that the output of one token can be piped into a file. */

@@ -4,13 +4,13 @@ import { settleLedger } from '../act/settle-ledger.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, TidemarkError } from '../core/errors.ts';
 import { plural } from '../core/plural.ts';
-import type { Flags } from './define.ts';
+import type { Switches, Texts } from './define.ts';
 import { readLocalConfig, readPlaybooks } from './options.ts';
 import { formatTable, formatTime, type TableStyle, writeResult } from './output.ts';
 
 export async function ledger(
   context: Context,
-  { plan: planId, settle, restore, accept }: Flags<{ text: 'plan'; flag: 'settle' | 'restore' | 'accept' }>,
+  { plan: planId, settle, restore, accept }: Texts<'plan'> & Switches<'settle' | 'restore' | 'accept'>,
 ) {
   if (restore && accept) throw new TidemarkError('USAGE', '--restore and --accept cannot be used together');
   const { config, playbooks } = await readPlaybooks(context);
@@ -50,5 +50,5 @@ function formatLedger(rows: readonly LedgerRow[], style: TableStyle): string {
     return [formatTime(started_at), status, operation, target, parameters.join(' '), approved_by, plan_id, reason];
   });
   const labels = ['at', 'status', 'operation', 'target', 'parameters', 'approved by', 'plan', 'reason'];
-  return formatTable(labels, lines, { ...style, statusColumns: ['status'], wholeColumns: ['plan'] });
+  return formatTable(labels, lines, { ...style, wholeColumns: ['plan'] });
 }

@@ -49,9 +49,7 @@ export function formatPlan(
   const irreversibleCount = plan.actions.filter(({ irreversible }) => irreversible).length;
   const note = irreversibleCount === 0 ? '' : `, ${irreversibleCount} of them irreversible`;
   return [
-    rows.length === 0
-      ? 'no actions\n'
-      : formatTable(labels, rows, { ...style, statusColumns: ['status'], wholeColumns: ['id'] }),
+    rows.length === 0 ? 'no actions\n' : formatTable(labels, rows, { ...style, wholeColumns: ['id'] }),
     ...(details === '' ? [] : [details]),
     ...formatSkipped(plan, style),
     ...[
@@ -131,7 +129,7 @@ export function formatApplyResult({ rows, stopped }: ApplyResult, { actions }: P
   const summaries = new Map(actions.map(({ action_id, summary }) => [action_id, summary]));
   const lines = rows.map(({ action_id, status, reason }) => [action_id, status, summaries.get(action_id), reason]);
   const labels = ['id', 'status', 'action', 'reason'];
-  const table = formatTable(labels, lines, { ...style, statusColumns: ['status'], wholeColumns: ['id'] });
+  const table = formatTable(labels, lines, { ...style, wholeColumns: ['id'] });
   const remaining = actions.length - rows.length;
   const counts = [...countStatuses(rows), ...(remaining > 0 ? [`${remaining} not reached`] : [])].join(', ');
   const end = stopped ? `; stopped: ${clean(stopped.reason)}` : '';

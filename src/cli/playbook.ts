@@ -18,7 +18,8 @@ import { EXIT, errorMessage, TidemarkError } from '../core/errors.ts';
 import { readNamedFile } from '../core/fs.ts';
 import { stripControls } from '../core/log.ts';
 import { plural } from '../core/plural.ts';
-import { type DefineCommand, days, type Flags, percentage, positiveNumber } from './define.ts';
+import type { DefineCommand, Lists, Switches, Texts } from './define.ts';
+import { days, percentage, positiveNumber } from './define.ts';
 import { assertTargets, readConfig, readPlaybooks } from './options.ts';
 import { formatTime, writeResult } from './output.ts';
 import { formatActions, formatApplyResult, formatFinished, formatPlan, formatPlaybooks } from './playbook-output.ts';
@@ -83,13 +84,13 @@ export const define: DefineCommand = (playbook) => {
   playbook.addHelpText('after', HELP);
 };
 
-interface PlanFlags extends Flags<{ text: 'output'; list: 'target' | 'finding' | 'subject' }> {
+interface PlanFlags extends Lists<'target' | 'finding' | 'subject'>, Texts<'output'> {
   readonly maxActions: number;
   readonly maxPercent?: number;
   readonly limit?: number;
 }
 
-interface ApproveFlags extends Flags<{ text: 'key' | 'signature'; flag: 'irreversible' | 'print' }> {
+interface ApproveFlags extends Texts<'key' | 'signature'>, Switches<'irreversible' | 'print'> {
   readonly by: string;
 }
 
@@ -172,7 +173,7 @@ function listApproval({ approvers }: Config, plan: Plan): string {
 export async function undo(
   context: Context,
   reference: string,
-  { output, acceptDays }: Flags<{ text: 'output' }> & { readonly acceptDays: number },
+  { output, acceptDays }: Texts<'output'> & { readonly acceptDays: number },
 ): Promise<void> {
   await withOutput(context, output, async () => {
     const { config, playbooks } = await readPlaybooks(context);

@@ -74,7 +74,6 @@ function formatList(context: Context, heading: string, all: readonly FlaggedVers
   const { colors } = context;
   const rows = all.slice(0, MAX_ROWS).map(({ severity, target, rule, title }) => [severity, target, rule, title]);
   const more = all.length > rows.length ? `and ${all.length - rows.length} more; --json has all\n` : '';
-  const options = { ...context, statusColumns: ['severity'] };
-  const table = rows.length > 0 ? formatTable(['severity', 'target', 'rule', 'what'], rows, options) : '';
+  const table = rows.length > 0 ? formatTable(['severity', 'target', 'rule', 'what'], rows, context) : '';
   return `\n${colors.bold(heading)}\n${table}${more}`;
 }

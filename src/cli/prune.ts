@@ -1,7 +1,7 @@
 import type { Context } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { listPrunable, prune as removeOld } from '../run/retention/index.ts';
-import type { DefineCommand, Flags } from './define.ts';
+import type { DefineCommand, Switches } from './define.ts';
 import { readLocalConfig } from './options.ts';
 import { formatTable, writeResult } from './output.ts';
 
@@ -14,7 +14,7 @@ export const define: DefineCommand = (command) =>
 /** Shows what goes of each table and folder. It goes with `--yes` alone. */
 export async function prune(
   context: Context,
-  { dryRun = false, yes = false }: Flags<{ flag: 'dryRun' | 'yes' }>,
+  { dryRun = false, yes = false }: Switches<'dryRun' | 'yes'>,
 ): Promise<void> {
   if (dryRun && yes) throw new TidemarkError('USAGE', 'give --dry-run or --yes, not both');
   const config = readLocalConfig(context);

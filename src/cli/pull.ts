@@ -11,7 +11,7 @@ import { assertPulls, runPulls, selectPulls } from '../run/pull.ts';
 import { exitCode, listFailures, pullKey } from '../run/run.ts';
 import { createSqlFiles } from '../warehouse/sql-files.ts';
 import { loadTables } from '../warehouse/tables.ts';
-import type { DefineCommand, Flags } from './define.ts';
+import type { DefineCommand, Lists, Switches, Texts } from './define.ts';
 import { assertTargets, readConfig } from './options.ts';
 import { formatRunSummary, writeResult } from './output.ts';
 
@@ -24,7 +24,7 @@ export const define: DefineCommand = (command) =>
     .repeatable('--accept-shrink <source>', 'pull this source and accept the loss of many of its rows')
     .runs(() => import('./pull.ts'), 'pull');
 
-type PullFlags = Flags<{ list: 'target' | 'source' | 'acceptShrink'; text: 'from'; flag: 'fresh' }>;
+type PullFlags = Lists<'target' | 'source' | 'acceptShrink'> & Texts<'from'> & Switches<'fresh'>;
 
 export async function pull(context: Context, options: PullFlags): Promise<void> {
   const config = readConfig(context);

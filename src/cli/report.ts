@@ -8,7 +8,7 @@ import { findLeftOut } from '../extract/sources/index.ts';
 import type { ReportReadOptions } from '../tell/reports/data.ts';
 import { renderReports } from '../tell/reports/index.ts';
 import { explainFailure, withPublished } from '../warehouse/session.ts';
-import { type DefineCommand, type Flags, MOMENT } from './define.ts';
+import { type DefineCommand, MOMENT, type Texts } from './define.ts';
 import { listPlaybooks, readLocalConfig, readShownTime } from './options.ts';
 
 export const define: DefineCommand = (command) =>
@@ -19,7 +19,7 @@ export const define: DefineCommand = (command) =>
     .option('--out <dir>', 'output folder; `output` of the configuration by default')
     .runs(() => import('./report.ts'), 'report');
 
-type ReportFlags = Flags<{ text: 'asOf' | 'lake' | 'out' }>;
+type ReportFlags = Texts<'asOf' | 'lake' | 'out'>;
 
 export async function report(context: Context, names: readonly string[], flags: ReportFlags): Promise<void> {
   const config = readLocalConfig(context);

@@ -1,24 +1,8 @@
-import { queryConfig, type ScreenSize, type WriteText } from '../ask/query/protocol.ts';
-import { QueryProcess } from '../ask/query/query-process.ts';
+import type { ScreenSize, WriteText } from '../ask/query/protocol.ts';
 import type { SavedQuery } from '../ask/query/saved.ts';
-import type { Config } from '../config/config.ts';
 import type { Format } from '../core/choices.ts';
 import type { Context } from '../core/context.ts';
 import { formatTable, toPrintable, writeResult } from './output.ts';
-
-/** Gives `work` a process for queries, and ends it. */
-export async function withQueryProcess<T>(
-  context: Pick<Context, 'env'>,
-  config: Config,
-  work: (queries: QueryProcess) => Promise<T>,
-): Promise<T> {
-  const queries = new QueryProcess(queryConfig(config), context.env);
-  try {
-    return await work(queries);
-  } finally {
-    await queries.close();
-  }
-}
 
 /** What prints a result. The formats for programs have texts as they are; the others are made for a terminal, with colours of ours. */
 export function guardTerminal(context: Context, format: Format, write: WriteText = context.print): WriteText {
@@ -38,12 +22,8 @@ export function selectScreen({ screen, colors }: Context, maxRows: number | unde
   };
 }
 
-/** Prints the saved queries. */
 export function listSavedQueries(context: Context, queries: ReadonlyMap<string, SavedQuery>): void {
   const list = [...queries.values()];
-  writeResult(context, list, () => formatTable(['query', 'title', 'parameters'], list.map(toCells), context));
-}
-
-function toCells({ name, title, parameters }: SavedQuery): readonly string[] {
-  return [name, title, parameters.map((parameter) => parameter.name).join(', ')];
+  const rows = list.map(({ name, title, parameters }) => [name, title, parameters.map((each) => each.name).join(', ')]);
+  writeResult(context, list, () => formatTable(['query', 'title', 'parameters'], rows, context));
 }

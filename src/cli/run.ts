@@ -3,7 +3,7 @@ import type { Context } from '../core/context.ts';
 import { loadJobDefinitions } from '../run/plugins/index.ts';
 import { exitCode, type JobResult, listFailures } from '../run/run.ts';
 import { runJob } from '../run/run-job.ts';
-import type { DefineCommand, Flags } from './define.ts';
+import type { DefineCommand, Lists } from './define.ts';
 import { assertTargets, readConfig } from './options.ts';
 import { formatRunSummary, formatSent, writeResult } from './output.ts';
 
@@ -13,7 +13,7 @@ export const define: DefineCommand = (command) =>
     .repeatable('--target <name>', 'pull only this target')
     .runs(() => import('./run.ts'), 'run');
 
-export async function run(context: Context, name: string, options: Flags<{ list: 'target' }>): Promise<void> {
+export async function run(context: Context, name: string, options: Lists<'target'>): Promise<void> {
   const config = readConfig(context);
   const targets = assertTargets(config, options.target);
   const job = await loadJob(config, context.env, name);

@@ -3,7 +3,7 @@ import { DAY_MS } from '../core/clock.ts';
 import type { Context } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { type DefineCommand, port, wholeNumber } from './define.ts';
-import { loadSandbox, type StartOptions } from './load-sandbox.ts';
+import { loadSandbox, type StartOptions } from './demo-services.ts';
 
 export const define: DefineCommand = (command) =>
   command
@@ -27,9 +27,8 @@ type SandboxFlags = Omit<StartOptions, 'start'> & { readonly latency?: number; r
 export async function serve(context: Context, { days, latency, ...options }: SandboxFlags): Promise<void> {
   const clock = () => context.clock.now();
   const start = new Date(clock().getTime() - days * DAY_MS);
-  const latencyMs = latency !== undefined && { latencyMs: latency };
   const { startSandbox } = await loadSandbox();
-  const sandbox = await startSandbox({ ...options, ...latencyMs, start, clock }).catch(rethrowPort);
+  const sandbox = await startSandbox({ ...options, latencyMs: latency, start, clock }).catch(rethrowPort);
   try {
     sandbox.advanceTo(clock());
     context.stdout(sandbox.config());

@@ -7,14 +7,14 @@ import { exitCode } from '../run/run.ts';
 import { runJob, validateJob } from '../run/run-job.ts';
 import { nextRuns } from '../run/schedule/cron-schedule.ts';
 import { runDaemon } from '../run/schedule/serve.ts';
-import type { DefineCommand, Flags } from './define.ts';
+import type { DefineCommand, Switches } from './define.ts';
 import { readConfig } from './options.ts';
 import { formatTime, writeResult } from './output.ts';
 
 export const define: DefineCommand = (command) =>
   command.option('--list', 'print the next run of each job and exit').runs(() => import('./schedule.ts'), 'schedule');
 
-export async function schedule(context: Context, { list }: Flags<{ flag: 'list' }>): Promise<void> {
+export async function schedule(context: Context, { list }: Switches<'list'>): Promise<void> {
   const config = readConfig(context);
   const { jobs, problems } = readJobs(config, context.env);
   if (list) {

@@ -5,7 +5,7 @@ import type { Context } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { readNamedFile } from '../core/fs.ts';
 import { isLoopback } from '../core/loopback.ts';
-import { type DefineCommand, type Flags, port, positiveNumber } from './define.ts';
+import { type DefineCommand, type Lists, port, positiveNumber, type Texts } from './define.ts';
 import { listPlaybooks, readLocalConfig } from './options.ts';
 
 export const define: DefineCommand = (command) =>
@@ -17,7 +17,7 @@ export const define: DefineCommand = (command) =>
     .option('--workers <n>', 'queries that run at the same time', positiveNumber, 2)
     .runs(() => import('./serve.ts'), 'serve');
 
-interface ServeFlags extends Flags<{ text: 'tokenFile'; list: 'allowHost' }> {
+interface ServeFlags extends Lists<'allowHost'>, Texts<'tokenFile'> {
   readonly listen: string;
   readonly port: number;
   readonly workers: number;

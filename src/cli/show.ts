@@ -21,7 +21,7 @@ import {
   selectSubjects,
 } from '../tell/reports/subjects.ts';
 import { withPublished } from '../warehouse/session.ts';
-import { type DefineCommand, type Flags, MOMENT } from './define.ts';
+import { type DefineCommand, MOMENT, type Texts } from './define.ts';
 import { assertTargets, listPlaybooks, readLocalConfig, readShownTime } from './options.ts';
 
 export const define: DefineCommand = (command) =>
@@ -33,11 +33,7 @@ export const define: DefineCommand = (command) =>
     .runs(() => import('./show.ts'), 'show');
 
 /** Prints what the warehouse knows about one subject: as text, with `--json` as an object, with `--html` as the page of the reports. */
-export async function show(
-  context: Context,
-  subject: string,
-  flags: Flags<{ text: 'target' | 'asOf' | 'html' }>,
-): Promise<void> {
+export async function show(context: Context, subject: string, flags: Texts<'target' | 'asOf' | 'html'>): Promise<void> {
   const config = readLocalConfig(context);
   await withPublished(config, async ({ database, files }) => {
     const { asOf } = await readShownTime(context, config, { database, files }, flags.asOf);

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { existsSync, lstatSync } from 'node:fs';
 import { delimiter, dirname, extname, join, resolve } from 'node:path';
 import { type QueryRequest, queryConfig, type WriteText } from '../ask/query/protocol.ts';
-import type { QueryProcess } from '../ask/query/query-process.ts';
+import { QueryProcess } from '../ask/query/query-process.ts';
 import { fillSavedQuery, findSavedQuery, loadSavedQueries } from '../ask/query/saved.ts';
 import { FORMATS, type Format } from '../core/choices.ts';
 import type { Context } from '../core/context.ts';
@@ -11,9 +11,9 @@ import { errorMessage, TidemarkError } from '../core/errors.ts';
 import { PRIVATE_FILE, readNamedFile, replaceFile } from '../core/fs.ts';
 import { overlayRoots } from '../core/paths.ts';
 import { plural } from '../core/plural.ts';
-import { type DefineCommand, type Flags, MOMENT, parseParam, seconds, wholeNumber } from './define.ts';
+import { type DefineCommand, MOMENT, parseParam, type Switches, seconds, type Texts, wholeNumber } from './define.ts';
 import { readLocalConfig, readPublishedMoment } from './options.ts';
-import { guardTerminal, listSavedQueries, selectScreen, withQueryProcess } from './run-query.ts';
+import { guardTerminal, listSavedQueries, selectScreen } from './run-query.ts';
 import { runShell, type ShellSettings } from './shell.ts';
 
 export const define: DefineCommand = (command) =>
@@ -30,7 +30,7 @@ export const define: DefineCommand = (command) =>
     .option('--timeout <seconds>', 'stop the query after this time (`sql.timeout`)', seconds)
     .runs(() => import('./sql.ts'), 'sql');
 
-interface SqlFlags extends ShellSettings, Flags<{ text: 'file' | 'output' | 'saved'; flag: 'list' }> {
+interface SqlFlags extends ShellSettings, Texts<'file' | 'output' | 'saved'>, Switches<'list'> {
   readonly param?: Readonly<Record<string, string>>;
 }
 
@@ -39,29 +39,27 @@ export async function sql(context: Context, words: readonly string[], flags: Sql
   const config = readLocalConfig(context);
   const savedQueries = loadSavedQueries(overlayRoots(config.directory));
   if (flags.list) return listSavedQueries(context, savedQueries);
-  if (isForShell(context, words, flags)) {
-    return withQueryProcess(context, config, (queries) => runShell(context, config, flags, queries));
-  }
-  const format = selectFormat(context, flags);
-  const saved = flags.saved === undefined ? undefined : findSavedQuery(savedQueries, flags.saved);
-  const request = {
-    config: queryConfig(config, flags.timeout),
-    asOf: flags.asOf === undefined ? undefined : (await readPublishedMoment(context, config, flags.asOf)).at,
-    ...(saved
-      ? fillSavedQuery(saved, readParameters(flags, words))
-      : { query: await readQuery(context, words, flags.file), params: flags.param ?? {} }),
-    format,
-  };
-  const { output } = flags;
+  const queries = new QueryProcess(queryConfig(config), context.env);
   try {
-    await withQueryProcess(context, config, (queries) =>
-      output === undefined
-        ? printResult(context, queries, { ...request, screen: selectScreen(context, flags.maxRows) })
-        : writeResultFile(context, queries, request, resolve(context.cwd, output)),
-    );
+    if (isForShell(context, words, flags)) return await runShell(context, config, flags, queries);
+    const format = selectFormat(context, flags);
+    const saved = flags.saved === undefined ? undefined : findSavedQuery(savedQueries, flags.saved);
+    const request = {
+      config: queryConfig(config, flags.timeout),
+      asOf: flags.asOf === undefined ? undefined : (await readPublishedMoment(context, config, flags.asOf)).at,
+      ...(saved
+        ? fillSavedQuery(saved, readParameters(flags, words))
+        : { query: await readQuery(context, words, flags.file), params: flags.param ?? {} }),
+      format,
+    };
+    if (flags.output === undefined) {
+      await printResult(context, queries, { ...request, screen: selectScreen(context, flags.maxRows) });
+    } else await writeResultFile(context, queries, request, resolve(context.cwd, flags.output));
   } catch (error) {
     if (context.signal.aborted) throw new TidemarkError('INTERRUPTED', errorMessage(context.signal.reason));
     throw error;
+  } finally {
+    await queries.close();
   }
 }
 

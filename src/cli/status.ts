@@ -9,7 +9,7 @@ import { formatReason, groupByReason } from '../run/progress.ts';
 import { nextRuns } from '../run/schedule/cron-schedule.ts';
 import { defineMissing } from '../warehouse/migrate.ts';
 import { withPublished } from '../warehouse/session.ts';
-import type { DefineCommand, Flags } from './define.ts';
+import type { DefineCommand, Switches } from './define.ts';
 import { readLocalConfig } from './options.ts';
 import { formatTable, formatTime, writeResult } from './output.ts';
 
@@ -18,7 +18,7 @@ export const define: DefineCommand = (command) =>
     .option('--exit-code', 'exit 1 if a source is stale, or a target was never pulled')
     .runs(() => import('./status.ts'), 'status');
 
-export async function status(context: Context, { exitCode }: Flags<{ flag: 'exitCode' }>): Promise<void> {
+export async function status(context: Context, { exitCode }: Switches<'exitCode'>): Promise<void> {
   const config = readLocalConfig(context);
   const { jobs, problems } = readJobs(config, context.env);
   for (const problem of problems) context.log.warn(problem);
@@ -51,7 +51,7 @@ function formatStatus(context: Context, { runs, sources, failures, lifecycle, ne
     formatTable(
       labels,
       rows.map((row) => labels.map((label) => (typeof row[label] === 'string' ? formatTime(row[label]) : row[label]))),
-      { ...context, statusColumns: ['status'], wholeColumns: ['run_id'] },
+      { ...context, wholeColumns: ['run_id'] },
     );
   return [
     table(runs, ['run_id', 'job', 'status', 'started_at', 'finished_at']),

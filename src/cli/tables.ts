@@ -18,13 +18,14 @@ export async function tables(context: Context, name: string | undefined): Promis
   const files = createSqlFiles(overlayRoots(hasConfig ? readLocalConfig(context).directory : PACKAGE_ROOT));
   const views = loadViews(files).map((view) => [view.name, view] as const);
   const declared = new Map([...loadTables(files), ...views]);
-  const selected = name === undefined ? [...declared.values()] : [findTable(declared, name)];
-  const rows = selected.map(({ name: table, grain, key, source, columns }) => ({ table, grain, key, source, columns }));
-  writeResult(context, name === undefined ? rows : rows[0], () =>
-    name === undefined
-      ? formatTableList(selected, context)
-      : selected.map((table) => formatTableDetail(table, context)).join('\n'),
-  );
+  const all = [...declared.values()];
+  if (name === undefined) return writeResult(context, all.map(toRow), () => formatTableList(all, context));
+  const table = findTable(declared, name);
+  writeResult(context, toRow(table), () => formatTableDetail(table, context));
+}
+
+function toRow({ name: table, grain, key, source, columns }: Table) {
+  return { table, grain, key, source, columns };
 }
 
 function findTable(declared: ReadonlyMap<string, Table>, name: string): Table {

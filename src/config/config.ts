@@ -1,5 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { MAX_SHARDS } from '../core/choices.ts';
 import { TidemarkError } from '../core/errors.ts';
 import type { Redactor } from '../core/redact/redactor.ts';
 import { sha256 } from '../core/sha256.ts';
@@ -27,26 +28,21 @@ export interface Config extends Omit<RawConfig, 'targets'> {
   readonly shard?: Shard;
 }
 
-export interface LoadOptions {
-  /** Whether the command talks to services. One that only reads the warehouse runs without their tokens. @default true */
-  readonly needsSecrets?: boolean;
-  /** Only the targets of this shard, with a warehouse of their own. @default all targets */
-  readonly shard?: Shard;
-}
-
 /** Fields whose references only need to resolve for a command that talks to services. */
 const SECRET_FIELDS = new Set(['token', 'writeToken', 'clientKey', 'smtp']);
 
 /**
  * Reads `tidemark.yaml`. Paths in it are relative to it, and `.env` beside it adds to the environment;
  * its secrets are added to the redactor.
+ * @param options `needsSecrets`: false for a command that only reads the warehouse, which runs without the tokens of the services; `shard`:
+ * only its targets, with a warehouse of their own
  * @throws TidemarkError CONFIG with the line and field of every error.
  */
 export function loadConfig(
   file: string,
   env: Environment,
   redactor: Redactor,
-  { needsSecrets = true, shard }: LoadOptions = {},
+  { needsSecrets = true, shard }: { readonly needsSecrets?: boolean; readonly shard?: Shard | undefined } = {},
 ): Config {
   const directory = dirname(resolve(file));
   const variables = withEnvFile(directory, env);
@@ -90,8 +86,7 @@ function readHeartbeats(folder: string, env: Environment): readonly string[] {
   return names.flatMap((name) => {
     try {
       const job = readPlainYaml(join(folder, name)) as { heartbeat?: unknown } | null;
-      const context = { env, directory: folder, isOptional: () => false };
-      const url = interpolate(job?.heartbeat, context, () => {});
+      const url = interpolate(job?.heartbeat, { env, directory: folder }, () => {});
       return typeof url === 'string' && URL.canParse(url) ? [url] : [];
     } catch {
       return [];
@@ -113,8 +108,6 @@ export function findUrlSecrets(url: string): readonly string[] {
 export function getTarget({ targets }: Config, name: string): Target {
   return findNamed(targets, 'target', name);
 }
-
-const MAX_SHARDS = 1_000;
 
 /** Reads `3/16`. @throws TidemarkError USAGE */
 export function parseShard(text: string) {
@@ -145,7 +138,9 @@ export function chooseShard(credential: string, count: number): number {
  * credential are in the same shard, because a rate limit belongs to a credential (docs/decisions.md#shards).
  */
 function selectShard(config: Config, shard: Shard): Config {
-  const references = readTokenReferences(config.file);
+  const { targets = [] } = readPlainYaml(config.file) as { readonly targets?: readonly Partial<RawTarget>[] };
+  // As the file names it, such as `${ACME_TOKEN}`: the token itself may change from night to night.
+  const references = new Map(targets.map(({ name, token }) => [name, token ?? '']));
   const name = ({ name: target, url, credential }: Target) =>
     credential ?? `${new URL(url).origin} ${references.get(target)}`;
   const folder = join('shards', String(shard.index));
@@ -156,12 +151,6 @@ function selectShard(config: Config, shard: Shard): Config {
     output: join(config.output, folder),
     targets: config.targets.filter((target) => chooseShard(name(target), shard.count) === shard.index),
   };
-}
-
-/** The token of each target as the file names it, such as `${ACME_TOKEN}`: the token itself may change from night to night. */
-function readTokenReferences(file: string): ReadonlyMap<string | undefined, string> {
-  const { targets = [] } = readPlainYaml(file) as { readonly targets?: readonly Partial<RawTarget>[] };
-  return new Map(targets.map(({ name, token }) => [name, token ?? '']));
 }
 
 /**

@@ -47,7 +47,6 @@ export interface Job extends z.infer<typeof jobSchema> {
   readonly name: string;
 }
 
-/** The files of the jobs of the configuration's directory and of the package, by name. */
 function findJobs({ directory }: Pick<Config, 'directory'>): ReadonlyMap<string, string> {
   return discoverFiles(overlayRoots(directory), 'jobs', '.yaml');
 }
@@ -97,7 +96,6 @@ function isCron(expression: string): boolean {
   return splitCron(expression).length === 5 && !/\d{4}/u.test(expression) && validate(expression);
 }
 
-/** Whether the runtime has a time zone. */
 function isTimeZone(timeZone: string): boolean {
   try {
     new Intl.DateTimeFormat('en', { timeZone });

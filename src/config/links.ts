@@ -1,55 +1,49 @@
 import { z } from 'zod';
-import { isObject } from '../core/is-object.ts';
+import { isObject } from '../core/json-path.ts';
 import { suggestName } from './suggest.ts';
 
 /**
  * URL templates of the pages that the product has for subjects. docs/services/*.md, "Pages of the product", name the source of each default.
  */
 
-interface LinkKind {
-  /** Names that a template may use in braces. */
-  readonly fields: readonly string[];
-  /** Path and query below the origin of the product; undefined where the product has no page. */
-  readonly path?: string;
+type LinkKind = ReturnType<typeof page>;
+
+/**
+ * @param fields names that a template may use in braces
+ * @param path path and query below the origin of the product; undefined where the product has no page
+ */
+function page(fields: string, path?: string) {
+  return { fields: fields.split(' '), path };
 }
 
 /** Per kind of target, the subjects that can be linked. A key is the type of the subject in camel case. */
 export const LINK_KINDS: Readonly<Record<string, Readonly<Record<string, LinkKind>>>> = {
   platform: {
-    workspace: {
-      fields: ['organization', 'name', 'id', 'project_id', 'project_name'],
-      path: '/app/{organization}/workspaces/{name}',
-    },
-    project: { fields: ['organization', 'name', 'id'], path: '/app/{organization}/projects/{id}' },
-    run: {
-      fields: ['organization', 'workspace_name', 'workspace_id', 'id'],
-      path: '/app/{organization}/workspaces/{workspace_name}/runs/{id}',
-    },
-    agentPool: { fields: ['organization', 'name', 'id'], path: '/app/{organization}/settings/agents/{id}' },
-    agent: { fields: ['organization', 'name', 'id', 'pool_id'], path: '/app/{organization}/settings/agents/{pool_id}' },
-    savedView: { fields: ['organization', 'name', 'id'] },
+    workspace: page('organization name id project_id project_name', '/app/{organization}/workspaces/{name}'),
+    project: page('organization name id', '/app/{organization}/projects/{id}'),
+    run: page(
+      'organization workspace_name workspace_id id',
+      '/app/{organization}/workspaces/{workspace_name}/runs/{id}',
+    ),
+    agentPool: page('organization name id', '/app/{organization}/settings/agents/{id}'),
+    agent: page('organization name id pool_id', '/app/{organization}/settings/agents/{pool_id}'),
+    savedView: page('organization name id'),
   },
   secrets: {
-    key: { fields: ['mount', 'namespace', 'name'], path: '/ui/vault/secrets/{mount}/show/{name}?itemType=key' },
-    kmsProvider: {
-      fields: ['mount', 'namespace', 'name'],
-      path: '/ui/vault/secrets/{mount}/show/{name}?itemType=provider',
-    },
-    meshRole: { fields: ['mount', 'namespace', 'name'] },
+    key: page('mount namespace name', '/ui/vault/secrets/{mount}/show/{name}?itemType=key'),
+    kmsProvider: page('mount namespace name', '/ui/vault/secrets/{mount}/show/{name}?itemType=provider'),
+    meshRole: page('mount namespace name'),
   },
   scheduler: {
-    aclPolicy: { fields: ['name'], path: '/ui/administration/policies/{name}' },
-    volume: {
-      fields: ['id', 'namespace', 'name', 'plugin_id', 'external_id'],
-      path: '/ui/csi/volumes/{id}@{namespace}',
-    },
-    externalVolume: { fields: ['id', 'plugin_id'], path: '/ui/csi/plugins/{plugin_id}' },
-    snapshot: { fields: ['id', 'plugin_id'], path: '/ui/csi/plugins/{plugin_id}' },
+    aclPolicy: page('name', '/ui/administration/policies/{name}'),
+    volume: page('id namespace name plugin_id external_id', '/ui/csi/volumes/{id}@{namespace}'),
+    externalVolume: page('id plugin_id', '/ui/csi/plugins/{plugin_id}'),
+    snapshot: page('id plugin_id', '/ui/csi/plugins/{plugin_id}'),
   },
-  autoscaler: { autoscaler: { fields: ['target'] } },
+  autoscaler: { autoscaler: page('target') },
   mesh: {
-    caRoot: { fields: ['id', 'name'] },
-    leafCertificate: { fields: ['name', 'namespace', 'datacenter'], path: '/ui/{datacenter}/services/{name}' },
+    caRoot: page('id name'),
+    leafCertificate: page('name namespace datacenter', '/ui/{datacenter}/services/{name}'),
   },
   registry: {},
 };
@@ -59,7 +53,6 @@ export function listTemplateFields(template: string): readonly string[] {
   return [...template.matchAll(/\{([^{}]*)\}/gu)].map(([, name = '']) => name);
 }
 
-/** What is wrong with a template, as the end of a sentence. */
 function templateError(template: string, { fields }: LinkKind): string | undefined {
   const unknown = listTemplateFields(template).find((name) => !fields.includes(name));
   if (unknown !== undefined)
@@ -69,13 +62,11 @@ function templateError(template: string, { fields }: LinkKind): string | undefin
   return addressError(template) ?? addressError(plain);
 }
 
-const ADDRESS_RULE =
-  'must be a URL that begins with https:// or http://, without a user, and with fields after the host only';
-
 /** Host and port come before the first value: a name from a service never decides where a link leads. */
 function addressError(text: string): string | undefined {
   const isWeb = /^https?:\/\/[^\s/\\?#@{}]+(?:[/?#]\S*)?$/u.test(text) && URL.canParse(text);
-  return isWeb ? undefined : ADDRESS_RULE;
+  if (isWeb) return undefined;
+  return 'must be a URL that begins with https:// or http://, without a user, and with fields after the host only';
 }
 
 /** `links` of a target: `false`, or `ui` (the address of the product's pages) and a template or `false` for each type of subject. */
@@ -86,9 +77,9 @@ export const links = z.union(
 
 export type Links = z.infer<typeof links>;
 
-/** What is wrong with `links` of a target, by its key: keys and fields depend on the kind of the target. */
-export function explainLinks(kind: unknown, value: unknown): readonly (readonly [key: string, error: string])[] {
-  if (!Object.hasOwn(LINK_KINDS, String(kind)) || !isObject(value)) return [];
+/** Reports what is wrong with `links` of a target: keys and fields depend on the kind of the target. */
+export function checkLinks(kind: unknown, value: unknown, report: (key: string, problem: string) => void): void {
+  if (!Object.hasOwn(LINK_KINDS, String(kind)) || !isObject(value)) return;
   const kinds = new Map(Object.entries(LINK_KINDS[String(kind)] ?? {}));
   const findError = (key: string, template: unknown) => {
     if (key === 'ui') return addressError(String(template));
@@ -96,8 +87,8 @@ export function explainLinks(kind: unknown, value: unknown): readonly (readonly 
     if (!declared) return `unknown key for kind ${kind}; ${suggestName(key, ['ui', ...kinds.keys()])}`;
     return typeof template === 'string' ? templateError(template, declared) : undefined;
   };
-  return Object.entries(value).flatMap(([key, template]) => {
-    const error = findError(key, template);
-    return error === undefined ? [] : [[key, error] as const];
-  });
+  for (const [key, template] of Object.entries(value)) {
+    const problem = findError(key, template);
+    if (problem !== undefined) report(key, problem);
+  }
 }

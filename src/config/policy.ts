@@ -67,17 +67,12 @@ const MODULE =
   /^(?:[\w-]+(?:\.[\w-]+)+(?::\d+)?(?:\/[\w-]+){2,3}(?:\/\/.+)?|(?:[\w-]+::|[\w-]+@|[a-z][\w+.-]*:\/\/).+)$/u;
 
 export const policySchema = z.strictObject({
-  tools: z.strictObject({ terraform: entry.optional(), opentofu: entry.optional() }).optional(),
+  tools: z.strictObject({ terraform: entry, opentofu: entry }).partial().optional(),
   providers: addresses(PROVIDER, 'registry.terraform.io/hashicorp/aws'),
   modules: addresses(MODULE, 'registry.terraform.io/terraform-aws-modules/vpc/aws'),
   products: z
-    .strictObject({
-      vault: entry.optional(),
-      nomad: entry.optional(),
-      consul: entry.optional(),
-      autoscaler: entry.optional(),
-      platform: entry.optional(),
-    })
+    .strictObject({ vault: entry, nomad: entry, consul: entry, autoscaler: entry, platform: entry })
+    .partial()
     .optional(),
 });
 
@@ -108,7 +103,6 @@ export function readPolicy(file: string): readonly PolicyRow[] {
   });
 }
 
-/** The rows of one tool, provider, module or product. */
 function toRows(kind: string, name: string, said: z.infer<typeof entry>): readonly PolicyRow[] {
   const { minimum, recommended, severity: level = 'warning', reason, link: url, denied: ranges = [] } = said;
   const lower = (says: string, versions: string | undefined, worst: Severity) =>

@@ -2,6 +2,7 @@ import { join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import { TidemarkError } from '../core/errors.ts';
 import { readNamedFile } from '../core/fs.ts';
+import { isObject } from '../core/json-path.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 export type Path = readonly PropertyKey[];
@@ -10,8 +11,8 @@ interface InterpolationContext {
   readonly env: Environment;
   /** Directory of relative `${file:…}` paths. */
   readonly directory: string;
-  /** Whether a reference in the field need not resolve; it then becomes `UNSET`. */
-  readonly isOptional: (path: Path) => boolean;
+  /** Whether a reference in the field need not resolve; it then becomes `UNSET`. @default none */
+  readonly isOptional?: ((path: Path) => boolean) | undefined;
 }
 
 /** No secret is as large. */
@@ -43,19 +44,16 @@ export function interpolate(
         return resolveReference(reference, context);
       } catch (error) {
         if (!(error instanceof TidemarkError)) throw error;
-        if (context.isOptional(path)) return found === value ? UNSET_FIELD : UNSET;
+        if (context.isOptional?.(path)) return found === value ? UNSET_FIELD : UNSET;
         report(path, error.message);
         return '';
       }
     });
   }
-  if (Array.isArray(value)) return value.map((item, index) => interpolate(item, context, report, [...path, index]));
-  if (value === null || typeof value !== 'object') return value;
-  const entries = Object.entries(value).map(([key, inner]) => [
-    key,
-    interpolate(inner, context, report, [...path, key]),
-  ]);
-  return Object.fromEntries(entries);
+  const below = (inner: unknown, key: string | number) => interpolate(inner, context, report, [...path, key]);
+  if (Array.isArray(value)) return value.map(below);
+  if (!isObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, below(inner, key)]));
 }
 
 /** @throws TidemarkError CONFIG why it has no value */

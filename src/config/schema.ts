@@ -1,10 +1,10 @@
 import { z } from 'zod';
+import { MAX_SECONDS } from '../core/choices.ts';
 import { HEADER_TEXT, isHeaderText } from '../core/header-text.ts';
-import { isObject } from '../core/is-object.ts';
-import { listAt, textAt } from '../core/json-path.ts';
+import { isObject, listAt, textAt } from '../core/json-path.ts';
 import { approvers } from './approvers.ts';
 import { isLakeAddress, parseS3Address } from './lake.ts';
-import { explainLinks, links } from './links.ts';
+import { checkLinks, links } from './links.ts';
 import { ADDRESS_ERROR, parseMailAddress, parseSmtpUrl, SMTP_ERROR } from './mail.ts';
 
 /** The schema of `tidemark.yaml` with its defaults. The descriptions are its reference. */
@@ -15,10 +15,10 @@ export type TargetKind = (typeof TARGET_KINDS)[number];
 /** So many days are a thousand years: a time that far from now still has a year of four digits. */
 const MAX_LENGTH = 365_000;
 const positive = z.number().positive().max(MAX_LENGTH);
-/** Node waits for no longer than 2^31 milliseconds. */
-const seconds = z.number().positive().max(2_000_000);
+const seconds = z.number().positive().max(MAX_SECONDS);
 const wholeNumber = z.int().positive();
 const nonEmpty = z.string().min(1, 'must not be empty');
+const listOf = (what: string) => z.array(nonEmpty, `must be a list of ${what}`);
 /** What is sent as a header. HTTP removes spaces around it, so the redactor must not know them either. */
 const headerText = z.string().trim().min(1, 'must not be empty').refine(isHeaderText, `must be ${HEADER_TEXT}`);
 
@@ -75,15 +75,11 @@ const target = z
       .array(nonEmpty.regex(/^[^/]+(?:\/[^/]+)?$/u, 'must be `service` or `namespace/service`'))
       .default([])
       .describe('services of the mesh whose leaf certificates are recorded: `service` or `namespace/service`'),
-    sources: z
-      .array(nonEmpty, 'must be a list of sources')
+    sources: listOf('sources')
       .min(1, 'must name at least one source')
       .optional()
       .describe('the only sources that the target has'),
-    without: z
-      .array(nonEmpty, 'must be a list of sources')
-      .default([])
-      .describe('sources that the target does not have'),
+    without: listOf('sources').default([]).describe('sources that the target does not have'),
     flavor: z.enum(['spec', 'hashicorp'], 'must be `spec` or `hashicorp`').default('spec'),
     explorer: z
       .enum(['csv', 'json', 'workspaces'], 'must be `csv`, `json` or `workspaces`')
@@ -91,8 +87,7 @@ const target = z
       .describe(
         'how explorer views are pulled; `workspaces` where the service has no explorer: from the list of workspaces',
       ),
-    missingColumns: z
-      .array(nonEmpty, 'must be a list of columns')
+    missingColumns: listOf('columns')
       .default([])
       .describe('documented columns of explorer views that the service does not have'),
     sees: z
@@ -111,7 +106,7 @@ const target = z
     lag: z
       .number()
       .nonnegative()
-      .max(2_000_000)
+      .max(MAX_SECONDS)
       .default(30)
       .describe('seconds until readings show a change; actions without a clear answer are read over this time'),
     links: links.optional().describe("URL templates of the product's pages, by type of subject"),
@@ -220,7 +215,7 @@ export const configSchema = z
       .optional()
       .describe('where each run asks how long versions are supported; by default it uses what the package carries'),
     thresholds: thresholds.prefault({}),
-    plugins: z.array(nonEmpty, 'must be a list of files').default([]).describe('modules with sources and playbooks'),
+    plugins: listOf('files').default([]).describe('modules with sources and playbooks'),
     schedule: z
       .strictObject({
         listen: nonEmpty.optional(),
@@ -252,7 +247,7 @@ function checkTarget(given: unknown, { addIssue }: z.RefinementCtx): void {
   if ((kind === 'platform' || kind === 'secrets') && !token) report('token', `is required for kind ${kind}`);
   if (sources !== undefined && [without].flat().length > 0) report('without', 'cannot be used together with sources');
   if (Boolean(clientCert) !== Boolean(clientKey)) report('clientCert', 'requires clientKey, and clientKey requires it');
-  for (const [key, problem] of explainLinks(kind, given.links)) report('links', problem, key);
+  checkLinks(kind, given.links, (key, problem) => report('links', problem, key));
 }
 
 function hasLogin(text: string): boolean {

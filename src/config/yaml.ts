@@ -24,7 +24,7 @@ interface YamlFile {
 export function readYamlFile<T>(
   file: string,
   schema: z.ZodType<T>,
-  { name = basename(file), hint, env, isOptional = () => false }: YamlFile = {},
+  { name = basename(file), hint, env, isOptional }: YamlFile = {},
 ): T {
   const lines = new LineCounter();
   const document = parseDocument(readNamedFile(file, { code: 'CONFIG', hint }), {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { isObject } from './is-object.ts';
+import { isObject } from './json-path.ts';
 
 /** JSON with sorted keys: equal values give equal text, also with bigint. `mapList` may sort lists whose order has no meaning. */
 export function canonicalJson(

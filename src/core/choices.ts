@@ -35,6 +35,12 @@ export const DEFAULT_MAX_FAILURES = 3;
 /** So many days are the findings of an undo accepted. */
 export const DEFAULT_ACCEPT_DAYS = 30;
 
+/** Parts of the targets. */
+export const MAX_SHARDS = 1_000;
+
+/** Node waits for no longer than 2^31 milliseconds. */
+export const MAX_SECONDS = 2_000_000;
+
 /** Shells that `tidemark completion` knows. */
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 

@@ -16,7 +16,8 @@ export function parseTimestamp(text: string): Date | undefined {
     text.trim(),
   );
   if (!match) return undefined;
-  const [, day, time = '00:00:00', zone = 'Z'] = match;
+  const [, day = '', time = '00:00:00', zone = 'Z'] = match;
+  if (new Date(day).getUTCDate() !== Number(day.slice(8))) return undefined; // JavaScript takes 30 February for 2 March
   const offset =
     zone === 'UTC' ? 'Z' : zone.replace(/^([+-]\d\d):?(\d\d)?$/u, (_, hours, minutes) => `${hours}:${minutes ?? '00'}`);
   const date = new Date(`${day}T${time}${offset}`);

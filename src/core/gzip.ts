@@ -7,12 +7,6 @@ const compress = promisify(gzip);
 export const BLOCK_BYTES = 1024 * 1024;
 const MIN_CHUNK_BYTES = 16 * 1024;
 
-/** Other levels take more time than they save space. Each chunk of the result is a call of this thread. */
-const compressOptions = (block: Buffer) => ({
-  level: constants.Z_BEST_SPEED,
-  chunkSize: Math.max(MIN_CHUNK_BYTES, block.length >> 1),
-});
-
 /** Whether a file has compressed content; one that is being written has `.part` after its name. */
 export function isCompressed(file: string): boolean {
   return /\.gz(?:\.part)?$/u.test(file);
@@ -20,7 +14,9 @@ export function isCompressed(file: string): boolean {
 
 /** A block of a file as it is stored. Each is a gzip file, and so are several of them one after another (RFC 1952, section 2.2). */
 export async function encodeBlock(file: string, block: Buffer): Promise<Buffer> {
-  return isCompressed(file) ? compress(block, compressOptions(block)) : block;
+  if (!isCompressed(file)) return block;
+  const chunkSize = Math.max(MIN_CHUNK_BYTES, block.length >> 1); // each chunk of the result is a call of this thread
+  return compress(block, { level: constants.Z_BEST_SPEED, chunkSize }); // other levels take more time than they save space
 }
 
 /** What is there of a file that was cut off is its content. */

@@ -2,6 +2,11 @@
 
 type Path = readonly (string | number)[];
 
+/** Whether a value is an object as JSON has it: no list, and not null. */
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
 /** The value at a path of names and indexes; undefined where there is none. */
 export function valueAt(value: unknown, ...path: Path): unknown {
   return path.reduce<unknown>((inner, name) => {

@@ -1,7 +1,6 @@
 import type { Target } from '../config/config.ts';
 import { digestJson } from '../core/canonical-json.ts';
-import { isObject } from '../core/is-object.ts';
-import { textAt, valueAt } from '../core/json-path.ts';
+import { isObject, textAt, valueAt } from '../core/json-path.ts';
 import type { Log } from '../core/log.ts';
 import { plural } from '../core/plural.ts';
 import { ServiceError } from '../http/errors.ts';

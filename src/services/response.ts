@@ -1,6 +1,5 @@
 import { formatSeconds } from '../core/clock.ts';
-import { isObject } from '../core/is-object.ts';
-import { listAt, valueAt } from '../core/json-path.ts';
+import { isObject, listAt, valueAt } from '../core/json-path.ts';
 import type { Redactor } from '../core/redact/redactor.ts';
 import { mayContainSecret } from '../core/redact/secret-fields.ts';
 import { repairEscapes } from '../core/well-formed.ts';

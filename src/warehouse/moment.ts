@@ -66,8 +66,7 @@ function readDay(text: string, { now, timeZone }: Pick<MomentOptions, 'now' | 't
 
 /** The last year has a day that ends after it. */
 function readDate(text: string): number | undefined {
-  const date = /^(?!9999)\d{4}-\d\d-\d\d$/u.test(text) ? parseTimestamp(text) : undefined;
-  return date?.toISOString().startsWith(text) ? date.getTime() : undefined;
+  return /^(?!9999)\d{4}-\d\d-\d\d$/u.test(text) ? parseTimestamp(text)?.getTime() : undefined;
 }
 
 async function findRun(text: string, { rows, files }: MomentOptions): Promise<Date> {

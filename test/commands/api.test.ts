@@ -3,7 +3,7 @@ import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RunningSandbox } from '../../sandbox/index.ts';
-import { formatJsonArray } from '../../src/cli/output.ts';
+import { printJsonArray } from '../../src/cli/output.ts';
 import { operations } from '../../src/services/index.ts';
 import { tempFolder } from '../helpers/temp.ts';
 import { startTestSandbox } from '../helpers/test-sandbox.ts';
@@ -266,7 +266,9 @@ describe('the result', () => {
   it('of several items is indented without a change in a text that has line separators of Unicode', async () => {
     const items = [{ name: 'a\u2028b\u2029c\rd' }, { name: '' }];
     let text = '';
-    for await (const part of formatJsonArray(items)) text += part;
+    await printJsonArray(items, async (part) => {
+      text += part;
+    });
     expect(JSON.parse(text)).toEqual(items);
     expect(text.split('\n').slice(0, 3)).toEqual(['[', '  {', expect.stringMatching(/^ {4}"name": "a/u)]);
   });

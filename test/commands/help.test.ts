@@ -23,13 +23,16 @@ function listCommands(parent: DocumentedCommand, path: readonly string[]): reado
 
 const all = listCommands(program, []);
 
+const listExamples = (command: DocumentedCommand) =>
+  command.readTexts().examples.match(/(?<=^ {2}# .+\n {2}).+$/gmu) ?? [];
+
 describe.each(all.map(({ words, command }) => [words.join(' '), words, command] as const))(
   '%s',
   (_name, words, command) => {
     test('its help has examples and the global options', async () => {
       const { stdout } = await run(...words, '-h');
-      for (const [line] of command.listExamples()) expect(stdout).toContain(`\n  ${line}\n`);
-      expect(command.listExamples()).not.toEqual([]);
+      for (const line of listExamples(command)) expect(stdout).toContain(`\n  ${line}\n`);
+      expect(listExamples(command)).not.toEqual([]);
       for (const option of ['--config <file>', '--json', '--quiet', '--no-color', '--now <timestamp>']) {
         expect(stdout).toContain(`  ${option}`);
       }
@@ -38,7 +41,7 @@ describe.each(all.map(({ words, command }) => [words.join(' '), words, command] 
     });
 
     test('its examples name commands and options that exist', () => {
-      for (const [line] of command.listExamples()) {
+      for (const line of listExamples(command)) {
         const [, called = ''] = /^(?:[A-Z_]+=\S+ |source <\()?tidemark ([^|>)]*)/u.exec(line) ?? [];
         const given = called.split(' ');
         const selected = all.findLast((each) => each.words.every((word, index) => given[index] === word));

@@ -29,7 +29,9 @@ test.each(listCommands(program, 'tidemark'))(
     for (const argument of command.registeredArguments) {
       expect(section).toMatch(new RegExp(`^  ${argument.name()} `, 'mu'));
     }
-    for (const [line] of command.listExamples()) expect(lines).toContain(`  ${line.replaceAll('…', '...')}`);
+    const { examples } = command.readTexts();
+    expect(examples).toMatch(/\S/u);
+    expect(section).toContain(examples.trimEnd().replaceAll('…', '...'));
   },
 );
 

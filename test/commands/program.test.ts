@@ -60,6 +60,7 @@ describe('a wrong command line ends with 2', () => {
     [['sql', '--param', 'x', 'select 1'], /x is not NAME=VALUE/],
     [['sql', '--timeout', '9999999999', 'select 1'], /must be a whole number from 1 to 2000000/],
     [['--now', '9999-12-31', 'status'], /must be a timestamp such as/],
+    [['--now', '2026-02-30', 'status'], /must be a timestamp such as/],
     [['sandbox', '--flavor', 'x'], /'x' is invalid. Allowed choices are spec, hashicorp/],
     [['diff', '--tabel', 'agents'], /unknown option --tabel/],
     [['export', '--out', ''], /--out must not be empty/],

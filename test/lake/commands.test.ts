@@ -1,6 +1,8 @@
 import { copyFile, mkdir, readdir, rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { TidemarkError } from '../../src/core/errors.ts';
 import { createDirectoryStore } from '../../src/lake/store.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
 import { cli } from '../helpers/cli.ts';
@@ -27,6 +29,18 @@ describe('a run with `lake` in the configuration', () => {
   test('has published it: a further publish has nothing to add', async () => {
     const { exit, stdout } = await words('publish');
     expect({ exit, stdout }).toMatchObject({ exit: 0, stdout: expect.stringContaining('has every run up to') });
+  });
+
+  test.each([
+    ['a shard', ['lake', 'close', '--shards', '2', '--wait', '60']],
+    ['a reader of its output', ['findings', '--json']],
+  ])('ends at a signal while a command waits for %s', async (_, command) => {
+    const stop = new AbortController();
+    const { signal } = stop;
+    setTimeout(() => stop.abort(new TidemarkError('INCOMPLETE', 'stopped by SIGINT')), 500);
+    const drain = () => sleep(60_000, undefined, { signal });
+    const { exit, stderr } = await project.tidemark(command, { signal, drain });
+    expect({ exit, stderr }).toEqual({ exit: 1, stderr: 'error: stopped by SIGINT\n' });
   });
 
   test('shows a publish that fails, and keeps the run', async () => {
@@ -98,13 +112,19 @@ describe('a run with `lake` in the configuration', () => {
   });
 
   test('vacuum: removes what no commit names once it is old', async () => {
-    const stray = join(lake(), 'workspaces_changes', 'month=2026-10', 'stray.parquet');
+    const stray = join(lake(), 'workspaces_changes', 'month=2026-10', 'stray\u001b[2J.parquet');
     await mkdir(join(stray, '..'), { recursive: true });
     await writeFile(stray, 'x');
     const old = new Date(project.sandbox.now.getTime() - 25 * HOUR_MS);
     await utimes(stray, old, old);
     const listed = JSON.parse((await words('vacuum', '--dry-run', '--json')).stdout);
-    expect(listed).toMatchObject({ removed: false, files: ['workspaces_changes/month=2026-10/stray.parquet'] });
+    expect(listed).toMatchObject({
+      removed: false,
+      files: ['workspaces_changes/month=2026-10/stray\u001b[2J.parquet'],
+    });
+    expect((await words('vacuum', '--dry-run')).stdout).toMatch(
+      /^workspaces_changes\/month=2026-10\/stray\[2J.parquet\n/u,
+    );
     expect((await words('vacuum')).stdout).toBe('1 file, 1 byte removed\n');
     expect((await words('vacuum')).stdout).toBe('0 files, 0 bytes removed\n');
     expect(await words('verify')).toMatchObject({ exit: 0 });

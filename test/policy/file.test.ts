@@ -112,6 +112,10 @@ test.each([
     '4: products.vault.denied[0].until: must be a date such as 2027-05-31',
   ],
   [
+    'products:\n  vault:\n    denied:\n      - { versions: 1.5.7, reason: x, until: 2027-02-29 }',
+    '4: products.vault.denied[0].until: must be a date such as 2027-05-31',
+  ],
+  [
     'products:\n  vault: { minimum: 1.0.0, link: "javascript:alert(1)" }',
     '2: products.vault.link: must be a URL that begins with https:// or http://',
   ],

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { isHeaderText } from '../header-text.ts';
 import { PACKAGE_ROOT } from '../paths.ts';
 import { decodings, MAX_ESCAPE_LENGTH, mayHaveEscape, replaceDecoded } from './escapes.ts';
 
@@ -47,7 +48,7 @@ export class Redactor {
   matches(bytes: Buffer): boolean {
     const search = this.#findSearch();
     if (search?.isIn(bytes.toString('latin1')) || [...this.#weak].some((secret) => bytes.includes(secret))) return true;
-    return search !== undefined && mayHaveEscape(bytes) && findPath(bytes.toString('utf8'), search) !== undefined;
+    return search !== undefined && mayHaveEscape(bytes) && isEscaped(bytes.toString('utf8'), search);
   }
 
   /** A redactor of the secrets that are known now. Later ones are added to this one only. */
@@ -63,17 +64,18 @@ export class Redactor {
   }
 
   #findSearch() {
-    if (this.#forms.size > 0) {
-      this.#search ??= { isIn: createMatcher(this.#forms), pattern: createPattern(this.#forms) };
-    }
+    if (this.#forms.size > 0) this.#search ??= createSearch(this.#forms);
     return this.#search;
   }
 }
 
-interface Search {
-  /** Whether a text has a form of a secret, no escapes decoded. */
-  readonly isIn: (text: string) => boolean;
-  readonly pattern: RegExp;
+type Search = Readonly<ReturnType<typeof createSearch>>;
+
+function createSearch(forms: ReadonlySet<string>) {
+  const longestFirst = [...forms].sort((a, b) => b.length - a.length); // a form may begin with another one
+  const pattern = new RegExp(longestFirst.map(escapeRegExp).join('|'), 'g');
+  /** `isIn`: whether a text has a form of a secret, no escapes decoded. */
+  return { isIn: createMatcher(forms), pattern };
 }
 
 /** Characters that are hashed together. Patterns may not be shorter. */
@@ -120,21 +122,18 @@ function hashGroup(text: string, at: number, bits: number): number {
   return Math.imul(low | high, 0x9e3779b1) >>> (32 - bits);
 }
 
-/** The path to a text with a secret that this text stands for. */
-function findPath(text: string, { isIn }: Search) {
-  for (const { decoded, path } of decodings(text)) if (isIn(decoded)) return path;
-  return undefined;
+/** Whether a text with a secret is one that this text stands for. */
+function isEscaped(text: string, { isIn }: Search): boolean {
+  for (const { decoded } of decodings(text)) if (isIn(decoded)) return true;
+  return false;
 }
 
 function maskEscaped(text: string, search: Search): string {
-  const path = findPath(text, search);
-  return path === undefined ? text : maskEscaped(replaceDecoded(text, path, search.pattern, MASK), search);
-}
-
-/** The longest first: a form may begin with another one. */
-function createPattern(forms: Iterable<string>): RegExp {
-  const longestFirst = [...forms].sort((a, b) => b.length - a.length);
-  return new RegExp(longestFirst.map(escapeRegExp).join('|'), 'g');
+  for (const { decoded, path } of decodings(text)) {
+    const masked = search.isIn(decoded) ? replaceDecoded(text, path, search.pattern, MASK) : text;
+    if (masked !== text) return maskEscaped(masked, search); // of a form that is read as Latin-1, nothing is replaced
+  }
+  return text;
 }
 
 /** A text as a whole, a quoted text that is not the name of a JSON field, a cell of CSV, or what follows `=` or `Bearer`. */
@@ -162,6 +161,8 @@ function encodeForms(secret: string): readonly string[] {
     secret,
     secret.replaceAll('"', '""'), // a cell of CSV
     new URLSearchParams({ v: secret }).toString().slice('v='.length), // a space as `+`
+    Buffer.from(secret).toString('latin1'), // UTF-8 that is read as Latin-1
+    ...(isHeaderText(secret) ? [Buffer.from(secret, 'latin1').toString()] : []), // as a service in Go shows a header
     hex,
     hex.toUpperCase(),
     ...[0, 1, 2].flatMap((offset) => encodeBase64At(secret, offset)),

@@ -1,6 +1,5 @@
 import { meshMounts, type Target, type TargetKind } from '../../config/config.ts';
-import { isObject } from '../../core/is-object.ts';
-import { textAt, valueAt } from '../../core/json-path.ts';
+import { isObject, textAt, valueAt } from '../../core/json-path.ts';
 import { stripSecretFields } from '../../core/redact/secret-fields.ts';
 import { ServiceError } from '../../http/errors.ts';
 import { applyMount } from '../build-request.ts';

@@ -3,6 +3,8 @@ import { Redactor } from '../../../src/core/redact/redactor.ts';
 
 const SECRET = `s3cr&t/"+<tok'en>=%?ü`;
 
+const asLatin1 = (text: string) => Buffer.from(text).toString('latin1');
+
 function masked(text: string, ...secrets: readonly string[]): string {
   const redactor = new Redactor();
   for (const secret of secrets) redactor.add(secret);
@@ -27,6 +29,8 @@ describe('a known secret is masked', () => {
     ['in hex', Buffer.from(SECRET).toString('hex')],
     ['in base64', Buffer.from(SECRET).toString('base64').replaceAll('=', '')],
     ['in base64url', Buffer.from(SECRET).toString('base64url')],
+    ['as UTF-8 that is read as Latin-1', asLatin1(SECRET)],
+    ['as Latin-1 that is read as UTF-8', Buffer.from(SECRET, 'latin1').toString()],
   ])('%s', (_form, text) => {
     expect(masked(`before ${text} after`, SECRET)).not.toContain(text);
     expect(masked(`before ${text} after`, SECRET)).toMatch(/^before .*\*\*\*.* after$/u);
@@ -38,6 +42,12 @@ describe('a known secret is masked', () => {
     const left = Buffer.from(clean.replaceAll('***', ''), 'base64').toString('latin1');
     expect(clean).toContain('***');
     expect(left.includes(SECRET.slice(2, 8))).toBe(false);
+  });
+
+  test('and what only resembles it, among escapes, is left as it is', () => {
+    const text = JSON.stringify(`"${asLatin1(asLatin1('pässwörd'))}"`);
+    expect(masked(text, 'pässwörd')).toBe(text);
+    expect(masked(`${text} p%C3%A4ssw%C3%B6rd`, 'pässwörd')).toBe(`${text} ***`);
   });
 
   test('longest first, so that a secret that begins another leaves no rest', () => {

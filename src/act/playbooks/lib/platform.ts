@@ -1,5 +1,4 @@
-import { isObject } from '../../../core/is-object.ts';
-import { listAt, textAt, valueAt } from '../../../core/json-path.ts';
+import { isObject, listAt, textAt, valueAt } from '../../../core/json-path.ts';
 import { plural } from '../../../core/plural.ts';
 import { canonicalField, canonicalOperator, mapSorted } from '../../../services/platform/explorer.ts';
 import { NO_POOL_USE } from '../../../services/platform/operations.ts';

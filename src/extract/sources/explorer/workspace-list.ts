@@ -1,6 +1,5 @@
 import { TidemarkError } from '../../../core/errors.ts';
-import { isObject } from '../../../core/is-object.ts';
-import { listAt, valueAt } from '../../../core/json-path.ts';
+import { isObject, listAt, valueAt } from '../../../core/json-path.ts';
 import { EXPLORER_FIELDS } from '../../../services/platform/explorer.ts';
 import { platform } from '../../../services/platform/operations.ts';
 import { PAGE_SIZE, type SnapshotPage, sendPages } from '../shared/snapshot-pages.ts';

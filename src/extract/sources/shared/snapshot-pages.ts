@@ -1,8 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { stringify } from 'lossless-json';
 import { TidemarkError } from '../../../core/errors.ts';
-import { isObject } from '../../../core/is-object.ts';
-import { listAt, textAt, valueAt } from '../../../core/json-path.ts';
+import { isObject, listAt, textAt, valueAt } from '../../../core/json-path.ts';
 import { plural } from '../../../core/plural.ts';
 import { sliceElements, sliceFields } from '../../../http/json.ts';
 import type { Operation, OperationArgs } from '../../../services/operation.ts';
