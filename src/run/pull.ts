@@ -15,7 +15,7 @@ import { LoadQueue } from '../load/load-queue.ts';
 import type { PullOutcome } from '../load/record-pulls.ts';
 import { ServiceClients } from '../services/client.ts';
 import { identifyService } from '../services/describe-server.ts';
-import { refreshLifecycle } from './lifecycle/index.ts';
+import { refreshLifecycle } from './lifecycle.ts';
 import { createProgress, type Progress } from './progress.ts';
 import { type PullSourceOptions, pullSource } from './pull-source.ts';
 import { executeRun, pullKey, type RunResult } from './run.ts';
