@@ -34,7 +34,7 @@ export async function checkDefinitions(config: Config, context: CheckContext): P
   const files = createSqlFiles(overlayRoots(config.directory));
   return [
     ...(await collect('jobs', () => checkJobs(config, context))),
-    ...checkRoutes(config),
+    ...(await collect('routes', () => checkRoutes(config))),
     ...(await collect('policy', () => findImpossible(files, loadPolicy(config.directory)))),
     ...(await checkFiles(config, context, files)),
   ];
@@ -84,12 +84,10 @@ async function collect(what: DefinitionProblem['what'], check: () => unknown): P
 }
 
 /** A route of a target that is not configured gets no mail. */
-function checkRoutes({ mail, targets }: Config): readonly DefinitionProblem[] {
+function checkRoutes({ mail, targets }: Config): readonly string[] {
   return (mail?.routes ?? []).flatMap((route, index) =>
     (route.targets ?? [])
       .filter((name) => !targets.some((target) => target.name === name))
-      .map(
-        (name) => ({ what: 'routes', problem: `mail.routes[${index}].targets: there is no target ${name}` }) as const,
-      ),
+      .map((name) => `mail.routes[${index}].targets: there is no target ${name}`),
   );
 }

@@ -1,7 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
-import { listOldHistory, removeOldHistory } from '../../src/run/retention/history.ts';
-import { findHorizon } from '../../src/run/retention/index.ts';
+import { findHorizon, listOldHistory, removeOldHistory } from '../../src/run/retention.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
 import { resolveMoment } from '../../src/warehouse/moment.ts';
 import { warehouseFiles } from '../../src/warehouse/publish.ts';

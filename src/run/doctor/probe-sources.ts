@@ -6,7 +6,7 @@ import type { Redactor } from '../../core/redact/redactor.ts';
 import { meshRoles } from '../../extract/sources/mesh-roles.ts';
 import { servers } from '../../extract/sources/servers.ts';
 import { hasSource, type SourceDefinition } from '../../extract/sources/source.ts';
-import { type FailureKind, ServiceError } from '../../http/errors.ts';
+import { catchFailure, type FailureKind, ServiceError } from '../../http/errors.ts';
 import { describePart, type UnknownPart } from '../../landing/store.ts';
 import { type ServiceClient, ServiceClients } from '../../services/client.ts';
 import { secretsServer } from '../../services/describe-server.ts';
@@ -101,11 +101,8 @@ async function callSource(source: SourceDefinition, client: ServiceClient) {
   }
 }
 
-/** For `catch`: why a service does not answer. @throws every other error */
-export function catchServiceError(error: unknown): ServiceError {
-  if (error instanceof ServiceError) return error;
-  throw error;
-}
+/** For `catch`: why a service does not answer. */
+const catchServiceError = catchFailure(() => true);
 
 type Engines = Awaited<ReturnType<typeof readEngines>>;
 
