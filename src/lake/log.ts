@@ -125,12 +125,7 @@ async function readCommit({ store }: Lake, path: string, add: AddProblem): Promi
 }
 
 /** The table has a commit that the caller has not read and must take into account. */
-export class ConflictError extends Error {
-  constructor(readonly table: string) {
-    super(`another publish has committed to ${table}`);
-    this.name = 'ConflictError';
-  }
-}
+export class ConflictError extends Error {}
 
 const ATTEMPTS = 20;
 
@@ -162,7 +157,7 @@ export async function appendCommit(
     const existing = await createOrRead(store, commitPath(table, version), text);
     if (existing === undefined || existing === text) return version;
     const other = parseActions(existing) ?? [];
-    if (isConflict(table, actions, other)) throw new ConflictError(table);
+    if (isConflict(table, actions, other)) throw new ConflictError(`another publish has committed to ${table}`);
   }
 }
 

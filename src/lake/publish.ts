@@ -144,11 +144,7 @@ async function publishRelation(publishing: Publishing, relation: Relation): Prom
 }
 
 /** The runs of a shard are left to `tidemark lake close`, which commits those of all shards at once. */
-async function publishRuns(
-  publishing: Publishing,
-  relation: Relation,
-  committed: readonly StagedTable[],
-): Promise<readonly StagedTable[]> {
+async function publishRuns(publishing: Publishing, relation: Relation, committed: readonly StagedTable[]) {
   const { reader, publish, as_of, shard } = publishing;
   const staged = await stageRelation(publishing, relation, committed.length > 0);
   if (!shard) return commitTable(publishing, staged);
@@ -166,11 +162,7 @@ async function commitTable({ reader, publish }: Publishing, staged: StagedTable)
  * Writes the data files of what a relation has and the lake does not. Nothing of it is in a log.
  * @param isRepeated writes the last run once more if no run has changed: `runs` makes a publish visible
  */
-async function stageRelation(
-  { reader, publish, visible }: Publishing,
-  relation: Relation,
-  isRepeated = false,
-): Promise<StagedTable> {
+async function stageRelation({ reader, publish, visible }: Publishing, relation: Relation, isRepeated = false) {
   const table = changesTable(relation.name);
   await migrateTable(reader, table);
   const { metaData } = await reader.snapshot(table);

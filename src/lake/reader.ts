@@ -25,10 +25,13 @@ import { RUNS } from './relations.ts';
 import { findLoss, findLostClaim, readStatements, type Stated, type Statements } from './statements.ts';
 import type { LakeStore } from './store.ts';
 import {
+  AS_OF,
   changesTable,
+  createField,
   type DescribedRelation,
   FOLDER_COLUMN,
   isMisdescribed,
+  PUBLISH,
   parseRelation,
   toDuckdbType,
 } from './table.ts';
@@ -87,12 +90,7 @@ export function createLakeReader(lake: Lake, problems?: LakeProblem[]) {
 }
 
 /** What is wrong with a table whose log is whole. */
-async function findTableProblem(
-  store: LakeStore,
-  table: string,
-  snapshot: Snapshot,
-  stated: Stated | undefined,
-): Promise<string | undefined> {
+async function findTableProblem(store: LakeStore, table: string, snapshot: Snapshot, stated: Stated | undefined) {
   const loss = findLoss(snapshot, stated);
   if (loss !== undefined) return loss;
   if (isMisdescribed(table, snapshot.metaData)) return 'is not described as a table of a lake';
@@ -182,11 +180,9 @@ export async function createTableViews(
   return relations;
 }
 
-const field = (name: string, type: string): DeltaField => ({ name, type, nullable: true, metadata: {} });
-
 /** What makes a publish visible. */
-export const RUN_FIELDS = [field('publish', 'long'), field('as_of', 'timestamp')] as const;
-export const PULL_FIELDS = [...RUN_FIELDS, field('target', 'string'), field('status', 'string')] as const;
+const RUN_FIELDS = [PUBLISH, AS_OF];
+export const PULL_FIELDS = [...RUN_FIELDS, createField('target', 'string'), createField('status', 'string')];
 
 /** Creates the view `lake_runs_changes` of the publishes that readers see. */
 export function viewRuns(reader: LakeReader): Promise<void> {

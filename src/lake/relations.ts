@@ -34,11 +34,7 @@ export const RUNS = 'runs';
 const ROLLUP = 'rollup_nights';
 
 /** Every relation that a publish writes, `runs` last. */
-export async function listRelations(
-  database: Database,
-  files: SqlFiles,
-  tables: ReadonlyMap<string, Table>,
-): Promise<readonly Relation[]> {
+export async function listRelations(database: Database, files: SqlFiles, tables: ReadonlyMap<string, Table>) {
   const stored = await readColumns({ database, files });
   const relations = [...tables.values()].flatMap((table) => toRelations(table, stored));
   const isRuns = ({ name }: Relation) => name === RUNS;
