@@ -140,9 +140,7 @@ export function withRejectedHint(error: unknown, run: RunContext, { target }: Ac
 export function createOnce(): ExtractContext['once'] {
   const results = new Map<string, Promise<unknown>>();
   return <T>(name: string, request: () => Promise<T>): Promise<T> => {
-    const known = results.get(name) as Promise<T> | undefined;
-    if (known) return known;
-    const result = request();
+    const result = (results.get(name) as Promise<T> | undefined) ?? request();
     results.set(name, result);
     return result;
   };

@@ -112,7 +112,7 @@ async function load({ pull, options }: Task, manifest: Manifest): Promise<PullOu
     const failed = await waitForOthers();
     if (failed.length === 0) return loads.add(pull, manifest, false, true);
     const what = `${error.message}, and ${failed.join(', ')} of the same target failed`;
-    throw new RowDropError('DATA', what, { ...(error.hint !== undefined && { hint: error.hint }), cause: error });
+    throw new RowDropError('DATA', what, { hint: error.hint, cause: error });
   }
 }
 

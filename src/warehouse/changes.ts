@@ -202,10 +202,7 @@ function nameChange({ changes: { name, place } }: Table, column: Column): string
   return id && place.includes(column.name) ? `if(${isOther(id)}, 'moved', 'changed')` : `'changed'`;
 }
 
-function columnTexts(
-  { members, computed, changes }: Table,
-  { name, type }: Column,
-): readonly [old: string, current: string] {
+function columnTexts({ members, computed, changes }: Table, { name, type }: Column) {
   if (name === members) return ['to_json(lists."left")::varchar', 'to_json(lists.arrived)::varchar'];
   const text = (value: string) => {
     if (name === 'extra') return `${withoutComputedFields(value, [...computed, ...changes.renewed])}::varchar`;

@@ -97,6 +97,6 @@ function diskFullError(directory: string, neededBytes: number, freeNow: number, 
   const message = `the disk is full: ${neededBytes} bytes are needed in ${directory}, ${freeNow} are free`;
   return new TidemarkError('INCOMPLETE', message, {
     hint: 'free disk space and run it again: nothing is lost, and finished extractions are not repeated',
-    ...(cause !== undefined && { cause }),
+    cause,
   });
 }

@@ -121,12 +121,7 @@ function chooseCharacter(field: string, filters: Filters, sample: readonly strin
 const SAMPLE_SIZE = 100;
 
 /** The field of some rows, to choose a filter that halves them; none when even one page overloads the service. */
-async function fetchSample(
-  context: ExtractContext,
-  view: string,
-  field: string,
-  filter: Filters,
-): Promise<readonly string[]> {
+async function fetchSample(context: ExtractContext, view: string, field: string, filter: Filters) {
   const args = { type: view, filter, fields: [field], 'page[size]': SAMPLE_SIZE };
   const page = await fetchFirstPage(context, args).catch(ignoreOverload);
   const read = (item: unknown) =>
