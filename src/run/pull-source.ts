@@ -18,7 +18,10 @@ import type { LoadQueue } from '../load/load-queue.ts';
 import { type PullOutcome, readExtractedAt, recordPull, toPullOutcome } from '../load/record-pulls.ts';
 import { classifyStorageError } from '../warehouse/storage.ts';
 
-export interface PullSourceOptions extends Connection {
+/** One pull of a run. */
+export interface PullTask extends Connection {
+  readonly run: RunContext;
+  readonly pull: ActivePull;
   readonly loads: LoadQueue;
   /** Loads a mass disappearance of rows instead of quarantining it. */
   readonly acceptDrop: boolean;
@@ -30,21 +33,13 @@ export interface PullSourceOptions extends Connection {
   readonly waitForOthers?: () => Promise<readonly string[]>;
 }
 
-/** One pull of a run. */
-interface Task {
-  readonly run: RunContext;
-  readonly pull: ActivePull;
-  readonly options: PullSourceOptions;
-}
-
 /**
  * Brings one source of one target into the warehouse, or records why not. A failed pull leaves its tables unchanged.
  * @throws storage failures only: a full disk, a corrupt working file.
  */
-export async function pullSource(run: RunContext, pull: ActivePull, options: PullSourceOptions): Promise<PullOutcome> {
-  const task = { run, pull, options };
+export async function pullSource(task: PullTask): Promise<PullOutcome> {
   try {
-    if (options.replay) return await replayLanding(task, options.replay);
+    if (task.replay) return await replayLanding(task, task.replay);
     return (await resumeLanding(task)) ?? (await extractWithRetry(task));
   } catch (error) {
     return recordFailure(task, error);
@@ -52,7 +47,7 @@ export async function pullSource(run: RunContext, pull: ActivePull, options: Pul
 }
 
 /** @throws storage failures */
-function recordFailure({ run, pull }: Task, error: unknown): Promise<PullOutcome> {
+function recordFailure({ run, pull }: PullTask, error: unknown): Promise<PullOutcome> {
   if (classifyStorageError(error)) throw error;
   const isQuarantined = error instanceof RowDropError || error instanceof MissingColumnError;
   const status = isQuarantined ? 'quarantined' : 'failed';
@@ -66,10 +61,10 @@ function redactParts({ redactor }: RunContext, { parts }: ServiceError): Failure
 }
 
 /** Extracts and loads. If the data is invalid, or the service fails, tries again with the next strategy; rejected files are kept. */
-async function extractWithRetry(task: Task): Promise<PullOutcome> {
-  const { run, pull, options } = task;
+async function extractWithRetry(task: PullTask): Promise<PullOutcome> {
+  const { run, pull } = task;
   const { source, target, metrics } = pull;
-  let { once, canReuse } = options;
+  let { once, canReuse } = task;
   let strategies: readonly Strategy[] = [source.extract, ...(source.fallbacks ?? [source.extract])];
   let missing: MissingColumnError | undefined;
   for (;;) {
@@ -77,7 +72,7 @@ async function extractWithRetry(task: Task): Promise<PullOutcome> {
     const landing = openLanding(run, pull);
     let manifest: Manifest | undefined;
     try {
-      manifest = await extract(run, pull, { ...options, once, canReuse }, strategy, landing);
+      manifest = await extract(run, pull, { ...task, once, canReuse }, strategy, landing);
       return await load(task, manifest);
     } catch (error) {
       const isQuarantined = error instanceof RowDropError;
@@ -103,8 +98,8 @@ async function extractWithRetry(task: Task): Promise<PullOutcome> {
  * Loads a landing. One that would empty a table is loaded unless other sources of the target failed: whatever answered in their place may
  * have answered here as well.
  */
-async function load({ pull, options }: Task, manifest: Manifest): Promise<PullOutcome> {
-  const { loads, acceptDrop, waitForOthers } = options;
+async function load(task: PullTask, manifest: Manifest): Promise<PullOutcome> {
+  const { pull, loads, acceptDrop, waitForOthers } = task;
   try {
     return await loads.add(pull, manifest, acceptDrop);
   } catch (error) {
@@ -120,7 +115,7 @@ async function load({ pull, options }: Task, manifest: Manifest): Promise<PullOu
  * Loads an earlier landing again, unless newer rows are loaded: history is never written backwards. Where nothing is loaded, the state of
  * the source stays as it is.
  */
-async function replayLanding(task: Task, replay: Manifest | TidemarkError): Promise<PullOutcome> {
+async function replayLanding(task: PullTask, replay: Manifest | TidemarkError): Promise<PullOutcome> {
   const { run, pull } = task;
   const refuse = (error: TidemarkError) =>
     toPullOutcome(pull, { status: 'failed', error: run.redactor.text(formatError(error)) });
@@ -132,9 +127,9 @@ async function replayLanding(task: Task, replay: Manifest | TidemarkError): Prom
 }
 
 /** Loads a landing of an earlier run. @throws RowDropError if it was quarantined, and nobody accepts it */
-async function loadLanding(task: Task, manifest: Manifest): Promise<PullOutcome> {
+async function loadLanding(task: PullTask, manifest: Manifest): Promise<PullOutcome> {
   const { quarantined, source, run_id } = manifest;
-  if (quarantined !== undefined && !task.options.acceptDrop) {
+  if (quarantined !== undefined && !task.acceptDrop) {
     throw new RowDropError('DATA', quarantined, {
       hint: `if this is correct, accept it with \`tidemark pull --from ${run_id} --accept-shrink ${source}\``,
     });
@@ -147,13 +142,13 @@ async function loadLanding(task: Task, manifest: Manifest): Promise<PullOutcome>
  * Loads what an interrupted run has landed. Where that run has loaded it as well, nothing changes.
  * @returns undefined if the source has to be extracted: the landing is invalid, or older than the loaded rows.
  */
-async function resumeLanding(task: Task): Promise<PullOutcome | undefined> {
-  const { run, pull, options } = task;
+async function resumeLanding(task: PullTask): Promise<PullOutcome | undefined> {
   // Where nothing is left, the service is asked again.
-  const { resumable: manifest, waitForOthers: _, ...alone } = options;
+  const { resumable: manifest, waitForOthers: _, ...alone } = task;
+  const { run, pull } = task;
   if (!manifest || (await findNewer(task, manifest)) !== undefined) return undefined;
   try {
-    return await loadLanding({ ...task, options: alone }, manifest);
+    return await loadLanding(alone, manifest);
   } catch (error) {
     const isRejected = error instanceof TidemarkError && error.code === 'DATA';
     if (!isRejected || classifyStorageError(error) || run.signal.aborted) throw error;
@@ -163,7 +158,7 @@ async function resumeLanding(task: Task): Promise<PullOutcome | undefined> {
 }
 
 /** When the loaded rows were extracted, if that was after a landing. */
-async function findNewer({ run, pull }: Task, { as_of }: Manifest): Promise<string | undefined> {
+async function findNewer({ run, pull }: PullTask, { as_of }: Manifest): Promise<string | undefined> {
   const { target, source } = pull;
   const at = await run.writes(() => readExtractedAt(run.warehouse, { target: target.name, source: source.name }));
   return at !== undefined && Date.parse(at) > Date.parse(as_of) ? at : undefined;

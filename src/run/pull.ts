@@ -17,7 +17,7 @@ import { ServiceClients } from '../services/client.ts';
 import { identifyService } from '../services/describe-server.ts';
 import { refreshLifecycle } from './lifecycle.ts';
 import { createProgress, type Progress } from './progress.ts';
-import { type PullSourceOptions, pullSource } from './pull-source.ts';
+import { type PullTask, pullSource } from './pull-source.ts';
 import { executeRun, pullKey, type RunResult } from './run.ts';
 
 /** The pulls of the selected targets and sources. @default all */
@@ -124,7 +124,7 @@ export async function mapTargets<T>(
 }
 
 /** What the pulls of one run share. */
-interface PullTools extends Pick<PullSourceOptions, 'loads' | 'canReuse'> {
+interface PullTools extends Pick<PullTask, 'loads' | 'canReuse'> {
   readonly clients: ServiceClients;
   readonly progress: Progress;
   readonly resumable: ReadonlyMap<string, Manifest>;
@@ -141,7 +141,7 @@ async function pullTarget(run: RunContext, pulls: TargetPulls, tools: PullTools)
   const stopAll = (error: unknown) => halt.abort(error); // only the first call sets the reason
   const once = createOnce();
   const failed: string[] = [];
-  let running = pulls.length;
+  const running = new Set(pulls);
   let open = () => {};
   const othersArrived = new Promise<void>((resolve) => {
     open = resolve;
@@ -151,13 +151,14 @@ async function pullTarget(run: RunContext, pulls: TargetPulls, tools: PullTools)
     const metrics = createRequestMetrics();
     progress.start(target.name, source.name, metrics);
     const active = { ...pull, metrics, startedAt: run.clock.now().toISOString(), expectedRows: null };
-    let hasArrived = false;
     const arrive = () => {
-      if (!hasArrived && --running === 0) open();
-      hasArrived = true;
+      running.delete(pull);
+      if (running.size === 0) open();
     };
     try {
-      const outcome = await pullSource(run, active, {
+      const outcome = await pullSource({
+        run,
+        pull: active,
         loads,
         once,
         identify: () => once('identity', () => identifyService(clients, target)),
@@ -172,7 +173,7 @@ async function pullTarget(run: RunContext, pulls: TargetPulls, tools: PullTools)
           return failed.sort();
         },
       });
-      if (!hasArrived && !isLoaded(outcome.status)) failed.push(source.name);
+      if (running.has(pull) && !isLoaded(outcome.status)) failed.push(source.name);
       progress.done(outcome);
       return outcome;
     } finally {
