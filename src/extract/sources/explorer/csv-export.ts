@@ -160,9 +160,10 @@ function productColumns(view: ExplorerView): readonly string[] {
   return [...documentedColumns(view), ...[PRODUCT_COLUMNS[view] ?? []].flat()];
 }
 
+const UNTOLD = 'the service does not tell it';
+
 /** Records columns that the service does not have: they are null in every row, and unknown. */
-export function landUntold({ landing }: Pick<ExtractContext, 'landing'>, columns: Iterable<string>): void {
-  const reason = 'the service does not tell it';
+export function landUntold({ landing }: ExtractContext, columns: Iterable<string>, reason = UNTOLD): void {
   for (const column of columns)
     landing.addUnknown({ column, value: null, reason, isColumn: true, isUnsupported: true });
 }

@@ -156,7 +156,7 @@ async function landUnnamed(context: ExtractContext, operation: Operation, known:
  */
 function describePlugins(
   volumes: readonly ListedVolume[],
-  items: RunningPlugins['items'],
+  items: ReadonlyMap<string | null, unknown>,
   known: ReadonlySet<string | null>,
 ) {
   const named = [...volumes.map(({ plugin }) => plugin), ...items.keys(), ...known];
@@ -175,20 +175,16 @@ function describePlugins(
   });
 }
 
-/** The list of plugins, which only the real product has; or why it does not show them. */
-interface RunningPlugins {
-  /** By their IDs. */
-  readonly items: ReadonlyMap<string | null, unknown>;
-  readonly refusal?: ServiceError;
-}
-
-async function fetchRunningPlugins({ client, once }: Pick<ExtractContext, 'client' | 'once'>): Promise<RunningPlugins> {
-  if (client.target.flavor !== 'hashicorp') return { items: new Map() };
+/** The items of the list of plugins by their IDs; or why it does not show them. Only the real product has it. */
+async function fetchRunningPlugins({ client, once }: Pick<ExtractContext, 'client' | 'once'>) {
+  const items = new Map<string | null, unknown>();
+  if (client.target.flavor !== 'hashicorp') return { items };
   const asked = once('plugins', () => client.call(listPlugins, { type: 'csi' }));
   const takeRefusal = catchFailure(({ failure }) => ['not-found', 'forbidden', 'invalid'].includes(failure));
   const answer = await asked.catch(takeRefusal);
-  if (answer instanceof ServiceError) return { items: new Map(), refusal: answer };
-  return { items: new Map(listItems(listPlugins, answer).map((item) => [textAt(item, 'ID'), item])) };
+  if (answer instanceof ServiceError) return { items, refusal: answer };
+  for (const item of listItems(listPlugins, answer)) items.set(textAt(item, 'ID'), item);
+  return { items };
 }
 
 /** What a service says of a plugin that cannot list: docs/services/scheduler.md#external-volumes. */
