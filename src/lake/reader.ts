@@ -126,10 +126,7 @@ export async function appendToTable(
 }
 
 /** The relations of a lake; `runs` is always one of them. */
-export async function listLakeRelations(
-  reader: LakeReader,
-  isWanted: (relation: string) => boolean = () => true,
-): Promise<readonly DescribedRelation[]> {
+export async function listLakeRelations(reader: LakeReader, isWanted: (relation: string) => boolean = () => true) {
   const relations = [...(await reader.snapshots())].flatMap(
     ([table, { metaData }]) => parseRelation(table, metaData) ?? [],
   );
@@ -193,12 +190,7 @@ export function viewRuns(reader: LakeReader): Promise<void> {
  * What is wrong with a data file; undefined for one that is as the log says.
  * @param isChecked compares the content with its checksum, not only the size
  */
-export async function findFault(
-  store: LakeStore,
-  path: string,
-  { size, tags }: AddAction,
-  isChecked: boolean,
-): Promise<string | undefined> {
+export async function findFault(store: LakeStore, path: string, { size, tags }: AddAction, isChecked: boolean) {
   const file = await store.locate(path).catch(ignoreMissing); // of a bucket, it is copied here
   return file === undefined ? 'is missing' : findFileFault(file, size, isChecked ? tags?.sha256 : undefined);
 }

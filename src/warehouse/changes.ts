@@ -69,10 +69,7 @@ export async function selectChanged(
 }
 
 /** A query with the rows of `attributed_changes` of the tables that changed after one time and up to another; of any one, where none did. */
-export async function renderChangesBetween(
-  read: ReadWarehouse,
-  times: Readonly<Record<'from' | 'to', string>>,
-): Promise<string> {
+export async function renderChangesBetween(read: ReadWarehouse, times: Readonly<Record<'from' | 'to', string>>) {
   const tables = selectTold(await selectPresent(read, [...loadTables(read.files).values()]));
   const changed = await selectChanged(read, tables, times);
   return renderChanges(read.files, changed.length > 0 ? changed : tables.slice(0, 1));

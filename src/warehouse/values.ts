@@ -17,20 +17,7 @@ function loadDuckdb(): typeof import('@duckdb/node-api') {
 
 const duckdb = loadDuckdb();
 
-export const {
-  DuckDBArrayValue,
-  DuckDBDateValue,
-  DuckDBDecimalValue,
-  DuckDBInstance,
-  DuckDBListValue,
-  DuckDBMapValue,
-  DuckDBStructValue,
-  DuckDBTimestampTZValue,
-  DuckDBTimestampValue,
-  DuckDBTypeId,
-  listValue,
-  VARCHAR,
-} = duckdb;
+export const { DuckDBInstance, DuckDBTypeId, listValue, VARCHAR } = duckdb;
 
 /** The longest string of JavaScript. Node throws for a longer one, and ends the process above 2 GiB, which DuckDB can make. */
 const MAX_TEXT_BYTES = 2 ** 29 - 24;
@@ -87,20 +74,20 @@ export function toValue(value: DuckDBValue, type?: DuckDBType): Value {
   if (typeof value === 'string')
     return type?.alias === 'JSON' ? (parseJson(value, Number.POSITIVE_INFINITY) as Value) : value;
   if (typeof value === 'bigint') return toNumber(value);
-  if (value instanceof DuckDBTimestampTZValue || value instanceof DuckDBTimestampValue)
+  if (value instanceof duckdb.DuckDBTimestampTZValue || value instanceof duckdb.DuckDBTimestampValue)
     return formatMicros(value.micros);
-  if (value instanceof DuckDBDateValue) return value.toString();
-  if (value instanceof DuckDBDecimalValue) return value.toDouble();
-  if (value instanceof DuckDBListValue || value instanceof DuckDBArrayValue) {
+  if (value instanceof duckdb.DuckDBDateValue) return value.toString();
+  if (value instanceof duckdb.DuckDBDecimalValue) return value.toDouble();
+  if (value instanceof duckdb.DuckDBListValue || value instanceof duckdb.DuckDBArrayValue) {
     const inner =
       type?.typeId === DuckDBTypeId.LIST || type?.typeId === DuckDBTypeId.ARRAY ? type.valueType : undefined;
     return value.items.map((item) => toValue(item, inner));
   }
-  if (value instanceof DuckDBStructValue) {
+  if (value instanceof duckdb.DuckDBStructValue) {
     const entryType = (name: string) => (type?.typeId === DuckDBTypeId.STRUCT ? type.typeForEntry(name) : undefined);
     return Object.fromEntries(Object.entries(value.entries).map(([name, v]) => [name, toValue(v, entryType(name))]));
   }
-  if (value instanceof DuckDBMapValue) {
+  if (value instanceof duckdb.DuckDBMapValue) {
     return Object.fromEntries(value.entries.map(({ key, value: v }) => [String(toValue(key)), toValue(v)]));
   }
   return String(value);

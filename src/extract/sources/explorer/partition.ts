@@ -27,12 +27,7 @@ const MAX_FAILED_SPLITS = 3;
  * @param field a text that every row has
  * @throws TidemarkError DATA when the totals of the partitions do not add up to the total of the whole query
  */
-export async function fetchPartitioned(
-  context: ExtractContext,
-  view: string,
-  field: string,
-  fetch: FetchPartition,
-): Promise<void> {
+export async function fetchPartitioned(context: ExtractContext, view: string, field: string, fetch: FetchPartition) {
   const { client, landing, log } = context;
   const once = withAttempts(context, 1);
   let failedSplits = 0;

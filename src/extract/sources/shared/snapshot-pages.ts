@@ -53,11 +53,7 @@ export function itemTexts(text: string): readonly string[] {
 }
 
 /** Reads a complete list into memory. */
-export async function fetchPages<O extends Operation>(
-  context: ExtractContext,
-  operation: O,
-  args: OperationArgs<O>,
-): Promise<readonly SnapshotPage[]> {
+export async function fetchPages<O extends Operation>(context: ExtractContext, operation: O, args: OperationArgs<O>) {
   const pages: SnapshotPage[] = [];
   await sendPages(context, operation, args, {
     write: (page) => void pages.push(page),
