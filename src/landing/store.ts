@@ -232,8 +232,6 @@ export async function listOldLandings(config: Config, now: Date): Promise<readon
 
 /** The start of a run according to its ID, such as `20261115T021500Z`, in milliseconds; undefined for any other text. */
 export function parseRunStart(runId: string): number | undefined {
-  const parts = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z/u.exec(runId)?.slice(1).map(Number);
-  if (!parts) return undefined;
-  const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = parts;
-  return Date.UTC(year, month - 1, day, hour, minute, second);
+  const [start, year, month, day, ...time] = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z/u.exec(runId) ?? [];
+  return start === undefined ? undefined : Date.parse(`${year}-${month}-${day}T${time.join(':')}Z`);
 }

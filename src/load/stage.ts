@@ -96,7 +96,6 @@ export async function compareStage({ database, files }: Destination, table: Tabl
 
 const NO_ROWS = { held: 0, unknown: 0, gone: 0, deleted: 0, inserted: 0, changed: 0 };
 
-/** Creates an empty stage. */
 export async function createStage({ database, files }: Destination, table: Table): Promise<void> {
   await database.write(files.render('warehouse/stage', stagedColumns(table)), { target: '', as_of: null });
 }

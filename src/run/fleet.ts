@@ -19,7 +19,6 @@ export interface FleetReportOptions {
   readonly generatedAt: Date;
 }
 
-/** The queries of the report. */
 export function listFleetQueries(files: SqlFiles): readonly string[] {
   const { summary, datasets } = loadFleetReport(files);
   return [summary, ...datasets].map(({ sql }) => sql);

@@ -73,9 +73,7 @@ async function describeTarget(context: ProbeContext, clients: ServiceClients, gi
   const document = describe(Boolean(token) || isRequired(kind));
   const unknown = { name, document, missingVariable: null, without: [], unread: [] };
   if (isRequired(kind) && !token) return { ...unknown, missingVariable: variable, problem: `${variable} is not set` };
-  const { token: _reference, ...plain } = document as typeof document & { readonly token?: string };
-  const [target] = createTargets([{ ...plain, ...(token && { token }) }]);
-  if (!target) return { ...unknown, problem: 'the target is not valid' };
+  const [target] = createTargets([{ ...document, token: token || undefined }]) as [Target];
   const probe = (probed: Target) => probeTarget(clients.get(probed), builtInSources, context.redactor);
   let { probes, answer } = await probe(target);
   const isListed = await lacksExplorer(clients.get(target), probes);

@@ -103,7 +103,6 @@ export function renderDifference(files: SqlFiles, tables: readonly Table[]): str
   return files.render('diff/difference', parts);
 }
 
-/** The tables whose changes are told. */
 export function selectTold(tables: readonly Table[]): readonly Table[] {
   return tables.filter(({ source, changes }) => source && !changes.renewed.includes('*'));
 }

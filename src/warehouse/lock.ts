@@ -128,7 +128,6 @@ function isFile(fd: number, file: string): boolean {
   return named?.ino === open.ino && named.dev === open.dev;
 }
 
-/** Whether any process holds the lock. */
 function isLocked(file: string): boolean {
   const fd = openSync(file, 'a+');
   try {

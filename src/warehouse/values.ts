@@ -52,7 +52,6 @@ function listColumns(result: DuckDBResult | DuckDBResultReader): readonly ValueC
   return result.deduplicatedColumnNames().map((name, index) => ({ name, type: result.columnType(index) }));
 }
 
-/** All rows of a result. */
 export function toRows(reader: DuckDBResultReader): Row[] {
   const columns = listColumns(reader);
   return reader.getRows().map((row) => toRow(row, columns));

@@ -11,7 +11,6 @@ import type { TokenInfo } from '../../services/token/describe-token.ts';
 import type { CheckList } from './checks.ts';
 import type { SourceProbe, TokenAnswer } from './probe-sources.ts';
 
-/** Warns this many days before a token ends. */
 const EXPIRY_WARNING_DAYS = 14;
 
 /**
