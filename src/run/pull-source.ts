@@ -1,18 +1,11 @@
+import { sep } from 'node:path';
 import { formatError, TidemarkError } from '../core/errors.ts';
-import {
-  type Connection,
-  canRetryWith,
-  createOnce,
-  extract,
-  isInvalidData,
-  openLanding,
-  type Strategy,
-  withRejectedHint,
-} from '../extract/extract.ts';
+import { type Connection, createOnce, extract, openLanding } from '../extract/extract.ts';
 import type { ActivePull, RunContext } from '../extract/run-context.ts';
 import { MissingColumnError } from '../extract/sources/explorer/csv-export.ts';
-import { type FailureParts, ServiceError } from '../http/errors.ts';
-import { type Manifest, quarantineLanding, verifyLanding } from '../landing/store.ts';
+import type { SourceDefinition } from '../extract/sources/source.ts';
+import { type FailureKind, type FailureParts, ServiceError } from '../http/errors.ts';
+import { landingDirectory, type Manifest, quarantineLanding, verifyLanding } from '../landing/store.ts';
 import { EmptiedTableError, RowDropError } from '../load/judge.ts';
 import type { LoadQueue } from '../load/load-queue.ts';
 import { type PullOutcome, readExtractedAt, recordPull, toPullOutcome } from '../load/record-pulls.ts';
@@ -92,6 +85,32 @@ async function extractWithRetry(task: PullTask): Promise<PullOutcome> {
       once = createOnce(); // a shared result may be what was wrong
     }
   }
+}
+
+/** A way to extract a source: its own, or one of its fallbacks. */
+type Strategy = SourceDefinition['extract'];
+
+/** Failures that another strategy may avoid. A timeout is not among them, because it took minutes. */
+const AVOIDABLE: readonly FailureKind[] = ['server', 'truncated', 'malformed', 'too-large', 'invalid', 'not-found'];
+
+/** Requests were retried already, so a service error needs another strategy. Invalid data may be valid the next time. */
+function canRetryWith(next: Strategy, tried: Strategy, error: unknown): boolean {
+  if (error instanceof MissingColumnError) return next !== tried;
+  if (error instanceof ServiceError) return next !== tried && AVOIDABLE.includes(error.failure);
+  return isInvalidData(error) && error.constructor === TidemarkError;
+}
+
+/** Whether the rows themselves are wrong. */
+function isInvalidData(error: unknown): error is TidemarkError {
+  return error instanceof TidemarkError && error.code === 'DATA' && !classifyStorageError(error);
+}
+
+/** Adds where the rejected files are. */
+function withRejectedHint(error: unknown, run: RunContext, { target }: ActivePull): unknown {
+  if (!isInvalidData(error) || error.hint !== undefined) return error;
+  const folder = landingDirectory(run.config, run.runId, target.name).split(sep).slice(-3).join('/');
+  const hint = `the rejected files are in ${folder}, under names that end in .rejected`;
+  return new TidemarkError('DATA', error.message, { hint, cause: error });
 }
 
 /**

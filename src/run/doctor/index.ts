@@ -22,17 +22,7 @@ import { freeBytes } from '../../warehouse/storage.ts';
 import { explainFuture, readLatest } from '../run.ts';
 import { checkToken, reportToken } from './check-token.ts';
 import { type Check, type CheckList, createCheckList } from './checks.ts';
-import {
-  askToken,
-  createProbeClients,
-  describeSealed,
-  findCommonError,
-  findNoService,
-  lacksExplorer,
-  listTelling,
-  probeTarget,
-  type SourceProbe,
-} from './probe-sources.ts';
+import { askToken, createProbeClients, describeSealed, probeTarget, type SourceProbe } from './probe-sources.ts';
 
 /** Checks every target and its sources with a few cheap calls, the warehouse and the mail server. Changes nothing. */
 export async function diagnose(
@@ -137,26 +127,23 @@ async function checkTarget(
   const list = createCheckList(target.name, redactor);
   const checkUrl = `${target.name}: check \`url\` in tidemark.yaml`;
   const client = clients.get(target);
-  const { answer, probes } = await probeTarget(client, known, redactor);
-  const answered = probes.filter(({ isOwnFault }) => !isOwnFault);
-  const unreachable = findCommonError(answer, answered, ({ status }) => status === undefined);
+  const { answer, probes, telling, isLacking, unreachable, noService } = await probeTarget(client, known, redactor);
   if (unreachable) {
     list.fail('reachable', formatError(unreachable), `${checkUrl}, and the network`);
     return list.checks;
   }
   list.ok('reachable', target.url);
-  const isLacking = await lacksExplorer(client, probes);
-  const failed = isLacking ? undefined : findNoService(answer, probes);
-  if (failed) {
-    if (failed.failure !== 'sealed') list.fail('answers', formatError(failed), `${checkUrl}, and what answers there`);
+  if (noService) {
+    if (noService.failure !== 'sealed')
+      list.fail('answers', formatError(noService), `${checkUrl}, and what answers there`);
     else {
-      const state = await describeSealed(client, failed);
+      const state = await describeSealed(client, noService);
       list.fail('state', state, `${target.name} is ${state}`);
     }
     return list.checks;
   }
   const now = clock.now();
-  const isAccepted = checkToken(list, target, answer, listTelling(probes), { now, isLacking });
+  const isAccepted = checkToken(list, target, answer, telling, { now, isLacking });
   await checkWriteToken(list, clients, target, now);
   checkHeaders(list, target, probes, now);
   if (target.kind === 'platform' && isAccepted) checkExplorer(list, target, isLacking, known);

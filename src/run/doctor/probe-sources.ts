@@ -71,7 +71,17 @@ export async function probeTarget(client: ServiceClient, known: readonly SourceD
         : explainError(target, source, error, { token: answer.info, engines });
     return { source, ...explained, detail: redactor.text(detail) };
   });
-  return { answer, probes };
+  const telling = listTelling(probes);
+  const answered = probes.filter(({ isOwnFault }) => !isOwnFault);
+  const isLacking = await lacksExplorer(client, probes);
+  return {
+    answer,
+    probes,
+    telling,
+    isLacking,
+    unreachable: findCommonError(answer, answered, ({ status }) => status === undefined),
+    noService: isLacking ? undefined : findNoService(answer, telling),
+  };
 }
 
 function explainSuccess(
@@ -191,7 +201,7 @@ function describeAbsence(
 }
 
 /** Whether the explorer answers 404 and the list of workspaces answers: `explorer: workspaces` then reads what there is. */
-export async function lacksExplorer(client: ServiceClient, probes: readonly SourceProbe[]): Promise<boolean> {
+async function lacksExplorer(client: ServiceClient, probes: readonly SourceProbe[]): Promise<boolean> {
   const isAbsent = probes.some(({ source, error }) => source.name === 'workspaces' && error?.failure === 'not-found');
   if (!isAbsent || client.target.explorer === 'workspaces') return false;
   const answer = await client.call(platform.workspaces.list, { 'page[size]': 1 }).catch(catchServiceError);
@@ -199,7 +209,7 @@ export async function lacksExplorer(client: ServiceClient, probes: readonly Sour
 }
 
 /** The first error of the checks, if every request failed so. */
-export function findCommonError(
+function findCommonError(
   { info, error: refusal }: TokenAnswer,
   probes: readonly SourceProbe[],
   isSuch: (error: ServiceError) => boolean,
@@ -212,7 +222,7 @@ export function findCommonError(
  * The probes whose answers show what the token may do. The server says what it is without a token as well, and a refusal is no
  * failure of that source.
  */
-export function listTelling(probes: readonly SourceProbe[]): readonly SourceProbe[] {
+function listTelling(probes: readonly SourceProbe[]): readonly SourceProbe[] {
   return probes.filter(({ source, isOwnFault }) => !isOwnFault && source !== servers);
 }
 
@@ -223,8 +233,8 @@ const ANSWERS: readonly FailureKind[] = ['unauthorized', 'forbidden', 'wrong-mou
  * The first error, if every request failed in a way that tells nothing of the token and of what the service has: it answers nobody, or
  * something else answers in its place, which has none of the paths. The platform's own 404 may mean that the token lacks a right.
  */
-export function findNoService(answer: TokenAnswer, probes: readonly SourceProbe[]): ServiceError | undefined {
-  return findCommonError(answer, listTelling(probes), (error) => {
+function findNoService(answer: TokenAnswer, telling: readonly SourceProbe[]): ServiceError | undefined {
+  return findCommonError(answer, telling, (error) => {
     const { failure, details } = error;
     return !ANSWERS.includes(failure) && !details.lacks && !isAclDisabled(error);
   });
