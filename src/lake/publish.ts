@@ -3,7 +3,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/config.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { type OpenWarehouse, withPublished } from '../warehouse/session.ts';
-import { loadTables } from '../warehouse/tables.ts';
 import { nameRun, type ShardOfRun, writeStagedShard } from './close.ts';
 import { compactLake, migrateTable, writeRows } from './data-files.ts';
 import { BEGINNING, fillPending, type Loss, readVisible, type VisiblePublishes } from './difference.ts';
@@ -69,7 +68,7 @@ async function publishOnce(options: PublishOptions) {
     const asOf = assertPublishable(store, visible);
     const publish = await claimNumber(store, visible);
     const publishing = { reader, visible, publish, as_of: asOf, shard };
-    const relations = await listRelations(reader.database, reader.files, loadTables(reader.files));
+    const relations = await listRelations(reader);
     const committed: StagedTable[] = [];
     for (const relation of relations) {
       const publishOne = relation.name === RUNS ? publishRuns : publishRelation;

@@ -13,7 +13,6 @@ import { renderReports } from '../tell/reports/index.ts';
 import { type Database, withMemory } from '../warehouse/database.ts';
 import { migrate } from '../warehouse/migrate.ts';
 import { createSqlFiles, type SqlFiles } from '../warehouse/sql-files.ts';
-import { loadTables } from '../warehouse/tables.ts';
 import { createTemporaryFolder } from '../warehouse/temporary-folder.ts';
 import { loadJobDefinitions } from './plugins/index.ts';
 import { listJobProblems, listProblems } from './run-job.ts';
@@ -55,7 +54,7 @@ async function checkFiles(
   if (!['queries', 'reports'].some((folder) => existsSync(join(directory, folder)))) return [];
   const out = await createTemporaryFolder();
   const check = async (database: Database) => {
-    await migrate(database, files, loadTables(files));
+    await migrate(database, files);
     const state = { database, files, asOf: clock.now(), thresholds };
     const rules = await checkRules({ ...state, targets });
     const render = async () => {

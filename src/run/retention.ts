@@ -54,7 +54,7 @@ export async function listPrunable(config: Config, context: JobContext): Promise
   const horizon = await findHorizon(config, context);
   if (horizon === undefined) return files;
   const { start, removals } = await withPublished(config, async (published) =>
-    listOldHistory({ ...published, tables: loadTables(published.files), horizon }),
+    listOldHistory({ ...published, horizon }),
   );
   const now = context.clock.now();
   const actions = start === null ? undefined : await listOldActions(config, new Date(start), now);
@@ -118,7 +118,6 @@ const toLedgerRemoval = (pruned: PrunedLedger | undefined): readonly Removal[] =
   pruned ? [{ what: 'ledger', count: pruned.count, bytes: pruned.bytes }] : [];
 
 interface HistoryPrune extends OpenWarehouse {
-  readonly tables: ReadonlyMap<string, Table>;
   /** The state at this time stays, and all that is later. */
   readonly horizon: Date;
 }
@@ -159,10 +158,10 @@ const LOGS = { pulls: 'old_pulls', finding_events: 'old_events' } as const;
 
 /** @returns the stored tables of which rows may go */
 async function findOldRows(prune: HistoryPrune, start: string): Promise<readonly string[]> {
-  const { database, files, tables } = prune;
+  const { database, files } = prune;
   const kinds = loadSubjectKinds(files);
   const found: string[] = [];
-  for (const table of tables.values()) {
+  for (const table of loadTables(files).values()) {
     if (table.source) found.push(...(await findOldVersions(prune, table, kinds, start)));
   }
   for (const [stored, query] of Object.entries(LOGS)) {

@@ -126,12 +126,11 @@ export function renderPolicy(files: SqlFiles, policy: readonly PolicyRow[], scop
 export async function migrate(
   database: Database,
   files: SqlFiles,
-  tables: ReadonlyMap<string, Table>,
   thresholds: Thresholds = DEFAULT_THRESHOLDS,
   policy: readonly PolicyRow[] = [],
 ): Promise<void> {
   const deadlines = renderDeadlines(files, thresholds);
-  const declared = [...tables.values()];
+  const declared = [...loadTables(files).values()];
   const digest = `${toDigest([deadlines, policy])} ${digestSchema(files, declared)}`;
   await database.run(files.read('warehouse/schema_digest_table'));
   const [last] = await database.rows(files.read('warehouse/schema_digest'));

@@ -151,7 +151,7 @@ async function runSession<T>(
   try {
     await chmod(paths.work, PRIVATE_FILE);
     if (!isVerified) await verifyChecksums(database, files, isPresent(paths.published));
-    await migrate(database, files, tables, config.thresholds, policy);
+    await migrate(database, files, config.thresholds, policy);
     const mounts = config.targets.map((target) => ({ target: target.name, mount: meshMounts(target)[0] }));
     await database.run(files.read('warehouse/assume_mount'), { mounts: JSON.stringify(mounts) });
     await database.run(files.read('warehouse/assume_namespace'));

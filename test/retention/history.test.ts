@@ -5,7 +5,6 @@ import { openDatabase } from '../../src/warehouse/database.ts';
 import { resolveMoment } from '../../src/warehouse/moment.ts';
 import { warehouseFiles } from '../../src/warehouse/publish.ts';
 import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
-import { loadTables } from '../../src/warehouse/tables.ts';
 import { quietContext } from '../helpers/context.ts';
 import { type LakeProject, lakeProject } from '../helpers/lake-project.ts';
 
@@ -31,7 +30,7 @@ async function projectOfNights(): Promise<LakeProject> {
 async function open({ config }: LakeProject) {
   const database = await openDatabase(warehouseFiles(config.data).published);
   onTestFinished(() => database.close());
-  return { database, files, tables: await loadTables(files), horizon: HORIZON };
+  return { database, files, horizon: HORIZON };
 }
 
 const WORKSPACES = (id: string, ...times: readonly (number | undefined)[]) =>
