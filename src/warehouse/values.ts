@@ -31,9 +31,8 @@ const { getItem } = vector;
 vector.getItem = function (index) {
   const bytes = this.dataView.getUint32(index * 16, true); // of a text, where its other 12 bytes say
   if (bytes <= MAX_TEXT_BYTES || !this.validity.itemValid(index)) return getItem.call(this, index);
-  throw new Error(
-    `a text of ${bytes.toLocaleString('en-US')} bytes is longer than ${MAX_TEXT_BYTES.toLocaleString('en-US')}`,
-  );
+  const [size, limit] = [bytes, MAX_TEXT_BYTES].map((number) => number.toLocaleString('en-US'));
+  throw new Error(`a text of ${size} bytes is longer than ${limit}`);
 };
 
 /** A value in templates and JSON output. `bigint` only if a number would lose digits. */

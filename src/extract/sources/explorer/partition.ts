@@ -67,10 +67,8 @@ export async function fetchPartitioned(context: ExtractContext, view: string, fi
 
   const total = await fetchOrSplit([], 0);
   if (reported === undefined || total === undefined || reported === total) return;
-  throw new TidemarkError(
-    'DATA',
-    `${view}: the partitions have ${plural(total, 'row')}, the whole query has ${reported}`,
-  );
+  const what = `the partitions have ${plural(total, 'row')}, the whole query has ${reported}`;
+  throw new TidemarkError('DATA', `${view}: ${what}`);
 }
 
 function withAttempts(context: ExtractContext, maxServerErrorAttempts: number): ExtractContext {
