@@ -30,7 +30,7 @@ export interface SourceProbe {
 }
 
 /** What the service says about a token, or why it does not. Neither where it cannot be asked: the API documents have no such endpoint. */
-export interface TokenAnswer {
+interface TokenAnswer {
   readonly info?: TokenInfo;
   readonly error?: ServiceError;
 }
@@ -54,6 +54,9 @@ export async function askToken(client: ServiceClient): Promise<TokenAnswer> {
   );
 }
 
+/** The answers of a target, and what follows from them. */
+export type TargetProbe = Readonly<Awaited<ReturnType<typeof probeTarget>>>;
+
 /** Asks who the token is, makes the cheapest calls of each source that the target has, and says why one cannot be pulled. */
 export async function probeTarget(client: ServiceClient, known: readonly SourceDefinition[], redactor: Redactor) {
   const { target } = client;
@@ -65,10 +68,11 @@ export async function probeTarget(client: ServiceClient, known: readonly SourceD
     results.some(({ error }) => error instanceof ServiceError && error.failure === 'wrong-mount');
   const engines = hasMounts ? await readEngines(client) : undefined;
   const probes = results.map(({ source, response, error, unknown }): SourceProbe => {
+    const asked = { target, source, engines, token: answer.info };
     const { detail, ...explained } =
       error === undefined
-        ? { ...explainSuccess(target, source, unknown, engines), ...(response && { response }) }
-        : explainError(target, source, error, { token: answer.info, engines });
+        ? { ...explainSuccess(asked, unknown), ...(response && { response }) }
+        : explainError(asked, error);
     return { source, ...explained, detail: redactor.text(detail) };
   });
   const telling = listTelling(probes);
@@ -84,12 +88,15 @@ export async function probeTarget(client: ServiceClient, known: readonly SourceD
   };
 }
 
-function explainSuccess(
-  target: Target,
-  source: SourceDefinition,
-  unknown: readonly UnknownPart[],
-  engines: Engines,
-): Explanation {
+/** What the answers to a source are explained with. */
+interface Asked {
+  readonly target: Target;
+  readonly source: SourceDefinition;
+  readonly engines: Engines;
+  readonly token: TokenInfo | undefined;
+}
+
+function explainSuccess({ target, source, engines }: Asked, unknown: readonly UnknownPart[]): Explanation {
   const more = source === meshRoles ? findEngines(engines, ENGINES.mesh.type, meshMounts(target)) : [];
   if (unknown.length === 0 && more.length > 0) {
     const mesh = [...meshMounts(target), ...more];
@@ -126,17 +133,10 @@ async function readEngines(client: ServiceClient) {
 
 type Explanation = Omit<SourceProbe, 'source'>;
 
-function explainError(
-  target: Target,
-  source: SourceDefinition,
-  error: unknown,
-  { token, engines }: { readonly token: TokenInfo | undefined; readonly engines: Engines },
-): Explanation {
+function explainError(asked: Asked, error: unknown): Explanation {
   if (!(error instanceof ServiceError)) return { availability: 'failed', detail: formatError(error), isOwnFault: true };
-  if (error.failure === 'wrong-mount' && target.kind === 'secrets') {
-    return { error, ...explainMount(target, source, engines) };
-  }
-  const absence = describeAbsence(target, source, error, token);
+  if (error.failure === 'wrong-mount' && asked.target.kind === 'secrets') return { error, ...explainMount(asked) };
+  const absence = describeAbsence(asked, error);
   if (absence !== undefined) return { error, availability: 'absent', detail: `absent: ${absence}` };
   const isRefused = ['unauthorized', 'forbidden', 'not-found'].includes(error.failure);
   return { error, availability: isRefused ? 'refused' : 'failed', detail: formatError(error) };
@@ -155,7 +155,7 @@ function findEngines(engines: Engines, type: string, named: readonly string[]): 
 }
 
 /** Tells an engine that does not exist from one that is mounted elsewhere. */
-function explainMount(target: Target, source: SourceDefinition, engines: Engines): Explanation {
+function explainMount({ target, source, engines }: Asked): Explanation {
   const mount = source === meshRoles ? 'mesh' : 'keymgmt';
   const { title, type } = ENGINES[mount];
   const elsewhere = findEngines(engines, type, [target.mounts[mount]].flat());
@@ -178,12 +178,7 @@ function explainMount(target: Target, source: SourceDefinition, engines: Engines
 const UNKNOWN_PATH = /page not found|not a recognized HTTP API endpoint|cannot get/iu;
 
 /** Why the service does not have a source; undefined if the failure does not show that. */
-function describeAbsence(
-  target: Target,
-  { name }: SourceDefinition,
-  error: ServiceError,
-  token: TokenInfo | undefined,
-): string | undefined {
+function describeAbsence({ target, source: { name }, token }: Asked, error: ServiceError): string | undefined {
   const { serviceMessage, failure } = error;
   if (isAclDisabled(error)) return 'ACLs are disabled at this service';
   if (target.kind === 'mesh' && /Connect must be enabled/iu.test(serviceMessage)) {
