@@ -164,14 +164,10 @@ export async function readManifests(config: Config, runId: string): Promise<Read
 }
 
 /** The manifest of a source that was extracted at this time, if its landing is still there. */
-export async function findManifest(
-  config: Config,
-  { target, source }: Pick<Manifest, 'target' | 'source'>,
-  extractedAt: Date,
-): Promise<Manifest | undefined> {
+export async function findManifest(config: Config, of: Pick<Manifest, 'target' | 'source'>, extractedAt: Date) {
   const second = Math.floor(extractedAt.getTime() / 1000) * 1000;
   for (const run of (await listLandings(config)).filter((id) => parseRunStart(id) === second)) {
-    const manifest = await readManifest(join(landingDirectory(config, run, target), `${source}.json`));
+    const manifest = await readManifest(join(landingDirectory(config, run, of.target), `${of.source}.json`));
     if (manifest && Date.parse(manifest.as_of) === extractedAt.getTime()) return manifest;
   }
   return undefined;

@@ -95,10 +95,7 @@ export async function readExtractedAt({ database, files }: OpenWarehouse, of: Pi
 }
 
 /** The result of a landing that is loaded. @param notes of the load */
-export function describeLoad(
-  { manifest, acceptDrop }: Pick<Landed, 'manifest' | 'acceptDrop'>,
-  { delta, notes }: Acceptance,
-): PullResult {
+export function describeLoad({ manifest, acceptDrop }: Landed, { delta, notes }: Acceptance): PullResult {
   const lacking = listUnknown(manifest, acceptDrop).filter(({ isUnsupported = false }) => !isUnsupported);
   const missing = joinNotes(lacking.map(describePart));
   return {

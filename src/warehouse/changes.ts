@@ -57,19 +57,17 @@ function renderAttributed(files: SqlFiles, tables: readonly Table[], changes: st
   return files.render('warehouse/attribute', { changes, actedBy: renderActedBy(files, tables) });
 }
 
+type Times = Readonly<Record<'from' | 'to', string>>;
+
 /** The tables that have changes after one time and up to another. @param tables that are present */
-export async function selectChanged(
-  { database, files }: ReadWarehouse,
-  tables: readonly Table[],
-  times: Readonly<Record<'from' | 'to', string>>,
-): Promise<readonly Table[]> {
+export async function selectChanged({ database, files }: ReadWarehouse, tables: readonly Table[], times: Times) {
   const query = uniteTold(tables, (table) => files.render('warehouse/has_changes', rowParts(table)));
   const changed = new Set((await database.script(fillParams(query, times))).map(({ name }) => name));
   return tables.filter(({ name }) => changed.has(name));
 }
 
 /** A query with the rows of `attributed_changes` of the tables that changed after one time and up to another; of any one, where none did. */
-export async function renderChangesBetween(read: ReadWarehouse, times: Readonly<Record<'from' | 'to', string>>) {
+export async function renderChangesBetween(read: ReadWarehouse, times: Times) {
   const tables = selectTold(await selectPresent(read, [...loadTables(read.files).values()]));
   const changed = await selectChanged(read, tables, times);
   return renderChanges(read.files, changed.length > 0 ? changed : tables.slice(0, 1));

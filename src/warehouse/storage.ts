@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { stat, statfs } from 'node:fs/promises';
+import type { Config } from '../config/config.ts';
 import { isMemoryError, TidemarkError } from '../core/errors.ts';
 import { ignoreMissing } from '../core/fs.ts';
 import { landingBytes, landingDirectory, listLandings } from '../landing/store.ts';
@@ -75,10 +76,7 @@ export async function freeBytes(directory: string): Promise<number> {
 }
 
 /** Reports a full disk of one of the folders that `work` writes to with the bytes needed. Other errors are thrown as they are. */
-export async function reportFullDisk<T>(
-  { data, output }: { readonly data: string; readonly output: string },
-  work: () => Promise<T>,
-): Promise<T> {
+export async function reportFullDisk<T>({ data, output }: Pick<Config, 'data' | 'output'>, work: () => Promise<T>) {
   try {
     return await work();
   } catch (error) {
