@@ -68,9 +68,7 @@ function describeFleet(summary: Row): string {
   const stale = count('stale_targets');
   const services = count('services');
   return [
-    services > 0
-      ? `${plural(count('organizations'), 'organization')} and ${plural(services, 'other service')}`
-      : plural(count('organizations'), 'organization'),
+    `${plural(count('organizations'), 'organization')}${services > 0 ? ` and ${plural(services, 'other service')}` : ''}`,
     summary.critical === null ? 'findings are not known' : plural(count('critical'), 'critical finding'),
     summary.drifted === null
       ? 'drift is not known'

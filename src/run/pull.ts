@@ -26,14 +26,12 @@ export function selectPulls(
   selected: { readonly targets?: readonly string[]; readonly sources?: readonly string[] },
   sources: readonly SourceDefinition[] = builtInSources,
 ): readonly Pull[] {
-  const targets = config.targets.filter(({ name }) => !selected.targets?.length || selected.targets.includes(name));
-  return targets.flatMap((target) =>
-    sources
-      .filter(
-        (source) => hasSource(target, source) && (!selected.sources?.length || selected.sources.includes(source.name)),
-      )
-      .map((source) => ({ target, source })),
-  );
+  const isSelected = (names: readonly string[] | undefined, name: string) => !names?.length || names.includes(name);
+  const targets = config.targets.filter(({ name }) => isSelected(selected.targets, name));
+  return targets.flatMap((target) => {
+    const own = sources.filter((source) => hasSource(target, source) && isSelected(selected.sources, source.name));
+    return own.map((source) => ({ target, source }));
+  });
 }
 
 /** @throws TidemarkError USAGE if the selection is empty. In a shard it may be: other shards have the targets of the selection. */

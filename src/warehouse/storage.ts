@@ -81,11 +81,8 @@ export async function reportFullDisk<T>({ data, output }: Pick<Config, 'data' | 
     return await work();
   } catch (error) {
     if (classifyStorageError(error) !== 'disk-full') throw error;
-    const folders = await Promise.all(
-      [data, output]
-        .filter((folder) => existsSync(folder))
-        .map(async (path) => ({ path, free: await freeBytes(path) })),
-    );
+    const present = [data, output].filter((folder) => existsSync(folder));
+    const folders = await Promise.all(present.map(async (path) => ({ path, free: await freeBytes(path) })));
     const { path = data, free = 0 } = folders.sort((a, b) => a.free - b.free)[0] ?? {};
     throw diskFullError(path, Math.max(await requiredBytes(data), free + 1), free, error);
   }
