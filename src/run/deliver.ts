@@ -93,11 +93,7 @@ interface Extras extends Pick<ComposeOptions, 'notes' | 'attachments'> {
 }
 
 /** Composes a job's digests and writes them to the outbox. A failure is logged and does not stop the run. */
-export async function composeStage(
-  run: RunContext,
-  job: Job,
-  { playbooks: known, ...extras }: Extras,
-): Promise<MailResult> {
+export async function composeStage(run: RunContext, job: Job, { playbooks: known, ...extras }: Extras) {
   if (!job.mail) return NO_MAIL;
   const { config, warehouse, clock, log } = run;
   const { database, files } = warehouse;

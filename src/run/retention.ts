@@ -32,10 +32,7 @@ interface Removal {
  * @returns undefined where everything stays, or there is no warehouse
  * @throws TidemarkError as the lake
  */
-export async function findHorizon(
-  config: Config,
-  context: StoreContext & Pick<Context, 'clock'>,
-): Promise<Date | undefined> {
+export async function findHorizon(config: Config, context: StoreContext & Pick<Context, 'clock'>) {
   const { data, historyDays, lake, thresholds } = config;
   if (historyDays === undefined || !isPresent(warehouseFiles(data).published)) return undefined;
   const reach = Object.entries(thresholds).map(([name, value]) => (name.endsWith('Days') ? value : 0));
