@@ -2,7 +2,6 @@ import { PACKAGE_ROOT } from '../src/core/paths.ts';
 import { type Database, openDatabase } from '../src/warehouse/database.ts';
 import { migrate } from '../src/warehouse/migrate.ts';
 import { createSqlFiles, type SqlFiles } from '../src/warehouse/sql-files.ts';
-import { loadTables } from '../src/warehouse/tables.ts';
 
 export interface Year {
   readonly database: Database;
@@ -17,7 +16,7 @@ const RUNS = 365;
 export async function createYear(file: string): Promise<Year> {
   const database = await openDatabase(file);
   const files = createSqlFiles([PACKAGE_ROOT]);
-  await migrate(database, files, await loadTables(files));
+  await migrate(database, files);
   const start = `timestamptz '${START}'`;
   await database.run(
     `create temp table run_times as select n, ${start} + to_days(n::integer) as run_at from range(${RUNS}) t(n)`,

@@ -7,7 +7,6 @@ import { openDatabase, type SqlParams } from '../src/warehouse/database.ts';
 import { migrate } from '../src/warehouse/migrate.ts';
 import { warehouseFiles } from '../src/warehouse/publish.ts';
 import { createSqlFiles } from '../src/warehouse/sql-files.ts';
-import { loadTables } from '../src/warehouse/tables.ts';
 
 /** A project whose warehouse is filled by SQL, without a service. */
 export async function createProject(
@@ -24,7 +23,7 @@ export async function createProject(
   if (!hasWarehouse) return config;
   const database = await openDatabase(warehouseFiles(config.data).published);
   const files = createSqlFiles([PACKAGE_ROOT]);
-  await migrate(database, files, await loadTables(files));
+  await migrate(database, files);
   database.close();
   return config;
 }

@@ -1,6 +1,6 @@
 import type { Context } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
-import { listPrunable, prune as removeOld } from '../run/retention/index.ts';
+import { listPrunable, prune as removeOld } from '../run/retention.ts';
 import type { DefineCommand, Switches } from './define.ts';
 import { readLocalConfig } from './options.ts';
 import { formatTable, writeResult } from './output.ts';

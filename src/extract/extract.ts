@@ -1,9 +1,7 @@
-import { sep } from 'node:path';
 import { linkSignals } from '../core/abort.ts';
 import { formatSeconds } from '../core/clock.ts';
-import { TidemarkError } from '../core/errors.ts';
 import { plural } from '../core/plural.ts';
-import { type FailureKind, ServiceError } from '../http/errors.ts';
+import { ServiceError } from '../http/errors.ts';
 import type { RequestMetrics } from '../http/response-body.ts';
 import { landingDirectory, type Manifest, type ReadState } from '../landing/store.ts';
 import { LandingWriter } from '../landing/writer.ts';
@@ -11,16 +9,11 @@ import { BoundExceededError, type Bounds, createPageCounter, readBounds } from '
 import { type ServiceClient, withRequestOptions } from '../services/client.ts';
 import type { ServiceIdentity } from '../services/describe-server.ts';
 import { quoteIdent } from '../warehouse/sql-files.ts';
-import { classifyStorageError } from '../warehouse/storage.ts';
 import { historyTable } from '../warehouse/tables.ts';
 import { forEachLimited } from './for-each-limited.ts';
 import { createObjectReuse } from './reuse.ts';
 import type { ActivePull, RunContext } from './run-context.ts';
-import { MissingColumnError } from './sources/explorer/csv-export.ts';
 import type { ExtractContext, SourceDefinition } from './sources/source.ts';
-
-/** A way to extract a source: its own, or one of its fallbacks. */
-export type Strategy = SourceDefinition['extract'];
 
 /** What a pull needs to talk to its service. */
 export interface Connection {
@@ -51,7 +44,7 @@ export async function extract(
   run: RunContext,
   pull: ActivePull,
   { client, once, identify, canReuse }: Connection,
-  strategy: Strategy,
+  strategy: SourceDefinition['extract'],
   landing: LandingWriter,
 ): Promise<Manifest> {
   const failed = new AbortController();
@@ -113,36 +106,11 @@ async function readKnownParts(
   return new Set(rows.map(({ part }) => (part === null ? null : String(part))));
 }
 
-/** Failures that another strategy may avoid. A timeout is not among them, because it took minutes. */
-const AVOIDABLE: readonly FailureKind[] = ['server', 'truncated', 'malformed', 'too-large', 'invalid', 'not-found'];
-
-/** Requests were retried already, so a service error needs another strategy. Invalid data may be valid the next time. */
-export function canRetryWith(next: Strategy, tried: Strategy, error: unknown): boolean {
-  if (error instanceof MissingColumnError) return next !== tried;
-  if (error instanceof ServiceError) return next !== tried && AVOIDABLE.includes(error.failure);
-  return isInvalidData(error) && error.constructor === TidemarkError;
-}
-
-/** Whether the rows themselves are wrong. */
-export function isInvalidData(error: unknown): error is TidemarkError {
-  return error instanceof TidemarkError && error.code === 'DATA' && !classifyStorageError(error);
-}
-
-/** Adds where the rejected files are. */
-export function withRejectedHint(error: unknown, run: RunContext, { target }: ActivePull): unknown {
-  if (!isInvalidData(error) || error.hint !== undefined) return error;
-  const folder = landingDirectory(run.config, run.runId, target.name).split(sep).slice(-3).join('/');
-  const hint = `the rejected files are in ${folder}, under names that end in .rejected`;
-  return new TidemarkError('DATA', error.message, { hint, cause: error });
-}
-
 /** Runs a request once for all sources of a target that need its result. They share a failure as well. */
 export function createOnce(): ExtractContext['once'] {
   const results = new Map<string, Promise<unknown>>();
   return <T>(name: string, request: () => Promise<T>): Promise<T> => {
-    const known = results.get(name) as Promise<T> | undefined;
-    if (known) return known;
-    const result = request();
+    const result = (results.get(name) as Promise<T> | undefined) ?? request();
     results.set(name, result);
     return result;
   };

@@ -63,10 +63,7 @@ async function readRecord(config: Config, runId: string, name: string): Promise<
  * Manifests of the sources that interrupted runs of a job have landed completely, by `TARGET/SOURCE`.
  * @param selected pulls to resume, as `TARGET/SOURCE`
  */
-export async function findResumable(
-  { config, job, runId, asOf, log }: RunContext,
-  selected: ReadonlySet<string>,
-): Promise<ReadonlyMap<string, Manifest>> {
+export async function findResumable({ config, job, runId, asOf, log }: RunContext, selected: ReadonlySet<string>) {
   const isRecent = ({ started_at }: RunRecord) => Math.abs(asOf.getTime() - Date.parse(started_at)) <= RESUME_WITHIN_MS;
   const recent = (await listInFlight(config)).filter((run) => run.job === job && run.run_id !== runId && isRecent(run));
   // A target may have been configured for another service or token since.

@@ -155,12 +155,8 @@ async function closeOnce(options: CloseOptions) {
 async function findKnown(reader: LakeReader): Promise<(staged: StagedShard) => boolean> {
   await viewRuns(reader);
   const rows = await reader.database.rows(reader.files.read('lake/publishes'));
-  const last = new Map<number, number>();
-  for (const publish of rows.map((row) => Number(row.publish))) {
-    const writer = publish % WRITERS;
-    last.set(writer, Math.max(publish, last.get(writer) ?? 0));
-  }
-  return ({ publish }) => publish <= (last.get(publish % WRITERS) ?? 0);
+  const seen = rows.map((row) => Number(row.publish));
+  return ({ publish }) => seen.some((other) => other % WRITERS === publish % WRITERS && other >= publish);
 }
 
 /**

@@ -69,7 +69,7 @@ export async function compactLake(reader: LakeReader): Promise<void> {
     if (hasFolders(snapshot)) continue;
     const files = [...snapshot.files.values()];
     const chosen = [files.filter((add) => !isPast(add)), files.filter(isPast)].flatMap(chooseFiles);
-    if (chosen.length > 0) await rewrite(reader, table, snapshot, chosen).catch(ignoreConflict);
+    if (chosen.length > 0) await rewrite(reader, table, chosen).catch(ignoreConflict);
   }
 }
 
@@ -93,20 +93,13 @@ export function chooseFiles(files: readonly AddAction[]): readonly AddAction[] {
 export async function migrateTable(reader: LakeReader, table: string): Promise<void> {
   const snapshot = await reader.snapshot(table);
   const { metaData, files } = snapshot;
-  if (metaData && hasFolders(snapshot))
-    await rewrite(reader, table, snapshot, [...files.values()], withoutFolders(metaData));
+  if (metaData && hasFolders(snapshot)) await rewrite(reader, table, [...files.values()], withoutFolders(metaData));
 }
 
 /** Does nothing with a table of another program. @param metaData the new description of the table, if it gets one */
-async function rewrite(
-  reader: LakeReader,
-  table: string,
-  snapshot: Snapshot,
-  files: readonly AddAction[],
-  metaData?: MetaData,
-): Promise<void> {
+async function rewrite(reader: LakeReader, table: string, files: readonly AddAction[], metaData?: MetaData) {
   const { database, nowMs } = reader;
-  const relation = parseRelation(table, snapshot.metaData);
+  const relation = parseRelation(table, (await reader.snapshot(table)).metaData);
   if (!relation) return;
   await viewRuns(reader);
   const chosen = new Set(files);

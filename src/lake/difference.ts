@@ -152,7 +152,6 @@ function targetParts(
   };
 }
 
-/** SQL: lists of columns. */
 function columnParts(relation: Relation, { relation: held }: TableDesign): Parts {
   const types = new Map(held.columns.map(({ field, type }) => [field, type]));
   const list = (names: readonly string[]) => names.map(quoteIdent).join(', ');

@@ -125,12 +125,7 @@ async function readCommit({ store }: Lake, path: string, add: AddProblem): Promi
 }
 
 /** The table has a commit that the caller has not read and must take into account. */
-export class ConflictError extends Error {
-  constructor(readonly table: string) {
-    super(`another publish has committed to ${table}`);
-    this.name = 'ConflictError';
-  }
-}
+export class ConflictError extends Error {}
 
 const ATTEMPTS = 20;
 
@@ -151,18 +146,13 @@ export async function retryConflicts<T>(work: () => Promise<T>): Promise<T> {
  * @throws ConflictError
  * @returns the version
  */
-export async function appendCommit(
-  store: LakeStore,
-  table: string,
-  after: number,
-  actions: readonly Action[],
-): Promise<number> {
+export async function appendCommit(store: LakeStore, table: string, after: number, actions: readonly Action[]) {
   const text = `${actions.map((action) => JSON.stringify(action)).join('\n')}\n`;
   for (let version = after + 1; ; version++) {
     const existing = await createOrRead(store, commitPath(table, version), text);
     if (existing === undefined || existing === text) return version;
     const other = parseActions(existing) ?? [];
-    if (isConflict(table, actions, other)) throw new ConflictError(table);
+    if (isConflict(table, actions, other)) throw new ConflictError(`another publish has committed to ${table}`);
   }
 }
 
@@ -186,11 +176,7 @@ function isConflict(table: string, own: readonly Action[], other: readonly Actio
 const COMMITS = 100;
 
 /** Writes a checkpoint of a table if the last one is old. The commits that it contains stay. */
-export async function checkpointIfDue(
-  { store, database, files }: Lake,
-  table: string,
-  snapshot: Snapshot,
-): Promise<void> {
+export async function checkpointIfDue({ store, database, files }: Lake, table: string, snapshot: Snapshot) {
   const { version, checkpoint, metaData, files: added } = snapshot;
   if (version - checkpoint < COMMITS || !metaData) return;
   const actions = checkpointActions(snapshot);

@@ -32,11 +32,7 @@ export async function verifyLake(lake: Lake) {
   return { tables: tables.size, ...total, isStated, problems };
 }
 
-async function findProblem(
-  { store, database, files }: Lake,
-  path: string,
-  add: AddAction,
-): Promise<string | undefined> {
+async function findProblem({ store, database, files }: Lake, path: string, add: AddAction) {
   try {
     const fault = await findFault(store, path, add, true);
     const expected = expectedRows(add);

@@ -3,7 +3,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/config.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { type OpenWarehouse, withPublished } from '../warehouse/session.ts';
-import { loadTables } from '../warehouse/tables.ts';
 import { nameRun, type ShardOfRun, writeStagedShard } from './close.ts';
 import { compactLake, migrateTable, writeRows } from './data-files.ts';
 import { BEGINNING, fillPending, type Loss, readVisible, type VisiblePublishes } from './difference.ts';
@@ -69,7 +68,7 @@ async function publishOnce(options: PublishOptions) {
     const asOf = assertPublishable(store, visible);
     const publish = await claimNumber(store, visible);
     const publishing = { reader, visible, publish, as_of: asOf, shard };
-    const relations = await listRelations(reader.database, reader.files, loadTables(reader.files));
+    const relations = await listRelations(reader);
     const committed: StagedTable[] = [];
     for (const relation of relations) {
       const publishOne = relation.name === RUNS ? publishRuns : publishRelation;
@@ -144,11 +143,7 @@ async function publishRelation(publishing: Publishing, relation: Relation): Prom
 }
 
 /** The runs of a shard are left to `tidemark lake close`, which commits those of all shards at once. */
-async function publishRuns(
-  publishing: Publishing,
-  relation: Relation,
-  committed: readonly StagedTable[],
-): Promise<readonly StagedTable[]> {
+async function publishRuns(publishing: Publishing, relation: Relation, committed: readonly StagedTable[]) {
   const { reader, publish, as_of, shard } = publishing;
   const staged = await stageRelation(publishing, relation, committed.length > 0);
   if (!shard) return commitTable(publishing, staged);
@@ -166,11 +161,7 @@ async function commitTable({ reader, publish }: Publishing, staged: StagedTable)
  * Writes the data files of what a relation has and the lake does not. Nothing of it is in a log.
  * @param isRepeated writes the last run once more if no run has changed: `runs` makes a publish visible
  */
-async function stageRelation(
-  { reader, publish, visible }: Publishing,
-  relation: Relation,
-  isRepeated = false,
-): Promise<StagedTable> {
+async function stageRelation({ reader, publish, visible }: Publishing, relation: Relation, isRepeated = false) {
   const table = changesTable(relation.name);
   await migrateTable(reader, table);
   const { metaData } = await reader.snapshot(table);

@@ -25,10 +25,13 @@ import { RUNS } from './relations.ts';
 import { findLoss, findLostClaim, readStatements, type Stated, type Statements } from './statements.ts';
 import type { LakeStore } from './store.ts';
 import {
+  AS_OF,
   changesTable,
+  createField,
   type DescribedRelation,
   FOLDER_COLUMN,
   isMisdescribed,
+  PUBLISH,
   parseRelation,
   toDuckdbType,
 } from './table.ts';
@@ -87,12 +90,7 @@ export function createLakeReader(lake: Lake, problems?: LakeProblem[]) {
 }
 
 /** What is wrong with a table whose log is whole. */
-async function findTableProblem(
-  store: LakeStore,
-  table: string,
-  snapshot: Snapshot,
-  stated: Stated | undefined,
-): Promise<string | undefined> {
+async function findTableProblem(store: LakeStore, table: string, snapshot: Snapshot, stated: Stated | undefined) {
   const loss = findLoss(snapshot, stated);
   if (loss !== undefined) return loss;
   if (isMisdescribed(table, snapshot.metaData)) return 'is not described as a table of a lake';
@@ -128,10 +126,7 @@ export async function appendToTable(
 }
 
 /** The relations of a lake; `runs` is always one of them. */
-export async function listLakeRelations(
-  reader: LakeReader,
-  isWanted: (relation: string) => boolean = () => true,
-): Promise<readonly DescribedRelation[]> {
+export async function listLakeRelations(reader: LakeReader, isWanted: (relation: string) => boolean = () => true) {
   const relations = [...(await reader.snapshots())].flatMap(
     ([table, { metaData }]) => parseRelation(table, metaData) ?? [],
   );
@@ -182,11 +177,9 @@ export async function createTableViews(
   return relations;
 }
 
-const field = (name: string, type: string): DeltaField => ({ name, type, nullable: true, metadata: {} });
-
 /** What makes a publish visible. */
-export const RUN_FIELDS = [field('publish', 'long'), field('as_of', 'timestamp')] as const;
-export const PULL_FIELDS = [...RUN_FIELDS, field('target', 'string'), field('status', 'string')] as const;
+const RUN_FIELDS = [PUBLISH, AS_OF];
+export const PULL_FIELDS = [...RUN_FIELDS, createField('target', 'string'), createField('status', 'string')];
 
 /** Creates the view `lake_runs_changes` of the publishes that readers see. */
 export function viewRuns(reader: LakeReader): Promise<void> {
@@ -197,12 +190,7 @@ export function viewRuns(reader: LakeReader): Promise<void> {
  * What is wrong with a data file; undefined for one that is as the log says.
  * @param isChecked compares the content with its checksum, not only the size
  */
-export async function findFault(
-  store: LakeStore,
-  path: string,
-  { size, tags }: AddAction,
-  isChecked: boolean,
-): Promise<string | undefined> {
+export async function findFault(store: LakeStore, path: string, { size, tags }: AddAction, isChecked: boolean) {
   const file = await store.locate(path).catch(ignoreMissing); // of a bucket, it is copied here
   return file === undefined ? 'is missing' : findFileFault(file, size, isChecked ? tags?.sha256 : undefined);
 }

@@ -1,9 +1,9 @@
-import type { Database } from '../warehouse/database.ts';
-import type { SqlFiles } from '../warehouse/sql-files.ts';
+import type { OpenWarehouse } from '../warehouse/session.ts';
 import {
   type Column,
   type Columns,
   historyTable,
+  loadTables,
   parseTable,
   readColumns,
   type Table,
@@ -34,13 +34,9 @@ export const RUNS = 'runs';
 const ROLLUP = 'rollup_nights';
 
 /** Every relation that a publish writes, `runs` last. */
-export async function listRelations(
-  database: Database,
-  files: SqlFiles,
-  tables: ReadonlyMap<string, Table>,
-): Promise<readonly Relation[]> {
+export async function listRelations({ database, files }: OpenWarehouse): Promise<readonly Relation[]> {
   const stored = await readColumns({ database, files });
-  const relations = [...tables.values()].flatMap((table) => toRelations(table, stored));
+  const relations = [...loadTables(files).values()].flatMap((table) => toRelations(table, stored));
   const isRuns = ({ name }: Relation) => name === RUNS;
   const rollup = rollupRelation(parseTable(ROLLUP, files.read(`lake/${ROLLUP}`)));
   return [...relations.filter((relation) => !isRuns(relation)), rollup, ...relations.filter(isRuns)];

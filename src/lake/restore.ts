@@ -8,7 +8,6 @@ import { migrate } from '../warehouse/migrate.ts';
 import { publishFile, warehouseFiles } from '../warehouse/publish.ts';
 import { type LockedOptions, withWarehouseLock } from '../warehouse/session.ts';
 import { createSqlFiles, quoteIdent, quoteLiteral } from '../warehouse/sql-files.ts';
-import { loadTables } from '../warehouse/tables.ts';
 import { describeProblem, type Lake, type LakeProblem } from './log.ts';
 import { createLakeReader, createTableViews } from './reader.ts';
 import { listRelations, type Relation, RUNS } from './relations.ts';
@@ -54,8 +53,7 @@ async function fillWarehouse({ config, store, now }: RestoreOptions, file: strin
   const database = await openDatabase(file, { memoryLimit: config.memoryLimit, ownFolderIn: dirname(file) });
   try {
     const files = createSqlFiles(overlayRoots(config.directory));
-    const tables = loadTables(files);
-    await migrate(database, files, tables);
+    await migrate(database, files);
     const losses: LakeProblem[] = [];
     const reader = createLakeReader({ store, database, files, nowMs: now.getTime() }, losses);
     const relations = await createTableViews(reader, undefined, { isChecked: true });
@@ -70,14 +68,14 @@ async function fillWarehouse({ config, store, now }: RestoreOptions, file: strin
     const which = config.shard ? `publish % 1024 = ${config.shard.index}` : 'true';
     await database.run(files.render('lake/restored_runs', { which }));
     const restored: Awaited<ReturnType<typeof fillTable>>[] = [];
-    for (const relation of await listRelations(database, files, tables)) {
+    for (const relation of await listRelations(reader)) {
       const source = held.get(relation.name);
       if (source && relation.kind !== 'rollup') restored.push(await fillTable(reader, config, relation, source));
       if (relation.source) await forgetMissing(reader, relation, source);
     }
     // What the lake does not have begins with its next pull, as after an update, and the views know what updates added.
     await database.run(files.read('warehouse/schema_digest_clear'));
-    await migrate(database, files, tables);
+    await migrate(database, files);
     await database.run('checkpoint');
     return {
       tables: restored,

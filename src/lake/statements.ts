@@ -34,11 +34,7 @@ export const WRITERS = 1024;
 export const claimPath = (publish: number): string => `${CLAIMS}/${String(publish).padStart(10, '0')}.json`;
 
 /** Adds what the logs of all tables have to the claim of a publish. */
-export async function writeStatement(
-  store: LakeStore,
-  publish: number,
-  snapshots: ReadonlyMap<string, Snapshot>,
-): Promise<void> {
+export async function writeStatement(store: LakeStore, publish: number, snapshots: ReadonlyMap<string, Snapshot>) {
   // What an earlier version wrote besides is used no longer, and may be removed.
   const used = [...snapshots].filter(([table]) => table.endsWith(changesTable('')));
   const tables = Object.fromEntries(used.map(([table, snapshot]) => [table, describeSnapshot(snapshot)]));

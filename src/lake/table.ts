@@ -54,8 +54,8 @@ const OP = createField(
   'string',
   '`insert`, `update` or `delete`; `refresh` for a change without a new version; `void` cancels an earlier row',
 );
-const AS_OF = createField('as_of', 'timestamp', 'time of the change');
-const PUBLISH = createField('publish', 'long', 'number of the publish; it counts if runs_changes contains it');
+export const AS_OF = createField('as_of', 'timestamp', 'time of the change');
+export const PUBLISH = createField('publish', 'long', 'number of the publish; it counts if runs_changes contains it');
 const OCCURRENCE = createField('occurrence', 'long', 'counter of rows with equal identity');
 
 export const hasOccurrence = ({ kind }: Pick<Relation, 'kind'>): boolean => kind === 'register' || kind === 'journal';
@@ -126,10 +126,7 @@ export function rowFields(relation: LakeRelation): readonly string[] {
 }
 
 /** SQL: lists of the fields of a relation, as its queries name them. */
-export function relationParts(
-  relation: LakeRelation,
-  quote = quoteIdent,
-): { readonly identity: string; readonly fields: string } {
+export function relationParts(relation: LakeRelation, quote = quoteIdent) {
   const list = (names: readonly string[]) => names.map(quote).join(', ');
   return { identity: list(relation.identity), fields: list(rowFields(relation)) };
 }
@@ -179,10 +176,7 @@ export function lakeType(type: string): { readonly delta: DeltaField['type']; re
  * Adds the columns of the warehouse to the fields of a table. No field is ever removed or changed: a column whose type has changed gets
  * a field of its own, `NAME_2` and so on, and the old one keeps the old rows.
  */
-export function evolveFields(
-  existing: readonly DeltaField[],
-  columns: readonly Column[],
-): { readonly fields: readonly DeltaField[]; readonly columns: MappedColumn[] } {
+export function evolveFields(existing: readonly DeltaField[], columns: readonly Column[]) {
   const fields = [...existing];
   const mapped = columns.map(({ name, type, comment }): MappedColumn => {
     const { delta } = lakeType(type);
@@ -197,12 +191,7 @@ export function evolveFields(
   return { fields, columns: mapped };
 }
 
-function createField(
-  name: string,
-  type: DeltaField['type'],
-  comment: string,
-  metadata: DeltaField['metadata'] = {},
-): DeltaField {
+export function createField(name: string, type: DeltaField['type'], comment = '', metadata = {}): DeltaField {
   return { name, type, nullable: true, metadata: { ...(comment !== '' && { comment }), ...metadata } };
 }
 

@@ -4,7 +4,6 @@ import { CsvError, type Options, parse } from 'csv-parse';
 import { TidemarkError } from '../core/errors.ts';
 import { readContent } from '../core/gzip.ts';
 import { LineWriter } from './line-writer.ts';
-import type { LandingFile } from './store.ts';
 
 /** A quote that is never closed makes one record of all that follows. */
 const MAX_RECORD_BYTES = 256 * 1024 * 1024;
@@ -42,11 +41,7 @@ export async function* readCsv(path: string, options: Options = {}, bytes?: numb
  * @param columns names of the header, in order
  * @throws as `readCsv`; the file is then left as it is
  */
-export async function dropColumns(
-  path: string,
-  columns: readonly string[],
-  isDropped: (name: string) => boolean,
-): Promise<Partial<LandingFile>> {
+export async function dropColumns(path: string, columns: readonly string[], isDropped: (name: string) => boolean) {
   const isKept = columns.map((name) => !isDropped(name));
   const rewritten = new LineWriter(dirname(path), basename(path));
   try {

@@ -47,7 +47,6 @@ export class LineWriter {
     if (this.#pending.length >= BLOCK_BYTES) await this.#flush();
   }
 
-  /** Closes the file and removes it. */
   async discard(): Promise<void> {
     this.#pending = '';
     await this.close();

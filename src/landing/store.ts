@@ -164,14 +164,10 @@ export async function readManifests(config: Config, runId: string): Promise<Read
 }
 
 /** The manifest of a source that was extracted at this time, if its landing is still there. */
-export async function findManifest(
-  config: Config,
-  { target, source }: Pick<Manifest, 'target' | 'source'>,
-  extractedAt: Date,
-): Promise<Manifest | undefined> {
+export async function findManifest(config: Config, of: Pick<Manifest, 'target' | 'source'>, extractedAt: Date) {
   const second = Math.floor(extractedAt.getTime() / 1000) * 1000;
   for (const run of (await listLandings(config)).filter((id) => parseRunStart(id) === second)) {
-    const manifest = await readManifest(join(landingDirectory(config, run, target), `${source}.json`));
+    const manifest = await readManifest(join(landingDirectory(config, run, of.target), `${of.source}.json`));
     if (manifest && Date.parse(manifest.as_of) === extractedAt.getTime()) return manifest;
   }
   return undefined;
@@ -232,8 +228,6 @@ export async function listOldLandings(config: Config, now: Date): Promise<readon
 
 /** The start of a run according to its ID, such as `20261115T021500Z`, in milliseconds; undefined for any other text. */
 export function parseRunStart(runId: string): number | undefined {
-  const parts = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z/u.exec(runId)?.slice(1).map(Number);
-  if (!parts) return undefined;
-  const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = parts;
-  return Date.UTC(year, month - 1, day, hour, minute, second);
+  const [start, year, month, day, ...time] = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z/u.exec(runId) ?? [];
+  return start === undefined ? undefined : Date.parse(`${year}-${month}-${day}T${time.join(':')}Z`);
 }

@@ -191,7 +191,6 @@ export class LandingWriter {
     await this.#csv.close();
   }
 
-  /** Names of all data files that may exist. */
   #files(): ReadonlySet<string> {
     const { source } = this.#options;
     const written = [`${source}.ndjson.gz`, `${source}.csv.gz`].flatMap((name) => [name, `${name}.part`]);

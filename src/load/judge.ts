@@ -65,12 +65,7 @@ export async function judge(
   return { delta, notes };
 }
 
-async function findObjection(
-  landed: Landed,
-  table: Table,
-  facts: Facts,
-  { shrinkPercent, memoryLimit }: Limits,
-): Promise<TidemarkError | undefined> {
+async function findObjection(landed: Landed, table: Table, facts: Facts, { shrinkPercent, memoryLimit }: Limits) {
   const { error, invalidKey } = facts;
   if (isOutOfMemory(error)) return outOfMemory(landed, memoryLimit, error);
   if (error !== undefined) return describeReadError(table, landed, error);
@@ -203,11 +198,6 @@ function findInvalidKey({ key }: Table, landed: Landed): Promise<string> {
   });
 }
 
-interface CsvRecord {
-  readonly record: readonly string[];
-  readonly info: { readonly lines: number };
-}
-
 /** Reads the CSV files of a landing row by row, which is slow: only for errors. */
 async function findLine(
   { manifest, directory }: Landed,
@@ -215,7 +205,7 @@ async function findLine(
 ): Promise<string> {
   for (const file of manifest.files.filter(({ format }) => format === 'csv')) {
     for await (const row of readCsv(join(directory, file.file), { from: 2, info: true })) {
-      const { record, info } = row as CsvRecord;
+      const { record, info } = row as { record: readonly string[]; info: { lines: number } };
       if (matches(record, file)) return `: line ${info.lines} of ${file.file}`;
     }
   }

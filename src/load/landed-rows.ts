@@ -37,17 +37,19 @@ const MIN_BUFFER_BYTES = 8 * MEBIBYTE;
 
 /** What `load/explorer_csv` is rendered with. */
 function csvLoadParts(table: Table, { columns: header = [], bareNulls = [], bytes, longestLine = 0 }: LandingFile) {
-  const known = new Map(table.columns.map((column) => [column.name, column.type]));
-  known.delete(ORDINAL); // a field of this name is not ours
-  const columnType = (name: string) => known.get(canonicalColumn(name));
+  const types = new Map(table.columns.map((column) => [column.name, column.type]));
+  types.delete(ORDINAL); // a field of this name is not ours
+  const columnType = (name: string) => types.get(canonicalColumn(name));
   const readAs = (name: string) => (columnType(name) === TIME ? 'varchar' : (columnType(name) ?? 'varchar'));
   const struct = header.map((name) => `${quoteIdent(name)}: ${quoteLiteral(readAs(name))}`).join(', ');
-  const named = header
-    .filter((name) => columnType(name))
-    .map(
-      (name) =>
-        `${columnType(name) === TIME ? `${quoteIdent(name)}::${TIME}` : normalizeExtra(name)} as ${quoteIdent(canonicalColumn(name))}`,
-    );
+  const toValue = (name: string): string => {
+    const column = quoteIdent(name);
+    if (columnType(name) === TIME) return `${column}::${TIME}`;
+    // JSON pages land unknown fields as one JSON column. DuckDB rewrites it, so that it compares equal to a column from CSV.
+    return name === 'extra' ? `json_merge_patch('{}', ${column})` : column;
+  };
+  const known = header.filter((name) => columnType(name));
+  const named = known.map((name) => `${toValue(name)} as ${quoteIdent(canonicalColumn(name))}`);
   const others = header.filter((name) => !columnType(name) && !isSecretField(name)).sort();
   const pairs = others.map((name) => `${quoteLiteral(name)}, nullif(${quoteIdent(name)}, '')`).join(', ');
   const extra = others.length === 0 ? [] : [`json_merge_patch('{}', json_object(${pairs})) as extra`];
@@ -61,9 +63,4 @@ function csvLoadParts(table: Table, { columns: header = [], bareNulls = [], byte
     maxLine: String(maxLine),
     bufferSize: String(Math.max(MIN_BUFFER_BYTES, maxLine * 2)),
   };
-}
-
-/** JSON pages land unknown fields as one JSON column. DuckDB rewrites it, so that it compares equal to a column from CSV. */
-function normalizeExtra(name: string): string {
-  return name === 'extra' ? `json_merge_patch('{}', ${quoteIdent(name)})` : quoteIdent(name);
 }

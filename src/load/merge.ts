@@ -1,7 +1,7 @@
 import { quoteIdent } from '../warehouse/sql-files.ts';
 import { fillParams } from '../warehouse/sql-params.ts';
 import { sameKey, type Table } from '../warehouse/tables.ts';
-import { type Destination, type Landed, literals, type Stage, stageParts } from './stage.ts';
+import { type Changes, type Destination, type Landed, literals, type Stage, stageParts } from './stage.ts';
 
 export interface MergeOptions {
   /** The landings to load; the others change nothing. */
@@ -48,7 +48,7 @@ async function mergeStatements(
   ];
 }
 
-function isChanged(changes: { deleted: number; inserted: number; changed: number } | undefined): boolean {
+function isChanged(changes: Changes | undefined): boolean {
   return changes !== undefined && changes.deleted + changes.inserted + changes.changed > 0;
 }
 
@@ -56,12 +56,7 @@ function isChanged(changes: { deleted: number; inserted: number; changed: number
  * The statements that write the members which were added, removed or moved in changed lists: part by part, since DuckDB cannot spill a
  * list. They come before those of the rows.
  */
-async function listStatements(
-  { database }: Destination,
-  table: Table,
-  render: Render,
-  bytes: number,
-): Promise<readonly string[]> {
+async function listStatements({ database }: Destination, table: Table, render: Render, bytes: number) {
   const keys = {
     listsKey: ['target', ...table.key].map((name) => `lists.${quoteIdent(name)}`).join(', '),
     heldKey: sameKey(table, 'held', 'lists'),

@@ -1,6 +1,6 @@
 import type { ActivePull, PullStatus, RunContext } from '../extract/run-context.ts';
 import type { FailureParts } from '../http/errors.ts';
-import { describePart, listUnknown, type UnknownPart } from '../landing/store.ts';
+import { describePart, listUnknown, type Manifest, type UnknownPart } from '../landing/store.ts';
 import type { OpenWarehouse } from '../warehouse/session.ts';
 import { fillParams, toJsonParam } from '../warehouse/sql-params.ts';
 import type { Acceptance, Delta } from './judge.ts';
@@ -89,19 +89,13 @@ export function recordPullsStatement(
 }
 
 /** When the current rows of a source of a target were extracted. @returns ISO 8601; undefined where none was loaded */
-export async function readExtractedAt(
-  { database, files }: OpenWarehouse,
-  of: { readonly target: string; readonly source: string },
-): Promise<string | undefined> {
+export async function readExtractedAt({ database, files }: OpenWarehouse, of: Pick<Manifest, 'target' | 'source'>) {
   const [row] = await database.rows(files.read('warehouse/extracted_at'), of);
   return typeof row?.extracted_at === 'string' ? row.extracted_at : undefined;
 }
 
 /** The result of a landing that is loaded. @param notes of the load */
-export function describeLoad(
-  { manifest, acceptDrop }: Pick<Landed, 'manifest' | 'acceptDrop'>,
-  { delta, notes }: Acceptance,
-): PullResult {
+export function describeLoad({ manifest, acceptDrop }: Landed, { delta, notes }: Acceptance): PullResult {
   const lacking = listUnknown(manifest, acceptDrop).filter(({ isUnsupported = false }) => !isUnsupported);
   const missing = joinNotes(lacking.map(describePart));
   return {

@@ -78,11 +78,7 @@ export async function stage(to: Destination, table: Table, landings: readonly La
 export type Reading = Pick<Facts, 'landed' | 'error'>;
 
 /** Checks the keys of the rows in a stage, and compares them with the current rows of the same targets. */
-export async function compareStage(
-  { database, files }: Destination,
-  table: Table,
-  read: ReadonlyMap<Landed, Reading>,
-): Promise<Stage> {
+export async function compareStage({ database, files }: Destination, table: Table, read: ReadonlyMap<Landed, Reading>) {
   const parts = stageParts(table, [...read.keys()]);
   const mayBeHeld = parts.isUnknown !== 'false' && parts.mayBeOther !== 'false';
   const isHeld = mayBeHeld ? files.render('warehouse/held_by_unknown', parts) : 'false';
@@ -100,7 +96,6 @@ export async function compareStage(
 
 const NO_ROWS = { held: 0, unknown: 0, gone: 0, deleted: 0, inserted: 0, changed: 0 };
 
-/** Creates an empty stage. */
 export async function createStage({ database, files }: Destination, table: Table): Promise<void> {
   await database.write(files.render('warehouse/stage', stagedColumns(table)), { target: '', as_of: null });
 }

@@ -13,7 +13,6 @@ import { renderReports } from '../tell/reports/index.ts';
 import { type Database, withMemory } from '../warehouse/database.ts';
 import { migrate } from '../warehouse/migrate.ts';
 import { createSqlFiles, type SqlFiles } from '../warehouse/sql-files.ts';
-import { loadTables } from '../warehouse/tables.ts';
 import { createTemporaryFolder } from '../warehouse/temporary-folder.ts';
 import { loadJobDefinitions } from './plugins/index.ts';
 import { listJobProblems, listProblems } from './run-job.ts';
@@ -34,7 +33,7 @@ export async function checkDefinitions(config: Config, context: CheckContext): P
   const files = createSqlFiles(overlayRoots(config.directory));
   return [
     ...(await collect('jobs', () => checkJobs(config, context))),
-    ...checkRoutes(config),
+    ...(await collect('routes', () => checkRoutes(config))),
     ...(await collect('policy', () => findImpossible(files, loadPolicy(config.directory)))),
     ...(await checkFiles(config, context, files)),
   ];
@@ -55,7 +54,7 @@ async function checkFiles(
   if (!['queries', 'reports'].some((folder) => existsSync(join(directory, folder)))) return [];
   const out = await createTemporaryFolder();
   const check = async (database: Database) => {
-    await migrate(database, files, loadTables(files));
+    await migrate(database, files);
     const state = { database, files, asOf: clock.now(), thresholds };
     const rules = await checkRules({ ...state, targets });
     const render = async () => {
@@ -84,12 +83,10 @@ async function collect(what: DefinitionProblem['what'], check: () => unknown): P
 }
 
 /** A route of a target that is not configured gets no mail. */
-function checkRoutes({ mail, targets }: Config): readonly DefinitionProblem[] {
+function checkRoutes({ mail, targets }: Config): readonly string[] {
   return (mail?.routes ?? []).flatMap((route, index) =>
     (route.targets ?? [])
       .filter((name) => !targets.some((target) => target.name === name))
-      .map(
-        (name) => ({ what: 'routes', problem: `mail.routes[${index}].targets: there is no target ${name}` }) as const,
-      ),
+      .map((name) => `mail.routes[${index}].targets: there is no target ${name}`),
   );
 }

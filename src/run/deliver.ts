@@ -86,21 +86,15 @@ export interface MailResult extends Pick<ComposeResult, 'skipped'> {
   readonly problem: string | null;
 }
 
-/** What composing leaves to the delivery. */
-export type Composed = Omit<MailResult, 'deliveries'>;
-export const NOT_COMPOSED: Composed = { skipped: [], problem: null };
+export const NO_MAIL: MailResult = { deliveries: [], skipped: [], problem: null };
 
 interface Extras extends Pick<ComposeOptions, 'notes' | 'attachments'> {
   readonly playbooks: readonly Playbook[];
 }
 
 /** Composes a job's digests and writes them to the outbox. A failure is logged and does not stop the run. */
-export async function composeStage(
-  run: RunContext,
-  job: Job,
-  { playbooks: known, ...extras }: Extras,
-): Promise<Composed> {
-  if (!job.mail) return NOT_COMPOSED;
+export async function composeStage(run: RunContext, job: Job, { playbooks: known, ...extras }: Extras) {
+  if (!job.mail) return NO_MAIL;
   const { config, warehouse, clock, log } = run;
   const { database, files } = warehouse;
   try {
@@ -110,20 +104,20 @@ export async function composeStage(
     const { messages, skipped } = await composeMessages(options);
     await writeOutbox(warehouse, messages);
     for (const { recipients, reason } of skipped) log.info(`no digest to ${recipients.join(', ')}: ${reason}`);
-    return { skipped, problem: null };
+    return { ...NO_MAIL, skipped };
   } catch (error) {
-    return { skipped: [], problem: logFailure(run, error) };
+    return { ...NO_MAIL, problem: logFailure(run, error) };
   }
 }
 
 /** Sends the pending messages of this run and of earlier ones. */
-export async function sendStage(acting: Acting, store: OutboxStore, composed: Composed): Promise<MailResult> {
-  if (!acting.config.mail) return { ...composed, deliveries: [] };
+export async function sendStage(acting: Acting, store: OutboxStore, composed: MailResult): Promise<MailResult> {
+  if (!acting.config.mail) return composed;
   try {
     return { ...composed, deliveries: await sendFromOutbox(store, acting) };
   } catch (error) {
     const problem = logFailure(acting.context, error);
-    return { ...composed, deliveries: [], problem: composed.problem ?? problem };
+    return { ...composed, problem: composed.problem ?? problem };
   }
 }
 

@@ -19,7 +19,6 @@ export interface FleetReportOptions {
   readonly generatedAt: Date;
 }
 
-/** The queries of the report. */
 export function listFleetQueries(files: SqlFiles): readonly string[] {
   const { summary, datasets } = loadFleetReport(files);
   return [summary, ...datasets].map(({ sql }) => sql);
@@ -69,9 +68,7 @@ function describeFleet(summary: Row): string {
   const stale = count('stale_targets');
   const services = count('services');
   return [
-    services > 0
-      ? `${plural(count('organizations'), 'organization')} and ${plural(services, 'other service')}`
-      : plural(count('organizations'), 'organization'),
+    `${plural(count('organizations'), 'organization')}${services > 0 ? ` and ${plural(services, 'other service')}` : ''}`,
     summary.critical === null ? 'findings are not known' : plural(count('critical'), 'critical finding'),
     summary.drifted === null
       ? 'drift is not known'

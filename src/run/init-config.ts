@@ -6,13 +6,7 @@ import type { Context, ServiceContext } from '../core/context.ts';
 import { formatError } from '../core/errors.ts';
 import { sources as builtInSources } from '../extract/sources/index.ts';
 import type { ServiceClients } from '../services/client.ts';
-import {
-  type Availability,
-  createProbeClients,
-  findNoService,
-  lacksExplorer,
-  probeTarget,
-} from './doctor/probe-sources.ts';
+import { type Availability, createProbeClients, probeTarget } from './doctor/probe-sources.ts';
 
 /** A target as `tidemark init` receives it. */
 export interface InitTarget {
@@ -73,18 +67,16 @@ async function describeTarget(context: ProbeContext, clients: ServiceClients, gi
   const document = describe(Boolean(token) || isRequired(kind));
   const unknown = { name, document, missingVariable: null, without: [], unread: [] };
   if (isRequired(kind) && !token) return { ...unknown, missingVariable: variable, problem: `${variable} is not set` };
-  const { token: _reference, ...plain } = document as typeof document & { readonly token?: string };
-  const [target] = createTargets([{ ...plain, ...(token && { token }) }]);
-  if (!target) return { ...unknown, problem: 'the target is not valid' };
+  const [target] = createTargets([{ ...document, token: token || undefined }]) as [Target];
   const probe = (probed: Target) => probeTarget(clients.get(probed), builtInSources, context.redactor);
-  let { probes, answer } = await probe(target);
-  const isListed = await lacksExplorer(clients.get(target), probes);
-  if (isListed) ({ probes, answer } = await probe({ ...target, name: `${name} (list)`, explorer: 'workspaces' }));
+  const first = await probe(target);
+  const isListed = first.isLacking;
+  const listed = { ...target, name: `${name} (list)`, explorer: 'workspaces' } as const;
+  const { probes, noService } = isListed ? await probe(listed) : first;
   if (!token && variable !== null && probes.some(({ availability }) => availability === 'refused')) {
     const problem = `it refuses requests without a token, and ${variable} is not set`;
     return { ...unknown, document: describe(true), missingVariable: variable, problem };
   }
-  const noService = findNoService(answer, probes);
   if (noService) return { ...unknown, problem: formatError(noService) };
   const select = (...wanted: readonly Availability[]) =>
     probes.filter(({ availability }) => wanted.includes(availability)).map(({ source }) => source.name);

@@ -143,7 +143,6 @@ function describeUsage({ kind, namespace, organization }: Target, token: TokenRi
   return usages[kind];
 }
 
-/** The lines of the rights of one scope. */
 function describeScope<S extends Right['scope']>(
   rights: readonly NeededRight[],
   scope: S,
@@ -187,7 +186,6 @@ type TargetRight =
   | Exclude<Right, { readonly scope: 'path' }>
   | (Right & { readonly scope: 'path'; readonly path: string });
 
-/** The rights that an operation needs. */
 export function requiredRights(operation: Operation, target: Target): readonly TargetRight[] {
   return findPermission(operation, target.flavor).rights.flatMap((right): readonly TargetRight[] =>
     right.scope === 'path' ? policyPaths(operation.path, target).map((path) => ({ ...right, path })) : [right],

@@ -1,24 +1,20 @@
+import { sep } from 'node:path';
 import { formatError, TidemarkError } from '../core/errors.ts';
-import {
-  type Connection,
-  canRetryWith,
-  createOnce,
-  extract,
-  isInvalidData,
-  openLanding,
-  type Strategy,
-  withRejectedHint,
-} from '../extract/extract.ts';
+import { type Connection, createOnce, extract, openLanding } from '../extract/extract.ts';
 import type { ActivePull, RunContext } from '../extract/run-context.ts';
 import { MissingColumnError } from '../extract/sources/explorer/csv-export.ts';
-import { type FailureParts, ServiceError } from '../http/errors.ts';
-import { type Manifest, quarantineLanding, verifyLanding } from '../landing/store.ts';
+import type { SourceDefinition } from '../extract/sources/source.ts';
+import { type FailureKind, type FailureParts, ServiceError } from '../http/errors.ts';
+import { landingDirectory, type Manifest, quarantineLanding, verifyLanding } from '../landing/store.ts';
 import { EmptiedTableError, RowDropError } from '../load/judge.ts';
 import type { LoadQueue } from '../load/load-queue.ts';
 import { type PullOutcome, readExtractedAt, recordPull, toPullOutcome } from '../load/record-pulls.ts';
 import { classifyStorageError } from '../warehouse/storage.ts';
 
-export interface PullSourceOptions extends Connection {
+/** One pull of a run. */
+export interface PullTask extends Connection {
+  readonly run: RunContext;
+  readonly pull: ActivePull;
   readonly loads: LoadQueue;
   /** Loads a mass disappearance of rows instead of quarantining it. */
   readonly acceptDrop: boolean;
@@ -30,21 +26,13 @@ export interface PullSourceOptions extends Connection {
   readonly waitForOthers?: () => Promise<readonly string[]>;
 }
 
-/** One pull of a run. */
-interface Task {
-  readonly run: RunContext;
-  readonly pull: ActivePull;
-  readonly options: PullSourceOptions;
-}
-
 /**
  * Brings one source of one target into the warehouse, or records why not. A failed pull leaves its tables unchanged.
  * @throws storage failures only: a full disk, a corrupt working file.
  */
-export async function pullSource(run: RunContext, pull: ActivePull, options: PullSourceOptions): Promise<PullOutcome> {
-  const task = { run, pull, options };
+export async function pullSource(task: PullTask): Promise<PullOutcome> {
   try {
-    if (options.replay) return await replayLanding(task, options.replay);
+    if (task.replay) return await replayLanding(task, task.replay);
     return (await resumeLanding(task)) ?? (await extractWithRetry(task));
   } catch (error) {
     return recordFailure(task, error);
@@ -52,7 +40,7 @@ export async function pullSource(run: RunContext, pull: ActivePull, options: Pul
 }
 
 /** @throws storage failures */
-function recordFailure({ run, pull }: Task, error: unknown): Promise<PullOutcome> {
+function recordFailure({ run, pull }: PullTask, error: unknown): Promise<PullOutcome> {
   if (classifyStorageError(error)) throw error;
   const isQuarantined = error instanceof RowDropError || error instanceof MissingColumnError;
   const status = isQuarantined ? 'quarantined' : 'failed';
@@ -66,10 +54,10 @@ function redactParts({ redactor }: RunContext, { parts }: ServiceError): Failure
 }
 
 /** Extracts and loads. If the data is invalid, or the service fails, tries again with the next strategy; rejected files are kept. */
-async function extractWithRetry(task: Task): Promise<PullOutcome> {
-  const { run, pull, options } = task;
+async function extractWithRetry(task: PullTask): Promise<PullOutcome> {
+  const { run, pull } = task;
   const { source, target, metrics } = pull;
-  let { once, canReuse } = options;
+  let { once, canReuse } = task;
   let strategies: readonly Strategy[] = [source.extract, ...(source.fallbacks ?? [source.extract])];
   let missing: MissingColumnError | undefined;
   for (;;) {
@@ -77,7 +65,7 @@ async function extractWithRetry(task: Task): Promise<PullOutcome> {
     const landing = openLanding(run, pull);
     let manifest: Manifest | undefined;
     try {
-      manifest = await extract(run, pull, { ...options, once, canReuse }, strategy, landing);
+      manifest = await extract(run, pull, { ...task, once, canReuse }, strategy, landing);
       return await load(task, manifest);
     } catch (error) {
       const isQuarantined = error instanceof RowDropError;
@@ -99,12 +87,38 @@ async function extractWithRetry(task: Task): Promise<PullOutcome> {
   }
 }
 
+/** A way to extract a source: its own, or one of its fallbacks. */
+type Strategy = SourceDefinition['extract'];
+
+/** Failures that another strategy may avoid. A timeout is not among them, because it took minutes. */
+const AVOIDABLE: readonly FailureKind[] = ['server', 'truncated', 'malformed', 'too-large', 'invalid', 'not-found'];
+
+/** Requests were retried already, so a service error needs another strategy. Invalid data may be valid the next time. */
+function canRetryWith(next: Strategy, tried: Strategy, error: unknown): boolean {
+  if (error instanceof MissingColumnError) return next !== tried;
+  if (error instanceof ServiceError) return next !== tried && AVOIDABLE.includes(error.failure);
+  return isInvalidData(error) && error.constructor === TidemarkError;
+}
+
+/** Whether the rows themselves are wrong. */
+function isInvalidData(error: unknown): error is TidemarkError {
+  return error instanceof TidemarkError && error.code === 'DATA' && !classifyStorageError(error);
+}
+
+/** Adds where the rejected files are. */
+function withRejectedHint(error: unknown, run: RunContext, { target }: ActivePull): unknown {
+  if (!isInvalidData(error) || error.hint !== undefined) return error;
+  const folder = landingDirectory(run.config, run.runId, target.name).split(sep).slice(-3).join('/');
+  const hint = `the rejected files are in ${folder}, under names that end in .rejected`;
+  return new TidemarkError('DATA', error.message, { hint, cause: error });
+}
+
 /**
  * Loads a landing. One that would empty a table is loaded unless other sources of the target failed: whatever answered in their place may
  * have answered here as well.
  */
-async function load({ pull, options }: Task, manifest: Manifest): Promise<PullOutcome> {
-  const { loads, acceptDrop, waitForOthers } = options;
+async function load(task: PullTask, manifest: Manifest): Promise<PullOutcome> {
+  const { pull, loads, acceptDrop, waitForOthers } = task;
   try {
     return await loads.add(pull, manifest, acceptDrop);
   } catch (error) {
@@ -112,7 +126,7 @@ async function load({ pull, options }: Task, manifest: Manifest): Promise<PullOu
     const failed = await waitForOthers();
     if (failed.length === 0) return loads.add(pull, manifest, false, true);
     const what = `${error.message}, and ${failed.join(', ')} of the same target failed`;
-    throw new RowDropError('DATA', what, { ...(error.hint !== undefined && { hint: error.hint }), cause: error });
+    throw new RowDropError('DATA', what, { hint: error.hint, cause: error });
   }
 }
 
@@ -120,7 +134,7 @@ async function load({ pull, options }: Task, manifest: Manifest): Promise<PullOu
  * Loads an earlier landing again, unless newer rows are loaded: history is never written backwards. Where nothing is loaded, the state of
  * the source stays as it is.
  */
-async function replayLanding(task: Task, replay: Manifest | TidemarkError): Promise<PullOutcome> {
+async function replayLanding(task: PullTask, replay: Manifest | TidemarkError): Promise<PullOutcome> {
   const { run, pull } = task;
   const refuse = (error: TidemarkError) =>
     toPullOutcome(pull, { status: 'failed', error: run.redactor.text(formatError(error)) });
@@ -132,9 +146,9 @@ async function replayLanding(task: Task, replay: Manifest | TidemarkError): Prom
 }
 
 /** Loads a landing of an earlier run. @throws RowDropError if it was quarantined, and nobody accepts it */
-async function loadLanding(task: Task, manifest: Manifest): Promise<PullOutcome> {
+async function loadLanding(task: PullTask, manifest: Manifest): Promise<PullOutcome> {
   const { quarantined, source, run_id } = manifest;
-  if (quarantined !== undefined && !task.options.acceptDrop) {
+  if (quarantined !== undefined && !task.acceptDrop) {
     throw new RowDropError('DATA', quarantined, {
       hint: `if this is correct, accept it with \`tidemark pull --from ${run_id} --accept-shrink ${source}\``,
     });
@@ -147,13 +161,13 @@ async function loadLanding(task: Task, manifest: Manifest): Promise<PullOutcome>
  * Loads what an interrupted run has landed. Where that run has loaded it as well, nothing changes.
  * @returns undefined if the source has to be extracted: the landing is invalid, or older than the loaded rows.
  */
-async function resumeLanding(task: Task): Promise<PullOutcome | undefined> {
-  const { run, pull, options } = task;
+async function resumeLanding(task: PullTask): Promise<PullOutcome | undefined> {
   // Where nothing is left, the service is asked again.
-  const { resumable: manifest, waitForOthers: _, ...alone } = options;
+  const { resumable: manifest, waitForOthers: _, ...alone } = task;
+  const { run, pull } = task;
   if (!manifest || (await findNewer(task, manifest)) !== undefined) return undefined;
   try {
-    return await loadLanding({ ...task, options: alone }, manifest);
+    return await loadLanding(alone, manifest);
   } catch (error) {
     const isRejected = error instanceof TidemarkError && error.code === 'DATA';
     if (!isRejected || classifyStorageError(error) || run.signal.aborted) throw error;
@@ -163,7 +177,7 @@ async function resumeLanding(task: Task): Promise<PullOutcome | undefined> {
 }
 
 /** When the loaded rows were extracted, if that was after a landing. */
-async function findNewer({ run, pull }: Task, { as_of }: Manifest): Promise<string | undefined> {
+async function findNewer({ run, pull }: PullTask, { as_of }: Manifest): Promise<string | undefined> {
   const { target, source } = pull;
   const at = await run.writes(() => readExtractedAt(run.warehouse, { target: target.name, source: source.name }));
   return at !== undefined && Date.parse(at) > Date.parse(as_of) ? at : undefined;

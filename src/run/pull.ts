@@ -15,9 +15,9 @@ import { LoadQueue } from '../load/load-queue.ts';
 import type { PullOutcome } from '../load/record-pulls.ts';
 import { ServiceClients } from '../services/client.ts';
 import { identifyService } from '../services/describe-server.ts';
-import { refreshLifecycle } from './lifecycle/index.ts';
+import { refreshLifecycle } from './lifecycle.ts';
 import { createProgress, type Progress } from './progress.ts';
-import { type PullSourceOptions, pullSource } from './pull-source.ts';
+import { type PullTask, pullSource } from './pull-source.ts';
 import { executeRun, pullKey, type RunResult } from './run.ts';
 
 /** The pulls of the selected targets and sources. @default all */
@@ -26,14 +26,12 @@ export function selectPulls(
   selected: { readonly targets?: readonly string[]; readonly sources?: readonly string[] },
   sources: readonly SourceDefinition[] = builtInSources,
 ): readonly Pull[] {
-  const targets = config.targets.filter(({ name }) => !selected.targets?.length || selected.targets.includes(name));
-  return targets.flatMap((target) =>
-    sources
-      .filter(
-        (source) => hasSource(target, source) && (!selected.sources?.length || selected.sources.includes(source.name)),
-      )
-      .map((source) => ({ target, source })),
-  );
+  const isSelected = (names: readonly string[] | undefined, name: string) => !names?.length || names.includes(name);
+  const targets = config.targets.filter(({ name }) => isSelected(selected.targets, name));
+  return targets.flatMap((target) => {
+    const own = sources.filter((source) => hasSource(target, source) && isSelected(selected.sources, source.name));
+    return own.map((source) => ({ target, source }));
+  });
 }
 
 /** @throws TidemarkError USAGE if the selection is empty. In a shard it may be: other shards have the targets of the selection. */
@@ -124,7 +122,7 @@ export async function mapTargets<T>(
 }
 
 /** What the pulls of one run share. */
-interface PullTools extends Pick<PullSourceOptions, 'loads' | 'canReuse'> {
+interface PullTools extends Pick<PullTask, 'loads' | 'canReuse'> {
   readonly clients: ServiceClients;
   readonly progress: Progress;
   readonly resumable: ReadonlyMap<string, Manifest>;
@@ -141,7 +139,7 @@ async function pullTarget(run: RunContext, pulls: TargetPulls, tools: PullTools)
   const stopAll = (error: unknown) => halt.abort(error); // only the first call sets the reason
   const once = createOnce();
   const failed: string[] = [];
-  let running = pulls.length;
+  const running = new Set(pulls);
   let open = () => {};
   const othersArrived = new Promise<void>((resolve) => {
     open = resolve;
@@ -151,13 +149,14 @@ async function pullTarget(run: RunContext, pulls: TargetPulls, tools: PullTools)
     const metrics = createRequestMetrics();
     progress.start(target.name, source.name, metrics);
     const active = { ...pull, metrics, startedAt: run.clock.now().toISOString(), expectedRows: null };
-    let hasArrived = false;
     const arrive = () => {
-      if (!hasArrived && --running === 0) open();
-      hasArrived = true;
+      running.delete(pull);
+      if (running.size === 0) open();
     };
     try {
-      const outcome = await pullSource(run, active, {
+      const outcome = await pullSource({
+        run,
+        pull: active,
         loads,
         once,
         identify: () => once('identity', () => identifyService(clients, target)),
@@ -172,7 +171,7 @@ async function pullTarget(run: RunContext, pulls: TargetPulls, tools: PullTools)
           return failed.sort();
         },
       });
-      if (!hasArrived && !isLoaded(outcome.status)) failed.push(source.name);
+      if (running.has(pull) && !isLoaded(outcome.status)) failed.push(source.name);
       progress.done(outcome);
       return outcome;
     } finally {

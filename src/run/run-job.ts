@@ -17,9 +17,9 @@ import { resolveMailSettings } from '../tell/mail/transport.ts';
 import { listReportNames } from '../tell/reports/definitions.ts';
 import { type OpenWarehouse, type WarehouseWriter, withPublished } from '../warehouse/session.ts';
 import { waitForLock } from '../warehouse/wait-for-lock.ts';
-import { composeStage, hasPendingMail, type MailResult, NOT_COMPOSED, renderStage, sendStage } from './deliver.ts';
+import { composeStage, hasPendingMail, NO_MAIL, renderStage, sendStage } from './deliver.ts';
 import { withHeartbeat } from './heartbeat.ts';
-import { refreshLifecycle } from './lifecycle/index.ts';
+import { refreshLifecycle } from './lifecycle.ts';
 import { BUILT_IN, type Definitions } from './plugins/index.ts';
 import { type PullOptions, pullSources, selectPulls } from './pull.ts';
 import { type EndedRun, executeRun, exitCode, type JobResult, type JobStages } from './run.ts';
@@ -64,8 +64,7 @@ async function deliver(
   { playbooks }: Definitions,
   { filled, ended, writer }: { readonly filled: Filled; readonly ended: EndedRun; readonly writer: WarehouseWriter },
 ): Promise<JobStages> {
-  const { findings, plans, composed, refused_ledger } = filled;
-  const mail: MailResult = { deliveries: [], ...composed };
+  const { findings, plans, mail, refused_ledger } = filled;
   const undone = { findings, reports: [], failed_reports: [], playbooks: [], refused_ledger, mail };
   if (ended.status === 'interrupted') return undone;
   const applied = await applyJobPlaybooks(acting, plans, playbooks);
@@ -78,7 +77,7 @@ async function deliver(
   return writer.write(async (warehouse) => {
     if (hasActions) await trySyncLedger(acting, warehouse);
     const rendered = await render(warehouse);
-    const sent = await sendStage(acting, warehouse, composed);
+    const sent = await sendStage(acting, warehouse, mail);
     return { ...undone, ...rendered, playbooks: applied, mail: sent };
   });
 }
@@ -88,7 +87,7 @@ async function fillWarehouse(run: RunContext, job: Job, selected: PullOptions, d
   const { config, warehouse, log, asOf } = run;
   const { database, files } = warehouse;
   const pulls = await pullSources(run, selected);
-  if (run.signal.aborted) return { pulls, findings: null, plans: [], composed: NOT_COMPOSED, refused_ledger: null };
+  if (run.signal.aborted) return { pulls, findings: null, plans: [], mail: NO_MAIL, refused_ledger: null };
   const notAnswered = await refreshLifecycle(run);
   const { thresholds, targets } = config;
   const findings = await evaluateFindings({ database, files, asOf, runId: run.runId, thresholds, targets });
@@ -104,8 +103,8 @@ async function fillWarehouse(run: RunContext, job: Job, selected: PullOptions, d
     ...planNotes(plans),
   ];
   const attachments = planAttachments(plans);
-  const composed = await composeStage(run, job, { notes, attachments, playbooks: definitions.playbooks });
-  return { pulls, findings, plans, composed, refused_ledger: refusedLedger };
+  const mail = await composeStage(run, job, { notes, attachments, playbooks: definitions.playbooks });
+  return { pulls, findings, plans, mail, refused_ledger: refusedLedger };
 }
 
 /** Lines of the digest about the plans of a job. */

@@ -17,7 +17,7 @@ import type { Database } from '../warehouse/database.ts';
 import { type Warehouse, type WarehouseWriter, withWarehouseLock } from '../warehouse/session.ts';
 import type { SqlFiles } from '../warehouse/sql-files.ts';
 import type { MailResult, Rendered } from './deliver.ts';
-import { pruneAfterRun } from './retention/index.ts';
+import { pruneAfterRun } from './retention.ts';
 
 export type RunStatus = 'complete' | 'incomplete' | 'failed' | 'interrupted';
 

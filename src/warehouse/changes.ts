@@ -57,22 +57,17 @@ function renderAttributed(files: SqlFiles, tables: readonly Table[], changes: st
   return files.render('warehouse/attribute', { changes, actedBy: renderActedBy(files, tables) });
 }
 
+type Times = Readonly<Record<'from' | 'to', string>>;
+
 /** The tables that have changes after one time and up to another. @param tables that are present */
-export async function selectChanged(
-  { database, files }: ReadWarehouse,
-  tables: readonly Table[],
-  times: Readonly<Record<'from' | 'to', string>>,
-): Promise<readonly Table[]> {
+export async function selectChanged({ database, files }: ReadWarehouse, tables: readonly Table[], times: Times) {
   const query = uniteTold(tables, (table) => files.render('warehouse/has_changes', rowParts(table)));
   const changed = new Set((await database.script(fillParams(query, times))).map(({ name }) => name));
   return tables.filter(({ name }) => changed.has(name));
 }
 
 /** A query with the rows of `attributed_changes` of the tables that changed after one time and up to another; of any one, where none did. */
-export async function renderChangesBetween(
-  read: ReadWarehouse,
-  times: Readonly<Record<'from' | 'to', string>>,
-): Promise<string> {
+export async function renderChangesBetween(read: ReadWarehouse, times: Times) {
   const tables = selectTold(await selectPresent(read, [...loadTables(read.files).values()]));
   const changed = await selectChanged(read, tables, times);
   return renderChanges(read.files, changed.length > 0 ? changed : tables.slice(0, 1));
@@ -106,7 +101,6 @@ export function renderDifference(files: SqlFiles, tables: readonly Table[]): str
   return files.render('diff/difference', parts);
 }
 
-/** The tables whose changes are told. */
 export function selectTold(tables: readonly Table[]): readonly Table[] {
   return tables.filter(({ source, changes }) => source && !changes.renewed.includes('*'));
 }
@@ -202,10 +196,7 @@ function nameChange({ changes: { name, place } }: Table, column: Column): string
   return id && place.includes(column.name) ? `if(${isOther(id)}, 'moved', 'changed')` : `'changed'`;
 }
 
-function columnTexts(
-  { members, computed, changes }: Table,
-  { name, type }: Column,
-): readonly [old: string, current: string] {
+function columnTexts({ members, computed, changes }: Table, { name, type }: Column) {
   if (name === members) return ['to_json(lists."left")::varchar', 'to_json(lists.arrived)::varchar'];
   const text = (value: string) => {
     if (name === 'extra') return `${withoutComputedFields(value, [...computed, ...changes.renewed])}::varchar`;

@@ -108,15 +108,12 @@ function createSpillFolder(root: string): Promise<string | undefined> {
 export const PUBLISH_AGAIN = 'the next `tidemark pull` publishes it again from the working file';
 
 /** @throws TidemarkError DATA with DuckDB's message if the file is not a database, or corrupt. */
-export function openInstance(
-  file: string,
-  settings: Readonly<Record<string, string>>,
-): ReturnType<typeof DuckDBInstance.create> {
+export function openInstance(file: string, settings: Readonly<Record<string, string>>) {
   return DuckDBInstance.create(file, settings).catch((cause: unknown) => {
     const hint = isOfLaterVersion(cause)
       ? 'run the later version that has written it'
       : settings.access_mode && PUBLISH_AGAIN;
-    throw new TidemarkError('DATA', `${file} cannot be opened: ${firstLine(cause)}`, { cause, ...(hint && { hint }) });
+    throw new TidemarkError('DATA', `${file} cannot be opened: ${firstLine(cause)}`, { cause, hint });
   });
 }
 
@@ -137,9 +134,17 @@ function createStatements(connection: DuckDBConnection) {
     const text = fillParams(sql, params);
     return limitMs === undefined ? script(text) : bounded({ connection }, limitMs, () => script(text));
   };
-  const rollback = async (error: unknown): Promise<never> => {
-    await connection.run('rollback').catch(() => undefined);
-    throw error; // the first error is the one to report
+  /** Runs `work` in a transaction, and rolls it back if `work` throws. */
+  const transaction = async <T>(work: () => Promise<T>): Promise<T> => {
+    await connection.run('begin');
+    try {
+      const result = await work();
+      await connection.run('commit');
+      return result;
+    } catch (error) {
+      await connection.run('rollback').catch(() => undefined); // the first error is the one to report
+      throw error;
+    }
   };
   return {
     connection,
@@ -156,19 +161,9 @@ function createStatements(connection: DuckDBConnection) {
     write: async (sql: string, params?: SqlParams) => Number((await rows(sql, params))[0]?.Count),
     /** Runs statements with filled parameters in a transaction, as one text. */
     transact: async (statements: readonly string[]) => {
-      await connection.run(['begin;', ...statements, 'commit;'].join('\n')).catch(rollback);
+      await transaction(() => connection.run(statements.join('\n')));
     },
-    /** Runs `work` in a transaction, and rolls it back if `work` throws. */
-    transaction: async <T>(work: () => Promise<T>): Promise<T> => {
-      await connection.run('begin');
-      try {
-        const result = await work();
-        await connection.run('commit');
-        return result;
-      } catch (error) {
-        return rollback(error);
-      }
-    },
+    transaction,
   };
 }
 
@@ -203,11 +198,7 @@ export async function interruptible<T>(
 export const MAX_QUERY_MS = 3_600_000;
 
 /** Interrupts the statements of `work` after a time. @throws TidemarkError DATA */
-export async function bounded<T>(
-  statements: Pick<Statements, 'connection'>,
-  limitMs: number,
-  work: () => Promise<T>,
-): Promise<T> {
+export async function bounded<T>(statements: Pick<Statements, 'connection'>, limitMs: number, work: () => Promise<T>) {
   const limit = new AbortController();
   const late = new TidemarkError('DATA', `it was stopped after ${formatSeconds(limitMs)}`);
   const timer = setTimeout(() => limit.abort(late), limitMs);

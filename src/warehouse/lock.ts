@@ -52,7 +52,7 @@ export async function acquireLock(file: string, purpose: string, options: LockOp
     if (!tryLockFile(fd, file)) throw lockedError(file, now);
     // What was removed meanwhile is not what others lock.
     if (!isFile(fd, file)) throw new TidemarkError('LOCKED', `${file} was removed`, { hint: 'run again' });
-    return await beginLock(file, fd, { purpose, since: now.toISOString() }, maxPauseMs);
+    return await beginLock(file, fd, { pid, host: hostname(), purpose, since: now.toISOString() }, maxPauseMs);
   } catch (error) {
     closeSync(fd);
     throw error;
@@ -60,13 +60,7 @@ export async function acquireLock(file: string, purpose: string, options: LockOp
 }
 
 /** Increments the fencing number: it is on disk before anyone may rely on the lock. @param fd open and locked */
-async function beginLock(
-  file: string,
-  fd: number,
-  { purpose, since }: Pick<Owner, 'purpose' | 'since'>,
-  maxPauseMs: number,
-) {
-  const owner = { pid, host: hostname(), purpose, since };
+async function beginLock(file: string, fd: number, owner: Owner, maxPauseMs: number) {
   const own: LockRecord = { fence: (readRecord(file)?.fence ?? 0) + 1, id: randomUUID(), owner };
   await writeRecord(file, own);
   const pauses = monitorPauses();
@@ -80,7 +74,7 @@ async function beginLock(
     const how = explainLoss(file, fd, own);
     if (how === undefined) return;
     const hint = `run it again; leave ${file} alone while a process holds it`;
-    throw new LockError('LOCKED', `${purpose} lost its lock: ${how}`, { hint });
+    throw new LockError('LOCKED', `${owner.purpose} lost its lock: ${how}`, { hint });
   };
   /**
    * Call it just before each write that depends on what was read before.
@@ -134,7 +128,6 @@ function isFile(fd: number, file: string): boolean {
   return named?.ino === open.ino && named.dev === open.dev;
 }
 
-/** Whether any process holds the lock. */
 function isLocked(file: string): boolean {
   const fd = openSync(file, 'a+');
   try {

@@ -126,12 +126,11 @@ export function renderPolicy(files: SqlFiles, policy: readonly PolicyRow[], scop
 export async function migrate(
   database: Database,
   files: SqlFiles,
-  tables: ReadonlyMap<string, Table>,
   thresholds: Thresholds = DEFAULT_THRESHOLDS,
   policy: readonly PolicyRow[] = [],
 ): Promise<void> {
   const deadlines = renderDeadlines(files, thresholds);
-  const declared = [...tables.values()];
+  const declared = [...loadTables(files).values()];
   const digest = `${toDigest([deadlines, policy])} ${digestSchema(files, declared)}`;
   await database.run(files.read('warehouse/schema_digest_table'));
   const [last] = await database.rows(files.read('warehouse/schema_digest'));
@@ -139,7 +138,8 @@ export async function migrate(
   const current = await readColumns({ database, files });
   const added = await findAdditions(database, files, declared, current);
   const all = withAdditions(declared, [...(await readAdditions({ database, files }, current)), ...added]);
-  const transact = (texts: readonly string[]) => database.transact(texts.map(endStatement));
+  const transact = (texts: readonly string[]) =>
+    database.transact(texts.map((sql) => `${sql.trim().replace(/;$/u, '')};`));
   // About 800: one by one they would take five times as long.
   const statements = [
     ...all.flatMap((table) => addColumns(files, table, current)),
@@ -159,8 +159,6 @@ export async function migrate(
   ]);
   await database.run('checkpoint'); // a crash must not have to replay altered tables from the log
 }
-
-const endStatement = (sql: string): string => `${sql.trim().replace(/;$/u, '')};`;
 
 /** Where one fails, the error names the line of a file, and not that of the text of all. */
 async function runEach(database: Database, files: SqlFiles, statements: readonly string[]): Promise<void> {

@@ -80,10 +80,7 @@ export function withWarehouse<T>(options: LockedOptions, work: (warehouse: Wareh
  * @throws TidemarkError LOCKED while another process holds it; INCOMPLETE with the bytes needed if the disk is full; CONFIG for an
  * invalid policy.
  */
-export async function withWarehouseLock<T>(
-  options: LockedOptions,
-  work: (writer: WarehouseWriter) => Promise<T>,
-): Promise<T> {
+export async function withWarehouseLock<T>(options: LockedOptions, work: (writer: WarehouseWriter) => Promise<T>) {
   const { config, purpose, now } = options;
   const { data } = config;
   const policy = loadPolicy(config.directory);
@@ -154,7 +151,7 @@ async function runSession<T>(
   try {
     await chmod(paths.work, PRIVATE_FILE);
     if (!isVerified) await verifyChecksums(database, files, isPresent(paths.published));
-    await migrate(database, files, tables, config.thresholds, policy);
+    await migrate(database, files, config.thresholds, policy);
     const mounts = config.targets.map((target) => ({ target: target.name, mount: meshMounts(target)[0] }));
     await database.run(files.read('warehouse/assume_mount'), { mounts: JSON.stringify(mounts) });
     await database.run(files.read('warehouse/assume_namespace'));
@@ -233,11 +230,7 @@ export async function withPublished<T>(
 }
 
 /** The error of a read of the published warehouse in the data folder `data`, as people can act on it. */
-export async function explainFailure(
-  { database, files }: OpenWarehouse,
-  data: string,
-  error: unknown,
-): Promise<unknown> {
+export async function explainFailure({ database, files }: OpenWarehouse, data: string, error: unknown) {
   const { published } = warehouseFiles(data);
   const reason = error instanceof TidemarkError ? error.cause : error;
   const explain = (what: string, hint: string) =>

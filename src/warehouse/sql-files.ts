@@ -40,16 +40,12 @@ export function createSqlFiles(roots: readonly string[]) {
 }
 
 function fillTemplate(name: string, template: string, parts: SqlParts): string {
-  return stripComments(template).replaceAll(/\{\{(\w+)((?: \w+)*)\}\}/gu, (_, part: string, words: string) => {
+  const statements = template.replaceAll(/^\s*--.*$/gmu, ''); // comments mention `{{parts}}` to explain them
+  return statements.replaceAll(/\{\{(\w+)((?: \w+)*)\}\}/gu, (_, part: string, words: string) => {
     const value = parts[part];
     if (value === undefined) throw new TidemarkError('DATA', `queries/${name}.sql: {{${part}}} has no value`);
     return typeof value === 'string' ? value : value(...words.trim().split(' '));
   });
-}
-
-/** Comments mention `{{parts}}` to explain them. */
-function stripComments(sql: string): string {
-  return sql.replaceAll(/^\s*--.*$/gmu, '');
 }
 
 export function quoteIdent(identifier: string): string {

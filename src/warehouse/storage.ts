@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { stat, statfs } from 'node:fs/promises';
+import type { Config } from '../config/config.ts';
 import { isMemoryError, TidemarkError } from '../core/errors.ts';
 import { ignoreMissing } from '../core/fs.ts';
 import { landingBytes, landingDirectory, listLandings } from '../landing/store.ts';
@@ -75,19 +76,13 @@ export async function freeBytes(directory: string): Promise<number> {
 }
 
 /** Reports a full disk of one of the folders that `work` writes to with the bytes needed. Other errors are thrown as they are. */
-export async function reportFullDisk<T>(
-  { data, output }: { readonly data: string; readonly output: string },
-  work: () => Promise<T>,
-): Promise<T> {
+export async function reportFullDisk<T>({ data, output }: Pick<Config, 'data' | 'output'>, work: () => Promise<T>) {
   try {
     return await work();
   } catch (error) {
     if (classifyStorageError(error) !== 'disk-full') throw error;
-    const folders = await Promise.all(
-      [data, output]
-        .filter((folder) => existsSync(folder))
-        .map(async (path) => ({ path, free: await freeBytes(path) })),
-    );
+    const present = [data, output].filter((folder) => existsSync(folder));
+    const folders = await Promise.all(present.map(async (path) => ({ path, free: await freeBytes(path) })));
     const { path = data, free = 0 } = folders.sort((a, b) => a.free - b.free)[0] ?? {};
     throw diskFullError(path, Math.max(await requiredBytes(data), free + 1), free, error);
   }
@@ -97,6 +92,6 @@ function diskFullError(directory: string, neededBytes: number, freeNow: number, 
   const message = `the disk is full: ${neededBytes} bytes are needed in ${directory}, ${freeNow} are free`;
   return new TidemarkError('INCOMPLETE', message, {
     hint: 'free disk space and run it again: nothing is lost, and finished extractions are not repeated',
-    ...(cause !== undefined && { cause }),
+    cause,
   });
 }

@@ -17,20 +17,7 @@ function loadDuckdb(): typeof import('@duckdb/node-api') {
 
 const duckdb = loadDuckdb();
 
-export const {
-  DuckDBArrayValue,
-  DuckDBDateValue,
-  DuckDBDecimalValue,
-  DuckDBInstance,
-  DuckDBListValue,
-  DuckDBMapValue,
-  DuckDBStructValue,
-  DuckDBTimestampTZValue,
-  DuckDBTimestampValue,
-  DuckDBTypeId,
-  listValue,
-  VARCHAR,
-} = duckdb;
+export const { DuckDBInstance, DuckDBTypeId, listValue, VARCHAR } = duckdb;
 
 /** The longest string of JavaScript. Node throws for a longer one, and ends the process above 2 GiB, which DuckDB can make. */
 const MAX_TEXT_BYTES = 2 ** 29 - 24;
@@ -44,9 +31,8 @@ const { getItem } = vector;
 vector.getItem = function (index) {
   const bytes = this.dataView.getUint32(index * 16, true); // of a text, where its other 12 bytes say
   if (bytes <= MAX_TEXT_BYTES || !this.validity.itemValid(index)) return getItem.call(this, index);
-  throw new Error(
-    `a text of ${bytes.toLocaleString('en-US')} bytes is longer than ${MAX_TEXT_BYTES.toLocaleString('en-US')}`,
-  );
+  const [size, limit] = [bytes, MAX_TEXT_BYTES].map((number) => number.toLocaleString('en-US'));
+  throw new Error(`a text of ${size} bytes is longer than ${limit}`);
 };
 
 /** A value in templates and JSON output. `bigint` only if a number would lose digits. */
@@ -65,7 +51,6 @@ function listColumns(result: DuckDBResult | DuckDBResultReader): readonly ValueC
   return result.deduplicatedColumnNames().map((name, index) => ({ name, type: result.columnType(index) }));
 }
 
-/** All rows of a result. */
 export function toRows(reader: DuckDBResultReader): Row[] {
   const columns = listColumns(reader);
   return reader.getRows().map((row) => toRow(row, columns));
@@ -87,20 +72,20 @@ export function toValue(value: DuckDBValue, type?: DuckDBType): Value {
   if (typeof value === 'string')
     return type?.alias === 'JSON' ? (parseJson(value, Number.POSITIVE_INFINITY) as Value) : value;
   if (typeof value === 'bigint') return toNumber(value);
-  if (value instanceof DuckDBTimestampTZValue || value instanceof DuckDBTimestampValue)
+  if (value instanceof duckdb.DuckDBTimestampTZValue || value instanceof duckdb.DuckDBTimestampValue)
     return formatMicros(value.micros);
-  if (value instanceof DuckDBDateValue) return value.toString();
-  if (value instanceof DuckDBDecimalValue) return value.toDouble();
-  if (value instanceof DuckDBListValue || value instanceof DuckDBArrayValue) {
+  if (value instanceof duckdb.DuckDBDateValue) return value.toString();
+  if (value instanceof duckdb.DuckDBDecimalValue) return value.toDouble();
+  if (value instanceof duckdb.DuckDBListValue || value instanceof duckdb.DuckDBArrayValue) {
     const inner =
       type?.typeId === DuckDBTypeId.LIST || type?.typeId === DuckDBTypeId.ARRAY ? type.valueType : undefined;
     return value.items.map((item) => toValue(item, inner));
   }
-  if (value instanceof DuckDBStructValue) {
+  if (value instanceof duckdb.DuckDBStructValue) {
     const entryType = (name: string) => (type?.typeId === DuckDBTypeId.STRUCT ? type.typeForEntry(name) : undefined);
     return Object.fromEntries(Object.entries(value.entries).map(([name, v]) => [name, toValue(v, entryType(name))]));
   }
-  if (value instanceof DuckDBMapValue) {
+  if (value instanceof duckdb.DuckDBMapValue) {
     return Object.fromEntries(value.entries.map(({ key, value: v }) => [String(toValue(key)), toValue(v)]));
   }
   return String(value);

@@ -1,6 +1,5 @@
 import { beforeAll, expect, test } from 'vitest';
-import type { Fact } from '../../src/run/lifecycle/document.ts';
-import { recordFacts } from '../../src/run/lifecycle/index.ts';
+import { type Fact, recordFacts } from '../../src/run/lifecycle.ts';
 import { createFindingsWarehouse, type FindingsWarehouse, type Rows } from '../helpers/findings-warehouse.ts';
 import { cleanAtEnd } from '../helpers/temp.ts';
 

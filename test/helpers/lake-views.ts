@@ -1,7 +1,7 @@
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
-import { createLakeViews } from '../../src/lake/ddl.ts';
 import { createLakeReader } from '../../src/lake/reader.ts';
 import type { LakeStore } from '../../src/lake/store.ts';
+import { createLakeViews } from '../../src/lake/views.ts';
 import { type Database, openDatabase } from '../../src/warehouse/database.ts';
 import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
 

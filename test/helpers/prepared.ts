@@ -8,7 +8,6 @@ import { type Database, openDatabase } from '../../src/warehouse/database.ts';
 import { migrate } from '../../src/warehouse/migrate.ts';
 import { recordFingerprint, warehouseFiles } from '../../src/warehouse/publish.ts';
 import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
-import { loadTables } from '../../src/warehouse/tables.ts';
 import { copyWarehouse } from './change-warehouse.ts';
 
 /** A folder that `create` fills once in a run of the tests, on first use; other workers wait. Tests copy from it, and never change it. */
@@ -56,7 +55,7 @@ export async function copyEmptyWarehouse(to: string): Promise<void> {
     const file = join(created, 'warehouse.duckdb');
     const database = await openDatabase(file);
     const files = createSqlFiles([PACKAGE_ROOT]);
-    await migrate(database, files, await loadTables(files));
+    await migrate(database, files);
     database.close();
   });
   await copyFile(join(folder, 'warehouse.duckdb'), to);

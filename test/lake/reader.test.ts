@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
-import { createLakeViews } from '../../src/lake/ddl.ts';
 import { verifyLake } from '../../src/lake/maintain.ts';
 import { createLakeReader } from '../../src/lake/reader.ts';
 import type { LakeStore } from '../../src/lake/store.ts';
+import { createLakeViews } from '../../src/lake/views.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
 import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
 import { lakeProject } from '../helpers/lake-project.ts';

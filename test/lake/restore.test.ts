@@ -9,7 +9,6 @@ import { openDatabase } from '../../src/warehouse/database.ts';
 import { migrate } from '../../src/warehouse/migrate.ts';
 import { warehouseFiles } from '../../src/warehouse/publish.ts';
 import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
-import { loadTables } from '../../src/warehouse/tables.ts';
 import { lakeProject } from '../helpers/lake-project.ts';
 import { createReportWarehouse, QUIET, workspace } from '../helpers/report-warehouse.ts';
 
@@ -72,7 +71,7 @@ test('what an update added is told of a restored warehouse as of the one that wa
     const database = await openDatabase(file);
     const files = createSqlFiles([PACKAGE_ROOT]);
     await database.run('delete from schema_digest');
-    await migrate(database, files, await loadTables(files));
+    await migrate(database, files);
     database.close();
   });
   const { published } = warehouseFiles(project.config.data);

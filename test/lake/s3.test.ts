@@ -232,6 +232,18 @@ describe('lists', () => {
     expect(requests).toHaveLength(2);
   });
 
+  test('that never end, because each page names another next one, are refused', async () => {
+    let pages = 0;
+    const { env } = await startStore((_, response) => {
+      const next = `<NextContinuationToken>${++pages}</NextContinuationToken>`;
+      response.end(`<ListBucketResult><IsTruncated>true</IsTruncated>${next}</ListBucketResult>`);
+    });
+    await expect(withStore(LAKE, env, (store) => store.list('t'))).rejects.toMatchObject({
+      code: 'DATA',
+      message: expect.stringContaining('does not answer with a complete list'),
+    });
+  });
+
   test('have a thousand keys of the longest kind in a page', async () => {
     const key = `fleet/lake/t/${'%C3%BC'.repeat(505)}`;
     const contents = `<Contents><Key>${key}</Key><Size>1</Size></Contents>`.repeat(1_000);

@@ -63,7 +63,7 @@ test(`${VOLUMES} volumes are loaded with half of the memory that a load has by d
   onTestFinished(() => database.close());
   const files = createSqlFiles([PACKAGE_ROOT]);
   const tables = await loadTables(files);
-  await migrate(database, files, tables);
+  await migrate(database, files);
   const indexes = Array.from({ length: VOLUMES }, (_, index) => index);
   const list = `${JSON.stringify({ kind: 'list', body: indexes.map(listed) })}\n`;
   const reads = indexes.map((index) => `${JSON.stringify({ kind: 'read', body: read(index) })}\n`);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { recordFacts } from '../../src/run/lifecycle/index.ts';
+import { recordFacts } from '../../src/run/lifecycle.ts';
 import { createMailWarehouse, mailConfig } from '../helpers/mail-warehouse.ts';
 import { workspace } from '../helpers/report-warehouse.ts';
 

@@ -70,7 +70,7 @@ const OTHER_SQL = new Set(['docs/lake.md']);
 
 describe('SQL in README.md and docs', async () => {
   const database = await openDatabase(':memory:');
-  await migrate(database, files, tables);
+  await migrate(database, files);
   afterAll(() => database.close());
   const shown = PAGES.filter((path) => !OTHER_SQL.has(path)).flatMap((path) =>
     findSql(readPage(path)).map((sql) => [path, sql] as const),

@@ -14,7 +14,7 @@ const ROOT = join(PACKAGE_ROOT, 'queries');
 const files = createSqlFiles([PACKAGE_ROOT]);
 const tables = await loadTables(files);
 const database = await openDatabase(':memory:');
-await migrate(database, files, tables);
+await migrate(database, files);
 await database.script(renderRuleMacros(files).join('\n'));
 // Every load creates this table; here it lets the statements prepare that drop it.
 await database.run('create temp table stage_lists as select 1 as one');

@@ -1,12 +1,10 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
-import { listOldHistory, removeOldHistory } from '../../src/run/retention/history.ts';
-import { findHorizon } from '../../src/run/retention/index.ts';
+import { findHorizon, listOldHistory, removeOldHistory } from '../../src/run/retention.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
 import { resolveMoment } from '../../src/warehouse/moment.ts';
 import { warehouseFiles } from '../../src/warehouse/publish.ts';
 import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
-import { loadTables } from '../../src/warehouse/tables.ts';
 import { quietContext } from '../helpers/context.ts';
 import { type LakeProject, lakeProject } from '../helpers/lake-project.ts';
 
@@ -32,7 +30,7 @@ async function projectOfNights(): Promise<LakeProject> {
 async function open({ config }: LakeProject) {
   const database = await openDatabase(warehouseFiles(config.data).published);
   onTestFinished(() => database.close());
-  return { database, files, tables: await loadTables(files), horizon: HORIZON };
+  return { database, files, horizon: HORIZON };
 }
 
 const WORKSPACES = (id: string, ...times: readonly (number | undefined)[]) =>

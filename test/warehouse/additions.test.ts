@@ -14,7 +14,7 @@ async function update({ database, files }: ReportWarehouse): Promise<void> {
   await database.run('drop table authority_certificates_history');
   await database.run('drop table additions');
   await database.run('delete from schema_digest');
-  await migrate(database, files, await loadTables(files));
+  await migrate(database, files);
 }
 
 async function readTold(warehouse: ReportWarehouse, day: number) {
@@ -76,6 +76,6 @@ test('a new warehouse has no additions, nor has one that is migrated again', asy
   const { database, files, pull } = await createReportWarehouse();
   await pull(night(1), { workspaces: [workspace('blue')] });
   await database.run('delete from schema_digest');
-  await migrate(database, files, await loadTables(files));
+  await migrate(database, files);
   expect(await database.rows('from additions')).toEqual([]);
 });

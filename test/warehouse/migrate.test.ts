@@ -8,7 +8,6 @@ import { migrate } from '../../src/warehouse/migrate.ts';
 import { warehouseFiles } from '../../src/warehouse/publish.ts';
 import { withWarehouse } from '../../src/warehouse/session.ts';
 import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
-import { loadTables } from '../../src/warehouse/tables.ts';
 import { mailConfig } from '../helpers/mail-warehouse.ts';
 import { openCopy } from '../helpers/prepared.ts';
 import { QUIET } from '../helpers/report-warehouse.ts';
@@ -30,7 +29,7 @@ const openMigrated = () => open((file) => openCopy(file));
 /** Migrates to the declared tables, with files of `folder` over the package's. */
 async function migrateAgain(): Promise<void> {
   const files = createSqlFiles([folder, PACKAGE_ROOT]);
-  await migrate(database, files, await loadTables(files));
+  await migrate(database, files);
 }
 
 async function declare(volumes: string): Promise<void> {

@@ -162,7 +162,7 @@ test('an existing warehouse gets the ordinal without a new version of any row', 
   onTestFinished(() => database.close());
   const files = createSqlFiles([PACKAGE_ROOT]);
   const tables = await loadTables(files);
-  const open = () => migrate(database, files, tables);
+  const open = () => migrate(database, files);
   const table = tables.get('providers') as Table;
   const load = async (asOf: string) => {
     await createStage(database, table);

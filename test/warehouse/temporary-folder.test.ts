@@ -1,7 +1,9 @@
-import { readdir } from 'node:fs/promises';
+import { mkdir, readdir, utimes } from 'node:fs/promises';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { openDatabase } from '../../src/warehouse/database.ts';
+import { removeAbandonedFolders } from '../../src/warehouse/temporary-folder.ts';
 import { tempFolder } from '../helpers/temp.ts';
 
 const SPILLS = 'select count(*) from (select distinct i, i::varchar from range(800_000) as t(i))';
@@ -25,4 +27,13 @@ test('two of them spill to different folders', async () => {
   const databases = [await open(), await open()];
   expect(await readdir(root)).toHaveLength(2);
   for (const database of databases) database.close();
+});
+
+test('the folder of a killed process goes, also where it had the number of this one, as in a container', async () => {
+  const root = await tempFolder();
+  const [killed, own] = ['killed', 'own'].map((name) => `tidemark-query-${hostname()}-${process.pid}-${name}`);
+  for (const name of [killed, own]) await mkdir(join(root, String(name)));
+  await utimes(join(root, String(killed)), 0, 0);
+  await removeAbandonedFolders(root);
+  expect(await readdir(root)).toEqual([own]);
 });

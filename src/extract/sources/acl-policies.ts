@@ -47,9 +47,8 @@ const ANONYMOUS = 'anonymous';
 async function takeRefusal({ landing, knownParts }: ExtractContext, error: unknown): Promise<undefined> {
   if (!(error instanceof ServiceError) || error.status === undefined || error.status >= 500) throw error;
   const isAbsent = error.status === 404 && /policy not found/iu.test(error.serviceMessage);
-  if (isAbsent || !(await knownParts()).has(ANONYMOUS)) return undefined;
-  landing.addUnknown({ column: 'name', value: ANONYMOUS, reason: describeFailure(error) });
-  return undefined;
+  if (!isAbsent && (await knownParts()).has(ANONYMOUS))
+    landing.addUnknown({ column: 'name', value: ANONYMOUS, reason: describeFailure(error) });
 }
 
 /** As JSON; null where the rules are not reported or not understood. */

@@ -99,10 +99,9 @@ async function landDates(
       read: (options) => client.call(registry.providers.read, { ...args, include: 'provider-versions' }, options),
       check: (response) => void requiredArray(response.json(), 'included', source),
     });
-    await landed.catch((error: unknown) => {
-      if (!(error instanceof ServiceError && (error.status === 404 || error.failure === 'not-found'))) throw error;
-      missing.push(error);
-    });
+    const takeMissing = catchFailure(({ status, failure }) => status === 404 || failure === 'not-found');
+    const refusal = await landed.catch(takeMissing);
+    if (refusal) missing.push(refusal);
   });
   const unexplained = missing.find(({ failure }) => failure !== 'not-found');
   if (unexplained && missing.length < providers.length) throw unexplained;

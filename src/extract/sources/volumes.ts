@@ -3,7 +3,6 @@ import { catchFailure, ServiceError } from '../../http/errors.ts';
 import type { UnknownPart } from '../../landing/store.ts';
 import type { ServiceClient } from '../../services/client.ts';
 import type { OperationArgs } from '../../services/operation.ts';
-import type { ServiceResponse } from '../../services/response.ts';
 import { listPlugins, scheduler } from '../../services/scheduler/operations.ts';
 import { validatePathValue } from '../../services/validate-request.ts';
 import { describeFailure, listThenLand, type Part, readParts } from './shared/list-and-read.ts';
@@ -70,10 +69,7 @@ async function findHidden({ client, landing, knownParts }: ExtractContext, volum
 }
 
 /** Lists volumes, then reads the first one of each namespace. */
-async function checkNamespaces(
-  client: ServiceClient,
-  onUnknown: (part: UnknownPart) => void,
-): Promise<ServiceResponse> {
+async function checkNamespaces(client: ServiceClient, onUnknown: (part: UnknownPart) => void) {
   const { response, volumes } = await callVolumes(client);
   const namespaces = new Map([...volumes].reverse().map((volume) => [volume.namespace, volume]));
   const read = (volume: ListedVolume) => client.call(scheduler.volumes.read, readArgs(volume));

@@ -138,12 +138,7 @@ export async function sendToBucket<T>(bucket: S3Bucket, request: S3Request, read
   });
 }
 
-async function attempt<T>(
-  bucket: S3Bucket,
-  request: S3Request,
-  read: ReadBody<T>,
-  metrics: RequestMetrics,
-): Promise<T> {
+async function attempt<T>(bucket: S3Bucket, request: S3Request, read: ReadBody<T>, metrics: RequestMetrics) {
   const { transport, timeouts, signal } = bucket;
   const { method, text } = request;
   const { url, headers } = await sign(bucket, request);

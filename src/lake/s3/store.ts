@@ -128,12 +128,15 @@ async function listFolders(bucket: S3Bucket): Promise<readonly string[]> {
   return names.filter((name) => name !== '' && !name.startsWith('_'));
 }
 
+/** Each has up to a thousand files: no list of a lake is as long. */
+const MAX_PAGES = 2_000;
+
 async function listPages(bucket: S3Bucket, query: Readonly<Record<string, string>>): Promise<readonly ListingPage[]> {
   const pages: ListingPage[] = [];
   for (let token: string | undefined = ''; token !== undefined; token = pages.at(-1)?.next) {
     const paged = { 'list-type': '2', 'encoding-type': 'url', ...query, ...(token && { 'continuation-token': token }) };
     const page = parseListing(await sendToBucket(bucket, { method: 'GET', key: '', query: paged }, readPage));
-    if (page.next === token) throw incompleteError();
+    if (page.next === token || pages.length === MAX_PAGES) throw incompleteError();
     pages.push(page);
   }
   return pages;

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { TidemarkError } from '../../core/errors.ts';
 import { ignoreMissing } from '../../core/fs.ts';
+import { tryParseJson } from '../../http/json.ts';
 
 /**
  * A backup is a folder with `manifest.json`, which names the folder beside it with the files. The manifest is replaced last and at once,
@@ -40,11 +41,9 @@ export async function findManifest(folder: string): Promise<BackupManifest | und
   const file = join(folder, MANIFEST);
   const text = await readFile(file, 'utf8').catch(ignoreMissing);
   if (text === undefined) return undefined;
-  try {
-    return manifest.parse(JSON.parse(text));
-  } catch (cause) {
-    throw new TidemarkError('DATA', `${file} is not the manifest of a backup`, { cause });
-  }
+  const { data } = manifest.safeParse(tryParseJson(text));
+  if (data) return data;
+  throw new TidemarkError('DATA', `${file} is not the manifest of a backup`);
 }
 
 /** @throws TidemarkError DATA where the folder has no complete backup. */

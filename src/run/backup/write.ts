@@ -25,7 +25,6 @@ import { withPublished } from '../../warehouse/session.ts';
 import { verifyChecksums } from '../../warehouse/storage.ts';
 import { type BackupManifest, FILES, findManifest, MANIFEST } from './manifest.ts';
 
-/** Of the folder of a backup. */
 const LOCK = 'lock';
 
 /**

@@ -9,31 +9,24 @@ import { findPermission } from '../../services/permission.ts';
 import { parseRules } from '../../services/scheduler/acl-rules.ts';
 import type { TokenInfo } from '../../services/token/describe-token.ts';
 import type { CheckList } from './checks.ts';
-import type { SourceProbe, TokenAnswer } from './probe-sources.ts';
+import type { SourceProbe, TargetProbe } from './probe-sources.ts';
 
-/** Warns this many days before a token ends. */
 const EXPIRY_WARNING_DAYS = 14;
 
 /**
  * Adds the check of the target's token.
- * @param isLacking the platform has no explorer, and answers
  * @returns false if the service refuses the token everywhere, or shows nothing of the organization
  */
-export function checkToken(
-  list: CheckList,
-  target: Target,
-  answer: TokenAnswer,
-  probes: readonly SourceProbe[],
-  { now, isLacking }: { readonly now: Date; readonly isLacking: boolean },
-): boolean {
+export function checkToken(list: CheckList, target: Target, probe: TargetProbe, now: Date): boolean {
+  const { answer, telling, isLacking } = probe;
   if (target.kind === 'autoscaler') {
     if (target.token !== undefined) list.warn('token', 'set, but the service takes none');
     return true;
   }
   if (answer.info) reportToken(list, 'token', target, answer.info, now);
-  if (!isLacking && isBlind(list, target, probes)) return false;
+  if (!isLacking && isBlind(list, target, telling)) return false; // without its explorer, a platform answers
   if (answer.info) return true;
-  const [mark, detail] = judgeToken(target, answer.error, probes);
+  const [mark, detail] = judgeToken(target, answer.error, telling);
   list[mark]('token', detail, setToken(target));
   return mark !== 'fail';
 }

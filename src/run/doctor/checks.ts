@@ -1,6 +1,5 @@
 import type { Redactor } from '../../core/redact/redactor.ts';
 
-/** The result of one check. */
 export interface Check {
   /** False if something does not work. */
   readonly ok: boolean;
@@ -18,20 +17,17 @@ export interface Check {
 export function createCheckList(about: string, redactor?: Redactor) {
   const checks: Check[] = [];
   const mask = (text: string) => redactor?.text(text) ?? text;
+  const rights = `\`tidemark permissions --target ${about}\``;
+  const giveRights = `${about}: give the token the missing rights (${rights}), or list the sources under \`without:\``;
   const add =
     (result: Pick<Check, 'ok' | 'warning'>) =>
     /** @param repair of a failure. @default the rights of the target */
-    (check: string, detail: string, repair = giveRights(about)) =>
+    (check: string, detail: string, repair = giveRights) =>
       void checks.push({ ...result, about, check, detail: mask(detail), ...(!result.ok && { repair: mask(repair) }) });
   return { checks, ok: add({ ok: true }), warn: add({ ok: true, warning: true }), fail: add({ ok: false }) };
 }
 
 export type CheckList = ReturnType<typeof createCheckList>;
-
-function giveRights(target: string): string {
-  const rights = `\`tidemark permissions --target ${target}\``;
-  return `${target}: give the token the missing rights (${rights}), or list the sources under \`without:\``;
-}
 
 /** Steps that are printed; those after them show when these are done. */
 const MAX_STEPS = 6;

@@ -10,7 +10,6 @@ import { sources as builtInSources } from '../../extract/sources/index.ts';
 import { fitsTarget, hasSource, isWanted, type SourceDefinition } from '../../extract/sources/source.ts';
 import type { ServiceClient, ServiceClients } from '../../services/client.ts';
 import { platform } from '../../services/platform/operations.ts';
-import type { TokenInfo } from '../../services/token/describe-token.ts';
 import { findUnprovenListings } from '../../tell/findings/evaluate.ts';
 import { readRules } from '../../tell/findings/rules.ts';
 import { openTransport, resolveMailSettings } from '../../tell/mail/transport.ts';
@@ -26,12 +25,9 @@ import {
   askToken,
   createProbeClients,
   describeSealed,
-  findCommonError,
-  findNoService,
-  lacksExplorer,
-  listTelling,
   probeTarget,
   type SourceProbe,
+  type TargetProbe,
 } from './probe-sources.ts';
 
 /** Checks every target and its sources with a few cheap calls, the warehouse and the mail server. Changes nothing. */
@@ -137,31 +133,29 @@ async function checkTarget(
   const list = createCheckList(target.name, redactor);
   const checkUrl = `${target.name}: check \`url\` in tidemark.yaml`;
   const client = clients.get(target);
-  const { answer, probes } = await probeTarget(client, known, redactor);
-  const answered = probes.filter(({ isOwnFault }) => !isOwnFault);
-  const unreachable = findCommonError(answer, answered, ({ status }) => status === undefined);
+  const probe = await probeTarget(client, known, redactor);
+  const { probes, isLacking, unreachable, noService } = probe;
   if (unreachable) {
     list.fail('reachable', formatError(unreachable), `${checkUrl}, and the network`);
     return list.checks;
   }
   list.ok('reachable', target.url);
-  const isLacking = await lacksExplorer(client, probes);
-  const failed = isLacking ? undefined : findNoService(answer, probes);
-  if (failed) {
-    if (failed.failure !== 'sealed') list.fail('answers', formatError(failed), `${checkUrl}, and what answers there`);
+  if (noService) {
+    if (noService.failure !== 'sealed')
+      list.fail('answers', formatError(noService), `${checkUrl}, and what answers there`);
     else {
-      const state = await describeSealed(client, failed);
+      const state = await describeSealed(client, noService);
       list.fail('state', state, `${target.name} is ${state}`);
     }
     return list.checks;
   }
   const now = clock.now();
-  const isAccepted = checkToken(list, target, answer, listTelling(probes), { now, isLacking });
+  const isAccepted = checkToken(list, target, probe, now);
   await checkWriteToken(list, clients, target, now);
   checkHeaders(list, target, probes, now);
   if (target.kind === 'platform' && isAccepted) checkExplorer(list, target, isLacking, known);
   if (isAccepted) checkSources(list, target, probes, isLacking);
-  if (isAccepted) await checkListings(list, files, target, probes, answer.info);
+  if (isAccepted) await checkListings(list, files, target, probe);
   checkSelection(list, target, known);
   return list.checks;
 }
@@ -233,17 +227,11 @@ function checkSelection(list: CheckList, target: Target, known: readonly SourceD
  * Warns of listings that may be a part of what the service has: rules that conclude from what is not listed stay unknown there.
  * Sources from whose absence no rule concludes are left out.
  */
-async function checkListings(
-  list: CheckList,
-  files: SqlFiles,
-  target: Target,
-  probes: readonly SourceProbe[],
-  token: TokenInfo | undefined,
-): Promise<void> {
+async function checkListings(list: CheckList, files: SqlFiles, target: Target, { probes, answer }: TargetProbe) {
   const readable = probes.filter(({ availability }) => availability === 'permitted' || availability === 'partial');
   const sources = readable.map(({ source }) => source.name);
   const { rules } = readRules(files);
-  for (const { source, why } of await findUnprovenListings(files, target, sources, token)) {
+  for (const { source, why } of await findUnprovenListings(files, target, sources, answer.info)) {
     const unknown = rules.filter(({ proves, asks }) => [...proves, ...asks].includes(source)).map(({ name }) => name);
     if (unknown.length > 0) list.warn('sees', `${source}: ${why}; ${unknown.join(', ')} may stay unknown`);
   }

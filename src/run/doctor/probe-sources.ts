@@ -6,7 +6,7 @@ import type { Redactor } from '../../core/redact/redactor.ts';
 import { meshRoles } from '../../extract/sources/mesh-roles.ts';
 import { servers } from '../../extract/sources/servers.ts';
 import { hasSource, type SourceDefinition } from '../../extract/sources/source.ts';
-import { type FailureKind, ServiceError } from '../../http/errors.ts';
+import { catchFailure, type FailureKind, ServiceError } from '../../http/errors.ts';
 import { describePart, type UnknownPart } from '../../landing/store.ts';
 import { type ServiceClient, ServiceClients } from '../../services/client.ts';
 import { secretsServer } from '../../services/describe-server.ts';
@@ -30,7 +30,7 @@ export interface SourceProbe {
 }
 
 /** What the service says about a token, or why it does not. Neither where it cannot be asked: the API documents have no such endpoint. */
-export interface TokenAnswer {
+interface TokenAnswer {
   readonly info?: TokenInfo;
   readonly error?: ServiceError;
 }
@@ -54,6 +54,9 @@ export async function askToken(client: ServiceClient): Promise<TokenAnswer> {
   );
 }
 
+/** The answers of a target, and what follows from them. */
+export type TargetProbe = Readonly<Awaited<ReturnType<typeof probeTarget>>>;
+
 /** Asks who the token is, makes the cheapest calls of each source that the target has, and says why one cannot be pulled. */
 export async function probeTarget(client: ServiceClient, known: readonly SourceDefinition[], redactor: Redactor) {
   const { target } = client;
@@ -65,21 +68,35 @@ export async function probeTarget(client: ServiceClient, known: readonly SourceD
     results.some(({ error }) => error instanceof ServiceError && error.failure === 'wrong-mount');
   const engines = hasMounts ? await readEngines(client) : undefined;
   const probes = results.map(({ source, response, error, unknown }): SourceProbe => {
+    const asked = { target, source, engines, token: answer.info };
     const { detail, ...explained } =
       error === undefined
-        ? { ...explainSuccess(target, source, unknown, engines), ...(response && { response }) }
-        : explainError(target, source, error, { token: answer.info, engines });
+        ? { ...explainSuccess(asked, unknown), ...(response && { response }) }
+        : explainError(asked, error);
     return { source, ...explained, detail: redactor.text(detail) };
   });
-  return { answer, probes };
+  const telling = listTelling(probes);
+  const answered = probes.filter(({ isOwnFault }) => !isOwnFault);
+  const isLacking = await lacksExplorer(client, probes);
+  return {
+    answer,
+    probes,
+    telling,
+    isLacking,
+    unreachable: findCommonError(answer, answered, ({ status }) => status === undefined),
+    noService: isLacking ? undefined : findNoService(answer, telling),
+  };
 }
 
-function explainSuccess(
-  target: Target,
-  source: SourceDefinition,
-  unknown: readonly UnknownPart[],
-  engines: Engines,
-): Explanation {
+/** What the answers to a source are explained with. */
+interface Asked {
+  readonly target: Target;
+  readonly source: SourceDefinition;
+  readonly engines: Engines;
+  readonly token: TokenInfo | undefined;
+}
+
+function explainSuccess({ target, source, engines }: Asked, unknown: readonly UnknownPart[]): Explanation {
   const more = source === meshRoles ? findEngines(engines, ENGINES.mesh.type, meshMounts(target)) : [];
   if (unknown.length === 0 && more.length > 0) {
     const mesh = [...meshMounts(target), ...more];
@@ -101,11 +118,8 @@ async function callSource(source: SourceDefinition, client: ServiceClient) {
   }
 }
 
-/** For `catch`: why a service does not answer. @throws every other error */
-export function catchServiceError(error: unknown): ServiceError {
-  if (error instanceof ServiceError) return error;
-  throw error;
-}
+/** For `catch`: why a service does not answer. */
+const catchServiceError = catchFailure(() => true);
 
 type Engines = Awaited<ReturnType<typeof readEngines>>;
 
@@ -119,17 +133,10 @@ async function readEngines(client: ServiceClient) {
 
 type Explanation = Omit<SourceProbe, 'source'>;
 
-function explainError(
-  target: Target,
-  source: SourceDefinition,
-  error: unknown,
-  { token, engines }: { readonly token: TokenInfo | undefined; readonly engines: Engines },
-): Explanation {
+function explainError(asked: Asked, error: unknown): Explanation {
   if (!(error instanceof ServiceError)) return { availability: 'failed', detail: formatError(error), isOwnFault: true };
-  if (error.failure === 'wrong-mount' && target.kind === 'secrets') {
-    return { error, ...explainMount(target, source, engines) };
-  }
-  const absence = describeAbsence(target, source, error, token);
+  if (error.failure === 'wrong-mount' && asked.target.kind === 'secrets') return { error, ...explainMount(asked) };
+  const absence = describeAbsence(asked, error);
   if (absence !== undefined) return { error, availability: 'absent', detail: `absent: ${absence}` };
   const isRefused = ['unauthorized', 'forbidden', 'not-found'].includes(error.failure);
   return { error, availability: isRefused ? 'refused' : 'failed', detail: formatError(error) };
@@ -148,7 +155,7 @@ function findEngines(engines: Engines, type: string, named: readonly string[]): 
 }
 
 /** Tells an engine that does not exist from one that is mounted elsewhere. */
-function explainMount(target: Target, source: SourceDefinition, engines: Engines): Explanation {
+function explainMount({ target, source, engines }: Asked): Explanation {
   const mount = source === meshRoles ? 'mesh' : 'keymgmt';
   const { title, type } = ENGINES[mount];
   const elsewhere = findEngines(engines, type, [target.mounts[mount]].flat());
@@ -171,12 +178,7 @@ function explainMount(target: Target, source: SourceDefinition, engines: Engines
 const UNKNOWN_PATH = /page not found|not a recognized HTTP API endpoint|cannot get/iu;
 
 /** Why the service does not have a source; undefined if the failure does not show that. */
-function describeAbsence(
-  target: Target,
-  { name }: SourceDefinition,
-  error: ServiceError,
-  token: TokenInfo | undefined,
-): string | undefined {
+function describeAbsence({ target, source: { name }, token }: Asked, error: ServiceError): string | undefined {
   const { serviceMessage, failure } = error;
   if (isAclDisabled(error)) return 'ACLs are disabled at this service';
   if (target.kind === 'mesh' && /Connect must be enabled/iu.test(serviceMessage)) {
@@ -194,7 +196,7 @@ function describeAbsence(
 }
 
 /** Whether the explorer answers 404 and the list of workspaces answers: `explorer: workspaces` then reads what there is. */
-export async function lacksExplorer(client: ServiceClient, probes: readonly SourceProbe[]): Promise<boolean> {
+async function lacksExplorer(client: ServiceClient, probes: readonly SourceProbe[]): Promise<boolean> {
   const isAbsent = probes.some(({ source, error }) => source.name === 'workspaces' && error?.failure === 'not-found');
   if (!isAbsent || client.target.explorer === 'workspaces') return false;
   const answer = await client.call(platform.workspaces.list, { 'page[size]': 1 }).catch(catchServiceError);
@@ -202,7 +204,7 @@ export async function lacksExplorer(client: ServiceClient, probes: readonly Sour
 }
 
 /** The first error of the checks, if every request failed so. */
-export function findCommonError(
+function findCommonError(
   { info, error: refusal }: TokenAnswer,
   probes: readonly SourceProbe[],
   isSuch: (error: ServiceError) => boolean,
@@ -215,7 +217,7 @@ export function findCommonError(
  * The probes whose answers show what the token may do. The server says what it is without a token as well, and a refusal is no
  * failure of that source.
  */
-export function listTelling(probes: readonly SourceProbe[]): readonly SourceProbe[] {
+function listTelling(probes: readonly SourceProbe[]): readonly SourceProbe[] {
   return probes.filter(({ source, isOwnFault }) => !isOwnFault && source !== servers);
 }
 
@@ -226,8 +228,8 @@ const ANSWERS: readonly FailureKind[] = ['unauthorized', 'forbidden', 'wrong-mou
  * The first error, if every request failed in a way that tells nothing of the token and of what the service has: it answers nobody, or
  * something else answers in its place, which has none of the paths. The platform's own 404 may mean that the token lacks a right.
  */
-export function findNoService(answer: TokenAnswer, probes: readonly SourceProbe[]): ServiceError | undefined {
-  return findCommonError(answer, listTelling(probes), (error) => {
+function findNoService(answer: TokenAnswer, telling: readonly SourceProbe[]): ServiceError | undefined {
+  return findCommonError(answer, telling, (error) => {
     const { failure, details } = error;
     return !ANSWERS.includes(failure) && !details.lacks && !isAclDisabled(error);
   });

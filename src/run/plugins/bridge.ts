@@ -147,5 +147,5 @@ function encodeError(error: unknown): WireError {
 
 function decodeError({ message, code, hint, service }: WireError): Error {
   if (service) return new ServiceError(service);
-  return new TidemarkError(code ?? 'INCOMPLETE', message, hint === undefined ? {} : { hint });
+  return new TidemarkError(code ?? 'INCOMPLETE', message, { hint });
 }

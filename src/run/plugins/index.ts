@@ -73,13 +73,11 @@ async function loadPlugin(file: string, field: string, usesPlaybook: (name: stri
 function assertTargetSources({ targets }: Config, sources: readonly SourceDefinition[]): void {
   const issues = targets.flatMap((target, index) => {
     const known = sources.filter((source) => fitsTarget(source, target)).map(({ name }) => name);
+    const what = `a target of kind ${target.kind} has no source`;
     return (['sources', 'without'] as const).flatMap((field) =>
       (target[field] ?? [])
         .filter((name) => !known.includes(name))
-        .map(
-          (name) =>
-            `targets[${index}].${field}: a target of kind ${target.kind} has no source ${name}; ${suggestName(name, known)}`,
-        ),
+        .map((name) => `targets[${index}].${field}: ${what} ${name}; ${suggestName(name, known)}`),
     );
   });
   if (issues.length > 0) throw new TidemarkError('CONFIG', issues.join('\n'));

@@ -166,6 +166,6 @@ export async function describePlugin(file: string, field: string): Promise<Threa
   } catch (cause) {
     if (!(cause instanceof TidemarkError)) throw cause;
     const what = cause.code === 'CONFIG' ? cause.message : `cannot be loaded: ${cause.message}`;
-    throw new TidemarkError('CONFIG', `${field}: ${file} ${what}`, { cause, ...(cause.hint && { hint: cause.hint }) });
+    throw new TidemarkError('CONFIG', `${field}: ${file} ${what}`, { cause, hint: cause.hint });
   }
 }

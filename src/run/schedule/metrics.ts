@@ -87,7 +87,6 @@ function toMetric(name: string, help: string, rows: readonly Row[]): PrometheusM
   return { name, help, type: 'gauge', rows };
 }
 
-/** The metrics of the scheduler itself. */
 export function schedulerMetrics(scheduler: Scheduler): readonly PrometheusMetric[] {
   const counts = scheduler.counts();
   const next = scheduler.nextRuns().map((run) => ({ job: run.job, value: Date.parse(run.next) / 1000 }));

@@ -28,13 +28,10 @@ import { type FetchPartition, fetchTotal } from './partition.ts';
 export function fetchCsv(view: ExplorerView, requiredColumn: string, untold: Set<string>): FetchPartition {
   return async (context, filter) => {
     const { client, landing } = context;
+    const refuse = (what: string) => new TidemarkError('DATA', `${view}: ${what}`);
     const total = await fetchTotal(context, view, filter);
     // A body that ends too early, behind a line, is a CSV as well.
-    if (total === undefined)
-      throw new TidemarkError(
-        'DATA',
-        `${view}: the service reports no total, which alone proves that the CSV is complete`,
-      );
+    if (total === undefined) throw refuse('the service reports no total, which alone proves that the CSV is complete');
     landing.expectRows(total);
     const path = await landing.allocate();
     const args = { type: view, filter };
@@ -42,15 +39,14 @@ export function fetchCsv(view: ExplorerView, requiredColumn: string, untold: Set
     const columns = await readHeader(path);
     if (!columns.includes(requiredColumn)) {
       const shown = shortenText(columns.slice(0, 5).join(', '), MAX_SHOWN);
-      throw new TidemarkError('DATA', `${view}: the CSV header (line 1) has no column ${requiredColumn}: ${shown} …`);
+      throw refuse(`the CSV header (line 1) has no column ${requiredColumn}: ${shown} …`);
     }
     const lacks = 'the CSV header has no column';
     for (const name of findUntold(view, columns, client.target, lacks, canonicalColumn)) untold.add(name);
     const { bytes, sha256, longestLine, bareNulls, endsWithinValue } = download;
     await landing.register({ file: basename(path), format: 'csv', bytes, sha256, longestLine, columns, bareNulls });
     // HTTP/1.0 and compressed bodies may end too early without an error of the connection.
-    if (endsWithinValue)
-      throw new TidemarkError('DATA', `${view}: the last line of the CSV is invalid: its last value may be cut off`);
+    if (endsWithinValue) throw refuse('the last line of the CSV is invalid: its last value may be cut off');
     return total;
   };
 }
@@ -160,9 +156,10 @@ function productColumns(view: ExplorerView): readonly string[] {
   return [...documentedColumns(view), ...[PRODUCT_COLUMNS[view] ?? []].flat()];
 }
 
+const UNTOLD = 'the service does not tell it';
+
 /** Records columns that the service does not have: they are null in every row, and unknown. */
-export function landUntold({ landing }: Pick<ExtractContext, 'landing'>, columns: Iterable<string>): void {
-  const reason = 'the service does not tell it';
+export function landUntold({ landing }: ExtractContext, columns: Iterable<string>, reason = UNTOLD): void {
   for (const column of columns)
     landing.addUnknown({ column, value: null, reason, isColumn: true, isUnsupported: true });
 }

@@ -27,12 +27,7 @@ const MAX_FAILED_SPLITS = 3;
  * @param field a text that every row has
  * @throws TidemarkError DATA when the totals of the partitions do not add up to the total of the whole query
  */
-export async function fetchPartitioned(
-  context: ExtractContext,
-  view: string,
-  field: string,
-  fetch: FetchPartition,
-): Promise<void> {
+export async function fetchPartitioned(context: ExtractContext, view: string, field: string, fetch: FetchPartition) {
   const { client, landing, log } = context;
   const once = withAttempts(context, 1);
   let failedSplits = 0;
@@ -72,10 +67,8 @@ export async function fetchPartitioned(
 
   const total = await fetchOrSplit([], 0);
   if (reported === undefined || total === undefined || reported === total) return;
-  throw new TidemarkError(
-    'DATA',
-    `${view}: the partitions have ${plural(total, 'row')}, the whole query has ${reported}`,
-  );
+  const what = `the partitions have ${plural(total, 'row')}, the whole query has ${reported}`;
+  throw new TidemarkError('DATA', `${view}: ${what}`);
 }
 
 function withAttempts(context: ExtractContext, maxServerErrorAttempts: number): ExtractContext {
@@ -121,12 +114,7 @@ function chooseCharacter(field: string, filters: Filters, sample: readonly strin
 const SAMPLE_SIZE = 100;
 
 /** The field of some rows, to choose a filter that halves them; none when even one page overloads the service. */
-async function fetchSample(
-  context: ExtractContext,
-  view: string,
-  field: string,
-  filter: Filters,
-): Promise<readonly string[]> {
+async function fetchSample(context: ExtractContext, view: string, field: string, filter: Filters) {
   const args = { type: view, filter, fields: [field], 'page[size]': SAMPLE_SIZE };
   const page = await fetchFirstPage(context, args).catch(ignoreOverload);
   const read = (item: unknown) =>

@@ -4,7 +4,7 @@ import { EXPLORER_FIELDS } from '../../../services/platform/explorer.ts';
 import { platform } from '../../../services/platform/operations.ts';
 import { PAGE_SIZE, type SnapshotPage, sendPages } from '../shared/snapshot-pages.ts';
 import type { ExtractContext } from '../source.ts';
-import { createRowFormatter } from './csv-export.ts';
+import { createRowFormatter, landUntold } from './csv-export.ts';
 
 /** docs/services/platform.md#list-of-workspaces: what a service without the explorer tells of its workspaces. */
 
@@ -95,9 +95,7 @@ export async function landWorkspaceList(
   told.assertWhole();
   if (view === 'workspaces' && total !== undefined) landing.expectRows(total);
   if (view === 'tf_versions') await land([...versions].map(toVersionRow));
-  for (const [column, reason] of told.listUnknown(view)) {
-    landing.addUnknown({ column, value: null, reason, isColumn: true, isUnsupported: true });
-  }
+  for (const [column, reason] of told.listUnknown(view)) landUntold(context, [column], reason);
 }
 
 function readRows({ items, included: resources }: SnapshotPage): readonly Fields[] {

@@ -4,7 +4,7 @@ import { catchFailure, isRejection, ServiceError } from '../../../http/errors.ts
 import type { UnknownPart } from '../../../landing/store.ts';
 import type { ServiceClient } from '../../../services/client.ts';
 import type { Operation } from '../../../services/operation.ts';
-import { listItems, type ServiceResponse } from '../../../services/response.ts';
+import { listItems } from '../../../services/response.ts';
 import { listPlugins, scheduler } from '../../../services/scheduler/operations.ts';
 import { type ExtractContext, type ListedObject, requiredString, type SourceDefinition } from '../source.ts';
 import { assertServiceAnswers, describeFailure, isPartFailure, listAll, listTwice } from './list-and-read.ts';
@@ -83,11 +83,7 @@ function chooseMatch({ client }: Pick<ExtractContext, 'client'>): 'exact' | 'pre
 }
 
 /** Writes the pages of a plugin's list, if it answers with a list. @returns the failure, if it may be of this plugin alone */
-async function landPages(
-  context: ExtractContext,
-  operation: Operation,
-  plugin: KnownPlugin,
-): Promise<ServiceError | undefined> {
+async function landPages(context: ExtractContext, operation: Operation, plugin: KnownPlugin) {
   const list = (namespace: Namespace) => listTwice(context, operation, { plugin_id: plugin.id, ...namespace });
   const answer = await inNamespaces(context.client, plugin, list);
   if (answer instanceof ServiceError) return answer;
@@ -141,11 +137,7 @@ async function landUnknown(
 }
 
 /** Lists without a plugin, which finds the volumes of plugins that no registered volume names. */
-async function landUnnamed(
-  context: ExtractContext,
-  operation: Operation,
-  known: ReadonlySet<string | null>,
-): Promise<void> {
+async function landUnnamed(context: ExtractContext, operation: Operation, known: ReadonlySet<string | null>) {
   const { landing } = context;
   const answer = await listTwice(context, operation).catch(catchFailure(isPartFailure));
   if (!(answer instanceof ServiceError)) {
@@ -164,7 +156,7 @@ async function landUnnamed(
  */
 function describePlugins(
   volumes: readonly ListedVolume[],
-  items: RunningPlugins['items'],
+  items: ReadonlyMap<string | null, unknown>,
   known: ReadonlySet<string | null>,
 ) {
   const named = [...volumes.map(({ plugin }) => plugin), ...items.keys(), ...known];
@@ -183,20 +175,16 @@ function describePlugins(
   });
 }
 
-/** The list of plugins, which only the real product has; or why it does not show them. */
-interface RunningPlugins {
-  /** By their IDs. */
-  readonly items: ReadonlyMap<string | null, unknown>;
-  readonly refusal?: ServiceError;
-}
-
-async function fetchRunningPlugins({ client, once }: Pick<ExtractContext, 'client' | 'once'>): Promise<RunningPlugins> {
-  if (client.target.flavor !== 'hashicorp') return { items: new Map() };
+/** The items of the list of plugins by their IDs; or why it does not show them. Only the real product has it. */
+async function fetchRunningPlugins({ client, once }: Pick<ExtractContext, 'client' | 'once'>) {
+  const items = new Map<string | null, unknown>();
+  if (client.target.flavor !== 'hashicorp') return { items };
   const asked = once('plugins', () => client.call(listPlugins, { type: 'csi' }));
   const takeRefusal = catchFailure(({ failure }) => ['not-found', 'forbidden', 'invalid'].includes(failure));
   const answer = await asked.catch(takeRefusal);
-  if (answer instanceof ServiceError) return { items: new Map(), refusal: answer };
-  return { items: new Map(listItems(listPlugins, answer).map((item) => [textAt(item, 'ID'), item])) };
+  if (answer instanceof ServiceError) return { items, refusal: answer };
+  for (const item of listItems(listPlugins, answer)) items.set(textAt(item, 'ID'), item);
+  return { items };
 }
 
 /** What a service says of a plugin that cannot list: docs/services/scheduler.md#external-volumes. */
@@ -206,12 +194,7 @@ const UNSUPPORTED = /not (?:support|implement)|unsupported|unimplemented|\bLIST_
  * Whether a plugin cannot list at all. Nomad says so of a process that hangs as well, so that only a plugin counts which is healthy
  * before and after. Without a list of plugins, a service may also reject the ID of one that has no rows.
  */
-async function cannotList(
-  context: ExtractContext,
-  failure: ServiceError,
-  plugin: KnownPlugin,
-  hasRows: boolean,
-): Promise<boolean> {
+async function cannotList(context: ExtractContext, failure: ServiceError, plugin: KnownPlugin, hasRows: boolean) {
   const isExact = chooseMatch(context) === 'exact';
   if (!isExact && isRejection(failure)) return !hasRows;
   if (!UNSUPPORTED.test(failure.serviceMessage) || !isHealthy(plugin.item)) return false;
@@ -242,11 +225,7 @@ export async function createPluginLookup(
 }
 
 /** Lists volumes, then what each plugin has. */
-async function checkPluginAccess(
-  client: ServiceClient,
-  operation: Operation,
-  onUnknown: (part: UnknownPart) => void,
-): Promise<ServiceResponse> {
+async function checkPluginAccess(client: ServiceClient, operation: Operation, onUnknown: (part: UnknownPart) => void) {
   const { response, volumes } = await callVolumes(client);
   const plugins = describePlugins(volumes, new Map(), new Set());
   const size = chooseMatch({ client }) === 'exact' ? {} : { per_page: 1 };

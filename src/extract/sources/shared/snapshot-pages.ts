@@ -6,7 +6,6 @@ import { plural } from '../../../core/plural.ts';
 import { sliceElements, sliceFields } from '../../../http/json.ts';
 import type { Operation, OperationArgs } from '../../../services/operation.ts';
 import { IncompleteListError } from '../../../services/pagination.ts';
-import type { ResponsePage } from '../../../services/response.ts';
 import { type ExtractContext, requiredString } from '../source.ts';
 
 /** Rows per page: the most that the general documentation of the product allows (docs/services/platform.md#pagination). */
@@ -53,11 +52,7 @@ export function itemTexts(text: string): readonly string[] {
 }
 
 /** Reads a complete list into memory. */
-export async function fetchPages<O extends Operation>(
-  context: ExtractContext,
-  operation: O,
-  args: OperationArgs<O>,
-): Promise<readonly SnapshotPage[]> {
+export async function fetchPages<O extends Operation>(context: ExtractContext, operation: O, args: OperationArgs<O>) {
   const pages: SnapshotPage[] = [];
   await sendPages(context, operation, args, {
     write: (page) => void pages.push(page),
@@ -117,29 +112,15 @@ function takeIncomplete(error: unknown): Snapshot {
 const CREATED = ['created-at', 'workspace-created-at', 'workspace_created_at'];
 
 /**
- * When a list was read, and what was created meanwhile: where one item is deleted and another one created between two pages, the total stays,
- * and an item that moves to an earlier page is left out. Times are those of the service, which tells the present in the header `Date`.
+ * Whether an item came while a list was read: where one item is deleted and another one created between two pages, the total stays, and an
+ * item that moves to an earlier page is left out.
+ * @param answered times of the pages as the service tells the present in the header `Date`, which has whole seconds
+ * @param created times of the items of later pages; what is later than the reading is of a clock that is ahead
  */
-class ReadingTime {
-  #from = Number.NaN;
-  #until = Number.NaN;
-  /** Of the items of later pages that were created since the first one was answered. */
-  #earliest = Number.POSITIVE_INFINITY;
-
-  add({ headers, items }: ResponsePage): void {
-    this.#until = Date.parse(headers.get('date') ?? '');
-    // What the first page has was there before it.
-    if (Number.isNaN(this.#from)) {
-      this.#from = this.#until;
-      return;
-    }
-    for (const time of items.map(readCreated)) if (time >= this.#from && time < this.#earliest) this.#earliest = time;
-  }
-
-  /** The header has whole seconds. What is later than the reading is of a clock that is ahead. */
-  get hasCreation(): boolean {
-    return this.#earliest <= this.#until + 1000;
-  }
+function hasCreation(answered: readonly number[], created: readonly number[]): boolean {
+  const from = answered.find(Number.isFinite) ?? Number.POSITIVE_INFINITY;
+  const until = (answered.at(-1) ?? 0) + 1000;
+  return created.some((time) => time >= from && time <= until);
 }
 
 function readCreated(item: unknown): number {
@@ -155,7 +136,8 @@ async function readPages<O extends Operation>(
   sink: PageSink,
 ): Promise<Snapshot> {
   const seen = new Set<string>();
-  const reading = new ReadingTime();
+  const answered: number[] = [];
+  const created: number[] = [];
   let total: number | undefined;
   let pages = 0;
   for await (const page of client.pages(operation, args)) {
@@ -163,7 +145,9 @@ async function readPages<O extends Operation>(
       return { inconsistent: `the total changed from ${total} to ${page.total} between pages` };
     }
     total = page.total ?? total;
-    reading.add(page);
+    // What the first page has was there before it.
+    if (answered.length > 0) created.push(...page.items.map(readCreated));
+    answered.push(Date.parse(page.headers.get('date') ?? ''));
     const before = seen.size;
     const items = page.items.filter((item, index) => {
       const id = requiredString(item, 'id', operation.name, before + index); // nothing else identifies it
@@ -178,5 +162,5 @@ async function readPages<O extends Operation>(
   }
   if (total === undefined) return pages > 1 ? { unproven: seen } : {};
   if (seen.size !== total) return { inconsistent: `${plural(seen.size, 'row')} received, ${total} reported` };
-  return reading.hasCreation ? { total, unproven: seen } : { total };
+  return hasCreation(answered, created) ? { total, unproven: seen } : { total };
 }
