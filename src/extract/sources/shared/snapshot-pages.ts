@@ -146,7 +146,7 @@ async function readPages<O extends Operation>(
     }
     total = page.total ?? total;
     // What the first page has was there before it.
-    if (answered.length > 0) created.push(...page.items.map(readCreated));
+    if (answered.length > 0) for (const item of page.items) created.push(readCreated(item)); // may be more than a call's arguments
     answered.push(Date.parse(page.headers.get('date') ?? ''));
     const before = seen.size;
     const items = page.items.filter((item, index) => {
