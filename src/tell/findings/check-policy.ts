@@ -5,8 +5,8 @@ import { type SqlParams, withMemory } from '../../warehouse/database.ts';
 import { renderPolicy } from '../../warehouse/migrate.ts';
 import type { OpenWarehouse } from '../../warehouse/session.ts';
 import type { SqlFiles } from '../../warehouse/sql-files.ts';
-import { ruleParams } from './evaluate.ts';
-import { readRules, renderRuleMacros, runRules } from './rules.ts';
+import { judge, ruleParams } from './evaluate.ts';
+import { readRules, renderRuleMacros } from './rules.ts';
 
 /** A row of a rule that reads the policy. */
 export interface FlaggedVersion {
@@ -41,18 +41,17 @@ export async function comparePolicies(options: PolicyCheckOptions) {
   const rules = all.filter(({ sql }) => /\bversions?_(?:in_use|policy|support)/u.test(sql));
   const [latest] = await query('warehouse/latest_as_of');
   const asOf = new Date(String(latest?.latest ?? 0));
-  const params = ruleParams({ asOf, thresholds, targets: targets.map((name) => ({ name })) });
+  const evaluation = { database, files, asOf, thresholds, targets: targets.map((name) => ({ name })) };
+  const params = ruleParams(evaluation);
   await database.script(renderRuleMacros(files).join('\n'));
-  const judge = async () => {
-    for (const name of ['judged_versions', 'judged_support', 'unreported_uses', 'candidates'])
-      await query(`warehouse/${name}`, params);
-    for (const error of (await runRules(database, files, rules, params)).values())
-      throw new TidemarkError('DATA', error);
+  const find = async () => {
+    await query('warehouse/candidates');
+    for (const error of (await judge(rules, evaluation)).values()) throw new TidemarkError('DATA', error);
   };
-  await judge();
+  await find();
   await query('policy/flagged_before');
   await database.script(await renderPolicy(files, policy, 'temp '));
-  await judge();
+  await find();
   const severities = JSON.stringify(Object.fromEntries(rules.map(({ name, severity }) => [name, severity])));
   const flagged = await query('policy/effect', { severities });
   const select = (wanted: string) =>

@@ -49,27 +49,20 @@ export interface FindingsSummary {
  * temporary tables first; the findings are then updated in one transaction. Evaluating the same run twice changes nothing.
  */
 export async function evaluateFindings(options: EvaluateOptions): Promise<FindingsSummary> {
-  const { database, files, asOf } = options;
-  const params = {
-    as_of: asOf.toISOString(),
-    targets: options.targets?.map(({ name }) => name) ?? null,
-  };
+  const { database, files } = options;
   const failed = await evaluateRules(options);
   const types = await database.rows(files.read('warehouse/found_types'));
   await createCandidates(options, new Set(types.map(({ subject_type }) => String(subject_type))));
-  await database.transact(UPDATES.map((name) => fill(files, name, params)));
+  await database.transact(UPDATES.map((name) => fill(files, name, ruleParams(options))));
   const [summary] = await database.rows(files.read('warehouse/evaluation_summary'));
   return { ...(summary as unknown as Omit<FindingsSummary, 'failed'>), failed };
 }
 
 /** Evaluates all rules on whatever the warehouse has, and keeps nothing. @returns the rules that cannot be evaluated */
 export async function checkRules(options: EvaluateOptions): Promise<readonly InvalidRule[]> {
-  const { database, files } = options;
-  const { rules, invalid } = readRules(files);
-  await database.script(prepareStatements(options));
-  await judgeFor(rules, options);
-  const errors = await runRules(database, files, rules, ruleParams(options));
-  return [...invalid, ...[...errors].map(([rule, error]) => ({ rule, error }))];
+  const { rules, invalid } = readRules(options.files);
+  await options.database.script(prepareStatements(options));
+  return [...invalid, ...listFailed(await judge(rules, options))];
 }
 
 /** The statements that update the findings from what the rules returned, in their order. */
@@ -100,15 +93,20 @@ async function evaluateRules(options: EvaluateOptions): Promise<readonly Invalid
   await database.script(prepareStatements(options));
   await query('evaluated_rules', { rules: JSON.stringify(needs) });
   const assessable = new Set((await query('assessable_rules')).map(({ rule }) => rule));
-  const wanted = rules.filter(({ name }) => assessable.has(name));
-  await judgeFor(wanted, options);
-  const errors = await runRules(database, files, wanted, ruleParams(options));
+  const errors = await judge(
+    rules.filter(({ name }) => assessable.has(name)),
+    options,
+  );
   for (const { rule, problem } of await query('invalid_rows')) errors.set(String(rule), `returns ${problem}`);
   for (const rule of errors.keys()) {
     await query('discard_rule', { rule });
     await query('record_failure', { rule });
   }
-  return [...invalid, ...[...errors].map(([rule, error]) => ({ rule, error }))];
+  return [...invalid, ...listFailed(errors)];
+}
+
+function listFailed(errors: ReadonlyMap<string, string>): readonly InvalidRule[] {
+  return [...errors].map(([rule, error]) => ({ rule, error }));
 }
 
 /** A name or a place only says what a finding is about. */
@@ -122,13 +120,9 @@ function neededColumns({ needs, sources, sql }: Rule, tables: ReadonlyMap<string
 }
 
 /** What rules read and write beside the tables, as one text. */
-function prepareStatements({ files, asOf, runId, thresholds, targets }: EvaluateOptions): string {
-  const params = {
-    as_of: asOf.toISOString(),
-    run_id: runId ?? null,
-    stale_hours: thresholds.staleHours,
-    targets: JSON.stringify(targets?.map(describeTarget) ?? []),
-  };
+function prepareStatements(options: EvaluateOptions): string {
+  const { files, runId = null, targets = [] } = options;
+  const params = { ...ruleParams(options), run_id: runId, configured: JSON.stringify(targets.map(describeTarget)) };
   const tables = ['candidates', 'configured_targets', 'evaluated_sources', 'listing_proofs'];
   return [...renderRuleMacros(files), ...tables.map((name) => fill(files, name, params))].join('\n');
 }
@@ -140,12 +134,14 @@ const JUDGED = {
   unreported_uses: 'unreported_uses',
 };
 
-/** Makes what these rules name of it. */
-async function judgeFor(rules: readonly Rule[], { database, files, asOf }: EvaluateOptions): Promise<void> {
+/** Makes what these rules name of it, and evaluates them. @returns the error messages of the rules that fail, by name */
+export async function judge(rules: readonly Rule[], options: EvaluateOptions): Promise<Map<string, string>> {
+  const { database, files } = options;
+  const params = ruleParams(options);
   const text = rules.map(({ sql }) => sql).join('\n');
   const named = Object.entries(JUDGED).filter(([table]) => new RegExp(`\\b${table}\\b`, 'iu').test(text));
-  if (named.length > 0)
-    await database.script(named.map(([, file]) => fill(files, file, { as_of: asOf.toISOString() })).join('\n'));
+  if (named.length > 0) await database.script(named.map(([, file]) => fill(files, file, params)).join('\n'));
+  return runRules(database, files, rules, params);
 }
 
 /** The parameters of rules: `$as_of`, `$targets` (null for all) and each threshold in snake_case. */
@@ -186,7 +182,7 @@ export async function findUnprovenListings(
     target: target.name,
     sources: [...new Set([...sources, 'tokens'])],
     token: token === undefined ? null : toJsonParam(token),
-    targets: JSON.stringify([describeTarget(target)]),
+    configured: JSON.stringify([describeTarget(target)]),
     as_of: new Date(0).toISOString(),
     stale_hours: 1,
   };
