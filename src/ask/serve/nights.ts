@@ -1,7 +1,7 @@
 import { parseTimestamp } from '../../core/clock.ts';
 import { TidemarkError } from '../../core/errors.ts';
 import { cleanTexts } from '../../tell/reports/format.ts';
-import { readRun } from '../../tell/reports/run-page.ts';
+import { findRun, viewRun } from '../../tell/reports/run-page.ts';
 import { loadSubjectKinds } from '../../tell/reports/subjects.ts';
 import { renderChanges, rowParts, selectChanged, selectTold } from '../../warehouse/changes.ts';
 import { quoteLiteral } from '../../warehouse/sql-files.ts';
@@ -146,8 +146,9 @@ function createStatements(exchange: Exchange) {
 export async function sendRun(exchange: Exchange): Promise<void> {
   const { files, name, url } = exchange;
   const [found] = await readRows(exchange, files.read('serve/run'), { run_id: name }, 1);
-  const database = createStatements(exchange);
-  const run = found && (await readRun({ database, files, asOf: new Date(found.started_at ?? '') }));
+  const options = { database: createStatements(exchange), files, asOf: new Date(found?.started_at ?? '') };
+  const run = found && (await findRun(options));
   if (!run) throw new NotFoundError(url.pathname, 'the home page lists the last runs');
-  await renderPage(exchange, 'run', { title: `Run of ${run.run.started_at}`, about: name, ...run });
+  const view = await viewRun(options, run);
+  await renderPage(exchange, 'run', { title: `Run of ${view.run.started_at}`, about: name, ...view });
 }
