@@ -2,6 +2,7 @@ import { unknownName } from '../../config/suggest.ts';
 import { TidemarkError } from '../../core/errors.ts';
 import { stripControls } from '../../core/log.ts';
 import { plural } from '../../core/plural.ts';
+import { formatNumber } from '../../tell/reports/format.ts';
 import { quoteIdent, quoteLiteral } from '../../warehouse/sql-files.ts';
 import type { Table } from '../../warehouse/tables.ts';
 import { findTable, readSources, rowKey, selectSources } from './catalogue.ts';
@@ -220,10 +221,11 @@ function viewSort({ sort, href }: View, column: string) {
 function viewPlace({ page, href }: View, count: number) {
   const first = (page - 1) * PAGE_ROWS + 1;
   const last = Math.min(count, page * PAGE_ROWS);
-  const number = (value: number) => value.toLocaleString('en-US');
   const whole = plural(count, 'row');
   const some =
-    first > count ? `no row on this page, of ${whole}` : `rows ${number(first)} to ${number(last)} of ${number(count)}`;
+    first > count
+      ? `no row on this page, of ${whole}`
+      : `rows ${formatNumber(first)} to ${formatNumber(last)} of ${formatNumber(count)}`;
   return {
     place: first === 1 && last === count ? whole : some,
     previousHref: page > 1 ? href(NONE, ...(page > 2 ? [['_page', String(page - 1)] as const] : [])) : '',
