@@ -16,14 +16,12 @@ import { type QueryLimits, queryError, stopError, timeoutError } from './errors.
 import { type ResultColumn, textSql } from './sql-text.ts';
 import { asOwn, readStatement, type Statement } from './statement.ts';
 
-/** What a session takes from the configuration. */
 export type SessionConfig = Pick<Config, 'data' | 'directory' | 'sql'>;
 
 export interface QuerySessionOptions {
   readonly config: SessionConfig;
   /** Shows every table as of this time. */
   readonly asOf?: Date | undefined;
-  /** Ends a query that runs. */
   readonly signal: AbortSignal;
   /** The one file that a query may write. */
   readonly output?: string | undefined;
@@ -241,7 +239,6 @@ function createSettings(limits: QueryLimits, temporary: string): Readonly<Record
   };
 }
 
-/** The tables and views that have a past. */
 async function listPast(connection: DuckDBConnection, files: SqlFiles): Promise<readonly string[]> {
   const macros = (await connection.runAndReadAll(files.read('query/past_macros'))).getColumns()[0] ?? [];
   const names = [...loadTables(files).keys(), ...loadViews(files).map(({ name }) => name)];

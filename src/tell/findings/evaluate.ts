@@ -198,7 +198,6 @@ export async function findUnprovenListings(
 export interface Acceptance {
   readonly ids: readonly string[];
   readonly reason: string;
-  /** The person responsible. */
   readonly owner: string;
   readonly until: Date;
 }

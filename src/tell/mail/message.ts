@@ -6,7 +6,6 @@ import { createTransport, type SendMailOptions } from 'nodemailer';
 import type { MailAddress } from '../../config/mail.ts';
 import { makeFolder, PRIVATE_FILE } from '../../core/fs.ts';
 
-/** A file attached to a mail. */
 export interface Attachment {
   readonly name: string;
   readonly type: string;

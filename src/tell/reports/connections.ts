@@ -6,7 +6,6 @@ import { quoteLiteral, type SqlFiles } from '../../warehouse/sql-files.ts';
 import { fillParams } from '../../warehouse/sql-params.ts';
 import type { Row } from '../../warehouse/values.ts';
 
-/** What runs the statements of reports. */
 export type Queries = Pick<Statements, 'rows'>;
 
 /** Connections of a reader. To plan the statement of a report takes a processor as long as to run it, so two run at a time. */

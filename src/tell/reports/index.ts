@@ -123,7 +123,6 @@ async function writeReports(
   return rendered;
 }
 
-/** What the index shows of a report. */
 type ShownReport = Pick<ReportData, 'as_of' | 'summary' | 'sources' | 'state'>;
 
 /**

@@ -29,7 +29,6 @@ export function runPath(runId: string): string {
   return `runs/${encodeURIComponent(runId)}.html`;
 }
 
-/** A run with its page. */
 export type Run = NonNullable<Awaited<ReturnType<typeof findRun>>>;
 
 /** The last run until `asOf`. */
@@ -50,7 +49,6 @@ export async function writeRunPage(options: RunPageOptions, run: Run, renderer: 
   await writeFileAtomic(join(options.out, run.path), renderer.page('run.hbs', 'index', context));
 }
 
-/** What the page of a run shows. */
 export async function viewRun(options: ReadOptions, { id, row }: Run) {
   return {
     id,

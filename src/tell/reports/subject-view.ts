@@ -99,7 +99,6 @@ type Change = Readonly<Record<'field' | 'before' | 'after', string>>;
 export type SubjectView = ReturnType<typeof toSubjectView>;
 
 export interface SubjectViewOptions {
-  /** What to do about the findings of each rule. */
   readonly guide: readonly Guide[];
   readonly linker: ProductLinker;
   readonly selection: Pick<SubjectSelection, 'has'>;
