@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { TidemarkError } from '../../core/errors.ts';
 import { type Moment, resolveMoment } from '../../warehouse/moment.ts';
-import { fillParams } from '../../warehouse/sql-params.ts';
+import { fillParams, type SqlParams } from '../../warehouse/sql-params.ts';
 import { type ColumnInfo, type QueryRequest, queryConfig } from '../query/protocol.ts';
 import { fillSavedQuery, findSavedQuery, loadSavedQueries, type SavedQuery } from '../query/saved.ts';
 import { PAGES } from './pool.ts';
@@ -12,16 +12,15 @@ import { type Exchange, NotFoundError } from './route.ts';
 import { isLedByOtherSite } from './security.ts';
 
 /** Formats of a result that the server sends: text in parts, or a file. */
-type ResultFormat = 'csv' | 'json' | 'ndjson' | 'parquet' | 'xlsx';
-
-const MIME: Readonly<Record<ResultFormat, string>> = {
+const MIME = {
   csv: 'text/csv; charset=utf-8; header=present',
   json: 'application/json; charset=utf-8',
   ndjson: 'application/x-ndjson; charset=utf-8',
   parquet: 'application/vnd.apache.parquet',
   xlsx: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
-};
+} as const;
 
+type ResultFormat = keyof typeof MIME;
 export const RESULT_FORMATS = Object.keys(MIME) as readonly ResultFormat[];
 
 /** A reader that takes nothing for so long is broken off: a query must not wait for it. */
@@ -162,7 +161,7 @@ const MAX_OWN_ROWS = 2_000;
 export async function readRows(
   exchange: Exchange,
   query: string,
-  params: Readonly<Record<string, string>> = {},
+  params: SqlParams = {},
   maxRows = MAX_OWN_ROWS,
 ): Promise<readonly TextRow[]> {
   const { columns, rows } = await readPage(exchange, { query: fillParams(query, params), isOwn: true }, { maxRows });
@@ -184,6 +183,6 @@ export async function readMoment(exchange: Exchange): Promise<Moment | undefined
   const { url, files, clock, readTimeZone } = exchange;
   const text = url.searchParams.get('as_of') ?? '';
   if (text === '') return undefined;
-  const rows = (sql: string, params: Readonly<Record<string, string>>) => readRows(exchange, sql, params);
+  const rows = (sql: string, params: SqlParams) => readRows(exchange, sql, params);
   return resolveMoment(text, { rows, files, now: clock.now(), timeZone: await readTimeZone() });
 }
