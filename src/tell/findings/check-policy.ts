@@ -5,8 +5,8 @@ import { type SqlParams, withMemory } from '../../warehouse/database.ts';
 import { renderPolicy } from '../../warehouse/migrate.ts';
 import type { OpenWarehouse } from '../../warehouse/session.ts';
 import type { SqlFiles } from '../../warehouse/sql-files.ts';
-import { judge, ruleParams } from './evaluate.ts';
-import { readRules, renderRuleMacros } from './rules.ts';
+import { JUDGED, ruleParams } from './evaluate.ts';
+import { readRules, renderRuleMacros, runRules } from './rules.ts';
 
 /** A row of a rule that reads the policy. */
 export interface FlaggedVersion {
@@ -41,12 +41,12 @@ export async function comparePolicies(options: PolicyCheckOptions) {
   const rules = all.filter(({ sql }) => /\bversions?_(?:in_use|policy|support)/u.test(sql));
   const [latest] = await query('warehouse/latest_as_of');
   const asOf = new Date(String(latest?.latest ?? 0));
-  const evaluation = { database, files, asOf, thresholds, targets: targets.map((name) => ({ name })) };
-  const params = ruleParams(evaluation);
+  const params = ruleParams({ asOf, thresholds, targets: targets.map((name) => ({ name })) });
   await database.script(renderRuleMacros(files).join('\n'));
   const find = async () => {
-    await query('warehouse/candidates');
-    for (const error of (await judge(rules, evaluation)).values()) throw new TidemarkError('DATA', error);
+    for (const name of JUDGED) await query(`warehouse/${name}`, params);
+    const errors = await runRules(database, files, rules, params);
+    for (const error of errors.values()) throw new TidemarkError('DATA', error);
   };
   await find();
   await query('policy/flagged_before');

@@ -60,9 +60,10 @@ export async function evaluateFindings(options: EvaluateOptions): Promise<Findin
 
 /** Evaluates all rules on whatever the warehouse has, and keeps nothing. @returns the rules that cannot be evaluated */
 export async function checkRules(options: EvaluateOptions): Promise<readonly InvalidRule[]> {
-  const { rules, invalid } = readRules(options.files);
-  await options.database.script(prepareStatements(options));
-  return [...invalid, ...listFailed(await judge(rules, options))];
+  const { database, files } = options;
+  const { rules, invalid } = readRules(files);
+  await database.script(prepareStatements(options));
+  return [...invalid, ...listFailed(await runRules(database, files, rules, ruleParams(options)))];
 }
 
 /** The statements that update the findings from what the rules returned, in their order. */
@@ -93,10 +94,8 @@ async function evaluateRules(options: EvaluateOptions): Promise<readonly Invalid
   await database.script(prepareStatements(options));
   await query('evaluated_rules', { rules: JSON.stringify(needs) });
   const assessable = new Set((await query('assessable_rules')).map(({ rule }) => rule));
-  const errors = await judge(
-    rules.filter(({ name }) => assessable.has(name)),
-    options,
-  );
+  const wanted = rules.filter(({ name }) => assessable.has(name));
+  const errors = await runRules(database, files, wanted, ruleParams(options));
   for (const { rule, problem } of await query('invalid_rows')) errors.set(String(rule), `returns ${problem}`);
   for (const rule of errors.keys()) {
     await query('discard_rule', { rule });
@@ -119,29 +118,15 @@ function neededColumns({ needs, sources, sql }: Rule, tables: ReadonlyMap<string
   });
 }
 
+/** What rules write, and what several of them read of versions. */
+export const JUDGED = ['candidates', 'judged_support', 'judged_versions', 'unreported_uses'] as const;
+
 /** What rules read and write beside the tables, as one text. */
 function prepareStatements(options: EvaluateOptions): string {
   const { files, runId = null, targets = [] } = options;
   const params = { ...ruleParams(options), run_id: runId, configured: JSON.stringify(targets.map(describeTarget)) };
-  const tables = ['candidates', 'configured_targets', 'evaluated_sources', 'listing_proofs'];
+  const tables = [...JUDGED, 'configured_targets', 'evaluated_sources', 'listing_proofs'];
   return [...renderRuleMacros(files), ...tables.map((name) => fill(files, name, params))].join('\n');
-}
-
-/** What several rules read, with the file that makes it: to make them takes longer than to evaluate most rules. */
-const JUDGED = {
-  version_support: 'judged_support',
-  versions_in_use: 'judged_versions',
-  unreported_uses: 'unreported_uses',
-};
-
-/** Makes what these rules name of it, and evaluates them. @returns the error messages of the rules that fail, by name */
-export async function judge(rules: readonly Rule[], options: EvaluateOptions): Promise<Map<string, string>> {
-  const { database, files } = options;
-  const params = ruleParams(options);
-  const text = rules.map(({ sql }) => sql).join('\n');
-  const named = Object.entries(JUDGED).filter(([table]) => new RegExp(`\\b${table}\\b`, 'iu').test(text));
-  if (named.length > 0) await database.script(named.map(([, file]) => fill(files, file, params)).join('\n'));
-  return runRules(database, files, rules, params);
 }
 
 /** The parameters of rules: `$as_of`, `$targets` (null for all) and each threshold in snake_case. */
