@@ -5,7 +5,7 @@ import { findRun, viewRun } from '../../tell/reports/run-page.ts';
 import { loadSubjectKinds } from '../../tell/reports/subjects.ts';
 import { renderChanges, rowParts, selectChanged, selectTold } from '../../warehouse/changes.ts';
 import { quoteLiteral } from '../../warehouse/sql-files.ts';
-import { fillParams, type SqlParams } from '../../warehouse/sql-params.ts';
+import type { SqlParams } from '../../warehouse/sql-params.ts';
 import { loadTables, selectPresent, type Table } from '../../warehouse/tables.ts';
 import { findSubjectPage, pageHref, readPublishedAt, renderPage } from './page.ts';
 import { readRows, shownTime, type TextRow } from './results.ts';
@@ -138,8 +138,8 @@ function viewChange(exchange: Exchange, row: TextRow) {
 
 /** Statements as the warehouse has them, whose values are texts here. */
 function createStatements(exchange: Exchange) {
-  const script = async (sql: string) => [...(await readRows(exchange, sql))];
-  return { script, rows: (sql: string, params: SqlParams = {}) => script(fillParams(sql, params)) };
+  const rows = async (sql: string, params?: SqlParams) => [...(await readRows(exchange, sql, params))];
+  return { script: rows, rows };
 }
 
 /** The page of any run that the warehouse has, as the report's page of a run shows it. */

@@ -5,7 +5,7 @@ import { pipeline } from 'node:stream/promises';
 import { TidemarkError } from '../../core/errors.ts';
 import { type Moment, resolveMoment } from '../../warehouse/moment.ts';
 import { fillParams, type SqlParams } from '../../warehouse/sql-params.ts';
-import { type ColumnInfo, type QueryRequest, queryConfig } from '../query/protocol.ts';
+import { type QueryRequest, queryConfig } from '../query/protocol.ts';
 import { fillSavedQuery, findSavedQuery, loadSavedQueries, type SavedQuery } from '../query/saved.ts';
 import { PAGES } from './pool.ts';
 import { type Exchange, NotFoundError } from './route.ts';
@@ -112,14 +112,8 @@ async function sendFile(
   }
 }
 
-/** A beginning of a result, for a page. */
-export interface ResultPage {
-  readonly columns: readonly ColumnInfo[];
-  /** The values as in CSV, cut after 1,000 characters. */
-  readonly rows: readonly (readonly (string | null)[])[];
-  /** More rows would follow. */
-  readonly isCut: boolean;
-}
+/** A beginning of a result, for a page: its values are as in CSV, and cut after 1,000 characters. */
+export type ResultPage = Awaited<ReturnType<typeof readPage>>;
 
 const MAX_PAGE_ROWS = 1_000;
 
@@ -134,21 +128,19 @@ export async function readPage(
   exchange: Exchange,
   query: PartialRequest,
   { maxRows = MAX_PAGE_ROWS, reader = PAGES }: { readonly maxRows?: number; readonly reader?: string },
-): Promise<ResultPage> {
+) {
   let json = '';
   const collect = async (part: string) => {
     json += part;
-    if (json.length > MAX_PAGE_CHARACTERS) throw tooLarge();
+    if (json.length > MAX_PAGE_CHARACTERS) {
+      const hint = 'select fewer columns, or take the result as a file';
+      throw new TidemarkError('DATA', 'the rows are too large for a page', { hint });
+    }
   };
   const request = toRequest(exchange, { ...query, maxRows });
   const { columns, isCut } = await exchange.pool.run(request, collect, exchange.signal, reader);
-  return { columns, rows: (JSON.parse(json) as ResultPage['rows']).slice(0, maxRows), isCut };
-}
-
-function tooLarge(): TidemarkError {
-  return new TidemarkError('DATA', 'the rows are too large for a page', {
-    hint: 'select fewer columns, or take the result as a file',
-  });
+  const rows = JSON.parse(json) as readonly (readonly (string | null)[])[];
+  return { columns, rows: rows.slice(0, maxRows), isCut };
 }
 
 /** A row of a query of ours: the texts of its columns. */

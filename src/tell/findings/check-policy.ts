@@ -9,13 +9,7 @@ import { JUDGED, ruleParams } from './evaluate.ts';
 import { readRules, renderRuleMacros, runRules } from './rules.ts';
 
 /** A row of a rule that reads the policy. */
-export interface FlaggedVersion {
-  readonly rule: string;
-  readonly target: string;
-  readonly severity: string;
-  readonly subject_id: string;
-  readonly title: string;
-}
+export type FlaggedVersion = Readonly<Record<'rule' | 'target' | 'severity' | 'subject_id' | 'title', string>>;
 
 /** What a policy would change, compared with the one that the last run read. */
 export type PolicyEffect = NonNullable<Awaited<ReturnType<typeof comparePolicies>>>;
