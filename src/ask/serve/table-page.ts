@@ -18,11 +18,7 @@ type View = Awaited<ReturnType<typeof readView>>;
 
 type Param = readonly [name: string, value: string];
 
-interface Filter {
-  readonly column: string;
-  readonly operator: keyof typeof OPERATORS;
-  readonly value: string;
-}
+type Filter = ReturnType<typeof readFilter>[number];
 
 interface OperatorRule {
   readonly label: string;
@@ -127,12 +123,12 @@ async function readView(exchange: Exchange) {
 }
 
 /** @throws TidemarkError USAGE for a column or an operator that there is not: a filter that is left out would show too much */
-function readFilter([name, value]: Param, columns: readonly string[]): readonly Filter[] {
+function readFilter([name, value]: Param, columns: readonly string[]) {
   if (name === 'as_of' || name.startsWith('_')) return [];
   const [, column = name, operator = 'exact'] = /^(.+)__([a-z]+)$/u.exec(name) ?? [];
   assertKnown('column', column, columns);
   assertKnown('operator', operator, Object.keys(OPERATORS));
-  return [{ column, operator: operator as Filter['operator'], value }];
+  return [{ column, operator: operator as keyof typeof OPERATORS, value }];
 }
 
 function isWrittenAs({ column, operator, value }: Filter, name: string, given: string): boolean {

@@ -19,7 +19,6 @@ interface ReadOptions {
 }
 
 export interface RunPageOptions extends ReadOptions {
-  readonly database: Statements;
   readonly generatedAt: Date;
   readonly out: string;
 }
