@@ -4,7 +4,6 @@ import { loadTables, loadViews } from '../../warehouse/tables.ts';
 /** The names that a query may use: columns by table, `T_history` and the table macros `T_at` included. */
 type QueryNames = ReadonlyMap<string, readonly string[]>;
 
-/** Reads the names of all tables that are documented. */
 export function readNames(files: SqlFiles): QueryNames {
   const tables = new Map<string, readonly string[]>();
   for (const { name, source, columns } of [...loadTables(files).values(), ...loadViews(files)]) {

@@ -20,16 +20,8 @@ const TYPES = {
 
 export type Parameter = Readonly<ReturnType<typeof parseParameter>>;
 
-/** A query in `queries/saved/`, with the title, description and parameters that its header declares. */
-export interface SavedQuery {
-  readonly name: string;
-  readonly title: string;
-  readonly description: string;
-  readonly parameters: readonly Parameter[];
-  readonly sql: string;
-  /** Why it cannot be run, which its title says as well. */
-  readonly problem?: string;
-}
+/** A query in `queries/saved/`. `problem`: why it cannot be run, which its title says as well. */
+export type SavedQuery = Readonly<ReturnType<typeof parseSavedQuery>> & { readonly problem?: string };
 
 /**
  * All saved queries by name. A file beside the configuration overrides the package's file of the same name. One that cannot be read has
@@ -63,7 +55,7 @@ const PARAMETER_LINE = /^--\s*param:\s*(.*\S)\s*$/gmu;
 /** `NAME TYPE = DEFAULT - DESCRIPTION`; the default may have ` - ` too, and the description may not. */
 const PARAMETER = /^(?<name>\w+) (?<type>\w+)(?: = (?<defaultSql>.+?))?(?: - (?<description>(?:(?! - ).)+))?$/u;
 
-function parseSavedQuery(name: string, sql: string): SavedQuery {
+function parseSavedQuery(name: string, sql: string) {
   const { title = name, description = '' } = parseHeader(sql);
   const [header = ''] = HEADER.exec(sql) ?? [];
   const parameters = [...header.matchAll(PARAMETER_LINE)].map(([, text = '']) => parseParameter(name, text));

@@ -1,9 +1,10 @@
 import { rm } from 'node:fs/promises';
 import type { DuckDBConnection, DuckDBDataChunk, DuckDBInstance, DuckDBPreparedStatement } from '@duckdb/node-api';
 import type { Config } from '../../config/config.ts';
+import { type LinkedSignal, linkSignals } from '../../core/abort.ts';
 import { TidemarkError } from '../../core/errors.ts';
 import { overlayRoots } from '../../core/paths.ts';
-import { openInstance } from '../../warehouse/database.ts';
+import { interruptible, openInstance } from '../../warehouse/database.ts';
 import { beforeFirstPull } from '../../warehouse/moment.ts';
 import { warehouseFiles } from '../../warehouse/publish.ts';
 import { assertReadable } from '../../warehouse/session.ts';
@@ -15,14 +16,12 @@ import { type QueryLimits, queryError, stopError, timeoutError } from './errors.
 import { type ResultColumn, textSql } from './sql-text.ts';
 import { asOwn, readStatement, type Statement } from './statement.ts';
 
-/** What a session takes from the configuration. */
 export type SessionConfig = Pick<Config, 'data' | 'directory' | 'sql'>;
 
 export interface QuerySessionOptions {
   readonly config: SessionConfig;
   /** Shows every table as of this time. */
   readonly asOf?: Date | undefined;
-  /** Ends a query that runs. */
   readonly signal: AbortSignal;
   /** The one file that a query may write. */
   readonly output?: string | undefined;
@@ -41,9 +40,9 @@ export class QuerySession {
   readonly #temporary: string;
   readonly #options: QuerySessionOptions;
   readonly #files: SqlFiles;
+  /** Ends a query that runs: the caller, or the limit of time. */
+  readonly #stop: LinkedSignal;
   readonly #timer: NodeJS.Timeout;
-  readonly #interrupt = () => this.#connection.interrupt();
-  #isExpired = false;
   /** What has a past, and is not hidden yet. */
   readonly #past = new Set<string>();
 
@@ -58,11 +57,9 @@ export class QuerySession {
     this.#temporary = temporary;
     this.#options = options;
     this.#files = createSqlFiles(overlayRoots(options.config.directory));
-    this.#timer = setTimeout(() => {
-      this.#isExpired = true;
-      connection.interrupt();
-    }, options.config.sql.timeout * 1000);
-    options.signal.addEventListener('abort', this.#interrupt, { once: true });
+    const { sql } = options.config;
+    this.#stop = linkSignals(options.signal);
+    this.#timer = setTimeout(() => this.#stop.abort(timeoutError(sql)), sql.timeout * 1000);
   }
 
   /** @throws TidemarkError UNREACHABLE if there is no warehouse, DATA if it cannot be opened. */
@@ -84,7 +81,7 @@ export class QuerySession {
 
   async close(): Promise<void> {
     clearTimeout(this.#timer);
-    this.#options.signal.removeEventListener('abort', this.#interrupt);
+    this.#stop.release();
     this.#connection.closeSync();
     this.#instance.closeSync();
     await rm(this.#temporary, { recursive: true, force: true });
@@ -211,21 +208,15 @@ export class QuerySession {
 
   /** Runs a step of the query, and says which limit it met. */
   async #run<T>(step: () => Promise<T>): Promise<T> {
-    this.#assertRunning();
+    const { signal } = this.#stop;
     try {
-      const result = await step();
-      // DuckDB may end an interrupted result as if it were complete.
-      this.#assertRunning();
+      const result = await interruptible({ connection: this.#connection }, signal, step);
+      signal.throwIfAborted(); // DuckDB may end an interrupted result as if it were complete
       return result;
     } catch (error) {
-      this.#assertRunning();
+      if (signal.aborted) throw stopError(signal.reason);
       throw queryError(error, this.#options.config.sql, this.#temporary);
     }
-  }
-
-  #assertRunning(): void {
-    if (this.#options.signal.aborted) throw stopError(this.#options.signal.reason);
-    if (this.#isExpired) throw timeoutError(this.#options.config.sql);
   }
 }
 
@@ -248,7 +239,6 @@ function createSettings(limits: QueryLimits, temporary: string): Readonly<Record
   };
 }
 
-/** The tables and views that have a past. */
 async function listPast(connection: DuckDBConnection, files: SqlFiles): Promise<readonly string[]> {
   const macros = (await connection.runAndReadAll(files.read('query/past_macros'))).getColumns()[0] ?? [];
   const names = [...loadTables(files).keys(), ...loadViews(files).map(({ name }) => name)];

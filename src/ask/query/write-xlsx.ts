@@ -70,33 +70,25 @@ const NO_NUMBER = /^-?(?:inf|nan|\d{16,})$/u;
 function formatRows(rows: readonly string[], isNumeric: readonly boolean[]): string {
   let text = '';
   for (const row of rows) {
-    const toXml = SPECIAL.test(row) || row.length > MAX_TEXT ? escapeText : keepText;
     text += '<row>';
     const cells = splitRow(row);
     for (let index = 0; index < cells.length; index++) {
       const cell = cells[index] ?? '';
       if (cell === NULL_CELL) text += '<c/>';
       else if (isNumeric[index] && !NO_NUMBER.test(cell)) text += `<c><v>${cell}</v></c>`;
-      else text += TEXT_BEGIN + toXml(cell) + TEXT_END;
+      else text += TEXT_BEGIN + escapeXml(cutText(cell, MAX_TEXT)) + TEXT_END;
     }
     text += '</row>';
   }
   return text;
 }
 
-/** What `escapeXml` changes; but for what is between cells. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: XML 1.0 forbids them
-const SPECIAL = /[&<>\x00-\x08\x0b-\x1d\ufffe\uffff]|_x/u;
-
-const keepText = (text: string) => text;
-
-/** Excel refuses characters that XML 1.0 forbids, and texts beyond its limit. */
-function escapeText(text: string): string {
-  return escapeXml(cutText(text, MAX_TEXT));
-}
+/** Printable ASCII without `&`, `<`, `>` and `_`: most texts. */
+const PLAIN = /^[ !-%'-;=?-^`-~]*$/u;
 
 /** Text as XML 1.0 takes it, without the characters that it forbids; Excel reads `_x0041_` as `A` (ECMA-376, ST_Xstring). */
 function escapeXml(text: string): string {
+  if (PLAIN.test(text)) return text;
   // biome-ignore lint/suspicious/noControlCharactersInRegex: XML 1.0 forbids them
   const allowed = text.replaceAll(/[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/gu, '');
   const literal = allowed.replaceAll(/_(?=x[0-9a-f]{4}_)/giu, '_x005F_').replaceAll('\r', '_x000D_');

@@ -31,7 +31,6 @@ export async function loadAssets(roots: readonly string[]): Promise<Site['assets
   return assets.set('editor.js', await readFile(EDITOR_FILE));
 }
 
-/** `/assets/NAME` */
 export async function sendAsset(exchange: Exchange): Promise<void> {
   const { assets, name, url, response } = exchange;
   const content = assets.get(name);

@@ -9,7 +9,6 @@ import { readRows, shownTime, type TextRow, toCount } from './results.ts';
 import type { Exchange } from './route.ts';
 
 const MAX_RUNS = 10;
-/** Lines about critical findings. */
 const MAX_CRITICAL = 20;
 
 export async function sendHome(exchange: Exchange): Promise<void> {

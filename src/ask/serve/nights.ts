@@ -1,11 +1,11 @@
 import { parseTimestamp } from '../../core/clock.ts';
 import { TidemarkError } from '../../core/errors.ts';
 import { cleanTexts } from '../../tell/reports/format.ts';
-import { readRun } from '../../tell/reports/run-page.ts';
+import { findRun, viewRun } from '../../tell/reports/run-page.ts';
 import { loadSubjectKinds } from '../../tell/reports/subjects.ts';
 import { renderChanges, rowParts, selectChanged, selectTold } from '../../warehouse/changes.ts';
 import { quoteLiteral } from '../../warehouse/sql-files.ts';
-import { fillParams, type SqlParams } from '../../warehouse/sql-params.ts';
+import type { SqlParams } from '../../warehouse/sql-params.ts';
 import { loadTables, selectPresent, type Table } from '../../warehouse/tables.ts';
 import { findSubjectPage, pageHref, readPublishedAt, renderPage } from './page.ts';
 import { readRows, shownTime, type TextRow } from './results.ts';
@@ -138,16 +138,17 @@ function viewChange(exchange: Exchange, row: TextRow) {
 
 /** Statements as the warehouse has them, whose values are texts here. */
 function createStatements(exchange: Exchange) {
-  const script = async (sql: string) => [...(await readRows(exchange, sql))];
-  return { script, rows: (sql: string, params: SqlParams = {}) => script(fillParams(sql, params)) };
+  const rows = async (sql: string, params?: SqlParams) => [...(await readRows(exchange, sql, params))];
+  return { script: rows, rows };
 }
 
 /** The page of any run that the warehouse has, as the report's page of a run shows it. */
 export async function sendRun(exchange: Exchange): Promise<void> {
   const { files, name, url } = exchange;
   const [found] = await readRows(exchange, files.read('serve/run'), { run_id: name }, 1);
-  const database = createStatements(exchange);
-  const run = found && (await readRun({ database, files, asOf: new Date(found.started_at ?? '') }));
+  const options = { database: createStatements(exchange), files, asOf: new Date(found?.started_at ?? '') };
+  const run = found && (await findRun(options));
   if (!run) throw new NotFoundError(url.pathname, 'the home page lists the last runs');
-  await renderPage(exchange, 'run', { title: `Run of ${run.run.started_at}`, about: name, ...run });
+  const view = await viewRun(options, run);
+  await renderPage(exchange, 'run', { title: `Run of ${view.run.started_at}`, about: name, ...view });
 }

@@ -1,6 +1,7 @@
+import { scaleLinear } from 'd3-scale';
 import { shortenText, stripControls } from '../../core/log.ts';
-import { drawBars } from '../../tell/reports/bar-chart.ts';
 import { drawChart, seriesClass } from '../../tell/reports/charts.ts';
+import { drawLabel, drawRule, drawVariant, element, roundPixels, tooltip } from '../../tell/reports/markup.ts';
 import { buildSeries, type Series } from '../../tell/reports/series.ts';
 import type { ColumnInfo } from '../query/protocol.ts';
 import type { ResultPage } from './results.ts';
@@ -79,7 +80,7 @@ function chartBars(texts: Column, numbers: readonly Column[]) {
     values: shown.map(({ values }) => parseNumber(values[row] ?? null)),
   }));
   return {
-    svg: drawBars({ title: `${series.join(', ')} by ${toLabel(texts.name)}`, series, categories }),
+    svg: drawBars(`${series.join(', ')} by ${toLabel(texts.name)}`, series, categories),
     legend: series.map((name, index) => ({ name, series: seriesClass(index), kind: 'area' })),
     notes: [
       ...noteLeftOut(texts.values.length, MAX_BARS, 'rows, the first ones'),
@@ -106,4 +107,64 @@ function parseNumber(text: string | null): number | null {
 
 function toLabel(text: string): string {
   return shortenText(stripControls(text).replaceAll(/\s+/gu, ' ').trim(), MAX_NAME_LENGTH);
+}
+
+/** The values of one text, one for each series; null draws no bar. */
+interface Category {
+  readonly name: string;
+  readonly values: readonly (number | null)[];
+}
+
+/** Pixels. */
+const SIZES = [
+  { name: 'wide', width: 800, labelWidth: 230, maxLabel: 34, maxTicks: 6 },
+  { name: 'narrow', width: 360, labelWidth: 120, maxLabel: 17, maxTicks: 3 },
+] as const;
+const BAR_HEIGHT = 14;
+const CATEGORY_GAP = 8;
+const MARGIN = { top: 4, right: 28, bottom: 26 };
+
+/** Horizontal bars as `<svg>` elements: one for wide and one for narrow screens, of which the stylesheet shows one. */
+function drawBars(title: string, series: readonly string[], categories: readonly Category[]): string {
+  return SIZES.map((size) => drawSize(title, series, categories, size)).join('\n');
+}
+
+function drawSize(
+  title: string,
+  series: readonly string[],
+  categories: readonly Category[],
+  size: (typeof SIZES)[number],
+): string {
+  const { width, labelWidth, maxLabel, maxTicks } = size;
+  const values = categories.flatMap((category) => category.values).filter((value) => value !== null);
+  const x = scaleLinear([Math.min(0, ...values), Math.max(0, ...values)], [labelWidth, width - MARGIN.right]).nice(
+    maxTicks,
+  );
+  const step = series.length * BAR_HEIGHT + CATEGORY_GAP;
+  const bottom = MARGIN.top + categories.length * step;
+  const format = x.tickFormat(maxTicks);
+  const drawBar = (name: string, index: number, value: number, y: number) => {
+    const [from, to] = [x(0), x(value)].sort((a, b) => a - b) as [number, number];
+    const box = { x: from, y, width: value === 0 ? 0 : Math.max(1, to - from), height: BAR_HEIGHT - 1 };
+    const words = `${name}: ${series[index]} ${value.toLocaleString('en-US')}`;
+    return element('rect', { class: `bar ${seriesClass(index)}`, ...box }, tooltip(words));
+  };
+  const drawCategory = ({ name, values: own }: Category, place: number) => {
+    const top = MARGIN.top + place * step + CATEGORY_GAP / 2;
+    const shown = name.length > maxLabel ? shortenText(name, maxLabel - 1) : name;
+    const label = drawLabel(labelWidth - 8, top + (step - CATEGORY_GAP) / 2, 'end', shown);
+    const bars = own.map((value, index) =>
+      value === null ? '' : drawBar(name, index, value, top + index * BAR_HEIGHT),
+    );
+    return `${label}${bars.join('')}`;
+  };
+  return drawVariant({ ...size, height: bottom + MARGIN.bottom }, title, [
+    ...x
+      .ticks(maxTicks)
+      .flatMap((tick) => [
+        drawRule(tick, `M${roundPixels(x(tick))},${MARGIN.top}V${bottom}`),
+        drawLabel(x(tick), bottom + 18, 'middle', format(tick)),
+      ]),
+    ...categories.map(drawCategory),
+  ]);
 }

@@ -2,6 +2,7 @@ import Handlebars from 'handlebars';
 import { cutText, stripControls } from '../../core/log.ts';
 import { plural } from '../../core/plural.ts';
 import { parseLossless, printJson } from '../../http/json.ts';
+import { formatNumber } from '../../tell/reports/format.ts';
 import { escapeMarkup, isolate } from '../../tell/reports/markup.ts';
 import type { ColumnInfo } from '../query/protocol.ts';
 import { isNested } from '../query/sql-text.ts';
@@ -42,7 +43,7 @@ export async function viewResult(exchange: Exchange, result: ResultPage, address
     chart: { svg: new Handlebars.SafeString(svg), hasSvg: svg !== '', legend, notes },
     columns: result.columns.map(viewColumn),
     rows: new Handlebars.SafeString(isChart ? '' : drawRows(result)),
-    total: result.isCut ? `more than ${formatCount(result.rows.length)}` : '',
+    total: result.isCut ? `more than ${formatNumber(result.rows.length)}` : '',
   };
 }
 
@@ -68,12 +69,8 @@ export function viewTable(result: ResultPage, describe: (column: string) => obje
 function describeCount({ rows, isCut }: ResultPage, isChart: boolean): string {
   if (!isCut) return plural(rows.length, 'row');
   const what = isChart ? 'chart' : 'table';
-  const count = formatCount(rows.length);
+  const count = formatNumber(rows.length);
   return `The result has more than ${count} rows: the ${what} has the first ${count}, and the files have all.`;
-}
-
-function formatCount(count: number): string {
-  return count.toLocaleString('en-US');
 }
 
 /** Rows are most of a page, so they are not a template. */

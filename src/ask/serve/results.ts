@@ -4,24 +4,23 @@ import { dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { TidemarkError } from '../../core/errors.ts';
 import { type Moment, resolveMoment } from '../../warehouse/moment.ts';
-import { fillParams } from '../../warehouse/sql-params.ts';
-import { type ColumnInfo, type QueryRequest, queryConfig } from '../query/protocol.ts';
+import { fillParams, type SqlParams } from '../../warehouse/sql-params.ts';
+import { type QueryRequest, queryConfig } from '../query/protocol.ts';
 import { fillSavedQuery, findSavedQuery, loadSavedQueries, type SavedQuery } from '../query/saved.ts';
 import { PAGES } from './pool.ts';
 import { type Exchange, NotFoundError } from './route.ts';
 import { isLedByOtherSite } from './security.ts';
 
 /** Formats of a result that the server sends: text in parts, or a file. */
-type ResultFormat = 'csv' | 'json' | 'ndjson' | 'parquet' | 'xlsx';
-
-const MIME: Readonly<Record<ResultFormat, string>> = {
+const MIME = {
   csv: 'text/csv; charset=utf-8; header=present',
   json: 'application/json; charset=utf-8',
   ndjson: 'application/x-ndjson; charset=utf-8',
   parquet: 'application/vnd.apache.parquet',
   xlsx: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
-};
+} as const;
 
+type ResultFormat = keyof typeof MIME;
 export const RESULT_FORMATS = Object.keys(MIME) as readonly ResultFormat[];
 
 /** A reader that takes nothing for so long is broken off: a query must not wait for it. */
@@ -113,14 +112,8 @@ async function sendFile(
   }
 }
 
-/** A beginning of a result, for a page. */
-export interface ResultPage {
-  readonly columns: readonly ColumnInfo[];
-  /** The values as in CSV, cut after 1,000 characters. */
-  readonly rows: readonly (readonly (string | null)[])[];
-  /** More rows would follow. */
-  readonly isCut: boolean;
-}
+/** A beginning of a result, for a page: its values are as in CSV, and cut after 1,000 characters. */
+export type ResultPage = Awaited<ReturnType<typeof readPage>>;
 
 const MAX_PAGE_ROWS = 1_000;
 
@@ -135,21 +128,19 @@ export async function readPage(
   exchange: Exchange,
   query: PartialRequest,
   { maxRows = MAX_PAGE_ROWS, reader = PAGES }: { readonly maxRows?: number; readonly reader?: string },
-): Promise<ResultPage> {
+) {
   let json = '';
   const collect = async (part: string) => {
     json += part;
-    if (json.length > MAX_PAGE_CHARACTERS) throw tooLarge();
+    if (json.length > MAX_PAGE_CHARACTERS) {
+      const hint = 'select fewer columns, or take the result as a file';
+      throw new TidemarkError('DATA', 'the rows are too large for a page', { hint });
+    }
   };
   const request = toRequest(exchange, { ...query, maxRows });
   const { columns, isCut } = await exchange.pool.run(request, collect, exchange.signal, reader);
-  return { columns, rows: (JSON.parse(json) as ResultPage['rows']).slice(0, maxRows), isCut };
-}
-
-function tooLarge(): TidemarkError {
-  return new TidemarkError('DATA', 'the rows are too large for a page', {
-    hint: 'select fewer columns, or take the result as a file',
-  });
+  const rows = JSON.parse(json) as readonly (readonly (string | null)[])[];
+  return { columns, rows: rows.slice(0, maxRows), isCut };
 }
 
 /** A row of a query of ours: the texts of its columns. */
@@ -162,7 +153,7 @@ const MAX_OWN_ROWS = 2_000;
 export async function readRows(
   exchange: Exchange,
   query: string,
-  params: Readonly<Record<string, string>> = {},
+  params: SqlParams = {},
   maxRows = MAX_OWN_ROWS,
 ): Promise<readonly TextRow[]> {
   const { columns, rows } = await readPage(exchange, { query: fillParams(query, params), isOwn: true }, { maxRows });
@@ -184,6 +175,6 @@ export async function readMoment(exchange: Exchange): Promise<Moment | undefined
   const { url, files, clock, readTimeZone } = exchange;
   const text = url.searchParams.get('as_of') ?? '';
   if (text === '') return undefined;
-  const rows = (sql: string, params: Readonly<Record<string, string>>) => readRows(exchange, sql, params);
+  const rows = (sql: string, params: SqlParams) => readRows(exchange, sql, params);
   return resolveMoment(text, { rows, files, now: clock.now(), timeZone: await readTimeZone() });
 }

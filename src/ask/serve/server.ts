@@ -28,13 +28,15 @@ export interface ServeOptions extends AccessRules {
 
 const MAX_CONNECTIONS = 2_000;
 const MAX_CONNECTIONS_PER_ADDRESS = 32;
-/** A request whose headers take longer is closed; looked for each second. */
-const HEADERS_TIMEOUT_MS = 10_000;
-const CHECK_MS = 1_000;
+const LIMITS = {
+  /** The SQL of a page is in its address. */
+  maxHeaderSize: 64 * 1024,
+  /** A request whose headers take longer is closed; looked for each second. */
+  headersTimeout: 10_000,
+  connectionsCheckingInterval: 1_000,
+};
 /** A new connection asks within this time, also from far away. */
 const ASK_MS = 1_000;
-/** The SQL of a page is in its address. */
-const MAX_HEADER_BYTES = 64 * 1024;
 const FLUSH_MS = 1_000;
 
 /** Serves pages and query results until `close`. */
@@ -53,12 +55,7 @@ export async function startServer(options: ServeOptions, context: Pick<Context, 
     playbooks,
     readTimeZone: () => readTimeZone(config, context.env),
   };
-  const limits = {
-    maxHeaderSize: MAX_HEADER_BYTES,
-    headersTimeout: HEADERS_TIMEOUT_MS,
-    connectionsCheckingInterval: CHECK_MS,
-  };
-  const server = createServer(limits, createAnswer(site, options));
+  const server = createServer(LIMITS, createAnswer(site, options));
   server.maxConnections = MAX_CONNECTIONS;
   limitConnections(server, MAX_CONNECTIONS_PER_ADDRESS);
   server.listen(options.port, options.address);

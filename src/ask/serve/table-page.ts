@@ -2,6 +2,7 @@ import { unknownName } from '../../config/suggest.ts';
 import { TidemarkError } from '../../core/errors.ts';
 import { stripControls } from '../../core/log.ts';
 import { plural } from '../../core/plural.ts';
+import { formatNumber } from '../../tell/reports/format.ts';
 import { quoteIdent, quoteLiteral } from '../../warehouse/sql-files.ts';
 import type { Table } from '../../warehouse/tables.ts';
 import { findTable, readSources, rowKey, selectSources } from './catalogue.ts';
@@ -17,11 +18,7 @@ type View = Awaited<ReturnType<typeof readView>>;
 
 type Param = readonly [name: string, value: string];
 
-interface Filter {
-  readonly column: string;
-  readonly operator: keyof typeof OPERATORS;
-  readonly value: string;
-}
+type Filter = ReturnType<typeof readFilter>[number];
 
 interface OperatorRule {
   readonly label: string;
@@ -126,12 +123,12 @@ async function readView(exchange: Exchange) {
 }
 
 /** @throws TidemarkError USAGE for a column or an operator that there is not: a filter that is left out would show too much */
-function readFilter([name, value]: Param, columns: readonly string[]): readonly Filter[] {
+function readFilter([name, value]: Param, columns: readonly string[]) {
   if (name === 'as_of' || name.startsWith('_')) return [];
   const [, column = name, operator = 'exact'] = /^(.+)__([a-z]+)$/u.exec(name) ?? [];
   assertKnown('column', column, columns);
   assertKnown('operator', operator, Object.keys(OPERATORS));
-  return [{ column, operator: operator as Filter['operator'], value }];
+  return [{ column, operator: operator as keyof typeof OPERATORS, value }];
 }
 
 function isWrittenAs({ column, operator, value }: Filter, name: string, given: string): boolean {
@@ -220,10 +217,11 @@ function viewSort({ sort, href }: View, column: string) {
 function viewPlace({ page, href }: View, count: number) {
   const first = (page - 1) * PAGE_ROWS + 1;
   const last = Math.min(count, page * PAGE_ROWS);
-  const number = (value: number) => value.toLocaleString('en-US');
   const whole = plural(count, 'row');
   const some =
-    first > count ? `no row on this page, of ${whole}` : `rows ${number(first)} to ${number(last)} of ${number(count)}`;
+    first > count
+      ? `no row on this page, of ${whole}`
+      : `rows ${formatNumber(first)} to ${formatNumber(last)} of ${formatNumber(count)}`;
   return {
     place: first === 1 && last === count ? whole : some,
     previousHref: page > 1 ? href(NONE, ...(page > 2 ? [['_page', String(page - 1)] as const] : [])) : '',

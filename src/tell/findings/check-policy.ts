@@ -5,17 +5,11 @@ import { type SqlParams, withMemory } from '../../warehouse/database.ts';
 import { renderPolicy } from '../../warehouse/migrate.ts';
 import type { OpenWarehouse } from '../../warehouse/session.ts';
 import type { SqlFiles } from '../../warehouse/sql-files.ts';
-import { ruleParams } from './evaluate.ts';
+import { JUDGED, ruleParams } from './evaluate.ts';
 import { readRules, renderRuleMacros, runRules } from './rules.ts';
 
 /** A row of a rule that reads the policy. */
-export interface FlaggedVersion {
-  readonly rule: string;
-  readonly target: string;
-  readonly severity: string;
-  readonly subject_id: string;
-  readonly title: string;
-}
+export type FlaggedVersion = Readonly<Record<'rule' | 'target' | 'severity' | 'subject_id' | 'title', string>>;
 
 /** What a policy would change, compared with the one that the last run read. */
 export type PolicyEffect = NonNullable<Awaited<ReturnType<typeof comparePolicies>>>;
@@ -43,16 +37,15 @@ export async function comparePolicies(options: PolicyCheckOptions) {
   const asOf = new Date(String(latest?.latest ?? 0));
   const params = ruleParams({ asOf, thresholds, targets: targets.map((name) => ({ name })) });
   await database.script(renderRuleMacros(files).join('\n'));
-  const judge = async () => {
-    for (const name of ['judged_versions', 'judged_support', 'unreported_uses', 'candidates'])
-      await query(`warehouse/${name}`, params);
-    for (const error of (await runRules(database, files, rules, params)).values())
-      throw new TidemarkError('DATA', error);
+  const find = async () => {
+    for (const name of JUDGED) await query(`warehouse/${name}`, params);
+    const errors = await runRules(database, files, rules, params);
+    for (const error of errors.values()) throw new TidemarkError('DATA', error);
   };
-  await judge();
+  await find();
   await query('policy/flagged_before');
   await database.script(await renderPolicy(files, policy, 'temp '));
-  await judge();
+  await find();
   const severities = JSON.stringify(Object.fromEntries(rules.map(({ name, severity }) => [name, severity])));
   const flagged = await query('policy/effect', { severities });
   const select = (wanted: string) =>

@@ -49,15 +49,11 @@ export interface FindingsSummary {
  * temporary tables first; the findings are then updated in one transaction. Evaluating the same run twice changes nothing.
  */
 export async function evaluateFindings(options: EvaluateOptions): Promise<FindingsSummary> {
-  const { database, files, asOf } = options;
-  const params = {
-    as_of: asOf.toISOString(),
-    targets: options.targets?.map(({ name }) => name) ?? null,
-  };
+  const { database, files } = options;
   const failed = await evaluateRules(options);
   const types = await database.rows(files.read('warehouse/found_types'));
   await createCandidates(options, new Set(types.map(({ subject_type }) => String(subject_type))));
-  await database.transact(UPDATES.map((name) => fill(files, name, params)));
+  await database.transact(UPDATES.map((name) => fill(files, name, ruleParams(options))));
   const [summary] = await database.rows(files.read('warehouse/evaluation_summary'));
   return { ...(summary as unknown as Omit<FindingsSummary, 'failed'>), failed };
 }
@@ -67,9 +63,7 @@ export async function checkRules(options: EvaluateOptions): Promise<readonly Inv
   const { database, files } = options;
   const { rules, invalid } = readRules(files);
   await database.script(prepareStatements(options));
-  await judgeFor(rules, options);
-  const errors = await runRules(database, files, rules, ruleParams(options));
-  return [...invalid, ...[...errors].map(([rule, error]) => ({ rule, error }))];
+  return [...invalid, ...listFailed(await runRules(database, files, rules, ruleParams(options)))];
 }
 
 /** The statements that update the findings from what the rules returned, in their order. */
@@ -101,14 +95,17 @@ async function evaluateRules(options: EvaluateOptions): Promise<readonly Invalid
   await query('evaluated_rules', { rules: JSON.stringify(needs) });
   const assessable = new Set((await query('assessable_rules')).map(({ rule }) => rule));
   const wanted = rules.filter(({ name }) => assessable.has(name));
-  await judgeFor(wanted, options);
   const errors = await runRules(database, files, wanted, ruleParams(options));
   for (const { rule, problem } of await query('invalid_rows')) errors.set(String(rule), `returns ${problem}`);
   for (const rule of errors.keys()) {
     await query('discard_rule', { rule });
     await query('record_failure', { rule });
   }
-  return [...invalid, ...[...errors].map(([rule, error]) => ({ rule, error }))];
+  return [...invalid, ...listFailed(errors)];
+}
+
+function listFailed(errors: ReadonlyMap<string, string>): readonly InvalidRule[] {
+  return [...errors].map(([rule, error]) => ({ rule, error }));
 }
 
 /** A name or a place only says what a finding is about. */
@@ -121,31 +118,15 @@ function neededColumns({ needs, sources, sql }: Rule, tables: ReadonlyMap<string
   });
 }
 
+/** What rules write, and what several of them read of versions. */
+export const JUDGED = ['candidates', 'judged_support', 'judged_versions', 'unreported_uses'] as const;
+
 /** What rules read and write beside the tables, as one text. */
-function prepareStatements({ files, asOf, runId, thresholds, targets }: EvaluateOptions): string {
-  const params = {
-    as_of: asOf.toISOString(),
-    run_id: runId ?? null,
-    stale_hours: thresholds.staleHours,
-    targets: JSON.stringify(targets?.map(describeTarget) ?? []),
-  };
-  const tables = ['candidates', 'configured_targets', 'evaluated_sources', 'listing_proofs'];
+function prepareStatements(options: EvaluateOptions): string {
+  const { files, runId = null, targets = [] } = options;
+  const params = { ...ruleParams(options), run_id: runId, configured: JSON.stringify(targets.map(describeTarget)) };
+  const tables = [...JUDGED, 'configured_targets', 'evaluated_sources', 'listing_proofs'];
   return [...renderRuleMacros(files), ...tables.map((name) => fill(files, name, params))].join('\n');
-}
-
-/** What several rules read, with the file that makes it: to make them takes longer than to evaluate most rules. */
-const JUDGED = {
-  version_support: 'judged_support',
-  versions_in_use: 'judged_versions',
-  unreported_uses: 'unreported_uses',
-};
-
-/** Makes what these rules name of it. */
-async function judgeFor(rules: readonly Rule[], { database, files, asOf }: EvaluateOptions): Promise<void> {
-  const text = rules.map(({ sql }) => sql).join('\n');
-  const named = Object.entries(JUDGED).filter(([table]) => new RegExp(`\\b${table}\\b`, 'iu').test(text));
-  if (named.length > 0)
-    await database.script(named.map(([, file]) => fill(files, file, { as_of: asOf.toISOString() })).join('\n'));
 }
 
 /** The parameters of rules: `$as_of`, `$targets` (null for all) and each threshold in snake_case. */
@@ -186,7 +167,7 @@ export async function findUnprovenListings(
     target: target.name,
     sources: [...new Set([...sources, 'tokens'])],
     token: token === undefined ? null : toJsonParam(token),
-    targets: JSON.stringify([describeTarget(target)]),
+    configured: JSON.stringify([describeTarget(target)]),
     as_of: new Date(0).toISOString(),
     stale_hours: 1,
   };
@@ -202,7 +183,6 @@ export async function findUnprovenListings(
 export interface Acceptance {
   readonly ids: readonly string[];
   readonly reason: string;
-  /** The person responsible. */
   readonly owner: string;
   readonly until: Date;
 }

@@ -24,13 +24,11 @@ export async function loadGuide(files: SqlFiles, playbooks: readonly PlaybookSum
     const playbook = isRepairedByHand ? undefined : playbooks.find(({ rule }) => rule === name);
     return {
       rule: name,
-      /** What it finds, in one sentence. */
       meaning: nameThresholds(rule.description, thresholds),
       /** After what its findings are resolved. */
       ends: describeEnd(rule),
       /** What several of its findings say, after their number: `volumes{of} have no snapshot`, where `{of}` is their common cause. */
       many: nameThresholds(many ?? `findings of ${name}`, thresholds),
-      /** The repair in words. */
       repair: nameThresholds(repair ?? 'look at each of them, and ask its owner', thresholds),
       /** The command that plans the repair, or else the one that lists the findings. */
       command: playbook ? `tidemark playbook plan ${playbook.playbook}` : `tidemark findings --rule ${name}`,

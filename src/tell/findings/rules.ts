@@ -67,9 +67,7 @@ function parseRule(name: string, sql: string) {
     asks: parseListings(name, 'asks', header.asks, sources),
     /** The columns of its sources without which it concludes nothing. @default every column that its query names */
     needs: header.needs === undefined ? undefined : splitList(header.needs),
-    /** What several of its findings say, after their number. */
     many: header.many,
-    /** What to do about them. */
     repair: header.repair,
     /** Whether a person repairs what it finds, although a playbook lists it. */
     isRepairedByHand: header.repaired_by === 'hand',
@@ -109,7 +107,6 @@ function invalidHeader(name: string, key: string, what: string): never {
   throw new TidemarkError('DATA', `queries/findings/${name}.sql: the header line \`-- ${key}: …\` ${what}`);
 }
 
-/** Macros that rules call. */
 const RULE_MACROS = [
   'semver_key',
   'iso_time',

@@ -62,7 +62,6 @@ async function loadSubjectLinker({ database, files, config, run }: ComposeOption
   return createSubjectLinker(selection, () => undefined);
 }
 
-/** One message for each recipient of a digest. */
 function addressMessages(
   { job, run, composedAt, to: requested, attachments = [] }: ComposeOptions,
   sender: MailAddress,

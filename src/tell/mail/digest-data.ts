@@ -22,7 +22,6 @@ const MAX_OLDEST = 8;
 /** Rows of the attached CSV: about 2.5 MB, which every mail server accepts. */
 export const MAX_ATTACHED = 10_000;
 
-/** What a digest needs to know of its job. */
 export type MailJob = Pick<Job, 'name' | 'reports' | 'mail'>;
 
 /** With the working copy of the warehouse, or the published one: it receives temporary tables and nothing else. */
@@ -85,7 +84,6 @@ export async function readDigestData(options: ComposeOptions, audience: Audience
     /** Time of the previous digest; null for the first one. */
     since,
     counts: counts as unknown as Readonly<Record<Count, number>> & { readonly targets: readonly string[] },
-    /** What changed since the previous digest, by table. */
     changes: await readChanges(options, params),
   };
 }

@@ -48,7 +48,6 @@ export function buildDigest(options: DigestOptions, audience: Audience, data: Di
     as_of: formatTime(asOf.toISOString()),
     /** Until when it is current. */
     until: formatTime(new Date(asOf.getTime() + config.thresholds.staleHours * HOUR_MS).toISOString()),
-    /** Time of the previous digest; null for the first one. */
     since: data.since === null ? null : formatTime(data.since),
     metrics: data.numbers.map((row) => ({ ...cleanRow(row), href: linkReport(options, row.report ?? null) })),
     sparklines: data.trend.map(cleanRow),

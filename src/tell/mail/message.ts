@@ -6,12 +6,7 @@ import { createTransport, type SendMailOptions } from 'nodemailer';
 import type { MailAddress } from '../../config/mail.ts';
 import { makeFolder, PRIVATE_FILE } from '../../core/fs.ts';
 
-/** A file attached to a mail. */
-export interface Attachment {
-  readonly name: string;
-  readonly type: string;
-  readonly text: string;
-}
+export type Attachment = Readonly<Record<'name' | 'type' | 'text', string>>;
 
 /** A digest for one recipient. */
 export interface Message {

@@ -1,14 +1,12 @@
 import type { Config } from '../../config/config.ts';
 import { ADDRESS_ERROR, type MailAddress, parseMailAddress, sanitizeHeader } from '../../config/mail.ts';
 import { TidemarkError } from '../../core/errors.ts';
+import { groupBy } from '../../core/group-by.ts';
 
 type MailConfig = Pick<NonNullable<Config['mail']>, 'routes'>;
 
 /** Glob patterns (`*`, `?`, `[a-z]`) that select targets and projects; null selects all. */
-export interface MailRoute {
-  readonly targets: readonly string[] | null;
-  readonly projects: readonly string[] | null;
-}
+export type MailRoute = Readonly<Record<'targets' | 'projects', readonly string[] | null>>;
 
 /** Recipients of the same digest. */
 export interface Audience {
@@ -52,29 +50,20 @@ export const PREVIEW_RECIPIENT = 'preview@localhost';
 
 /** The recipients of routes, those with the same routes together. */
 function routedAudiences(mail: MailConfig, excluded: ReadonlySet<string>): readonly Audience[] {
-  const audiences = new Map<string, Audience & { to: MailAddress[] }>();
-  for (const [mailbox, { to, routes }] of routesByAddress(mail)) {
-    if (excluded.has(mailbox)) continue;
-    const key = JSON.stringify(routes);
-    const reason = `mail.routes in tidemark.yaml assigns you ${routes.map(formatRoute).join('; ')}.`;
-    const audience = audiences.get(key) ?? { to: [], routes, isUnfiltered: false, reason };
-    audience.to.push(to);
-    audiences.set(key, audience);
-  }
-  return [...audiences.values()];
-}
-
-function routesByAddress(mail: MailConfig) {
-  const addresses = new Map<string, { readonly to: MailAddress; readonly routes: MailRoute[] }>();
-  for (const [index, { to, targets, projects }] of mail.routes.entries()) {
-    for (const text of [to].flat()) {
+  const routed = mail.routes.flatMap(({ to, targets = null, projects = null }, index) =>
+    [to].flat().map((text) => {
       const address = readAddress(text, `tidemark.yaml: mail.routes[${index}].to`);
-      const routed = addresses.get(mailboxKey(address)) ?? { to: address, routes: [] };
-      routed.routes.push({ targets: targets ?? null, projects: projects ?? null });
-      addresses.set(mailboxKey(address), routed);
-    }
-  }
-  return addresses;
+      return { address, mailbox: mailboxKey(address), route: { targets, projects } };
+    }),
+  );
+  const recipients = groupBy(routed, ({ mailbox }) => mailbox).values();
+  const others = [...recipients].filter(([{ mailbox }]) => !excluded.has(mailbox));
+  const byRoutes = groupBy(others, (own) => JSON.stringify(own.map(({ route }) => route)));
+  return [...byRoutes.values()].map((members) => {
+    const routes = members[0].map(({ route }) => route);
+    const reason = `mail.routes in tidemark.yaml assigns you ${routes.map(formatRoute).join('; ')}.`;
+    return { to: members.map(([{ address }]) => address), routes, isUnfiltered: false, reason };
+  });
 }
 
 /** `projects payments-*, core of targets eu-*` */
@@ -96,5 +85,5 @@ function mailboxKey({ address }: MailAddress): string {
 }
 
 function unique(addresses: readonly MailAddress[]): readonly MailAddress[] {
-  return [...new Map([...addresses].reverse().map((address) => [mailboxKey(address), address])).values()].reverse();
+  return [...groupBy(addresses, mailboxKey).values()].map(([first]) => first);
 }

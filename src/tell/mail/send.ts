@@ -147,17 +147,7 @@ export async function markSending({ database, files }: OutboxStore, messageId: s
 }
 
 /** nodemailer's codes for failures of the connection or the login. */
-const SERVER_FAILURES = new Set([
-  'ECONNECTION',
-  'ETIMEDOUT',
-  'EDNS',
-  'ESOCKET',
-  'ETLS',
-  'EREQUIRETLS',
-  'EAUTH',
-  'ENOAUTH',
-  'EPROTOCOL',
-]);
+const SERVER_FAILURE = /^E(?:CONNECTION|TIMEDOUT|DNS|SOCKET|TLS|REQUIRETLS|AUTH|NOAUTH|PROTOCOL)$/u;
 
 async function deliver(
   transport: Transporter,
@@ -175,14 +165,15 @@ async function deliver(
       const reason = `the server did not take it within ${formatSeconds(limitMs)}`;
       return { status: 'pending', reason, isServerFailure: true };
     }
-    const { code, command, responseCode } = error as { code?: string; command?: string; responseCode?: number };
+    const {
+      code = '',
+      command,
+      responseCode = 0,
+    } = error as { code?: string; command?: string; responseCode?: number };
     const reason = redactor.text(errorMessage(error).replaceAll(/\s+/gu, ' ').trim()).slice(0, 300);
-    const isRecipientRejected = code === 'EENVELOPE' && command === 'RCPT TO' && (responseCode ?? 0) >= 500;
-    return {
-      status: isRecipientRejected ? 'refused' : 'pending',
-      reason,
-      isServerFailure: SERVER_FAILURES.has(code ?? ''),
-    };
+    const isRecipientRejected = code === 'EENVELOPE' && command === 'RCPT TO' && responseCode >= 500;
+    const status = isRecipientRejected ? 'refused' : 'pending';
+    return { status, reason, isServerFailure: SERVER_FAILURE.test(code) };
   } finally {
     clearTimeout(timer);
   }

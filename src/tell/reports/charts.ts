@@ -37,7 +37,7 @@ const BAR_SHARE = 0.72;
 /** A chart as `<svg>` elements: one for wide and one for narrow screens, of which the stylesheet shows one. */
 export function drawChart(spec: ChartSpec): string {
   const { series } = spec;
-  const aligned = spec.joinsGaps || spec.days ? series : alignToDays(series, sortedTimes(series));
+  const aligned = spec.joinsGaps || spec.days ? series : alignToDays(series);
   return SIZES.map(({ maxTimes, maxBars, ...size }) => {
     const days = spec.days?.slice(-maxBars);
     const shown = takeNewest(aligned, maxTimes);

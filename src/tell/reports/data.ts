@@ -71,8 +71,7 @@ export async function openReportReader(options: ReportReadOptions) {
   const used = findParams(selected);
   const playbooks = (await options.playbooks?.()) ?? [];
   const before = used.has('summaries_before') ? await readPreviousRun(options) : undefined;
-  const times = [asOf, ...(before ? [before] : [])].map((time) => time.toISOString());
-  const queries = await shareConnections(database, files, times);
+  const queries = await shareConnections(database, files);
   const load = (time: Date) => loadSummaries(queries, reports, queryParams({ ...options, asOf: time }));
   const [now, then, sources] = await allInOrder([
     used.has('summaries') ? load(asOf) : undefined,

@@ -12,18 +12,7 @@ const DEFAULT_LIMIT = 5000;
 const LAST = 1000;
 
 /** Names in the context of templates and in `NAME.json` that a dataset may not have. */
-const RESERVED_NAMES: ReadonlySet<string> = new Set([
-  'report',
-  'title',
-  'about',
-  'as_of',
-  'generated_at',
-  'sources',
-  'tables',
-  'page',
-  'state',
-  'lead',
-]);
+const RESERVED_NAME = /^(?:report|title|about|as_of|generated_at|sources|tables|page|state|lead)$/u;
 
 /**
  * The reports, by name and in order. A report is a template `reports/NAME.hbs` with a query `queries/reports/NAME/summary.sql`,
@@ -78,7 +67,7 @@ export function loadDatasets(folder: string, files: SqlFiles): readonly Dataset[
 }
 
 function loadDataset(name: string, file: string, files: SqlFiles) {
-  if (RESERVED_NAMES.has(name)) throw new TidemarkError('DATA', `queries/${file}.sql: \`${name}\` is a reserved name`);
+  if (RESERVED_NAME.test(name)) throw new TidemarkError('DATA', `queries/${file}.sql: \`${name}\` is a reserved name`);
   const sql = files.read(file);
   const header = parseHeader(sql);
   return {

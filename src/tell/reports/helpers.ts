@@ -91,7 +91,6 @@ function assertDefined(name: string, args: readonly unknown[]): void {
   if (missingKey !== undefined) throw new Error(`{{${name}}}: ${missingKey}= is not defined`);
 }
 
-/** The first rows of a table in aligned columns. */
 function formatTextTable({ columns, rows }: TableView): string {
   const header = columns.map(({ label, numeric }) => ({ label, align: numeric ? 'right' : 'left' }) as const);
   const lines = rows.slice(0, MAX_TEXT_ROWS).map((row) => row.map(({ text }) => toTextCell(text)));

@@ -8,6 +8,7 @@ import { TidemarkError } from '../../core/errors.ts';
 import { removePaths, writeFileAtomic } from '../../core/fs.ts';
 import type { Log } from '../../core/log.ts';
 import { plural } from '../../core/plural.ts';
+import { tryParseJson } from '../../http/json.ts';
 import {
   archiveFiles,
   linkLatestSubjects,
@@ -22,7 +23,7 @@ import type { Report } from './definitions.ts';
 import { truncate } from './format.ts';
 import { createProductLinker } from './links.ts';
 import { createRenderer, type PageOptions, type Renderer, renderReport } from './renderer.ts';
-import { findRunLink, listRuns, writeRunPage } from './run-page.ts';
+import { findRun, listRuns, writeRunPage } from './run-page.ts';
 import { writeSubjectPages } from './subject-pages.ts';
 import { createSubjectLinker, type SubjectLinks, selectSubjects } from './subjects.ts';
 
@@ -49,7 +50,7 @@ export interface RenderOptions extends ReportReadOptions {
  * @throws TidemarkError USAGE for an unknown report; without `onFailure`, DATA naming the query or template that fails
  */
 export async function renderReports(options: RenderOptions) {
-  const { out, asOf, targets = [], subjectPages = DEFAULT_SUBJECT_PAGES } = options;
+  const { out, asOf, archive = true, targets = [], subjectPages = DEFAULT_SUBJECT_PAGES } = options;
   // Subjects are read on a connection of their own: one processor reads while the other renders. Without them, there are no links.
   const [reader, selection] = await allInOrder([
     openReportReader(options),
@@ -63,12 +64,13 @@ export async function renderReports(options: RenderOptions) {
   const linkProduct = createProductLinker(targets);
   const links = selection && { linkProduct, linkSubject: createSubjectLinker(selection, linkProduct) };
   const subjects = { ...options, linker: linkProduct, guide: reader.guide };
+  const run = archive ? await findRun(options) : undefined;
   const [rendered] = await allInOrder([
-    writeReports(options, reader, renderer, links),
+    writeReports(options, reader, renderer, { ...links, run }),
     selection && reportFailure(options, 'subjects', writeSubjectPages(subjects, selection, renderer)),
   ]);
-  if (options.archive ?? true) {
-    await reportFailure(options, 'run', writeRunPage(options, renderer));
+  if (archive) {
+    if (run) await reportFailure(options, 'run', writeRunPage(options, run, renderer));
     const files = rendered.flatMap((report) => report.files);
     await archiveFiles(out, toUtcDate(asOf), files);
     await removePaths(await listOldReports(out, options.generatedAt, options.reportDays));
@@ -100,17 +102,11 @@ async function writeReports(
   options: RenderOptions,
   reader: ReportReader,
   renderer: Renderer,
-  links: SubjectLinks = {},
+  links: SubjectLinks & Pick<PageOptions, 'run'>,
 ) {
   const { params, unlinked } = reader;
-  const page: PageOptions = {
-    ...links,
-    params,
-    unlinked,
-    stalenessAt: options.stalenessAt ?? options.asOf,
-    leftOut: options.leftOut,
-    run: (options.archive ?? true) ? await findRunLink(options) : undefined,
-  };
+  const { asOf, stalenessAt = asOf, leftOut } = options;
+  const page: PageOptions = { ...links, params, unlinked, stalenessAt, leftOut };
   const write = async (report: Report) => {
     const { name } = report;
     const data = await readReport(report, reader);
@@ -127,7 +123,6 @@ async function writeReports(
   return rendered;
 }
 
-/** What the index shows of a report. */
 type ShownReport = Pick<ReportData, 'as_of' | 'summary' | 'sources' | 'state'>;
 
 /**
@@ -173,19 +168,10 @@ async function listEntries(
   const shown = [...reports.values()].filter(({ name }) => present.has(`${name}.html`) && present.has(`${name}.json`));
   return Promise.all(
     shown.map(async ({ name, title, about }) => {
-      const data = rendered.get(name) ?? (await readWritten(join(folder, `${name}.json`)));
-      if (!data) {
-        const headline = `${name}.json is damaged: write it again with \`tidemark report ${name}\``;
-        return { name, title, about, as_of: null, headline, state: 'unknown', stale: [] };
-      }
-      const { as_of, summary, sources, state } = data;
+      const { as_of, summary, sources, state } = rendered.get(name) ?? (await readWritten(folder, name));
       return {
-        name,
-        title,
-        about,
-        as_of,
+        ...{ name, title, about, as_of, state },
         headline: typeof summary.headline === 'string' ? truncate(summary.headline) : about,
-        state,
         stale: sources.filter(({ stale }) => stale).map(({ target, source }) => `${target}: ${source}`),
       };
     }),
@@ -200,14 +186,11 @@ const written = z.object({
   state: z.string().nullable().default(null),
 });
 
-/** What the index shows of a report that another run wrote; undefined where its file is damaged. */
-async function readWritten(path: string) {
-  try {
-    return written.safeParse(JSON.parse(await readHead(path))).data;
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-    return undefined;
-  }
+/** What the index shows of a report that another run wrote. */
+async function readWritten(folder: string, name: string) {
+  const { data } = written.safeParse(tryParseJson(await readHead(join(folder, `${name}.json`))));
+  const headline = `${name}.json is damaged: write it again with \`tidemark report ${name}\``;
+  return data ?? { as_of: null, summary: { headline }, sources: [], state: 'unknown' };
 }
 
 /** The summary in the file of a report: fields of the file are indented by two spaces, and no text has a line break. */

@@ -24,7 +24,6 @@ export function buildLead(data: ReportData, links: SubjectLinks) {
     /** `14 open = 18 before + 3 new − 7 resolved`; null in the first run. */
     equation: counts.equation ?? null,
     accepted: Number(counts.accepted ?? 0),
-    /** Rules that could not be assessed. */
     unassessed: Number(counts.unassessed ?? 0),
   };
 }
@@ -52,7 +51,6 @@ export function toLeadLine(row: Row, now: number, { linkSubject, linkProduct }: 
     repair: toText(row.repair),
     command: toText(row.command),
     about: toText(row.about),
-    /** The page that the product has for the subject. */
     product: (own && linkProduct?.(own)) ?? null,
     names: names.slice(0, MAX_NAMES),
     otherNames: names.slice(MAX_NAMES),

@@ -40,7 +40,6 @@ export function createRenderer(roots: readonly string[], reports: LinkedReports 
   };
   return {
     assets,
-    /** Whether there is `reports/FILE`. */
     has: (file: string) => findFile(roots, `reports/${file}`) !== undefined,
     render,
     /** Renders `reports/FILE` of what is no report. @param current the entry of the navigation that it is */
@@ -56,7 +55,6 @@ export interface PageOptions extends SubjectLinks {
   /** Time at which the age of sources is evaluated. */
   readonly stalenessAt: Date;
   readonly leftOut?: LeftOut | undefined;
-  /** The run whose page it links to. */
   readonly run?: { readonly id: string; readonly path: string } | undefined;
 }
 

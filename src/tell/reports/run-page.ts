@@ -19,7 +19,6 @@ interface ReadOptions {
 }
 
 export interface RunPageOptions extends ReadOptions {
-  readonly database: Statements;
   readonly generatedAt: Date;
   readonly out: string;
 }
@@ -29,43 +28,32 @@ export function runPath(runId: string): string {
   return `runs/${encodeURIComponent(runId)}.html`;
 }
 
-/** Writes the page of the last run until `asOf`: a table for each file in `queries/runs/`. */
-export async function writeRunPage(options: RunPageOptions, renderer: Renderer): Promise<void> {
-  const run = await findRun(options);
-  if (!run) return;
+export type Run = NonNullable<Awaited<ReturnType<typeof findRun>>>;
+
+/** The last run until `asOf`. */
+export async function findRun({ database, files, asOf }: ReadOptions) {
+  const [row] = await database.rows(files.read('runs/summary'), { as_of: asOf.toISOString() });
+  const id = String(row?.run_id);
+  return row && { id, path: runPath(id), row };
+}
+
+/** Writes the page of a run: a table for each file in `queries/runs/`. */
+export async function writeRunPage(options: RunPageOptions, run: Run, renderer: Renderer): Promise<void> {
   const context = {
     ...(await viewRun(options, run)),
     generated_at: formatTimestamp(options.generatedAt),
-    title: `Run ${run.run_id}`,
+    title: `Run ${run.id}`,
     root: '../',
   };
-  const text = renderer.page('run.hbs', 'index', context);
-  await writeFileAtomic(join(options.out, runPath(String(run.run_id))), text);
+  await writeFileAtomic(join(options.out, run.path), renderer.page('run.hbs', 'index', context));
 }
 
-/** The last run until `asOf`. */
-async function findRun({ database, files, asOf }: ReadOptions): Promise<Row | undefined> {
-  const [run] = await database.rows(files.read('runs/summary'), { as_of: asOf.toISOString() });
-  return run;
-}
-
-export async function findRunLink(options: ReadOptions) {
-  const run = await findRun(options);
-  return run && { id: String(run.run_id), path: runPath(String(run.run_id)) };
-}
-
-/** What the page of that run shows. */
-export async function readRun(options: ReadOptions) {
-  const run = await findRun(options);
-  return run && viewRun(options, run);
-}
-
-async function viewRun(options: ReadOptions, run: Row) {
+export async function viewRun(options: ReadOptions, { id, row }: Run) {
   return {
-    id: String(run.run_id),
-    run: Object.fromEntries(Object.entries(run).map(([name, value]) => [name, formatCell(value)])),
-    isRunning: run.finished_at === null,
-    sections: await readSections(options, run),
+    id,
+    run: Object.fromEntries(Object.entries(row).map(([name, value]) => [name, formatCell(value)])),
+    isRunning: row.finished_at === null,
+    sections: await readSections(options, row),
   };
 }
 

@@ -57,7 +57,8 @@ export function takeNewest(series: readonly Series[], maxTimes: number): readonl
 }
 
 /** Moves the points of daily series to the start of their days, where the ticks are. Other series stay unchanged. */
-export function alignToDays(series: readonly Series[], times: readonly Date[]): readonly Series[] {
+export function alignToDays(series: readonly Series[]): readonly Series[] {
+  const times = sortedTimes(series);
   const days = new Set(times.map((time) => utcDay.floor(time).getTime()));
   if (days.size < times.length) return series;
   return series.map(({ name, points }) => ({

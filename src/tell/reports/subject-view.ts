@@ -1,6 +1,6 @@
-import { stringify } from 'lossless-json';
 import { groupBy } from '../../core/group-by.ts';
 import { shortenText, stripControls } from '../../core/log.ts';
+import { printJson } from '../../http/json.ts';
 import { quoteIdent, quoteLiteral } from '../../warehouse/sql-files.ts';
 import type { Column } from '../../warehouse/tables.ts';
 import type { Row, Value } from '../../warehouse/values.ts';
@@ -99,7 +99,6 @@ type Change = Readonly<Record<'field' | 'before' | 'after', string>>;
 export type SubjectView = ReturnType<typeof toSubjectView>;
 
 export interface SubjectViewOptions {
-  /** What to do about the findings of each rule. */
   readonly guide: readonly Guide[];
   readonly linker: ProductLinker;
   readonly selection: Pick<SubjectSelection, 'has'>;
@@ -235,7 +234,7 @@ function linkRun(present: Row, target: string, linker: ProductLinker): string | 
 }
 
 function formatBlock(value: Value): string {
-  const text = typeof value === 'string' ? value : (stringify(value, undefined, 2) ?? '');
+  const text = typeof value === 'string' ? value : printJson(value);
   return shortenText(text.split('\n').map(stripControls).join('\n'), MAX_VALUE_LENGTH);
 }
 

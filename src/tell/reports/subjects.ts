@@ -115,7 +115,6 @@ export async function selectSubjects(
   };
 }
 
-/** A key for maps of subjects. */
 export function subjectKey(type: unknown, target: unknown, id: unknown): string {
   return JSON.stringify([type, target, id]);
 }
@@ -189,7 +188,6 @@ export function querySubjects(
 /** The address of a subject: its page, below the folder of the reports, or that of the product; undefined if it has neither. */
 export type SubjectLinker = (subject: NamedSubject) => string | undefined;
 
-/** What leads to subjects from a page. */
 export interface SubjectLinks {
   readonly linkSubject?: SubjectLinker | undefined;
   readonly linkProduct?: ProductLinker | undefined;

@@ -114,7 +114,6 @@ function toColumns(dataset: Dataset, rows: readonly Row[], hasSeveralTargets: bo
   });
 }
 
-/** What the cells of a table need. */
 interface Table extends ViewOptions {
   readonly dataset: Dataset;
   readonly columns: readonly ColumnView[];
