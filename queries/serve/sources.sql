@@ -9,7 +9,10 @@ with
       status,
       as_of,
       error,
-      status not in ('complete', 'unsupported') or as_of < $staleness_at::timestamptz - to_seconds($stale_hours::double * 3600) as stale,
+      -- as in the reports: what a service cannot answer any more is not of now either
+      status <> 'complete'
+      or as_of < $staleness_at::timestamptz - to_seconds($stale_hours::double * 3600)
+      or as_of > $staleness_at::timestamptz + interval 1 hour as stale,
     from source_state_at($as_of)
   )
 select
