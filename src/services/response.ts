@@ -2,12 +2,11 @@ import { formatSeconds } from '../core/clock.ts';
 import { isObject } from '../core/is-object.ts';
 import { listAt, valueAt } from '../core/json-path.ts';
 import type { Redactor } from '../core/redact/redactor.ts';
-import { mayContainSecret } from '../core/redact/secret-fields.ts';
+import { collectSecretFields, mayContainSecret } from '../core/redact/secret-fields.ts';
 import { repairEscapes } from '../core/well-formed.ts';
 import { AttemptError, extractErrorMessage, looksLikeHtml } from '../http/errors.ts';
 import { parseJson } from '../http/json.ts';
 import { type BodyProgress, readText } from '../http/response-body.ts';
-import { collectSecretFields } from './build-request.ts';
 import { classifyError, isEmptyList } from './classify-error.ts';
 import type { Args, Operation } from './operation.ts';
 
@@ -74,7 +73,8 @@ export async function readResponse(
   // No read of the platform returns a secret, and its pages are many and large. A plugin may create a token.
   const mayShowSecret = operation.kind !== 'platform' || operation.mutates;
   // Makes the redactor mask generated tokens and private keys; the caller still gets them.
-  if (mayShowSecret && mayContainSecret(text)) collectSecretFields(jsonOr(result, ''), redactor);
+  const mask = (secret: string) => (operation.mutates ? redactor.add(secret) : redactor.learn(secret));
+  if (mayShowSecret && mayContainSecret(text)) collectSecretFields(jsonOr(result, ''), mask);
   return result;
 }
 

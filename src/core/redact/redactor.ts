@@ -9,6 +9,9 @@ const MASK = '***';
 /** Masking shorter values would hide ordinary words. */
 const MIN_LENGTH = 4;
 
+/** Secrets that were read and are masked: to search for more takes minutes. */
+const MAX_LEARNED = 200;
+
 /**
  * Masks known secrets in every form in which they may appear: raw, with any characters escaped for JSON (up to three times), URLs
  * and HTML, in base64, alone or with a user before it, and in hex. A weak secret (`secretWeakness`), such as `root`, is masked only
@@ -22,6 +25,8 @@ export class Redactor {
   #maxPatternLength = 0;
   /** Made with the first text after a secret was added: a configuration adds many at once. */
   #search: Search | undefined;
+  /** Of the last secrets that were read: the newer half first. */
+  #learned: readonly Redactor[] = [];
 
   add(secret: string): void {
     if (secret.length < MIN_LENGTH || this.#forms.has(secret) || this.#weak.has(secret)) return;
@@ -36,14 +41,31 @@ export class Redactor {
     this.#search = undefined;
   }
 
+  /**
+   * Masks a secret that a service shows, in messages only: who writes to a service chooses what stands in a field of such a name, and rows
+   * that have the same text are no less right. The last ones are kept: each renewed certificate has another key.
+   */
+  learn(secret: string): void {
+    const [newest] = this.#learned;
+    if (!newest || newest.#added.length >= MAX_LEARNED / 2)
+      this.#learned = [new Redactor(), ...this.#learned].slice(0, 2);
+    this.#learned[0]?.add(secret);
+  }
+
+  /** Masks every known secret, for messages. */
   text(text: string): string {
+    return this.#learned.reduce((masked, learned) => learned.row(masked), this.row(text));
+  }
+
+  /** Masks the secrets of the user, for rows. */
+  row(text: string): string {
     const search = this.#findSearch();
     const plain = search?.isIn(text) ? text.replaceAll(search.pattern, MASK) : text;
     const masked = search ? maskEscaped(plain, search) : plain;
     return this.#weakPattern ? masked.replaceAll(this.#weakPattern, MASK) : masked;
   }
 
-  /** Whether UTF-8 text contains a secret. */
+  /** Whether UTF-8 text contains a secret that `row` masks. */
   matches(bytes: Buffer): boolean {
     const search = this.#findSearch();
     if (search?.isIn(bytes.toString('latin1')) || [...this.#weak].some((secret) => bytes.includes(secret))) return true;
@@ -54,6 +76,7 @@ export class Redactor {
   snapshot(): Redactor {
     const copy = new Redactor();
     for (const secret of this.#added) copy.add(secret);
+    copy.#learned = this.#learned.map((learned) => learned.snapshot());
     return copy;
   }
 
@@ -215,7 +238,7 @@ export async function* maskBlocks(blocks: AsyncIterable<Buffer>, redactor: Redac
   let held: Buffer = Buffer.alloc(0);
   for await (const block of blocks) {
     const bytes = Buffer.concat([held, block]);
-    const masked = redactor.matches(bytes) ? Buffer.from(redactor.text(bytes.toString('utf8'))) : bytes;
+    const masked = redactor.matches(bytes) ? Buffer.from(redactor.row(bytes.toString('utf8'))) : bytes;
     let end = Math.max(0, masked.length - redactor.maxPatternLength);
     while (((masked[end] ?? 0) & 0xc0) === 0x80) end++;
     held = masked.subarray(end);
