@@ -9,8 +9,10 @@ const MASK = '***';
 /** Masking shorter values would hide ordinary words. */
 const MIN_LENGTH = 4;
 
-/** Secrets that were read and are masked: to search for more takes minutes. */
-const MAX_LEARNED = 200;
+/** Of the secrets that services have shown: to search for the keys of thousands of certificates takes minutes. */
+const MAX_SHOWN = 200;
+/** More than a key or a token has. */
+const MAX_SHOWN_LENGTH = 32_768;
 
 /**
  * Masks known secrets in every form in which they may appear: raw, with any characters escaped for JSON (up to three times), URLs
@@ -25,8 +27,9 @@ export class Redactor {
   #maxPatternLength = 0;
   /** Made with the first text after a secret was added: a configuration adds many at once. */
   #search: Search | undefined;
-  /** Of the last secrets that were read: the newer half first. */
-  #learned: readonly Redactor[] = [];
+  /** The last secrets that services have shown, and what masks them. */
+  #shown: readonly string[] = [];
+  #learned: Redactor | undefined;
 
   add(secret: string): void {
     if (secret.length < MIN_LENGTH || this.#forms.has(secret) || this.#weak.has(secret)) return;
@@ -46,15 +49,17 @@ export class Redactor {
    * that have the same text are no less right. The last ones are kept: each renewed certificate has another key.
    */
   learn(secret: string): void {
-    const [newest] = this.#learned;
-    if (!newest || newest.#added.length >= MAX_LEARNED / 2)
-      this.#learned = [new Redactor(), ...this.#learned].slice(0, 2);
-    this.#learned[0]?.add(secret);
+    const isOdd = secret.length < MIN_LENGTH || secret.length > MAX_SHOWN_LENGTH;
+    if (isOdd || this.#shown.includes(secret)) return;
+    this.#shown = [...this.#shown.slice(1 - MAX_SHOWN), secret];
+    this.#learned = undefined;
   }
 
   /** Masks every known secret, for messages. */
   text(text: string): string {
-    return this.#learned.reduce((masked, learned) => learned.row(masked), this.row(text));
+    this.#learned ??= createRedactor(this.#shown);
+    const masked = this.row(text);
+    return this.#shown.length === 0 ? masked : this.#learned.row(masked);
   }
 
   /** Masks the secrets of the user, for rows. */
@@ -74,9 +79,8 @@ export class Redactor {
 
   /** A redactor of the secrets that are known now. Later ones are added to this one only. */
   snapshot(): Redactor {
-    const copy = new Redactor();
-    for (const secret of this.#added) copy.add(secret);
-    copy.#learned = this.#learned.map((learned) => learned.snapshot());
+    const copy = createRedactor(this.#added);
+    copy.#shown = this.#shown;
     return copy;
   }
 
@@ -91,6 +95,12 @@ export class Redactor {
     }
     return this.#search;
   }
+}
+
+function createRedactor(secrets: readonly string[]): Redactor {
+  const redactor = new Redactor();
+  for (const secret of secrets) redactor.add(secret);
+  return redactor;
 }
 
 interface Search {
