@@ -59,6 +59,7 @@ export async function readResponse(
   const { status, headers } = response;
   if (status === 304 && context.isConditional) {
     await response.body?.cancel();
+    assertPresent(operation, response);
     return toResponse(status, headers, '');
   }
   const isSuccess = response.ok || (operation.responseType === 'health' && status === 503);

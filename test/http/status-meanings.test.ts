@@ -259,6 +259,13 @@ describe('what a status means, and whether a read is repeated', () => {
     });
   });
 
+  it('that nothing has changed is of the past as well', async () => {
+    const server = await serve((_request, response) => response.writeHead(304, { Age: '86400' }).end());
+    const { client } = createTestClient(createTarget('scheduler', server.origin));
+    const asked = client.call(scheduler.policies.read, { policy_name: 'p' }, { conditions: { etag: '"1"' } });
+    await expect(asked).rejects.toMatchObject({ serviceMessage: 'the answer is stale: it is of 86400 s ago' });
+  });
+
   it('a registry may be behind a cache', async () => {
     const server = await serve((_request, response) =>
       response.writeHead(200, { Age: '86400' }).end('{"versions":[]}'),
