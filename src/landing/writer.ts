@@ -212,7 +212,7 @@ export class LandingWriter {
 function maskOwn(line: string, body: string): string {
   if (!mayContainSecret(body)) return line;
   const own = new Redactor();
-  collectSecretFields(parse(body), (secret) => own.learn(secret));
+  collectSecretFields(JSON.parse(body), (secret) => own.learn(secret));
   return own.text(line);
 }
 
