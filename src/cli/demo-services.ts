@@ -53,6 +53,11 @@ export async function startDemoServices(
   }
 }
 
+/** The services are on this machine, where no proxy leads. */
+export function withoutProxy<T extends Pick<Context, 'env'>>(context: T): T {
+  return { ...context, env: { ...context.env, NO_PROXY: '*' } };
+}
+
 async function startServices({ start, ...state }: DemoState, options: StartOptions): Promise<RunningSandbox> {
   const { startSandbox } = await loadSandbox();
   return startSandbox({ ...state, ...options, start: new Date(start), flavor: FLAVOR, rate: REQUESTS_PER_SECOND });
