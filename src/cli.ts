@@ -30,9 +30,9 @@ export async function run(argv: readonly string[], io: ProcessIo): Promise<ExitC
     const { quiet = false } = program.opts<GlobalOptions>();
     const log = createLog({ write: stderr, redactor, quiet, colors: errorColors });
     const context = { ...createContext(program, io), stderr, colors, log, exit: (code: ExitCode) => (exit = code) };
-    const { resumeDemo } = await import('./cli/demo-services.ts');
+    const { resumeDemo, withoutProxy } = await import('./cli/demo-services.ts');
     const stopServices = await resumeDemo(context, program.args[0] ?? '');
-    await command(context).finally(stopServices);
+    await command(stopServices ? withoutProxy(context) : context).finally(stopServices);
   });
   try {
     await runCommand(argv, io, program);

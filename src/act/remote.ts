@@ -4,6 +4,7 @@ import { TidemarkError } from '../core/errors.ts';
 import { isRejection, ServiceError } from '../http/errors.ts';
 import { ServiceClients } from '../services/client.ts';
 import { identifyService, type ServiceIdentity } from '../services/describe-server.ts';
+import { keepPages } from '../services/kept-pages.ts';
 import type { Args, Operation } from '../services/operation.ts';
 import { jsonOr } from '../services/response.ts';
 import { LockError } from '../warehouse/lock.ts';
@@ -60,7 +61,7 @@ export class RemoteServices {
       const client = this.#clients.get(getTarget(this.#config, target));
       if (!allPages) return { found: true, value: (await client.call(operation, args)).json() };
       const items: unknown[] = [];
-      for await (const page of client.pages(operation, args)) {
+      for await (const page of keepPages(client).pages(operation, args)) {
         for (const item of page.items) items.push(item); // a list without pages may be longer than a call's arguments
       }
       return { found: true, value: items };

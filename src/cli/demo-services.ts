@@ -50,6 +50,11 @@ export async function startDemoServices(
   }
 }
 
+/** The services are on this machine, where no proxy leads. */
+export function withoutProxy<T extends Pick<Context, 'env'>>(context: T): T {
+  return { ...context, env: { ...context.env, NO_PROXY: '*' } };
+}
+
 async function startServices({ start, ...state }: DemoState, options: StartOptions): Promise<RunningSandbox> {
   const { startSandbox } = await loadSandbox();
   const flavor = 'hashicorp'; // with names that a company has

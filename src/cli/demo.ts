@@ -12,7 +12,7 @@ import { plural } from '../core/plural.ts';
 import { exitCode, type JobResult } from '../run/run.ts';
 import { runJob } from '../run/run-job.ts';
 import { type DefineCommand, positiveNumber } from './define.ts';
-import { type FaultHook, loadSandbox, startDemoServices } from './demo-services.ts';
+import { type FaultHook, loadSandbox, startDemoServices, withoutProxy } from './demo-services.ts';
 import { writeResult } from './output.ts';
 
 /** The end of the story from before its incident: what a reader wants to see, in 15 s. */
@@ -71,7 +71,7 @@ function playNight(context: Context, config: Config, job: Job, now: Date): Promi
   const log = { ...context.log, info: () => {}, warn: () => {} };
   // A service that is down is asked again at once: the demo does not show waiting.
   const timeouts = { ...context.timeouts, backoffMs: 1, maxBackoffMs: 1 };
-  return runJob(config, { ...context, log, terminal: undefined, timeouts, clock: frozenClock(now) }, job);
+  return runJob(config, { ...withoutProxy(context), log, terminal: undefined, timeouts, clock: frozenClock(now) }, job);
 }
 
 /** `Tue 17 Nov`, in UTC. */

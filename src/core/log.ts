@@ -41,9 +41,12 @@ export function printError({ message, hint }: { message: string; hint?: string |
   return `${colors.red('error:')} ${text}\n`;
 }
 
+/** A line may repeat a name, and a service says how long that is. */
+const MAX_LINE_LENGTH = 4000;
+
 export function createLog({ write, redactor, quiet, colors = createColors(false) }: LogOptions): Log {
   const line = (prefix: string) => (text: string) =>
-    write(`${prefix}${redactor.text(stripControls(text).replaceAll('\n', ' '))}\n`);
+    write(`${prefix}${shortenText(redactor.text(stripControls(text).replaceAll('\n', ' ')), MAX_LINE_LENGTH)}\n`);
   return {
     info: quiet ? () => {} : line(''),
     warn: line(`${colors.yellow('warning:')} `),

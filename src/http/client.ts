@@ -214,6 +214,8 @@ const KEEPS_METHOD = [307, 308];
 export function sameOriginRedirect(from: URL, method: string, response: Response): URL | undefined {
   const to = parseDestination(from, response);
   if (to?.origin !== from.origin) return undefined;
+  // fetch refuses credentials with an error that shows them; `blob:` has the origin of what it names.
+  if (to.username !== '' || to.password !== '' || to.protocol !== from.protocol) return undefined;
   if (method === 'GET') return to;
   const isSafe = method === 'LIST' || `${to.pathname}${to.search}` === `${from.pathname}${from.search}`;
   return isSafe && KEEPS_METHOD.includes(response.status) ? to : undefined;

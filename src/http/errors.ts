@@ -40,7 +40,7 @@ export interface HttpFailure {
   readonly notProcessed?: boolean;
   /** The answer has not the form of the service's errors: something in front of it may have sent it. */
   readonly isForeign?: boolean;
-  /** The port at which a host answered that nothing listens there: that of the service, or of a proxy. */
+  /** The port at which the host of the service answered that nothing listens there. A proxy says nothing of that host. */
   readonly refusedPort?: number | undefined;
   /** The pause that the service asks for. */
   readonly retryAfterMs?: number | undefined;
@@ -55,6 +55,9 @@ export class AttemptError extends Error {
     this.problem = problem;
   }
 }
+
+/** No connection to a proxy, or through it. */
+export class ProxyError extends Error {}
 
 /** For `catch`: an attempt that failed. @throws every other error */
 export function catchAttempt(error: unknown): AttemptError {
@@ -230,7 +233,7 @@ export function classifyAttempt(error: unknown, timeouts: HttpTimeouts, hasRespo
   if (codes.includes('ECONNREFUSED'))
     return problem('unreachable', 'connection refused (ECONNREFUSED)', {
       notProcessed: true,
-      refusedPort: causes.flatMap((cause) => ('port' in cause && typeof cause.port === 'number' ? cause.port : []))[0],
+      refusedPort: causes.some((cause) => cause instanceof ProxyError) ? undefined : readPort(causes),
     });
   const untrusted = codes.find((code) => UNTRUSTED.test(code));
   if (untrusted) {
@@ -264,6 +267,10 @@ export function classifyAttempt(error: unknown, timeouts: HttpTimeouts, hasRespo
   if (hasResponse) return problem('truncated', `the response was cut off${code ? ` (${code})` : ''}`);
   const notProcessed = code === 'ENOTFOUND' || code === 'EAI_AGAIN'; // the host has no address
   return problem('unreachable', code ? `no connection (${code})` : 'no connection', { notProcessed });
+}
+
+function readPort(causes: readonly Error[]): number | undefined {
+  return causes.flatMap((cause) => ('port' in cause && typeof cause.port === 'number' ? cause.port : []))[0];
 }
 
 function problem(failure: HttpFailure['failure'], message: string, details: Partial<HttpFailure> = {}): HttpFailure {

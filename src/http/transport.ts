@@ -6,7 +6,7 @@ import type { HttpTimeouts } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { readNamedFile } from '../core/fs.ts';
 import type { Redactor } from '../core/redact/redactor.ts';
-import { AttemptError } from './errors.ts';
+import { AttemptError, ProxyError } from './errors.ts';
 
 export interface HttpTransportOptions extends Partial<Pick<Target, 'caFile' | 'clientCert' | 'clientKey'>> {
   readonly concurrency: number;
@@ -107,15 +107,20 @@ function createDispatcher({ env, timeouts, concurrency, redactor, ...files }: Ht
 function parseProxy(name: string, value: string | undefined, redactor: Redactor): string {
   if (value === undefined || value === '') return '';
   const url = value.includes('://') ? value : `http://${value}`;
+  const refuse = (what: string): never => {
+    throw new TidemarkError('CONFIG', `${name} in the environment is not ${what}`, {
+      hint: 'give one such as http://user:password@proxy.example:3128, its password encoded for URLs',
+    });
+  };
+  // undici throws for other protocols, but for SOCKS 5, over which its defects are not corrected.
+  if (!/^https?:/iu.test(url)) return refuse('an HTTP proxy');
   try {
     const { username, password } = new URL(url);
     decodeURIComponent(username);
     redactor.add(decodeURIComponent(password));
     return url;
   } catch {
-    throw new TidemarkError('CONFIG', `${name} in the environment is not a URL`, {
-      hint: 'give one such as http://user:password@proxy.example:3128, its password encoded for URLs',
-    });
+    return refuse('a URL');
   }
 }
 
@@ -131,16 +136,18 @@ export function readPem(file: string, field: string): string {
 /** A pool of connections with two defects of undici 7 corrected: see `deferSocketEnd` and `withConnectTimeout`. */
 function createPatchedPool(connectMs: number, origin: string | URL, options: Pool.Options): Pool {
   const { connect } = options;
-  const open = typeof connect === 'function' ? connect : buildConnector({ ...connect });
+  const isProxied = typeof connect === 'function';
+  const open = isProxied ? connect : buildConnector({ ...connect });
   return new Pool(origin, {
     ...options,
     connect: (to, callback) =>
       open(
         to,
         withConnectTimeout((...result) => {
-          const [, socket] = result;
+          const [error, socket] = result;
           if (socket) deferSocketEnd(socket);
-          callback(...result);
+          if (error && isProxied) callback(new ProxyError('not connected', { cause: error }), null);
+          else callback(...result);
         }, connectMs),
       ),
   });

@@ -4,8 +4,13 @@ import { join } from 'node:path';
 import { parse, stringify } from 'lossless-json';
 import type { Target } from '../config/config.ts';
 import { makeFolder } from '../core/fs.ts';
-import type { Redactor } from '../core/redact/redactor.ts';
-import { isSecretField, mayContainSecret, stripSecretFields } from '../core/redact/secret-fields.ts';
+import { Redactor } from '../core/redact/redactor.ts';
+import {
+  collectSecretFields,
+  isSecretField,
+  mayContainSecret,
+  stripSecretFields,
+} from '../core/redact/secret-fields.ts';
 import { repairEscapes } from '../core/well-formed.ts';
 import { dropColumns } from './csv.ts';
 import { LineWriter } from './line-writer.ts';
@@ -72,24 +77,24 @@ export class LandingWriter {
   writeJson(fields: Fields, body?: string, tag?: ObjectTag): Promise<void> {
     const start = repairEscapes(JSON.stringify(tag ? { [TAG_FIELD]: tag, ...fields } : fields)).slice(0, -1);
     const comma = start === '{' ? '' : ',';
-    const line = body === undefined ? `${start}}\n` : `${start}${comma}"body":${cleanJson(body)}}\n`;
-    return this.copyLine(line);
+    if (body === undefined) return this.copyLine(`${start}}\n`);
+    return this.copyLine(maskOwn(`${start}${comma}"body":${cleanJson(body)}}\n`, body));
   }
 
   /** Writes a line of an earlier landing again. */
   copyLine(line: string): Promise<void> {
-    return this.#json.write(this.#options.redactor.text(line));
+    return this.#json.write(this.#options.redactor.row(line));
   }
 
   /** Writes lines of CSV. `columns` is the header, the same in every call. */
   writeCsv(columns: readonly string[], lines: string): Promise<void> {
     this.#csvColumns = columns;
     const header = this.#csv.isEmpty ? `${columns.join(',')}\n` : '';
-    return this.#csv.write(header + this.#options.redactor.text(lines));
+    return this.#csv.write(header + this.#options.redactor.row(lines));
   }
 
   mask(text: string): string {
-    return this.#options.redactor.text(text);
+    return this.#options.redactor.row(text);
   }
 
   /** Reserves a CSV file that the caller writes, compressed. @returns its path; `register` then adds it to the landing */
@@ -200,6 +205,14 @@ export class LandingWriter {
   #remove(file: string): Promise<void> {
     return rm(join(this.#options.directory, file), { force: true });
   }
+}
+
+/** Masks what a response shows as a secret and repeats elsewhere. */
+function maskOwn(line: string, body: string): string {
+  if (!mayContainSecret(body)) return line;
+  const own = new Redactor();
+  collectSecretFields(JSON.parse(body), (secret) => own.learn(secret));
+  return own.text(line);
 }
 
 /** JSON on one line, without secret fields. If it may have them, the text is written again, without the escapes that it does not need. */

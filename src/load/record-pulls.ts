@@ -1,3 +1,4 @@
+import { shortenText } from '../core/log.ts';
 import type { ActivePull, PullStatus, RunContext } from '../extract/run-context.ts';
 import type { FailureParts } from '../http/errors.ts';
 import { describePart, listUnknown, type Manifest, type UnknownPart } from '../landing/store.ts';
@@ -57,10 +58,18 @@ export function toPullOutcome(pull: ActivePull, { status, delta, error, failure,
     inserted: delta?.inserted ?? 0,
     changed: delta?.changed ?? 0,
     deleted: delta?.deleted ?? 0,
-    error: error ?? null,
-    failure: failure ?? null,
-    note: note ?? null,
+    error: bound(error),
+    failure: failure ? { ...failure, reason: bound(failure.reason) ?? '', path: bound(failure.path) } : null,
+    note: bound(note),
   };
+}
+
+/** Of a text, which may repeat a name: a service says how long that is. */
+const MAX_TEXT_LENGTH = 2000;
+
+/** @param text in which secrets are masked: of one that is cut, the rest would not be found */
+function bound(text: string | null = null): string | null {
+  return text === null ? null : shortenText(text, MAX_TEXT_LENGTH);
 }
 
 export async function recordPull(run: RunContext, pull: ActivePull, result: PullResult): Promise<PullOutcome> {

@@ -19,10 +19,12 @@ export async function getText(
   { env, redactor, signal }: Pick<WorkContext, 'env' | 'redactor' | 'signal'>,
   timeoutMs: number,
 ): Promise<string> {
+  const { address: start, login } = takeLogin(url);
   const deadline = new Deadline(signal, timeoutMs, { headersMs: timeoutMs, idleMs: timeoutMs, slowMs: timeoutMs });
   const transport = createTransport({ env, redactor, concurrency: 1, timeouts: DEFAULT_TIMEOUTS });
+  const headers = { 'user-agent': 'tidemark', accept: 'application/json', ...login };
   const request = async (address: URL, redirects: number): Promise<string> => {
-    const init = { signal: deadline.signal, headers: { 'user-agent': 'tidemark', accept: 'application/json' } };
+    const init = { signal: deadline.signal, headers };
     const response = await transport.fetch(address, init);
     if (response.ok) {
       const limits = { metrics: createRequestMetrics(), signal: deadline.signal, maxBytes: MAX_BYTES, touch: () => {} };
@@ -34,7 +36,7 @@ export async function getText(
     throw new Error(`status ${response.status}`);
   };
   try {
-    return await request(url, MAX_REDIRECTS);
+    return await request(start, MAX_REDIRECTS);
   } catch (error) {
     if (deadline.exceeded) throw new Error(deadline.exceeded.message);
     throw new Error(classifyAttempt(error, DEFAULT_TIMEOUTS, false).message);
@@ -42,4 +44,13 @@ export async function getText(
     deadline.dispose();
     await transport.close();
   }
+}
+
+/** fetch refuses an address with a user and a password. */
+function takeLogin(url: URL) {
+  const { username, password } = url;
+  const address = Object.assign(new URL(url), { username: '', password: '' });
+  if (username === '' && password === '') return { address, login: {} };
+  const pair = [username, password].map(decodeURIComponent).join(':');
+  return { address, login: { authorization: `Basic ${Buffer.from(pair).toString('base64')}` } };
 }

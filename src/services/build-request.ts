@@ -4,7 +4,7 @@ import { TidemarkError } from '../core/errors.ts';
 import { HEADER_TEXT, isHeaderText } from '../core/header-text.ts';
 import { stripControls } from '../core/log.ts';
 import type { Redactor } from '../core/redact/redactor.ts';
-import { isSecretField } from '../core/redact/secret-fields.ts';
+import { collectSecretFields, collectTexts } from '../core/redact/secret-fields.ts';
 import type { HttpRequest } from '../http/client.ts';
 import type { Args, Operation, QueryPairs, RequestDraft } from './operation.ts';
 import { findPermission } from './permission.ts';
@@ -135,30 +135,9 @@ export function describePermission(operation: Operation, target: Target, args: A
 
 /** Makes the redactor mask the secrets of a request. The service may repeat them in its error messages. */
 export function collectSecrets(operation: Operation, args: Args, body: unknown, redactor: Redactor): void {
+  const add = (secret: string) => redactor.add(secret);
   for (const [name, param] of Object.entries(operation.params)) {
-    if (param.secret && args[name] !== undefined) addSecret(args[name], redactor);
+    if (param.secret && args[name] !== undefined) collectTexts(args[name], add);
   }
-  collectSecretFields(body, redactor);
-}
-
-/** Adds the values of all fields, at any depth, whose name marks a secret. */
-export function collectSecretFields(value: unknown, redactor: Redactor): void {
-  if (typeof value !== 'object' || value === null) return;
-  for (const [name, inner] of Object.entries(value)) {
-    if (!Array.isArray(value) && isSecretField(name)) addSecret(inner, redactor);
-    else collectSecretFields(inner, redactor);
-  }
-}
-
-/** Adds a text as a whole, and the value of a `name=value` pair, also where it has commas and where it is one of several. */
-function addSecret(value: unknown, redactor: Redactor): void {
-  if (typeof value === 'string') {
-    redactor.add(value);
-    for (const pair of [value, ...value.split(',')]) {
-      const at = pair.indexOf('=');
-      if (at > 0) redactor.add(pair.slice(at + 1));
-    }
-  } else if (typeof value === 'object' && value !== null) {
-    for (const inner of Object.values(value)) addSecret(inner, redactor);
-  }
+  collectSecretFields(body, add);
 }

@@ -1,12 +1,11 @@
 import { formatSeconds } from '../core/clock.ts';
 import { isObject, listAt, valueAt } from '../core/json-path.ts';
 import type { Redactor } from '../core/redact/redactor.ts';
-import { mayContainSecret } from '../core/redact/secret-fields.ts';
+import { collectSecretFields, mayContainSecret } from '../core/redact/secret-fields.ts';
 import { repairEscapes } from '../core/well-formed.ts';
 import { AttemptError, extractErrorMessage, looksLikeHtml } from '../http/errors.ts';
 import { parseJson } from '../http/json.ts';
 import { type BodyProgress, readText } from '../http/response-body.ts';
-import { collectSecretFields } from './build-request.ts';
 import { classifyError, isEmptyList } from './classify-error.ts';
 import type { Args, Operation } from './operation.ts';
 
@@ -55,42 +54,47 @@ export async function readResponse(response: Response, progress: BodyProgress, c
   const { status, headers } = response;
   if (status === 304 && context.isConditional) {
     await response.body?.cancel();
+    assertPresent(operation, response);
     return toResponse(status, headers, '');
   }
   const isSuccess = response.ok || (operation.responseType === 'health' && status === 503);
-  if (!isSuccess) {
-    const text = await readText(response, { ...progress, maxBytes: MAX_ERROR_BYTES });
-    // An empty LIST returns 404: docs/services/secrets.md#listing.
-    if (isEmptyList(operation, status, text)) return toResponse(200, headers, '{"data":{"keys":[]}}');
-    throw toFailure(context, response, text);
-  }
-  const body = await readText(response, { ...progress, maxBytes });
-  const past = explainPast(operation, headers);
-  if (past !== undefined)
-    throw new AttemptError({ failure: 'server', status, message: past, retryable: 'yes', hint: LEADERLESS });
+  const body = await readText(response, { ...progress, maxBytes: isSuccess ? maxBytes : MAX_ERROR_BYTES });
+  if (!isSuccess && !isEmptyList(operation, status, body)) throw toFailure(context, response, body);
+  assertPresent(operation, response);
+  // An empty LIST returns 404: docs/services/secrets.md#listing.
+  if (!isSuccess) return toResponse(200, headers, '{"data":{"keys":[]}}');
   const text = isText(operation, args) ? body : repairEscapes(body, progress.metrics);
   const result = toResponse(status, headers, text);
   checkShape(context, result);
   // No read of the platform returns a secret, and its pages are many and large. A plugin may create a token.
   const mayShowSecret = operation.kind !== 'platform' || operation.mutates;
   // Makes the redactor mask generated tokens and private keys; the caller still gets them.
-  if (mayShowSecret && mayContainSecret(text)) collectSecretFields(jsonOr(result, ''), redactor);
+  const mask = (secret: string) => (operation.mutates ? redactor.add(secret) : redactor.learn(secret));
+  if (mayShowSecret && mayContainSecret(text)) collectSecretFields(jsonOr(result, ''), mask);
   return result;
 }
 
 const LEADERLESS = 'check that the cluster has a leader, and that the agent of `url` reaches it';
-/** Nomad and Consul answer from what they last knew. What is older does not show the present. */
+const CACHED = 'a cache has answered: check what is in front of the service';
+/** Nomad and Consul answer from what they last knew, and a cache from what it has kept. What is older does not show the present. */
 const MAX_PAST_SECONDS = 600;
 
-/** Why the answer to a read is of the past: docs/services/scheduler.md#errors, docs/services/mesh.md#errors. */
+/** @throws AttemptError for an answer of the past: docs/services/scheduler.md#errors, docs/services/mesh.md#errors */
+export function assertPresent(operation: Operation, { status, headers }: Pick<Response, 'status' | 'headers'>): void {
+  const message = explainPast(operation, headers);
+  if (message === undefined) return;
+  const hint = headers.has('age') && operation.kind !== 'mesh' ? CACHED : LEADERLESS; // Consul's agent is a cache itself
+  throw new AttemptError({ failure: 'server', status, message, retryable: 'yes', hint });
+}
+
 function explainPast({ name, kind, mutates }: Operation, headers: Headers): string | undefined {
-  if (mutates || (kind !== 'scheduler' && kind !== 'mesh')) return undefined;
+  if (mutates) return undefined;
   const read = (field: string) => headers.get(`${kind === 'mesh' ? 'x-consul' : 'x-nomad'}-${field}`);
   // What a storage plugin lists has the index 0, and no leader.
   if (read('knownleader') === 'false' && read('index') !== '0')
     return 'the answer is stale: the server knows no leader';
-  // A leaf is as old as its certificate, which an agent keeps for days.
-  const age = name === 'mesh.ca-leaf.read' ? 0 : Number(headers.get('age')) || 0;
+  // A leaf is as old as its certificate, which an agent keeps for days; the public registry is behind a cache.
+  const age = name === 'mesh.ca-leaf.read' || kind === 'registry' ? 0 : Number(headers.get('age')) || 0;
   const seconds = Math.max((Number(read('lastcontact')) || 0) / 1000, age);
   return seconds > MAX_PAST_SECONDS ? `the answer is stale: it is of ${formatSeconds(seconds * 1000)} ago` : undefined;
 }

@@ -41,3 +41,12 @@ test('what a killed command wrote of a change is removed, and a damaged state of
     stderr: expect.stringMatching(/sandbox\.ndjson is damaged\n {2}make the demo again with `tidemark demo`\n/u),
   });
 });
+
+test('the services of a demo are not asked through the proxy of a company', async () => {
+  const cwd = await tempFolder(onTestFinished);
+  const env = { HTTP_PROXY: 'http://127.0.0.1:9' };
+  const run = await cli(['demo', '--runs', '1', '--workspaces', '10'], { cwd, env });
+  expect(run.exit, run.stderr).toBe(0);
+  const words = ['api', 'registry.providers.versions', 'namespace=hashicorp', 'name=aws'];
+  expect(await cli(words, { cwd: join(cwd, 'demo'), env })).toMatchObject({ exit: 0, stderr: '' });
+});

@@ -65,6 +65,36 @@ test('no form of a token that a service echoes reaches files, tables, reports, m
     expect([name, findForms(text, SECRET)]).toEqual([name, []]);
 });
 
+test('what one volume calls a token hides no other volume', async () => {
+  const volume = (ID: string, Parameters: object) => ({
+    ID,
+    Namespace: 'default',
+    ReadAllocs: {},
+    WriteAllocs: {},
+    Parameters,
+  });
+  const volumes = [
+    volume('a-1', { api_token: 'payments-db' }),
+    volume('a-2', {}),
+    ...[1, 2, 3, 4, 5].map((number) => volume(`payments-db-${number}`, { size: String(number) })),
+  ];
+  const project = await testProject({
+    workspaces: 2,
+    faultHook: ({ path }) => {
+      const found = volumes.find(({ ID }) => path.endsWith(`/volume/csi/${ID}`));
+      const body = path.endsWith('/volumes') ? volumes.map(({ ID }) => ({ ID, Namespace: 'default' })) : found;
+      return body && { status: 200, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
+    },
+  });
+  await project.configure((config) => {
+    for (const target of config.targets) target.limits = { concurrency: 1 };
+  });
+  await project.pull(['--source', 'volumes']);
+  expect(await project.rows(`select volume_id, parameters ->> 'size' as size from volumes order by all`)).toEqual(
+    volumes.map(({ ID, Parameters }) => ({ volume_id: ID, size: (Parameters as { size?: string }).size ?? null })),
+  );
+});
+
 test('api prints the token that it was asked to generate', async () => {
   const project = await testProject({ workspaces: 2 });
   const names = await project.tidemark(['api', 'secrets.mesh-roles.list']);

@@ -102,6 +102,21 @@ describe('redirects', () => {
     },
   );
 
+  it.each([
+    ['with a user and a password', (host: string) => `http://user:its-password@${host}/api/v2/moved`],
+    ['of another protocol that names the origin', (host: string) => `blob:http://${host}/api/v2/moved`],
+  ])('to an address %s are not followed, and not shown', async (_, to) => {
+    const server = await serve((_request, response) =>
+      response.writeHead(307, { location: to(new URL(server.origin).host) }).end(),
+    );
+    const { client } = createTestClient(createTarget('platform', server.origin));
+    await expect(client.call(platform.views.list)).rejects.toMatchObject({
+      failure: 'malformed',
+      serviceMessage: expect.not.stringContaining('its-password'),
+    });
+    expect(server.requests).toHaveLength(1);
+  });
+
   it('that form a loop end', async () => {
     const server = await serve((_request, response) => response.writeHead(307, { location: '/api/v2/again' }).end());
     await expect(

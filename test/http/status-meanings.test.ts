@@ -1,10 +1,13 @@
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { TargetKind } from '../../src/config/config.ts';
 import { type FailureKind, ServiceError } from '../../src/http/errors.ts';
 import { tokenOperations } from '../../src/services/describe-server.ts';
 import { mesh, operations, platform, scheduler, secrets } from '../../src/services/index.ts';
 import type { Operation } from '../../src/services/operation.ts';
+import { registry } from '../../src/services/registry.ts';
 import { createTarget, createTestClient } from '../helpers/http-service.ts';
+import { tempFolder } from '../helpers/temp.ts';
 import { ALL, outcome, serve } from './call-outcome.ts';
 
 const [roots, leaf] = [mesh['ca-roots'].read, mesh['ca-leaf'].read];
@@ -227,6 +230,49 @@ describe('what a status means, and whether a read is repeated', () => {
     );
     if (says === undefined) expect(error).toBeUndefined();
     else expect(error).toMatchObject({ failure: 'server', serviceMessage: expect.stringContaining(says) });
+  });
+
+  it.each<[TargetKind, Operation, number, string]>([
+    ['platform', platform.views.list, 200, '{"data":[]}'],
+    ['secrets', secrets.keys.list, 200, '{"data":{"keys":["a"]}}'],
+    ['secrets', secrets.keys.list, 404, '{"errors":[]}'],
+    ['scheduler', scheduler.policies.list, 200, '[]'],
+    ['autoscaler', operations.get('autoscaler.health.read')!, 200, ''],
+    ['autoscaler', operations.get('autoscaler.health.read')!, 503, 'Service unavailable'],
+  ])('what a cache has kept is of the past: %s %s %d', async (kind, operation, status, body) => {
+    const answer = (age: string) =>
+      outcome(kind, operation, (_request, response) => response.writeHead(status, { Age: age }).end(body));
+    expect((await answer('86400')).error).toMatchObject({
+      failure: 'server',
+      serviceMessage: 'the answer is stale: it is of 86400 s ago',
+      hint: expect.stringContaining('cache'),
+    });
+    expect((await answer('5')).error).toBeUndefined();
+  });
+
+  it('an export that a cache has kept is of the past', async () => {
+    const server = await serve((_request, response) => response.writeHead(200, { Age: '86400' }).end('"name"\n'));
+    const { client } = createTestClient(createTarget('platform', server.origin));
+    const file = join(await tempFolder(), 'rows.csv');
+    await expect(client.download(platform.explorer.export, { type: 'workspaces' }, file)).rejects.toMatchObject({
+      serviceMessage: 'the answer is stale: it is of 86400 s ago',
+    });
+  });
+
+  it('that nothing has changed is of the past as well', async () => {
+    const server = await serve((_request, response) => response.writeHead(304, { Age: '86400' }).end());
+    const { client } = createTestClient(createTarget('scheduler', server.origin));
+    const asked = client.call(scheduler.policies.read, { policy_name: 'p' }, { conditions: { etag: '"1"' } });
+    await expect(asked).rejects.toMatchObject({ serviceMessage: 'the answer is stale: it is of 86400 s ago' });
+  });
+
+  it('a registry may be behind a cache', async () => {
+    const server = await serve((_request, response) =>
+      response.writeHead(200, { Age: '86400' }).end('{"versions":[]}'),
+    );
+    const { client } = createTestClient(createTarget('registry', server.origin));
+    const args = { namespace: 'hashicorp', name: 'aws' };
+    expect((await client.call(registry.providers.versions, args)).status).toBe(200);
   });
 
   it('a proxy that wants a password is not a service that is down', async () => {

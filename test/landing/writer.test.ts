@@ -87,3 +87,18 @@ test('the items of a page are written as they are, unless something of the page 
     '"***","1","{""n"":4}"',
   ]);
 });
+
+test('what a response shows as a secret is masked in its own line, and not in the rows of others', async () => {
+  const { landing, directory } = await openLanding();
+  await landing.writeJson({ id: 'a' }, '{"ID":"a","Parameters":{"api_token":"payments-db"},"Context":"payments-db"}');
+  await landing.writeJson({ id: 'payments-db' }, '{"ID":"payments-db","Note":"token-of-the-target"}');
+  await landing.commit();
+  const lines = gunzipSync(readFileSync(join(directory, 'saved_view_rows.ndjson.gz')))
+    .toString()
+    .trim()
+    .split('\n');
+  expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual([
+    { id: 'a', body: { ID: 'a', Parameters: {}, Context: '***' } },
+    { id: 'payments-db', body: { ID: 'payments-db', Note: '***' } },
+  ]);
+});

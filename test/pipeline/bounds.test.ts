@@ -47,6 +47,36 @@ test.each([
   expect(asked).toBeLessThanOrEqual(pages);
 });
 
+const MEBIBYTE = 1024 * 1024;
+
+test.each<[string, RegExp, (page: number) => ReturnType<typeof json>]>([
+  [
+    'agent_pools',
+    /\/agent-pools$/u,
+    (page) => {
+      const data = [{ id: `apool-${page}`, type: 'agent-pools', attributes: { name: 'x'.repeat(4 * MEBIBYTE) } }];
+      return json({ data, meta: { pagination: { 'current-page': page, 'next-page': page + 1 } } });
+    },
+  ],
+  [
+    'acl_policies',
+    /\/acl\/policies$/u,
+    (page) => {
+      const { headers, ...answer } = json([{ Name: `p-${page}`, Description: 'x'.repeat(4 * MEBIBYTE) }]);
+      return { ...answer, headers: { ...headers, 'x-nomad-nexttoken': String(page) } };
+    },
+  ],
+])('%s is kept in memory, and ends at the size of one response', async (source, path, answer) => {
+  let page = 0;
+  const project = await testProject({
+    workspaces: 2,
+    faultHook: (asked) => (path.test(asked.path) ? answer(++page) : undefined),
+  });
+  const [pull] = (await project.pull(['--source', source], 3)).json<RunResult>().pulls;
+  expect(pull?.error).toContain('too-large: its pages are larger than 64 MiB together');
+  expect(page).toBeLessThan(32);
+});
+
 test('a source that takes too long ends at its time', async () => {
   const { error, seconds } = await endlessPools({ maxSeconds: 1 }, {}, SLOW);
   expect(error).toContain('agent_pools takes longer than 1.0 s (limits.maxSeconds)');

@@ -64,6 +64,23 @@ test('a failed source leaves its tables unchanged and is recorded in `pulls`; th
   expect(status.stdout).toMatch(/^acme: 403 .*\(agents\)$/mu);
 });
 
+test('of what a service says, the log and `pulls` have a beginning', async () => {
+  const name = `p-${'x'.repeat(100_000)}`;
+  const place = await testProject({
+    ...SMALL,
+    faultHook: ({ path }, service) => {
+      if (path.endsWith('/acl/policies')) return { status: 200, body: JSON.stringify([{ Name: name }]) };
+      if (path.includes('/acl/policy/')) return service.error(404, 'policy not found');
+      return undefined;
+    },
+  });
+  const { stderr } = await place.pull(['--source', 'acl_policies'], 3);
+  expect(stderr).toMatch(/p-x{999}/u);
+  expect(stderr.length).toBeLessThan(20_000);
+  const [pull] = await place.rows('select error, length(error) as length from pulls');
+  expect(pull).toMatchObject({ error: expect.stringMatching(/p-x+…$/u), length: 2001 });
+});
+
 test('one rejected page of many fails the whole source: no part of it is loaded', async () => {
   const place = await testProject({
     ...SMALL,

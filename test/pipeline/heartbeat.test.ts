@@ -6,8 +6,10 @@ import { mailContext } from '../helpers/mail-warehouse.ts';
 
 async function heartbeatServer(status: number | 'silent' = 200) {
   const asked: string[] = [];
+  const logins: (string | undefined)[] = [];
   const server = createServer((request, response) => {
     asked.push(`${request.method} ${request.url}`);
+    logins.push(request.headers.authorization);
     if (status !== 'silent') response.writeHead(status).end('OK');
   }).listen(0, '127.0.0.1');
   await new Promise((resolve) => server.once('listening', resolve));
@@ -19,6 +21,7 @@ async function heartbeatServer(status: number | 'silent' = 200) {
   const { redactor, log, lines } = mailContext('2026-11-20T02:15:00Z');
   return {
     asked,
+    logins,
     lines,
     options: {
       url: `http://127.0.0.1:${port}/ping/s3cret-id?rid=1`,
@@ -75,6 +78,14 @@ test('the URL itself keeps the slash at its end', async () => {
   const url = options.url.replace('?', '/?');
   await withHeartbeat({ ...options, url }, yes, async () => 'done');
   expect(asked).toEqual(['GET /ping/s3cret-id/start?rid=1', 'GET /ping/s3cret-id/?rid=1']);
+});
+
+test('a user and a password of the URL are sent as a header', async () => {
+  const { logins, lines, options } = await heartbeatServer();
+  const url = options.url.replace('//', '//user:pass%3Aw%C3%B6rd@');
+  await withHeartbeat({ ...options, url }, yes, async () => 'done');
+  const sent = `Basic ${Buffer.from('user:pass:wörd').toString('base64')}`;
+  expect([logins, lines]).toEqual([[sent, sent], []]);
 });
 
 test('an unreachable heartbeat never fails the job', async () => {

@@ -56,6 +56,17 @@ test('an autoscaler that does not listen is down', async () => {
   ]);
 });
 
+test('an autoscaler behind a proxy that does not listen is unknown, whatever the port of the proxy', async () => {
+  const place = await scalerProject();
+  await place.pull(['--now', at(place, 0)]);
+  const closed = await closedAddress();
+  await moveTo(place, `http://scaler.example:${new URL(closed).port}`);
+  const { exit, stderr } = await place.tidemark(['pull', '--now', at(place, 24)], { env: { HTTP_PROXY: closed } });
+  expect(exit, stderr).toBe(3);
+  expect(stderr).toContain('connection refused (ECONNREFUSED)');
+  expect(await place.rows('select alive from autoscaler_health')).toEqual([{ alive: true }]);
+});
+
 test('an autoscaler whose host closes the connection is unknown', async () => {
   const place = await scalerProject();
   await place.pull(['--now', at(place, 0)]);

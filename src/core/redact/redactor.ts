@@ -10,6 +10,11 @@ const MASK = '***';
 /** Masking shorter values would hide ordinary words. */
 const MIN_LENGTH = 4;
 
+/** Of the secrets that services have shown: to search for the keys of thousands of certificates takes minutes. */
+const MAX_SHOWN = 200;
+/** More than a key or a token has. */
+const MAX_SHOWN_LENGTH = 32_768;
+
 /**
  * Masks known secrets in every form in which they may appear: raw, with any characters escaped for JSON (up to three times), URLs
  * and HTML, in base64, alone or with a user before it, and in hex. A weak secret (`secretWeakness`), such as `root`, is masked only
@@ -23,6 +28,9 @@ export class Redactor {
   #maxPatternLength = 0;
   /** Made with the first text after a secret was added: a configuration adds many at once. */
   #search: Search | undefined;
+  /** The last secrets that services have shown, and what masks them. */
+  #shown: readonly string[] = [];
+  #learned: Redactor | undefined;
 
   add(secret: string): void {
     if (secret.length < MIN_LENGTH || this.#forms.has(secret) || this.#weak.has(secret)) return;
@@ -37,14 +45,33 @@ export class Redactor {
     this.#search = undefined;
   }
 
+  /**
+   * Masks a secret that a service shows, in messages only: who writes to a service chooses what stands in a field of such a name, and rows
+   * that have the same text are no less right. The last ones are kept: each renewed certificate has another key.
+   */
+  learn(secret: string): void {
+    const isOdd = secret.length < MIN_LENGTH || secret.length > MAX_SHOWN_LENGTH;
+    if (isOdd || this.#shown.includes(secret)) return;
+    this.#shown = [...this.#shown.slice(1 - MAX_SHOWN), secret];
+    this.#learned = undefined;
+  }
+
+  /** Masks every known secret, for messages. */
   text(text: string): string {
+    this.#learned ??= createRedactor(this.#shown);
+    const masked = this.row(text);
+    return this.#shown.length === 0 ? masked : this.#learned.row(masked);
+  }
+
+  /** Masks the secrets of the user, for rows. */
+  row(text: string): string {
     const search = this.#findSearch();
     const plain = search?.isIn(text) ? text.replaceAll(search.pattern, MASK) : text;
     const masked = search ? maskEscaped(plain, search) : plain;
     return this.#weakPattern ? masked.replaceAll(this.#weakPattern, MASK) : masked;
   }
 
-  /** Whether UTF-8 text contains a secret. */
+  /** Whether UTF-8 text contains a secret that `row` masks. */
   matches(bytes: Buffer): boolean {
     const search = this.#findSearch();
     if (search?.isIn(bytes.toString('latin1')) || [...this.#weak].some((secret) => bytes.includes(secret))) return true;
@@ -53,8 +80,8 @@ export class Redactor {
 
   /** A redactor of the secrets that are known now. Later ones are added to this one only. */
   snapshot(): Redactor {
-    const copy = new Redactor();
-    for (const secret of this.#added) copy.add(secret);
+    const copy = createRedactor(this.#added);
+    copy.#shown = this.#shown;
     return copy;
   }
 
@@ -67,6 +94,12 @@ export class Redactor {
     if (this.#forms.size > 0) this.#search ??= createSearch(this.#forms);
     return this.#search;
   }
+}
+
+function createRedactor(secrets: readonly string[]): Redactor {
+  const redactor = new Redactor();
+  for (const secret of secrets) redactor.add(secret);
+  return redactor;
 }
 
 type Search = Readonly<ReturnType<typeof createSearch>>;
@@ -216,7 +249,7 @@ export async function* maskBlocks(blocks: AsyncIterable<Buffer>, redactor: Redac
   let held: Buffer = Buffer.alloc(0);
   for await (const block of blocks) {
     const bytes = Buffer.concat([held, block]);
-    const masked = redactor.matches(bytes) ? Buffer.from(redactor.text(bytes.toString('utf8'))) : bytes;
+    const masked = redactor.matches(bytes) ? Buffer.from(redactor.row(bytes.toString('utf8'))) : bytes;
     let end = Math.max(0, masked.length - redactor.maxPatternLength);
     while (((masked[end] ?? 0) & 0xc0) === 0x80) end++;
     held = masked.subarray(end);

@@ -44,3 +44,25 @@ export function stripSecretFields(value: unknown): unknown {
   const kept = Object.entries(value).filter(([name]) => !isSecretField(name));
   return Object.fromEntries(kept.map(([name, inner]) => [name, stripSecretFields(inner)]));
 }
+
+/** Calls `found` with the values of all fields, at any depth, whose name marks a secret. */
+export function collectSecretFields(value: unknown, found: (secret: string) => void): void {
+  if (typeof value !== 'object' || value === null) return;
+  for (const [name, inner] of Object.entries(value)) {
+    if (!Array.isArray(value) && isSecretField(name)) collectTexts(inner, found);
+    else collectSecretFields(inner, found);
+  }
+}
+
+/** A text as a whole, and the value of a `name=value` pair, also where it has commas and where it is one of several. */
+export function collectTexts(value: unknown, found: (secret: string) => void): void {
+  if (typeof value === 'string') {
+    found(value);
+    for (const pair of [value, ...value.split(',')]) {
+      const at = pair.indexOf('=');
+      if (at > 0) found(pair.slice(at + 1));
+    }
+  } else if (typeof value === 'object' && value !== null) {
+    for (const inner of Object.values(value)) collectTexts(inner, found);
+  }
+}

@@ -5,15 +5,14 @@ import { requiredArray, requiredString, type SourceDefinition } from './source.t
 
 /**
  * Whether the autoscaler agent is alive; status 503 means that it is not (docs/services/autoscaler.md#health), and so does a host that
- * refuses the connection at its port. Any other failure, such as a proxy that is down, says nothing about the agent.
+ * refuses the connection. Any other failure, such as a proxy that is down, says nothing about the agent.
  */
 export const autoscalerHealth: SourceDefinition = {
   name: 'autoscaler_health',
   kind: 'autoscaler',
   operations: [autoscaler.health.read],
   async extract({ client, landing, asOf }) {
-    const port = readPort(client.target.url);
-    const takeRefused = catchFailure(({ details }) => details.refusedPort === port);
+    const takeRefused = catchFailure(({ details }) => details.refusedPort !== undefined);
     const { status = null } = await client.call(autoscaler.health.read).catch(takeRefused); // a refused connection has none
     await landing.writeJson({ status, checked_at: asOf });
     landing.expectRows(1);
@@ -39,8 +38,3 @@ export const autoscalerMetrics: SourceDefinition = {
   },
   checkAccess: (client) => client.call(autoscaler.metrics.read),
 };
-
-function readPort(url: string): number {
-  const { port, protocol } = new URL(url);
-  return Number(port || (protocol === 'https:' ? 443 : 80));
-}

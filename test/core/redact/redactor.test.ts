@@ -102,3 +102,23 @@ describe('a weak secret is masked only as a whole value', () => {
     expect(redactor.matches(Buffer.from('a,b\n'))).toBe(false);
   });
 });
+
+describe('a secret that is learned from a response', () => {
+  test('is masked in messages, and not in rows', () => {
+    const redactor = new Redactor();
+    redactor.add('token-of-the-user');
+    redactor.learn('payments-database');
+    expect(redactor.text('payments-database token-of-the-user')).toBe('*** ***');
+    expect(redactor.row('payments-database token-of-the-user')).toBe('payments-database ***');
+    expect(redactor.matches(Buffer.from('payments-database'))).toBe(false);
+    expect(redactor.snapshot().text('payments-database')).toBe('***');
+  });
+
+  test('is forgotten after many others, so that a process of months does not search for all of them', () => {
+    const redactor = new Redactor();
+    const name = (number: number) => `key-of-night-${number}-`;
+    for (let number = 0; number < 2000; number++) redactor.learn(name(number));
+    expect(redactor.text(name(0))).toBe(name(0));
+    expect(redactor.text(`${name(1999)} ${name(1900)}`)).toBe('*** ***');
+  });
+});

@@ -252,20 +252,23 @@ describe('a proxy', () => {
     expect(new Set(tunnels)).toEqual(new Set([`localhost:${service}`]));
   });
 
-  test.each(['::::', 'http://tide:pass%word-1234@127.0.0.1:9'])(
-    'of the URL %s is a mistake, which is not shown',
-    async (url) => {
-      const cwd = await tempFolder();
-      writeFileSync(
-        join(cwd, 'tidemark.yaml'),
-        'targets:\n  - { name: scaler, kind: autoscaler, url: "https://localhost:1" }\n',
-      );
-      const run = await cli(['pull'], { cwd, env: { HTTPS_PROXY: url } });
-      expect(run.exit, run.stderr).toBe(2);
-      expect(run.stderr).toContain('HTTPS_PROXY in the environment is not a URL');
-      expect(run.stderr).not.toContain('word-1234');
-    },
-  );
+  test.each([
+    ['::::', 'not a URL'],
+    ['http://tide:pass%word-1234@127.0.0.1:9', 'not a URL'],
+    ['socks5://tide:word-1234@127.0.0.1:9', 'not an HTTP proxy'],
+    ['socks5h://tide:word-1234@127.0.0.1:9', 'not an HTTP proxy'],
+    ['ftp://tide:word-1234@127.0.0.1:9', 'not an HTTP proxy'],
+  ])('of the URL %s is a mistake, which is not shown: %s', async (url, says) => {
+    const cwd = await tempFolder();
+    writeFileSync(
+      join(cwd, 'tidemark.yaml'),
+      'targets:\n  - { name: scaler, kind: autoscaler, url: "https://localhost:1" }\n',
+    );
+    const run = await cli(['pull'], { cwd, env: { HTTPS_PROXY: url } });
+    expect(run.exit, run.stderr).toBe(2);
+    expect(run.stderr).toContain(`HTTPS_PROXY in the environment is ${says}`);
+    expect(run.stderr).not.toContain('word-1234');
+  });
 
   test('that is unreachable is reported, without its password', async () => {
     const env = { HTTPS_PROXY: 'http://tide:pass-word-1234@127.0.0.1:9' };

@@ -4,6 +4,7 @@ import { textAt, valueAt } from '../../../core/json-path.ts';
 import { type FailureKind, ServiceError } from '../../../http/errors.ts';
 import type { UnknownPart } from '../../../landing/store.ts';
 import type { ServiceClient } from '../../../services/client.ts';
+import { keepPages } from '../../../services/kept-pages.ts';
 import type { Operation, OperationArgs } from '../../../services/operation.ts';
 import { listItems, type ResponsePage, type ServiceResponse } from '../../../services/response.ts';
 import {
@@ -218,7 +219,7 @@ export function namedSource(name: string, operations: NamedObjects): SourceDefin
 /** Every item of a list, with the texts of its pages, and its index. */
 export async function listAll<O extends Operation>({ client }: ExtractContext, operation: O, args?: OperationArgs<O>) {
   const pages: ResponsePage[] = [];
-  for await (const page of client.pages(operation, args)) pages.push(page);
+  for await (const page of keepPages(client).pages(operation, args)) pages.push(page);
   return { items: pages.flatMap(({ items }) => items), texts: pages.map(({ text }) => text), index: listIndex(pages) };
 }
 

@@ -3,7 +3,9 @@ import { stringify } from 'lossless-json';
 import { TidemarkError } from '../../../core/errors.ts';
 import { isObject, listAt, textAt, valueAt } from '../../../core/json-path.ts';
 import { plural } from '../../../core/plural.ts';
+import { sha256 } from '../../../core/sha256.ts';
 import { sliceElements, sliceFields } from '../../../http/json.ts';
+import { keepPages } from '../../../services/kept-pages.ts';
 import type { Operation, OperationArgs } from '../../../services/operation.ts';
 import { IncompleteListError } from '../../../services/pagination.ts';
 import { type ExtractContext, requiredString } from '../source.ts';
@@ -54,7 +56,7 @@ export function itemTexts(text: string): readonly string[] {
 /** Reads a complete list into memory. */
 export async function fetchPages<O extends Operation>(context: ExtractContext, operation: O, args: OperationArgs<O>) {
   const pages: SnapshotPage[] = [];
-  await sendPages(context, operation, args, {
+  await sendPages({ ...context, client: keepPages(context.client) }, operation, args, {
     write: (page) => void pages.push(page),
     reset: () => void pages.splice(0),
   });
@@ -128,6 +130,9 @@ function readCreated(item: unknown): number {
   return Date.parse(times.find((time) => time !== null) ?? '');
 }
 
+/** Of an ID in memory: of a longer one the digest is kept, since a service says how long they are. */
+const MAX_KEPT_LENGTH = 200;
+
 /** Reads the list once. */
 async function readPages<O extends Operation>(
   { client }: ExtractContext,
@@ -153,7 +158,8 @@ async function readPages<O extends Operation>(
       const id = requiredString(item, 'id', operation.name, before + index); // nothing else identifies it
       if (!isObject(valueAt(item, 'attributes')))
         throw new TidemarkError('DATA', `${operation.name}: row ${before + index + 1} has no attributes`);
-      return !seen.has(id) && seen.add(id);
+      const key = id.length > MAX_KEPT_LENGTH ? sha256(id) : id;
+      return !seen.has(key) && seen.add(key);
     });
     const isUnchanged = items.length === page.items.length;
     const text = isUnchanged ? page.text : (stringify({ data: items }) ?? '');
