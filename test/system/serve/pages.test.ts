@@ -142,6 +142,17 @@ describe('as of', () => {
     }
   });
 
+  test('of a path that looks like another site leads to none', async () => {
+    for (const path of ['//evil.example/', '/\\evil.example/', '/.//evil.example/']) {
+      const addresses = (await page(`${path}?as_of=today`)).flatMap(({ attributes: { href, action } }) => [
+        href,
+        action,
+      ]);
+      const urls = addresses.flatMap((address) => (address ? new URL(address, server.url) : []));
+      expect([...new Set(urls.map(({ host }) => host))].filter(Boolean), path).toEqual([new URL(server.url).host]);
+    }
+  });
+
   test('of a report shows what was archived until then', async () => {
     const { status, headers } = await server.get('/reports/drift.html?as_of=2999-01-01', HTML);
     expect(status).toBe(303);
