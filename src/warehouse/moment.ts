@@ -56,9 +56,12 @@ function readDay(text: string, { now, timeZone }: Pick<MomentOptions, 'now' | 't
   const wall = new WallClock(timeZone);
   const today = Math.floor(wall.toWall(now.getTime()) / DAY_MS) * DAY_MS;
   const weekday = WEEKDAYS.indexOf(text.replace(/^last\s+/u, ''));
-  const named: Readonly<Record<string, number>> = { today, yesterday: today - DAY_MS };
+  const named = new Map([
+    ['today', today],
+    ['yesterday', today - DAY_MS],
+  ]);
   const daysAgo = ((new Date(today).getUTCDay() - weekday + 6) % 7) + 1;
-  const day = named[text] ?? (weekday >= 0 && text.startsWith('last') ? today - daysAgo * DAY_MS : readDate(text));
+  const day = named.get(text) ?? (weekday >= 0 && text.startsWith('last') ? today - daysAgo * DAY_MS : readDate(text));
   if (day === undefined) return undefined;
   const end = (wall.toInstants(day + DAY_MS)[0] ?? 0) - 1;
   return day === today && end > now.getTime() ? now : new Date(end);

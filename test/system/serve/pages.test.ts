@@ -409,6 +409,20 @@ describe('names in the data', () => {
   });
 });
 
+test('an address of 60,000 spaces keeps nobody waiting', async () => {
+  const spaces = '+'.repeat(60_000);
+  const start = performance.now();
+  for (const [path, status] of [
+    [`/nights?subject=${spaces}x`, 200],
+    [`/tables/workspaces/row?target=acme&external_id=${spaces}x`, 404],
+    [`/tables/workspaces?workspace_name__contains=${spaces}x`, 200],
+    [`/reports/${'a'.repeat(60_000)}.html`, 404],
+  ] as const) {
+    expect((await server.get(path, HTML)).status, path.slice(0, 40)).toBe(status);
+  }
+  expect(performance.now() - start).toBeLessThan(30_000); // several minutes, where each space was read for each other
+});
+
 test('a new published file is noticed: by the next answer, and by the state that open pages ask for', async () => {
   const { change, get } = await changing();
   const count = async () => (await get(queryPath('select count(*) as n from runs'))).body;
