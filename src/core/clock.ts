@@ -16,12 +16,18 @@ export function parseTimestamp(text: string): Date | undefined {
     text.trim(),
   );
   if (!match) return undefined;
-  const [, day, time = '00:00:00', zone = 'Z'] = match;
+  const [, day = '', time = '00:00:00', zone = 'Z'] = match;
   const offset =
     zone === 'UTC' ? 'Z' : zone.replace(/^([+-]\d\d):?(\d\d)?$/u, (_, hours, minutes) => `${hours}:${minutes ?? '00'}`);
   const date = new Date(`${day}T${time}${offset}`);
   const year = date.getUTCFullYear(); // in UTC it may have five digits, which nothing else reads
-  return year >= 0 && year <= 9999 ? date : undefined;
+  return year >= 0 && year <= 9999 && isDay(day) ? date : undefined;
+}
+
+/** A `Date` takes 30 February for 2 March. */
+function isDay(day: string): boolean {
+  const date = new Date(`${day}T00:00:00Z`);
+  return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(day);
 }
 
 /** `2026-11-20T02:15:00Z`, with a fraction only when it is not zero. */

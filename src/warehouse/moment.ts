@@ -67,10 +67,9 @@ function readDay(text: string, { now, timeZone }: Pick<MomentOptions, 'now' | 't
   return day === today && end > now.getTime() ? now : new Date(end);
 }
 
-/** The last year has a day that ends after it. */
+/** The last year has a day that ends after it, and years before 1000 have fewer digits on a wall clock. */
 function readDate(text: string): number | undefined {
-  const date = /^(?!9999)\d{4}-\d\d-\d\d$/u.test(text) ? parseTimestamp(text) : undefined;
-  return date?.toISOString().startsWith(text) ? date.getTime() : undefined;
+  return /^(?!0|9999)\d{4}-\d\d-\d\d$/u.test(text) ? parseTimestamp(text)?.getTime() : undefined;
 }
 
 async function findRun(text: string, { rows, files }: MomentOptions): Promise<Date> {

@@ -66,6 +66,7 @@ test.each([
 test.each([
   ...['monday', 'last funday', 'tomorrow', '-7y', '-d', '', '2026-02-30', '2026-11-20T25:00', 'x', '20270101T000000Z'],
   ...["20261121' or 1=1", '9999-12-31', '9999-12-31T23:59:59-12:00', '0000-01-01T00:00:00+12:00', 'constructor', '__proto__'],
+  ...['0206-11-20', '0000-01-01', '2026-02-30T10:00', '2027-02-29T00:00:00+01:00'],
 ])('%s names no moment', async (text) => {
   await expect(resolve(text)).rejects.toMatchObject({
     code: 'USAGE',
