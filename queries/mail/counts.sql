@@ -2,6 +2,7 @@
 select
   count(*) filter (where digest_state in ('new', 'open')) as current,
   count(*) filter (where digest_state in ('new', 'resolved', 'deleted')) as changed,
+  count(digest_state) as told,
   (select count(*) from mail_workspaces where present) as workspaces,
   (select coalesce(list(distinct target order by target), []) from mail_sources) as targets,
   (select count(*) from mail_sources) as sources,

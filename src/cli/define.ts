@@ -131,7 +131,8 @@ export const days = whole('a whole number from 0 to 3650', 3650);
 
 export function timestamp(text: string): Date {
   const date = parseTimestamp(text);
-  if (date && date.getUTCFullYear() < 9000) return date; // years after it must have four digits as well
+  const year = date?.getUTCFullYear() ?? 0;
+  if (date && year >= 1000 && year < 9000) return date; // those of the days around it must have four digits as well
   throw new InvalidArgumentError('must be a timestamp such as 2026-11-20 or 2026-11-20T02:15:00Z');
 }
 

@@ -51,7 +51,8 @@ const target = z
   .strictObject({
     name: z
       .string()
-      .regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/u, 'must be letters, digits, `.`, `_` or `-`, a letter or digit first'),
+      .regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/u, 'must be letters, digits, `.`, `_` or `-`, a letter or digit first')
+      .max(255, 'must have at most 255 characters: a folder has this name'),
     kind: z.enum(TARGET_KINDS, `must be one of ${TARGET_KINDS.join(', ')}`),
     url: nonEmpty,
     organization: nonEmpty.optional(),

@@ -70,8 +70,10 @@ function formatLine(columns: readonly TextColumn[], widths: readonly number[], r
 export function truncate(text: string, width: number): string {
   if (displayWidth(text) <= width) return text;
   let kept = '';
+  let room = width - 1;
   for (const character of text) {
-    if (displayWidth(kept + character) > width - 1) break;
+    room -= displayWidth(character);
+    if (room < 0) break;
     kept += character;
   }
   return `${kept}…`;

@@ -56,17 +56,20 @@ function readDay(text: string, { now, timeZone }: Pick<MomentOptions, 'now' | 't
   const wall = new WallClock(timeZone);
   const today = Math.floor(wall.toWall(now.getTime()) / DAY_MS) * DAY_MS;
   const weekday = WEEKDAYS.indexOf(text.replace(/^last\s+/u, ''));
-  const named: Readonly<Record<string, number>> = { today, yesterday: today - DAY_MS };
+  const named = new Map([
+    ['today', today],
+    ['yesterday', today - DAY_MS],
+  ]);
   const daysAgo = ((new Date(today).getUTCDay() - weekday + 6) % 7) + 1;
-  const day = named[text] ?? (weekday >= 0 && text.startsWith('last') ? today - daysAgo * DAY_MS : readDate(text));
+  const day = named.get(text) ?? (weekday >= 0 && text.startsWith('last') ? today - daysAgo * DAY_MS : readDate(text));
   if (day === undefined) return undefined;
   const end = (wall.toInstants(day + DAY_MS)[0] ?? 0) - 1;
   return day === today && end > now.getTime() ? now : new Date(end);
 }
 
-/** The last year has a day that ends after it. */
+/** The last year has a day that ends after it, and years before 1000 have fewer digits on a wall clock. */
 function readDate(text: string): number | undefined {
-  return /^(?!9999)\d{4}-\d\d-\d\d$/u.test(text) ? parseTimestamp(text)?.getTime() : undefined;
+  return /^(?!0|9999)\d{4}-\d\d-\d\d$/u.test(text) ? parseTimestamp(text)?.getTime() : undefined;
 }
 
 async function findRun(text: string, { rows, files }: MomentOptions): Promise<Date> {

@@ -15,7 +15,6 @@ const TOKEN =
 
 /** Stands for the end of a statement: no statement contains a zero byte. */
 const END = '\0';
-const TRAILING_ENDS = /[\s\0]+$/u;
 
 /**
  * Replaces the parameters of a statement by literals of the types that bound values have, and ends it with a semicolon: for
@@ -30,7 +29,8 @@ export function fillParams(sql: string, params: SqlParams): string {
     if (value === undefined) throw new TidemarkError('DATA', `the query uses $${name}, which has no value`);
     return toLiteral(value);
   });
-  const statement = filled.replace(TRAILING_ENDS, '');
+  let statement = filled.trimEnd();
+  while (statement.endsWith(END)) statement = statement.slice(0, -END.length).trimEnd();
   if (statement.includes(END)) throw new TidemarkError('DATA', 'expected one statement, and there are several');
   return `${statement};`;
 }

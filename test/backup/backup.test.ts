@@ -124,6 +124,12 @@ test('a folder with anything else is refused, and stays as it is', async () => {
   expect(await readFile(join(folder, MANIFEST), 'utf8')).toBe('mine');
 });
 
+test('the root of a new file system takes a backup', async () => {
+  await mkdir(join(folder, 'lost+found'), { recursive: true });
+  expect((await backup()).exit).toBe(0);
+  expect((await backup('verify')).exit).toBe(0);
+});
+
 test.each([
   [
     'is changed',
@@ -166,6 +172,7 @@ test.each([
     'a manifest that names a file elsewhere',
     (manifest: BackupManifest) => ({ ...manifest, files: [{ path: '../../x', bytes: 1, sha256: '0'.repeat(64) }] }),
   ],
+  ['a manifest without the warehouse', (manifest: BackupManifest) => ({ ...manifest, files: [] })],
   ['one of another version', (manifest: BackupManifest) => ({ ...manifest, version: 2 })],
 ])('a folder with %s is no backup', async (_, change) => {
   await backup();

@@ -348,6 +348,12 @@ export const wrongCalls: readonly WrongCall[] = [
   },
   { rule: 'policies below version 1.4', words: role, body: { lease: '1h' }, says: ['body.policy', 'is required'] },
   { rule: 'a duration', words: role, body: { policies: ['a'], ttl: 'an hour' }, says: ['body.ttl', 'duration'] },
+  {
+    rule: 'a duration, which is read once',
+    words: role,
+    body: { policies: ['a'], ttl: `${'1'.repeat(60)}x` },
+    says: ['body.ttl', 'duration'],
+  },
   { rule: "a policy's rules", words: policyWrite, body: { Name: 'p' }, says: ['body.Rules', 'is required'] },
   {
     rule: "a policy's name, which is the path's",

@@ -37,6 +37,11 @@ describe('a wrong configuration ends with 2 and says where', () => {
       /tidemark\.yaml:1: tagets: unknown key; did you mean targets\?/,
     ],
     [
+      'a name that no folder can have',
+      [`targets: [${TARGET.replace('acme', 'a'.repeat(256))}]`],
+      /tidemark\.yaml:1: targets\[0\]\.name: must have at most 255 characters: a folder has this name/,
+    ],
+    [
       'an unknown key of a target',
       ['targets:', '  - { name: a, kind: mesh, url: "http://x", tokn: y }'],
       /tidemark\.yaml:2: targets\[0\]\.tokn: unknown key; did you mean token\?/,

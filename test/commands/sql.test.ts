@@ -81,7 +81,11 @@ describe('where the query comes from', () => {
       'b=41',
     );
     expect(JSON.parse(stdout)).toEqual([{ a: hostile, b: 42 }]);
-    expect(await sql('select $a')).toMatchObject({ exit: 2, stderr: expect.stringContaining('give --param a=VALUE') });
+    for (const name of ['a', 'constructor'])
+      expect(await sql(`select $${name}`)).toMatchObject({
+        exit: 2,
+        stderr: expect.stringContaining(`give --param ${name}=VALUE`),
+      });
     expect(await sql('select 1', '--param', 'x=1')).toMatchObject({
       exit: 2,
       stderr: expect.stringContaining('does not use $x'),

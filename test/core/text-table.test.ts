@@ -45,3 +45,11 @@ test('a long text does not make every other line as long', () => {
   expect([label, short].map((line) => line?.length)).toEqual([503, 503]);
   expect(long).toHaveLength(1003);
 });
+
+test('a text of marks without width is cut in the time of one reading', () => {
+  const long = `name${'\u0301'.repeat(100_000)}${'y'.repeat(50)}`;
+  const start = performance.now();
+  const [, line = ''] = tableLines([{ label: 'a' }], [[long]], 20);
+  expect([displayWidth(line), line.at(-1)]).toEqual([20, '…']);
+  expect(performance.now() - start).toBeLessThan(2_000);
+});

@@ -215,21 +215,36 @@ describe('lists', () => {
       '<ListBucketResult><IsTruncated>false</IsTruncated><Contents><Key>a</Key></Contents>',
       'a page that is cut off between two files',
     ],
+    ['<ListBucketResult><Contents><Key>a</Key></ListBucketResult>', 'a file that does not end'],
+    ['<ListBucketResult><Contents><Size>1</Size></Contents></ListBucketResult>', 'a file without a key'],
+    ['<ListBucketResult><CommonPrefixes></CommonPrefixes></ListBucketResult>', 'a folder without a name'],
   ])('are refused where files would be missing: %s', (xml) => {
     expect(() => parseListing(xml)).toThrow('does not answer with a complete list');
   });
 
-  test('that never end, because each page names the same next one, are refused', async () => {
-    const { env, requests } = await startStore((_, response) =>
+  test.each([
+    ['each page names the same next one', ['a'], 2],
+    ['the pages name each other', ['a', 'b'], 3],
+  ])('that never end, because %s, are refused', async (_, tokens, count) => {
+    let asked = 0;
+    const { env, requests } = await startStore((_request, response) =>
       response.end(
-        '<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>a</NextContinuationToken></ListBucketResult>',
+        `<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>${tokens[asked++ % tokens.length]}</NextContinuationToken></ListBucketResult>`,
       ),
     );
     await expect(withStore(LAKE, env, (store) => store.list('t'))).rejects.toMatchObject({
       code: 'DATA',
       message: expect.stringContaining('does not answer with a complete list'),
     });
-    expect(requests).toHaveLength(2);
+    expect(requests).toHaveLength(count);
+  });
+
+  test('are read in the time of one reading, also where no element ends', () => {
+    const start = performance.now();
+    const begun = '<Contents><Key>'.repeat(100_000);
+    expect(() => parseListing(`<ListBucketResult>${begun}</ListBucketResult>`)).toThrow('complete list');
+    expect(() => parseListing('<ListBucketResult'.repeat(100_000))).toThrow('complete list');
+    expect(performance.now() - start).toBeLessThan(5_000);
   });
 
   test('that never end, because each page names another next one, are refused', async () => {

@@ -31,6 +31,19 @@ describe('size and hostile names', () => {
     expect(csv?.text.match(/^open,/gmu)).toHaveLength(400);
   });
 
+  test('attaches the worst findings as far as a mail server takes them, where names are too long for all', async () => {
+    const warehouse = await createMailWarehouse();
+    const long = (index: number) => drifting(`ws-${index}`, { workspace_name: `${index}${'x'.repeat(100_000)}` });
+    await warehouse.pull(FIRST, { workspaces: Array.from({ length: 40 }, (_, index) => long(index)) });
+    await warehouse.evaluate(FIRST);
+    const { text, attachments } = await warehouse.digest(FIRST);
+    const csv = attachments.find(({ name }) => name === 'findings.csv');
+    expect(Buffer.byteLength(csv?.text ?? '')).toBeLessThan(4_000_000);
+    const rows = csv?.text.match(/^open,/gmu)?.length ?? 0;
+    expect(rows).toBeGreaterThan(5);
+    expect(text).toContain(`findings.csv with the worst ${rows} of these findings`);
+  });
+
   test('has no line breaks, controls or direction marks in subject and lists, and no formulas in the CSV', async () => {
     const warehouse = await createMailWarehouse(
       mailConfig(await tempFolder(), {

@@ -36,6 +36,13 @@ describe('toSpreadsheetCsv', () => {
     );
   });
 
+  it('reads a text of line breaks once', () => {
+    const start = performance.now();
+    expect(cell(`a${'\n'.repeat(100_000)}x`)).toHaveLength(100_002);
+    expect(cell(`a${'\n '.repeat(100_000)}=1`)).toMatch(/^'a/u);
+    expect(performance.now() - start).toBeLessThan(2_000);
+  });
+
   it('is valid CSV for any name', () => {
     fc.assert(
       fc.property(fc.array(fc.string({ unit: 'grapheme', minLength: 1 }), { minLength: 1 }), (values) => {

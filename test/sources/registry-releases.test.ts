@@ -290,6 +290,17 @@ test('a registry without discovery has its lists at the usual paths, and one wit
   ).toBe(true);
 });
 
+test('a registry that names a path of slashes keeps nobody waiting, and is quoted in short', async () => {
+  const { place, answers } = await registryProject();
+  await pullAt(place, '01T02:15:00', SOURCES);
+  answers['terraform.json'] = json({ 'providers.v1': `${'/'.repeat(200_000)}x` });
+  const start = performance.now();
+  const { pulls } = await pullAt(place, '02T02:15:00', [...REGISTRY, '--fresh'], 3);
+  const [{ error = '' } = {}] = pulls as readonly { error?: string }[];
+  expect([error.includes('another address for providers.v1: /////'), error.length < 500]).toEqual([true, true]);
+  expect(performance.now() - start).toBeLessThan(30_000);
+});
+
 test('only sources with a full address of the host are asked for', async () => {
   const server = await startServer((request, response) => {
     response.setHeader('content-type', 'application/json');

@@ -51,6 +51,13 @@ test('a statement may end with semicolons and comments, and a second one is an e
   expect(() => fillParams('select 1; select 2', {})).toThrow('expected one statement');
 });
 
+test('the spaces of a long text are read once', () => {
+  const text = `${' '.repeat(200_000)}x`;
+  const start = performance.now();
+  expect(fillParams('select $text as text ;\n;', { text })).toBe(`select '${text}' as text;`);
+  expect(performance.now() - start).toBeLessThan(2_000);
+});
+
 test('a statement has ended at a semicolon outside texts, names and comments, as DuckDB reads them', async () => {
   const withBackslash = `select 'a\\' like'a\\' as text;`; // the `e` of a word begins no text with escapes
   expect(await database.script(withBackslash)).toEqual([{ text: true }]);

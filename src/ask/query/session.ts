@@ -247,7 +247,7 @@ async function listPast(connection: DuckDBConnection, files: SqlFiles): Promise<
 
 function bindValues(statement: DuckDBPreparedStatement, params: QueryParams): QueryParams {
   const used = Array.from({ length: statement.parameterCount }, (_, index) => statement.parameterName(index + 1));
-  const missing = used.find((name) => params[name] === undefined);
+  const missing = used.find((name) => !Object.hasOwn(params, name)); // `constructor` is in every object
   if (missing !== undefined)
     throw new TidemarkError('USAGE', `the query uses $${missing}`, {
       hint: `give --param ${missing}=VALUE; on a page, fill in its field`,

@@ -56,7 +56,7 @@ export async function readStatement(connection: DuckDBConnection, files: SqlFile
 
 /** A SELECT of ours. */
 export function asOwn(query: string): Statement {
-  return { text: query.replace(/[;\s]+$/u, ''), isExplain: false, showsTables: false, moments: [] };
+  return { text: query.trimEnd().replace(/;$/u, ''), isExplain: false, showsTables: false, moments: [] };
 }
 
 /** DuckDB's catalogue is the same for as long as the process lives. */

@@ -41,9 +41,14 @@ const routes: readonly Route[] = [
   [/^\/assets\/([\w.-]+)$/u, sendAsset],
 ];
 
+/** A reader that takes nothing for so long is broken off: neither a query nor a connection is kept for it. */
+const STALL_MS = 30_000;
+
 /** Answers every request: refuses it, finds its route, and sends errors. */
 export function createAnswer(site: Site, rules: AccessRules): RequestListener {
   return (request, response) => {
+    // Where nothing waits to be taken, a query takes its time.
+    response.setTimeout(STALL_MS, () => response.writableLength > 0 && response.destroy());
     void answer(request, response, site, rules).catch((error: unknown) => {
       site.log.error(`${request.url}: ${errorMessage(error)}`);
       response.destroy();

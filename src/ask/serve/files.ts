@@ -113,7 +113,7 @@ async function findFile(output: string, name: string): Promise<string | undefine
     const path = join(await realpath(output), name);
     return (await realpath(path)) === path && (await lstat(path)).isFile() ? path : undefined;
   } catch (error) {
-    if (['ENOENT', 'ENOTDIR', 'EACCES', 'ELOOP'].includes((error as NodeJS.ErrnoException).code ?? ''))
+    if (['ENOENT', 'ENOTDIR', 'EACCES', 'ELOOP', 'ENAMETOOLONG'].includes((error as NodeJS.ErrnoException).code ?? ''))
       return undefined;
     throw error;
   }

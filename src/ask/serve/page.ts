@@ -101,11 +101,10 @@ async function describeSite(exchange: Exchange) {
     nonce,
     // The page of a report has the mark in a bar of its own.
     homeHref: url.pathname.startsWith('/reports/') ? '' : pageHref(exchange, '/'),
-    path: url.pathname,
     kept: kept.map(([name, value]) => ({ name, value })),
     asOf: url.searchParams.get('as_of') ?? '',
     asOfText: moment ? formatTime(moment.at.toISOString()) : '',
-    presentHref: present.size > 0 ? `?${present}` : url.pathname,
+    presentHref: `?${present}`,
     publishedAt: await readPublishedAt(exchange),
     navigation: NAVIGATION.map(({ path, label }) => ({
       label,

@@ -116,8 +116,8 @@ async function listExamples({ files }: Exchange) {
 
 /** An error of the query is shown beside it, so that it can be corrected. */
 function describeError({ message, hint = '' }: TidemarkError, sql: string) {
-  const [text, excerpt = ''] = message.split(/\n+(?=LINE \d+: )/u);
-  return { message: text, excerpt, hint, position: findErrorPosition(message, sql) ?? null };
+  const [text = '', excerpt = ''] = message.split(/\n(?=LINE \d+: )/u);
+  return { message: text.trimEnd(), excerpt, hint, position: findErrorPosition(message, sql) ?? null };
 }
 
 /** DuckDB's own excerpt: `LINE 2: from workspacez`, below it a caret, and `...` where the line is cut. */

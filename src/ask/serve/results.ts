@@ -23,9 +23,6 @@ const MIME = {
 type ResultFormat = keyof typeof MIME;
 export const RESULT_FORMATS = Object.keys(MIME) as readonly ResultFormat[];
 
-/** A reader that takes nothing for so long is broken off: a query must not wait for it. */
-const STALL_MS = 30_000;
-
 /** Query parameters that are not parameters of the query. */
 const RESERVED = new Set(['sql', 'as_of', 'view']);
 
@@ -65,7 +62,6 @@ export async function sendResult(exchange: Exchange, format: ResultFormat): Prom
     throw new TidemarkError('REFUSED', 'a page of another site runs no query', { hint });
   }
   const queryRequest = readRequest(exchange, format);
-  response.on('timeout', () => response.destroy());
   const begin = (headers: Readonly<Record<string, string | number>>) => {
     const file = `${(name || 'query').replaceAll(/[^\w.-]/gu, '_')}.${format}`;
     response.writeHead(200, {
@@ -83,10 +79,7 @@ export async function sendResult(exchange: Exchange, format: ResultFormat): Prom
     queryRequest,
     async (text) => {
       if (!response.headersSent) begin({}); // an error before the first row has a status of its own
-      if (response.write(text)) return;
-      response.setTimeout(STALL_MS);
-      await once(response, 'drain', { signal });
-      response.setTimeout(0); // a query may take longer
+      if (!response.write(text)) await once(response, 'drain', { signal });
     },
     signal,
     reader,
@@ -104,7 +97,6 @@ async function sendFile(
   const handle = await open(file);
   try {
     await rm(dirname(file), { recursive: true, force: true });
-    response.setTimeout(STALL_MS);
     begin({ 'content-length': (await handle.stat()).size });
     await pipeline(handle.createReadStream({ autoClose: false }), response, { signal });
   } finally {

@@ -1,6 +1,7 @@
 import type { Target } from '../../config/config.ts';
 import { TidemarkError } from '../../core/errors.ts';
 import { textAt } from '../../core/json-path.ts';
+import { shortenText } from '../../core/log.ts';
 import { plural } from '../../core/plural.ts';
 import { catchFailure, ServiceError } from '../../http/errors.ts';
 import type { ServiceClient } from '../../services/client.ts';
@@ -149,9 +150,9 @@ async function discover(client: ServiceClient) {
 
 function moveTo({ url }: Target, path: string, service: string, named: string): string {
   const base = `${url}/`;
-  const to = URL.canParse(named, base) ? new URL(named, base).href.replace(/\/*$/u, '/') : '';
+  const to = URL.canParse(named, base) ? new URL(named, base).href.replace(/(?<!\/)\/*$/u, '/') : '';
   if (to.startsWith(base)) return path.replace(/^\/v1\/\w+\//u, () => `/${to.slice(base.length)}`);
-  throw new TidemarkError('DATA', `the registry names another address for ${service}: ${named}`, {
+  throw new TidemarkError('DATA', `the registry names another address for ${service}: ${shortenText(named, 200)}`, {
     hint: 'set `url` of this target to it',
   });
 }

@@ -246,7 +246,7 @@ const PASSING = new Set(['ConditionalRequestConflict', 'OperationAborted', 'Requ
 
 /** The message of a store may repeat what was signed: only its code is shown. */
 function classifyRefusal(status: number, text: string): HttpFailure {
-  const [code = ''] = /^[A-Za-z0-9.]{1,60}$/u.exec(findElement(text, 'Code') ?? '') ?? [];
+  const [code = ''] = /^[A-Z][A-Za-z0-9.]{0,59}$/u.exec(findElement(text, 'Code') ?? '') ?? [];
   const isPassing = status >= 500 || status === 429 || status === 408 || PASSING.has(code);
   const hint = HINTS[code] ?? (status === 403 ? HINTS.AccessDenied : code === '' ? STRANGER : undefined);
   return {
@@ -266,5 +266,6 @@ export function findElement(xml: string, name: string): string | undefined {
 
 /** The elements of the few documents of S3 that are read have no attributes that matter, and repeat at one level only. */
 export function findElements(xml: string, name: string): readonly string[] {
-  return [...xml.matchAll(new RegExp(`<${name}>(.*?)</${name}>`, 'gsu'))].map(([, content = '']) => content);
+  const [, ...begun] = xml.split(`<${name}>`);
+  return begun.flatMap((text) => text.split(`</${name}>`, 2).slice(0, -1));
 }

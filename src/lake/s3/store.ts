@@ -133,10 +133,12 @@ const MAX_PAGES = 2_000;
 
 async function listPages(bucket: S3Bucket, query: Readonly<Record<string, string>>): Promise<readonly ListingPage[]> {
   const pages: ListingPage[] = [];
+  const tokens = new Set<string | undefined>();
   for (let token: string | undefined = ''; token !== undefined; token = pages.at(-1)?.next) {
     const paged = { 'list-type': '2', 'encoding-type': 'url', ...query, ...(token && { 'continuation-token': token }) };
     const page = parseListing(await sendToBucket(bucket, { method: 'GET', key: '', query: paged }, readPage));
-    if (page.next === token || pages.length === MAX_PAGES) throw incompleteError();
+    if (tokens.has(page.next) || tokens.size === MAX_PAGES) throw incompleteError();
+    tokens.add(page.next);
     pages.push(page);
   }
   return pages;
@@ -150,17 +152,20 @@ type ListingPage = Readonly<ReturnType<typeof parseListing>>;
  */
 export function parseListing(xml: string) {
   const isEncoded = findElement(xml, 'EncodingType') === 'url';
-  const decode = (key = ''): string => {
-    const decoded = isEncoded ? decodePath(key.replaceAll('+', ' ')) : key;
+  const decode = (key: string | undefined): string => {
+    const decoded = isEncoded ? key && decodePath(key.replaceAll('+', ' ')) : key;
     if (decoded === undefined) throw incompleteError();
     return decoded;
   };
   const isTruncated = findElement(xml, 'IsTruncated') === 'true';
   const next = isTruncated ? findElement(xml, 'NextContinuationToken') : undefined;
-  if (!/<ListBucketResult.*<\/ListBucketResult>\s*$/su.test(xml) || (isTruncated && !next)) throw incompleteError();
+  const isWhole = xml.includes('<ListBucketResult') && xml.trimEnd().endsWith('</ListBucketResult>');
+  const contents = findElements(xml, 'Contents');
+  const areEnded = contents.length === xml.split('<Contents>').length - 1;
+  if (!isWhole || !areEnded || (isTruncated && !next)) throw incompleteError();
   return {
     /** Their paths are the keys. */
-    objects: findElements(xml, 'Contents').map((content) => ({
+    objects: contents.map((content) => ({
       path: decode(findElement(content, 'Key')),
       bytes: Number(findElement(content, 'Size')),
       modifiedMs: Date.parse(findElement(content, 'LastModified') ?? ''),

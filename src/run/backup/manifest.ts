@@ -11,6 +11,9 @@ import { tryParseJson } from '../../http/json.ts';
  */
 export const MANIFEST = 'manifest.json';
 
+/** What a new file system has at its root, and nobody has written. */
+export const LOST_FOUND = 'lost+found';
+
 /** Folders with the files of one backup. */
 export const FILES = /^files-[0-9a-f]{8}$/u;
 
@@ -25,13 +28,15 @@ const manifest = z.object({
   /** Version of the program. */
   program: z.string(),
   folder: z.string().regex(FILES),
-  files: z.array(
-    z.object({
-      path: z.string().regex(PATH),
-      bytes: z.int().nonnegative(),
-      sha256: z.string().regex(/^[0-9a-f]{64}$/u),
-    }),
-  ),
+  files: z
+    .array(
+      z.object({
+        path: z.string().regex(PATH),
+        bytes: z.int().nonnegative(),
+        sha256: z.string().regex(/^[0-9a-f]{64}$/u),
+      }),
+    )
+    .refine((files) => files.some(({ path }) => path === 'warehouse.duckdb')),
 });
 
 export type BackupManifest = z.infer<typeof manifest>;

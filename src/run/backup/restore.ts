@@ -15,7 +15,7 @@ import {
 } from '../../core/fs.ts';
 import { acquireLock } from '../../warehouse/lock.ts';
 import { warehouseFiles } from '../../warehouse/publish.ts';
-import { type BackupManifest, readManifest } from './manifest.ts';
+import { type BackupManifest, LOST_FOUND, readManifest } from './manifest.ts';
 
 /** Compares every file of a backup with its size and checksum. @throws TidemarkError DATA where there is no complete backup */
 export async function verifyBackup(folder: string) {
@@ -73,7 +73,7 @@ export async function restoreBackup(config: Config, folder: string, now: Date): 
 
 /** What a restore that was killed has left counts as empty. */
 async function assertEmpty(data: string): Promise<void> {
-  const isOther = (name: string) => !name.startsWith(LOCK) && name !== 'lost+found';
+  const isOther = (name: string) => !name.startsWith(LOCK) && name !== LOST_FOUND;
   const names = ((await readdir(data).catch(ignoreMissing)) ?? []).filter(isOther);
   const other = names.find((name) => name !== STAGING);
   if (other === undefined || isUnfinished(data, names)) return;

@@ -23,7 +23,7 @@ import { acquireLock } from '../../warehouse/lock.ts';
 import { warehouseFiles } from '../../warehouse/publish.ts';
 import { withPublished } from '../../warehouse/session.ts';
 import { verifyChecksums } from '../../warehouse/storage.ts';
-import { type BackupManifest, FILES, findManifest, MANIFEST } from './manifest.ts';
+import { type BackupManifest, FILES, findManifest, LOST_FOUND, MANIFEST } from './manifest.ts';
 
 const LOCK = 'lock';
 
@@ -66,7 +66,8 @@ export async function writeBackup(config: Config, folder: string, now: Date): Pr
 /** @throws TidemarkError UNSAFE for a folder that has something else than a backup, or the rest of one that was killed. */
 async function assertBackupFolder(folder: string): Promise<void> {
   const names = (await readdir(folder).catch(ignoreMissing)) ?? [];
-  const other = names.find((name) => !FILES.test(name) && !name.startsWith(MANIFEST) && !name.startsWith(LOCK));
+  const isOurs = (name: string) => FILES.test(name) || name.startsWith(MANIFEST) || name.startsWith(LOCK);
+  const other = names.find((name) => !isOurs(name) && name !== LOST_FOUND);
   const refuse = (what: string, cause?: unknown) =>
     new TidemarkError('UNSAFE', `${folder} is not empty, and is no backup: it has ${what}`, {
       hint: 'name an empty or new folder, or that of an earlier backup',

@@ -97,7 +97,9 @@ function validateMeshConfig(_args: Args, body: unknown, target: Target): ArgIssu
 }
 
 const DURATION = 'must be seconds, or a duration such as 30m';
-const duration = z.union([z.string().regex(/^(?:\d+(?:\.\d+)?(?:ns|us|ms|s|m|h|d)?)*$/u, DURATION), whole], DURATION);
+/** A number is read as a whole: in parts, it would be read in as many ways as it can be parted. */
+const DURATION_FORM = /^(?:\d+(?!\d)(?:\.\d+(?!\d))?(?:ns|us|ms|s|m|h|d)?)*$/u;
+const duration = z.union([z.string().regex(DURATION_FORM, DURATION), whole], DURATION);
 
 const meshRoleBody = z.looseObject({
   token_type: z.enum(['client', 'management'], 'must be client or management').optional(),

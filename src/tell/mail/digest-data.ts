@@ -19,8 +19,9 @@ import type { MailSettings } from './transport.ts';
 /** Lines of a list in a mail; the attached CSV has the rest. */
 export const MAX_LINES = 20;
 const MAX_OLDEST = 8;
-/** Rows of the attached CSV: about 2.5 MB, which every mail server accepts. */
-export const MAX_ATTACHED = 10_000;
+/** Rows of the attached CSV, and bytes of their texts: about 4 MB at most, which every mail server accepts. */
+const MAX_ATTACHED = 10_000;
+const MAX_ATTACHED_BYTES = 2_500_000;
 
 export type MailJob = Pick<Job, 'name' | 'reports' | 'mail'>;
 
@@ -46,7 +47,7 @@ export interface ComposeOptions extends OpenWarehouse {
 }
 
 /** Columns of `queries/mail/counts.sql`. */
-type Count = 'current' | 'workspaces' | 'changed' | 'changed_sources' | 'pulled_sources' | 'stale_sources';
+type Count = 'current' | 'workspaces' | 'changed' | 'told' | 'changed_sources' | 'pulled_sources' | 'stale_sources';
 
 /** The files of `queries/mail/` whose rows a digest shows. */
 const SECTIONS = ['causes', 'stale', 'unassessed', 'oldest', 'deadlines', 'numbers', 'trend', 'attached'] as const;
@@ -76,7 +77,8 @@ export async function readDigestData(options: ComposeOptions, audience: Audience
   const sections: [string, Row[]][] = [];
   const metrics = toJsonParam(await readMetrics(options, (name) => query(name, params)));
   for (const name of SECTIONS) {
-    sections.push([name, await query(name, { ...params, metrics, max_rows: limits[name] ?? MAX_OLDEST })]);
+    const bounds = { max_rows: limits[name] ?? MAX_OLDEST, max_bytes: MAX_ATTACHED_BYTES };
+    sections.push([name, await query(name, { ...params, ...bounds, metrics })]);
   }
   const [counts] = await query('counts', params);
   return {

@@ -7,7 +7,7 @@ import { formatNumber, formatTime } from '../reports/format.ts';
 import { createProductLinker, findingSubject, type SubjectRef } from '../reports/links.ts';
 import { runPath } from '../reports/run-page.ts';
 import type { SubjectLinker } from '../reports/subjects.ts';
-import { type ComposeOptions, type DigestData, MAX_ATTACHED } from './digest-data.ts';
+import type { ComposeOptions, DigestData } from './digest-data.ts';
 import { type Audience, formatRoute } from './recipients.ts';
 
 /** The options, and the path of a subject's page below the folder of the reports. */
@@ -64,7 +64,7 @@ export function buildDigest(options: DigestOptions, audience: Audience, data: Di
     /** Name of the attached CSV with every finding; null where the lists name them all. */
     csv: Object.values(lists).every(({ isComplete }) => isComplete) ? null : CSV_NAME,
     /** Rows of that CSV where it is cut; otherwise null. */
-    csvRows: data.attached.length === MAX_ATTACHED ? MAX_ATTACHED : null,
+    csvRows: data.attached.length < data.counts.told ? data.attached.length : null,
     /** The routes in words; null for the unfiltered digest. */
     route: audience.isUnfiltered ? null : audience.routes.map(formatRoute).join('; '),
     isEmptyRoute: isEmptyRoute(audience, data),

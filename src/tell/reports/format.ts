@@ -105,8 +105,11 @@ function formatCell(value: Value): string {
   return String(value);
 }
 
-/** Includes the full-width forms, which some spreadsheets treat as the plain ones, and characters that they drop or do not show. */
-const FORMULA = /(?:^|[\r\n])[\s\p{C}]*[=+\-@\uff1d\uff0b\uff0d\uff20]|^[\t\r\n]/u;
+/**
+ * Includes the full-width forms, which some spreadsheets treat as the plain ones, and characters that they drop or do not show. It looks
+ * back from what begins a formula: from each line break on, a text of line breaks would be read as often as it has some.
+ */
+const FORMULA = /[=+\-@\uff1d\uff0b\uff0d\uff20](?<=(?:^|[\r\n])[\s\p{C}]*.)|^[\t\r\n]/u;
 
 /** But for tab and line breaks, which are text in a cell. */
 const CONTROL = /[^\P{Cc}\t\r\n]/gu;

@@ -142,6 +142,17 @@ describe('as of', () => {
     }
   });
 
+  test('of a path that looks like another site leads to none', async () => {
+    for (const path of ['//evil.example/', '/\\evil.example/', '/.//evil.example/']) {
+      const addresses = (await page(`${path}?as_of=today`)).flatMap(({ attributes: { href, action } }) => [
+        href,
+        action,
+      ]);
+      const urls = addresses.flatMap((address) => (address ? new URL(address, server.url) : []));
+      expect([...new Set(urls.map(({ host }) => host))].filter(Boolean), path).toEqual([new URL(server.url).host]);
+    }
+  });
+
   test('of a report shows what was archived until then', async () => {
     const { status, headers } = await server.get('/reports/drift.html?as_of=2999-01-01', HTML);
     expect(status).toBe(303);
@@ -396,6 +407,20 @@ describe('names in the data', () => {
     expect(JSON.parse((await server.get(queryPath(sql, 'json'))).body)).toEqual([{ workspace_name: HOSTILE }]);
     expect((await server.get(queryPath(sql))).body).toBe(`workspace_name\n"${HOSTILE.replaceAll('"', '""')}"\n`);
   });
+});
+
+test('an address of 60,000 spaces keeps nobody waiting', async () => {
+  const spaces = '+'.repeat(60_000);
+  const start = performance.now();
+  for (const [path, status] of [
+    [`/nights?subject=${spaces}x`, 200],
+    [`/tables/workspaces/row?target=acme&external_id=${spaces}x`, 404],
+    [`/tables/workspaces?workspace_name__contains=${spaces}x`, 200],
+    [`/reports/${'a'.repeat(60_000)}.html`, 404],
+  ] as const) {
+    expect((await server.get(path, HTML)).status, path.slice(0, 40)).toBe(status);
+  }
+  expect(performance.now() - start).toBeLessThan(30_000); // several minutes, where each space was read for each other
 });
 
 test('a new published file is noticed: by the next answer, and by the state that open pages ask for', async () => {

@@ -112,6 +112,18 @@ test('a slow reader takes no memory: the query waits for it', async () => {
   await untilRunning(single, 0);
 });
 
+test('readers that take nothing are cut off, whatever they asked for, and a query that computes is not', async () => {
+  const folder = await copyServedProject();
+  // more than the sockets of both sides hold
+  await writeFile(join(folder, 'out', 'large.html'), `<body>${'x'.repeat(64_000_000)}`);
+  const server = await startServe(folder);
+  const computing = server.get(queryPath('select sleep_ms(40000)::varchar as done'));
+  const stalled = [await begin(server, '/reports/large.html'), await begin(server, queryPath(ENDLESS))];
+  await sleep(35_000);
+  expect(await Promise.all(stalled.map(readsWhole))).toEqual([false, false]);
+  expect((await computing).status).toBe(200);
+});
+
 test('queries are answered in the order in which they came, a few at a time', async () => {
   const blocking = await begin(single, queryPath(ENDLESS));
   const ended: number[] = [];
