@@ -37,6 +37,7 @@ export const mesh = defineOperations('mesh', {
     read: {
       path: '/agent/connect/ca/leaf/{service}',
       description: 'reads the leaf certificate of a service, with its private key',
+      describes: { service: ['Service'] },
       params: { service: pathParam('name of the service'), ns: queryParam('namespace (enterprise only)') },
       permission: requirePolicy('service', 'write'),
       section: 'leaf-certificates',

@@ -54,7 +54,8 @@ const SUBJECTS = /\/(?:agents|agent-pools|key|roles|policy|csi)\/[^/]+$/u;
 
 describe('a subject of which the service tells nothing', () => {
   const cleanup = cleanAtEnd();
-  let isTold = true;
+  /** What it answers instead. */
+  let told: string | undefined;
   let shared: PlaybookHarness;
   beforeAll(async () => {
     shared = await playbookHarness({
@@ -63,9 +64,22 @@ describe('a subject of which the service tells nothing', () => {
       sources: ['external_volumes'],
       cleanup,
       faultHook: ({ method, path }) =>
-        !isTold && method === 'GET' && SUBJECTS.test(path) ? { status: 200, body: '{"data":{}}' } : undefined,
+        told !== undefined && method === 'GET' && SUBJECTS.test(path) ? { status: 200, body: told } : undefined,
     });
   });
+
+  /** Plans and approves, and applies once the service answers otherwise. */
+  async function applyTo(name: string, answer: string) {
+    const place = shared.switchTo(name);
+    told = undefined;
+    await place.plan(['--max-percent', '100', '--limit', '1']);
+    await place.approve();
+    told = answer;
+    place.sandbox.log.length = 0;
+    const { rows } = (await place.apply([], 1)).json<{ rows: { status: string; reason: string }[] }>();
+    expect(listWrites(place.sandbox.log)).toEqual([]);
+    return rows[0];
+  }
 
   test.each([
     'reap-dead-agents',
@@ -80,17 +94,17 @@ describe('a subject of which the service tells nothing', () => {
     'deregister-missing-volumes',
     'snapshot-unprotected-volumes',
   ])('is unknown to %s: nothing is sent, and no outcome is final', async (name) => {
-    const place = shared.switchTo(name);
-    isTold = true;
-    await place.plan(['--max-percent', '100', '--limit', '1']);
-    await place.approve();
-    isTold = false;
-    place.sandbox.log.length = 0;
-    const { rows } = (await place.apply([], 1)).json<{ rows: { status: string; reason: string }[] }>();
-    expect(listWrites(place.sandbox.log)).toEqual([]);
-    expect(rows[0]).toMatchObject({
+    expect(await applyTo(name, '{"data":{}}')).toMatchObject({
       status: 'failed',
       reason: expect.stringMatching(/not reported$|malformed: expected .* that has/u),
+    });
+  });
+
+  test('is as unknown where the answer is about another one, which a proxy mixed up', async () => {
+    const other = { id: 'agent-other', attributes: { status: 'exited', 'last-ping-at': '2001-01-01T00:00:00Z' } };
+    expect(await applyTo('reap-dead-agents', JSON.stringify({ data: other }))).toMatchObject({
+      status: 'failed',
+      reason: expect.stringMatching(/the response for agent-\w+ describes another item/u),
     });
   });
 });

@@ -62,6 +62,7 @@ export const scheduler = defineOperations('scheduler', {
       description: 'reads an ACL policy',
       permission: management(', or a token that has the policy'),
       says: ['Name'],
+      describes: { policy_name: ['Name'] },
     },
     write: {
       ...policy,
@@ -96,6 +97,7 @@ export const scheduler = defineOperations('scheduler', {
       description: 'reads a volume with its allocations',
       permission: namespaceCapability('csi-read-volume'),
       says: ['ID'],
+      describes: { volume_id: ['ID'], namespace: ['Namespace'] },
       maps: [['ReadAllocs'], ['WriteAllocs']],
     },
     register: {

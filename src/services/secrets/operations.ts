@@ -139,7 +139,11 @@ function validateMeshRole(_args: Args, body: unknown, target: Target): ArgIssue[
   return problems;
 }
 
-const read = { responseType: 'data', permission: capabilities('read') } as const;
+const read = {
+  responseType: 'data',
+  permission: capabilities('read'),
+  describes: { name: ['data', 'name'] },
+} as const;
 const list = {
   method: 'LIST',
   responseType: 'keys',
@@ -243,6 +247,7 @@ export const secrets = defineOperations('secrets', {
       ...kmsKey,
       description: 'reads the distribution of a key to a provider',
       says: ['name', 'protection', 'purpose', 'versions'],
+      describes: {}, // what a provider has may have another name in it
     },
     distribute: {
       ...write,
