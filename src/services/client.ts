@@ -10,7 +10,7 @@ import { buildRequest, collectSecrets, describePermission, type RequestParts } f
 import { type BodyPreview, type DownloadContext, type DownloadResult, downloadToFile } from './download.ts';
 import type { Args, Operation, OperationArgs, QueryPairs } from './operation.ts';
 import { PageReader, withRequiredSize } from './pagination.ts';
-import { type ResponsePage, readErrorResponse, readResponse, type ServiceResponse } from './response.ts';
+import { assertPresent, type ResponsePage, readErrorResponse, readResponse, type ServiceResponse } from './response.ts';
 import { requireSubject, validateRequest } from './validate-request.ts';
 
 export interface ServiceClientOptions extends Omit<HttpClientOptions, 'target' | 'transport' | 'timeouts'> {
@@ -133,10 +133,11 @@ function prepareRequest(
     read: (pageQuery?: QueryPairs): Promise<ServiceResponse> =>
       send((response, progress) => readResponse(response, progress, context), timeouts.responseMs, pageQuery),
     download: (file: string, limits: Pick<DownloadContext, 'validatePreview' | 'maxBytes'>) => {
-      const read: ResponseReader<DownloadResult> = (response, progress) =>
-        response.ok
-          ? downloadToFile(response, file, { ...progress, ...limits, redactor })
-          : readErrorResponse(response, progress, context);
+      const read: ResponseReader<DownloadResult> = async (response, progress) => {
+        if (!response.ok) return readErrorResponse(response, progress, context);
+        await assertPresent(operation, response);
+        return downloadToFile(response, file, { ...progress, ...limits, redactor });
+      };
       return send(read, timeouts.downloadMs);
     },
   };

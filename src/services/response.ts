@@ -69,10 +69,8 @@ export async function readResponse(
     if (isEmptyList(operation, status, text)) return toResponse(200, headers, '{"data":{"keys":[]}}');
     throw toFailure(context, response, text);
   }
+  await assertPresent(operation, response);
   const body = await readText(response, { ...progress, maxBytes });
-  const past = explainPast(operation, headers);
-  if (past !== undefined)
-    throw new AttemptError({ failure: 'server', status, message: past, retryable: 'yes', hint: LEADERLESS });
   const text = isText(operation, args) ? body : repairEscapes(body, progress.metrics);
   const result = toResponse(status, headers, text);
   checkShape(context, result);
@@ -84,12 +82,22 @@ export async function readResponse(
 }
 
 const LEADERLESS = 'check that the cluster has a leader, and that the agent of `url` reaches it';
-/** Nomad and Consul answer from what they last knew. What is older does not show the present. */
+const CACHED = 'check what caches answers in front of the service';
+/** Nomad, Consul and a cache answer from what they last knew. What is older does not show the present. */
 const MAX_PAST_SECONDS = 600;
+
+/** @throws AttemptError for an answer of the past */
+export async function assertPresent(operation: Operation, { status, headers, body }: Response): Promise<void> {
+  const message = explainPast(operation, headers);
+  if (message === undefined) return;
+  await body?.cancel();
+  const hint = ['scheduler', 'mesh'].includes(operation.kind) ? LEADERLESS : CACHED;
+  throw new AttemptError({ failure: 'server', status, message, retryable: 'yes', hint });
+}
 
 /** Why the answer to a read is of the past: docs/services/scheduler.md#errors, docs/services/mesh.md#errors. */
 function explainPast({ name, kind, mutates }: Operation, headers: Headers): string | undefined {
-  if (mutates || (kind !== 'scheduler' && kind !== 'mesh')) return undefined;
+  if (mutates || kind === 'registry') return undefined; // what a registry has is public, and behind a cache
   const read = (field: string) => headers.get(`${kind === 'mesh' ? 'x-consul' : 'x-nomad'}-${field}`);
   // What a storage plugin lists has the index 0, and no leader.
   if (read('knownleader') === 'false' && read('index') !== '0')

@@ -219,11 +219,13 @@ describe('what a status means, and whether a read is repeated', () => {
     ],
     // the age of the certificate
     ['mesh', leaf, { 'X-Consul-Index': '38', 'X-Cache': 'HIT', Age: '86400' }, undefined],
+    ['secrets', secrets.keys.list, { Age: '86400' }, 'ago'],
+    ['platform', platform.views.list, { Age: '86400' }, 'ago'],
     // as recorded of a storage plugin
     ['scheduler', scheduler.volumes.list, { 'X-Nomad-Index': '0', 'X-Nomad-KnownLeader': 'false' }, undefined],
   ])('an answer of the past is none: %s %s %o', async (kind, operation, headers, says) => {
     const { error } = await outcome(kind, operation, (_request, response) =>
-      response.writeHead(200, headers).end(kind === 'mesh' ? '{"Roots":[]}' : '[]'),
+      response.writeHead(200, headers).end(kind === 'scheduler' ? '[]' : '{"Roots":[],"data":[]}'),
     );
     if (says === undefined) expect(error).toBeUndefined();
     else expect(error).toMatchObject({ failure: 'server', serviceMessage: expect.stringContaining(says) });
