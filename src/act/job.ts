@@ -101,7 +101,9 @@ export async function planJobPlaybooks(
       // What an expired plan left open is read again, so that the new plan does not repeat it.
       const doubtedSince = new Date(context.clock.now().getTime() - DOUBT_DAYS * DAY_MS);
       const settle = () => settleLedger({ config, context, warehouse, playbooks, playbook: name, doubtedSince });
-      if (entries.some((entry) => isToSettle(entry, doubtedSince))) await waitForLock(config, context, settle);
+      const isHeld = plans.some((one) => isLocked(one.refused));
+      if (entries.some((entry) => isToSettle(entry, doubtedSince)))
+        await waitForLock(patience(config, isHeld), context, settle);
       const playbook = findNamed(playbooks, 'playbook', name);
       const source = { config, context, warehouse, playbook, job: job.name, excluded, limits: DEFAULT_LIMITS };
       const { plan, exceeded } = await createPlan(source);
@@ -143,21 +145,32 @@ export async function applyJobPlaybooks(acting: Acting, plans: readonly JobPlan[
   const { config, context } = acting;
   const options = { ...acting, maxFailures: DEFAULT_MAX_FAILURES, playbooks, isInRun: true };
   const results: JobPlaybookResult[] = [];
+  let isHeld = plans.some((one) => isLocked(one.refused));
   for (const { approvedBy, exceeded, refused, ...planned } of plans) {
     const { name, mode, plan, file } = planned;
     const apply = async () => {
       if (refused || exceeded !== null || mode !== 'apply' || !plan || !file) return refused;
       const approval = { config, by: approvedBy, now: context.clock.now(), irreversible: false, digest: plan.digest };
       const approved = plan.approvals.length > 0 ? plan : await approvePlan(file, approval);
-      const applied = await waitForLock(config, context, () => applyPlan(approved, options));
+      const applied = await waitForLock(patience(config, isHeld), context, () => applyPlan(approved, options));
       return { applied, exit: applyExitCode(applied, plan) };
     };
     const result = (await catchRefusal(context, name, apply)) ?? {};
+    isHeld ||= isLocked(result);
     const outcome =
       result instanceof TidemarkError ? { refused: context.redactor.text(result.message), exit: result.exit } : result;
     results.push({ ...planned, applied: null, refused: exceeded, exit: EXIT.done, ...outcome });
   }
   return results;
+}
+
+function isLocked(result: unknown): boolean {
+  return result instanceof TidemarkError && result.code === 'LOCKED';
+}
+
+/** A lock that one playbook has waited for is not waited for again: the mail of the night would wait once for each. */
+function patience({ schedule }: Config, isHeld: boolean): Pick<Config, 'schedule'> {
+  return { schedule: isHeld ? { ...schedule, lockWaitMinutes: 0 } : schedule };
 }
 
 async function catchRefusal<T>(
