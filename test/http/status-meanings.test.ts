@@ -231,6 +231,20 @@ describe('what a status means, and whether a read is repeated', () => {
     else expect(error).toMatchObject({ failure: 'server', serviceMessage: expect.stringContaining(says) });
   });
 
+  it.each<[TargetKind, Operation]>([
+    ['platform', platform.agents.delete],
+    ['secrets', secrets.keys.rotate],
+    ['scheduler', scheduler.policies.delete],
+  ])('a change that is answered with errors has failed, whatever the status: %s %o', async (kind, operation) => {
+    const { error, requests } = await outcome(kind, operation, (_request, response) =>
+      response.writeHead(200).end('{"errors":["permission denied"],"data":null}'),
+    );
+    expect([error, requests]).toEqual([
+      expect.objectContaining({ failure: 'malformed', serviceMessage: expect.stringContaining('permission denied') }),
+      1,
+    ]);
+  });
+
   it('a proxy that wants a password is not a service that is down', async () => {
     const { error, requests } = await outcome('mesh', roots, (_request, response) => response.writeHead(407).end());
     expect(requests).toBe(1);

@@ -138,6 +138,14 @@ test('a lost response is not settled before the lag is over: a service that show
   ]);
 });
 
+test('a deletion that is answered with errors is not taken for one that the service accepted', async () => {
+  await harness.useApprovedPlan();
+  harness.faultHook = ({ method }) =>
+    method === 'DELETE' ? { status: 200, body: '{"errors": [{"title": "not now"}]}' } : undefined;
+  const [first] = harness.statuses(await harness.apply(['--max-failures', '1'], 1));
+  expect(first).toEqual(['failed', expect.stringMatching(/not now.* agree that it was not applied$/u)]);
+});
+
 test('a subject whose readings hang is not read after the lag is over', async () => {
   await harness.useApprovedPlan();
   let isHung = false;
