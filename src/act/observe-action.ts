@@ -94,7 +94,7 @@ export async function readRepeatedly(
   accepted?: { readonly response: unknown },
 ): Promise<{ readonly samples: readonly Sample[]; readonly last: Sample; readonly isInterrupted: boolean }> {
   const lagMs = attempt.remote.lagMs(attempt.action.target);
-  const startedMs = performance.now();
+  const endMs = performance.now() + lagMs * Math.max(...READINGS);
   let last = await takeSample(attempt, accepted);
   const samples = [last];
   for (const [index, fraction] of READINGS.entries()) {
@@ -102,7 +102,7 @@ export async function readRepeatedly(
     const next = READINGS[index + 1];
     if (next === undefined) break;
     // A service that hangs could hold the apply for an hour.
-    if (last.error !== undefined && performance.now() - startedMs > lagMs) break;
+    if (last.error !== undefined && performance.now() > endMs) break;
     try {
       await sleep(lagMs * (next - fraction), attempt.context.signal);
     } catch {
