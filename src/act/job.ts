@@ -86,8 +86,9 @@ export async function planJobPlaybooks(
   warehouse: Warehouse,
 ): Promise<readonly JobPlan[]> {
   const plans: JobPlan[] = [];
-  for (const { name, mode, approvedBy = '' } of job.playbooks) {
+  for (const { name, mode, ...given } of job.playbooks) {
     if (context.signal.aborted) break;
+    const approvedBy = given.approvedBy?.trim() ?? ''; // as an approval has it
     const base = { name, mode, approvedBy, plan: null, file: null, exceeded: null, refused: null };
     const refused = await catchRefusal(context, name, async () => {
       const ledger = mode === 'apply' ? await readLedger(config, warehouse) : new Map<string, LedgerEntry>();

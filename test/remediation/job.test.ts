@@ -84,8 +84,11 @@ test('a plan that is replaced before the job approves it is not applied', async 
   expect(harness.writes()).toEqual([]);
 });
 
-test('an apply that was killed is continued by the next run of the job, which plans nothing twice', async () => {
-  const playbooks = [{ name: 'scope-unused-pools', mode: 'apply', approvedBy: 'platform team' }];
+test.each([
+  'platform team',
+  'platform team\n', // as a block of YAML ends
+])('an apply that was killed is continued by the next run of the job, which plans nothing twice: %j', async (by) => {
+  const playbooks = [{ name: 'scope-unused-pools', mode: 'apply', approvedBy: by }];
   await runJob(playbooks);
   const file = join(harness.place.folder, 'data', 'ledger.ndjson');
   const [intent] = (await readFile(file, 'utf8')).split('\n');
