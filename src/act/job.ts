@@ -2,6 +2,7 @@ import type { Config } from '../config/config.ts';
 import type { Job } from '../config/job.ts';
 import { findNamed, suggestName } from '../config/suggest.ts';
 import { DEFAULT_LIMITS, DEFAULT_MAX_FAILURES } from '../core/choices.ts';
+import { DAY_MS } from '../core/clock.ts';
 import type { WorkContext } from '../core/context.ts';
 import { catchKnown, EXIT, type ExitCode, TidemarkError } from '../core/errors.ts';
 import type { Warehouse } from '../warehouse/session.ts';
@@ -9,14 +10,14 @@ import { waitForLock } from '../warehouse/wait-for-lock.ts';
 import { type ApplyResult, applyExitCode, applyPlan } from './apply.ts';
 import { approvePlan } from './approvals.ts';
 import type { Playbook } from './define.ts';
-import { isUnsettled, type LedgerEntry, takeFinal, toKey } from './ledger.ts';
+import { type LedgerEntry, takeFinal, toKey } from './ledger.ts';
 import { readLedger } from './ledger-table.ts';
 import { createPlan } from './plan.ts';
 import { findingIds, type Plan } from './plan-file.ts';
 import { keepPlan, planFile, readKeptPlan } from './plan-store.ts';
 import { isReversible } from './registry.ts';
 import type { Acting } from './remote.ts';
-import { settleLedger } from './settle-ledger.ts';
+import { isToSettle, settleLedger } from './settle-ledger.ts';
 
 type JobPlaybooks = Pick<Job, 'name' | 'playbooks'>;
 type JobPlaybook = Job['playbooks'][number];
@@ -62,6 +63,9 @@ function findProblems({ name, mode, approvedBy }: JobPlaybook, known: readonly P
   return problems;
 }
 
+/** How long a job reads an action again that a reading left in doubt: each one takes the lag of its target, each night. */
+const DOUBT_DAYS = 7;
+
 /**
  * Plans the playbooks of a job from the warehouse of the run in progress. Plans are kept in `data/plans/`. A playbook that is refused does
  * not stop the others.
@@ -87,8 +91,11 @@ export async function planJobPlaybooks(
         for (const id of plan.actions.flatMap(findingIds)) excluded.set(id, reason);
       }
       // What an expired plan left open is read again, so that the new plan does not repeat it.
-      const settle = () => settleLedger({ config, context, warehouse, playbooks, playbook: name });
-      if (entries.some(isUnsettled)) await waitForLock(config, context, settle);
+      const doubtedSince = new Date(context.clock.now().getTime() - DOUBT_DAYS * DAY_MS);
+      const settle = () => settleLedger({ config, context, warehouse, playbooks, playbook: name, doubtedSince });
+      const isHeld = plans.some((one) => isLocked(one.refused));
+      if (entries.some((entry) => isToSettle(entry, doubtedSince)))
+        await waitForLock(patience(config, isHeld), context, settle);
       const playbook = findNamed(playbooks, 'playbook', name);
       const source = { config, context, warehouse, playbook, job: job.name, excluded, limits: DEFAULT_LIMITS };
       const { plan, exceeded } = await createPlan(source);
@@ -125,21 +132,32 @@ export async function applyJobPlaybooks(acting: Acting, plans: readonly JobPlan[
   const { config, context } = acting;
   const options = { ...acting, maxFailures: DEFAULT_MAX_FAILURES, playbooks, isInRun: true };
   const results: JobPlaybookResult[] = [];
+  let isHeld = plans.some((one) => isLocked(one.refused));
   for (const { approvedBy, exceeded, refused, ...planned } of plans) {
     const { name, mode, plan, file } = planned;
     const apply = async () => {
       if (refused || exceeded !== null || mode !== 'apply' || !plan || !file) return refused;
       const approval = { config, by: approvedBy, now: context.clock.now(), irreversible: false, digest: plan.digest };
       const approved = plan.approvals.length > 0 ? plan : await approvePlan(file, approval);
-      const applied = await waitForLock(config, context, () => applyPlan(approved, options));
+      const applied = await waitForLock(patience(config, isHeld), context, () => applyPlan(approved, options));
       return { applied, exit: applyExitCode(applied, plan) };
     };
     const result = (await catchRefusal(context, name, apply)) ?? {};
+    isHeld ||= isLocked(result);
     const outcome =
       result instanceof TidemarkError ? { refused: context.redactor.text(result.message), exit: result.exit } : result;
     results.push({ ...planned, applied: null, refused: exceeded, exit: EXIT.done, ...outcome });
   }
   return results;
+}
+
+function isLocked(result: unknown): boolean {
+  return result instanceof TidemarkError && result.code === 'LOCKED';
+}
+
+/** A lock that one playbook has waited for is not waited for again: the mail of the night would wait once for each. */
+function patience({ schedule }: Config, isHeld: boolean): Pick<Config, 'schedule'> {
+  return { schedule: isHeld ? { ...schedule, lockWaitMinutes: 0 } : schedule };
 }
 
 async function catchRefusal<T>({ log }: Pick<WorkContext, 'log'>, name: string, work: () => Promise<T>) {

@@ -76,6 +76,9 @@ export async function syncLedger(warehouse: Warehouse, { data }: Config, now: Da
   }
 }
 
+/** A ledger of years as one parameter needs more memory than a run has. */
+const ROWS_AT_ONCE = 1000;
+
 /** Replaces the table `actions`. `replaced`: the end of the ledger that this one takes the place of. */
 export async function keepLedger(
   { database, files }: OpenWarehouse,
@@ -83,11 +86,14 @@ export async function keepLedger(
   now: Date,
   replaced?: LedgerHead,
 ): Promise<void> {
-  const rows = [...entries.values()].map((entry) => ({ ...toLedgerRow(entry), entry }));
+  const all = [...entries.values()];
   const ends = { replaced_lines: replaced?.lines ?? null, replaced_digest: replaced?.digest ?? null };
   await database.transaction(async () => {
     await database.run(files.read('remediation/clear_actions'));
-    await database.run(files.read('remediation/insert_actions'), { rows: toJsonParam(rows) });
+    for (let at = 0; at < all.length; at += ROWS_AT_ONCE) {
+      const rows = all.slice(at, at + ROWS_AT_ONCE).map((entry) => ({ ...toLedgerRow(entry), entry }));
+      await database.run(files.read('remediation/insert_actions'), { rows: toJsonParam(rows) });
+    }
     await database.run(files.read('remediation/set_ledger_head'), { ...head, ...ends, now: now.toISOString() });
   });
 }

@@ -93,12 +93,15 @@ export async function readRepeatedly(
   accepted?: { readonly response: unknown },
 ): Promise<{ readonly samples: readonly Sample[]; readonly last: Sample; readonly isInterrupted: boolean }> {
   const lagMs = attempt.remote.lagMs(attempt.action.target);
+  const endMs = performance.now() + lagMs * Math.max(...READINGS);
   let last = await takeSample(attempt, accepted);
   const samples = [last];
   for (const [index, fraction] of READINGS.entries()) {
     if (isEnough(last, samples.at(-2), fraction)) break;
     const next = READINGS[index + 1];
     if (next === undefined) break;
+    // A service that hangs could hold the apply for an hour.
+    if (last.error !== undefined && performance.now() > endMs) break;
     try {
       await sleep(lagMs * (next - fraction), undefined, { signal: attempt.context.signal });
     } catch {

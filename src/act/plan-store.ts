@@ -137,6 +137,18 @@ export async function syncPlans({ database, files }: OpenWarehouse, config: Conf
   const oldest = asOf.getTime() - config.planHours * HOUR_MS;
   const ids = (await listPlanIds(config)).filter((id) => (parseRunStart(id.slice('p-'.length)) ?? 0) >= oldest);
   const plans = await Promise.all(ids.map((id) => readKeptPlan(config, id)));
-  const rows = toJsonParam(plans.filter((plan) => plan !== undefined));
+  const known = plans.filter((plan) => plan !== undefined);
+  const rows = toJsonParam(known.map(summarize));
   await database.run(files.read('remediation/update_plans'), { rows, now: asOf.toISOString() });
+}
+
+/** What the table has of a plan: the findings that one skips may be many. */
+function summarize({ plan_id, playbook, expires_at, actions, approvals }: Plan) {
+  return {
+    plan_id,
+    playbook,
+    expires_at,
+    actions: actions.map(({ target }) => ({ target })),
+    approvals: approvals.map(({ by }) => ({ by })),
+  };
 }

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { hostname, userInfo } from 'node:os';
 import { getTarget } from '../config/config.ts';
-import type { PlanLimits } from '../core/choices.ts';
+import { DEFAULT_MAX_FAILURES, type PlanLimits } from '../core/choices.ts';
 import { formatCompact, HOUR_MS } from '../core/clock.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { groupBy } from '../core/group-by.ts';
-import { ServiceError } from '../http/errors.ts';
+import { type FailureKind, ServiceError } from '../http/errors.ts';
 import { findRule, readRules } from '../tell/findings/rules.ts';
 import { type OpenWarehouse, type Warehouse, withPublished } from '../warehouse/session.ts';
 import { quoteIdent } from '../warehouse/sql-files.ts';
@@ -208,24 +208,43 @@ export interface PlanDeps extends Acting {
   readonly limit: number | null;
 }
 
+/** They are about the subject. After any other failure the service may fail for all: to ask it for each could take all night. */
+const ANSWERS: readonly FailureKind[] = ['forbidden', 'not-found', 'wrong-mount', 'conflict', 'invalid', 'too-large'];
+
 /** Plans the worst findings first, until there are actions for `limit` of them. `untried`: how many were left then. */
 export async function planActions(playbook: Playbook, candidates: readonly PlanCandidate[], deps: PlanDeps) {
   const rows: PlannedRow[] = [];
+  /** How often in a row the service of a target had no answer. */
+  const unanswered = new Map<string, number>();
   const refused: Plan['skipped'] = [];
   const limit = deps.limit ?? candidates.length;
   let [plannedFindings, tried] = [0, 0];
   for (const findings of groupFindings(playbook, candidates, limit)) {
     if (plannedFindings >= limit) break;
     tried += findings.length;
-    const planned = await planGroup(playbook, findings, deps);
-    if (typeof planned === 'string') {
-      for (const { finding_id } of findings) refused.push({ finding_id, reason: planned });
+    const [{ target }] = findings;
+    const failures = unanswered.get(target) ?? 0;
+    const planned = failures < DEFAULT_MAX_FAILURES ? await planGroup(playbook, findings, deps) : notAsked(target);
+    unanswered.set(target, 'reason' in planned && planned.isUnanswered ? failures + 1 : 0);
+    if ('reason' in planned) {
+      for (const { finding_id } of findings) refused.push({ finding_id, reason: planned.reason });
     } else {
       plannedFindings += planned.length > 0 ? findings.length : 0;
       rows.push(...planned);
     }
   }
   return { rows, refused, untried: candidates.length - tried };
+}
+
+/** Why nothing is planned for findings. `isUnanswered`: the service had no answer. */
+interface Refusal {
+  readonly reason: string;
+  readonly isUnanswered: boolean;
+}
+
+function notAsked(target: string): Refusal {
+  const reason = `not read: ${target} had no answer for ${DEFAULT_MAX_FAILURES} findings before it: plan again once it has`;
+  return { reason, isUnanswered: true };
 }
 
 type FindingGroup = readonly [PlanCandidate, ...PlanCandidate[]];
@@ -244,7 +263,7 @@ async function planGroup(
   playbook: Playbook,
   findings: FindingGroup,
   { config, context, remote, warehouse: { database, files }, now }: PlanDeps,
-): Promise<readonly PlannedRow[] | string> {
+): Promise<readonly PlannedRow[] | Refusal> {
   const [first] = findings;
   const target = getTarget(config, first.target);
   const subjects = findings.map(({ subject_id }) => subject_id);
@@ -257,7 +276,7 @@ async function planGroup(
         remote.read(target.name, operation, args as Readonly<Record<string, unknown>>, options),
       query: (name, params) => database.rows(files.read(`remediation/${name}`), { ...params, target: target.name }),
     });
-    if ('skip' in planned) return planned.skip;
+    if ('skip' in planned) return { reason: planned.skip, isUnanswered: false };
     return planned.map((action) => {
       const { affectedRow } = action;
       const affectedRows = affectedRow === undefined ? subjects : affectedRow === null ? [] : [affectedRow];
@@ -267,6 +286,6 @@ async function planGroup(
     if (context.signal.aborted) throw error;
     const reason = context.redactor.text(explainInvalid(error, 'the finding'));
     if (error instanceof ServiceError) context.log.warn(`${first.title}: not planned: ${reason}`);
-    return reason;
+    return { reason, isUnanswered: error instanceof ServiceError && !ANSWERS.includes(error.failure) };
   }
 }

@@ -18,6 +18,8 @@ export interface SettleLedgerOptions extends Acting {
   readonly planId?: string | undefined;
   /** Only actions of this playbook. @default every playbook */
   readonly playbook?: string;
+  /** Leaves what a reading left in doubt before. @default it is read again as well */
+  readonly doubtedSince?: Date;
   /** The working warehouse of a run in progress, whose table is updated. @default the published one */
   readonly warehouse?: Warehouse;
 }
@@ -37,7 +39,7 @@ export async function settleLedger(options: SettleLedgerOptions): Promise<readon
       for (const entry of ledger.entries.values()) {
         const { plan_id, playbook } = entry;
         const isWanted = (options.planId ?? plan_id) === plan_id && (options.playbook ?? playbook) === playbook;
-        if (!isWanted || !isUnsettled(entry)) continue;
+        if (!isWanted || !isToSettle(entry, options.doubtedSince)) continue;
         if (context.signal.aborted) break;
         const result = await settleEntry(entry, { remote, ledger, config, context }, options.playbooks);
         context.log.info(`${result.plan_id} ${result.action_id}: ${result.status}: ${result.reason}`);
@@ -46,6 +48,11 @@ export async function settleLedger(options: SettleLedgerOptions): Promise<readon
       return results;
     }),
   );
+}
+
+/** Whether it is unsettled, and not in doubt for longer than a caller reads it again. */
+export function isToSettle(entry: LedgerEntry, doubtedSince = new Date(0)): boolean {
+  return isUnsettled(entry) && (entry.event === 'intent' || Date.parse(entry.started_at) >= doubtedSince.getTime());
 }
 
 async function settleEntry(entry: LedgerEntry, deps: Omit<ApplyContext, 'plan'>, playbooks: readonly Playbook[]) {

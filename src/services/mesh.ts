@@ -35,6 +35,7 @@ export const mesh = defineOperations('mesh', {
     read: {
       path: '/agent/connect/ca/leaf/{service}',
       description: 'reads the leaf certificate of a service, with its private key',
+      describes: { service: ['Service'] },
       params: { service: pathParam('name of the service'), ns: queryParam('namespace (enterprise only)') },
       permission: permit({ scope: 'service', policy: 'write' }),
       section: 'leaf-certificates',

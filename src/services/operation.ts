@@ -81,6 +81,8 @@ export interface Operation {
   readonly itemsPath?: string;
   /** Every answer has one of these fields, in `data` where that is its form: one without says nothing of what was asked for. */
   readonly says?: readonly string[];
+  /** Where an answer may say what it describes, by the parameter that asks for it: something in between may mix up answers. */
+  readonly describes?: Readonly<Record<string, readonly string[]>>;
   /**
    * The maps of an answer whose entries are rows, each by the names that services give it: rows of a map that is not shown would count as
    * gone. Null is an empty map, but not in place of all of them.

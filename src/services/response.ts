@@ -140,7 +140,7 @@ function checkShape({ operation, args, redactor }: ReadContext, response: Servic
   if (looksLikeHtml(text)) throw misses(extractErrorMessage(text));
   // The response of most writes is not documented, and may be empty.
   const mayBeEmpty = operation.mutates && operation.method !== 'GET' && text.trim() === '';
-  if (mayBeEmpty || isText(operation, args)) return;
+  if (mayBeEmpty || (isText(operation, args) && operation.responseType !== 'any')) return;
   const value = jsonOr(response, undefined);
   // What stands beside errors may be a part, and would pass for the whole.
   if (listAt(value, 'errors')?.length)
@@ -148,8 +148,21 @@ function checkShape({ operation, args, redactor }: ReadContext, response: Servic
       `errors: ${extractErrorMessage(redactor.text(text))}`,
       'try again; if the errors persist, the service is faulty',
     );
+  if (operation.responseType === 'any') return;
   const isComplete = isList(operation) ? findItems(operation, value) !== undefined : saysSomething(operation, value);
   if (!isComplete || !SHAPES[operation.responseType].matches?.(value)) throw misses(summarize(response));
+  const asked = findOther(operation, args, value);
+  if (asked === undefined) return;
+  const message = `the response for ${asked} describes another item`;
+  throw new AttemptError({ failure: 'malformed', status: response.status, message, retryable: 'few' });
+}
+
+/** The item that was asked for, where the answer says that it describes another one. */
+function findOther({ describes = {} }: Operation, args: Args, value: unknown): string | undefined {
+  const asked = Object.keys(describes).map((param) => args[param] ?? '');
+  const told = Object.values(describes).map((path) => valueAt(value, ...path) ?? '');
+  const isOther = told.some((name, at) => name !== '' && asked[at] !== '' && name !== asked[at]);
+  return isOther ? String(asked[0]) : undefined;
 }
 
 function saysSomething({ says, maps = [], responseType }: Operation, value: unknown): boolean {

@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { TargetKind } from '../../src/config/config.ts';
 import { type FailureKind, ServiceError } from '../../src/http/errors.ts';
@@ -7,7 +6,6 @@ import { mesh, operations, platform, scheduler, secrets } from '../../src/servic
 import type { Operation } from '../../src/services/operation.ts';
 import { registry } from '../../src/services/registry.ts';
 import { createTarget, createTestClient } from '../helpers/http-service.ts';
-import { tempFolder } from '../helpers/temp.ts';
 import { ALL, outcome, serve } from './call-outcome.ts';
 
 const [roots, leaf] = [mesh['ca-roots'].read, mesh['ca-leaf'].read];
@@ -226,7 +224,7 @@ describe('what a status means, and whether a read is repeated', () => {
     ['scheduler', scheduler.volumes.list, { 'X-Nomad-Index': '0', 'X-Nomad-KnownLeader': 'false' }, undefined],
   ])('an answer of the past is none: %s %s %o', async (kind, operation, headers, says) => {
     const { error } = await outcome(kind, operation, (_request, response) =>
-      response.writeHead(200, headers).end(kind === 'mesh' ? '{"Roots":[]}' : '[]'),
+      response.writeHead(200, headers).end(kind === 'scheduler' ? '[]' : '{"Roots":[]}'),
     );
     if (says === undefined) expect(error).toBeUndefined();
     else expect(error).toMatchObject({ failure: 'server', serviceMessage: expect.stringContaining(says) });
@@ -250,15 +248,6 @@ describe('what a status means, and whether a read is repeated', () => {
     expect((await answer('5')).error).toBeUndefined();
   });
 
-  it('an export that a cache has kept is of the past', async () => {
-    const server = await serve((_request, response) => response.writeHead(200, { Age: '86400' }).end('"name"\n'));
-    const { client } = createTestClient(createTarget('platform', server.origin));
-    const file = join(await tempFolder(), 'rows.csv');
-    await expect(client.download(platform.explorer.export, { type: 'workspaces' }, file)).rejects.toMatchObject({
-      serviceMessage: 'the answer is stale: it is of 86400 s ago',
-    });
-  });
-
   it('that nothing has changed is of the past as well', async () => {
     const server = await serve((_request, response) => response.writeHead(304, { Age: '86400' }).end());
     const { client } = createTestClient(createTarget('scheduler', server.origin));
@@ -273,6 +262,20 @@ describe('what a status means, and whether a read is repeated', () => {
     const { client } = createTestClient(createTarget('registry', server.origin));
     const args = { namespace: 'hashicorp', name: 'aws' };
     expect((await client.call(registry.providers.versions, args)).status).toBe(200);
+  });
+
+  it.each<[TargetKind, Operation]>([
+    ['platform', platform.agents.delete],
+    ['secrets', secrets.keys.rotate],
+    ['scheduler', scheduler.policies.delete],
+  ])('a change that is answered with errors has failed, whatever the status: %s %o', async (kind, operation) => {
+    const { error, requests } = await outcome(kind, operation, (_request, response) =>
+      response.writeHead(200).end('{"errors":["permission denied"],"data":null}'),
+    );
+    expect([error, requests]).toEqual([
+      expect.objectContaining({ failure: 'malformed', serviceMessage: expect.stringContaining('permission denied') }),
+      1,
+    ]);
   });
 
   it('a proxy that wants a password is not a service that is down', async () => {

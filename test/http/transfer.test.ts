@@ -217,6 +217,12 @@ describe('downloads', () => {
     expect(readFileSync(file, 'utf8')).toBe(text);
   });
 
+  it('of a cache are none, if they are of the past', async () => {
+    const { result } = await download(send(text, { age: '86400' }));
+    expect(result).toMatchObject({ failure: 'server', serviceMessage: 'the answer is stale: it is of 86400 s ago' });
+    expect((await download(send(text, { age: '5' }))).result).toEqual(whole);
+  });
+
   it.each([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])('cut after %d tenths are repeated into the same file', async (tenths) => {
     const { result, requests } = await download((request, response, count) => {
       if (count > 1) return send(text)(request, response, count);

@@ -212,6 +212,25 @@ describe('the outbox', () => {
     ]);
   });
 
+  test('sends to the others first the next time, if two messages break the connection each time', async () => {
+    const broken = ['a@acme.example', 'b@acme.example'];
+    const { write, send, server, rows } = await outboxWith({
+      drop: () => broken.includes(server.received.at(-1)?.recipients[0] ?? ''),
+    });
+    await write(...[...broken, 'c@acme.example', 'd@acme.example'].map((to) => message(to)));
+    expect((await send()).map(({ status }) => status)).toEqual(Array(4).fill('pending'));
+    const runId = '20261121T021500Z';
+    await write(
+      message('a@acme.example', { messageId: '<next@acme.example>', runId, composedAt: '2026-11-21T02:15:00Z' }),
+    );
+    expect((await send()).map(({ recipient, status }) => `${recipient} ${status}`)).toEqual([
+      'c@acme.example sent',
+      'd@acme.example sent',
+      ...['a', 'b', 'a'].map((name) => `${name}@acme.example pending`),
+    ]);
+    expect((await rows()).map(({ attempts }) => attempts)).toEqual([2, 0, 2, 1, 1]);
+  });
+
   test('keeps a message pending, with a reason, if the process ends while it sends', async () => {
     const { write, send, server, rows, config } = await outboxWith();
     await write(message('a@acme.example'));

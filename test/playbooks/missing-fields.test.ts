@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import type { Plan } from '../../src/act/plan-file.ts';
 import { listWrites, type PlaybookHarness, playbookHarness } from '../helpers/playbook-harness.ts';
 import { cleanAtEnd } from '../helpers/temp.ts';
 
@@ -49,26 +50,41 @@ test.each(cases)(
   },
 );
 
-/** Agents, pools, keys, roles, policies and volumes, each by its ID. */
-const SUBJECTS = /\/(?:agents|agent-pools|key|roles|policy|csi)\/[^/]+$/u;
+/** Agents, pools, views, keys, roles, policies and volumes, each by its ID, and the snapshots of a plugin. */
+const SUBJECTS = /\/(?:(?:agents|agent-pools|views|key|roles|policy|csi)\/[^/]+|snapshot)$/u;
 
 describe('a subject of which the service tells nothing', () => {
   const cleanup = cleanAtEnd();
-  let isTold = true;
+  /** What it answers instead. */
+  let told: string | undefined;
   let shared: PlaybookHarness;
   beforeAll(async () => {
     shared = await playbookHarness({
       updatesTable: false,
       playbook: 'reap-dead-agents',
-      sources: ['external_volumes'],
+      sources: ['external_volumes', 'saved_views'],
       cleanup,
       faultHook: ({ method, path }) =>
-        !isTold && method === 'GET' && SUBJECTS.test(path) ? { status: 200, body: '{"data":{}}' } : undefined,
+        told !== undefined && method === 'GET' && SUBJECTS.test(path) ? { status: 200, body: told } : undefined,
     });
   });
 
+  /** Plans and approves, and applies once the service answers otherwise. */
+  async function applyTo(name: string, answer: (action: Plan['actions'][number]) => object) {
+    const place = shared.switchTo(name);
+    told = undefined;
+    const { actions } = await place.plan(['--max-percent', '100', '--limit', '1']);
+    await place.approve();
+    told = JSON.stringify(answer(actions[0]!));
+    place.sandbox.log.length = 0;
+    const { rows } = (await place.apply([], 1)).json<{ rows: { status: string; reason: string }[] }>();
+    expect(listWrites(place.sandbox.log)).toEqual([]);
+    return rows[0];
+  }
+
   test.each([
     'reap-dead-agents',
+    'drop-dead-views',
     'scope-unused-pools',
     'remove-empty-pools',
     'rotate-old-keys',
@@ -80,17 +96,38 @@ describe('a subject of which the service tells nothing', () => {
     'deregister-missing-volumes',
     'snapshot-unprotected-volumes',
   ])('is unknown to %s: nothing is sent, and no outcome is final', async (name) => {
-    const place = shared.switchTo(name);
-    isTold = true;
-    await place.plan(['--max-percent', '100', '--limit', '1']);
-    await place.approve();
-    isTold = false;
-    place.sandbox.log.length = 0;
-    const { rows } = (await place.apply([], 1)).json<{ rows: { status: string; reason: string }[] }>();
-    expect(listWrites(place.sandbox.log)).toEqual([]);
-    expect(rows[0]).toMatchObject({
+    expect(await applyTo(name, () => ({ data: {} }))).toMatchObject({
       status: 'failed',
       reason: expect.stringMatching(/not reported$|malformed: expected .* that has/u),
+    });
+  });
+
+  test.each(['ExternalSourceVolumeID', 'CreateTime'])(
+    'is unknown to drop-stale-snapshots without %s',
+    async (field) => {
+      const result = await applyTo('drop-stale-snapshots', ({ params, guard: { inputs } }) => {
+        const { snapshot_id: ID, plugin_id: PluginID } = params;
+        const snapshot = {
+          ID,
+          PluginID,
+          ExternalSourceVolumeID: inputs.external_id,
+          CreateTime: 1,
+          [field]: undefined,
+        };
+        return { Snapshots: [snapshot] };
+      });
+      expect(result).toMatchObject({
+        status: 'failed',
+        reason: expect.stringMatching(/not reported$/u),
+      });
+    },
+  );
+
+  test('is as unknown where the answer is about another one, which a proxy mixed up', async () => {
+    const other = { id: 'agent-other', attributes: { status: 'exited', 'last-ping-at': '2001-01-01T00:00:00Z' } };
+    expect(await applyTo('reap-dead-agents', () => ({ data: other }))).toMatchObject({
+      status: 'failed',
+      reason: expect.stringMatching(/the response for agent-\w+ describes another item/u),
     });
   });
 });

@@ -206,7 +206,7 @@ test('undo does not change a key that was created again under its name, or is no
   };
   answer = {
     status: 200,
-    body: JSON.stringify({ data: { name: 'k', keys: {}, latest_version: key.versions.length } }),
+    body: JSON.stringify({ data: { keys: {}, latest_version: key.versions.length } }),
   };
   expect(await refused()).toEqual([1, expect.stringContaining('its `min_enabled_version` is not reported')]);
   for (const status of [401, 403, 404, 500]) {

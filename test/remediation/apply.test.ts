@@ -138,6 +138,36 @@ test('a lost response is not settled before the lag is over: a service that show
   ]);
 });
 
+test('a deletion that is answered with errors is not taken for one that the service accepted', async () => {
+  await harness.useApprovedPlan();
+  harness.faultHook = ({ method }) =>
+    method === 'DELETE' ? { status: 200, body: '{"errors": [{"title": "not now"}]}' } : undefined;
+  const [first] = harness.statuses(await harness.apply(['--max-failures', '1'], 1));
+  expect(first).toEqual(['failed', expect.stringMatching(/not now.* agree that it was not applied$/u)]);
+});
+
+test('a subject whose readings hang is not read after the lag is over', async () => {
+  await harness.useApprovedPlan();
+  let isHung = false;
+  harness.faultHook = ({ method }) => {
+    if (isHung) return { status: 200, headers: { 'content-length': '1000' }, body: ['{"data":'] };
+    isHung = method === 'DELETE';
+    return isHung ? { status: 504, body: '' } : undefined;
+  };
+  const words = ['playbook', 'apply', harness.place.planFile, '--json', '--max-failures', '1'];
+  const timeouts = { backoffMs: 1, maxBackoffMs: 2, attempts: 2, idleMs: 300 };
+  const { exit, json } = await harness.place.tidemark(words, { timeouts });
+  expect([exit, harness.statuses(json<Applied>())]).toEqual([
+    1,
+    [['unconfirmed', expect.stringContaining('no data for')]],
+  ]);
+  const { log } = harness.place.sandbox;
+  expect(log.slice(log.findIndex(({ method }) => method === 'DELETE') + 1).map(({ method }) => method)).toEqual([
+    'GET',
+    'GET',
+  ]);
+});
+
 test('an action after an unclear answer stays ours, also if the next apply cannot read its subject', async () => {
   const plan = await harness.useApprovedPlan();
   const id = String(plan.actions[0]?.params.id);

@@ -9,6 +9,7 @@ import {
   listPlaybookProblems,
   planJobPlaybooks,
 } from '../../src/act/job.ts';
+import type { ActionIntent } from '../../src/act/ledger.ts';
 import { syncLedger, trySyncLedger } from '../../src/act/ledger-table.ts';
 import { planDigest, readPlan, writePlan } from '../../src/act/plan-file.ts';
 import { syncPlans } from '../../src/act/plan-store.ts';
@@ -16,7 +17,7 @@ import { builtInPlaybooks } from '../../src/act/playbooks/index.ts';
 import { isReversible } from '../../src/act/registry.ts';
 import { loadConfig } from '../../src/config/config.ts';
 import { loadJob } from '../../src/config/job.ts';
-import { frozenClock } from '../../src/core/clock.ts';
+import { DAY_MS, frozenClock } from '../../src/core/clock.ts';
 import { withWarehouse } from '../../src/warehouse/session.ts';
 import { quietContext } from '../helpers/context.ts';
 import { applyHarness } from './apply-harness.ts';
@@ -83,8 +84,11 @@ test('a plan that is replaced before the job approves it is not applied', async 
   expect(harness.writes()).toEqual([]);
 });
 
-test('an apply that was killed is continued by the next run of the job, which plans nothing twice', async () => {
-  const playbooks = [{ name: 'scope-unused-pools', mode: 'apply', approvedBy: 'platform team\n' }];
+test.each([
+  'platform team',
+  'platform team\n', // as a block of YAML ends
+])('an apply that was killed is continued by the next run of the job, which plans nothing twice: %j', async (by) => {
+  const playbooks = [{ name: 'scope-unused-pools', mode: 'apply', approvedBy: by }];
   await runJob(playbooks);
   const file = join(harness.place.folder, 'data', 'ledger.ndjson');
   const [intent] = (await readFile(file, 'utf8')).split('\n');
@@ -119,12 +123,23 @@ test('what a plan of version 0.1 left open is neither continued nor settled: it 
   expect(harness.writes()).toHaveLength(1);
 });
 
-test('an action that an expired plan left open is settled before the job plans again', async () => {
+/** What a reading left in doubt. */
+const DOUBT = { event: 'outcome', status: 'unconfirmed', satisfied: false, reason: 'in doubt', answer: 'accepted' };
+
+test.each([
+  ['open', {}, 8, 'applied', /^confirmed late: interrupted; /u],
+  ['in doubt', DOUBT, 7, 'applied', /^confirmed late: /u],
+  ['in doubt', DOUBT, 8, 'unconfirmed', /^in doubt$/u], // a person settles it: more of them each night would take ever longer
+])('an action that an expired plan left %s (%o) %d days ago is %s once the job plans again', async (...given) => {
+  const [, change, days, status, reason] = given;
   const playbooks = [{ name: 'scope-unused-pools', mode: 'apply', approvedBy: 'platform team' }];
   const [first] = await runJob(playbooks);
   const file = join(harness.place.folder, 'data', 'ledger.ndjson');
-  const [intent] = (await readFile(file, 'utf8')).split('\n');
-  await writeFile(file, `${intent}\n`);
+  const [text = ''] = (await readFile(file, 'utf8')).split('\n');
+  const intent = JSON.parse(text) as ActionIntent;
+  const started = new Date(Date.parse(intent.started_at) - days * DAY_MS).toISOString();
+  const left = { ...intent, started_at: started, finished_at: started, ...change };
+  await writeFile(file, `${JSON.stringify(left)}\n`);
   const kept = join(harness.place.folder, 'data', 'plans', `${first!.plan!.plan_id}.json`);
   const plan = JSON.parse(await readFile(kept, 'utf8'));
   const expired = { ...plan, expires_at: plan.created_at, approvals: [] };
@@ -134,7 +149,7 @@ test('an action that an expired plan left open is settled before the job plans a
   const results = await runJob(playbooks);
   expect(results).toHaveLength(1);
   const [row] = await harness.place.ledger();
-  expect(row).toMatchObject({ status: 'applied', reason: expect.stringMatching(/^confirmed late: interrupted; /u) });
+  expect(row).toMatchObject({ status, reason: expect.stringMatching(reason) });
   expect(harness.writes()).toEqual([]);
 });
 

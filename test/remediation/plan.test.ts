@@ -209,6 +209,24 @@ test('a finding whose subject cannot be read is skipped with the reason, and log
   expect(result.stderr).toContain('Key payments-signing has 7 versions enabled: not planned:');
 });
 
+test('a service that has no answer is asked for three findings; the others are skipped with the reason', async () => {
+  let isDown = false;
+  const place = await playbookHarness({
+    updatesTable: false,
+    playbook: 'retire-old-key-versions',
+    faultHook: () => (isDown ? { status: 502, body: 'bad gateway' } : undefined),
+  });
+  isDown = true;
+  place.sandbox.log.length = 0;
+  const timeouts = { backoffMs: 1, maxBackoffMs: 2 };
+  const result = await place.tidemark(['playbook', 'plan', 'retire-old-key-versions', '--json'], { timeouts });
+  expect(result.json<Plan>().skipped.map(({ reason }) => reason)).toEqual([
+    ...Array(3).fill(expect.stringContaining('502 server')),
+    ...Array(2).fill('not read: vault had no answer for 3 findings before it: plan again once it has'),
+  ]);
+  expect(new Set(place.sandbox.log.map(({ path }) => path)).size).toBe(3);
+});
+
 test('findings that no run confirmed within staleHours are skipped, even if their sources were pulled since', async () => {
   const now = ['--now', '2026-10-02T14:15:01Z'];
   expect((await harness.place.tidemark(['pull', '--source', 'agents', ...now])).exit).toBe(0);

@@ -33,6 +33,20 @@ test.each(LOCKS)('a run that meets %s, held by an apply, waits for it, says so, 
   expect(json<{ playbooks: { applied: { rows: object[] } }[] }>().playbooks[0]?.applied.rows).toHaveLength(2);
 });
 
+test('a lock that one playbook of a job has waited for in vain is not waited for again by the others', async () => {
+  const place = await createPlace(0.01);
+  const job = { name: 'scope-unused-pools', mode: 'apply', approvedBy: 'platform team' };
+  const playbooks = [job, { ...job, name: 'pin-drift-view' }, { ...job, name: 'retire-old-key-versions' }];
+  await writeFile(join(place.folder, 'jobs', 'nightly.yaml'), stringify({ pull: ['agent_pools'], playbooks }));
+  const lock = await acquireLock(join(place.folder, 'data', 'apply.lock'), 'plan p-manual');
+  const { exit, stderr, json } = await place.tidemark(['run', 'nightly', '--json']);
+  await lock.release();
+  expect(exit, stderr).toBe(1);
+  const refused = json<{ playbooks: { refused: string | null }[] }>().playbooks.map((one) => one.refused);
+  expect(refused).toEqual(Array(3).fill(expect.stringContaining('locked by plan p-manual')));
+  expect(stderr.match(/waiting for at most/gu)).toHaveLength(1);
+});
+
 test('a run that meets a lock for longer than `lockWaitMinutes` exits with 6 and names the holder', async () => {
   const place = await createPlace(0);
   const lock = await acquireLock(join(place.folder, 'data', 'lock'), 'plan p-manual');

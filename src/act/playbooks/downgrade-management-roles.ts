@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { meshMounts } from '../../config/config.ts';
 import { canonicalJson } from '../../core/canonical-json.ts';
 import { isObject, valueAt } from '../../core/json-path.ts';
-import { ROLE_GRANTS, secrets } from '../../services/secrets/operations.ts';
+import { ROLE_GRANTS } from '../../services/secrets/bodies.ts';
+import { secrets } from '../../services/secrets/operations.ts';
 import { defineAction, definePlaybook, drifted, type JsonValue, ready, satisfied, skip, unknown } from '../define.ts';
 import { readSubject, responseBody } from './lib/reads.ts';
 

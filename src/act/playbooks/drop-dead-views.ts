@@ -28,7 +28,9 @@ const drop = defineAction(inputs, {
       : null,
   evaluate: (observed, { reason, query }) => {
     if (observed === null) return satisfied('the view is gone');
-    if (query !== null && !isSameQuery(observed.query, query)) return drifted('its query was changed');
+    if (query !== null && !isSameQuery(observed.query, query)) {
+      return observed.query.type === null ? unknown('its query is not reported') : drifted('its query was changed');
+    }
     // The finding rests on a rejected query. A time-out or an error within the service says nothing about the query.
     if (observed.failure !== null && observed.failure !== 'invalid') {
       return unknown(`its query could not be run: ${observed.failure}`);

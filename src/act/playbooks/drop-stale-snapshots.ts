@@ -45,14 +45,17 @@ const drop = defineAction(detail.extend({ plugin_match: pluginMatch }), {
     }
     if (longer_plugins.length > 0) return drifted(describeLongerPlugins(plugin_id, longer_plugins));
     if ((snapshot.plugin ?? plugin_id) !== plugin_id) return drifted(`it is a snapshot of plugin ${snapshot.plugin}`);
+    if (snapshot.source === null && external_id !== null) return unknown('its volume is not reported');
     if (snapshot.source !== external_id) return drifted('it is of another volume');
     if (reason === 'old') {
-      return snapshot.created_at !== null && Date.parse(snapshot.created_at) === Date.parse(created_at ?? '')
+      if (snapshot.created_at === null) return unknown('its time is not reported');
+      return Date.parse(snapshot.created_at) === Date.parse(created_at ?? '')
         ? ready
-        : drifted(`it was taken at ${snapshot.created_at ?? 'an unknown time'}`);
+        : drifted(`it was taken at ${snapshot.created_at}`);
     }
+    if (snapshot.source_in_provider || snapshot.source_registered) return drifted('its volume exists');
     const isSourceGone = snapshot.source_in_provider === false && snapshot.source_registered === false;
-    return isSourceGone ? ready : drifted('its volume exists, or that is not reported');
+    return isSourceGone ? ready : unknown('whether its volume exists is not reported');
   },
 });
 

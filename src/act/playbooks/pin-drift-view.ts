@@ -23,10 +23,11 @@ const QUERY_BODY = { ...parts, type };
 
 const toObserved = (view: unknown) => {
   const others = otherQueryParts(view);
+  const query = parseSavedQuery(view);
   return {
     view_id: textAt(view, 'id'),
     name: textAt(view, 'attributes', 'name'),
-    query: parseSavedQuery(view),
+    query: query.type === null ? null : query,
     // Only where there are some: a ledger of an earlier version has none.
     ...(Object.keys(others).length > 0 && { others }),
   };
@@ -68,7 +69,9 @@ const create = defineAction(z.object({ name: z.literal(NAME) }), {
     if (views.length === 0) return ready;
     return views.some(({ query }) => isSameQuery(query, QUERY))
       ? satisfied('the view exists')
-      : drifted('a view of this name exists, with another query');
+      : views.some((view) => view.query === null)
+        ? unknown('the query of a view of this name is not reported')
+        : drifted('a view of this name exists, with another query');
   },
   undo: {
     action: remove,
@@ -91,6 +94,7 @@ const update = defineAction(z.object({ name: z.literal(NAME), view_id: z.string(
   evaluate: (view, { query }) => {
     if (view === null) return drifted('the view is gone');
     if (view.name === null) return unknown('its name is not reported');
+    if (view.query === null) return unknown('its query is not reported');
     const isNamed = view.name === NAME;
     if (isNamed && isSameQuery(view.query, QUERY)) return satisfied('the view lists drifting workspaces');
     return isNamed && isSameQuery(view.query, query) ? ready : drifted('the view was changed');
@@ -123,6 +127,7 @@ export const pinDriftView = definePlaybook({
     const summary = `list ${plural(findings.length, 'drifting workspace')} in the saved view "${NAME}"`;
     if (existing === undefined) return [{ action: create, inputs: { name: NAME }, summary, affectedRow: null }];
     const { view_id, query } = existing;
+    if (query === null) return skip(`the query of the saved view "${NAME}" is not reported`);
     if (isSameQuery(query, QUERY)) return skip(`the saved view "${NAME}" already lists it`);
     const inputs = { name: NAME, view_id, query };
     return [{ action: update, inputs, summary: `${summary}, whose query was changed`, affectedRow: view_id }];

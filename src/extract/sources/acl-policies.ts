@@ -3,7 +3,7 @@ import type { ServiceResponse } from '../../services/response.ts';
 import { listGrants } from '../../services/scheduler/acl-rules.ts';
 import { scheduler } from '../../services/scheduler/operations.ts';
 import { checkFirst, describeFailure, listAll, listThenLand } from './shared/list-and-read.ts';
-import { assertSubject, type ExtractContext, requiredString, type SourceDefinition } from './source.ts';
+import { type ExtractContext, requiredString, type SourceDefinition } from './source.ts';
 
 /** ACL policies. Their rules are returned only by reading each policy. */
 export const aclPolicies: SourceDefinition = {
@@ -25,7 +25,6 @@ export const aclPolicies: SourceDefinition = {
         fields: { name },
         derive: deriveGrants,
         read: (options) => readPolicy(name, options),
-        check: (response) => assertSubject(response.json(), 'Name', name, 'acl_policies'),
       }),
       isRow: true,
     });
@@ -33,7 +32,6 @@ export const aclPolicies: SourceDefinition = {
     if (client.target.flavor !== 'hashicorp' || isListed) return;
     const response = await readPolicy(ANONYMOUS).catch((error: unknown) => takeRefusal(context, error));
     if (!response) return;
-    assertSubject(response.json(), 'Name', ANONYMOUS, 'acl_policies');
     await landing.writeJson({ name: ANONYMOUS, ...deriveGrants(response) }, response.text);
     landing.expectRows(1);
   },

@@ -6,7 +6,7 @@ import { listServices, type MeshService, mesh, parseService } from '../../servic
 import type { ServiceResponse } from '../../services/response.ts';
 import { describeCertificates } from './shared/certificates.ts';
 import { describeFailure, listThenRead, type Part, readParts, toUnknown } from './shared/list-and-read.ts';
-import { assertNoOther, requiredString, type SourceDefinition } from './source.ts';
+import { requiredString, type SourceDefinition } from './source.ts';
 
 /**
  * Leaf certificates of the target's `services`. The landing drops their private keys. Reading a leaf mints a certificate where the
@@ -31,7 +31,6 @@ export const leafCertificates: SourceDefinition = {
         const response = await client.call(mesh['ca-leaf'].read, { service, ...withNamespace(ns) });
         const leaf = response.json();
         requiredString(leaf, 'ValidBefore', `leaf_certificates of ${service}`, 0);
-        assertNoOther(leaf, 'Service', service, 'leaf_certificates');
         assertNamespace(client, leaf, ns);
         // The certificates of its signers may follow its own.
         const [certificate] = describeCertificates(textAt(leaf, 'CertPEM') ?? '');

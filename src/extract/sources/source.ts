@@ -151,8 +151,3 @@ export function assertSubject(response: unknown, field: string, name: string, so
   if (textAt(response, field) === name) return;
   throw new TidemarkError('DATA', `${source}: the response for ${name} describes another item`);
 }
-
-/** The same of a response that need not name its item. */
-export function assertNoOther(response: unknown, field: string, name: string, source: string): void {
-  if ((valueAt(response, field) ?? '') !== '') assertSubject(response, field, name, source);
-}

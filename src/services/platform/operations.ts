@@ -97,6 +97,7 @@ export const platform = defineOperations('platform', {
     show: {
       ...read,
       ...pool,
+      describes: { id: ['data', 'id'] },
       description: 'shows an agent pool',
       params: { id: poolId, include },
     },
@@ -135,7 +136,7 @@ export const platform = defineOperations('platform', {
       },
       pagination: 'page',
     },
-    show: { ...read, ...agent, description: 'shows an agent' },
+    show: { ...read, ...agent, describes: { id: ['data', 'id'] }, description: 'shows an agent' },
     delete: { ...remove, ...agent, description: 'deletes an agent whose status is unknown, errored or exited' },
   },
   explorer: {
@@ -172,7 +173,7 @@ export const platform = defineOperations('platform', {
   },
   views: {
     list: { ...read, ...views, description: 'lists the saved views', permission: READ_ALL, pagination: 'page' },
-    show: { ...read, ...view, description: 'shows a saved view' },
+    show: { ...read, ...view, describes: { view_id: ['data', 'id'] }, description: 'shows a saved view' },
     create: {
       ...create,
       ...views,

@@ -60,6 +60,7 @@ export const scheduler = defineOperations('scheduler', {
       description: 'reads an ACL policy',
       permission: { text: 'management, or a token that has the policy', rights: [MANAGEMENT] },
       says: ['Name'],
+      describes: { policy_name: ['Name'] },
     },
     write: {
       ...policy,
@@ -94,6 +95,7 @@ export const scheduler = defineOperations('scheduler', {
       description: 'reads a volume with its allocations',
       permission: permit(onVolumes('csi-read-volume')),
       says: ['ID'],
+      describes: { volume_id: ['ID'], namespace: ['Namespace'] },
       maps: [['ReadAllocs'], ['WriteAllocs']],
     },
     register: {

@@ -232,6 +232,11 @@ guards(
     ],
     [
       'remove-empty-providers',
+      ({ secrets }, plan) => Object.assign(secrets.providers.get(first(plan, 'name'))!, { keyCollection: 'another' }),
+      'it is another provider now: its `key_collection` is another',
+    ],
+    [
+      'remove-empty-providers',
       ({ secrets }) => {
         const held = { name: 'x-1', protection: 'hsm', purpose: ['sign'], versions: {} };
         secrets.providers.get('lab-empty')!.keys.set('payments-signing', held);

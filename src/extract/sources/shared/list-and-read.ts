@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { TidemarkError } from '../../../core/errors.ts';
-import { textAt, valueAt } from '../../../core/json-path.ts';
+import { textAt } from '../../../core/json-path.ts';
 import { type FailureKind, ServiceError } from '../../../http/errors.ts';
 import type { UnknownPart } from '../../../landing/store.ts';
 import type { ServiceClient } from '../../../services/client.ts';
@@ -8,7 +8,6 @@ import { keepPages } from '../../../services/kept-pages.ts';
 import type { Operation, OperationArgs } from '../../../services/operation.ts';
 import { listItems, type ResponsePage, type ServiceResponse } from '../../../services/response.ts';
 import {
-  assertNoOther,
   type ExtractContext,
   type ListedObject,
   type ObjectRequest,
@@ -190,10 +189,6 @@ export async function extractNamed(
       return {
         fields,
         read: (options) => context.client.call(read, fields, options),
-        // What a provider has may have another name in it.
-        ...(param === 'name' && {
-          check: (response) => assertNoOther(valueAt(response.json(), 'data'), 'name', key, read.name),
-        }),
       };
     },
     isRow: true,

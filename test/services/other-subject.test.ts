@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest';
+import { operations } from '../../src/services/index.ts';
+import { createTarget, createTestClient, startServer } from '../helpers/http-service.ts';
+
+const document = (id: unknown) => ({ data: { id, attributes: {} } });
+const volume = { ReadAllocs: {}, WriteAllocs: {} };
+
+const cases: readonly (readonly [
+  operation: string,
+  args: Readonly<Record<string, string>>,
+  answer: (name: unknown) => object,
+])[] = [
+  ['platform.agents.show', { id: 'a' }, document],
+  ['platform.agent-pools.show', { id: 'a' }, document],
+  ['platform.views.show', { view_id: 'a' }, document],
+  ['secrets.keys.read', { name: 'a' }, (name) => ({ data: { name, keys: {} } })],
+  ['secrets.kms.read', { name: 'a' }, (name) => ({ data: { name, provider: 'p' } })],
+  ['secrets.mesh-roles.read', { name: 'a' }, (name) => ({ data: { name, ttl: 1 } })],
+  ['scheduler.policies.read', { policy_name: 'a' }, (Name) => ({ Name })],
+  ['scheduler.volumes.read', { volume_id: 'a' }, (ID) => ({ ID, Namespace: 'n', ...volume })],
+  ['scheduler.volumes.read', { volume_id: 'v', namespace: 'a' }, (Namespace) => ({ ID: 'v', Namespace, ...volume })],
+  ['mesh.ca-leaf.read', { service: 'a' }, (Service) => ({ Service })],
+];
+
+/** A cache or a proxy that mixes up answers gives that of one request to another. */
+test.each(cases)('%s %o: an answer that describes another item is none', async (name, args, answer) => {
+  const operation = operations.get(name)!;
+  let told: unknown;
+  const server = await startServer((_request, response) => response.end(JSON.stringify(answer(told))));
+  const { client } = createTestClient(createTarget(operation.kind, server.origin));
+  try {
+    for (told of ['b', ['a'], 1])
+      await expect(client.call(operation, args)).rejects.toMatchObject({
+        failure: 'malformed',
+        serviceMessage: expect.stringMatching(/^the response for [av] describes another item$/u),
+      });
+    told = 'a';
+    expect((await client.call(operation, args)).status).toBe(200);
+  } finally {
+    await client.close();
+    await server.close();
+  }
+});
