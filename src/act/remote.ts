@@ -6,7 +6,7 @@ import { ServiceClients } from '../services/client.ts';
 import { identifyService, type ServiceIdentity } from '../services/describe-server.ts';
 import { keepPages } from '../services/kept-pages.ts';
 import type { Args, Operation } from '../services/operation.ts';
-import { jsonOr } from '../services/response.ts';
+import { jsonOr, MAX_PAST_MS } from '../services/response.ts';
 import { LockError } from '../warehouse/lock.ts';
 import type { ReadResult } from './define.ts';
 import type { Action } from './plan-file.ts';
@@ -59,9 +59,11 @@ export class RemoteServices {
     if (operation.mutates) throw new TidemarkError('UNSAFE', `${operation.name} is not a read`);
     try {
       const client = this.#clients.get(getTarget(this.#config, target));
-      if (!allPages) return { found: true, value: (await client.call(operation, args)).json() };
+      // What is older does not show what was done since.
+      const options = { maxPastMs: Math.min(this.lagMs(target), MAX_PAST_MS) };
+      if (!allPages) return { found: true, value: (await client.call(operation, args, options)).json() };
       const items: unknown[] = [];
-      for await (const page of keepPages(client).pages(operation, args)) {
+      for await (const page of keepPages(client).pages(operation, args, options)) {
         for (const item of page.items) items.push(item); // a list without pages may be longer than a call's arguments
       }
       return { found: true, value: items };

@@ -10,7 +10,14 @@ import { buildRequest, collectSecrets, describePermission, type RequestParts } f
 import { type BodyPreview, type DownloadContext, type DownloadResult, downloadToFile } from './download.ts';
 import type { Args, Operation, OperationArgs, QueryPairs } from './operation.ts';
 import { PageReader, withRequiredSize } from './pagination.ts';
-import { assertPresent, type ResponsePage, readErrorResponse, readResponse, type ServiceResponse } from './response.ts';
+import {
+  assertPresent,
+  MAX_PAST_MS,
+  type ResponsePage,
+  readErrorResponse,
+  readResponse,
+  type ServiceResponse,
+} from './response.ts';
 import { requireSubject, validateRequest } from './validate-request.ts';
 
 export interface ServiceClientOptions extends Omit<HttpClientOptions, 'target' | 'transport' | 'timeouts'> {
@@ -28,6 +35,8 @@ export interface RequestOptions extends Partial<Omit<CallOptions, 'attemptMs'>> 
   readonly create?: boolean;
   /** What an earlier response said of its version. A service that still has it may answer 304, without a body. */
   readonly conditions?: Conditions;
+  /** How old an answer may be, in milliseconds, where the service or a cache says so. @default ten minutes */
+  readonly maxPastMs?: number;
 }
 
 /** Sent as `If-None-Match` and `If-Modified-Since`. */
@@ -107,8 +116,10 @@ function prepareRequest(
   connection: Connection,
   operation: Operation,
   given: object = {},
-  { body, metrics = createRequestMetrics(), write = false, conditions = {}, ...others }: RequestOptions = {},
+  options: RequestOptions = {},
 ) {
+  const { body, metrics = createRequestMetrics(), write = false, conditions = {}, ...others } = options;
+  const { maxPastMs = MAX_PAST_MS, ...sending } = others;
   const { target, redactor, log, timeouts } = connection;
   const args = given as Args;
   collectSecrets(operation, args, body, redactor);
@@ -117,8 +128,9 @@ function prepareRequest(
   const { etag, modified } = conditions;
   const headers = { ...(etag && { 'If-None-Match': etag }), ...(modified && { 'If-Modified-Since': modified }) };
   const isConditional = Object.keys(headers).length > 0;
-  const context = { operation, args, permission, redactor, maxBytes: timeouts.maxResponseBytes, isConditional };
-  const send = createSender(connection, operation, { args, body, write, headers }, { ...others, metrics });
+  const maxBytes = timeouts.maxResponseBytes;
+  const context = { operation, args, permission, redactor, maxBytes, isConditional, maxPastMs };
+  const send = createSender(connection, operation, { args, body, write, headers }, { ...sending, metrics });
   return {
     read: (pageQuery?: QueryPairs): Promise<ServiceResponse> =>
       send((response, progress) => readResponse(response, progress, context), timeouts.responseMs, pageQuery),
@@ -126,7 +138,7 @@ function prepareRequest(
       const read: ResponseReader<DownloadResult> = async (response, progress) => {
         if (!response.ok) return readErrorResponse(response, progress, context);
         const download = await downloadToFile(response, file, { ...progress, ...limits, redactor });
-        assertPresent(operation, response);
+        assertPresent(context, response);
         return download;
       };
       return send(read, timeouts.downloadMs);

@@ -1,4 +1,4 @@
-import { formatSeconds } from '../core/clock.ts';
+import { formatSeconds, MINUTE_MS } from '../core/clock.ts';
 import { isObject, listAt, valueAt } from '../core/json-path.ts';
 import type { Redactor } from '../core/redact/redactor.ts';
 import { collectSecretFields, mayContainSecret } from '../core/redact/secret-fields.ts';
@@ -43,6 +43,8 @@ interface ReadContext {
   readonly maxBytes: number;
   /** Whether the request allows the answer 304. */
   readonly isConditional: boolean;
+  /** How old an answer may be. */
+  readonly maxPastMs: number;
 }
 
 /** At most this much of an error's body is read. */
@@ -54,13 +56,13 @@ export async function readResponse(response: Response, progress: BodyProgress, c
   const { status, headers } = response;
   if (status === 304 && context.isConditional) {
     await response.body?.cancel();
-    assertPresent(operation, response);
+    assertPresent(context, response);
     return toResponse(status, headers, '');
   }
   const isSuccess = response.ok || (operation.responseType === 'health' && status === 503);
   const body = await readText(response, { ...progress, maxBytes: isSuccess ? maxBytes : MAX_ERROR_BYTES });
   if (!isSuccess && !isEmptyList(operation, status, body)) throw toFailure(context, response, body);
-  assertPresent(operation, response);
+  assertPresent(context, response);
   // An empty LIST returns 404: docs/services/secrets.md#listing.
   if (!isSuccess) return toResponse(200, headers, '{"data":{"keys":[]}}');
   const text = isText(operation, args) ? body : repairEscapes(body, progress.metrics);
@@ -77,17 +79,17 @@ export async function readResponse(response: Response, progress: BodyProgress, c
 const LEADERLESS = 'check that the cluster has a leader, and that the agent of `url` reaches it';
 const CACHED = 'a cache has answered: check what is in front of the service';
 /** Nomad and Consul answer from what they last knew, and a cache from what it has kept. What is older does not show the present. */
-const MAX_PAST_SECONDS = 600;
+export const MAX_PAST_MS = 10 * MINUTE_MS;
 
 /** @throws AttemptError for an answer of the past: docs/services/scheduler.md#errors, docs/services/mesh.md#errors */
-export function assertPresent(operation: Operation, { status, headers }: Pick<Response, 'status' | 'headers'>): void {
-  const message = explainPast(operation, headers);
+export function assertPresent({ operation, maxPastMs }: ReadContext, { status, headers }: Response): void {
+  const message = explainPast(operation, headers, maxPastMs);
   if (message === undefined) return;
   const hint = headers.has('age') && operation.kind !== 'mesh' ? CACHED : LEADERLESS; // Consul's agent is a cache itself
   throw new AttemptError({ failure: 'server', status, message, retryable: 'yes', hint });
 }
 
-function explainPast({ name, kind, mutates }: Operation, headers: Headers): string | undefined {
+function explainPast({ name, kind, mutates }: Operation, headers: Headers, maxMs: number): string | undefined {
   if (mutates) return undefined;
   const read = (field: string) => headers.get(`${kind === 'mesh' ? 'x-consul' : 'x-nomad'}-${field}`);
   // What a storage plugin lists has the index 0, and no leader.
@@ -95,8 +97,8 @@ function explainPast({ name, kind, mutates }: Operation, headers: Headers): stri
     return 'the answer is stale: the server knows no leader';
   // A leaf is as old as its certificate, which an agent keeps for days; the public registry is behind a cache.
   const age = name === 'mesh.ca-leaf.read' || kind === 'registry' ? 0 : Number(headers.get('age')) || 0;
-  const seconds = Math.max((Number(read('lastcontact')) || 0) / 1000, age);
-  return seconds > MAX_PAST_SECONDS ? `the answer is stale: it is of ${formatSeconds(seconds * 1000)} ago` : undefined;
+  const pastMs = Math.max(Number(read('lastcontact')) || 0, age * 1000);
+  return pastMs > maxMs ? `the answer is stale: it is of ${formatSeconds(pastMs)} ago` : undefined;
 }
 
 export async function readErrorResponse(

@@ -255,6 +255,16 @@ test('an action whose subject cannot be read is not sent', async () => {
   expect(harness.writes()).toEqual([]);
 });
 
+test('an action is not sent on what a cache has kept for longer than the lag', async () => {
+  const plan = await harness.useApprovedPlan();
+  const agent = structuredClone(harness.findAgent(plan, 0));
+  harness.faultHook = ({ method, path }) =>
+    method === 'GET' && path.endsWith(agent.id) ? { ...showAgent(agent), headers: { Age: '1' } } : undefined;
+  const applied = await harness.apply([], 1);
+  expect(harness.statuses(applied)[0]).toEqual(['failed', expect.stringContaining('the answer is stale')]);
+  expect(harness.writes()).toHaveLength(2);
+});
+
 test('it completes while a run holds the warehouse; the next run updates the table', async () => {
   await harness.useApprovedPlan();
   const result = await harness.place.apply(); // as every apply of this file
