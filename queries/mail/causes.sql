@@ -50,6 +50,7 @@ with
       arg_max(rule, row(rank, finding_id)) as rule,
       min(opened_at) as opened_at,
       max(times_reopened) as times_reopened,
+      count(*) filter (where times_reopened > 0) as reopened,
       count(*) filter (where unassessed_since is not null) as unassessed,
       -- the first ones alone are kept in memory
       arg_min(
@@ -103,8 +104,16 @@ select
   concat(
     if(is_new_subject, ', new ' || subject_type, ''),
     if(section = 'critical' and new_findings > 0 and not is_new_critical, format(', {:,} new', new_findings), ''),
-    if(times_reopened > 0, ', reopened ' || if(times_reopened = 1, 'once', format('{:,} times', times_reopened)), ''),
-    if(unassessed > 0, ', not assessed by the last pull', '')
+    case
+      when reopened = 0 then ''
+      when size > 1 then format(', {:,} reopened', reopened)
+      else ', reopened ' || if(times_reopened = 1, 'once', format('{:,} times', times_reopened))
+    end,
+    case
+      when unassessed = 0 then ''
+      when unassessed < size then format(', {:,} not assessed by the last pull', unassessed)
+      else ', not assessed by the last pull'
+    end
   ) as notes,
   if(is_over, '', coalesce(about, repair, '')) as step,
   if(is_over, '', coalesce(command, '')) as command,

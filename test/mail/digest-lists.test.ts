@@ -106,6 +106,19 @@ describe('the lists of a digest', () => {
     expect(text).toMatch(/^\[resolved\] 6 workspaces drift \(a, b, c, …\)$/mu);
   });
 
+  test('count in a line of several findings those that returned and those that were not assessed', async () => {
+    const warehouse = await createMailWarehouse();
+    const ids = ['a', 'b', 'c', 'd', 'e', 'f'];
+    const unassessed = ['a', 'b'].map((id) => workspace(id, { drifted: null, resources_drifted: null }));
+    await warehouse.pull(FIRST, { workspaces: ids.map((id) => drifting(id)) });
+    await warehouse.evaluate(FIRST);
+    await warehouse.database.run(`update findings set times_reopened = 3 where subject_name = 'c'`);
+    await warehouse.pull(SECOND, { workspaces: [...unassessed, ...ids.slice(2).map((id) => drifting(id))] });
+    await warehouse.evaluate(SECOND);
+    const { text } = await warehouse.digest(SECOND);
+    expect(text).toMatch(/^\[warning\] 6 workspaces drift .*\n.*, 1 reopened, 2 not assessed by the last pull$/mu);
+  });
+
   test('have one line for several findings of a subject that no other shares', async () => {
     const warehouse = await quietRun();
     await warehouse.pull(SECOND, { workspaces: [drifting('a', { checks_failed: 1 })] });
