@@ -113,7 +113,8 @@ export class DocumentedCommand extends Command {
 /** What an option or argument that names a moment takes (`resolveMoment`). */
 export const MOMENT = 'yesterday, last monday, -7d, a date, a time or a run';
 
-const whole = (bounds: string, max = Number.POSITIVE_INFINITY, pattern = /^\d+$/u) => {
+/** A parser of a number without a sign. @param bounds what the message says */
+export const whole = (bounds: string, max = Number.POSITIVE_INFINITY, pattern = /^\d+$/u) => {
   return (text: string): number => {
     if (pattern.test(text) && Number(text) <= max) return Number(text);
     throw new InvalidArgumentError(`must be ${bounds}`);
@@ -121,7 +122,7 @@ const whole = (bounds: string, max = Number.POSITIVE_INFINITY, pattern = /^\d+$/
 };
 const fromOne = (max: number) => whole(`a whole number from 1 to ${max}`, max, /^[1-9]\d*$/u);
 
-export const wholeNumber = whole('a whole number');
+export const wholeNumber = whole('a whole number of 0 or more');
 export const positiveNumber = whole('a whole number above 0', undefined, /^[1-9]\d*$/u);
 export const shards = fromOne(MAX_SHARDS);
 export const seconds = fromOne(MAX_SECONDS);

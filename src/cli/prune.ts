@@ -22,6 +22,7 @@ export async function prune(
   writeResult(context, { removed: yes, removals }, () => {
     const lines = removals.map(({ what, count, bytes }) => [what, String(count), String(bytes)]);
     const end = yes ? 'removed' : 'nothing was removed: `tidemark prune --yes` removes it';
+    if (removals.every(({ count }) => count === 0)) return 'there is nothing to remove\n';
     return `${formatTable(['what', 'count', 'bytes'], lines, context)}\n${end}\n`;
   });
 }

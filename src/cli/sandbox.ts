@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { DAY_MS } from '../core/clock.ts';
 import type { Context } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
-import { type DefineCommand, port, wholeNumber } from './define.ts';
+import { type DefineCommand, port, whole, wholeNumber } from './define.ts';
 import { loadSandbox, type StartOptions } from './demo-services.ts';
 
 export const define: DefineCommand = (command) =>
@@ -17,8 +17,10 @@ export const define: DefineCommand = (command) =>
     .choice('--flavor <flavor>', 'hashicorp for the behaviour of the real products', ['spec', 'hashicorp'])
     .runs(() => import('./sandbox.ts'), 'serve');
 
+const seedNumber = whole('a whole number, or `hostile`');
+
 function parseSeed(text: string): number | 'hostile' {
-  return text === 'hostile' ? text : wholeNumber(text);
+  return text === 'hostile' ? text : seedNumber(text);
 }
 
 type SandboxFlags = Omit<StartOptions, 'start'> & { readonly latency?: number; readonly days: number };

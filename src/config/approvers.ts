@@ -44,7 +44,8 @@ export const approvers = z
       const same = earlier.find((other) => parseSshKey(other.key)?.equals(parseSshKey(key) as Buffer));
       if (same) report(['people', index, 'key'], `is the key of ${same.name}: one key must not count as two people`);
     }
-    if (people.length < approvals) report(['approvals'], `${approvals} must sign, and ${people.length} are named`);
+    if (people.length < approvals)
+      report(['approvals'], `${approvals} must sign, and ${people.length} ${people.length === 1 ? 'is' : 'are'} named`);
     for (const [index, { playbook, severity, target, group, approvals: needed = approvals }] of rules.entries()) {
       const members = people.filter(({ groups }) => groups.includes(group)).length;
       if (members < needed) {

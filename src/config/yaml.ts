@@ -3,6 +3,7 @@ import { type Document, isNode, LineCounter, parseDocument } from 'yaml';
 import { z } from 'zod';
 import { errorMessage, TidemarkError } from '../core/errors.ts';
 import { readNamedFile } from '../core/fs.ts';
+import { explainIssue } from './explain-issue.ts';
 import { type Environment, interpolate, type Path } from './references.ts';
 import { suggestName } from './suggest.ts';
 
@@ -48,7 +49,7 @@ export function readYamlFile<T>(
   const plain = toPlainData(document, name) ?? {};
   const interpolated =
     env === undefined ? plain : interpolate(plain, { env, directory: dirname(file), isOptional }, report);
-  const { success, data, error } = schema.safeParse(interpolated, { error: explainUnknownKeys });
+  const { success, data, error } = schema.safeParse(interpolated, { error: explain });
   for (const issue of error?.issues ?? []) reportIssue(issue, report);
   if (success && issues.size === 0) return data;
   const shown = [...issues.values()].filter((issue) => issue !== undefined).sort((a, b) => a.line - b.line);
@@ -77,9 +78,10 @@ function toPlainData(document: Document, name: string): unknown {
   }
 }
 
-/** A line for each unknown key of an object. */
-function explainUnknownKeys({ code, keys, inst }: z.core.$ZodRawIssue): string | undefined {
-  if (code !== 'unrecognized_keys' || !(inst instanceof z.ZodObject)) return undefined;
+/** A line for each unknown key of an object, and for what else is wrong one. */
+function explain(issue: z.core.$ZodRawIssue): string | undefined {
+  const { code, keys, inst } = issue;
+  if (code !== 'unrecognized_keys' || !(inst instanceof z.ZodObject)) return explainIssue(issue);
   const allowed = Object.keys(inst.shape);
   return (keys as readonly string[]).map((key) => `unknown key; ${suggestName(key, allowed)}`).join('\n');
 }

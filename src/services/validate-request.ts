@@ -1,4 +1,5 @@
 import { meshMounts, type Target } from '../config/config.ts';
+import { explainIssue } from '../config/explain-issue.ts';
 import { suggestName } from '../config/suggest.ts';
 import { parseTimestamp } from '../core/clock.ts';
 import { TidemarkError } from '../core/errors.ts';
@@ -104,7 +105,7 @@ function validateBody({ body: declared }: Operation, body: unknown): ArgIssue[] 
     return declared.required ? [{ path: 'body', message: `is required, such as ${declared.example}` }] : [];
   const lost = findLostNumbers(body);
   if (lost.length > 0) return lost;
-  const result = declared.schema.safeParse(body);
+  const result = declared.schema.safeParse(body, { error: explainIssue });
   return (result.error?.issues ?? []).map(({ path, message }) => ({ path: formatPath(path), message }));
 }
 

@@ -148,6 +148,7 @@ describe('the request body', () => {
     ['{secret-body', '--body is not valid JSON'],
     ['@/missing.json', '/missing.json does not exist'],
     ['-', '--body is not valid JSON'],
+    ['["secret-body"]', 'secrets.keys.create: body: must be a map of keys'],
     ['{"secret-body": 1, "secret-body": 2}', '--body has two values under one name, the second at character 20'],
     [
       '{"type": "rsa-4096", "more": [{"a": [0, -1e999]}]}',

@@ -116,7 +116,31 @@ describe('a wrong configuration ends with 2 and says where', () => {
       ['targets:', '  - { name: a, kind: mesh, url: "https://u:p@x" }'],
       /url: must not contain a user or password; use token/,
     ],
-    ['a wrong type', [`targets: [${TARGET}]`, 'landingDays: many'], /tidemark\.yaml:2: landingDays: .*expected number/],
+    [
+      'a wrong type',
+      [`targets: [${TARGET}]`, 'landingDays: many'],
+      /tidemark\.yaml:2: landingDays: must be a number$/m,
+    ],
+    [
+      'a number below its bound',
+      [`targets: [${TARGET}]`, 'landingDays: 0', 'fullReadDays: -1'],
+      /:2: landingDays: must be above 0\n.*:3: fullReadDays: must be at least 0$/m,
+    ],
+    [
+      'a target without a name',
+      ['targets: [{ kind: mesh, url: "http://x" }]'],
+      /:1: targets\[0\]\.name: is required$/m,
+    ],
+    [
+      'a text that is too long',
+      [`targets: [${TARGET}]`, 'pricing: { perResourceMonth: 1, currency: doubloons of gold }'],
+      /:2: pricing\.currency: must be at most 10 characters long$/m,
+    ],
+    [
+      'a section of which every line is a comment',
+      [`targets: [${TARGET}]`, 'thresholds:', '  # tokenDays: 14'],
+      /:2: thresholds: is empty; must be a map of keys$/m,
+    ],
     [
       'a wrong kind',
       ['targets:', '  - { name: a, kind: platfrom, url: "http://x" }'],
@@ -137,10 +161,10 @@ describe('a wrong configuration ends with 2 and says where', () => {
     [
       'a length of time that no calendar has',
       [`targets: [${TARGET}]`, 'reportDays: 1e26', 'thresholds: { staleHours: 1e26 }'],
-      /:2: reportDays: Too big.*<=365000\n.*:3: thresholds\.staleHours: Too big/,
+      /:2: reportDays: must be at most 365000\n.*:3: thresholds\.staleHours: must be at most/,
     ],
     ['text that is no YAML', ['targets: [', 'x: }'], /tidemark\.yaml:\d: not valid YAML: /],
-    ['a list where a map belongs', ['- a'], /tidemark\.yaml:1: .*expected object/],
+    ['a list where a map belongs', ['- a'], /tidemark\.yaml:1: must be a map of keys/],
     [
       'a client certificate without its key',
       ['targets:', '  - { name: a, kind: mesh, url: "http://x", clientCert: c.pem }'],

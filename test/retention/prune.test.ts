@@ -48,6 +48,7 @@ test('prune shows what goes of each table and folder, and with --yes it goes', a
     config.historyDays = 35;
   });
   const before = await names();
+  expect((await project.tidemark(['prune', ...LATE])).stdout).toContain('nothing was removed');
   const shown = await pruned();
   expect(shown.removed).toBe(false);
   expect(summary(shown)).toMatchObject({ landings: 1, plans: 0, reports: 1, ca_roots_history: 2, pulls: 2 });
@@ -59,10 +60,12 @@ test('prune shows what goes of each table and folder, and with --yes it goes', a
   expect(existsSync(join(project.folder, 'out', 'archive', '2026-10-01'))).toBe(false);
   expect(await readdir(join(project.folder, 'data', 'landing'))).not.toContain('20261001T021500Z');
   expect(summary(await pruned())).toEqual({ landings: 0, plans: 0, reports: 0 });
+  for (const option of [[], ['--yes']]) {
+    const { stdout } = await project.tidemark(['prune', ...option, ...LATE]);
+    expect(stdout).toBe('there is nothing to remove\n');
+  }
   const past = await project.tidemark(['sql', '--as-of', '2026-10-02', 'from ca_roots', ...LATE]);
   expect(past).toMatchObject({ exit: 2, stderr: expect.stringContaining('is before the first pull, 2026-10-03') });
-  const { stdout } = await project.tidemark(['prune', ...LATE]);
-  expect(stdout).toContain('nothing was removed');
 });
 
 test('a run removes it as well; without historyDays the history has no end', async () => {

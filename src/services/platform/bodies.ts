@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Target } from '../../config/config.ts';
+import { explainIssue } from '../../config/explain-issue.ts';
 import { type ArgIssue, type Args, filledText, type RequestDraft } from '../operation.ts';
 import {
   HASHICORP_VIEWS,
@@ -68,7 +69,7 @@ const flatOrJsonApi = (flat: z.ZodType) =>
   z.looseObject({
     data: z.unknown().superRefine((value, context) => {
       if (isJsonApi(value)) return;
-      const result = flat.safeParse(value);
+      const result = flat.safeParse(value, { error: explainIssue });
       for (const { path, message } of result.error?.issues ?? []) context.addIssue({ code: 'custom', path, message });
     }),
   });
