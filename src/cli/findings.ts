@@ -70,7 +70,11 @@ export async function list(context: Context, options: FindingsFlags): Promise<vo
     else {
       const lines = await database.rows(selection.render('lines'), selection.params);
       const guide = await loadGuide(files, [], config.thresholds);
-      await context.print(formatLines(lines as unknown as readonly FindingLine[], guide, isEvaluated, context));
+      const isRecord = options.state === 'accepted' || options.state === 'resolved';
+      const isGapless = lines.length > 0 || options.rule === undefined || isRecord;
+      const gaps = isGapless ? [] : await findAssessmentGaps(view, 'info');
+      const unknown = isEvaluated ? gaps : ['no rule was evaluated'];
+      await context.print(formatLines(lines as unknown as readonly FindingLine[], guide, unknown, context));
     }
     warnNotEvaluated(context, times);
     await warnUnassessed(context, view, options);
@@ -181,14 +185,14 @@ type FindingLine = Readonly<
     Record<'severity', Severity> & { readonly group_key: string | null; readonly names: readonly string[] }
 >;
 
-/** A line for each cause, followed by the totals. */
+/** A line for each cause, followed by the totals. @param unknown why findings may be missing, where there are none */
 function formatLines(
   lines: readonly FindingLine[],
   guide: readonly Guide[],
-  isEvaluated: boolean,
+  unknown: readonly string[],
   style: TableStyle,
 ): string {
-  if (lines.length === 0) return isEvaluated ? 'no findings\n' : 'unknown: no rule was evaluated\n';
+  if (lines.length === 0) return unknown.length > 0 ? `unknown: ${unknown.join('; ')}\n` : 'no findings\n';
   const sum = (column: 'findings' | 'critical') => lines.reduce((total, line) => total + line[column], 0);
   const cells = lines.map((line) => {
     const { severity, states, since, target, rule, title, finding_id, findings } = line;

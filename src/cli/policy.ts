@@ -34,9 +34,9 @@ export async function check(context: Context, given: string | undefined): Promis
     throw new TidemarkError('USAGE', `${file} does not exist`, { hint: 'docs/policy.md shows how to write one' });
   }
   const policy = readPolicy(file);
-  const impossible = await findImpossible(createSqlFiles(overlayRoots(config.directory)), policy);
-  if (impossible.length > 0) throw new TidemarkError('CONFIG', impossible.join('\n'), { hint: 'exchange its bounds' });
   const name = relative(context.cwd, file);
+  const impossible = await findImpossible(createSqlFiles(overlayRoots(config.directory)), policy, name);
+  if (impossible.length > 0) throw new TidemarkError('CONFIG', impossible.join('\n'), { hint: 'exchange its bounds' });
   const effect = await readEffect(config, policy);
   writeResult(context, { file: name, statements: policy.length, ...effect }, () =>
     formatEffect(context, `${name} is valid: ${plural(policy.length, 'statement')}`, effect),

@@ -18,7 +18,7 @@ const RANGE = new RegExp(
   'u',
 );
 
-const text = z.string('must be a text').trim().min(1, 'must not be empty');
+const text = z.string().trim().min(1, 'must not be empty');
 const version = z
   .string('must be a version in quotes, such as "1.10"')
   .regex(new RegExp(`^${VERSION}$`, 'u'), 'must be a version such as 1.14.3');

@@ -19,11 +19,13 @@ test('policy check names the line and field that is wrong, and so does a pull', 
     expect(await tidemark(words)).toMatchObject({ exit: 2, stderr: expect.stringContaining(line) });
   }
   expect((await tidemark(['doctor'])).stdout).toContain(line);
+  await writePolicy(folder, 'tools: { terraform: { denied: [{ versions: 1.9.0 }] } }\n');
+  expect((await tidemark(['policy', 'check'])).stderr).toContain('.denied[0].reason: is required\n');
   const impossible = 'products: { vault: { denied: [{ versions: ">= 1.10.0, < 1.9.0", reason: x }] } }';
   await writeFile(join(folder, 'other.yaml'), impossible);
   expect(await tidemark(['policy', 'check', 'other.yaml'])).toMatchObject({
     exit: 2,
-    stderr: expect.stringContaining('vault: denied: no version is in >= 1.10.0, < 1.9.0'),
+    stderr: expect.stringContaining('error: other.yaml: vault: denied: no version is in >= 1.10.0, < 1.9.0'),
   });
   await writeFile(join(folder, 'other.yaml'), 'products: { vault: { minimum: 1.9.0 } }');
   expect(await tidemark(['policy', 'check', 'other.yaml'])).toMatchObject({

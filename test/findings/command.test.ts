@@ -1,4 +1,5 @@
-import { cp } from 'node:fs/promises';
+import { cp, mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { emptyProject, findings, publishWarehouse } from '../helpers/findings-command.ts';
 import type { FindingsWarehouse, Rows } from '../helpers/findings-warehouse.ts';
@@ -205,6 +206,23 @@ describe('what --fail-on cannot know', () => {
     });
     expect(stderr).toContain('vault: management-role never assessed');
     expect(exit).toBe(1);
+  });
+
+  test('a rule that was added since the last evaluation has no result yet', async () => {
+    const project = await tempFolder();
+    await cp(directory, project, { recursive: true });
+    await mkdir(join(project, 'queries/findings'), { recursive: true });
+    await writeFile(
+      join(project, 'queries/findings/added.sql'),
+      `-- rule: Added.
+-- severity: info
+-- sources: workspaces
+-- subject: workspace
+select target, external_id as subject_id, external_id as title from workspaces where false`,
+    );
+    const { stdout } = await findings(project, ['--rule', 'added']);
+    expect(stdout).toBe('unknown: acme: added never assessed\n');
+    expect((await findings(project, ['--rule', 'added', '--state', 'accepted'])).stdout).toBe('no findings\n');
   });
 });
 

@@ -38,6 +38,17 @@ const MINE = {
   'reports/mine.hbs': PAGE,
 };
 
+it('a summary without a headline has a page, a text and a line of the index', async () => {
+  const warehouse = await createReportWarehouse();
+  await warehouse.pull(AS_OF, { workspaces: [workspace('a')] });
+  const { html, text, json } = await renderOwn(warehouse, {
+    'queries/reports/mine/summary.sql': '-- title: Mine\n-- sources: workspaces\nselect 1 as workspaces',
+    'reports/mine.hbs': '{{#> page}}{{summary.workspaces}}{{/page}}',
+  });
+  expect([html, text]).toEqual([expect.stringContaining('<h1>Mine</h1>'), expect.stringContaining('Mine')]);
+  expect(json.summary).toEqual({ workspaces: 1, headline: null });
+});
+
 it('a folder in place of a template, and a text that no page can hold, fail their report alone', async () => {
   const warehouse = await createReportWarehouse();
   await warehouse.pull(AS_OF, { workspaces: [workspace('a')] });

@@ -68,13 +68,17 @@ export async function comparePolicies(options: PolicyCheckOptions) {
   };
 }
 
-/** The ranges that no version is in, each as a line. */
-export async function findImpossible(files: SqlFiles, policy: readonly PolicyRow[]): Promise<readonly string[]> {
+/** The ranges that no version is in, each as a line. @param name that of the file in the lines */
+export async function findImpossible(
+  files: SqlFiles,
+  policy: readonly PolicyRow[],
+  name = POLICY_FILE,
+): Promise<readonly string[]> {
   if (policy.length === 0) return [];
   return withMemory(async (database) => {
     await database.script(files.render('warehouse/semver_key', { scope: '' }));
     await database.script(await renderPolicy(files, policy));
     const rows = await database.rows(files.read('policy/impossible'));
-    return rows.map(({ name, versions }) => `${POLICY_FILE}: ${name}: denied: no version is in ${versions}`);
+    return rows.map((range) => `${name}: ${range.name}: denied: no version is in ${range.versions}`);
   });
 }

@@ -161,10 +161,11 @@ async function readSourceStates(
   return rows as unknown as SourceState[];
 }
 
+/** The numbers of a report. The frame of the page needs a headline, also where its query makes none. */
 async function querySummary(queries: Queries, { summary: { file, sql } }: Report, params: SqlParams): Promise<Row> {
   const [row, ...more] = await queryFile(queries, file, sql, params);
   if (!row || more.length > 0) throw new TidemarkError('DATA', `queries/${file}.sql must return exactly one row`);
-  return row;
+  return 'headline' in row ? row : { ...row, headline: null };
 }
 
 /** @throws TidemarkError DATA naming the file, which a user may have overridden */
