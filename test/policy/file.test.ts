@@ -106,7 +106,7 @@ test.each([
     'products:\n  vault:\n    denied:\n      - { versions: "~> 1.5", reason: x }',
     '4: products.vault.denied[0].versions: must be a version such as 1.5.7, or bounds such as ">= 1.5.0, < 1.5.7"',
   ],
-  ['products:\n  vault:\n    denied:\n      - versions: 1.5.7', '4: products.vault.denied[0].reason: must be a text'],
+  ['products:\n  vault:\n    denied:\n      - versions: 1.5.7', '4: products.vault.denied[0].reason: is required'],
   [
     'products:\n  vault:\n    denied:\n      - { versions: 1.5.7, reason: x, until: soon }',
     '4: products.vault.denied[0].until: must be a date such as 2027-05-31',
