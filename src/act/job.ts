@@ -1,3 +1,4 @@
+import { normalizeApprover } from '../config/approvers.ts';
 import type { Config } from '../config/config.ts';
 import type { Job } from '../config/job.ts';
 import { findNamed, suggestName } from '../config/suggest.ts';
@@ -79,7 +80,7 @@ export async function planJobPlaybooks(
   const plans: JobPlan[] = [];
   for (const { name, mode, approvedBy: by = '' } of job.playbooks) {
     if (context.signal.aborted) break;
-    const approvedBy = by.trim(); // as an approval has it
+    const approvedBy = normalizeApprover(by);
     const base = { name, mode, approvedBy, plan: null, file: null, exceeded: null, refused: null };
     const refused = await catchRefusal(context, name, async () => {
       const ledger = mode === 'apply' ? await readLedger(config, warehouse) : new Map<string, LedgerEntry>();
