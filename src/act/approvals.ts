@@ -1,4 +1,4 @@
-import type { Approver, Approvers } from '../config/approvers.ts';
+import { type Approver, type Approvers, normalizeApprover } from '../config/approvers.ts';
 import type { Config } from '../config/config.ts';
 import { SEVERITIES } from '../core/choices.ts';
 import { HOUR_MS } from '../core/clock.ts';
@@ -139,7 +139,7 @@ async function addApproval(file: string, options: ApproveOptions): Promise<Plan>
     throw new TidemarkError('UNSAFE', `${file} was replaced by another plan`, { hint: 'make a new plan' });
   }
   assertApprovable(plan, options);
-  const approval = { by: by.trim(), at: now.toISOString(), irreversible, ...(signature && { signature }) };
+  const approval = { by: normalizeApprover(by), at: now.toISOString(), irreversible, ...(signature && { signature }) };
   assertSigned(plan, approval, options.config);
   const { approvals } = await addKeptApprovals(options.config, plan);
   const others = approvals.filter((other) => other.by !== approval.by);
@@ -151,7 +151,7 @@ async function addApproval(file: string, options: ApproveOptions): Promise<Plan>
 /** @throws TidemarkError where this plan cannot be approved by this person, with whatever signature. */
 export function assertApprovable(plan: Plan, { config, by, now, irreversible }: ApproveOptions): void {
   if (by.trim() === '') throw new TidemarkError('USAGE', 'an approval needs a name', { hint: 'use --by NAME' });
-  if (config.approvers) assertMayApprove(plan, config.approvers, by.trim());
+  if (config.approvers) assertMayApprove(plan, config.approvers, normalizeApprover(by));
   assertNamesTargets(plan);
   assertValidAt(plan, now, config);
   const permanent = plan.actions.filter((action) => action.irreversible);

@@ -1,3 +1,4 @@
+import { normalizeApprover } from '../config/approvers.ts';
 import type { Config } from '../config/config.ts';
 import type { Job } from '../config/job.ts';
 import { findNamed, suggestName } from '../config/suggest.ts';
@@ -12,7 +13,7 @@ import { approvePlan } from './approvals.ts';
 import type { Playbook } from './define.ts';
 import { type LedgerEntry, takeFinal, toKey } from './ledger.ts';
 import { readLedger } from './ledger-table.ts';
-import { createPlan } from './plan.ts';
+import { createPlan, nameJob } from './plan.ts';
 import { findingIds, type Plan } from './plan-file.ts';
 import { keepPlan, planFile, readKeptPlan } from './plan-store.ts';
 import { isReversible } from './registry.ts';
@@ -79,13 +80,13 @@ export async function planJobPlaybooks(
   const plans: JobPlan[] = [];
   for (const { name, mode, approvedBy: by = '' } of job.playbooks) {
     if (context.signal.aborted) break;
-    const approvedBy = by.trim(); // as an approval has it
+    const approvedBy = normalizeApprover(by);
     const base = { name, mode, approvedBy, plan: null, file: null, exceeded: null, refused: null };
     const refused = await catchRefusal(context, name, async () => {
       const ledger = mode === 'apply' ? await readLedger(config, warehouse) : new Map<string, LedgerEntry>();
       const entries = [...ledger.values()].filter(({ playbook }) => playbook === name);
       const excluded = new Map<string, string>();
-      for (const plan of await listUnfinished(config, entries, approvedBy, context.clock.now())) {
+      for (const plan of await listUnfinished(config, entries, { job: job.name, approvedBy }, context.clock.now())) {
         plans.push({ ...base, plan, file: planFile(config, plan.plan_id) });
         const reason = 'an earlier plan of the job is continued for it';
         for (const id of plan.actions.flatMap(findingIds)) excluded.set(id, reason);
@@ -107,10 +108,15 @@ export async function planJobPlaybooks(
 }
 
 /**
- * The plans that a job approved and began to apply before it was killed: still valid, and with an action that has no final outcome. One of
- * version 0.1 names no installation, and cannot be applied any more.
+ * The plans that a job made, approved and began to apply before it was killed: still valid, and with an action that has no final outcome.
+ * One of version 0.1 names no installation, and cannot be applied any more. What a person of the same name has stopped stays so.
  */
-async function listUnfinished(config: Config, entries: readonly LedgerEntry[], approvedBy: string, now: Date) {
+async function listUnfinished(
+  config: Config,
+  entries: readonly LedgerEntry[],
+  { job, approvedBy }: { readonly job: string; readonly approvedBy: string },
+  now: Date,
+) {
   const own = entries.filter(({ approved_by }) => approved_by === approvedBy);
   const ids = [...new Set(own.map(({ plan_id }) => plan_id))].sort();
   const final = new Set(entries.filter(takeFinal).map(toKey));
@@ -118,7 +124,8 @@ async function listUnfinished(config: Config, entries: readonly LedgerEntry[], a
   return plans
     .filter((plan) => plan !== undefined)
     .filter(
-      ({ plan_id, undoes, approvals, targets, expires_at, actions }) =>
+      ({ plan_id, planned_by, undoes, approvals, targets, expires_at, actions }) =>
+        planned_by?.how === nameJob(job) &&
         undoes === undefined &&
         targets !== null &&
         now.getTime() < Date.parse(expires_at) &&

@@ -59,7 +59,7 @@ async function planFrom(warehouse: OpenWarehouse, warehouseId: string, options: 
     const { rows, refused, untried } = await planActions(playbook, candidates, deps);
     const [run] = await database.rows(files.read('remediation/last_run'));
     const actions = rows.map(({ action }) => action);
-    const plan = await buildPlan(actions, job === undefined ? 'tidemark playbook plan' : `job ${job}`, deps, {
+    const plan = await buildPlan(actions, job === undefined ? 'tidemark playbook plan' : nameJob(job), deps, {
       playbook: playbook.name,
       skipped: [...skipped, ...refused],
       run_id: run ? String(run.run_id) : null,
@@ -69,6 +69,11 @@ async function planFrom(warehouse: OpenWarehouse, warehouseId: string, options: 
     const exceeded = await listExceeded(warehouse, playbook.table, rows, limits);
     return { plan, exceeded: exceeded.join('; ') || null };
   });
+}
+
+/** How a job plans, as its plans have it. */
+export function nameJob(job: string): string {
+  return `job ${job}`;
 }
 
 export async function listExceeded(

@@ -3,6 +3,7 @@ import { readLedger, repairLedger, verifyLedger } from '../act/ledger-table.ts';
 import { settleLedger } from '../act/settle-ledger.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, TidemarkError } from '../core/errors.ts';
+import { stripControls } from '../core/log.ts';
 import { plural } from '../core/plural.ts';
 import type { Switches, Texts } from './define.ts';
 import { readLocalConfig, readPlaybooks } from './options.ts';
@@ -25,7 +26,8 @@ export async function ledger(
   const rows = [...(await readLedger(config)).values()]
     .map(toLedgerRow)
     .filter(({ plan_id }) => planId === undefined || plan_id === planId);
-  writeResult(context, rows, () => formatLedger(rows, context));
+  const none = planId === undefined ? 'the ledger is empty' : `the ledger has no action of plan ${planId}`;
+  writeResult(context, rows, () => (rows.length === 0 ? `${stripControls(none)}\n` : formatLedger(rows, context)));
 }
 
 /** Says what is wrong with the ledger, and where. It reads only, also while a plan is applied. */
@@ -44,7 +46,6 @@ export async function verify(context: Context): Promise<void> {
 }
 
 function formatLedger(rows: readonly LedgerRow[], style: TableStyle): string {
-  if (rows.length === 0) return 'the ledger is empty\n';
   const lines = rows.map(({ started_at, status, operation, target, params, approved_by, plan_id, reason }) => {
     const parameters = Object.entries(params).map(([name, value]) => `${name}=${value}`);
     return [formatTime(started_at), status, operation, target, parameters.join(' '), approved_by, plan_id, reason];

@@ -10,6 +10,7 @@ import { type Plan, writePlan } from '../act/plan-file.ts';
 import { findPlan, keepPlan, setPlanAside } from '../act/plan-store.ts';
 import { summarizePlaybooks } from '../act/registry.ts';
 import { createUndoPlan } from '../act/undo.ts';
+import { normalizeApprover } from '../config/approvers.ts';
 import type { Config } from '../config/config.ts';
 import { findNamed } from '../config/suggest.ts';
 import { DEFAULT_ACCEPT_DAYS, DEFAULT_LIMITS, DEFAULT_MAX_FAILURES } from '../core/choices.ts';
@@ -199,7 +200,7 @@ export async function approve(context: Context, reference: string, flags: Approv
   const { by, irreversible = false } = flags;
   const options = { config, by, irreversible, now: context.clock.now() };
   assertApprovable(given, options);
-  const statement = approvalStatement(given, { by: by.trim(), irreversible });
+  const statement = approvalStatement(given, { by: normalizeApprover(by), irreversible });
   if (flags.print) return context.stdout(statement);
   const signature = await obtainSignature(context, flags, statement);
   const approved = await approvePlan(file, { ...options, digest: given.digest, signature });

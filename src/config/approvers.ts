@@ -7,8 +7,16 @@ import { parseSshKey } from '../core/ssh-signature.ts';
 const nonEmpty = z.string().min(1, 'must not be empty');
 const count = z.int().positive();
 
+/** A name as approvals have it. Systems write the same letters in two forms, and blanks at the ends are not seen. */
+export function normalizeApprover(name: string): string {
+  return name.trim().normalize();
+}
+
 export const approver = z.strictObject({
-  name: z.string().regex(/^[^\p{C}\s,][^\p{C},]*$/u, 'must be one line without a comma'),
+  name: z
+    .string()
+    .overwrite(normalizeApprover)
+    .regex(/^[^\p{C}\s,][^\p{C},]*$/u, 'must be one line without a comma'),
   key: z
     .string()
     .refine((line) => parseSshKey(line) !== undefined, 'must be the line of an Ed25519 key, such as ssh-ed25519 AAAA…'),

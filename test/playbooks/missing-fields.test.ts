@@ -123,6 +123,14 @@ describe('a subject of which the service tells nothing', () => {
     },
   );
 
+  test('is unknown to reap-dead-agents without the ping that the plan has', async () => {
+    const result = await applyTo('reap-dead-agents', ({ params: { id }, guard: { inputs } }) => {
+      expect(inputs.last_ping_at).not.toBeNull();
+      return { data: { id, attributes: { status: inputs.status } } };
+    });
+    expect(result).toMatchObject({ status: 'failed', reason: 'its last ping is not reported' });
+  });
+
   test('is as unknown where the answer is about another one, which a proxy mixed up', async () => {
     const other = { id: 'agent-other', attributes: { status: 'exited', 'last-ping-at': '2001-01-01T00:00:00Z' } };
     expect(await applyTo('reap-dead-agents', () => ({ data: other }))).toMatchObject({

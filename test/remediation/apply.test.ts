@@ -319,8 +319,8 @@ async function acceptFinding(id: string): Promise<void> {
   expect(exit, stderr).toBe(0);
 }
 
-function showAgent({ id, status }: AgentRecord) {
-  const attributes = { status, 'last-ping-at': null };
+function showAgent({ id, status, lastPingAt }: AgentRecord) {
+  const attributes = { status, 'last-ping-at': lastPingAt && new Date(lastPingAt).toISOString() };
   return { status: 200, body: JSON.stringify({ data: { id, type: 'agents', attributes } }) };
 }
 

@@ -222,6 +222,17 @@ describe('with `approvers:`', () => {
     },
   );
 
+  test.each([
+    ['Renée ', 'Rene\u0301e'],
+    ['Rene\u0301e', ' Renée'],
+  ])('the approver %j is the one who signs as %j: both look the same', async (name, by) => {
+    await useApprovers({ people: [{ name, key: keys.alice!.line }] });
+    const file = await signature(by, plan.plan_id, keys.alice);
+    expect(await sign(by, plan.plan_id, file)).toMatchObject({ exit: 0 });
+    await harness.apply();
+    expect((await harness.place.ledger())[0]).toMatchObject({ status: 'applied', approved_by: 'Renée' });
+  });
+
   test('a job that would apply without a signature is refused before it pulls', async () => {
     const playbooks = [{ name: 'scope-unused-pools', mode: 'apply', approvedBy: 'platform team' }];
     await writeFile(join(harness.place.folder, 'jobs', 'nightly.yaml'), stringify({ pull: 'all', playbooks }));

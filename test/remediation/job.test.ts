@@ -106,6 +106,25 @@ test.each([
   expect(harness.writes()).toHaveLength(2);
 });
 
+test.each(['tidemark playbook plan', 'job another'])(
+  'a plan of `%s` that was stopped is not continued by a job which approves with the same name',
+  async (how) => {
+    const planned = await harness.place.plan(['--max-percent', '100']);
+    const plan = { ...planned, planned_by: { ...planned.planned_by!, how } };
+    await writePlan(harness.place.planFile, { ...plan, digest: planDigest(plan) });
+    await harness.place.tidemark(['playbook', 'approve', harness.place.planFile, '--by', 'platform team']);
+    harness.faultHook = ({ method }) =>
+      method === 'PATCH' ? { status: 403, body: '{"errors":[{"status":"403","title":"forbidden"}]}' } : undefined;
+    const { stopped } = await harness.apply(['--max-failures', '1'], 1);
+    expect(stopped?.reason).toBe('1 action failed or unconfirmed');
+    harness.faultHook = undefined;
+
+    const results = await runJob([{ name: 'scope-unused-pools', mode: 'apply', approvedBy: 'platform team' }]);
+    expect(results.map(({ refused }) => refused)).toEqual([null]);
+    expect(results[0]?.plan?.plan_id).not.toBe(plan.plan_id);
+  },
+);
+
 test('what a plan of version 0.1 left open is neither continued nor settled: it names no installation', async () => {
   const playbooks = [{ name: 'scope-unused-pools', mode: 'apply', approvedBy: 'platform team' }];
   const [first] = await runJob(playbooks);

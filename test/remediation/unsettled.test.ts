@@ -54,6 +54,8 @@ test('another plan does not repeat a rotation that is unconfirmed, until it is s
   };
   const [exit, lines] = await settle();
   expect([exit, await settle()]).toEqual([1, [1, lines]]);
+  const mistyped = await place.tidemark(['playbook', 'ledger', '--settle', '--plan', 'p-2026']);
+  expect(mistyped).toMatchObject({ exit: 0, stdout: 'the ledger has no action of plan p-2026\n' });
 
   const { versions } = place.sandbox.services.secrets.state.keys.get(name)!;
   versions.push({ creationTime: place.sandbox.now.toISOString() });

@@ -34,7 +34,7 @@ const remove = defineAction(inputs, {
     const { status, last_ping_at } = observed;
     if (status === null) return unknown('its status is not reported');
     if (!DEAD.includes(status)) return drifted(`its status is ${status}`);
-    if (last_ping_at === null) return ready;
+    if (last_ping_at === null) return planned.last_ping_at === null ? ready : unknown('its last ping is not reported');
     // What is no time may be a later one.
     const isAsPlanned = Date.parse(last_ping_at) <= Date.parse(planned.last_ping_at ?? '1970');
     return isAsPlanned ? ready : drifted(`it pinged at ${last_ping_at}`);

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { canonicalJson } from '../../core/canonical-json.ts';
 import { textAt, valueAt } from '../../core/json-path.ts';
 import { scheduler } from '../../services/scheduler/operations.ts';
 import {
@@ -56,7 +57,7 @@ const trim = defineAction(inputs, {
     if (normalize(observed.rules) === normalize(wanted_rules)) {
       return satisfied('its rules grant only read access');
     }
-    const isAsPlanned = JSON.stringify(observed) === JSON.stringify({ description, job_acl, rules });
+    const isAsPlanned = canonicalJson(observed) === canonicalJson({ description, job_acl, rules });
     return isAsPlanned ? ready : drifted('the policy was changed');
   },
   undo: restoreFields(write, {

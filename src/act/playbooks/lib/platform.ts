@@ -1,3 +1,4 @@
+import { canonicalJson } from '../../../core/canonical-json.ts';
 import { isObject, listAt, textAt, valueAt } from '../../../core/json-path.ts';
 import { plural } from '../../../core/plural.ts';
 import { canonicalField, canonicalOperator, mapSorted } from '../../../services/platform/explorer.ts';
@@ -70,7 +71,7 @@ export function otherQueryParts(view: unknown) {
 }
 
 export function isSameQuery(a: JsonValue, b: JsonValue): boolean {
-  return JSON.stringify(a) === JSON.stringify(b);
+  return canonicalJson(a) === canonicalJson(b);
 }
 
 /** Accepts `{field, operator, value}` and the real product's `{"field-name": {"operator": value}}`. */
