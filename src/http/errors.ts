@@ -248,7 +248,7 @@ export function classifyAttempt(error: unknown, timeouts: HttpTimeouts, hasRespo
       retryable: proxyStatus < 500 ? 'no' : 'yes',
       // A tunnel that is refused has carried nothing. Who else answered 407 has received the request.
       notProcessed: causes.some(({ message }) => message.startsWith('Proxy response')),
-      hint: 'check HTTPS_PROXY, its user and password, and whether this host belongs in NO_PROXY',
+      hint: 'check HTTPS_PROXY or HTTP_PROXY, its user and password, whether it permits CONNECT to this port, and whether this host belongs in NO_PROXY',
     });
   }
   if (codes.includes('UND_ERR_HEADERS_OVERFLOW')) {

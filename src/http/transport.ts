@@ -133,7 +133,7 @@ export function readPem(file: string, field: string): string {
   return readNamedFile(file, { code: 'CONFIG', name, hint, maxKibibytes: MAX_PEM_KIBIBYTES, isLatin1: true });
 }
 
-/** A pool of connections with two defects of undici 7 corrected: see `deferSocketEnd` and `withConnectTimeout`. */
+/** A pool of connections with three defects of undici 7 corrected: see `deferSocketEnd` and `withConnectTimeout`. */
 function createPatchedPool(connectMs: number, origin: string | URL, options: Pool.Options): Pool {
   const { connect } = options;
   const isProxied = typeof connect === 'function';
@@ -182,7 +182,8 @@ const RETRY_MS = 5;
 /**
  * Delays the end of a connection until its response is read. undici 7 asserts that its parser is not paused when a connection
  * ends, and throws where nothing can catch it: a service that closes while its body is read slowly would end the process
- * (nodejs/undici issue 5360, fixed in 8, which needs a newer Node).
+ * (nodejs/undici issue 5360, fixed in 8, which needs a newer Node). It also takes the end that follows an error for what went wrong:
+ * that a server wants a client certificate, TLS 1.3 says only after the handshake.
  */
 // until Node 22: undici 8 needs it
 function deferSocketEnd(socket: Socket): void {
@@ -201,5 +202,12 @@ function deferSocketEnd(socket: Socket): void {
     if (!socket.destroyed) socket.end();
     return true;
   };
-  socket.emit = (event: string | symbol, ...args: unknown[]) => (event === 'end' ? end() : emit(event, ...args));
+  let failure: Error | undefined;
+  socket.emit = (event: string | symbol, ...args: unknown[]) => {
+    if (event === 'error') failure ??= args[0] as Error;
+    if (event !== 'end') return emit(event, ...args);
+    if (failure === undefined) return end();
+    socket.destroy(failure);
+    return true;
+  };
 }

@@ -192,7 +192,13 @@ describe('TLS', () => {
   it('sends the client certificate where one is set, and fails without', async () => {
     const origin = await servedByTls(true);
     const without = createTestClient(createTarget('platform', origin, { caFile: pem('ca.pem') }));
-    await expect(without.client.call(platform.views.list)).rejects.toMatchObject({ code: 'UNREACHABLE' });
+    const { metrics } = without;
+    await expect(without.client.call(platform.views.list, {}, { metrics })).rejects.toMatchObject({
+      code: 'UNREACHABLE',
+      serviceMessage: expect.stringMatching(/TLS.*CERTIFICATE_REQUIRED/u),
+      hint: expect.stringContaining('clientCert'),
+    });
+    expect(metrics.requests).toBe(1);
     const certificate = { caFile: pem('ca.pem'), clientCert: pem('client.pem'), clientKey: pem('client.key') };
     const { client } = createTestClient(createTarget('platform', origin, certificate));
     expect((await client.call(platform.views.list)).status).toBe(200);

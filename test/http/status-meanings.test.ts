@@ -283,7 +283,7 @@ describe('what a status means, and whether a read is repeated', () => {
     expect(requests).toBe(1);
     expect(error).toMatchObject({
       message: expect.stringContaining('the proxy answered 407'),
-      hint: expect.stringContaining('HTTPS_PROXY'),
+      hint: expect.stringMatching(/HTTPS_PROXY or HTTP_PROXY.*CONNECT to this port/u),
     });
   });
 

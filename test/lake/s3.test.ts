@@ -113,6 +113,19 @@ describe('requests', () => {
     expect(requests).toHaveLength(1);
   });
 
+  test('whose empty answer is called HTML are done, and an empty object with that type is one', async () => {
+    const { env } = await startStore(({ method }, response, count) => {
+      const status = method === 'DELETE' ? 204 : count === 2 ? 412 : 200;
+      response.writeHead(status, { 'content-type': 'text/html; charset=utf-8' }).end();
+    });
+    await withStore(LAKE, env, async (store) => {
+      expect(await store.createIfAbsent('t/_delta_log/0.json', '')).toBe(true);
+      await store.put('t/a', 'x');
+      expect(await store.read('t/a')).toBe('');
+      await store.remove('t/a');
+    });
+  });
+
   test('wait as long as the store asks, and not for longer than two minutes', async () => {
     const { env, requests } = await startStore((_, response, count) => {
       if (count === 1) return void response.writeHead(503, { 'retry-after': '0.1' }).end('<Code>SlowDown</Code>');

@@ -167,7 +167,9 @@ async function readResponse<T>(response: Response, read: ReadBody<T>, progress: 
   // No object of a lake and no answer of a store is a page: a proxy asks for something, or another service answers.
   const isPage = response.headers.get('content-type')?.startsWith('text/html') === true;
   if (response.ok && !isPage) return read(response, progress);
-  const refusal = classifyRefusal(response.status, await readShort(response, progress));
+  const text = await readShort(response, progress);
+  if (response.ok && text === '') return read(new Response(''), progress); // some stores call it HTML
+  const refusal = classifyRefusal(response.status, text);
   throw new AttemptError({ ...refusal, retryAfterMs: parseRetryAfter(response.headers, Date.now()) });
 }
 
