@@ -169,6 +169,25 @@ describe('the certificates of a mesh', () => {
     expect(await other.seen('leaf-from-old-root')).toEqual({ found: [], unknown });
   });
 
+  test('leaf-from-old-root: not where an active root shows its signer as well, with the same name and key', async () => {
+    const other = await createFindingsWarehouse();
+    const crossSigned = { subject: 'CN=both', key_id: 'key of both' };
+    await other.pull(NOW, 'consul', 'ca_roots', {
+      ca_roots: [root('a-old'), root('z-new', { active: true, not_before: '2026-06-01T00:00:00Z' })],
+      authority_certificates: [
+        authority('a-old'),
+        authority('z-new'),
+        intermediate('by-old', '2030-01-01T00:00:00Z', { ...crossSigned, root_id: 'a-old', issuer: 'CN=a-old' }),
+        intermediate('by-z-new', '2030-01-01T00:00:00Z', { ...crossSigned, root_id: 'z-new', issuer: 'CN=z-new' }),
+      ],
+    });
+    await other.pull(NOW, 'consul', 'leaf_certificates', { leaf_certificates: [leaf('web', 'both')] });
+    await other.evaluate(NOW);
+    expect(await other.seen('leaf-from-old-root')).toEqual({ found: [], unknown: [] });
+    const [row] = await other.database.rows("select signed_by, root_id from certificates where kind = 'leaf'");
+    expect(row).toEqual({ signed_by: 'print of by-z-new', root_id: 'z-new' });
+  });
+
   test('an authority that cannot be read makes a leaf without a signer unknown', async () => {
     const other = await createFindingsWarehouse();
     await other.pull(NOW, 'consul', 'ca_roots', {
