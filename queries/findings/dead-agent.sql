@@ -22,7 +22,7 @@ with
       agents.*,
       coalesce(agents.last_ping_at, contacts.contacted_at) as silent_since,
       contacts.pinged_at is null as never_pinged,
-      coalesce(agents.last_ping_at >= $as_of::timestamptz + interval 1 day, false) as is_to_come,
+      silent_since >= $as_of::timestamptz + interval 1 day as is_to_come,
       coalesce(agent_pools.name, agents.pool_id) as pool_name,
     from agents
     join contacts on contacts.target = agents.target and contacts.agent_id = agents.agent_id

@@ -19,7 +19,8 @@ with
       end as has_weak_key,
       case
         when kind = 'root' then false
-        when signature_algorithm is not null then regexp_matches(signature_algorithm, 'md5|sha1', 'i')
+        -- a number alone, or RSASSA-PSS without its hash, does not tell its strength
+        when not regexp_full_match(signature_algorithm, '[\d.]+|rsassaPss') then regexp_matches(signature_algorithm, 'md5|sha1', 'i')
       end as has_weak_signature,
     from certificates
   )

@@ -13,10 +13,15 @@ with marked as (
   from workspaces_history
 ),
 periods as (
-  select target, project_name, external_id, min(valid_from) as began_at, if(bool_or(valid_to is null), null, max(valid_to)) as ended_at
+  select
+    target,
+    external_id,
+    arg_max_null(project_name, valid_from) as project_name,
+    min(valid_from) as began_at,
+    if(bool_or(valid_to is null), null, max(valid_to)) as ended_at
   from marked
   where drifted
-  group by target, project_name, external_id, period
+  group by target, external_id, period
 )
 select
   target,

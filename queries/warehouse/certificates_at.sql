@@ -3,7 +3,9 @@
 create or replace macro certificates_at(at_time) as table
 with
   authorities as (
-    select * from authority_certificates_at(at_time)
+    select certificates.*, row(roots.active is false, certificates.fingerprint) as place
+    from authority_certificates_at(at_time) as certificates
+    left join ca_roots_at(at_time) as roots using (target, root_id)
   ),
   certificates as (
     select
@@ -17,9 +19,15 @@ with
       names, null, signer_key_id,
     from leaf_certificates_at(at_time)
   ),
-  -- Two authorities may have one name, and a certificate need not name the key of its signer.
+  -- Two authorities may have one name, and a certificate need not name the key of its signer. Cross-signed ones have the same key as well:
+  -- a chain that ends at an active root counts before others.
   signers as (
-    select signed.target, signed.fingerprint, signed.service, min(signer.fingerprint) as signed_by, min(signer.root_id) as signer_root_id
+    select
+      signed.target,
+      signed.fingerprint,
+      signed.service,
+      arg_min(signer.fingerprint, place) as signed_by,
+      arg_min(signer.root_id, place) as signer_root_id,
     from certificates as signed
     join authorities as signer
       on signer.target = signed.target

@@ -1,5 +1,6 @@
 -- grain: one row per target and project, or repository, that has workspaces now or had some 30 days ago
 -- {{scope}}: empty, or `temp ` for one connection; owner: 'project' or 'repository'
+-- A project keeps its ID when it gets another name.
 -- change_30_days: null where nothing is known of that time; not_reported: workspaces without a number
 create or replace {{scope}}macro resources_by(owner, at_time) as table
 with
@@ -10,19 +11,24 @@ with
     group by target
   ),
   before as (
-    select target, if(owner = 'project', project_name, vcs_repo_identifier) as name, sum(current_rum_count) as resources
+    select
+      target,
+      if(owner = 'project', coalesce(project_external_id, project_name), vcs_repo_identifier) as id,
+      any_value(if(owner = 'project', project_name, vcs_repo_identifier)) as name,
+      sum(current_rum_count) as resources,
     from workspaces_at(at_time::timestamptz - interval 30 days)
-    group by all
+    group by target, id
   ),
   now as (
     select
       target,
-      if(owner = 'project', project_name, vcs_repo_identifier) as name,
+      if(owner = 'project', coalesce(project_external_id, project_name), vcs_repo_identifier) as id,
+      any_value(if(owner = 'project', project_name, vcs_repo_identifier)) as name,
       count(*) as workspaces,
       sum(current_rum_count) as resources,
       count(*) filter (current_rum_count is null) as not_reported,
     from workspaces_at(at_time)
-    group by all
+    group by target, id
   )
 select
   known.target,
@@ -37,5 +43,5 @@ select
   coalesce(now.not_reported, 0) as not_reported,
 from now
 full join before
-  on before.target = now.target and before.name is not distinct from now.name
+  on before.target = now.target and before.id is not distinct from now.id
 join known on known.target = coalesce(now.target, before.target);

@@ -24,6 +24,7 @@ describe('agents', () => {
     await warehouse.pull(FIRST, 'acme', 'agents', {
       agents: [
         agent('lost-its-ping', 'idle', '2026-11-18T02:10:00Z'),
+        agent('lost-a-ping-to-come', 'idle', '2099-01-01T00:00:00Z'),
         agent('old-never-pinged', 'errored', null),
         agent('unreported-status', 'idle', LONGER),
       ],
@@ -42,6 +43,7 @@ describe('agents', () => {
         agent('new-never-pinged', 'errored', null),
         agent('old-never-pinged', 'errored', null),
         agent('lost-its-ping', 'unknown', null),
+        agent('lost-a-ping-to-come', 'unknown', null),
         agent('unreported-status', null, LONGER),
       ],
     });
@@ -62,7 +64,12 @@ describe('agents', () => {
       'other edge',
       'other new-never-pinged',
     ]);
-    expect((await warehouse.seen('dead-agent')).unknown).toEqual(['far-future', 'odd-status', 'unreported-status']);
+    expect((await warehouse.seen('dead-agent')).unknown).toEqual([
+      'far-future',
+      'lost-a-ping-to-come',
+      'odd-status',
+      'unreported-status',
+    ]);
     expect((await warehouse.seen('silent-agent')).unknown).toEqual(['far-future']);
   });
 

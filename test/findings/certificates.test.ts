@@ -75,6 +75,10 @@ describe('the certificates of a mesh', () => {
         intermediate('ends-in-30', '2026-12-20T02:15:00Z'),
         intermediate('ends-in-7', '2026-11-27T02:15:00Z', { key_type: 'rsa', key_bits: 1024 }),
         intermediate('end-unreported', null, { signature_algorithm: 'md5WithRSAEncryption' }),
+        intermediate('numbered', '2030-01-01T00:00:00Z', { signature_algorithm: '1.2.840.113549.1.1.2' }),
+        intermediate('pss', '2030-01-01T00:00:00Z', { signature_algorithm: 'rsassaPss' }),
+        intermediate('pss-sha1', '2030-01-01T00:00:00Z', { signature_algorithm: 'rsassaPss-with-SHA1' }),
+        intermediate('pss-sha256', '2030-01-01T00:00:00Z', { signature_algorithm: 'rsassaPss-with-SHA256' }),
         intermediate('of-old', NOW, { root_id: 'old', issuer: 'CN=old', signer_key_id: 'key of old' }),
       ],
     });
@@ -140,8 +144,8 @@ describe('the certificates of a mesh', () => {
 
   test('weak-certificate-key: the key or the signature, which does not matter for a root', async () => {
     expect(await warehouse.seen('weak-certificate-key')).toEqual({
-      found: ['print of end-unreported', 'print of ends-in-7', 'stranger'],
-      unknown: ['unreadable'],
+      found: ['print of end-unreported', 'print of ends-in-7', 'print of pss-sha1', 'stranger'],
+      unknown: ['print of numbered', 'print of pss', 'unreadable'],
     });
   });
 
@@ -163,6 +167,25 @@ describe('the certificates of a mesh', () => {
     await other.pull(NOW, 'consul', 'leaf_certificates', { leaf_certificates: [leaf('web', 'old')] });
     await other.evaluate(NOW);
     expect(await other.seen('leaf-from-old-root')).toEqual({ found: [], unknown });
+  });
+
+  test('leaf-from-old-root: not where an active root shows its signer as well, with the same name and key', async () => {
+    const other = await createFindingsWarehouse();
+    const crossSigned = { subject: 'CN=both', key_id: 'key of both' };
+    await other.pull(NOW, 'consul', 'ca_roots', {
+      ca_roots: [root('a-old'), root('z-new', { active: true, not_before: '2026-06-01T00:00:00Z' })],
+      authority_certificates: [
+        authority('a-old'),
+        authority('z-new'),
+        intermediate('by-old', '2030-01-01T00:00:00Z', { ...crossSigned, root_id: 'a-old', issuer: 'CN=a-old' }),
+        intermediate('by-z-new', '2030-01-01T00:00:00Z', { ...crossSigned, root_id: 'z-new', issuer: 'CN=z-new' }),
+      ],
+    });
+    await other.pull(NOW, 'consul', 'leaf_certificates', { leaf_certificates: [leaf('web', 'both')] });
+    await other.evaluate(NOW);
+    expect(await other.seen('leaf-from-old-root')).toEqual({ found: [], unknown: [] });
+    const [row] = await other.database.rows("select signed_by, root_id from certificates where kind = 'leaf'");
+    expect(row).toEqual({ signed_by: 'print of by-z-new', root_id: 'z-new' });
   });
 
   test('an authority that cannot be read makes a leaf without a signer unknown', async () => {

@@ -1,4 +1,4 @@
-import { copyFile, mkdir, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { QueryProcess } from '../../src/ask/query/query-process.ts';
@@ -58,8 +58,8 @@ async function pullThreeWeeks({ pull }: ReportWarehouse): Promise<void> {
       { agent_id: 'agent-2', pool_id: 'apool-1', last_ping_at: '2026-11-01T00:00:00Z' },
     ],
     volumes: [
-      { volume_id: 'v1', namespace: 'default', name: 'kept', external_id: 'e1' },
-      { volume_id: 'v2', namespace: 'default', name: 'bare', external_id: 'e2' },
+      { volume_id: 'v1', namespace: 'default', name: 'kept', plugin_id: 'p', external_id: 'e1' },
+      { volume_id: 'v2', namespace: 'default', name: 'bare', plugin_id: 'p', external_id: 'e2' },
     ],
     volume_snapshots: [
       {
@@ -218,6 +218,65 @@ test('each saved query answers its question, and runs with its defaults', async 
     const required = words.filter((word) => /^(?:version|workspace)=/u.test(word));
     if (required.length < words.length) await rows(name, required);
   }
+});
+
+test('drift goes on where its workspace is moved to another project, or its project gets another name', async () => {
+  const { pull, database } = await createReportWarehouse();
+  const drifting = (project_name: string) => [workspace('blue', { drifted: true, project_name })];
+  await pull(FIRST, { workspaces: drifting('payments') });
+  await pull(SECOND, { workspaces: drifting('billing') });
+  await pull(THIRD, { workspaces: drifting('billing') });
+  const sql = await readFile(join(PACKAGE_ROOT, 'queries', 'saved', 'drift-duration.sql'), 'utf8');
+  expect(await database.rows(sql, { since: FIRST })).toMatchObject([
+    { project_name: 'billing', periods: 1, current_periods: 1, longest_days: 14 },
+  ]);
+});
+
+test('a workspace whose current run is a plan was last applied by an earlier run', async () => {
+  const { pull, database } = await createReportWarehouse();
+  const never = workspace('never', { current_run_applied_at: null });
+  await pull(FIRST, { workspaces: [workspace('blue'), never] });
+  await pull(SECOND, { workspaces: [workspace('blue', { current_run_applied_at: null }), never] });
+  const sql = await readFile(join(PACKAGE_ROOT, 'queries', 'saved', 'idle-workspaces.sql'), 'utf8');
+  expect(await database.rows(sql, { days: 7 })).toMatchObject([
+    { workspace_name: 'never', current_run_applied_at: null },
+    { workspace_name: 'blue', current_run_applied_at: '2026-11-01T00:00:00Z', idle_days: 8 },
+  ]);
+  expect(await database.rows(sql, { days: 365 })).toMatchObject([{ workspace_name: 'never' }]);
+});
+
+test('what is not known of agents, snapshots and roots is not taken for good', async () => {
+  const { pull, database } = await createReportWarehouse();
+  const read = async (name: string, params: Record<string, number>) =>
+    database.rows(await readFile(join(PACKAGE_ROOT, 'queries', 'saved', `${name}.sql`), 'utf8'), params);
+  const volume = (id: string) => ({ volume_id: id, namespace: 'default', name: id, plugin_id: 'p', external_id: id });
+  const snapshot = (id: string, fields: object = {}) => ({
+    plugin_id: 'p',
+    snapshot_id: `of ${id}`,
+    external_source_volume_id: id,
+    is_ready: true,
+    created_at: '2026-11-01T00:00:00Z',
+    ...fields,
+  });
+  await pull(FIRST, {
+    agent_pools: [{ pool_id: 'apool-1', name: 'builders' }],
+    agents: [{ agent_id: 'agent-1', pool_id: 'apool-1', last_ping_at: '2099-01-01T00:00:00Z' }],
+    volumes: ['kept', 'of-another-plugin', 'to-come', 'ambiguous'].map(volume),
+    volume_snapshots: [
+      snapshot('kept'),
+      snapshot('of-another-plugin', { plugin_id: 'q' }),
+      snapshot('to-come', { created_at: '2099-01-01T00:00:00Z' }),
+      snapshot('ambiguous', { is_ambiguous: true }),
+    ],
+    ca_roots: [{ root_id: 'r1', name: 'may be active', active: null, not_after: '2026-11-20T00:00:00Z' }],
+  });
+  expect(await read('agents-by-pool', { minutes: 10 })).toMatchObject([{ agents: 1, alive: 0 }]);
+  expect((await read('unprotected-volumes', { days: 7 })).map(({ name }) => name)).toEqual([
+    'ambiguous',
+    'of-another-plugin',
+    'to-come',
+  ]);
+  expect(await read('expiring-certificates', { days: 30 })).toMatchObject([{ name: 'may be active' }]);
 });
 
 test('every shipped query has a title, a description and a case here', async () => {

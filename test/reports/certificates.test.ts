@@ -50,6 +50,16 @@ describe('the certificates report', () => {
     ]);
   });
 
+  it('does not know the end of an intermediate that cannot be read, unless its root is inactive', async () => {
+    const warehouse = await createReportWarehouse();
+    const unreadable = (root_id: string) => ({ fingerprint: `of ${root_id}`, kind: 'intermediate', root_id });
+    await warehouse.pull(AS_OF, {
+      ca_roots: [root('new', '2030-01-01T00:00:00Z'), root('old', '2030-01-01T00:00:00Z', false)],
+      authority_certificates: [unreadable('new'), unreadable('old')],
+    });
+    expect((await warehouse.data('certificates', AS_OF, [])).summary).toMatchObject({ expiry_unknown: 1 });
+  });
+
   it('is ok where only an inactive root has expired, and critical where the active one has', async () => {
     for (const active of [false, true]) {
       const warehouse = await createReportWarehouse();

@@ -50,7 +50,7 @@ test('the projection continues a line of at least seven nights with its error, a
 test('the report tells who has the resources, what grew most and on which night, and what is idle', async () => {
   const warehouse = await createReportWarehouse();
   const old = '2026-01-01T00:00:00Z';
-  const place = { project_name: 'payments', vcs_repo_identifier: 'acme/pay' };
+  const place = { project_external_id: 'prj-pay', project_name: 'payments', vcs_repo_identifier: 'acme/pay' };
   const first = [
     workspace('grows', { ...place, current_rum_count: 10, current_run_applied_at: night(1), drifted: false }),
     workspace('forgotten', { current_rum_count: 3, current_run_applied_at: old, drifted: true }),
@@ -91,6 +91,18 @@ test('the report tells who has the resources, what grew most and on which night,
   ]);
   const free = await readCost(warehouse, 3, ['prices']);
   expect([free.summary.cost_per_month, free.prices]).toEqual([null, []]);
+});
+
+test('a project that got another name did not grow from nothing, and the old name is no project without workspaces', async () => {
+  const warehouse = await createReportWarehouse();
+  const hold = (at: string, project_name: string, current_rum_count: number) =>
+    warehouse.pull(at, {
+      workspaces: [workspace('a', { project_external_id: 'prj-1', project_name, current_rum_count })],
+    });
+  await hold('2026-10-01T02:15:00Z', 'payments', 500);
+  await hold(night(3), 'billing', 501);
+  const { by_project } = await readCost(warehouse, 3, ['by_project']);
+  expect(rows(by_project)).toMatchObject([{ project_name: 'billing', resources: 501, change_30_days: 1 }]);
 });
 
 test('the page says of a projection when it is reached, and of a series without a point nothing', async () => {

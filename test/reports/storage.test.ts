@@ -150,6 +150,17 @@ describe('the storage report', () => {
     expect(pick(data.unprotected)).toEqual(['default/never', 'default/unready', 'default/late']);
   });
 
+  it('does not know a size that no volume or snapshot reports', async () => {
+    const data = await pull({
+      volumes: [volume('a')],
+      external_volumes: [external('orphan', { capacity_bytes: null })],
+      volume_snapshots: [snapshot('old', 'gone', '2026-08-01T00:00:00Z', { size_bytes: null })],
+    });
+    const sizes = { capacity_bytes: null, snapshot_bytes: null };
+    expect(data.summary).toMatchObject({ ...sizes, orphaned: 1, orphaned_bytes: null, stale_snapshot_bytes: null });
+    expect(data.plugins).toMatchObject([{ external_volumes: 1, snapshots: 1, ...sizes }]);
+  });
+
   it('counts a snapshot as stale that is too old, or whose volume no longer exists', async () => {
     const data = await pull({
       volumes: [volume('a')],

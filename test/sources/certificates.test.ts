@@ -62,9 +62,13 @@ describe('a certificate', () => {
   test.skipIf(isAbsent).each([
     ['rsa:1024', 'sha1', 'rsa', 1024, 'sha1WithRSAEncryption'],
     ['rsa:3072', 'sha512', 'rsa', 3072, 'sha512WithRSAEncryption'],
+    ['rsa:2048 -sigopt rsa_padding_mode:pss', 'sha1', 'rsa', 2048, 'rsassaPss-with-SHA1'],
+    ['rsa:2048 -sigopt rsa_padding_mode:pss', 'sha384', 'rsa', 2048, 'rsassaPss-with-SHA384'],
+    ['rsa-pss', 'sha256', 'rsa-pss', 2048, 'rsassaPss-with-SHA256'],
     ['ed25519', 'sha256', 'ed25519', null, 'Ed25519'],
+    ['ed448', 'sha256', 'ed448', null, 'Ed448'],
   ] as const)('of another kind is read: %s, %s', (newKey, digest, type, bits, algorithm) => {
-    const key = newKey === 'ed25519' ? ['-newkey', 'ed25519'] : ['-newkey', newKey];
+    const key = ['-newkey', ...newKey.split(' ')];
     const name = '/CN=a\\/b, "c"/O=Ünïcode <b>';
     const made = openssl(
       'req',

@@ -213,6 +213,26 @@ test('the end of a CA root is that of its certificate, whatever the service says
 });
 
 test.each([
+  [{ ActiveRootID: 'z-new' }, {}],
+  [{}, { Active: true }],
+])('an intermediate that two CA roots name is of the active one: %j, %j', async (answer, active) => {
+  const { Roots } = JSON.parse(readRecorded('consul/roots').body) as { Roots: readonly { RootCert: string }[] };
+  const shared = { RootCert: 'unreadable', IntermediateCerts: [Roots[0]!.RootCert] };
+  const place = await answering({
+    '/v1/agent/connect/ca/roots': {
+      ...answer,
+      Roots: [
+        { ...shared, ID: 'a-old' },
+        { ...shared, ...active, ID: 'z-new' },
+      ],
+    },
+  });
+  await place.pull(['--source', 'ca_roots']);
+  const rows = await place.rows('select root_id from authority_certificates where subject is not null');
+  expect(rows).toEqual([{ root_id: 'z-new' }]);
+});
+
+test.each([
   ['is garbled', { RootCert: 'garbled' }],
   ['is no text', { IntermediateCerts: [null] }],
   ['is an empty text', { IntermediateCerts: [''] }],

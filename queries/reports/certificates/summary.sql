@@ -53,6 +53,7 @@ with
       count(*) filter (
         certificates.not_after <= $as_of::timestamptz + to_seconds($certificate_days::double * 86400)
       ) as intermediates_expiring,
+      count(*) filter (certificates.not_after is null) as intermediates_unknown,
     from certificates_at($as_of) as certificates
     left join ca_roots_at($as_of) as roots
       on roots.target = certificates.target and roots.root_id = certificates.root_id
@@ -63,7 +64,7 @@ with
       root_counts.*,
       intermediate_counts.*,
       leaf_counts.*,
-      roots_unknown + leaves_unknown as expiry_unknown,
+      roots_unknown + intermediates_unknown + leaves_unknown as expiry_unknown,
       case when comparable.yes then (select count(*) from ca_roots_before($as_of)) end as roots_before,
       case when comparable.yes then (select count(*) from leaf_certificates_before($as_of)) end as leaves_before,
       not comparable.yes as baseline,

@@ -1,6 +1,6 @@
 -- grain: one row per storage plugin
 -- title: Plugins
--- about: Bytes are those that the provider reports. For a plugin that cannot list, the numbers are unknown.
+-- about: Bytes are those that the provider reports, and unknown where it reports none. For a plugin that cannot list, the numbers are unknown.
 -- empty: No plugin is known.
 -- labels: plugin_id=Plugin; lists_volumes=Lists volumes; lists_snapshots=Lists snapshots; external_volumes=In the provider; capacity_bytes=Capacity; snapshot_bytes=Size of snapshots
 with
@@ -28,10 +28,10 @@ select
   coalesce(registered.volumes, 0) as volumes,
   volume_list.supported as lists_volumes,
   case when volume_list.supported then coalesce(held.external_volumes, 0) end as external_volumes,
-  case when volume_list.supported then coalesce(held.capacity_bytes, 0) end as capacity_bytes,
+  case when volume_list.supported then if(held.external_volumes is null, 0, held.capacity_bytes) end as capacity_bytes,
   snapshot_list.supported as lists_snapshots,
   case when snapshot_list.supported then coalesce(taken.snapshots, 0) end as snapshots,
-  case when snapshot_list.supported then coalesce(taken.snapshot_bytes, 0) end as snapshot_bytes,
+  case when snapshot_list.supported then if(taken.snapshots is null, 0, taken.snapshot_bytes) end as snapshot_bytes,
 from plugins
 left join registered using (target, plugin_id)
 left join held using (target, plugin_id)

@@ -103,10 +103,10 @@ with
   external_counts as (
     select
       count(*) as external_volumes,
-      coalesce(sum(held.capacity_bytes), 0) as capacity_bytes,
+      if(count(*) = 0, 0, sum(held.capacity_bytes)) as capacity_bytes,
       count(*) filter (held.is_abnormal and held.is_known) as abnormal,
       count(*) filter (is_orphaned) as orphaned,
-      coalesce(sum(held.capacity_bytes) filter (is_orphaned), 0) as orphaned_bytes,
+      if(orphaned = 0, 0, sum(held.capacity_bytes) filter (is_orphaned)) as orphaned_bytes,
     from (
       select
         external.*,
@@ -164,9 +164,9 @@ with
   snapshot_counts as (
     select
       count(*) as snapshots,
-      coalesce(sum(size_bytes), 0) as snapshot_bytes,
+      if(count(*) = 0, 0, sum(size_bytes)) as snapshot_bytes,
       count(*) filter ((old or is_volume_missing) and is_known) as stale_snapshots,
-      coalesce(sum(size_bytes) filter ((old or is_volume_missing) and is_known), 0) as stale_snapshot_bytes,
+      if(stale_snapshots = 0, 0, sum(size_bytes) filter ((old or is_volume_missing) and is_known)) as stale_snapshot_bytes,
     from snapshots
   ),
   -- Few tables in one `from`: to order the joins of ten takes longer than to run the statement.

@@ -60,7 +60,27 @@ const ALGORITHMS: Readonly<Record<string, string>> = {
   '1.2.840.10045.4.3.3': 'ecdsa-with-SHA384',
   '1.2.840.10045.4.3.4': 'ecdsa-with-SHA512',
   '1.3.101.112': 'Ed25519',
+  '1.3.101.113': 'Ed448',
 };
+
+/** The hash of RSASSA-PSS is one of its parameters (RFC 4055, section 3.1), and SHA-1 where there is none. */
+const HASHES: Readonly<Record<string, string>> = {
+  '1.2.840.113549.2.5': 'MD5',
+  '1.3.14.3.2.26': 'SHA1',
+  '2.16.840.1.101.3.4.2.1': 'SHA256',
+  '2.16.840.1.101.3.4.2.2': 'SHA384',
+  '2.16.840.1.101.3.4.2.3': 'SHA512',
+};
+
+function nameAlgorithm([id, parameters]: readonly Element[]): string {
+  const number = readOid(id?.value);
+  const name = ALGORITHMS[number] ?? number;
+  if (name !== 'rsassaPss') return name;
+  const hash = readElements(parameters?.value).find(({ tag }) => tag === 0xa0);
+  if (!hash) return `${name}-with-SHA1`;
+  const hashNumber = readOid(readElements(readElements(hash.value)[0]?.value)[0]?.value);
+  return HASHES[hashNumber] ? `${name}-with-${HASHES[hashNumber]}` : name;
+}
 
 const SUBJECT_KEY = '2.5.29.14';
 const AUTHORITY_KEY = '2.5.29.35';
@@ -69,7 +89,6 @@ const AUTHORITY_KEY = '2.5.29.35';
 function readDer(raw: Uint8Array) {
   const [certificate] = readElements(raw);
   const [content, algorithm] = readElements(certificate?.value);
-  const number = readOid(readElements(algorithm?.value)[0]?.value);
   const extensions = readElements(readElements(content?.value).find(({ tag }) => tag === 0xa3)?.value)[0];
   const values = new Map(
     readElements(extensions?.value).map(({ value }) => {
@@ -79,7 +98,7 @@ function readDer(raw: Uint8Array) {
   );
   const signer = readElements(readElements(values.get(AUTHORITY_KEY))[0]?.value).find(({ tag }) => tag === 0x80);
   return {
-    signature_algorithm: ALGORITHMS[number] ?? number,
+    signature_algorithm: nameAlgorithm(readElements(algorithm?.value)),
     key_id: toHex(readElements(values.get(SUBJECT_KEY))[0]?.value),
     signer_key_id: toHex(signer?.value),
   };
