@@ -4,9 +4,13 @@
 -- {{unique}} is the same in such rows; numbered_key: one for which {{names}} is the same.
 with
   open as (
-    select target, count(*) as held, count(*) filter (where {{isUnknown}}) as unknown, count(*) filter (where {{isGone}}) as gone
-    from {{history}}
-    where target in ({{targets}}) and valid_to is null
+    select target, count(*) as held, count(*) filter (where is_unknown) as unknown, count(*) filter (where is_gone) as gone
+    from (
+      -- a search in many parts is a join here, and one part after the other in a filter
+      select target, ({{isUnknown}}) as is_unknown, ({{isGone}}) as is_gone
+      from {{history}}
+      where target in ({{targets}}) and valid_to is null
+    )
     group by target
   ),
   changes as (

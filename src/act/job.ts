@@ -120,18 +120,20 @@ async function listUnfinished(
   const own = entries.filter(({ approved_by }) => approved_by === approvedBy);
   const ids = [...new Set(own.map(({ plan_id }) => plan_id))].sort();
   const final = new Set(entries.filter(takeFinal).map(toKey));
-  const plans = await Promise.all(ids.map((id) => readKeptPlan(config, id)));
-  return plans
-    .filter((plan) => plan !== undefined)
-    .filter(
-      ({ plan_id, planned_by, undoes, approvals, targets, expires_at, actions }) =>
-        planned_by?.how === nameJob(job) &&
-        undoes === undefined &&
-        targets !== null &&
-        now.getTime() < Date.parse(expires_at) &&
-        approvals.some(({ by }) => by === approvedBy) &&
-        actions.some(({ action_id }) => !final.has(toKey({ plan_id, action_id }))),
-    );
+  const isUnfinished = ({ plan_id, planned_by, undoes, approvals, targets, expires_at, actions }: Plan) =>
+    planned_by?.how === nameJob(job) &&
+    undoes === undefined &&
+    targets !== null &&
+    now.getTime() < Date.parse(expires_at) &&
+    approvals.some(({ by }) => by === approvedBy) &&
+    actions.some(({ action_id }) => !final.has(toKey({ plan_id, action_id })));
+  const plans: Plan[] = [];
+  // One after the other: a job keeps the plans of months, and each may have 64 MiB.
+  for (const id of ids) {
+    const plan = await readKeptPlan(config, id);
+    if (plan && isUnfinished(plan)) plans.push(plan);
+  }
+  return plans;
 }
 
 /** Approves and applies the plans with `mode: apply`; reports the others unchanged. The warehouse must be published. */

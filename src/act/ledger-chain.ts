@@ -154,13 +154,14 @@ function describeHead({ lines }: LedgerScan, head: LedgerHead, links: readonly L
 
 /** Which actions the table `actions` knows otherwise. */
 function compareRows({ entries, lines }: LedgerScan, rows: readonly SeenRow[]): readonly LedgerProblem[] {
+  const numbers = new Map(lines.map(({ event, head }) => [event, head.lines]));
   return rows.flatMap((row): readonly LedgerProblem[] => {
     const entry = entries.get(toKey(row));
     const name = `${row.action_id} of plan ${row.plan_id}`;
     if (!entry) return [{ line: null, problem: `lacks ${name}, which the table actions has as ${row.status}` }];
     const { status } = toLedgerRow(entry);
     if (status === row.status || !isFinal(row)) return [];
-    const line = lines.findIndex(({ event }) => event === entry) + 1;
+    const line = numbers.get(entry) ?? null;
     return [{ line, problem: `has ${name} as ${status}, and the table actions as ${row.status}` }];
   });
 }

@@ -3,6 +3,7 @@ import { canonicalJson } from '../core/canonical-json.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { readNamedFile, writeFileAtomic } from '../core/fs.ts';
 import { isObject } from '../core/json-path.ts';
+import { plural } from '../core/plural.ts';
 import { sha256 } from '../core/sha256.ts';
 import { findRepeatedName } from '../http/json.ts';
 
@@ -165,6 +166,15 @@ function parsePlan(file: string, content: unknown, planId: string | undefined): 
   return plan.data;
 }
 
+/** @throws TidemarkError DATA for a plan that could not be read again */
 export async function writePlan(file: string, plan: Plan): Promise<void> {
-  await writeFileAtomic(file, `${JSON.stringify(plan, null, 2)}\n`);
+  const text = `${JSON.stringify(plan, null, 2)}\n`;
+  if (Buffer.byteLength(text) > MAX_KIBIBYTES * 1024) {
+    const { actions, skipped } = plan;
+    const content = `${plural(actions.length, 'action')} and ${plural(skipped.length, 'skipped finding')}`;
+    throw new TidemarkError('DATA', `the plan is larger than ${MAX_KIBIBYTES} KiB: ${content}`, {
+      hint: 'plan fewer at a time, such as those of one target',
+    });
+  }
+  await writeFileAtomic(file, text);
 }

@@ -128,17 +128,21 @@ export async function listOldPlans(config: Config, { clock, log }: WorkContext):
     log.warn(`plans older than \`planDays\` are kept: ${entries.message}`);
     return [];
   }
-  const unsettled = [...entries.values()].filter(isUnsettled).map(({ plan_id }) => plan_id);
-  return old.filter((id) => !unsettled.includes(id)).map((id) => planFile(config, id));
+  const unsettled = new Set([...entries.values()].filter(isUnsettled).map(({ plan_id }) => plan_id));
+  return old.filter((id) => !unsettled.has(id)).map((id) => planFile(config, id));
 }
 
 /** Copies the plans that can still be applied to the table `plans`. Called in every run. */
 export async function syncPlans({ database, files }: OpenWarehouse, config: Config, asOf: Date): Promise<void> {
   const oldest = asOf.getTime() - config.planHours * HOUR_MS;
   const ids = (await listPlanIds(config)).filter((id) => (parseRunStart(id.slice('p-'.length)) ?? 0) >= oldest);
-  const plans = await Promise.all(ids.map((id) => readKeptPlan(config, id)));
-  const known = plans.filter((plan) => plan !== undefined);
-  const rows = toJsonParam(known.map(summarize));
+  const summaries: ReturnType<typeof summarize>[] = [];
+  // One after the other: a plan may have 64 MiB.
+  for (const id of ids) {
+    const plan = await readKeptPlan(config, id);
+    if (plan) summaries.push(summarize(plan));
+  }
+  const rows = toJsonParam(summaries);
   await database.run(files.read('remediation/update_plans'), { rows, now: asOf.toISOString() });
 }
 

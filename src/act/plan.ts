@@ -175,20 +175,24 @@ function selectChosen(
   rule: string,
   { findings, subjects }: Pick<FindingChoice, 'findings' | 'subjects'> = { findings: [], subjects: [] },
 ) {
-  const wanted = [
-    ...findings.map((id) => ({ option: `--finding ${id}`, is: (row: PlanCandidate) => row.finding_id === id })),
-    ...subjects.map((name) => ({
-      option: `--subject ${name}`,
-      is: ({ subject_id, subject_name }: PlanCandidate) => subject_id === name || subject_name === name,
-    })),
+  const wanted = { findings: new Set(findings), subjects: new Set(subjects) };
+  const isWanted = ({ finding_id, subject_id, subject_name }: PlanCandidate) =>
+    wanted.findings.has(finding_id) ||
+    wanted.subjects.has(subject_id) ||
+    (subject_name !== null && wanted.subjects.has(subject_name));
+  const chosen = findings.length + subjects.length === 0 ? rows : rows.filter(isWanted);
+  const ids = new Set(chosen.map(({ finding_id }) => finding_id));
+  const names = new Set(chosen.flatMap(({ subject_id, subject_name }) => [subject_id, subject_name]));
+  const missing = [
+    ...findings.filter((id) => !ids.has(id)).map((id) => `--finding ${id}`),
+    ...subjects.filter((name) => !names.has(name)).map((name) => `--subject ${name}`),
   ];
-  const missing = wanted.filter(({ is }) => !rows.some(is)).map(({ option }) => option);
   if (missing.length > 0) {
     throw new TidemarkError('USAGE', `${missing.join(', ')}: no open finding of rule ${rule}`, {
       hint: `list them with \`tidemark findings --rule ${rule}\``,
     });
   }
-  return wanted.length === 0 ? rows : rows.filter((row) => wanted.some(({ is }) => is(row)));
+  return chosen;
 }
 
 /** An account without an entry in the system's list, as in a container, has no name. */

@@ -51,9 +51,9 @@ export async function removeOldActions(
 }
 
 async function withoutOld(config: Config, scan: LedgerScan, start: Date, now: Date) {
-  const kept = await listPlanIds(config);
+  const kept = new Set(await listPlanIds(config));
   const entries = [...scan.entries.values()].slice(0, -1); // the last one tells until when time has moved on
-  const old = entries.filter((entry) => !kept.includes(entry.plan_id) && isOver(entry, start.toISOString(), now));
+  const old = entries.filter((entry) => !kept.has(entry.plan_id) && isOver(entry, start.toISOString(), now));
   if (old.length === 0) return undefined;
   const keys = new Set(old.map(toKey));
   const stays = scan.records.filter((entry) => !keys.has(toKey(entry)));

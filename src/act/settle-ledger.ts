@@ -8,6 +8,7 @@ import { identifyRequest, isUnsettled, type LedgerEntry } from './ledger.ts';
 import { assertAfterLedger } from './ledger-file.ts';
 import { trySyncLedger, withLedger } from './ledger-table.ts';
 import type { ApplyContext } from './observe-action.ts';
+import type { Plan } from './plan-file.ts';
 import { readKeptPlan } from './plan-store.ts';
 import { assertSameInstallations } from './plan-targets.ts';
 import { type Acting, withServices } from './remote.ts';
@@ -36,12 +37,18 @@ export async function settleLedger(options: SettleLedgerOptions): Promise<readon
   return withLedger(options, { purpose: 'playbook ledger --settle', copy }, (ledger) =>
     withServices(options, async (remote) => {
       const results: ActionResult[] = [];
+      const readPlan = planReader(config);
       for (const entry of ledger.entries.values()) {
         const { plan_id, playbook } = entry;
         const isWanted = (options.planId ?? plan_id) === plan_id && (options.playbook ?? playbook) === playbook;
         if (!isWanted || !isToSettle(entry, options.doubtedSince)) continue;
         if (context.signal.aborted) break;
-        const result = await settleEntry(entry, { remote, ledger, config, context }, options.playbooks);
+        const result = await settleEntry(
+          entry,
+          await readPlan(entry.plan_id),
+          { remote, ledger, config, context },
+          options.playbooks,
+        );
         context.log.info(`${result.plan_id} ${result.action_id}: ${result.status}: ${result.reason}`);
         results.push(result);
       }
@@ -55,9 +62,22 @@ export function isToSettle(entry: LedgerEntry, doubtedSince = new Date(0)): bool
   return isUnsettled(entry) && (entry.event === 'intent' || Date.parse(entry.started_at) >= doubtedSince.getTime());
 }
 
-async function settleEntry(entry: LedgerEntry, deps: Omit<ApplyContext, 'plan'>, playbooks: readonly Playbook[]) {
+/** The actions of a plan follow each other in the ledger: its file, which has all of them, is read once, and not for each. */
+function planReader(config: Acting['config']) {
+  let [planId, plan]: [string?, Plan?] = [];
+  return async (wanted: string): Promise<Plan | undefined> => {
+    if (planId !== wanted) [planId, plan] = [wanted, await readKeptPlan(config, wanted)];
+    return plan;
+  };
+}
+
+async function settleEntry(
+  entry: LedgerEntry,
+  plan: Plan | undefined,
+  deps: Omit<ApplyContext, 'plan'>,
+  playbooks: readonly Playbook[],
+) {
   const { config, remote } = deps;
-  const plan = await readKeptPlan(config, entry.plan_id);
   const action = plan?.actions.find(
     (one) => one.action_id === entry.action_id && identifyRequest(one) === identifyRequest(entry),
   );

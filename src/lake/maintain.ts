@@ -69,7 +69,8 @@ export interface VacuumOptions {
 export async function vacuumLake(lake: Lake, { olderThanMs, isDryRun }: VacuumOptions): Promise<readonly StoredFile[]> {
   const unnamed = [...(await lake.store.list(STAGING))];
   const reader = createLakeReader(lake);
-  for (const table of (await reader.snapshots()).keys()) unnamed.push(...(await listUnnamed(reader, table)));
+  for (const table of (await reader.snapshots()).keys())
+    for (const file of await listUnnamed(reader, table)) unnamed.push(file);
   const old = unnamed.filter(({ modifiedMs }) => modifiedMs <= lake.nowMs - olderThanMs);
   if (!isDryRun) for (const { path } of old) await lake.store.remove(path);
   return old;

@@ -43,7 +43,6 @@ type Fields = Readonly<Record<string, string | number | null>>;
 interface State {
   readonly expectedRows: number | undefined;
   readonly notes: readonly string[];
-  readonly unknownParts: readonly UnknownPart[];
   /** Names of files that were allocated, complete or not. */
   readonly allocated: readonly string[];
   readonly registered: readonly LandingFile[];
@@ -61,7 +60,9 @@ export class LandingWriter {
   readonly #json: LineWriter;
   readonly #csv: LineWriter;
   #csvColumns: readonly string[] = [];
-  #state: State = { expectedRows: undefined, notes: [], unknownParts: [], allocated: [], registered: [] };
+  #state: State = { expectedRows: undefined, notes: [], allocated: [], registered: [] };
+  /** There may be one for each object: a copy for each would take the product of their numbers. */
+  readonly #unknownParts: UnknownPart[] = [];
 
   constructor(options: LandingOptions) {
     const { directory, source } = options;
@@ -128,7 +129,7 @@ export class LandingWriter {
   /** Records that a part of the rows could not be listed: the pull is then partial. */
   addUnknown(part: UnknownPart): void {
     const reason = this.#options.redactor.text(part.reason);
-    this.#update({ unknownParts: [...this.#state.unknownParts, { ...part, reason }] });
+    this.#unknownParts.push({ ...part, reason });
   }
 
   #update(change: Partial<State>): void {
@@ -136,22 +137,24 @@ export class LandingWriter {
   }
 
   async checkpoint() {
-    return { json: await this.#json.checkpoint(), csv: await this.#csv.checkpoint(), state: this.#state };
+    const [json, csv] = [await this.#json.checkpoint(), await this.#csv.checkpoint()];
+    return { json, csv, state: this.#state, unknown: this.#unknownParts.length };
   }
 
   /** Removes everything written after a checkpoint. */
-  async rollback({ json, csv, state }: LandingCheckpoint): Promise<void> {
+  async rollback({ json, csv, state, unknown }: LandingCheckpoint): Promise<void> {
     await this.#json.rollback(json);
     await this.#csv.rollback(csv);
     const later = this.#state.allocated.slice(state.allocated.length);
     this.#state = state;
+    this.#unknownParts.length = unknown;
     for (const file of later) await this.#remove(file);
   }
 
   /** Closes the files and writes the manifest. @param known what it says of how the rows were read */
   async commit(known: Pick<Manifest, 'reads' | 'installation'> = {}): Promise<Manifest> {
     const { directory, source, target, runId, asOf } = this.#options;
-    const { registered, expectedRows = null, notes, unknownParts } = this.#state;
+    const { registered, expectedRows = null, notes } = this.#state;
     const json = await this.#json.commit();
     const csv = await this.#csv.commit();
     const manifest: Manifest = {
@@ -168,7 +171,7 @@ export class LandingWriter {
       ],
       expected_rows: expectedRows,
       ...(notes.length > 0 && { notes }),
-      ...(unknownParts.length > 0 && { unknown_parts: unknownParts }),
+      ...(this.#unknownParts.length > 0 && { unknown_parts: this.#unknownParts }),
       ...known,
     };
     await writeManifest(directory, manifest);

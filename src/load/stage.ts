@@ -1,5 +1,6 @@
 import { join } from 'node:path';
-import { listUnknown, type Manifest, type UnknownPart } from '../landing/store.ts';
+import { groupBy } from '../core/group-by.ts';
+import { listUnknown, type Manifest } from '../landing/store.ts';
 import type { OpenWarehouse } from '../warehouse/session.ts';
 import { quoteIdent, quoteLiteral } from '../warehouse/sql-files.ts';
 import { classifyStorageError } from '../warehouse/storage.ts';
@@ -211,21 +212,27 @@ const identifiers = (names: readonly string[]): string => names.map(quoteIdent).
 
 export const literals = (texts: readonly string[]): string => texts.map(quoteLiteral).join(', ');
 
-/** SQL that is true for rows of parts that could not be listed. */
+/**
+ * SQL that is true for rows of parts that could not be listed. DuckDB looks a row up in a list of constants, where it would compare it with
+ * each of many conditions; in lists, null is equal to null.
+ */
 function isUnknown({ part }: Table, landings: readonly Pick<Landed, 'manifest' | 'acceptDrop'>[]): string {
-  const found = landings.flatMap(({ manifest, acceptDrop }) => {
-    const unknown = listUnknown(manifest, acceptDrop).filter(({ column }) => column === part);
-    return unknown.map((one) => [
-      { column: 'target', value: manifest.target },
-      one,
-      ...(one.within ? [one.within] : []),
-    ]);
+  if (part === undefined) return 'false';
+  const found = landings.flatMap(({ manifest, acceptDrop }) =>
+    listUnknown(manifest, acceptDrop).flatMap(({ column, value, within }) =>
+      column === part ? { target: manifest.target, value, within } : [],
+    ),
+  );
+  const conditions = [...groupBy(found, ({ within }) => within?.column)].map(([column, parts]) => {
+    const rows = parts.map(({ target, value, within }) => listSql([target, value, ...(within ? [within.value] : [])]));
+    const names = ['target', part, ...(column === undefined ? [] : [column])];
+    return `[${names.map((name) => `${quoteIdent(name)}::varchar`).join(', ')}] in (${rows.join(', ')})`;
   });
-  if (part === undefined || found.length === 0) return 'false';
-  const isEqual = ({ column, value }: Pick<UnknownPart, 'column' | 'value'>) =>
-    `${quoteIdent(column)} is not distinct from ${value === null ? 'null' : quoteLiteral(value)}`;
-  return found.map((conditions) => `(${conditions.map(isEqual).join(' and ')})`).join(' or ');
+  return conditions.length === 0 ? 'false' : conditions.join(' or ');
 }
+
+const listSql = (values: readonly (string | null)[]): string =>
+  `[${values.map((value) => (value === null ? 'null' : quoteLiteral(value))).join(', ')}]`;
 
 interface ComparedTable {
   readonly columns: readonly Pick<Column, 'name' | 'type'>[];

@@ -1,4 +1,5 @@
 import { mkdir, readFile, symlink, utimes, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { Config } from '../../src/config/config.ts';
@@ -19,6 +20,7 @@ afterEach(() => {
 interface Served {
   readonly runs: readonly string[];
   readonly lines: readonly string[];
+  readonly port: number | undefined;
   get(path: string, method?: string): Promise<Response>;
   stop(): Promise<void>;
 }
@@ -49,6 +51,7 @@ async function serve(config: Config, now: () => Date, more: Partial<DaemonOption
   return {
     runs,
     lines: context.lines,
+    port,
     get: (path, method = 'GET') => fetch(`http://127.0.0.1:${port}${path}`, { method }),
     stop: async () => {
       stop.abort();
@@ -82,6 +85,20 @@ test('the ticker starts jobs that are due, until the signal', async () => {
   await until(() => expect(runs).not.toEqual([]));
   await stop();
   expect(runs).toEqual(['nightly']);
+});
+
+test('the status pages keep 200 connections at most: runs need file descriptors too', async () => {
+  const { get, port, stop } = await serve(await configFor(), () => new Date('2026-11-20T02:00:00Z'));
+  let refused = 0;
+  const sockets = Array.from({ length: 250 }, () =>
+    connect(port ?? 0, '127.0.0.1')
+      .on('close', () => (refused += 1))
+      .on('error', () => {}),
+  );
+  await until(() => expect(refused).toBe(50));
+  for (const socket of sockets) socket.destroy();
+  await until(async () => expect((await get('/healthz')).status).toBe(200));
+  await stop();
 });
 
 test('after the signal the daemon waits for the active run', async () => {

@@ -102,3 +102,15 @@ test('what a response shows as a secret is masked in its own line, and not in th
     { id: 'payments-db', body: { ID: 'payments-db', Note: '***' } },
   ]);
 });
+
+test('parts that are unknown, however many, are in the manifest, and none that came after a checkpoint', async () => {
+  const { landing } = await openLanding();
+  const add = (value: string) => landing.addUnknown({ column: 'pool_id', value, reason: 'not token-of-the-target' });
+  for (let index = 0; index < 20_000; index += 1) add(`apool-${index}`);
+  const checkpoint = await landing.checkpoint();
+  add('later');
+  await landing.rollback(checkpoint);
+  const { unknown_parts = [] } = await landing.commit();
+  expect(unknown_parts).toHaveLength(20_000);
+  expect(unknown_parts.at(-1)).toMatchObject({ value: 'apool-19999', reason: expect.not.stringContaining('token-of') });
+});

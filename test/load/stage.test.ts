@@ -5,7 +5,7 @@ import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import type { LandingFile, Manifest } from '../../src/landing/store.ts';
 import { judge } from '../../src/load/judge.ts';
 import { merge } from '../../src/load/merge.ts';
-import { type Landed, stage } from '../../src/load/stage.ts';
+import { type Landed, stage, stageParts } from '../../src/load/stage.ts';
 import type { Database } from '../../src/warehouse/database.ts';
 import { createSqlFiles, quoteIdent, type SqlFiles } from '../../src/warehouse/sql-files.ts';
 import { loadTables, type Table } from '../../src/warehouse/tables.ts';
@@ -100,6 +100,30 @@ test('a landing without files makes an empty stage, and each of its rows is a de
   expect(
     await database.rows("select table_name from duckdb_tables() where temporary and table_name like '%keys%'"),
   ).toEqual([]);
+});
+
+/** A landing of agents of some pools, of which nothing but `parts` is known. */
+function landUnknown(parts: readonly (string | null)[]): Landed {
+  const landed = toLanded('acme', 'agents', []);
+  const unknown_parts = parts.map((value) => ({ column: 'pool_id', value, reason: 'forbidden' }));
+  return { ...landed, manifest: { ...landed.manifest, unknown_parts } };
+}
+
+test('rows are looked up in parts that could not be listed, however many: there is no condition for each', async () => {
+  const table = tables.get('agents') as Table;
+  const parts = Array.from({ length: 2000 }, (_, index) => (index === 0 ? null : `it's apool-${index}`));
+  const landed = landUnknown(parts);
+  expect(stageParts(table, [landed]).isUnknown.match(/ or | in \(|is not distinct from/gu)).toHaveLength(1);
+  await database.run(`insert into agents_history by name
+    select
+      'acme' as target,
+      'agent-' || n as agent_id,
+      if(n = 0, null, 'it''s apool-' || n) as pool_id,
+      timestamptz '2026-11-19 02:15:00+00' as valid_from
+    from range(2010) as numbers(n)`);
+  const { facts } = await stageOf(landed);
+  expect(facts.get(landed)).toMatchObject({ held: 2010, unknown: 2000, deleted: 10 });
+  await database.run('delete from agents_history');
 });
 
 const unknownPlace = () => Promise.resolve(undefined);

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Config } from '../../src/config/config.ts';
 import type { Message } from '../../src/tell/mail/message.ts';
-import { markSending, sendPending, writeOutbox } from '../../src/tell/mail/send.ts';
+import { listPending, markSending, sendPending, writeOutbox } from '../../src/tell/mail/send.ts';
 import type { MailTimeouts } from '../../src/tell/mail/transport.ts';
 import { withPublished, withWarehouse } from '../../src/warehouse/session.ts';
 import type { Row } from '../../src/warehouse/values.ts';
@@ -277,6 +277,34 @@ describe('the outbox', () => {
     const [end] = await send(NOW, { ...TIMEOUTS, messageMs: 500 });
     expect(end).toMatchObject({ status: 'pending', reason: 'the server did not take it within 0.5 s' });
     expect((await rows())[0]).toMatchObject({ status: 'pending', attempts: 1, emptied: false });
+  });
+
+  test('refuses messages of more than a week ago also where the server is away: the outbox would keep all mail', async () => {
+    const { write, send, rows } = await outboxWith({ smtp: `smtp://127.0.0.1:${CLOSED_PORT}` });
+    await write(message('y@acme.example'), message('z@acme.example'));
+    await send();
+    const composedAt = '2026-11-28T02:15:00Z';
+    await write(...['a', 'b', 'c'].map((name) => message(`${name}@acme.example`, { composedAt })));
+    await send(composedAt);
+    expect((await rows()).map(({ status, attempts, emptied }) => [status, attempts, emptied])).toEqual([
+      ...[1, 1, 0].map((attempts) => ['pending', attempts, false]),
+      ...[1, 1].map((attempts) => ['refused', attempts, true]),
+    ]);
+    expect((await rows())[2]?.reason).toContain('ECONNREFUSED');
+  });
+
+  test('lists what waits without its content, which of all messages could be more than the memory', async () => {
+    const { write, config } = await outboxWith();
+    await write(message('a@acme.example'));
+    const pending = await withPublished(config, (published) => listPending(published, null));
+    expect(pending).toEqual([
+      {
+        message_id: '<tidemark.aacmeexample@acme.example>',
+        recipient: 'a@acme.example',
+        subject: 'Tidemark acme: 14 drifting (+3 −1), 2 pools down',
+        created_at: expect.stringContaining('2026-11-20'),
+      },
+    ]);
   });
 
   test('refuses messages that could not be sent within a week', async () => {

@@ -3,7 +3,7 @@ import { cp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type Plan, readPlan, writePlan } from '../../src/act/plan-file.ts';
-import { findPlan, keepPlan, planFile, readKeptPlan } from '../../src/act/plan-store.ts';
+import { findPlan, keepPlan, listPlanIds, planFile, readKeptPlan } from '../../src/act/plan-store.ts';
 import { canonicalJson } from '../../src/core/canonical-json.ts';
 import { tempFolder } from '../helpers/temp.ts';
 import { buildTestPlan, withTestApproval } from './test-plans.ts';
@@ -52,6 +52,21 @@ describe('a plan file', () => {
     await expect(findPlan({ data }, data, other)).rejects.toMatchObject(problem);
     expect(await readKeptPlan({ data }, other)).toBeUndefined();
     expect((await findPlan({ data }, data, plan.plan_id)).plan).toEqual(plan);
+  });
+
+  test('that would be too large to be read again is not written', async () => {
+    const data = await tempFolder();
+    const skipped = Array.from({ length: 17 }, (_, index) => ({
+      finding_id: `f-${index}`,
+      reason: 'x'.repeat(4 * 1024 * 1024),
+    }));
+    const plan = { ...buildTestPlan(), skipped };
+    await expect(keepPlan({ data }, plan)).rejects.toMatchObject({
+      code: 'DATA',
+      message: `the plan is larger than 65536 KiB: ${plan.actions.length} action${plan.actions.length === 1 ? '' : 's'} and 17 skipped findings`,
+      hint: expect.stringContaining('plan fewer'),
+    });
+    expect(await listPlanIds({ data })).toEqual([]);
   });
 
   test('is read as it was written', async () => {

@@ -59,9 +59,12 @@ async function readCounts(exchange: Exchange): Promise<ReadonlyMap<string, TextR
   return new Map(rows.map((row) => [row.name ?? '', row]));
 }
 
+/** More than a fleet has: where rows are left out, a table would look as if it had fewer targets. */
+export const MAX_SOURCES = 20_000;
+
 /** The states of all sources at the time of the page, the stale ones first. */
 export async function readSources(exchange: Exchange): Promise<readonly TextRow[]> {
-  return readRows(exchange, exchange.files.read('serve/sources'), staleParams(exchange));
+  return readRows(exchange, exchange.files.read('serve/sources'), staleParams(exchange), MAX_SOURCES);
 }
 
 /** The parameters of `serve/sources`. */

@@ -2,7 +2,7 @@ import { loadGuide } from '../../tell/findings/guide.ts';
 import { toLeadLine } from '../../tell/reports/lead.ts';
 import { createProductLinker } from '../../tell/reports/links.ts';
 import { loadTables } from '../../warehouse/tables.ts';
-import { readSources, staleParams } from './catalogue.ts';
+import { MAX_SOURCES, readSources, staleParams } from './catalogue.ts';
 import { findChanges } from './nights.ts';
 import { findSubjectPage, pageHref, readPublishedAt, renderPage } from './page.ts';
 import { readRows, shownTime, type TextRow, toCount } from './results.ts';
@@ -51,7 +51,7 @@ async function readTargets(exchange: Exchange): Promise<readonly TextRow[]> {
   const { files, config } = exchange;
   const sql = files.render('serve/targets', { sources: files.read('serve/sources') });
   const targets = JSON.stringify(config.targets.map(({ name }) => name));
-  return readRows(exchange, sql, { ...staleParams(exchange), targets });
+  return readRows(exchange, sql, { ...staleParams(exchange), targets }, MAX_SOURCES);
 }
 
 /** What is wrong and what changed in the last run, in the numbers of the overview. */

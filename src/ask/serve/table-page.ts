@@ -81,8 +81,18 @@ function hasPast({ files }: Exchange, { source, loggedAt, name }: Table): boolea
   return source !== undefined || loggedAt !== undefined || files.has(`warehouse/${name}_at`);
 }
 
-/** The parameters of the address without the page, and with the filter that the form adds as the others are. */
+/** Far more than a form makes. Each filter has a link that repeats all others. */
+const MAX_PARAMS = 100;
+
+/**
+ * The parameters of the address without the page, and with the filter that the form adds as the others are.
+ * @throws TidemarkError USAGE for more than a page can repeat
+ */
 function listKept({ url }: Exchange): readonly Param[] {
+  if (url.searchParams.size > MAX_PARAMS)
+    throw new TidemarkError('USAGE', `the address has ${url.searchParams.size} parameters`, {
+      hint: `give ${MAX_PARAMS} at most`,
+    });
   const { _column: column, _op: operator = 'exact', _value: value = '' } = Object.fromEntries(url.searchParams);
   const isForm = (name: string) => ['_column', '_op', '_value', '_page'].includes(name);
   const kept = [...url.searchParams].filter(([name, given]) => !isForm(name) && (name !== 'as_of' || given !== ''));

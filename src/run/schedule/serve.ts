@@ -22,6 +22,11 @@ export interface DaemonOptions extends Pick<SchedulerOptions, 'jobs' | 'runJob'>
 
 const TICK_MS = 10_000;
 
+/** Runs need file descriptors too. */
+const MAX_CONNECTIONS = 200;
+/** A connection that asks nothing is closed after this time; looked for each second. */
+const LIMITS = { headersTimeout: 10_000, requestTimeout: 10_000, connectionsCheckingInterval: 1_000 };
+
 /** Starts every job at its time until the signal; then waits for the active run and returns. */
 export async function runDaemon(options: DaemonOptions): Promise<void> {
   const { config, context, jobs, runJob, tickMs = TICK_MS } = options;
@@ -69,8 +74,8 @@ async function openServer({ config, context: { log } }: DaemonOptions, scheduler
     ['/healthz', { type: 'application/json', render: async () => formatHealth(scheduler) }],
     ['/metrics', { type: 'text/plain; version=0.0.4; charset=utf-8', render: renderMetrics }],
   ]);
-  const server = createServer((request, response) => void answer(request, response, pages, log));
-  server.requestTimeout = 10_000;
+  const server = createServer(LIMITS, (request, response) => void answer(request, response, pages, log));
+  server.maxConnections = MAX_CONNECTIONS;
   server.listen(port, host);
   await once(server, 'listening').catch((cause: NodeJS.ErrnoException) => {
     throw new TidemarkError('CONFIG', `schedule.listen: cannot listen on ${host}:${port}: ${cause.code}`, { cause });

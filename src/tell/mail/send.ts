@@ -33,10 +33,22 @@ export async function writeOutbox({ database, files }: OutboxStore, messages: re
   });
 }
 
+/** A message that waits, without its content: that of all could be more than the memory. */
+interface Pending {
+  readonly message_id: string;
+  readonly recipient: string;
+  readonly subject: string;
+  readonly created_at: string;
+}
+
 /** The messages that wait, the oldest first. @param job null for every job */
-export async function listPending({ database, files }: OutboxStore, job: string | null): Promise<readonly Message[]> {
-  const rows = await database.rows(files.read('mail/outbox_pending'), { job });
-  return rows.map(({ content }) => content as unknown as Message);
+export async function listPending({ database, files }: OutboxStore, job: string | null): Promise<readonly Pending[]> {
+  return (await database.rows(files.read('mail/outbox_pending'), { job })) as unknown as readonly Pending[];
+}
+
+async function readContent({ database, files }: OutboxStore, { message_id }: Pending): Promise<Message> {
+  const [row] = await database.rows(files.read('mail/outbox_content'), { message_id });
+  return row?.content as unknown as Message;
 }
 
 /** The status of each of the messages that is in the outbox, by Message-ID. */
@@ -82,18 +94,14 @@ export async function sendPending(options: MailSendOptions): Promise<readonly De
 export async function sendFromOutbox(store: OutboxStore, options: MailSendOptions): Promise<readonly Delivery[]> {
   const { config, context, job = null, messageIds, timeouts = TIMEOUTS } = options;
   const all = await listPending(store, job);
-  const pending = all.filter(({ messageId }) => messageIds?.includes(messageId) ?? true);
+  const pending = all.filter(({ message_id }) => messageIds?.includes(message_id) ?? true);
   if (pending.length === 0) return [];
   const settings = resolveMailSettings(config);
   const transport = openTransport({ ...settings, timeouts });
-  const attempt = async (message: Message): Promise<SendResult> => {
-    const now = context.clock.now();
-    if (now.getTime() - Date.parse(message.composedAt) > MAX_PENDING_DAYS * DAY_MS) {
-      return { status: 'refused', reason: `not sent within ${MAX_PENDING_DAYS} days` };
-    }
-    const mail = await toMailOptions(message, settings.sender, config.output);
+  const attempt = async (message: Pending): Promise<SendResult> => {
+    const mail = await toMailOptions(await readContent(store, message), settings.sender, config.output);
     store.assertHeld?.();
-    await markSending(store, message.messageId, now);
+    await markSending(store, message.message_id, context.clock.now());
     return deliver(transport, mail, timeouts.messageMs, context.redactor);
   };
   try {
@@ -117,28 +125,37 @@ interface SendResult extends Pick<Delivery, 'status' | 'reason'> {
 async function sendAll(
   { database, files }: OutboxStore,
   { clock, log, signal }: MailSendOptions['context'],
-  pending: readonly Message[],
-  attempt: (message: Message) => Promise<SendResult>,
+  pending: readonly Pending[],
+  attempt: (message: Pending) => Promise<SendResult>,
 ): Promise<readonly Delivery[]> {
   const deliveries: Delivery[] = [];
   let failures: SendResult[] = [];
-  const send = async (message: Message): Promise<SendResult> => {
-    if (signal.aborted) return { status: 'pending', reason: 'stopped before it was sent' };
-    return failures[MAX_CONSECUTIVE_FAILURES - 1] ?? attempt(message);
-  };
+  const untried: string[] = [];
   for (const message of pending) {
-    const result = await send(message);
-    failures = result.isServerFailure ? [...failures, result] : [];
+    const { message_id, recipient, subject } = message;
+    const unsent = explainUnsent(message, clock.now(), signal) ?? failures[MAX_CONSECUTIVE_FAILURES - 1];
+    const result = unsent ?? (await attempt(message));
     const { status, reason } = result;
-    const params = { message_id: message.messageId, status, reason, now: clock.now().toISOString() };
-    await database.run(files.read('mail/outbox_end'), params);
-    deliveries.push({ recipient: message.to.address, subject: message.subject, status, reason });
+    if (unsent === undefined) failures = result.isServerFailure ? [...failures, result] : [];
+    if (unsent !== undefined && status === 'pending') untried.push(message_id);
+    else
+      await database.run(files.read('mail/outbox_end'), { message_id, status, reason, now: clock.now().toISOString() });
+    deliveries.push({ recipient, subject, status, reason });
   }
+  const { reason = null } = deliveries.findLast(({ status }) => status === 'pending') ?? {};
+  if (untried.length > 0) await database.run(files.read('mail/outbox_untried'), { message_ids: untried, reason });
   for (const { recipient, subject, status, reason } of deliveries) {
     if (status === 'sent') log.info(`mail to ${recipient}: sent: ${subject}`);
     else log.warn(`mail to ${recipient}: ${status}: ${reason}`);
   }
   return deliveries;
+}
+
+/** Why a message is not sent, whether or not there is a server: without one, the outbox would keep all mail. */
+function explainUnsent({ created_at }: Pending, now: Date, signal: AbortSignal): SendResult | undefined {
+  if (now.getTime() - Date.parse(created_at) > MAX_PENDING_DAYS * DAY_MS)
+    return { status: 'refused', reason: `not sent within ${MAX_PENDING_DAYS} days` };
+  return signal.aborted ? { status: 'pending', reason: 'stopped before it was sent' } : undefined;
 }
 
 /** Records that a delivery begins. If no result follows, it is unknown whether the server accepted the mail. */

@@ -29,6 +29,9 @@ beforeAll(async () => {
     await database.run(`insert into pulls
       select pulls.* replace ('many' as run_id, 'source-' || lpad(range::varchar, 3, '0') as source, if(range % 3 = 0, 'failed', 'complete') as status, if(range % 2 = 0, 'e' || chr(27), 'f') as error, if(range % 2 = 0, 'n', repeat('o', 1001)) as note, range as rows, null as unknown_parts)
       from (from pulls limit 1) as pulls, range(250)`);
+    await database.run(`insert into pulls
+      select pulls.* replace ('fleet' as run_id, 'fleet-' || range as target, 'keys' as source, 'complete' as status, null as unknown_parts)
+      from (from pulls limit 1) as pulls, range(2500)`);
     await database.run('drop view unknown_parts');
     await database.run('drop macro table unknown_parts_at');
   });
@@ -66,6 +69,17 @@ describe('the rows of a table', () => {
     }
     expect(sources).toHaveLength(250);
     expect(new Set(sources).size).toBe(250);
+  });
+
+  test('have the state of every target of a large fleet', async () => {
+    const { body } = await server.get('/tables/keys');
+    expect(new Set(body.match(/\bfleet-\d+/gu)).size).toBe(2500);
+  });
+
+  test('are refused for thousands of filters, each of which would have a link that repeats all others', async () => {
+    const filters = (count: number) => `/tables/pulls?${Array(count).fill('source__not=x').join('&')}`;
+    expect((await server.get(filters(4000))).status).toBe(400);
+    expect((await server.get(filters(100))).status).toBe(200);
   });
 
   test('are sorted by a column of the address, and its header sorts the other way', async () => {
