@@ -117,6 +117,14 @@ test('what a plugin prints is not in the result of the command', async () => {
   expect(stderr).toContain('of the extraction');
 });
 
+test('what a playbook of a plugin prints is not in the result either', async () => {
+  const place = await projectWith([], `console.log('of the file');`);
+  const { stdout, stderr } = await startCommand(await buildCommand(), ['playbook', 'list', '--json'], place.folder)
+    .ended;
+  expect(JSON.parse(stdout)).toBeInstanceOf(Array);
+  expect(stderr).toContain('of the file');
+});
+
 describe('a plugin that cannot be loaded is refused by field and file', () => {
   test.each([
     [
