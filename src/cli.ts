@@ -147,6 +147,7 @@ function exitOnLostError(error: unknown, redactor: Redactor): never {
 /** Runs the command line of this process. */
 export async function main(): Promise<void> {
   process.env.DUCKDB_JE_MALLOC_CONF ??= ALLOCATOR; // read when DuckDB is loaded
+  globalThis.console = new console.Console(process.stderr); // what a playbook of a plugin prints is not the result of the command
   const stop = new AbortController();
   setMaxListeners(0, stop.signal); // every request in flight listens
   for (const name of ['SIGINT', 'SIGTERM'] as const) {

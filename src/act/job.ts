@@ -5,8 +5,9 @@ import { findNamed, suggestName } from '../config/suggest.ts';
 import { DEFAULT_LIMITS, DEFAULT_MAX_FAILURES } from '../core/choices.ts';
 import { DAY_MS } from '../core/clock.ts';
 import type { WorkContext } from '../core/context.ts';
-import { catchKnown, EXIT, type ExitCode, TidemarkError } from '../core/errors.ts';
+import { EXIT, type ExitCode, formatError, TidemarkError } from '../core/errors.ts';
 import type { Warehouse } from '../warehouse/session.ts';
+import { classifyStorageError } from '../warehouse/storage.ts';
 import { waitForLock } from '../warehouse/wait-for-lock.ts';
 import { type ApplyResult, applyExitCode, applyPlan } from './apply.ts';
 import { approvePlan } from './approvals.ts';
@@ -169,8 +170,15 @@ function patience({ schedule }: Config, isHeld: boolean): Pick<Config, 'schedule
   return { schedule: isHeld ? { ...schedule, lockWaitMinutes: 0 } : schedule };
 }
 
-async function catchRefusal<T>({ log }: Pick<WorkContext, 'log'>, name: string, work: () => Promise<T>) {
-  const result = await work().catch(catchKnown);
+async function catchRefusal<T>({ log, redactor, signal }: WorkContext, name: string, work: () => Promise<T>) {
+  const result = await work().catch((error: unknown) => {
+    if (error instanceof TidemarkError) return error;
+    if (signal.aborted || classifyStorageError(error) !== undefined) throw error;
+    // A fault in a playbook, which a user may have written, must not take the reports and the mail of the night.
+    return new TidemarkError('INCOMPLETE', redactor.text(`the playbook failed: ${formatError(error)}`), {
+      cause: error,
+    });
+  });
   if (result instanceof TidemarkError) log.warn(`playbook ${name}: ${result.message}`);
   return result;
 }

@@ -5,6 +5,7 @@ import { Option } from 'commander';
 import type { Context } from '../core/context.ts';
 import { hashFile, makeFolder, removePaths, SHARED_FOLDER, syncFolder, syncPath, writeFileAtomic } from '../core/fs.ts';
 import { plural } from '../core/plural.ts';
+import { acquireLock } from '../warehouse/lock.ts';
 import { type OpenWarehouse, withPublished } from '../warehouse/session.ts';
 import { quoteIdent, quoteLiteral } from '../warehouse/sql-files.ts';
 import { loadTables } from '../warehouse/tables.ts';
@@ -31,25 +32,35 @@ const STAGING = '.staging-';
  */
 export async function runExport(context: Context, { out }: { readonly out: string }): Promise<void> {
   const folder = resolve(context.cwd, out);
-  const staging = join(folder, `${STAGING}${randomBytes(4).toString('hex')}`);
   const tables = await withPublished(readLocalConfig(context), async (published) => {
     await makeFolder(folder, SHARED_FOLDER);
-    const left = (await readdir(folder)).filter((name) => name.startsWith(STAGING));
-    await removePaths(left.map((name) => join(folder, name)));
-    const exported: ExportedTable[] = [];
+    // Two at once would put their tables among each other's.
+    const lock = await acquireLock(join(folder, 'lock'), 'export', { now: context.clock.now() });
     try {
-      for (const { name, order } of listRelations(published)) {
-        const table = await exportRelation(published, staging, name, order);
-        context.log.info(`${name}: ${plural(table.rows, 'row')}`);
-        exported.push(table);
-      }
-      await replaceTables(folder, staging, exported);
+      return await exportAll(context, published, folder);
     } finally {
-      await removePaths([staging]);
+      await lock.release();
     }
-    return exported;
   });
   writeResult(context, { out: folder, tables }, () => `${plural(tables.length, 'table')} in ${folder}\n`);
+}
+
+async function exportAll({ log }: Context, published: OpenWarehouse, folder: string) {
+  const left = (await readdir(folder)).filter((name) => name.startsWith(STAGING));
+  await removePaths(left.map((name) => join(folder, name)));
+  const staging = join(folder, `${STAGING}${randomBytes(4).toString('hex')}`);
+  const exported: ExportedTable[] = [];
+  try {
+    for (const { name, order } of listRelations(published)) {
+      const table = await exportRelation(published, staging, name, order);
+      log.info(`${name}: ${plural(table.rows, 'row')}`);
+      exported.push(table);
+    }
+    await replaceTables(folder, staging, exported);
+  } finally {
+    await removePaths([staging]);
+  }
+  return exported;
 }
 
 /** Tables and views with the columns that their rows are sorted by, so that the statistics of a file let readers skip parts of it. */

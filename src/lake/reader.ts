@@ -31,6 +31,7 @@ import {
   type DescribedRelation,
   FOLDER_COLUMN,
   isMisdescribed,
+  isTableName,
   PUBLISH,
   parseRelation,
   toDuckdbType,
@@ -72,7 +73,7 @@ export function createLakeReader(lake: Lake, problems?: LakeProblem[]) {
     /** Every table: the folders of the lake with a log, and those that publishes state, which may be gone. */
     async snapshots(): Promise<ReadonlyMap<string, Snapshot>> {
       await snapshot(changesTable(RUNS)); // before the others, so that they have all that it makes visible
-      const names = new Set([...(await store.folders()), ...(await statements()).keys()]);
+      const names = new Set([...(await store.folders()).filter(isTableName), ...(await statements()).keys()]);
       const found = await Promise.all([...names].sort().map(async (name) => [name, await snapshot(name)] as const));
       return new Map(found.filter(([, { version }]) => version >= 0));
     },

@@ -40,6 +40,9 @@ const RELATION_PROPERTY = 'tidemark.relation';
 /** Property with the number of the publish that last changed the description. */
 const SINCE_PROPERTY = 'tidemark.since';
 
+/** What a file system keeps beside the tables, such as `lost+found`, has other names; not everybody may look into it. */
+export const isTableName = (name: string): boolean => /^\w+$/u.test(name);
+
 export const changesTable = (relation: string): string => `${relation}_changes`;
 
 /** The column of the folders that tables of an earlier version have, and their log and not their files. */
@@ -103,7 +106,7 @@ export function parseRelation(table: string, metaData: MetaData | undefined): De
   const { data } = lakeRelation.safeParse(tryParseJson(metaData?.configuration[RELATION_PROPERTY] ?? ''));
   const fields = parseFields(metaData);
   const isSound = fields.every(({ type }) => toDuckdbType(type) !== undefined);
-  if (!data || !isSound || table !== changesTable(data.name) || !/^\w+$/u.test(table)) return undefined;
+  if (!data || !isSound || table !== changesTable(data.name) || !isTableName(table)) return undefined;
   const comments = new Map(fields.map(({ name, metadata }) => [name, String(metadata.comment ?? '')]));
   return { ...data, grain: metaData?.description ?? '', comments };
 }

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { Dirent } from 'node:fs';
 import { readdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Config, meshMounts, type Target } from '../config/config.ts';
@@ -133,7 +134,8 @@ export function landingDirectory(config: Pick<Config, 'data'>, runId: string, ta
 export async function listLandings(config: Pick<Config, 'data'>): Promise<readonly string[]> {
   const root = join(config.data, 'landing');
   const entries = (await readdir(root, { withFileTypes: true }).catch(ignoreMissing)) ?? [];
-  return entries.flatMap((entry) => (entry.isDirectory() ? [entry.name] : [])).sort();
+  const isRun = (entry: Dirent) => entry.isDirectory() && parseRunStart(entry.name) !== undefined;
+  return entries.flatMap((entry) => (isRun(entry) ? [entry.name] : [])).sort();
 }
 
 /** @throws TidemarkError USAGE when the run has no landing, DATA when no source of it is complete */

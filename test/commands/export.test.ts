@@ -4,6 +4,7 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { openDatabase } from '../../src/warehouse/database.ts';
+import { acquireLock } from '../../src/warehouse/lock.ts';
 import { warehouseFiles } from '../../src/warehouse/publish.ts';
 import { copyEmptyWarehouse } from '../helpers/prepared.ts';
 import { cleanAtEnd } from '../helpers/temp.ts';
@@ -124,6 +125,18 @@ describe('export', () => {
     expect(await readdir(out)).not.toEqual(expect.arrayContaining(['former']));
     expect((await readdir(out)).filter((name) => name.startsWith('.'))).toEqual([]);
     expect(await readdir(join(out, 'workspaces'))).toEqual(['data.parquet']);
+  });
+
+  test('an export beside another one into the same folder is refused, and leaves it alone', async () => {
+    const out = join(project.folder, 'shared');
+    const staging = join(out, '.staging-other');
+    await mkdir(staging, { recursive: true });
+    const other = await acquireLock(join(out, 'lock'), 'export');
+    const { exit, stderr } = await project.tidemark(['export', '--out', 'shared']);
+    expect([exit, stderr]).toEqual([6, expect.stringContaining('is locked by export')]);
+    expect(existsSync(staging)).toBe(true);
+    await other.release();
+    await exportTo(project, 'shared');
   });
 });
 

@@ -28,6 +28,24 @@ test('a publish that has nothing to add and ends meanwhile is none', async () =>
   }
 });
 
+test('a folder beside the tables that has no name of one is not looked into', async () => {
+  const project = await lakeProject({ tables: 'few' });
+  await project.night('2026-10-01T02:15:00Z');
+  await project.publish();
+  const store: LakeStore = {
+    ...project.store,
+    folders: async () => ['lost+found', ...(await project.store.folders())],
+    read: async (path) =>
+      path.startsWith('lost+found') ? Promise.reject(new Error('EACCES')) : project.store.read(path),
+  };
+  const database = await openDatabase(':memory:', { threads: 1 });
+  try {
+    expect(await verifyLake({ store, database, files, nowMs: 0 })).toMatchObject({ problems: [] });
+  } finally {
+    database.close();
+  }
+});
+
 test('a run that is published while the logs are read is seen as a whole, or not at all', async () => {
   const project = await lakeProject({ tables: 'few' });
   const publishNight = async (day: number) => {

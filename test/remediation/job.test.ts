@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { approvePlan } from '../../src/act/approvals.ts';
+import type { Playbook } from '../../src/act/define.ts';
 import {
   applyJobPlaybooks,
   type JobPlaybookResult,
@@ -36,19 +37,22 @@ async function prepare(playbooks: readonly Record<string, unknown>[]) {
 type Prepared = Awaited<ReturnType<typeof prepare>>;
 
 /** As a run in progress plans, after it has done this to its warehouse. */
-function planInRun({ config, context, job }: Prepared, change = '') {
+function planInRun({ config, context, job }: Prepared, change = '', playbooks = builtInPlaybooks) {
   const options = { config, purpose: 'test', now: context.clock.now(), log: context.log };
   return withWarehouse(options, async (warehouse) => {
     if (change !== '') await warehouse.database.run(change);
-    return planJobPlaybooks({ config, context }, job, builtInPlaybooks, warehouse);
+    return planJobPlaybooks({ config, context }, job, playbooks, warehouse);
   });
 }
 
-async function runJob(playbooks: readonly Record<string, unknown>[]): Promise<readonly JobPlaybookResult[]> {
+async function runJob(
+  playbooks: readonly Record<string, unknown>[],
+  known = builtInPlaybooks,
+): Promise<readonly JobPlaybookResult[]> {
   const prepared = await prepare(playbooks);
   const { config, context } = prepared;
-  const plans = await planInRun(prepared);
-  return applyJobPlaybooks({ config, context }, plans, builtInPlaybooks);
+  const plans = await planInRun(prepared, '', known);
+  return applyJobPlaybooks({ config, context }, plans, known);
 }
 
 test('mode plan writes a plan file, and changes nothing', async () => {
@@ -67,6 +71,29 @@ test('mode apply applies reversible actions, approved by the name in the job fil
   ]);
   expect(result?.exit).toBe(0);
   expect(harness.writes()).toHaveLength(2);
+});
+
+test.each<[string, (playbook: Playbook, fail: () => never) => Playbook]>([
+  ['planned', (playbook, fail) => ({ ...playbook, plan: fail })],
+  [
+    'applied',
+    (playbook, fail) => ({ ...playbook, actions: playbook.actions.map((action) => ({ ...action, observe: fail })) }),
+  ],
+])('a playbook that throws when it is %s is refused, and stops nothing else', async (_, edit) => {
+  const fail = (): never => {
+    throw new TypeError('of a user');
+  };
+  const known = builtInPlaybooks.map((one) => (one.name === 'scope-unused-pools' ? edit(one, fail) : one));
+  const [broken, other] = await runJob(
+    [
+      { name: 'scope-unused-pools', mode: 'apply', approvedBy: 'platform team' },
+      { name: 'reap-dead-agents', mode: 'plan' },
+    ],
+    known,
+  );
+  expect(broken).toMatchObject({ applied: null, refused: 'the playbook failed: of a user', exit: 1 });
+  expect(other?.plan?.actions).toHaveLength(3);
+  expect(harness.writes()).toEqual([]);
 });
 
 test('a plan that is replaced before the job approves it is not applied', async () => {

@@ -40,7 +40,7 @@ export type RemoteContext = Readonly<ReturnType<typeof toRemoteContext>>;
 /** Threads at the same time. Each has its own copy of the plugin and of the package. */
 const MAX_THREADS = 4;
 const MEMORY_MIB = 512;
-/** A thread that computes so long without a pause is taken to have no end. */
+/** A thread that computes so long without a pause is taken to have no end, and so is one whose file is not loaded by then. */
 const MAX_SILENCE_MS = 60_000;
 
 const threads = pLimit(MAX_THREADS);
@@ -76,9 +76,13 @@ export function runPlugin<T>(
 
 function watch(worker: Worker, fail: (error: unknown) => void, signal: AbortSignal | undefined, maxSilenceMs: number) {
   const abort = () => fail(signal?.reason);
-  const tooLong = () => fail(fault(`computes for ${formatSeconds(maxSilenceMs / 1000)} without a pause`));
+  const limit = formatSeconds(maxSilenceMs);
+  const tooLong = () =>
+    fail(fault(isLoaded ? `computes for ${limit} without a pause` : `is not loaded after ${limit}`));
+  let isLoaded = false;
   let timer = setTimeout(tooLong, maxSilenceMs);
   worker.on('message', () => {
+    isLoaded = true;
     clearTimeout(timer);
     timer = setTimeout(tooLong, maxSilenceMs);
   });

@@ -17,15 +17,16 @@ import type { RemoteClient, RemoteContext, ThreadPlugin, ThreadSource } from './
  */
 
 const ALIVE_MS = 1_000;
-// A thread that computes without an end cannot send it.
-setInterval(() => parentPort?.postMessage(ALIVE), ALIVE_MS);
 // What a plugin prints is not the result of the command.
 if (parentPort) process.stdout.write = process.stderr.write.bind(process.stderr);
 if (parentPort) new Bridge(parentPort, async () => describe((await load(String(workerData))).default));
 
 async function load(file: string): Promise<{ readonly default?: unknown }> {
   try {
-    return (await import(pathToFileURL(file).href)) as { readonly default?: unknown };
+    const loaded = (await import(pathToFileURL(file).href)) as { readonly default?: unknown };
+    // A thread that computes without an end cannot send it, and one that waits for ever in its file does not come here.
+    setInterval(() => parentPort?.postMessage(ALIVE), ALIVE_MS);
+    return loaded;
   } catch (cause) {
     const { code } = Object(cause) as { readonly code?: unknown };
     if (code !== 'ERR_UNKNOWN_FILE_EXTENSION' || !/\.[cm]?ts$/u.test(file)) {

@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { runPlugin } from '../../../src/run/plugins/remote.ts';
+import { type RemoteClient, runPlugin, type ThreadPlugin } from '../../../src/run/plugins/remote.ts';
 import { buildCommand, startCommand } from '../../helpers/built-command.ts';
 import { tempFolder } from '../../helpers/temp.ts';
 import { type TestProject, testProject } from '../../helpers/test-project.ts';
@@ -117,6 +117,14 @@ test('what a plugin prints is not in the result of the command', async () => {
   expect(stderr).toContain('of the extraction');
 });
 
+test('what a playbook of a plugin prints is not in the result either', async () => {
+  const place = await projectWith([], `console.log('of the file');`);
+  const { stdout, stderr } = await startCommand(await buildCommand(), ['playbook', 'list', '--json'], place.folder)
+    .ended;
+  expect(JSON.parse(stdout)).toBeInstanceOf(Array);
+  expect(stderr).toContain('of the file');
+});
+
 describe('a plugin that cannot be loaded is refused by field and file', () => {
   test.each([
     [
@@ -155,9 +163,25 @@ test('a source that computes without an end is stopped at its bound of time', as
 
 test('a thread that computes without a pause is stopped, also without a bound', async () => {
   const file = join(await tempFolder(), 'plugin.mjs');
-  await writeFile(file, 'for (;;);');
-  await expect(runPlugin(file, async (plugin) => plugin, undefined, 1_500)).rejects.toThrow('without a pause');
+  await writeFile(
+    file,
+    `export default { sources: [{ name: 'bad', kind: 'mesh', extract() {}, checkAccess() { for (;;); } }] };`,
+  );
+  const client = { target: {} } as RemoteClient;
+  const compute = async (plugin: ThreadPlugin) => plugin.sources?.[0]?.checkAccess(client, () => {});
+  await expect(runPlugin(file, compute, undefined, 1_500)).rejects.toThrow('computes for 1.5 s without a pause');
 });
+
+test.each(['for (;;);', 'await new Promise(() => {});'])(
+  'a file that does not end to load is refused: %s',
+  async (text) => {
+    const file = join(await tempFolder(), 'plugin.mjs');
+    await writeFile(file, text);
+    await expect(runPlugin(file, async (plugin) => plugin, undefined, 1_500)).rejects.toThrow(
+      'is not loaded after 1.5 s',
+    );
+  },
+);
 
 test('a signal stops a source that computes without an end', async () => {
   const place = await projectWith([source('bad', 'landing.log; for (;;);')], '', ['bad']);
