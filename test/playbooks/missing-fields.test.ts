@@ -131,6 +131,14 @@ describe('a subject of which the service tells nothing', () => {
     expect(result).toMatchObject({ status: 'failed', reason: 'its last ping is not reported' });
   });
 
+  test('is not planned by drop-dead-views without the query that would be compared', async () => {
+    const place = shared.switchTo('drop-dead-views');
+    told = '{"data":{}}';
+    const { actions, skipped } = await place.plan(['--max-percent', '100']);
+    expect(actions).toEqual([]);
+    expect(new Set(skipped.map(({ reason }) => reason))).toEqual(new Set(['its query is not reported']));
+  });
+
   test('is as unknown where the answer is about another one, which a proxy mixed up', async () => {
     const other = { id: 'agent-other', attributes: { status: 'exited', 'last-ping-at': '2001-01-01T00:00:00Z' } };
     expect(await applyTo('reap-dead-agents', () => ({ data: other }))).toMatchObject({

@@ -1,13 +1,15 @@
 import { z } from 'zod';
 import { listAt, valueAt } from '../../core/json-path.ts';
 import { platform } from '../../services/platform/operations.ts';
-import { defineAction, definePlaybook, drifted, type ReadResult, ready, satisfied, unknown } from '../define.ts';
+import { defineAction, definePlaybook, drifted, type ReadResult, ready, satisfied, skip, unknown } from '../define.ts';
 import { isSameQuery, parseSavedQuery, readView } from './lib/platform.ts';
 import { responseBody } from './lib/reads.ts';
 
 const detail = z.object({ view_id: z.string(), reason: z.enum(['failed', 'empty']) });
 /** `query`: as read when the plan was made; null in a plan of an earlier version. */
 const inputs = detail.extend({ query: z.json().default(null) });
+
+const NO_QUERY = 'its query is not reported';
 
 const readQuery = (view: ReadResult) => parseSavedQuery(valueAt(responseBody(view), 'data'));
 
@@ -28,9 +30,8 @@ const drop = defineAction(inputs, {
       : null,
   evaluate: (observed, { reason, query }) => {
     if (observed === null) return satisfied('the view is gone');
-    if (query !== null && !isSameQuery(observed.query, query)) {
-      return observed.query.type === null ? unknown('its query is not reported') : drifted('its query was changed');
-    }
+    if (observed.query.type === null) return unknown(NO_QUERY);
+    if (query !== null && !isSameQuery(observed.query, query)) return drifted('its query was changed');
     // The finding rests on a rejected query. A time-out or an error within the service says nothing about the query.
     if (observed.failure !== null && observed.failure !== 'invalid') {
       return unknown(`its query could not be run: ${observed.failure}`);
@@ -50,6 +51,7 @@ export const dropDeadViews = definePlaybook({
   detail,
   plan: async ({ subject_name, detail: planned }, ctx) => {
     const query = readQuery(await ctx.read(platform.views.show, { view_id: planned.view_id }));
+    if (query.type === null) return skip(NO_QUERY);
     const what = planned.reason === 'failed' ? 'whose query fails' : 'which returns no rows';
     const summary = `delete saved view ${subject_name ?? planned.view_id}, ${what}`;
     return [{ action: drop, inputs: { ...planned, query }, summary }];
