@@ -81,7 +81,7 @@ test.each([
 });
 
 test.each([
-  ['none', null, 'ready'],
+  ['none, where the plan has one', null, 'unknown'],
   ['the planned one', '2026-11-20T02:15:00Z', 'ready'],
   ['a later one', '2026-11-20T02:15:01Z', 'drifted'],
   ['one that is no time', 'just now', 'drifted'],
