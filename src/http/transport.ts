@@ -133,7 +133,7 @@ export function readPem(file: string, field: string): string {
   return readNamedFile(file, { code: 'CONFIG', name, hint, maxKibibytes: MAX_PEM_KIBIBYTES, isLatin1: true });
 }
 
-/** A pool of connections with three defects of undici 7 corrected: see `deferSocketEnd` and `withConnectTimeout`. */
+/** A pool of connections with defects of undici 7 corrected: see `deferSocketEnd` and `withConnectTimeout`. */
 function createPatchedPool(connectMs: number, origin: string | URL, options: Pool.Options): Pool {
   const { connect } = options;
   const isProxied = typeof connect === 'function';

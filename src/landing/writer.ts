@@ -214,8 +214,8 @@ export class LandingWriter {
 function maskOwn(line: string, body: string): string {
   if (!mayContainSecret(body)) return line;
   const own = new Redactor();
-  collectSecretFields(JSON.parse(body), (secret) => own.learn(secret));
-  return own.text(line);
+  collectSecretFields(JSON.parse(body), (secret) => own.add(secret));
+  return own.row(line);
 }
 
 /** JSON on one line, without secret fields. If it may have them, the text is written again, without the escapes that it does not need. */

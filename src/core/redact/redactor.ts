@@ -10,10 +10,8 @@ const MASK = '***';
 /** Masking shorter values would hide ordinary words. */
 const MIN_LENGTH = 4;
 
-/** Of the secrets that services have shown: to search for the keys of thousands of certificates takes minutes. */
-const MAX_SHOWN = 200;
-/** More than a key or a token has. */
-const MAX_SHOWN_LENGTH = 32_768;
+/** Characters of the secrets that services have shown, the last ones: to search for the keys of thousands of certificates takes minutes. */
+const MAX_SHOWN = 100_000;
 
 /**
  * Masks known secrets in every form in which they may appear: raw, with any characters escaped for JSON (up to three times), URLs
@@ -29,7 +27,8 @@ export class Redactor {
   /** Made with the first text after a secret was added: a configuration adds many at once. */
   #search: Search | undefined;
   /** The last secrets that services have shown, and what masks them. */
-  #shown: readonly string[] = [];
+  #shown = new Set<string>();
+  #shownLength = 0;
   #learned: Redactor | undefined;
 
   add(secret: string): void {
@@ -46,13 +45,18 @@ export class Redactor {
   }
 
   /**
-   * Masks a secret that a service shows, in messages only: who writes to a service chooses what stands in a field of such a name, and rows
-   * that have the same text are no less right. The last ones are kept: each renewed certificate has another key.
+   * Masks a secret that a service shows. Only messages are masked: whoever writes to a service chooses the value of such a field, and could
+   * hide all rows that have the same text. The last secrets are kept, since each renewed certificate has another key.
    */
   learn(secret: string): void {
-    const isOdd = secret.length < MIN_LENGTH || secret.length > MAX_SHOWN_LENGTH;
-    if (isOdd || this.#shown.includes(secret)) return;
-    this.#shown = [...this.#shown.slice(1 - MAX_SHOWN), secret];
+    if (secret.length < MIN_LENGTH || secret.length > MAX_SHOWN || this.#shown.has(secret)) return;
+    this.#shown.add(secret);
+    this.#shownLength += secret.length;
+    for (const oldest of this.#shown) {
+      if (this.#shownLength <= MAX_SHOWN) break;
+      this.#shown.delete(oldest);
+      this.#shownLength -= oldest.length;
+    }
     this.#learned = undefined;
   }
 
@@ -60,7 +64,7 @@ export class Redactor {
   text(text: string): string {
     this.#learned ??= createRedactor(this.#shown);
     const masked = this.row(text);
-    return this.#shown.length === 0 ? masked : this.#learned.row(masked);
+    return this.#shown.size === 0 ? masked : this.#learned.row(masked);
   }
 
   /** Masks the secrets of the user, for rows. */
@@ -81,7 +85,7 @@ export class Redactor {
   /** A redactor of the secrets that are known now. Later ones are added to this one only. */
   snapshot(): Redactor {
     const copy = createRedactor(this.#added);
-    copy.#shown = this.#shown;
+    for (const secret of this.#shown) copy.learn(secret);
     return copy;
   }
 
@@ -96,7 +100,7 @@ export class Redactor {
   }
 }
 
-function createRedactor(secrets: readonly string[]): Redactor {
+function createRedactor(secrets: Iterable<string>): Redactor {
   const redactor = new Redactor();
   for (const secret of secrets) redactor.add(secret);
   return redactor;
