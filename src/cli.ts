@@ -150,7 +150,8 @@ export async function main(): Promise<void> {
   globalThis.console = new console.Console(process.stderr); // what a playbook of a plugin prints is not the result of the command
   const stop = new AbortController();
   setMaxListeners(0, stop.signal); // every request in flight listens
-  for (const name of ['SIGINT', 'SIGTERM'] as const) {
+  // SIGHUP: the terminal is gone. Node does not inherit that `nohup` ignores it.
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(name, () => {
       if (stop.signal.aborted) process.exit(EXIT.incomplete);
       stop.abort(new TidemarkError('INCOMPLETE', `stopped by ${name}`));

@@ -52,7 +52,7 @@ export interface ProcessIo {
   /** stderr, where it is a terminal that can show progress. */
   readonly terminal: NodeJS.WriteStream | undefined;
   readonly redactor: Redactor;
-  /** Aborted by SIGTERM and Ctrl-C. */
+  /** Aborted by SIGTERM, SIGHUP and Ctrl-C. */
   readonly signal: AbortSignal;
   /** Set by tests to shorten waits. */
   readonly timeouts?: Partial<HttpTimeouts>;

@@ -58,7 +58,7 @@ async function loaded({ process }: RunningCommand, count: number): Promise<void>
   });
 }
 
-describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
+describe.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)('%s', (signal) => {
   test('ends a run with exit code 1: interrupted, complete sources published, the lock released', async () => {
     const { place, asked } = await silent();
     const child = pull(place);
