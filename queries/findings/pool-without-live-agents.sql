@@ -6,7 +6,7 @@
 -- subject: agent pool
 -- many: agent pools have no live agent
 -- repair: restart the agents of the pool; ask who runs its machines
--- grain: one row per such pool; critical where workspaces are attached, whose runs then wait; unknown where a status is not reported or not documented
+-- grain: one row per such pool; critical where workspaces are attached, whose runs then wait; a warning where the service does not list them; unknown where a status is not reported or not documented
 with
   counted as (
     select
@@ -19,11 +19,16 @@ with
     from agents
     group by target, pool_id
   ),
-  attached as (
-    select target, pool_id, count(*) as workspaces
-    from agent_pool_workspaces
-    where relation = 'attached'
-    group by target, pool_id
+  users as (
+    select
+      pools.target,
+      pools.pool_id,
+      count(related.workspace_id) as workspaces,
+      workspaces > 0 or (any_value(pools.relationships) ->> 'workspaces') is not null as are_listed,
+    from agent_pools as pools
+    left join agent_pool_workspaces as related
+      on related.target = pools.target and related.pool_id = pools.pool_id and related.relation = 'attached'
+    group by pools.target, pools.pool_id
   )
 select
   agent_pools.target,
@@ -32,22 +37,22 @@ select
   case
     when coalesce(counted.unreported, 0) > 0 then format('agents without a documented status: {}', counted.unreported)
     else format(
-      'Agent pool {} has no live agent ({} known, {} workspaces attached)',
+      'Agent pool {} has no live agent ({} known, {})',
       coalesce(agent_pools.name, agent_pools.pool_id),
       coalesce(counted.agents, 0),
-      coalesce(attached.workspaces, 0)
+      if(users.are_listed, format('{} workspaces attached', users.workspaces), 'its workspaces are not listed')
     )
   end as title,
   json_object(
     'pool_id', agent_pools.pool_id,
     'agents', coalesce(counted.agents, 0),
-    'attached_workspaces', coalesce(attached.workspaces, 0),
+    'attached_workspaces', if(users.are_listed, users.workspaces, null),
     'last_ping_at', iso_time(counted.last_ping_at)
   ) as detail,
-  case when attached.workspaces > 0 then 'critical' else 'info' end as severity,
-  coalesce(attached.workspaces, 0) as weight,
+  case when users.workspaces > 0 then 'critical' when users.are_listed then 'info' else 'warning' end as severity,
+  users.workspaces as weight,
   coalesce(counted.unreported, 0) > 0 as unknown,
 from agent_pools
 left join counted on counted.target = agent_pools.target and counted.pool_id = agent_pools.pool_id
-left join attached on attached.target = agent_pools.target and attached.pool_id = agent_pools.pool_id
+join users on users.target = agent_pools.target and users.pool_id = agent_pools.pool_id
 where coalesce(counted.live, 0) = 0

@@ -1,6 +1,7 @@
 import { type ExecFileException, execFile } from 'node:child_process';
 import { resolve } from 'node:path';
 import { promisify } from 'node:util';
+import { Option } from 'commander';
 import { applyExitCode, applyPlan, findFinishedResult } from '../act/apply.ts';
 import { approvalStatement, approvePlan, assertApprovable, isPlanner, SIGNATURE_NAMESPACE } from '../act/approvals.ts';
 import { assertAfterLedger } from '../act/ledger-file.ts';
@@ -32,6 +33,8 @@ A file STOP in the data folder stops an apply before its next action.
 docs/playbooks.md describes how to write a playbook.
 `;
 
+const PRINT = 'print what to sign with `ssh-keygen -Y sign -n tidemark-plan`, and approve nothing';
+
 export const define: DefineCommand = (playbook) => {
   const load = () => import('./playbook.ts');
   const loadLedger = () => import('./playbook-ledger.ts');
@@ -57,8 +60,8 @@ export const define: DefineCommand = (playbook) => {
     .requiredOption('--by <name>', 'who approves')
     .option('--irreversible', 'include actions that cannot be undone')
     .option('--key <file>', 'sign with this SSH key, or with the agent where it is a public key; needs ssh-keygen')
-    .option('--print', 'print what to sign with `ssh-keygen -Y sign -n tidemark-plan`, and approve nothing')
-    .option('--signature <file>', 'the signature of what --print prints')
+    .addOption(new Option('--signature <file>', 'the signature of what --print prints').conflicts('key'))
+    .addOption(new Option('--print', PRINT).conflicts(['key', 'signature']))
     .runs(load, 'approve');
   const failures = 'stop after this many failed or unconfirmed actions';
   defineForPlan('apply')

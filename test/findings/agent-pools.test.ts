@@ -147,5 +147,11 @@ describe('agent pools', () => {
       'agentless',
       'dead',
     ]);
+    const unlisted = rows.filter(({ severity }) => severity === 'warning');
+    expect(unlisted.map(({ subject_id }) => subject_id)).toEqual(['open-workspaces-renamed', 'workspaces-unlisted']);
+    expect(unlisted.at(-1)).toMatchObject({
+      title: 'Agent pool pool of workspaces-unlisted has no live agent (0 known, its workspaces are not listed)',
+      detail: { attached_workspaces: null },
+    });
   });
 });

@@ -233,6 +233,16 @@ describe('with `approvers:`', () => {
     expect((await harness.place.ledger())[0]).toMatchObject({ status: 'applied', approved_by: 'Renée' });
   });
 
+  test.each([
+    ['--key', '--signature'],
+    ['--print', '--key'],
+    ['--print', '--signature'],
+  ])('%s and %s together are refused: one of them would be ignored', async (one, other) => {
+    const words = [one, other].flatMap((option) => (option === '--print' ? [option] : [option, 'file']));
+    const { exit, stderr } = await run('approve', plan.plan_id, '--by', 'alice', ...words);
+    expect([exit, stderr]).toEqual([2, expect.stringMatching(/option '.*' cannot be used with option '.*'/u)]);
+  });
+
   test('a job that would apply without a signature is refused before it pulls', async () => {
     const playbooks = [{ name: 'scope-unused-pools', mode: 'apply', approvedBy: 'platform team' }];
     await writeFile(join(harness.place.folder, 'jobs', 'nightly.yaml'), stringify({ pull: 'all', playbooks }));
