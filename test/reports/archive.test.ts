@@ -69,6 +69,13 @@ describe('the archive and the index', () => {
     expect(index).toContain('href="version-sprawl.html"');
     expect(index).toContain('href="check-failure.html"');
     expect(index).toContain(`<bdi>${summary.headline}</bdi>`);
+    const links = async (page: string) => (await readFile(join(out, page), 'utf8')).match(/"[\w-]+\.html"/gu);
+    expect(await links('check-failure.html')).toContain('"version-sprawl.html"');
+    expect(await links('check-failure.html')).not.toContain('"drift.html"');
+    // the archive of the next day does not have it
+    await warehouse.pull(day(2), { workspaces: [workspace('a')] });
+    await renderReports(warehouse.options(day(2), { names: ['check-failure'], subjectPages: 0 }));
+    expect(await links('archive/2026-11-02/check-failure.html')).not.toContain('"version-sprawl.html"');
   });
 
   it('read no rows of a report of an earlier call: they may not fit into memory', async () => {

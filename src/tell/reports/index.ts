@@ -59,14 +59,17 @@ export async function renderReports(options: RenderOptions) {
   for (const failure of selection?.failures ?? []) {
     await reportFailure(options, 'subjects', Promise.reject(failure));
   }
-  const linked = [...reader.reports.values()].filter(({ name }) => !reader.unlinked.has(name));
+  const unlinked = new Set(
+    [...reader.unlinked].filter((name) => !reader.reports.has(name) || !isWritten(options, name)),
+  );
+  const linked = [...reader.reports.values()].filter(({ name }) => !unlinked.has(name));
   const renderer = createRenderer(options.files.roots, linked, currentUntil(options));
   const linkProduct = createProductLinker(targets);
   const links = selection && { linkProduct, linkSubject: createSubjectLinker(selection, linkProduct) };
   const subjects = { ...options, linker: linkProduct, guide: reader.guide };
   const run = archive ? await findRun(options) : undefined;
   const [rendered] = await allInOrder([
-    writeReports(options, reader, renderer, { ...links, run }),
+    writeReports(options, reader, renderer, { ...links, run, unlinked }),
     selection && reportFailure(options, 'subjects', writeSubjectPages(subjects, selection, renderer)),
   ]);
   if (archive) {
@@ -81,6 +84,12 @@ export async function renderReports(options: RenderOptions) {
 }
 
 const DEFAULT_SUBJECT_PAGES = 1000;
+
+/** Whether an earlier call wrote a report that pages can link to: beside them, and in the archive of the day. */
+function isWritten({ out, asOf, archive = true }: RenderOptions, name: string): boolean {
+  const folders = archive ? [out, join(out, 'archive', toUtcDate(asOf))] : [out];
+  return folders.every((folder) => existsSync(join(folder, `${name}.html`)));
+}
 
 /** Until when a page is current: then its sources are stale. */
 export function currentUntil({ asOf, thresholds }: Pick<RenderOptions, 'asOf' | 'thresholds'>): Date {
@@ -102,11 +111,10 @@ async function writeReports(
   options: RenderOptions,
   reader: ReportReader,
   renderer: Renderer,
-  links: SubjectLinks & Pick<PageOptions, 'run'>,
+  links: SubjectLinks & Pick<PageOptions, 'run' | 'unlinked'>,
 ) {
-  const { params, unlinked } = reader;
   const { asOf, stalenessAt = asOf, leftOut } = options;
-  const page: PageOptions = { ...links, params, unlinked, stalenessAt, leftOut };
+  const page: PageOptions = { ...links, params: reader.params, stalenessAt, leftOut };
   const write = async (report: Report) => {
     const { name } = report;
     const data = await readReport(report, reader);
