@@ -236,6 +236,7 @@ export function redirectError(from: URL, response: Response): HttpFailure | unde
     hint: isElsewhere
       ? 'the token is not sent to another origin: if that is the service, set `url` of this target to it'
       : 'check `url` of this target',
+    notProcessed: KEEPS_METHOD.includes(response.status), // the same request belongs elsewhere; after another redirect, it may be done
   };
 }
 

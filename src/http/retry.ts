@@ -59,7 +59,7 @@ function isThrottled({ status, retryAfterMs }: HttpFailure): boolean {
 function canRetry(problem: HttpFailure, made: number, options: RetryOptions): boolean {
   const { policy } = options;
   if (policy === 'never' || made >= maxAttempts(problem, options)) return false;
-  if (policy === 'if-unprocessed') return problem.notProcessed === true;
+  if (policy === 'if-unprocessed') return problem.notProcessed === true && problem.retryable === 'yes';
   return problem.retryable === 'yes' || (problem.retryable === 'few' && made < MALFORMED_ATTEMPTS);
 }
 

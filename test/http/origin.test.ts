@@ -69,19 +69,25 @@ describe('redirects', () => {
   });
 
   it.each([
-    [301, secrets.keys.rotate],
-    [302, secrets.keys.rotate],
-    [303, secrets.keys.rotate],
-    [307, secrets['mesh-creds'].generate],
-  ])('%d of a write is not followed: it would become a read, or be of something else', async (status, operation) => {
-    const server = await serve((_request, response) => response.writeHead(status, { location: '/v1/x' }).end());
-    const { client } = createTestClient(createTarget('secrets', server.origin));
-    await expect(client.call(operation, { name: 'k' })).rejects.toMatchObject({
-      failure: 'malformed',
-      status,
-    });
-    expect(server.requests).toHaveLength(1);
-  });
+    [301, secrets.keys.rotate, false],
+    [302, secrets.keys.rotate, false],
+    [303, secrets.keys.rotate, false],
+    [307, secrets.keys.rotate, true],
+    [308, secrets.keys.rotate, true],
+    [307, secrets['mesh-creds'].generate, true],
+  ])(
+    '%d of a write is not followed: it would become a read, or be of something else',
+    async (status, operation, notProcessed) => {
+      const server = await serve((_request, response) => response.writeHead(status, { location: '/v1/x' }).end());
+      const { client } = createTestClient(createTarget('secrets', server.origin));
+      await expect(client.call(operation, { name: 'k' })).rejects.toMatchObject({
+        failure: 'malformed',
+        status,
+        details: { notProcessed },
+      });
+      expect(server.requests).toHaveLength(1);
+    },
+  );
 
   it.each([301, 302, 307, 308])(
     '%d to another origin is rejected by name, and nothing is sent there',
