@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { listAt, numberAt, textAt, valueAt } from '../../core/json-path.ts';
 import { platform } from '../../services/platform/operations.ts';
 import { defineAction, definePlaybook, drifted, type ReadResult, ready, satisfied, skip, unknown } from '../define.ts';
-import { isSameQuery, parseSavedQuery, readView } from './lib/platform.ts';
+import { isSameQuery, otherQueryParts, parseSavedQuery, readView } from './lib/platform.ts';
 import { responseBody } from './lib/reads.ts';
 
 const detail = z.object({ view_id: z.string(), reason: z.enum(['failed', 'empty']) });
@@ -11,7 +11,10 @@ const inputs = detail.extend({ query: z.json().default(null) });
 
 const NO_QUERY = 'its query is not reported';
 
-const readQuery = (view: ReadResult) => parseSavedQuery(valueAt(responseBody(view), 'data'));
+function readQuery(read: ReadResult) {
+  const view = valueAt(responseBody(read), 'data');
+  return { ...parseSavedQuery(view), ...otherQueryParts(view) };
+}
 
 /** Null where the answer has no list, or an empty one of a result with rows. */
 function countRows(results: unknown): number | null {
