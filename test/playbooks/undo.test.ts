@@ -39,7 +39,9 @@ test.each(CASES)(
 );
 
 test('pin-drift-view: undo of an update restores the query that someone had given the view, with all of its fields', async () => {
-  const restored = { grouping: ['project'], filter: [{ field: 'project_name', operator: 'is_not', value: ['a'] }] };
+  const isEmpty = { field: 'modules', operator: 'is_empty', value: null as never };
+  const isNot = { field: 'project_name', operator: 'is_not', value: ['a'] };
+  const restored = { grouping: ['project'], filter: [isNot, isEmpty] };
   const withoutFields = ({ fields: _, ...query }: typeof view.query) => ({ ...query, ...restored });
   const place = await playbookHarness({
     updatesTable: false,
@@ -49,7 +51,7 @@ test('pin-drift-view: undo of an update restores the query that someone had give
     faultHook: ({ method, body }) => {
       // The sandbox accepts no part of a query that it does not know.
       if (method !== 'PATCH' || !body.includes('grouping')) return undefined;
-      const filter = [{ project_name: { is_not: ['a'] } }];
+      const filter = [{ project_name: { is_not: ['a'] } }, { modules: { is_empty: [] } }];
       const { query } = JSON.parse(body).data.attributes;
       expect(query).toMatchObject({ ...restored, filter });
       // An empty list may mean none of them.

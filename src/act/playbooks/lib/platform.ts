@@ -77,7 +77,11 @@ export function isSameQuery(a: JsonValue, b: JsonValue): boolean {
 /** Accepts `{field, operator, value}` and the real product's `{"field-name": {"operator": value}}`. */
 function parseFilters(item: unknown) {
   const toFilter = (field: string, operator: string, value: unknown) => {
-    return { field: canonicalField(field), operator: canonicalOperator(operator), value: [value].flat().map(String) };
+    return {
+      field: canonicalField(field),
+      operator: canonicalOperator(operator),
+      value: [value ?? []].flat().map(String),
+    };
   };
   const field = textAt(item, 'field');
   if (field !== null) return [toFilter(field, textAt(item, 'operator') ?? '', valueAt(item, 'value'))];
