@@ -21,8 +21,10 @@ export function textAt(value: unknown, ...path: Path): string | null {
   return typeof found === 'string' && found !== '' ? found : null;
 }
 
+/** Also of a text of digits, which a column of the warehouse takes for a number as well. */
 export function numberAt(value: unknown, ...path: Path): number | null {
   const found = valueAt(value, ...path);
+  if (typeof found === 'string' && /^\d+$/u.test(found)) return Number(found);
   return typeof found === 'number' ? found : null;
 }
 

@@ -1,6 +1,6 @@
 import type { Target } from '../config/config.ts';
 import { digestJson } from '../core/canonical-json.ts';
-import { isObject, textAt, valueAt } from '../core/json-path.ts';
+import { isObject, numberAt, textAt, valueAt } from '../core/json-path.ts';
 import type { Log } from '../core/log.ts';
 import { plural } from '../core/plural.ts';
 import { ServiceError } from '../http/errors.ts';
@@ -270,11 +270,9 @@ function digest(items: readonly unknown[]): string {
   return digestJson(ids.every((id) => typeof id === 'string') ? ids : items);
 }
 
-/** A number of `meta.pagination`, which may be sent as text; undefined where there is none. */
+/** A number of `meta.pagination`; undefined where there is none. */
 function pageFigure(document: unknown, name: string): number | undefined {
-  const found = valueAt(document, ...PAGINATION, name);
-  if (typeof found === 'string' && /^\d+$/u.test(found)) return Number(found);
-  return typeof found === 'number' ? found : undefined;
+  return numberAt(document, ...PAGINATION, name) ?? undefined;
 }
 
 function isPageNumber(number: number): boolean {

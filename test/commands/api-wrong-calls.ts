@@ -232,6 +232,13 @@ export const wrongCalls: readonly WrongCall[] = [
     says: ['body.data.query.fields', 'must be a list'],
   },
   {
+    rule: 'the type of an updated view, which the real product would otherwise take for another one',
+    words: ['platform.views.update', 'view_id=v', '--yes'],
+    flavor: 'hashicorp',
+    body: pool({ name: 'n', query: { filter: [], fields: ['version'], sort: [] } }),
+    says: ['body.data.query.type', 'must be one of workspaces'],
+  },
+  {
     rule: 'the type of a key',
     words: ['secrets.keys.create', 'name=k', '--yes'],
     body: { type: 'rsa-1024' },

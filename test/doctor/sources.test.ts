@@ -170,3 +170,13 @@ test('unknown sources of a target are errors that name the nearest one', async (
   );
   expect(stderr).toContain('targets[2].sources: a target of kind scheduler has no source keys;');
 });
+
+test('a source that the service throttles, or fails to answer, is not for want of rights', async () => {
+  for (const status of [429, 500]) {
+    const { find } = await askDoctor('acme', ({ path }, service) =>
+      path.endsWith('/agents') ? service.error(status, 'not now') : undefined,
+    );
+    const repair = 'acme: see why a source cannot be checked, or try again later';
+    expect(find('agents')).toMatchObject({ ok: false, detail: expect.stringContaining(`${status}`), repair });
+  }
+});

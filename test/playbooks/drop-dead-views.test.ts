@@ -48,3 +48,32 @@ test('drop-dead-views deletes a view only if the service rejects its query', asy
   expect(await apply()).toEqual([0, 'skipped: its query works again']);
   expect(views).toContain(view);
 });
+
+/** Answers without rows on the first page that say otherwise. */
+const CONTRADICTIONS = [
+  { meta: { pagination: { 'total-count': '5', 'next-page': null } } },
+  { meta: { pagination: { 'next-page': 2 } } },
+  { links: { next: 'http://127.0.0.1/?page[number]=2' } },
+];
+
+test('drop-dead-views leaves a view whose first page has no rows, where the service reports more', async () => {
+  let body: string | undefined;
+  const place = await playbookHarness({
+    updatesTable: false,
+    playbook: 'drop-dead-views',
+    runs: 2,
+    configure: (config) => {
+      config.thresholds = { deadViewDays: 1 };
+    },
+    faultHook: ({ path }) => (path.endsWith('/results') && body !== undefined ? { status: 200, body } : undefined),
+  });
+  const { actions } = await place.plan(['--max-percent', '100', '--subject', 'Decommissioned']);
+  expect(actions.map(({ guard }) => guard.inputs.reason)).toEqual(['empty']);
+  await place.approve();
+  for (const contradiction of CONTRADICTIONS) {
+    body = JSON.stringify({ data: [], ...contradiction });
+    const { rows } = (await place.apply([], 1)).json<{ rows: Row[] }>();
+    expect(rows).toMatchObject([{ status: 'failed', reason: expect.stringContaining('its query returned no result') }]);
+  }
+  expect(listWrites(place.sandbox.log)).toEqual([]);
+});

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { platform } from '../../src/services/platform/operations.ts';
-import { playbookHarness } from '../helpers/playbook-harness.ts';
+import { listWrites, playbookHarness } from '../helpers/playbook-harness.ts';
 import { expectResolved, sharePlaybooks } from './lifecycle.ts';
 
 const ANY_SHARE = ['--max-percent', '100'];
@@ -130,3 +130,28 @@ test('scope-unused-pools treats a pool without the relationship allowed-workspac
     ['applied', null],
   ]);
 });
+
+test.each(['pin-drift-view', 'drop-dead-views'])(
+  '%s leaves a view whose query has got a part that Tidemark does not know since the plan',
+  async (playbook) => {
+    const place = await playbookHarness({
+      updatesTable: false,
+      playbook,
+      flavor: 'hashicorp',
+      sources: ['saved_views'],
+      prepare: ({ platform: { views } }) => {
+        views.push({ ...structuredClone(views[0]!), id: 'sq-pinned', name: 'Drifting workspaces (Tidemark)' });
+        views.at(-1)!.query = { ...views.at(-1)!.query, filter: [] };
+      },
+    });
+    const { actions } = await place.plan(['--max-percent', '100']);
+    const { views } = place.sandbox.services.platform.state;
+    const view = views.find(({ id }) => id === actions[0]?.params.view_id)!;
+    await place.approve();
+    view.query = { ...view.query, grouping: ['project'] } as typeof view.query;
+    const { rows } = (await place.apply()).json<{ rows: { status: string; reason: string | null }[] }>();
+    expect(rows).toMatchObject([{ status: 'skipped', reason: expect.stringMatching(/was changed$/u) }]);
+    expect(views).toContain(view);
+    expect(listWrites(place.sandbox.log)).toEqual([]);
+  },
+);

@@ -351,7 +351,7 @@ describe('what a pool does not list is unknown, and not gone:', () => {
 
 test('a pool whose agents are counted and not listed is unknown, and its agents are not gone', async () => {
   const agents: Record<string, unknown> = { data: [{ id: 'agent-1', attributes: { status: 'exited' } }] };
-  const pool = { id: 'apool-1', attributes: { name: 'one', 'agent-count': 1 } };
+  const pool = { id: 'apool-1', attributes: { name: 'one', 'agent-count': 1 as number | string } };
   const place = await answering({
     '/api/v2/organizations/acme/agent-pools': { data: [pool] },
     '/api/v2/agent-pools/apool-1/agents': agents,
@@ -361,6 +361,9 @@ test('a pool whose agents are counted and not listed is unknown, and its agents 
   agents.data = [];
   const { stderr } = await place.pull(['--source', 'agents', '--accept-shrink', 'agents'], 1);
   expect(stderr).toContain('pool apool-1 is unknown: the service counts 1 agent and lists none');
+  expect(await read()).toEqual(['agent-1']);
+  pool.attributes['agent-count'] = '1';
+  await place.pull(['--source', 'agents', '--accept-shrink', 'agents'], 1);
   expect(await read()).toEqual(['agent-1']);
   pool.attributes['agent-count'] = 0;
   await place.pull(['--source', 'agents', '--accept-shrink', 'agents']);

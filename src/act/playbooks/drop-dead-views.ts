@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { listAt, valueAt } from '../../core/json-path.ts';
+import { listAt, numberAt, textAt, valueAt } from '../../core/json-path.ts';
 import { platform } from '../../services/platform/operations.ts';
 import { defineAction, definePlaybook, drifted, type ReadResult, ready, satisfied, skip, unknown } from '../define.ts';
-import { isSameQuery, parseSavedQuery, readView } from './lib/platform.ts';
+import { isSameQuery, otherQueryParts, parseSavedQuery, readView } from './lib/platform.ts';
 import { responseBody } from './lib/reads.ts';
 
 const detail = z.object({ view_id: z.string(), reason: z.enum(['failed', 'empty']) });
@@ -11,7 +11,18 @@ const inputs = detail.extend({ query: z.json().default(null) });
 
 const NO_QUERY = 'its query is not reported';
 
-const readQuery = (view: ReadResult) => parseSavedQuery(valueAt(responseBody(view), 'data'));
+function readQuery(read: ReadResult) {
+  const view = valueAt(responseBody(read), 'data');
+  return { ...parseSavedQuery(view), ...otherQueryParts(view) };
+}
+
+/** Null where the answer has no list, or an empty one of a result with rows. */
+function countRows(results: unknown): number | null {
+  const rows = listAt(results, 'data')?.length ?? null;
+  const figures = ['total-count', 'next-page'].map((name) => numberAt(results, 'meta', 'pagination', name));
+  const hasMore = figures.some(Boolean) || textAt(results, 'links', 'next') !== null;
+  return rows === 0 && hasMore ? null : rows;
+}
 
 const drop = defineAction(inputs, {
   operation: 'platform.views.delete',
@@ -23,7 +34,7 @@ const drop = defineAction(inputs, {
   observe: ({ view, results }) =>
     view.found
       ? {
-          rows_on_first_page: listAt(responseBody(results), 'data')?.length ?? null,
+          rows_on_first_page: countRows(responseBody(results)),
           failure: results.found ? null : results.failure,
           query: readQuery(view),
         }

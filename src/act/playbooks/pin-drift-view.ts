@@ -22,14 +22,13 @@ const { type, ...parts } = QUERY;
 const QUERY_BODY = { ...parts, type };
 
 const toObserved = (view: unknown) => {
-  const others = otherQueryParts(view);
   const query = parseSavedQuery(view);
   return {
     view_id: textAt(view, 'id'),
     name: textAt(view, 'attributes', 'name'),
     query: query.type === null ? null : query,
     // Only where there are some: a ledger of an earlier version has none.
-    ...(Object.keys(others).length > 0 && { others }),
+    ...otherQueryParts(view),
   };
 };
 
@@ -87,17 +86,26 @@ const create = defineAction(z.object({ name: z.literal(NAME) }), {
 
 const updateCall = { ...observed, operation: 'platform.views.update' };
 
-const update = defineAction(z.object({ name: z.literal(NAME), view_id: z.string(), query: z.json() }), {
+/** `others`: the other parts of the query; null in a plan of an earlier version. */
+const updateInputs = z.object({
+  name: z.literal(NAME),
+  view_id: z.string(),
+  query: z.json(),
+  others: z.json().default(null),
+});
+
+const update = defineAction(updateInputs, {
   ...updateCall,
   body: () => ({ data: { name: NAME, query: QUERY_BODY } }),
   change: ({ query }) => ({ before: { query }, after: { query: QUERY } }),
-  evaluate: (view, { query }) => {
+  evaluate: (view, { query, others }) => {
     if (view === null) return drifted('the view is gone');
     if (view.name === null) return unknown('its name is not reported');
     if (view.query === null) return unknown('its query is not reported');
     const isNamed = view.name === NAME;
     if (isNamed && isSameQuery(view.query, QUERY)) return satisfied('the view lists drifting workspaces');
-    return isNamed && isSameQuery(view.query, query) ? ready : drifted('the view was changed');
+    const isPlanned = isSameQuery(view.query, query) && (others === null || isSameQuery(view.others ?? {}, others));
+    return isNamed && isPlanned ? ready : drifted('the view was changed');
   },
   undo: restoreFields(updateCall, {
     names: z.object({ view_id: z.string() }),
@@ -126,10 +134,10 @@ export const pinDriftView = definePlaybook({
       .find(({ name }) => name === NAME);
     const summary = `list ${plural(findings.length, 'drifting workspace')} in the saved view "${NAME}"`;
     if (existing === undefined) return [{ action: create, inputs: { name: NAME }, summary, affectedRow: null }];
-    const { view_id, query } = existing;
+    const { view_id, query, others = {} } = existing;
     if (query === null) return skip(`the query of the saved view "${NAME}" is not reported`);
     if (isSameQuery(query, QUERY)) return skip(`the saved view "${NAME}" already lists it`);
-    const inputs = { name: NAME, view_id, query };
+    const inputs = { name: NAME, view_id, query, others };
     return [{ action: update, inputs, summary: `${summary}, whose query was changed`, affectedRow: view_id }];
   },
 });

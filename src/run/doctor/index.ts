@@ -186,8 +186,10 @@ function checkHeaders(list: CheckList, { name }: Target, probes: readonly Source
 
 /** @param isLacking another line proposes what to do about the explorer */
 function checkSources(list: CheckList, target: Target, probes: readonly SourceProbe[], isLacking: boolean): void {
+  const otherCause = `${target.name}: see why a source cannot be checked, or try again later`;
   for (const { source, availability, detail } of probes) {
-    list[availability === 'permitted' ? 'ok' : 'fail'](source.name, detail);
+    const repair = availability === 'failed' ? otherCause : undefined;
+    list[availability === 'permitted' ? 'ok' : 'fail'](source.name, detail, repair);
   }
   const absent = probes
     .filter(({ availability, source }) => availability === 'absent' && !(isLacking && readsExplorer(source)))

@@ -86,12 +86,15 @@ interface FlatView {
 
 /** Validates type, filters, fields and sort of a saved view. A JSON:API body has none in this place. */
 export function validateViewBody(_args: Args, body: unknown, target: Target): ArgIssue[] {
-  const { query_type, query = {} } = (body as { readonly data?: FlatView } | undefined)?.data ?? {};
+  const { query_type, query } = (body as { readonly data?: FlatView } | undefined)?.data ?? {};
+  if (query === undefined) return [];
   const view = query_type ?? query.type ?? '';
+  // The real product replaces the whole query, whose fields are those of a type.
+  const isUntyped = view === '' && target.flavor === 'hashicorp';
   const isOther = query_type !== undefined && query.type !== undefined && query.type !== query_type;
   return [
     ...(query_type === undefined ? [] : validateView(query_type, target, 'body.data.query_type')),
-    ...(query.type === undefined ? [] : validateView(query.type, target, 'body.data.query.type')),
+    ...(query.type === undefined && !isUntyped ? [] : validateView(query.type ?? view, target, 'body.data.query.type')),
     ...(isOther ? [{ path: 'body.data.query.type', message: `must equal query_type, ${query_type}` }] : []),
     ...validateSavedQuery(query, view, 'body.data.query'),
   ];
@@ -113,7 +116,7 @@ function validateSavedQuery({ filter = [], fields = [], sort = [] }: FlatQuery, 
 export function toHashicorpView(draft: RequestDraft, args: Args): RequestDraft {
   const data = (draft.body as { data: FlatView & { attributes?: unknown } }).data;
   if (data.attributes !== undefined) return draft;
-  const type = data.query_type ?? data.query?.type;
+  const type = data.query_type ?? data.query?.type ?? '';
   const id = args.view_id;
   return {
     ...draft,
@@ -124,7 +127,7 @@ export function toHashicorpView(draft: RequestDraft, args: Args): RequestDraft {
         attributes: {
           name: data.name,
           ...(data.query_type !== undefined && { 'query-type': data.query_type }),
-          query: toHashicorpSavedQuery(data.query ?? {}, type ?? 'workspaces'),
+          query: toHashicorpSavedQuery(data.query ?? {}, type),
         },
       },
     },
@@ -132,14 +135,14 @@ export function toHashicorpView(draft: RequestDraft, args: Args): RequestDraft {
 }
 
 function toHashicorpSavedQuery(query: FlatQuery, type: string): unknown {
-  const { filter = [], fields, sort, ...others } = query;
+  const { filter = [], fields = [], sort, ...others } = query;
   return {
     ...others,
     type,
     filter: filter.map(({ field, operator, value }) => ({
       [toHashicorpField(field)]: { [toHashicorpOperator(operator)]: value },
     })),
-    ...(fields && { fields: { [type]: fields.map(toHashicorpField) } }),
+    ...(fields.length > 0 && { fields: { [type]: fields.map(toHashicorpField) } }), // without them, a view has all
     ...(sort && { sort: sort.map((name) => mapSorted(name, toHashicorpField)) }),
   };
 }

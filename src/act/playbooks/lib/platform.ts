@@ -63,11 +63,11 @@ export function parseSavedQuery(view: unknown) {
 
 const KNOWN_PARTS = ['type', 'filter', 'fields', 'sort'];
 
-/** The parts of a saved view's query that have no place in its normal form. An update without them removes them. */
-export function otherQueryParts(view: unknown) {
+/** The parts of a saved view's query that have no place in its normal form, if there are some. An update without them removes them. */
+export function otherQueryParts(view: unknown): { readonly others?: Readonly<Record<string, JsonValue>> } {
   const query = valueAt(view, 'attributes', 'query');
   const others = Object.entries(isObject(query) ? query : {}).filter(([name]) => !KNOWN_PARTS.includes(name));
-  return Object.fromEntries(others) as Readonly<Record<string, JsonValue>>;
+  return others.length > 0 ? { others: Object.fromEntries(others) as Record<string, JsonValue> } : {};
 }
 
 export function isSameQuery(a: JsonValue, b: JsonValue): boolean {
@@ -77,7 +77,11 @@ export function isSameQuery(a: JsonValue, b: JsonValue): boolean {
 /** Accepts `{field, operator, value}` and the real product's `{"field-name": {"operator": value}}`. */
 function parseFilters(item: unknown) {
   const toFilter = (field: string, operator: string, value: unknown) => {
-    return { field: canonicalField(field), operator: canonicalOperator(operator), value: [value].flat().map(String) };
+    return {
+      field: canonicalField(field),
+      operator: canonicalOperator(operator),
+      value: [value ?? []].flat().map(String),
+    };
   };
   const field = textAt(item, 'field');
   if (field !== null) return [toFilter(field, textAt(item, 'operator') ?? '', valueAt(item, 'value'))];
