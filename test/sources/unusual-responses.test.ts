@@ -252,6 +252,26 @@ test.each([
   expect(await read()).toEqual(before);
 });
 
+test('the validity of a leaf is that of its certificate, whatever the service says of it', async () => {
+  const leaf = JSON.parse(readRecorded('consul/leaf').body) as object;
+  const place = await answering({
+    '/v1/agent/connect/ca/leaf/web': {
+      ...leaf,
+      ValidAfter: '2026-11-29T00:00:00Z',
+      ValidBefore: '9999-12-31T23:59:59Z',
+    },
+    '/v1/agent/connect/ca/leaf/api': { ...leaf, Service: 'api', CertPEM: 'none', ValidBefore: '2026-12-01T00:00:00Z' },
+  });
+  await place.pull(['--source', 'leaf_certificates']);
+  const columns = 'service, valid_after::varchar as valid_after, valid_before::varchar as valid_before';
+  expect(
+    await place.rows(`select ${columns} from leaf_certificates where service in ('api', 'web') order by 1`),
+  ).toEqual([
+    { service: 'api', valid_after: '2026-11-22 00:28:25+00', valid_before: '2026-12-01 00:00:00+00' },
+    { service: 'web', valid_after: '2026-11-22 00:28:25+00', valid_before: '2026-11-25 00:28:25+00' },
+  ]);
+});
+
 test('if a plugin no longer exists, the volumes of other plugins are loaded and its own are unknown', async () => {
   const place = await testProject({
     workspaces: 2,
