@@ -252,6 +252,18 @@ test.each([
   expect(await read()).toEqual(before);
 });
 
+test('the versions of a key are read from `versions` where `keys` is null', async () => {
+  const data = { name: 'nulled', type: 'rsa-2048', latest_version: 1, keys: null, versions: { 1: {} } };
+  const place = await answering({
+    '/v1/keymgmt/key': { data: { keys: ['nulled'] } },
+    '/v1/keymgmt/key/nulled': { data },
+  });
+  await place.pull(['--source', 'keys']);
+  expect(await place.rows('select key_name, version::int as version from key_versions')).toEqual([
+    { key_name: 'nulled', version: 1 },
+  ]);
+});
+
 test('the validity of a leaf is that of its certificate, whatever the service says of it', async () => {
   const leaf = JSON.parse(readRecorded('consul/leaf').body) as object;
   const place = await answering({
