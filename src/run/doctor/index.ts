@@ -123,6 +123,9 @@ async function checkMail(config: Config, redactor: Redactor): Promise<readonly C
   return list.checks;
 }
 
+const WHAT_ANSWERS = 'what answers there';
+const checkUrl = ({ name }: Target, more: string) => `${name}: check \`url\` in tidemark.yaml, and ${more}`;
+
 /** Checks one target: reachable, tokens, rate limit, clock, and each source. */
 async function checkTarget(
   { redactor, clock, files }: Pick<WorkContext, 'redactor' | 'clock'> & { readonly files: SqlFiles },
@@ -131,18 +134,17 @@ async function checkTarget(
   known: readonly SourceDefinition[],
 ): Promise<readonly Check[]> {
   const list = createCheckList(target.name, redactor);
-  const checkUrl = `${target.name}: check \`url\` in tidemark.yaml`;
   const client = clients.get(target);
   const probe = await probeTarget(client, known, redactor);
   const { probes, isLacking, unreachable, noService } = probe;
   if (unreachable) {
-    list.fail('reachable', formatError(unreachable), `${checkUrl}, and the network`);
+    list.fail('reachable', formatError(unreachable), checkUrl(target, 'the network'));
     return list.checks;
   }
   list.ok('reachable', target.url);
   if (noService) {
     if (noService.failure !== 'sealed')
-      list.fail('answers', formatError(noService), `${checkUrl}, and what answers there`);
+      list.fail('answers', formatError(noService), checkUrl(target, WHAT_ANSWERS));
     else {
       const state = await describeSealed(client, noService);
       list.fail('state', state, `${target.name} is ${state}`);
@@ -186,8 +188,9 @@ function checkHeaders(list: CheckList, { name }: Target, probes: readonly Source
 
 /** @param isLacking another line proposes what to do about the explorer */
 function checkSources(list: CheckList, target: Target, probes: readonly SourceProbe[], isLacking: boolean): void {
-  for (const { source, availability, detail } of probes) {
-    list[availability === 'permitted' ? 'ok' : 'fail'](source.name, detail);
+  for (const { source, availability, detail, error } of probes) {
+    const repair = availability === 'failed' && error ? checkUrl(target, WHAT_ANSWERS) : undefined;
+    list[availability === 'permitted' ? 'ok' : 'fail'](source.name, detail, repair);
   }
   const absent = probes
     .filter(({ availability, source }) => availability === 'absent' && !(isLacking && readsExplorer(source)))
