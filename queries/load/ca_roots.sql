@@ -1,14 +1,14 @@
 -- grain: one row per CA root, without the certificates
 -- One root of a mesh is active: where none is said to be, each of them may be.
--- Proxies check a certificate and not what is said of it, so its end counts where it can be read.
+-- Proxies check a certificate and not what is said of it, so its validity counts where it can be read.
 with
   certificates as (
-    select root_id, min(not_after) as not_after
+    select root_id, max(not_before) as not_before, min(not_after) as not_after
     from read_json(
       $files,
       format = 'newline_delimited',
       records = true,
-      columns = {kind: 'VARCHAR', root_id: 'VARCHAR', not_after: 'TIMESTAMPTZ'},
+      columns = {kind: 'VARCHAR', root_id: 'VARCHAR', not_before: 'TIMESTAMPTZ', not_after: 'TIMESTAMPTZ'},
       maximum_object_size = $longest_line
     )
     where kind = 'root'
@@ -34,7 +34,7 @@ select
   item ->> 'ID' as root_id,
   item ->> 'Name' as name,
   active,
-  nullif(item ->> 'NotBefore', '')::timestamptz as not_before,
+  coalesce(certificates.not_before, nullif(item ->> 'NotBefore', '')::timestamptz) as not_before,
   coalesce(certificates.not_after, nullif(item ->> 'NotAfter', '')::timestamptz) as not_after,
   (item ->> 'SerialNumber')::ubigint as serial_number,
   item ->> 'SigningKeyID' as signing_key_id,

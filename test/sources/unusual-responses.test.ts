@@ -195,20 +195,21 @@ test.each([
   expect((await place.rows('from ca_roots order by root_id')).map(({ active }) => active)).toEqual(expected);
 });
 
-test('the end of a CA root is that of its certificate, whatever the service says of it', async () => {
+test('the validity of a CA root is that of its certificate, whatever the service says of it', async () => {
   const { Roots } = JSON.parse(readRecorded('consul/roots').body) as { Roots: readonly object[] };
   const place = await answering({
     '/v1/agent/connect/ca/roots': {
       Roots: [
-        { ...Roots[0], ID: 'read', NotAfter: '9999-12-31T23:59:59Z' },
+        { ...Roots[0], ID: 'read', NotBefore: '2020-01-01T00:00:00Z', NotAfter: '9999-12-31T23:59:59Z' },
         { ...Roots[0], ID: 'unreadable', RootCert: 'none', NotAfter: '2026-12-01T00:00:00Z' },
       ],
     },
   });
   await place.pull(['--source', 'ca_roots']);
-  expect(await place.rows('select root_id, not_after::varchar as not_after from ca_roots order by 1')).toEqual([
-    { root_id: 'read', not_after: '2036-11-19 00:26:13+00' },
-    { root_id: 'unreadable', not_after: '2026-12-01 00:00:00+00' },
+  const columns = 'root_id, not_before::varchar as not_before, not_after::varchar as not_after';
+  expect(await place.rows(`select ${columns} from ca_roots order by 1`)).toEqual([
+    { root_id: 'read', not_before: '2026-11-22 00:26:13+00', not_after: '2036-11-19 00:26:13+00' },
+    { root_id: 'unreadable', not_before: '2026-11-22 00:26:13+00', not_after: '2026-12-01 00:00:00+00' },
   ]);
 });
 
