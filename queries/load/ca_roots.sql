@@ -1,5 +1,5 @@
 -- grain: one row per CA root, without the certificates
--- One root of a mesh is active: where none is said to be, each of them may be.
+-- One root of a mesh is active: where none is said to be, each of them may be. So may one that is named as the active one, and said not to be.
 -- Proxies check a certificate and not what is said of it, so its validity counts where it can be read.
 with
   certificates as (
@@ -26,7 +26,11 @@ with
     where body is not null
   ),
   judged as (
-    select *, coalesce((item ->> 'Active')::boolean, (item ->> 'ID') = active_id) as is_active
+    select
+      *,
+      (item ->> 'ID') = active_id as is_named,
+      coalesce((item ->> 'Active')::boolean, is_named) as is_said,
+      if(is_named and not is_said, null, is_said) as is_active,
     from responses
   ),
   items as (select *, if(bool_or(is_active) over (), is_active, null) as active from judged)

@@ -195,6 +195,14 @@ test.each([
   expect((await place.rows('from ca_roots order by root_id')).map(({ active }) => active)).toEqual(expected);
 });
 
+test('whether a CA root is active is unknown where the service names it as the active one, and says that it is not', async () => {
+  const root = { RootCert: 'x', IntermediateCerts: null };
+  const Roots = ['r1', 'r2', 'r3'].map((ID) => ({ ...root, ID, Active: ID === 'r1' }));
+  const place = await answering({ '/v1/agent/connect/ca/roots': { ActiveRootID: 'r3', Roots } });
+  await place.pull(['--source', 'ca_roots']);
+  expect((await place.rows('from ca_roots order by root_id')).map(({ active }) => active)).toEqual([true, false, null]);
+});
+
 test('the validity of a CA root is that of its certificate, whatever the service says of it', async () => {
   const { Roots } = JSON.parse(readRecorded('consul/roots').body) as { Roots: readonly object[] };
   const place = await answering({
