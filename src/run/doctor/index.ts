@@ -123,8 +123,8 @@ async function checkMail(config: Config, redactor: Redactor): Promise<readonly C
   return list.checks;
 }
 
-const WHAT_ANSWERS = 'what answers there';
-const checkUrl = ({ name }: Target, more: string) => `${name}: check \`url\` in tidemark.yaml, and ${more}`;
+const checkUrl = ({ name }: Target, more = 'what answers there') =>
+  `${name}: check \`url\` in tidemark.yaml, and ${more}`;
 
 /** Checks one target: reachable, tokens, rate limit, clock, and each source. */
 async function checkTarget(
@@ -143,8 +143,7 @@ async function checkTarget(
   }
   list.ok('reachable', target.url);
   if (noService) {
-    if (noService.failure !== 'sealed')
-      list.fail('answers', formatError(noService), checkUrl(target, WHAT_ANSWERS));
+    if (noService.failure !== 'sealed') list.fail('answers', formatError(noService), checkUrl(target));
     else {
       const state = await describeSealed(client, noService);
       list.fail('state', state, `${target.name} is ${state}`);
@@ -189,7 +188,7 @@ function checkHeaders(list: CheckList, { name }: Target, probes: readonly Source
 /** @param isLacking another line proposes what to do about the explorer */
 function checkSources(list: CheckList, target: Target, probes: readonly SourceProbe[], isLacking: boolean): void {
   for (const { source, availability, detail, error } of probes) {
-    const repair = availability === 'failed' && error ? checkUrl(target, WHAT_ANSWERS) : undefined;
+    const repair = availability === 'failed' && error ? checkUrl(target) : undefined;
     list[availability === 'permitted' ? 'ok' : 'fail'](source.name, detail, repair);
   }
   const absent = probes
