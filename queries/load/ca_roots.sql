@@ -1,14 +1,14 @@
 -- grain: one row per CA root, without the certificates
--- One root of a mesh is active: where none is said to be, each of them may be.
--- Proxies check a certificate and not what is said of it, so its end counts where it can be read.
+-- One root of a mesh is active: where none is said to be, each of them may be. So may one that is named as the active one, and said not to be.
+-- Proxies check a certificate and not what is said of it, so its validity counts where it can be read.
 with
   certificates as (
-    select root_id, min(not_after) as not_after
+    select root_id, max(not_before) as not_before, min(not_after) as not_after
     from read_json(
       $files,
       format = 'newline_delimited',
       records = true,
-      columns = {kind: 'VARCHAR', root_id: 'VARCHAR', not_after: 'TIMESTAMPTZ'},
+      columns = {kind: 'VARCHAR', root_id: 'VARCHAR', not_before: 'TIMESTAMPTZ', not_after: 'TIMESTAMPTZ'},
       maximum_object_size = $longest_line
     )
     where kind = 'root'
@@ -26,7 +26,11 @@ with
     where body is not null
   ),
   judged as (
-    select *, coalesce((item ->> 'Active')::boolean, (item ->> 'ID') = active_id) as is_active
+    select
+      *,
+      (item ->> 'ID') = active_id as is_named,
+      coalesce((item ->> 'Active')::boolean, is_named) as is_said,
+      if(is_named and not is_said, null, is_said) as is_active,
     from responses
   ),
   items as (select *, if(bool_or(is_active) over (), is_active, null) as active from judged)
@@ -34,7 +38,7 @@ select
   item ->> 'ID' as root_id,
   item ->> 'Name' as name,
   active,
-  nullif(item ->> 'NotBefore', '')::timestamptz as not_before,
+  coalesce(certificates.not_before, nullif(item ->> 'NotBefore', '')::timestamptz) as not_before,
   coalesce(certificates.not_after, nullif(item ->> 'NotAfter', '')::timestamptz) as not_after,
   (item ->> 'SerialNumber')::ubigint as serial_number,
   item ->> 'SigningKeyID' as signing_key_id,

@@ -1,7 +1,7 @@
 -- grain: one row per version of a key
 with
   responses as (
-    select name, coalesce(body.data -> 'keys', body.data -> 'versions') as versions
+    select name, coalesce(nullif(body.data -> 'keys', 'null'::json), body.data -> 'versions') as versions
     from read_json($files, format = 'newline_delimited', records = true, columns = {name: 'VARCHAR', body: 'STRUCT(data JSON)'}, maximum_object_size = $longest_line)
   ),
   items as (

@@ -1,4 +1,5 @@
 -- grain: one row per configured service, without the certificate and its key
+-- Peers check a certificate and not what is said of it, so its validity counts where it can be read.
 with
   responses as (
     select *, body as item
@@ -13,6 +14,8 @@ with
       signature_algorithm: 'VARCHAR',
       signer_key_id: 'VARCHAR',
       names: 'VARCHAR',
+      not_before: 'TIMESTAMPTZ',
+      not_after: 'TIMESTAMPTZ',
       body: 'JSON'
     }, maximum_object_size = $longest_line)
   )
@@ -24,8 +27,8 @@ select
   coalesce(nullif(item ->> 'Namespace', ''), nullif(regexp_extract(item ->> 'ServiceURI', '/ns/([^/]+)/', 1), ''), asked_namespace, 'default') as namespace,
   (item ->> 'CreateIndex')::ubigint as create_index,
   (item ->> 'ModifyIndex')::ubigint as modify_index,
-  nullif(item ->> 'ValidAfter', '')::timestamptz as valid_after,
-  nullif(item ->> 'ValidBefore', '')::timestamptz as valid_before,
+  coalesce(not_before, nullif(item ->> 'ValidAfter', '')::timestamptz) as valid_after,
+  coalesce(not_after, nullif(item ->> 'ValidBefore', '')::timestamptz) as valid_before,
   fingerprint,
   subject,
   issuer,

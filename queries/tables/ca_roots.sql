@@ -8,7 +8,7 @@ create table if not exists ca_roots_history (
   root_id varchar, -- ID of the root
   name varchar, -- name
   active boolean, -- whether it currently signs certificates; null where the service says so of no root
-  not_before timestamptz, -- start of validity
+  not_before timestamptz, -- start of validity: of the certificate, where it can be read
   not_after timestamptz, -- end of validity: of the certificate, where it can be read
   serial_number ubigint, -- serial number, 64 bit unsigned
   signing_key_id varchar, -- ID of the signing key

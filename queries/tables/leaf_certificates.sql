@@ -9,8 +9,8 @@ create table if not exists leaf_certificates_history (
   service varchar, -- name of the service
   service_uri varchar, -- URI in the certificate
   serial_number varchar, -- serial number, colon-hex
-  valid_after timestamptz, -- start of validity
-  valid_before timestamptz, -- end of validity
+  valid_after timestamptz, -- start of validity: of the certificate, where it can be read
+  valid_before timestamptz, -- end of validity: of the certificate, where it can be read
   namespace varchar, -- namespace of the service; `default` where the service names none
   create_index ubigint, -- index at creation
   modify_index ubigint, -- index at the last change

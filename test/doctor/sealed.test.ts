@@ -15,7 +15,12 @@ test.each([
     { initialized: true, sealed: false, standby: true },
     /a standby that knows no active node/u,
   ],
-  ['in maintenance', [503, 'maintenance'], undefined, /503 sealed: maintenance/u],
+  [
+    'in maintenance',
+    [503, 'maintenance'],
+    undefined,
+    /vault is out of service: \S+ at vault: 503 sealed: maintenance/u,
+  ],
 ] as const)(
   'doctor says of a server that is %s what it is, and nothing of the token',
   async (_, refusal, health, words) => {
@@ -38,6 +43,19 @@ test.each([
     expect(`${stdout}${stderr}`).not.toMatch(/valid token|missing rights|FAIL +vault +(?:token|keys)/u);
   },
 );
+
+test('doctor says of a source that the server cannot answer no right that the token lacks', async () => {
+  const place = await testProject({
+    workspaces: 2,
+    flavor: 'hashicorp',
+    faultHook: ({ path }, service) =>
+      path.startsWith('/v1/keymgmt/kms') ? service.error(503, 'Vault is sealed') : undefined,
+  });
+  const { stdout } = await place.tidemark(['doctor']);
+  expect(stdout).toMatch(/^FAIL +vault +kms_providers +\S+ at vault: 503 sealed/mu);
+  expect(stdout).toContain('vault: see why a source cannot be checked, or try again later');
+  expect(stdout).not.toContain('missing rights');
+});
 
 test.each([
   [

@@ -195,20 +195,29 @@ test.each([
   expect((await place.rows('from ca_roots order by root_id')).map(({ active }) => active)).toEqual(expected);
 });
 
-test('the end of a CA root is that of its certificate, whatever the service says of it', async () => {
+test('whether a CA root is active is unknown where the service names it as the active one, and says that it is not', async () => {
+  const root = { RootCert: 'x', IntermediateCerts: null };
+  const Roots = ['r1', 'r2', 'r3'].map((ID) => ({ ...root, ID, Active: ID === 'r1' }));
+  const place = await answering({ '/v1/agent/connect/ca/roots': { ActiveRootID: 'r3', Roots } });
+  await place.pull(['--source', 'ca_roots']);
+  expect((await place.rows('from ca_roots order by root_id')).map(({ active }) => active)).toEqual([true, false, null]);
+});
+
+test('the validity of a CA root is that of its certificate, whatever the service says of it', async () => {
   const { Roots } = JSON.parse(readRecorded('consul/roots').body) as { Roots: readonly object[] };
   const place = await answering({
     '/v1/agent/connect/ca/roots': {
       Roots: [
-        { ...Roots[0], ID: 'read', NotAfter: '9999-12-31T23:59:59Z' },
+        { ...Roots[0], ID: 'read', NotBefore: '2020-01-01T00:00:00Z', NotAfter: '9999-12-31T23:59:59Z' },
         { ...Roots[0], ID: 'unreadable', RootCert: 'none', NotAfter: '2026-12-01T00:00:00Z' },
       ],
     },
   });
   await place.pull(['--source', 'ca_roots']);
-  expect(await place.rows('select root_id, not_after::varchar as not_after from ca_roots order by 1')).toEqual([
-    { root_id: 'read', not_after: '2036-11-19 00:26:13+00' },
-    { root_id: 'unreadable', not_after: '2026-12-01 00:00:00+00' },
+  const columns = 'root_id, not_before::varchar as not_before, not_after::varchar as not_after';
+  expect(await place.rows(`select ${columns} from ca_roots order by 1`)).toEqual([
+    { root_id: 'read', not_before: '2026-11-22 00:26:13+00', not_after: '2036-11-19 00:26:13+00' },
+    { root_id: 'unreadable', not_before: '2026-11-22 00:26:13+00', not_after: '2026-12-01 00:00:00+00' },
   ]);
 });
 
@@ -250,6 +259,38 @@ test.each([
   const { stderr } = await place.pull(['--source', 'ca_roots'], 1);
   expect(stderr).toContain('its certificates can no longer be read');
   expect(await read()).toEqual(before);
+});
+
+test('the versions of a key are read from `versions` where `keys` is null', async () => {
+  const data = { name: 'nulled', type: 'rsa-2048', latest_version: 1, keys: null, versions: { 1: {} } };
+  const place = await answering({
+    '/v1/keymgmt/key': { data: { keys: ['nulled'] } },
+    '/v1/keymgmt/key/nulled': { data },
+  });
+  await place.pull(['--source', 'keys']);
+  expect(await place.rows('select key_name, version::int as version from key_versions')).toEqual([
+    { key_name: 'nulled', version: 1 },
+  ]);
+});
+
+test('the validity of a leaf is that of its certificate, whatever the service says of it', async () => {
+  const leaf = JSON.parse(readRecorded('consul/leaf').body) as object;
+  const place = await answering({
+    '/v1/agent/connect/ca/leaf/web': {
+      ...leaf,
+      ValidAfter: '2026-11-29T00:00:00Z',
+      ValidBefore: '9999-12-31T23:59:59Z',
+    },
+    '/v1/agent/connect/ca/leaf/api': { ...leaf, Service: 'api', CertPEM: 'none', ValidBefore: '2026-12-01T00:00:00Z' },
+  });
+  await place.pull(['--source', 'leaf_certificates']);
+  const columns = 'service, valid_after::varchar as valid_after, valid_before::varchar as valid_before';
+  expect(
+    await place.rows(`select ${columns} from leaf_certificates where service in ('api', 'web') order by 1`),
+  ).toEqual([
+    { service: 'api', valid_after: '2026-11-22 00:28:25+00', valid_before: '2026-12-01 00:00:00+00' },
+    { service: 'web', valid_after: '2026-11-22 00:28:25+00', valid_before: '2026-11-25 00:28:25+00' },
+  ]);
 });
 
 test('if a plugin no longer exists, the volumes of other plugins are loaded and its own are unknown', async () => {

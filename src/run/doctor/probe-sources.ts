@@ -243,5 +243,5 @@ export async function describeSealed(client: ServiceClient, error: ServiceError)
   if (initialized === false) return 'not initialized: initialize it (`vault operator init`), then unseal it';
   if (sealed === true) return 'sealed: unseal it (`vault operator unseal`)';
   if (standby === true) return 'a standby that knows no active node: start or unseal the active one';
-  return formatError(error);
+  return `out of service: ${formatError(error)}`;
 }
