@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { DAY_MS } from '../../core/clock.ts';
 import { textAt } from '../../core/json-path.ts';
+import { sha256 } from '../../core/sha256.ts';
 import { defineAction, definePlaybook, drifted, ready, satisfied, skip, unknown } from '../define.ts';
 import { additionEvidence, responseBody, responseItems } from './lib/reads.ts';
 import {
@@ -120,6 +121,16 @@ const createSnapshot = defineAction(inputs, {
   },
 });
 
+/**
+ * Storage plugins treat a known name as the same snapshot, so the name allows one per day and volume. Some make the name of their provider
+ * of it, which has 63 letters, digits and `-`, and cut what is longer: of an ID that is a path the end tells more.
+ */
+function describeExternalId(id: string): string {
+  if (/^[a-z0-9-]{1,40}$/u.test(id)) return id;
+  const plain = id.toLowerCase().replaceAll(/[^a-z0-9]+/gu, '-');
+  return `${plain.slice(-30)}-${sha256(id).slice(0, 8)}`;
+}
+
 export const snapshotUnprotectedVolumes = definePlaybook({
   name: 'snapshot-unprotected-volumes',
   rule: 'unprotected-volume',
@@ -136,8 +147,7 @@ export const snapshotUnprotectedVolumes = definePlaybook({
       ...planned,
       protected_from: daysAgo(ctx.thresholds.snapshotDays),
       under_way_from: daysAgo(1),
-      // Storage plugins treat a known name as the same snapshot, so the name allows one per day and volume.
-      snapshot_name: `tidemark-${ctx.now.toISOString().slice(0, 10)}-${external_id}`,
+      snapshot_name: `tidemark-${ctx.now.toISOString().slice(0, 10)}-${describeExternalId(external_id)}`,
       plugin_match: choosePluginMatch(ctx.target),
     };
     const last = last_snapshot_at === null ? 'which has none' : `whose last one is of ${last_snapshot_at.slice(0, 10)}`;
