@@ -177,7 +177,7 @@ export const isReading = (capability: string): boolean =>
   READ_CAPABILITIES.has(capability) || READ_NAME.test(capability);
 
 /** The values of an attribute of a block, of all of them where it is repeated. */
-function listValues({ attributes }: RuleBlock, wanted: 'policy' | 'capabilities'): readonly string[] {
+export function listValues({ attributes }: RuleBlock, wanted: 'policy' | 'capabilities'): readonly string[] {
   return attributes.flatMap(({ name, value }) => (name === wanted ? value : []));
 }
 
