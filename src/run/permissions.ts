@@ -63,9 +63,9 @@ function mergeRights(target: Target, uses: readonly Use[]) {
   const needed = [...groupBy(rights, ({ right }) => JSON.stringify(right)).values()].map((same) => {
     return { right: same[0].right, neededBy: same.map(({ by }) => by) };
   });
-  const kept = needed.filter(({ right }) => !needed.some((other) => includes(other.right, right)));
+  const kept = needed.filter(({ right }) => !needed.some((other) => includes(target, other.right, right)));
   return kept.map((one) => {
-    const weaker = needed.filter((other) => includes(one.right, other.right));
+    const weaker = needed.filter((other) => includes(target, one.right, other.right));
     return { right: one.right, neededBy: listUsers([one, ...weaker]) };
   });
 }
@@ -75,7 +75,7 @@ function listUsers(needed: readonly { readonly neededBy: readonly string[] }[]):
 }
 
 const POLICIES = ['list', 'read', 'write'];
-/** Each includes those before it: who may mount a volume may read it and list it. */
+/** Each includes those before it: who may mount a volume in the real product may read it and list it. */
 const STRENGTHS: Partial<Record<Right['scope'], readonly string[]>> = {
   namespace: ['csi-list-volume', 'csi-read-volume', 'csi-mount-volume'],
   plugin: POLICIES,
@@ -83,7 +83,8 @@ const STRENGTHS: Partial<Record<Right['scope'], readonly string[]>> = {
 };
 
 /** Whether a right includes another one, and is not the same. */
-function includes(right: TargetRight, other: TargetRight): boolean {
+function includes({ flavor }: Target, right: TargetRight, other: TargetRight): boolean {
+  if (right.scope === 'namespace' && flavor !== 'hashicorp') return false; // the API documents name one capability for each operation
   const order = STRENGTHS[right.scope] ?? [];
   const [strong = -1, weak = -1] = [right, other].map((one) => {
     if ('policy' in one) return order.indexOf(one.policy);

@@ -160,7 +160,7 @@ function explain(
   if (failure === 'forbidden')
     return { hint: `${lack}${kind === 'secrets' ? ', or is not valid' : ''}`, lacks: { permission } };
   if (/ACL support disabled/iu.test(message)) return { hint: 'ACLs are disabled at this service' };
-  if (failure === 'not-found' && !path.includes('{'))
+  if (failure === 'not-found' && status === 404 && !path.includes('{'))
     return { hint: 'check `url` of this target: it does not have this path' };
   if (failure === 'not-found') return { hint: 'check the name or id: it does not exist' };
   if (failure === 'precondition' && name === 'platform.agents.delete')

@@ -264,10 +264,11 @@ function createPrefetch(fetchPage: FetchPage): FetchPage {
   };
 }
 
-/** A digest of the items' ids, or of their content when some have no id. */
+/** A digest of the items' ids, which are unique in a namespace, or of their content when some have no id. */
 function digest(items: readonly unknown[]): string {
   const ids = items.map((item) => (isObject(item) ? (item.id ?? item.ID) : item));
-  return digestJson(ids.every((id) => typeof id === 'string') ? ids : items);
+  const hasIds = ids.every((id) => typeof id === 'string');
+  return digestJson(hasIds ? [ids, items.map((item) => textAt(item, 'Namespace'))] : items);
 }
 
 /** A number of `meta.pagination`; undefined where there is none. */

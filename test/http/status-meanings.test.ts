@@ -52,6 +52,7 @@ describe('what a status means, and whether a read is repeated', () => {
     ['platform', platform.views.list, 530, PAGE, ALL, 'server', ''],
     ['platform', platform.views.list, 501, '', 1, 'server', ''],
     ['platform', platform.views.list, 425, '', ALL, 'invalid', ''],
+    ['scheduler', scheduler.snapshots.list, 500, 'no such plugin', 1, 'not-found', 'check the name or id'],
     ['secrets', secrets.keys.read, 400, '{"errors":["bad"]}', 1, 'invalid', ''],
     [
       'secrets',

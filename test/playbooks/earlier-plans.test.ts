@@ -10,6 +10,7 @@ test.each([
   ['retire-old-key-versions', 'rotated_at'],
   ['downgrade-management-roles', 'mount'],
   ['drop-stale-snapshots', 'plugin_match'],
+  ['snapshot-unprotected-volumes', 'plugin_match'],
 ])('%s: a plan without the input %s is shown and applied', async (playbook, input) => {
   const place = await playbookHarness({ playbook, updatesTable: false });
   const plan = await place.plan(['--max-percent', '100']);

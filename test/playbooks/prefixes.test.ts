@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { StoragePlugin } from '../../sandbox/scheduler/records.ts';
+import type { Plan } from '../../src/act/plan-file.ts';
 import { type PlaybookHarness, playbookHarness } from '../helpers/playbook-harness.ts';
 import { cleanAtEnd } from '../helpers/temp.ts';
 
@@ -95,6 +96,21 @@ test('no snapshot is deleted with an ID that another plugin begins with', async 
   const refused = (await reasons(place)).filter((reason) => reason?.includes(`may also mean ${LONG}`));
   expect(refused).toHaveLength(shared.length);
   expect([plugins(place).get(SHORT)!.snapshots.size, longer.snapshots.size]).toEqual([before, 1]);
+});
+
+test('no snapshot that was created is deleted with an ID that another plugin begins with', async () => {
+  const place = await playbookHarness({ updatesTable: false, playbook: 'snapshot-unprotected-volumes' });
+  const { plan_id } = await place.plan(['--max-percent', '100']);
+  await place.approve();
+  await place.apply();
+  const created = plugins(place).get(SHORT)!.snapshots.size;
+  const longer = addLongerPlugin(plugins(place));
+  const undo = (await place.tidemark(['playbook', 'undo', plan_id, '--json'])).json<Plan>();
+  const reason = expect.stringContaining(`the service takes ${SHORT} as a prefix, which may also mean ${LONG}`);
+  expect(undo.skipped).toEqual([expect.objectContaining({ reason })]);
+  await place.tidemark(['playbook', 'approve', undo.plan_id, '--by', 'the operator', '--irreversible']);
+  await place.tidemark(['playbook', 'apply', undo.plan_id]);
+  expect([plugins(place).get(SHORT)!.snapshots.size, longer.snapshots.size]).toEqual([created, 1]);
 });
 
 test('the real product takes an ID as it is: another plugin that begins with it does not matter', async () => {

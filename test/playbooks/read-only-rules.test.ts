@@ -23,14 +23,14 @@ describe('rules in HCL', () => {
       'namespace "a" { capabilities = ["list-scaling-policies", "read-scaling-policy", "read-job-scaling"] }',
     ],
     [
-      'a block of which nothing is left goes',
-      'namespace "a" { capabilities = ["submit-job"] } agent { policy = "read" }',
-      'agent { policy = "read" }',
+      'a block of which nothing is left stays, since that of a wider name would hold instead',
+      'namespace "*" { policy = "write" } namespace "a" { capabilities = ["submit-job"] } node_pool "b" {}',
+      'namespace "*" { policy = "read" } namespace "a" { } node_pool "b" { }',
     ],
     [
       'paths of variables',
       'namespace "a" { variables { path "x/*" { capabilities = ["write", "read", "destroy"] } path "y" { capabilities = ["write"] } } }',
-      'namespace "a" { variables { path "x/*" { capabilities = ["read"] } } }',
+      'namespace "a" { variables { path "x/*" { capabilities = ["read"] } path "y" { } } }',
     ],
     [
       'comments go, texts that look like them stay',
@@ -43,16 +43,15 @@ describe('rules in HCL', () => {
       'namespace "a" { capabilities = ["read-job"] }',
     ],
     [
-      'nothing is left',
-      'agent { policy = "write" } namespace "a" { capabilities = ["submit-job"] }',
-      'agent { policy = "read" }',
-    ],
-    [
       'reading the license stays, saving a snapshot goes',
       'operator { capabilities = ["license-read", "sentinel-read", "snapshot-save"] }',
       'operator { capabilities = ["license-read", "sentinel-read"] }',
     ],
-    ['nothing at all is left', 'namespace "a" { capabilities = ["submit-job"] }', ''],
+    [
+      'nothing at all is left',
+      'namespace "a" { capabilities = ["submit-job"] variables { path "x" { capabilities = ["write"] } } }',
+      '',
+    ],
   ])('%s', (_, rules, wanted) => {
     expect(tight(readOnlyRules(rules))).toBe(wanted);
   });
@@ -61,6 +60,7 @@ describe('rules in HCL', () => {
     ['an unknown block', 'sentinel { policy = "write" }'],
     ['an unknown level', 'namespace "a" { policy = "admin" }'],
     ['scale outside a namespace', 'node { policy = "scale" }'],
+    ['writing of plugins, by which Nomad grants nothing', 'plugin { policy = "write" }'],
     ['an unknown attribute', 'namespace "a" { policy = "write" ttl = "1h" }'],
     ['a level given twice', 'namespace "a" { policy = "read" policy = "write" }'],
     ['a heredoc', 'namespace "a" { policy = <<E\nwrite\nE\n}'],
@@ -97,10 +97,17 @@ describe('rules in JSON', () => {
     expect(JSON.parse(readOnlyRules(JSON.stringify(rules))!)).toEqual({
       namespace: {
         a: { policy: 'read', capabilities: ['list-jobs'], variables: { path: { 'x/*': { capabilities: ['list'] } } } },
+        b: {},
       },
       agent: { policy: 'read' },
       quota: { policy: 'read' },
     });
+  });
+
+  test("name capabilities beside variables, without which Nomad takes those of a path as the namespace's", () => {
+    const rules = (path: object) => ({ namespace: { a: { capabilities: [], variables: { path: { x: path } } } } });
+    const reduced = readOnlyRules(JSON.stringify(rules({ capabilities: ['read', 'write'] })));
+    expect(JSON.parse(reduced!)).toEqual(rules({ capabilities: ['read'] }));
   });
 
   test.each([

@@ -161,3 +161,25 @@ test('drop-stale-snapshots keeps a snapshot whose volume exists again', async ()
   const kept = rows.filter(({ reason }) => reason === 'its volume exists');
   expect(kept.map(({ action_id }) => action_id)).toEqual(gone.map(({ action_id }) => action_id));
 });
+
+test('snapshot-unprotected-volumes names a snapshot so that storage plugins can take its name, and no two volumes alike', async () => {
+  const ids = ['a', 'b'].map((group) => `/subscriptions/${'0'.repeat(36)}/resourceGroups/${group}/disks/Data_1`);
+  const place = await playbookHarness({
+    updatesTable: false,
+    playbook: 'snapshot-unprotected-volumes',
+    prepare: ({ scheduler: { volumes, plugins } }) => {
+      const unprotected = [...volumes.values()].filter(({ id }) => /^un(?:ready|protected)-/u.test(id));
+      for (const [index, id] of ids.entries()) {
+        const volume = unprotected[index]!;
+        const { externals } = plugins.get(volume.pluginId)!;
+        externals.set(id, { ...externals.get(volume.externalId)!, id });
+        Object.assign(volume, { externalId: id });
+      }
+    },
+  });
+  const { actions } = await place.plan(['--max-percent', '100']);
+  const own = actions.filter(({ guard }) => ids.includes(String(guard.inputs.external_id)));
+  const names = own.map(({ guard }) => String(guard.inputs.snapshot_name));
+  expect([names.length, new Set(names).size]).toEqual([2, 2]);
+  for (const name of names) expect(name).toMatch(/^tidemark-[a-z0-9-]{1,54}$/u);
+});

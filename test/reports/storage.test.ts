@@ -88,13 +88,15 @@ describe('the storage report', () => {
 
   it('counts a claim as lost only if every claiming allocation has finished', async () => {
     const data = await pull({
-      volumes: ['dead', 'half', 'untold', 'free'].map((id) => volume(id)),
+      volumes: ['dead', 'half', 'untold', 'partly', 'free'].map((id) => volume(id)),
       volume_allocations: [
         claim('dead', 'a', 'complete'),
         claim('dead', 'b', 'lost'),
         claim('half', 'c', 'failed'),
         claim('half', 'd', 'running'),
         claim('untold', 'e', null),
+        claim('partly', 'f', 'lost'),
+        claim('partly', 'g', null),
       ],
     });
     expect(data.summary).toMatchObject({ lost_claims: 1 });

@@ -197,6 +197,15 @@ describe('pages by token', () => {
     expect(pages).toEqual([[{ ID: 'a' }], [{ ID: 'b' }]]);
   });
 
+  it('may have volumes of one ID in several namespaces', async () => {
+    const { pages, error } = await read('scheduler', scheduler.volumes.list, { type: 'csi' }, (query) =>
+      query.has('next_token')
+        ? '[{"ID":"db","Namespace":"b"}]'
+        : { body: '[{"ID":"db","Namespace":"a"}]', headers: { 'X-Nomad-NextToken': 'b.db' } },
+    );
+    expect([pages.length, error]).toEqual([2, undefined]);
+  });
+
   it('may have null for an empty list', async () => {
     const { pages, error } = await read(
       'scheduler',

@@ -16,7 +16,7 @@ with
       list(distinct job_id order by job_id) filter (job_id is not null) as jobs,
     from volume_allocations_at($as_of)
     group by target, namespace, volume_id
-    having bool_and(client_status in ('complete', 'failed', 'lost'))
+    having bool_and(coalesce(client_status in ('complete', 'failed', 'lost'), false))
   )
 select
   volumes.target,

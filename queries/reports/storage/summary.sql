@@ -33,7 +33,7 @@ with
       target,
       namespace,
       volume_id,
-      bool_and(client_status in ('complete', 'failed', 'lost')) as ended,
+      bool_and(coalesce(client_status in ('complete', 'failed', 'lost'), false)) as ended,
     from volume_allocations_at($as_of)
     group by target, namespace, volume_id
   ),

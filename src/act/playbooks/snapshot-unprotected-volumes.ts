@@ -1,16 +1,22 @@
 import { z } from 'zod';
 import { DAY_MS } from '../../core/clock.ts';
 import { textAt } from '../../core/json-path.ts';
+import { sha256 } from '../../core/sha256.ts';
 import { defineAction, definePlaybook, drifted, ready, satisfied, skip, unknown } from '../define.ts';
 import { additionEvidence, responseBody, responseItems } from './lib/reads.ts';
 import {
+  choosePluginMatch,
+  describeLongerPlugins,
   explainOtherVolume,
+  findLongerPlugins,
   findSnapshot,
   isListed,
   parseSnapshot,
   parseVolume,
   plannedVolume,
+  pluginMatch,
   readExternalVolumes,
+  readRegisteredVolumes,
   readSnapshots,
   readSnapshotsById,
   readVolume,
@@ -23,20 +29,28 @@ const inputs = plannedVolume.extend({
   /** A snapshot taken at this time or later that is not ready may still become ready. */
   under_way_from: z.string(),
   snapshot_name: z.string(),
+  /** For the undo: a snapshot is created with the ID alone. */
+  plugin_match: pluginMatch,
 });
 
-const removeInputs = z.object({ plugin_id: z.string(), external_id: z.string(), snapshot_id: z.string() });
+const removeInputs = z.object({
+  plugin_id: z.string(),
+  plugin_match: pluginMatch,
+  external_id: z.string(),
+  snapshot_id: z.string(),
+});
 
 const removeSnapshot = defineAction(removeInputs, {
   operation: 'scheduler.snapshots.delete',
   params: { plugin_id: 'plugin_id', snapshot_id: 'snapshot_id' },
-  reads: { snapshots: readSnapshotsById },
-  observe: ({ snapshots }, { snapshot_id }) => {
+  reads: { snapshots: readSnapshotsById, volumes: readRegisteredVolumes },
+  observe: ({ snapshots, volumes }, { snapshot_id, ...plugin }) => {
     const found = findSnapshot(snapshots, snapshot_id);
-    return found === undefined ? null : { source: found.source };
+    return found ? { source: found.source, longer_plugins: findLongerPlugins(plugin, snapshots, volumes) } : null;
   },
-  evaluate: (observed, { external_id }) => {
+  evaluate: (observed, { external_id, plugin_id }) => {
     if (observed === null) return satisfied('the snapshot is gone');
+    if (observed.longer_plugins.length > 0) return drifted(describeLongerPlugins(plugin_id, observed.longer_plugins));
     if (observed.source === null) return unknown('its volume is not reported');
     return observed.source === external_id ? ready : drifted('it is of another volume');
   },
@@ -98,14 +112,24 @@ const createSnapshot = defineAction(inputs, {
   undo: {
     action: removeSnapshot,
     needs: ['before.recent_snapshots', 'after.recent_snapshots'],
-    inputs: ({ inputs: { plugin_id, external_id }, before, after }) => {
+    inputs: ({ inputs: { plugin_id, plugin_match, external_id }, before, after }) => {
       const created = findAdded(before?.recent_snapshots ?? null, after?.recent_snapshots ?? null, 'snapshot_id');
       if (!created) return 'the ledger does not show which snapshot was created';
-      return { plugin_id, external_id, snapshot_id: created.snapshot_id };
+      return { plugin_id, plugin_match, external_id, snapshot_id: created.snapshot_id };
     },
     summary: ({ inputs: { volume_id } }) => `delete the snapshot that was created of volume ${volume_id}`,
   },
 });
+
+/**
+ * Storage plugins treat a known name as the same snapshot, so the name allows one per day and volume. Some make the name of their provider
+ * of it, which has 63 letters, digits and `-`, and cut what is longer: of an ID that is a path the end tells more.
+ */
+function describeExternalId(id: string): string {
+  if (/^[a-z0-9-]{1,40}$/u.test(id)) return id;
+  const plain = id.toLowerCase().replaceAll(/[^a-z0-9]+/gu, '-');
+  return `${plain.slice(-30)}-${sha256(id).slice(0, 8)}`;
+}
 
 export const snapshotUnprotectedVolumes = definePlaybook({
   name: 'snapshot-unprotected-volumes',
@@ -123,8 +147,8 @@ export const snapshotUnprotectedVolumes = definePlaybook({
       ...planned,
       protected_from: daysAgo(ctx.thresholds.snapshotDays),
       under_way_from: daysAgo(1),
-      // Storage plugins treat a known name as the same snapshot, so the name allows one per day and volume.
-      snapshot_name: `tidemark-${ctx.now.toISOString().slice(0, 10)}-${external_id}`,
+      snapshot_name: `tidemark-${ctx.now.toISOString().slice(0, 10)}-${describeExternalId(external_id)}`,
+      plugin_match: choosePluginMatch(ctx.target),
     };
     const last = last_snapshot_at === null ? 'which has none' : `whose last one is of ${last_snapshot_at.slice(0, 10)}`;
     const summary = `create a snapshot of volume ${subject_name ?? volume_id}, ${last}`;

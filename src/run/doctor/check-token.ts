@@ -6,7 +6,7 @@ import { tokens } from '../../extract/sources/tokens.ts';
 import type { ServiceError } from '../../http/errors.ts';
 import type { Operation } from '../../services/operation.ts';
 import { findPermission } from '../../services/permission.ts';
-import { parseRules } from '../../services/scheduler/acl-rules.ts';
+import { listValues, parseRules, type RuleBlock } from '../../services/scheduler/acl-rules.ts';
 import type { TokenInfo } from '../../services/token/describe-token.ts';
 import type { CheckList } from './checks.ts';
 import type { SourceProbe, TargetProbe } from './probe-sources.ts';
@@ -124,7 +124,7 @@ const WRITES = ['create', 'update', 'patch', 'delete', 'sudo', 'root'];
 /** What a service tells. What a token may read is also said of each source. */
 function describeRights({ kind }: Target, { is_management, rights }: TokenInfo): string {
   if (is_management === true) return 'may do everything';
-  if (kind === 'scheduler') return describeRules(Object.values(rights ?? {}));
+  if (kind === 'scheduler') return describeRules(rights ?? {});
   if (kind !== 'secrets' || rights === null) return 'the service does not say what it may do';
   const pathsWith = (wanted: readonly string[]) => {
     const paths = Object.entries(rights).filter(([, list]) =>
@@ -136,14 +136,25 @@ function describeRights({ kind }: Target, { is_management, rights }: TokenInfo):
 }
 
 /** The blocks of ACL rules on one line, such as `namespace "*" (csi-read-volume)`. */
-function describeRules(rules: readonly unknown[]): string {
-  const blocks = rules.flatMap((text) => (typeof text === 'string' ? (parseRules(text)?.blocks ?? []) : []));
+function describeRules(rules: Readonly<Record<string, unknown>>): string {
+  const policies = Object.entries(rules).map(([name, text]) => ({
+    name,
+    root: typeof text === 'string' ? parseRules(text) : undefined,
+  }));
+  const blocks = policies.flatMap(({ root }) => root?.blocks ?? []).flatMap((block) => describeBlock(block));
   if (blocks.length === 0) return 'its rights are those of its policies';
-  const described = blocks.map(({ kind, label, attributes }) => {
-    const granted = attributes.flatMap(({ value }) => value);
-    return `${kind}${label === null ? '' : ` "${label}"`} (${granted.join(', ')})`;
-  });
-  return `may: ${described.slice(0, 6).join('; ')}${described.length > 6 ? '; …' : ''}`;
+  const unknown = policies.flatMap(({ name, root }) => (root ? [] : `; what the policy ${name} grants is not known`));
+  return `may: ${blocks.slice(0, 6).join('; ')}${blocks.length > 6 ? '; …' : ''}${unknown.slice(0, 6).join('')}`;
+}
+
+function describeBlock(block: RuleBlock, place = ''): readonly string[] {
+  const name = `${place}${block.kind}${block.label === null ? '' : ` "${block.label}"`}`;
+  const granted = [...listValues(block, 'policy'), ...listValues(block, 'capabilities')];
+  const isSaid = granted.length > 0 || block.blocks.length === 0;
+  return [
+    ...(isSaid ? [`${name} (${granted.join(', ') || 'nothing'})`] : []),
+    ...block.blocks.flatMap((inner) => describeBlock(inner, `${name} `)),
+  ];
 }
 
 function describeEnd({ expires_at }: TokenInfo, now: Date): string {

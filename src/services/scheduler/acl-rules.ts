@@ -42,13 +42,16 @@ function toBlock(kind: string, label: string | null, entries: readonly Entry[]):
   return {
     kind,
     label,
-    attributes: entries.flatMap(({ key, value }) => (value === undefined ? [] : [{ name: key.toLowerCase(), value }])),
+    attributes: entries.flatMap(({ key, value }) => (value === undefined ? [] : [{ name: foldCase(key), value }])),
     blocks: entries.flatMap((entry) => (entry.value === undefined ? toBlocks(entry) : [])),
   };
 }
 
+/** As Go compares names: a long s is an s, and the sign of Kelvin a k, which it is in lower case. */
+const foldCase = (name: string) => name.toLowerCase().replaceAll('ſ', 's');
+
 function toBlocks({ key, entries }: Entry): readonly RuleBlock[] {
-  const kind = key.toLowerCase();
+  const kind = foldCase(key);
   if (!LABELLED.includes(kind)) return [toBlock(kind, null, entries)];
   const own = entries.filter(({ value }) => value !== undefined);
   const named = entries.filter(({ value }) => value === undefined);
@@ -174,7 +177,7 @@ export const isReading = (capability: string): boolean =>
   READ_CAPABILITIES.has(capability) || READ_NAME.test(capability);
 
 /** The values of an attribute of a block, of all of them where it is repeated. */
-function listValues({ attributes }: RuleBlock, wanted: 'policy' | 'capabilities'): readonly string[] {
+export function listValues({ attributes }: RuleBlock, wanted: 'policy' | 'capabilities'): readonly string[] {
   return attributes.flatMap(({ name, value }) => (name === wanted ? value : []));
 }
 

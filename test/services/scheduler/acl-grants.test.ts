@@ -63,3 +63,11 @@ test('what is granted beyond reading is found at every depth, once and in order'
   expect(listGrants('')).toEqual([]);
   expect(listGrants('node {')).toBeUndefined();
 });
+
+test.each([
+  ['in any case', 'Namespace "a" { Policy = "write" }'],
+  ['with a long s', '"nameſpace" "a" { "capabilitieſ" = ["alloc-exec"] }'],
+  ['with a long s in JSON', String.raw`{"namespace": {"a": {"capabilitie\u017f": ["alloc-exec"]}}}`],
+])('names %s grant, since Nomad compares them so', (_, rules) => {
+  expect(listGrants(rules)).toHaveLength(1);
+});

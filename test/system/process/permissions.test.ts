@@ -250,6 +250,15 @@ test('a permission of a plugin in another form, and a source without operations,
   expect(formatPermissions(rights!).text).toContain('# unknown: the source jobs does not declare its operations');
 });
 
+test.each([
+  ['spec', '"csi-list-volume", "csi-read-volume", "csi-write-volume"'],
+  ['hashicorp', '"csi-read-volume"'],
+] as const)('at a scheduler of flavor %s each right is printed that no other includes there', (flavor, wanted) => {
+  const target = createTarget('scheduler', 'http://127.0.0.1:9', { flavor });
+  const [needed] = collectRights(target, sources, []);
+  expect(formatPermissions(needed!).text).toContain(`namespace "default" {\n  capabilities = [${wanted}]\n}`);
+});
+
 describe.each(KINDS)('the sources of %s', (kind) => {
   test('call only the operations that they declare', async () => {
     const place = await startProject(kind);

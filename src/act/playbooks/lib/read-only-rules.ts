@@ -29,16 +29,22 @@ interface ReadOnlyBlock {
 export function readOnlyRules(rules: string): string | undefined {
   const root = parseRules(rules);
   const blocks = root?.attributes.length === 0 ? reduceBlocks(root.blocks, KNOWN_BLOCKS) : undefined;
-  if (!blocks || blocks.length === 0) return blocks && '';
+  if (!blocks?.some(saysAnything)) return blocks && '';
   return rules.trimStart().startsWith('{') ? JSON.stringify(toJsonObject(blocks)) : formatHcl(blocks);
 }
 
-/** The blocks of which something is left. A block that is given twice has no certain meaning. */
+const saysAnything = ({ policy, capabilities, blocks }: ReadOnlyBlock): boolean =>
+  policy !== undefined || capabilities.length > 0 || blocks.some(saysAnything);
+
+/**
+ * The blocks of which something is left. One with a label always stays: without it, that of a wider name, such as `*`, would grant in its
+ * place. A block that is given twice has no certain meaning.
+ */
 function reduceBlocks(blocks: readonly RuleBlock[], known: readonly string[]): readonly ReadOnlyBlock[] | undefined {
   const names = new Set(blocks.map(({ kind, label }) => JSON.stringify([kind, label])));
   const reduced = blocks.map((block) => (known.includes(block.kind) ? reduceBlock(block) : undefined));
   if (names.size < blocks.length || !reduced.every((block) => block !== undefined)) return undefined;
-  return reduced.filter((block) => block.policy !== undefined || block.capabilities.length + block.blocks.length > 0);
+  return reduced.filter((block) => block.label !== null || block.blocks.length > 0 || saysAnything(block));
 }
 
 function reduceBlock({ kind, label, attributes, blocks }: RuleBlock): ReadOnlyBlock | undefined {
@@ -54,10 +60,10 @@ function reduceBlock({ kind, label, attributes, blocks }: RuleBlock): ReadOnlyBl
   return { kind, label, policy: level.policy, capabilities: granted, blocks: inner };
 }
 
-/** `write` becomes `read`. An unknown level cannot be reduced. */
+/** `write` becomes `read`, except of plugins: Nomad takes it there and grants nothing. An unknown level cannot be reduced. */
 function readOnlyLevel(kind: string, policy: string | undefined) {
   if (policy === undefined || READ_ONLY_LEVELS.includes(policy)) return { policy, capabilities: [] };
-  if (policy === 'write') return { policy: 'read', capabilities: [] };
+  if (policy === 'write' && kind !== 'plugin') return { policy: 'read', capabilities: [] };
   if (policy === 'scale' && kind === 'namespace') return { policy: undefined, capabilities: SCALE_READ_CAPABILITIES };
   return undefined;
 }
@@ -66,7 +72,8 @@ function readOnlyLevel(kind: string, policy: string | undefined) {
 function toJsonObject(blocks: readonly ReadOnlyBlock[]): Readonly<Record<string, unknown>> {
   const object: Record<string, unknown> = {};
   for (const { kind, label, policy, capabilities, blocks: inner } of blocks) {
-    const body = { policy, ...(capabilities.length > 0 && { capabilities }), ...toJsonObject(inner) };
+    const isListed = capabilities.length > 0 || (label !== null && inner.length > 0); // Nomad merges an object of one key with what it holds
+    const body = { policy, ...(isListed && { capabilities }), ...toJsonObject(inner) };
     object[kind] = label === null ? body : { ...(object[kind] as object | undefined), [label]: body };
   }
   return object;

@@ -101,7 +101,7 @@ const MAX_NAMESPACES = 8;
 
 /**
  * Calls with the namespace of the target. Nomad checks the right to list in one namespace, and answers for all: a target of every
- * namespace has none to send, so that where `default` is refused, those of the plugin's volumes are tried.
+ * namespace has none to send, so that where `default` is refused, those of the volumes are tried.
  * @returns the failure, if it may be of this plugin alone
  */
 async function inNamespaces<T>(
@@ -161,14 +161,15 @@ function describePlugins(
 ) {
   const named = [...volumes.map(({ plugin }) => plugin), ...items.keys(), ...known];
   const ids = new Set(named.filter((id) => typeof id === 'string'));
+  const namespaces = [...new Set(volumes.flatMap(({ namespace }) => namespace ?? []))];
   return [...ids].sort().map((id) => {
     const own = volumes.filter(({ plugin }) => plugin === id);
     return {
       id,
       /** Its item in the list of plugins, or without such a list that of a volume. */
       item: items.get(id) ?? own[0]?.item,
-      /** Of its volumes: the token may have rights in some of them only. */
-      namespaces: [...new Set(own.flatMap(({ namespace }) => namespace ?? []))],
+      /** Of all volumes: where the token may list them, it may list what each plugin has. */
+      namespaces,
       /** Whether a registered volume or the list of plugins names it, beside loaded rows. */
       isNamed: own.length > 0 || items.has(id),
     };
