@@ -1,6 +1,6 @@
 -- grain: one row per day of the last year on which every target was pulled completely, with the resources under management
 -- {{scope}}: empty, or `temp ` for one connection; not_reported: workspaces whose number is not known, which the sum leaves out; it is null where all are
--- A target counts from its first complete pull to its last pull. A day with an incomplete pull has no row: it is a gap, and no old number.
+-- A target that is watched now counts from its first complete pull. A day with an incomplete pull has no row: it is a gap, and no old number.
 create or replace {{scope}}macro resource_nights(at_time) as table
 with
   days as (
@@ -9,7 +9,10 @@ with
       date_trunc('day', timezone('UTC', as_of)) as day,
       max(as_of) filter (status = 'complete') as complete_at,
     from pulls
-    where source = 'workspaces' and as_of <= at_time::timestamptz
+    where
+      source = 'workspaces'
+      and as_of <= at_time::timestamptz
+      and target not in (from left_out_targets('workspaces', at_time))
     group by all
   ),
   periods as (
@@ -26,10 +29,11 @@ with
     group by all_days.day
     having bool_and(days.complete_at is not null)
   ),
+  watched as (from workspaces_history where target not in (from left_out_targets('workspaces', at_time))),
   changes as (
-    select valid_from as changed_at, 1 as sign, current_rum_count from workspaces_history where valid_from <= at_time::timestamptz
+    select valid_from as changed_at, 1 as sign, current_rum_count from watched where valid_from <= at_time::timestamptz
     union all
-    select valid_to, -1, current_rum_count from workspaces_history where valid_to <= at_time::timestamptz
+    select valid_to, -1, current_rum_count from watched where valid_to <= at_time::timestamptz
   ),
   totals as (
     select

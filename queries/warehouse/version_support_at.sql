@@ -44,8 +44,7 @@ with
       null as note,
     from (
       select target, workspace_iac_version as version, count(*) as used_by
-      from workspaces_history
-      where valid_from <= at_time::timestamptz and (valid_to is null or valid_to > at_time::timestamptz)
+      from workspaces_at(at_time)
       group by all
     ) as used
     cross join tools

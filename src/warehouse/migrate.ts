@@ -24,6 +24,7 @@ import {
 /** Views and macros that belong to no single table, in the order in which one calls another. */
 const SHARED = [
   'history_reaches',
+  'left_out_targets',
   'interrupted_runs',
   'source_state_at',
   'source_state',
@@ -60,10 +61,6 @@ const DEFINITIONS = [
   'management_policies',
 ];
 
-function renderDefinitions(files: SqlFiles, scope: Scope = ''): readonly string[] {
-  return DEFINITIONS.map((name) => files.render(`warehouse/${name}`, { scope }));
-}
-
 /** A connection to a warehouse. */
 type Connection = Pick<Statements, 'script'>;
 
@@ -98,8 +95,8 @@ async function defineFor(database: Connection, files: SqlFiles, tables: readonly
     const parts = { name: quoteIdent(isLog ? name : `${name}_at`), columns: nulls };
     await database.script(files.render(`warehouse/${isLog ? 'missing_log' : 'missing_relation'}`, parts));
   }
-  const definitions = [files.render('warehouse/semver_key', { scope: 'temp ' }), ...renderDefinitions(files, 'temp ')];
-  await database.script(definitions.join('\n'));
+  const names = ['semver_key', 'left_out_targets', ...DEFINITIONS];
+  await database.script(names.map((name) => files.render(`warehouse/${name}`, { scope: 'temp ' })).join('\n'));
 }
 
 /** The end of the digest of a migration: what a version declares, whatever the thresholds and the policy of an organization. */
@@ -179,7 +176,7 @@ function renderSchema(files: SqlFiles, tables: readonly Table[], policy: readonl
     ...tables.flatMap((table) => viewStatements(files, table)),
     ...render(COMBINED),
     ...renderChangesViews(files, tables),
-    ...renderDefinitions(files),
+    ...render(DEFINITIONS),
   ];
 }
 

@@ -184,7 +184,9 @@ describe('the status pages', () => {
       run('r2', 'incomplete', '2026-11-20T01:15:00Z', '2026-11-20T01:16:00Z'),
       `insert into pulls (run_id, target, source, status, rows, requests, retries, throttle_wait_ms, started_at, as_of, throttled)
        values ('r1', 'a"c\\me', 'workspaces', 'complete', 240, 3, 1, 1500, now(), '2026-11-19T01:15:00Z', 2),
-              ('r2', 'a"c\\me', 'workspaces', 'failed', null, 5, 4, 2500, now(), '2026-11-20T01:15:00Z', 0)`,
+              ('r2', 'a"c\\me', 'workspaces', 'failed', null, 5, 4, 2500, now(), '2026-11-20T01:15:00Z', 0),
+              ('r1', 'gone', 'workspaces', 'complete', 240, 3, 1, 1500, now(), '2026-11-19T01:15:00Z', 2),
+              ('r2', 'gone', 'workspaces', 'left-out', null, null, null, null, now(), '2026-11-20T01:15:00Z', null)`,
       `insert into findings by name select 'f-1' as finding_id, 'acme' as target, 'r' as rule, 'critical' as severity, 's' as subject_type,
        'x' as subject_id, 't' as title, 'open' as state, now() as first_seen, now() as last_seen, 0 as times_reopened`,
     );
@@ -208,6 +210,7 @@ describe('the status pages', () => {
     ]) {
       expect(lines).toContain(line);
     }
+    expect(body).not.toContain('gone');
     expect(body).toMatch(/^(?:# (?:HELP|TYPE) \S+ .+\n|[a-z_]+(?:\{.*\})? -?[\d.e+]+\n)+$/u);
     expect(new Set(lines.filter((line) => line.startsWith('# TYPE'))).size).toBe(
       lines.filter((line) => line.startsWith('# TYPE')).length,

@@ -173,6 +173,34 @@ describe('a CSV export', () => {
     await place.pull([...TF_VERSIONS, '--from', String(run)]); // the landing matches its manifest
   });
 
+  test('with a time in an undocumented column is the same as JSON pages, whose times have fractions', async () => {
+    let isTooLarge = false;
+    const place: TestProject = await testProject({
+      workspaces: 30,
+      faultHook: ({ path, query }, service) => {
+        if (query.get('type') !== 'tf_versions') return undefined;
+        if (!path.endsWith('/export/csv')) {
+          const attributes = { version: '1.9.8', 'workspace-count': 1, workspaces: 'a', build: '1.5' };
+          const data = [{ id: 'row-1', attributes: { ...attributes, 'released-at': '2026-01-02T03:04:05.678+00:00' } }];
+          const pagination = { 'current-page': 1, 'total-pages': 1, 'total-count': 1 };
+          return { status: 200, body: JSON.stringify({ data, meta: { pagination } }) };
+        }
+        if (isTooLarge) return service.error(422, 'too large');
+        const body = text([
+          'version,workspace_count,workspaces,build,released_at',
+          '"1.9.8","1","a","1.5","2026-01-02T03:04:05+00:00"',
+        ]);
+        return { status: 200, headers: TEXT_CSV, body };
+      },
+    });
+    await place.pull(TF_VERSIONS);
+    isTooLarge = true;
+    expect((await place.pull(TF_VERSIONS)).stderr).toContain('too large');
+    expect(await place.rows('select extra, valid_to from tf_versions_history')).toEqual([
+      { extra: { build: '1.5', released_at: '2026-01-02T03:04:05+00:00' }, valid_to: null },
+    ]);
+  });
+
   test.each(['null', 'NULL'])('reads a bare `%s` as null, and a quoted one of the same file too', async (spelling) => {
     const place = await damaged({
       onlyCsv: true,

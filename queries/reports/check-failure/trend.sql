@@ -2,7 +2,7 @@
 -- title: Per night
 -- hidden: workspaces, checks_failed
 -- labels: still=Still failing; newly_failing=New; returned=Returned; resolved=Resolved; deleted=Deleted; checks_failed=Failed checks
--- Sums up changes: each version of a workspace counts from its valid_from until its valid_to. Each number but `still` is a change of that day.
+-- Sums up changes: each version of a workspace that is watched now counts from its valid_from until its valid_to. Each number but `still` is a change of that day.
 with
   days as (
     select max(as_of) as pulled_at
@@ -26,7 +26,7 @@ with
       coalesce(bool_or(is_failing) over (following rows between unbounded preceding and 1 preceding), false) as ever_open,
       lead(valid_from) over following is distinct from valid_to and valid_to <= $as_of::timestamptz as ended,
     from workspace_assessments
-    where valid_from <= $as_of::timestamptz
+    where valid_from <= $as_of::timestamptz and target not in (from left_out_targets('workspaces', $as_of))
     window following as (partition by target, external_id order by valid_from)
   ),
   changes as (

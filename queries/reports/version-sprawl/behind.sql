@@ -11,7 +11,10 @@ with
   tools as (
     select version
     from tf_versions_rows
-    where valid_from <= $as_of::timestamptz and (valid_to is null or valid_to > $as_of::timestamptz)
+    where
+      valid_from <= $as_of::timestamptz
+      and (valid_to is null or valid_to > $as_of::timestamptz)
+      and target not in (from left_out_targets('tf_versions', $as_of))
   ),
   used as (
     select version, semver_key(version) as key

@@ -14,7 +14,10 @@ with
   tools as (
     select version
     from tf_versions_rows
-    where valid_from <= $as_of::timestamptz and (valid_to is null or valid_to > $as_of::timestamptz)
+    where
+      valid_from <= $as_of::timestamptz
+      and (valid_to is null or valid_to > $as_of::timestamptz)
+      and target not in (from left_out_targets('tf_versions', $as_of))
   ),
   used as (
     select version, semver_key(version) as key
@@ -35,12 +38,18 @@ with
   providers_used as (
     select name, source, version
     from providers_rows
-    where valid_from <= $as_of::timestamptz and (valid_to is null or valid_to > $as_of::timestamptz)
+    where
+      valid_from <= $as_of::timestamptz
+      and (valid_to is null or valid_to > $as_of::timestamptz)
+      and target not in (from left_out_targets('providers', $as_of))
   ),
   modules_used as (
     select name, source, version
     from modules_rows
-    where valid_from <= $as_of::timestamptz and (valid_to is null or valid_to > $as_of::timestamptz)
+    where
+      valid_from <= $as_of::timestamptz
+      and (valid_to is null or valid_to > $as_of::timestamptz)
+      and target not in (from left_out_targets('modules', $as_of))
   ),
   newest as (select version, key from used where ends_with(key, '~') order by key desc, version limit 1),
   newest_before as (select version, key from used_before where ends_with(key, '~') order by key desc, version limit 1),

@@ -24,6 +24,7 @@ with
     select coalesce(most_used.version, 'other') as version, history.valid_from, history.valid_to
     from workspaces_history as history
     left join most_used on most_used.version = history.workspace_iac_version
+    where history.target not in (from left_out_targets('workspaces', $as_of))
   ),
   changes as (
     select version, valid_from as changed_at, 1 as sign from versions

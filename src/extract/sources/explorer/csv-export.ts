@@ -97,7 +97,7 @@ export function createRowFormatter(view: ExplorerView, keyColumns: readonly stri
       const value = attributes[name];
       if (value === null || value === undefined || value === '') continue;
       if (index < 0) {
-        if (!isSecretField(name)) extra.push([canonicalField(name), toText(value)]);
+        if (!isSecretField(name)) extra.push([canonicalField(name), toText(value).replace(FRACTION, '')]);
       } else if (cells[index] === '') {
         if (typeof value !== 'string' && keyColumns.includes(columns[index] ?? ''))
           throw new TidemarkError('DATA', `${view}: the ${columns[index]} of a row is no text`);
@@ -123,8 +123,8 @@ export function createRowFormatter(view: ExplorerView, keyColumns: readonly stri
   };
 }
 
-/** Of the seconds of a time such as `2023-10-16T22:55:50.123+00:00`. */
-const FRACTION = /\.\d+/u;
+/** Of the seconds of a time such as `2023-10-16T22:55:50.123+00:00`, which an undocumented field may be as well. */
+const FRACTION = /(?<=^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)\.\d+(?= ?(?:Z|UTC|[+-]\d\d:?\d\d)?$)/u;
 
 function formatCell(value: unknown): string {
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : quoteCell(toText(value));
