@@ -129,7 +129,8 @@ async function planUndo(row: LedgerRow, attempt: UndoAttempt): Promise<NewAction
   if (!undo || !target) return leaveOut(`target ${action.target} is not configured`);
   const missing = undo.needs.find((path) => valueAt({ before, after }, ...path.split('.')) === undefined);
   if (missing) return leaveOut(`the ledger lacks ${missing}`);
-  const applied = { inputs: schema.parse(action.guard.inputs), before, after };
+  const isAnswered = row.answer === undefined;
+  const applied = { inputs: schema.parse(action.guard.inputs), before, after, isAnswered };
   const inputs = undo.inputs(applied);
   if (typeof inputs === 'string') return leaveOut(inputs);
   const findings = findingIds(action).map((findingId) => ({ finding_id: findingId, subject_name, title, since }));
