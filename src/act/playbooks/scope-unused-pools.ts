@@ -66,7 +66,7 @@ const scope = defineAction(inputs, {
         : drifted('it is scoped, and an attached workspace is not allowed to use it');
     }
     const use = explainOtherUsers(observed);
-    if (use !== undefined) return drifted(use);
+    if (use) return use;
     if (!hasSameMembers(attached, workspace_ids)) return drifted('other workspaces are attached to it now');
     return hasSameMembers(allowed, allowed_workspace_ids)
       ? ready
