@@ -61,6 +61,8 @@ export function formatPlan(
     ...formatSkipped(plan, style),
     ...[
       `plan ${plan.plan_id} of ${plan.playbook}: ${plural(rows.length, 'action')}${note}, ${plan.skipped.length} skipped`,
+      // What an approver signs: whoever can write the plan may replace it before it is signed.
+      ...(details === '' ? [] : [`digest: sha256:${plan.digest}`]),
       ...formatAcceptance(plan),
       ...formatTargets(plan),
       `${formatApproval(plan, doubts)}; valid until ${formatTime(plan.expires_at)}`,

@@ -171,6 +171,13 @@ describe('with `approvers:`', () => {
     expect((await sign('bob', plan.plan_id)).stdout).toContain('is approved by bob; valid until');
   });
 
+  test('the digest that is shown is the one that is signed', async () => {
+    const shown = (await run('show', plan.plan_id)).stdout;
+    const statement = (await run('approve', plan.plan_id, '--by', 'bob', '--irreversible', '--print')).stdout;
+    expect(shown).toContain(`\ndigest: sha256:${plan.digest}\n`);
+    expect(statement).toContain(`\ndigest: sha256:${plan.digest}\n`);
+  });
+
   test('the planner may not approve', async () => {
     const accounts = [userInfo().username.toUpperCase()];
     expect(plan.planned_by?.who.split('@')[0]).toBe(userInfo().username);
