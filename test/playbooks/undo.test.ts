@@ -342,6 +342,21 @@ test('a view of the same name, which someone else creates in the same moment, do
   expect([undo.exit, undo.stderr]).toEqual([6, expect.stringContaining('does not show which view was created')]);
 });
 
+test('what was undone is not undone again, after someone else has done the same', async () => {
+  const place = await playbookHarness({ playbook: 'scope-unused-pools' });
+  const plan = await place.plan(['--max-percent', '100', '--limit', '1']);
+  const pool = place.sandbox.services.platform.state.pools.find(({ id }) => id === plan.actions[0]!.params.id)!;
+  await place.approve();
+  await place.apply();
+  const done = { organizationScoped: pool.organizationScoped, allowed: [...pool.allowed] };
+  const undo = (await place.tidemark(['playbook', 'undo', plan.plan_id, '--json'])).json<Plan>();
+  await place.tidemark(['playbook', 'approve', undo.plan_id, '--by', 'the operator']);
+  expect((await place.tidemark(['playbook', 'apply', undo.plan_id])).exit).toBe(0);
+  Object.assign(pool, done);
+  const again = await place.tidemark(['playbook', 'undo', plan.plan_id]);
+  expect([again.exit, again.stderr]).toEqual([6, expect.stringContaining(`plan ${undo.plan_id} has changed it since`)]);
+});
+
 test('undo leaves out an action that is unconfirmed, and says so; without a ledger it makes no plan', async () => {
   let isBroken = true;
   const place = await playbookHarness({
