@@ -87,7 +87,10 @@ async function assertApplicable(plan: Plan, { config, context, playbooks }: Appl
 /** The result of a plan whose actions all have a final outcome; undefined while one is left to do. */
 export async function findFinishedResult({ plan_id, actions }: Plan, config: Config): Promise<ApplyResult | undefined> {
   const entries = await readLedger(config);
-  const rows = actions.flatMap(({ action_id }) => takeFinal(entries.get(toKey({ plan_id, action_id }))) ?? []);
+  const rows = actions.flatMap((action) => {
+    const final = takeFinal(entries.get(toKey({ plan_id, action_id: action.action_id })));
+    return final && identifyRequest(final) === identifyRequest(action) ? final : [];
+  });
   return rows.length > 0 && rows.length === actions.length ? toApplyResult(plan_id, rows, null) : undefined;
 }
 

@@ -53,8 +53,17 @@ function explainDoubt(plan: Plan, approval: Omit<Approval, 'digest'>, { people }
   return explainSignature({ text, signature, namespace: SIGNATURE_NAMESPACE, key: person.key });
 }
 
+/** Of each approval why it does not count; undefined where it does. Without `approvers:`, every one does. */
+export function explainDoubts(plan: Plan, { approvers }: Pick<Config, 'approvers'>): readonly (string | undefined)[] {
+  return plan.approvals.map((approval, index) => {
+    if (!approvers) return undefined;
+    const isRepeated = plan.approvals.findIndex(({ by }) => by === approval.by) !== index;
+    return isRepeated ? 'it is there twice' : explainDoubt(plan, approval, approvers);
+  });
+}
+
 /**
- * The approvals of a plan that count. Without `approvers:`, every one does.
+ * The approvals of a plan that count.
  * @throws TidemarkError UNSAFE where they are not enough, with the reason.
  */
 export async function assertApproved(
@@ -71,19 +80,17 @@ export async function assertApproved(
     });
   }
   if (!approvers) return plan.approvals;
-  const doubts: string[] = [];
-  const counted = plan.approvals.filter((approval, index) => {
-    const isRepeated = plan.approvals.findIndex(({ by }) => by === approval.by) !== index;
-    const doubt = isRepeated ? 'it is there twice' : explainDoubt(plan, approval, approvers);
-    if (doubt !== undefined) doubts.push(`; that of ${approval.by} does not count: ${doubt}`);
-    return doubt === undefined;
-  });
+  const doubts = explainDoubts(plan, config);
+  const counted = plan.approvals.filter((_, index) => doubts[index] === undefined);
+  const uncounted = plan.approvals.flatMap(({ by }, index) =>
+    doubts[index] === undefined ? [] : `; that of ${by} does not count: ${doubts[index]}`,
+  );
   for (const { needed, group, why } of listDemands(plan, approvers, config.directory, playbooks)) {
     const members = approvers.people.filter(({ groups }) => group === undefined || groups.includes(group));
     const found = counted.filter(({ by }) => members.some(({ name }) => name === by)).length;
     if (found >= needed) continue;
     const whose = group === undefined ? '' : ` of group ${group} (${why})`;
-    const problem = `plan ${plan_id} has ${found} of ${plural(needed, 'approval')}${whose}${doubts.join('')}`;
+    const problem = `plan ${plan_id} has ${found} of ${plural(needed, 'approval')}${whose}${uncounted.join('')}`;
     throw new TidemarkError('UNSAFE', problem, { hint: `sign it with \`tidemark playbook approve ${plan_id}\`` });
   }
   return counted;

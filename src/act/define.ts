@@ -125,6 +125,8 @@ export interface AppliedAction<I, S extends JsonValue> {
   readonly inputs: I;
   readonly before: S;
   readonly after: S;
+  /** Whether the service's answer showed that it was applied. Otherwise readings alone did: what they show may be of someone else. */
+  readonly isAnswered: boolean;
 }
 
 type Inputs = Readonly<Record<string, unknown>>;

@@ -131,7 +131,7 @@ async function skipContradicted(
 ): Promise<Execution> {
   const { previous } = attempt;
   if (isAmbiguous(previous) && precondition.state === 'satisfied') {
-    const conclusion = { ...confirmedLate(precondition.reason), after: observed };
+    const conclusion = { ...confirmedLate(precondition.reason), ...keepAnswer(previous), after: observed };
     return { result: await conclude(attempt, previous, conclusion) };
   }
   if (isAbsenceProven) return { result: await conclude(attempt, intent, skippedBy(precondition)) };
@@ -151,7 +151,8 @@ export async function settleAction(attempt: Attempt, previous: LedgerEntry): Pro
   if (status === 'failed') return conclude(attempt, previous, { status, reason, after, answer: 'ambiguous' });
   if (status === 'applied') {
     const detail = reading && 'reason' in reading.precondition ? `: ${reading.precondition.reason}` : '';
-    return conclude(attempt, previous, { ...confirmedLate(`${prefix}${reason}${detail}`), after });
+    const conclusion = { ...confirmedLate(`${prefix}${reason}${detail}`), after };
+    return conclude(attempt, previous, { ...conclusion, ...(isOpen && keepAnswer(previous)) });
   }
   const advice = 'check the subject, and make a new plan if the action is still needed';
   const doubt: Conclusion = { status, reason: `${prefix}${reason}: ${advice}`, after };
@@ -202,7 +203,7 @@ async function explainFailure(attempt: Attempt, error: unknown, left: number): P
   const foundDone = ['conflict', 'invalid', ...(method === 'DELETE' ? ['not-found'] : [])];
   const mayBeOurs = failed?.status !== undefined && !foundDone.includes(failed.failure);
   if (mayBeOurs && reading?.isConfirmed(undefined))
-    return { status: 'applied', reason: `${message}; a reading shows that it was applied`, after };
+    return { status: 'applied', reason: `${message}; a reading shows that it was applied`, after, answer: 'ambiguous' };
   if (reading?.precondition.state === 'satisfied') {
     const { precondition } = reading;
     return { ...(isAmbiguous(previous) ? confirmedLate(precondition.reason) : skippedBy(precondition)), after };

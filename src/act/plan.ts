@@ -125,7 +125,8 @@ export async function buildPlan(
 
 /** Names are not unique, and may differ only in what a terminal does not show: the parameters then follow, encoded as in a URL. */
 function tellApart(actions: readonly NewAction[]): readonly NewAction[] {
-  const look = ({ summary }: NewAction) => summary.normalize('NFKC').replaceAll(/[\p{C}\s]+/gu, '');
+  const look = ({ summary }: NewAction) =>
+    summary.normalize('NFKC').replaceAll(/[\p{C}\p{Default_Ignorable_Code_Point}\s\u2800]+/gu, '');
   const counts = new Map<string, number>();
   for (const action of actions) counts.set(look(action), (counts.get(look(action)) ?? 0) + 1);
   return actions.map((action) => {

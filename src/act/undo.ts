@@ -3,7 +3,7 @@ import { formatError, TidemarkError } from '../core/errors.ts';
 import { valueAt } from '../core/json-path.ts';
 import { buildAction, explainInvalid, type NewAction, resolveDefinitions } from './action-call.ts';
 import { type ActionDefinition, type Playbook, type Precondition, unknown } from './define.ts';
-import { explainUnsettled, type LedgerRow, toKey, toLedgerRow } from './ledger.ts';
+import { explainUnsettled, identifyRequest, type LedgerRow, takeFinal, toKey, toLedgerRow } from './ledger.ts';
 import { assertAfterLedger } from './ledger-file.ts';
 import { readLedger } from './ledger-table.ts';
 import { type Observed, observeAction } from './observe-action.ts';
@@ -129,7 +129,8 @@ async function planUndo(row: LedgerRow, attempt: UndoAttempt): Promise<NewAction
   if (!undo || !target) return leaveOut(`target ${action.target} is not configured`);
   const missing = undo.needs.find((path) => valueAt({ before, after }, ...path.split('.')) === undefined);
   if (missing) return leaveOut(`the ledger lacks ${missing}`);
-  const applied = { inputs: schema.parse(action.guard.inputs), before, after };
+  const isAnswered = row.answer === undefined;
+  const applied = { inputs: schema.parse(action.guard.inputs), before, after, isAnswered };
   const inputs = undo.inputs(applied);
   if (typeof inputs === 'string') return leaveOut(inputs);
   const findings = findingIds(action).map((findingId) => ({ finding_id: findingId, subject_name, title, since }));
@@ -140,9 +141,21 @@ async function planUndo(row: LedgerRow, attempt: UndoAttempt): Promise<NewAction
   } catch (error) {
     return leaveOut(attempt.context.redactor.text(explainInvalid(error, 'the ledger')));
   }
+  const later = findLater(row, built, attempt);
+  if (later) return leaveOut(`plan ${later.plan_id} has changed it since`);
   const { action_id } = action;
   const precondition = await readPrecondition({ ...attempt, definition: undo.action, action: { action_id, ...built } });
   return precondition.state === 'ready' ? built : leaveOut(precondition.reason, precondition.state === 'unknown');
+}
+
+/** Another plan that was applied to the subject later, such as an undo: who has done the same again since was someone else. */
+function findLater(row: LedgerRow, built: NewAction, { ledger }: UndoAttempt) {
+  const entries = [...ledger.entries.values()];
+  const later = entries.slice(entries.findIndex((entry) => toKey(entry) === toKey(row)) + 1);
+  const isSame = (other: LedgerRow) => identifyRequest(other) === identifyRequest(built);
+  return later
+    .flatMap((entry) => takeFinal(entry) ?? [])
+    .find((other) => other.status === 'applied' && other.plan_id !== row.plan_id && isSame(other));
 }
 
 /** @throws what ends the command */

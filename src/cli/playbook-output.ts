@@ -28,11 +28,18 @@ export function formatPlaybooks(playbooks: readonly Playbook[], style: TableStyl
   return `${table}\nTo write a playbook, see docs/playbooks.md.\n`;
 }
 
+interface PlanDetails {
+  readonly entries?: readonly LedgerEntry[];
+  readonly details?: string;
+  /** Of each approval why it does not count. */
+  readonly doubts?: readonly (string | undefined)[];
+}
+
 /** The actions of a plan with their reasons, `details` of them, then the skipped findings. */
 export function formatPlan(
   plan: Plan,
   style: TableStyle,
-  { entries = [], details = '' }: { readonly entries?: readonly LedgerEntry[]; readonly details?: string } = {},
+  { entries = [], details = '', doubts = [] }: PlanDetails = {},
 ): string {
   const started = entries.map(toLedgerRow).filter(({ plan_id }) => plan_id === plan.plan_id);
   const begun = new Map(started.map((row) => [row.action_id, row]));
@@ -54,9 +61,11 @@ export function formatPlan(
     ...formatSkipped(plan, style),
     ...[
       `plan ${plan.plan_id} of ${plan.playbook}: ${plural(rows.length, 'action')}${note}, ${plan.skipped.length} skipped`,
+      // What an approver signs: whoever can write the plan may replace it before it is signed.
+      ...(details === '' ? [] : [`digest: sha256:${plan.digest}`]),
       ...formatAcceptance(plan),
       ...formatTargets(plan),
-      `${formatApproval(plan)}; valid until ${formatTime(plan.expires_at)}`,
+      `${formatApproval(plan, doubts)}; valid until ${formatTime(plan.expires_at)}`,
     ].map(clean),
     '',
   ].join('\n');
@@ -95,10 +104,12 @@ function formatSkipped({ skipped }: Plan, style: TableStyle): readonly string[] 
   return [formatTable(['skipped', 'reason'], rows, style)];
 }
 
-function formatApproval({ approvals }: Plan): string {
+function formatApproval({ approvals }: Plan, doubts: readonly (string | undefined)[]): string {
   if (approvals.length === 0) return 'not approved';
   return approvals
-    .map(({ by, at, irreversible, signature }) => {
+    .map(({ by, at, irreversible, signature }, index) => {
+      const doubt = doubts[index];
+      if (doubt !== undefined) return `the approval by ${by} does not count: ${doubt}`;
       const signed = signature === undefined ? '' : ', signed';
       return `approved by ${by} at ${formatTime(at)}${signed}${irreversible ? ', irreversible actions included' : ''}`;
     })

@@ -3,7 +3,14 @@ import { resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { Option } from 'commander';
 import { applyExitCode, applyPlan, findFinishedResult } from '../act/apply.ts';
-import { approvalStatement, approvePlan, assertApprovable, isPlanner, SIGNATURE_NAMESPACE } from '../act/approvals.ts';
+import {
+  approvalStatement,
+  approvePlan,
+  assertApprovable,
+  explainDoubts,
+  isPlanner,
+  SIGNATURE_NAMESPACE,
+} from '../act/approvals.ts';
 import { assertAfterLedger } from '../act/ledger-file.ts';
 import { readLedger } from '../act/ledger-table.ts';
 import { createPlan } from '../act/plan.ts';
@@ -193,7 +200,9 @@ export async function show(context: Context, reference: string): Promise<void> {
   const { plan: shown } = await findPlan(config, context.cwd, reference);
   const entries = [...(await readLedger(config)).values()];
   const details = () => formatActions(shown, playbooks, config, context);
-  writeResult(context, shown, () => formatPlan(shown, context, { entries, details: details() }));
+  writeResult(context, shown, () =>
+    formatPlan(shown, context, { entries, details: details(), doubts: explainDoubts(shown, config) }),
+  );
 }
 
 export async function approve(context: Context, reference: string, flags: ApproveFlags): Promise<void> {
@@ -208,7 +217,9 @@ export async function approve(context: Context, reference: string, flags: Approv
   const signature = await obtainSignature(context, flags, statement);
   const approved = await approvePlan(file, { ...options, digest: given.digest, signature });
   const { plan_id, actions, approvals, expires_at } = approved;
-  const people = stripControls(approvals.map((each) => each.by).join(', '));
+  const doubts = explainDoubts(approved, config);
+  const counted = approvals.filter((_, index) => doubts[index] === undefined);
+  const people = stripControls(counted.map((each) => each.by).join(', '));
   const text = `plan ${plan_id} with ${plural(actions.length, 'action')} is approved by ${people}; valid until ${formatTime(expires_at)}\n`;
   writeResult(context, { plan_id, actions: actions.length, approvals, expires_at }, () => text);
   context.log.info(`apply it with \`tidemark playbook apply ${plan_id}\``);

@@ -106,6 +106,7 @@ const PATH_ERROR = /^(?:ENOENT|ENOTDIR|EISDIR|EEXIST|EACCES|EPERM|EROFS|ENAMETOO
 const LACKS: Readonly<Record<string, string>> = {
   ENOSPC: 'the disk is full',
   EDQUOT: 'the disk quota is used up',
+  EFBIG: 'a file would be larger than the limit of files (`ulimit -f`)',
   EMFILE: 'too many files are open: raise the limit of open files (`ulimit -n`)',
   ENFILE: 'too many files are open on this machine',
   EIO: 'the disk cannot be read or written',

@@ -151,21 +151,24 @@ describe('a pool with relationships', () => {
     expect((await plan(playbook)).actions).toEqual([]);
   });
 
-  test('which are new since the plan is left alone: the action is skipped', async () => {
+  test('which are new or not reported since the plan is left alone: the action is skipped, or stays pending', async () => {
     Object.assign(reported, { others: {}, byPool: {} });
     await place.runJob();
-    const [, relationships, reason] = USES[0]!;
+    const [[, stack, isUsed], [, unlisted, isUnknown]] = [USES[0]!, USES.at(-1)!];
     for (const playbook of PLAYBOOKS) {
       const { actions } = await plan(playbook);
       expect(actions.length, 'the same pools without uses').toBeGreaterThan(USES.length);
       await place.approve();
       place.sandbox.log.length = 0;
-      const used = String(Object.values(actions[0]!.params)[0]);
-      Object.assign(reported, { byPool: { [used]: relationships } });
+      const [used, unknown] = actions.map(({ params }) => String(Object.values(params)[0])) as [string, string];
+      Object.assign(reported, { byPool: { [used]: stack, [unknown]: unlisted } });
       const applied = await place.tidemark(['playbook', 'apply', place.planFile, '--json', '--max-failures', '99']);
-      expect(applied.stdout + applied.stderr, playbook).toContain(reason);
+      expect(applied.json<{ rows: object[] }>().rows.slice(0, 2), playbook).toMatchObject([
+        { status: 'skipped', reason: isUsed },
+        { status: 'failed', reason: isUnknown },
+      ]);
       const writes = listWrites(place.sandbox.log).map(({ path }) => path);
-      expect(writes.filter((path) => path.endsWith(`/${used}`))).toEqual([]);
+      expect(writes.filter((path) => path.endsWith(`/${used}`) || path.endsWith(`/${unknown}`))).toEqual([]);
       Object.assign(reported, { byPool: {} });
     }
   });
@@ -173,7 +176,8 @@ describe('a pool with relationships', () => {
 
 test.each(USES)('a pool that is used by %s says so', (_, relationships, reason) => {
   const pool = { data: { relationships: { workspaces: { data: [] }, ...relationships } } };
-  expect(explainOtherUsers(parsePoolUsers(pool))).toBe(reason);
+  const state = reason.endsWith('not reported') ? 'unknown' : 'drifted';
+  expect(explainOtherUsers(parsePoolUsers(pool))).toEqual({ state, reason });
 });
 
 test('a pool whose other relationships are empty or permissions has no other users', () => {

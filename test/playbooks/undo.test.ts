@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import type { Plan } from '../../src/act/plan-file.ts';
 import { builtInPlaybooks } from '../../src/act/playbooks/index.ts';
 import { isReversible } from '../../src/act/registry.ts';
-import { copyState, playbookHarness, replaceLedger } from '../helpers/playbook-harness.ts';
+import { copyState, liveState, playbookHarness, type RemoteState, replaceLedger } from '../helpers/playbook-harness.ts';
 import { expectUndo, REVERSIBLE, type Rows } from './expect-undo.ts';
 
 const IRREVERSIBLE = [
@@ -89,7 +89,7 @@ test('undo skips what the ledger does not tell, refuses what was changed since, 
   await replaceLedger(place, complete.replaceAll(/"organization_scoped":\w+,?/gu, ''));
   const { exit, stderr } = await place.tidemark(['playbook', 'undo', plan.plan_id]);
   expect([exit, stderr]).toEqual([6, expect.stringContaining('the ledger lacks before.organization_scoped')]);
-  await replaceLedger(place, complete.replaceAll(/"organization_scoped":\w+/gu, '"organization_scoped":"no"'));
+  await replaceLedger(place, complete.replaceAll(/("before":\{"organization_scoped":)\w+/gu, '$1"no"'));
   const unusable = await place.tidemark(['playbook', 'undo', plan.plan_id]);
   expect([unusable.exit, unusable.stderr]).toEqual([6, expect.stringContaining('before.organization_scoped')]);
   await replaceLedger(place, complete);
@@ -223,6 +223,144 @@ test('undo does not change a key that was created again under its name, or is no
   answer = undefined;
   Object.assign(key.versions.at(-1)!, { creationTime: '2026-10-01T03:00:00.000000000Z' });
   expect(await refused()).toEqual([6, expect.stringContaining('the key was changed since the action')]);
+});
+
+type Change = (state: RemoteState & { readonly now: Date }, action: Plan['actions'][number], body: string) => void;
+
+const CHANGED = (subject: string) => `${subject} was changed by someone else before the action was confirmed`;
+
+/** What someone else does while the service has no answer for the call, so that the subject is as the playbook wants it. */
+const DONE_BY_OTHERS: readonly (readonly [playbook: string, what: string, change: Change, refusal: string])[] = [
+  [
+    'trim-anonymous-policy',
+    'deletes it',
+    ({ scheduler }) => scheduler.policies.delete('anonymous'),
+    CHANGED('the policy'),
+  ],
+  [
+    'trim-anonymous-policy',
+    'reduces it, with another description',
+    ({ scheduler }, _, body) => {
+      const rules = (JSON.parse(body) as { Rules: string }).Rules;
+      Object.assign(scheduler.policies.get('anonymous')!, { rules, description: 'by hand' });
+    },
+    CHANGED('the policy'),
+  ],
+  [
+    'scope-unused-pools',
+    'lets other workspaces use it',
+    ({ platform }, { params, guard }) => {
+      const allowed = [...(guard.inputs.workspace_ids as string[]), 'ws-new'];
+      Object.assign(platform.pools.find(({ id }) => id === params.id)!, { organizationScoped: false, allowed });
+    },
+    CHANGED('the pool'),
+  ],
+  [
+    'retire-old-key-versions',
+    'disables more versions',
+    ({ secrets }, { params, guard }) => {
+      const key = secrets.keys.get(String(params.name))!;
+      key.minEnabledVersion = Number(guard.inputs.wanted_min_enabled_version) + 1;
+    },
+    CHANGED('the key'),
+  ],
+  [
+    'pin-drift-view',
+    'creates it',
+    ({ platform }, _, body) => {
+      const { name, query_type: queryType, query } = (JSON.parse(body) as { data: Record<string, never> }).data;
+      platform.views.push({
+        ...platform.views[0]!,
+        id: 'sq-theirs',
+        name: name!,
+        queryType: queryType!,
+        query: query!,
+      });
+    },
+    'the ledger does not show which view was created',
+  ],
+  [
+    'snapshot-unprotected-volumes',
+    'takes one',
+    ({ scheduler, now }, { guard: { inputs } }) => {
+      const { snapshots } = scheduler.plugins.get(String(inputs.plugin_id))!;
+      const theirs = { id: 'snap-theirs', sourceId: String(inputs.external_id), createdAt: now, ready: true };
+      snapshots.set(theirs.id, { sizeBytes: 1n, parameters: null, ...theirs });
+    },
+    'the ledger does not show which snapshot was created',
+  ],
+  [
+    'adopt-orphaned-volumes',
+    'registers it',
+    ({ scheduler }, { guard: { inputs } }) => {
+      const [key, sibling] = [...scheduler.volumes].find(([, { pluginId }]) => pluginId === inputs.plugin_id)!;
+      const [id, namespace] = [String(inputs.volume_id), String(inputs.namespace)];
+      const theirs = { ...sibling, id, name: id, namespace, externalId: String(inputs.external_id), claims: [] };
+      scheduler.volumes.set(key.replace(sibling.namespace, namespace).replace(sibling.id, id), theirs);
+    },
+    'the ledger does not show who registered the volume',
+  ],
+];
+
+test.each(DONE_BY_OTHERS)(
+  '%s: undo leaves what someone else has done, who %s',
+  async (playbook, _, change, refusal) => {
+    let action: Plan['actions'][number] | undefined;
+    const place = await playbookHarness({
+      playbook,
+      sources: REVERSIBLE[playbook]!,
+      faultHook: ({ method, body, now }) => {
+        if (['GET', 'LIST'].includes(method) || !action) return undefined;
+        change({ ...liveState(place), now }, action, body);
+        action = undefined;
+        return { status: 504, body: '{}' };
+      },
+    });
+    const plan = await place.plan(['--max-percent', '100', '--limit', '1']);
+    await place.approve();
+    [action] = plan.actions;
+    expect((await place.apply()).json<Rows>().rows).toMatchObject([{ status: 'applied' }]);
+    const undo = await place.tidemark(['playbook', 'undo', plan.plan_id]);
+    expect([undo.exit, undo.stderr]).toEqual([6, expect.stringContaining(refusal)]);
+  },
+);
+
+test('a view of the same name, which someone else creates in the same moment, does not confirm a view', async () => {
+  let isCreated = false;
+  const place = await playbookHarness({
+    playbook: 'pin-drift-view',
+    sources: ['saved_views'],
+    faultHook: ({ method, body }) => {
+      if (method !== 'POST' || isCreated) return undefined;
+      isCreated = true;
+      const { views } = place.sandbox.services.platform.state;
+      const { name, query } = (JSON.parse(body) as { data: Record<string, never> }).data;
+      views.push({ ...views[0]!, id: 'sq-theirs', name: name!, queryType: 'workspaces', query: query! });
+      return { status: 201, body: '{"data":{"id":"sq-ours","type":"explorer-saved-queries"}}' };
+    },
+  });
+  const plan = await place.plan(['--max-percent', '100']);
+  await place.approve();
+  const { rows } = (await place.apply([], 1)).json<Rows>();
+  expect(rows).toMatchObject([{ status: 'unconfirmed', reason: expect.stringContaining('readings over') }]);
+  expect((await place.tidemark(['playbook', 'ledger', '--settle'])).exit).toBe(0);
+  const undo = await place.tidemark(['playbook', 'undo', plan.plan_id]);
+  expect([undo.exit, undo.stderr]).toEqual([6, expect.stringContaining('does not show which view was created')]);
+});
+
+test('what was undone is not undone again, after someone else has done the same', async () => {
+  const place = await playbookHarness({ playbook: 'scope-unused-pools' });
+  const plan = await place.plan(['--max-percent', '100', '--limit', '1']);
+  const pool = place.sandbox.services.platform.state.pools.find(({ id }) => id === plan.actions[0]!.params.id)!;
+  await place.approve();
+  await place.apply();
+  const done = { organizationScoped: pool.organizationScoped, allowed: [...pool.allowed] };
+  const undo = (await place.tidemark(['playbook', 'undo', plan.plan_id, '--json'])).json<Plan>();
+  await place.tidemark(['playbook', 'approve', undo.plan_id, '--by', 'the operator']);
+  expect((await place.tidemark(['playbook', 'apply', undo.plan_id])).exit).toBe(0);
+  Object.assign(pool, done);
+  const again = await place.tidemark(['playbook', 'undo', plan.plan_id]);
+  expect([again.exit, again.stderr]).toEqual([6, expect.stringContaining(`plan ${undo.plan_id} has changed it since`)]);
 });
 
 test('undo leaves out an action that is unconfirmed, and says so; without a ledger it makes no plan', async () => {

@@ -158,13 +158,24 @@ describe('with `approvers:`', () => {
     expect((await run('apply', plan.plan_id)).exit).toBe(0);
   });
 
-  test('an approval without a signature does not count', async () => {
+  test('an approval without a signature does not count, and is not shown as one', async () => {
     await harness.place.configure((config) => {
       delete config.approvers;
     });
     expect((await run('approve', plan.plan_id, '--by', 'alice', '--irreversible')).exit).toBe(0);
     await useApprovers({});
     expect(await refusal(plan.plan_id)).toContain('that of alice does not count: it is not signed');
+    expect((await run('show', plan.plan_id)).stdout).toContain(
+      'the approval by alice does not count: it is not signed;',
+    );
+    expect((await sign('bob', plan.plan_id)).stdout).toContain('is approved by bob; valid until');
+  });
+
+  test('the digest that is shown is the one that is signed', async () => {
+    const shown = (await run('show', plan.plan_id)).stdout;
+    const statement = (await run('approve', plan.plan_id, '--by', 'bob', '--irreversible', '--print')).stdout;
+    expect(shown).toContain(`\ndigest: sha256:${plan.digest}\n`);
+    expect(statement).toContain(`\ndigest: sha256:${plan.digest}\n`);
   });
 
   test('the planner may not approve', async () => {

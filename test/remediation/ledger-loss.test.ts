@@ -120,6 +120,21 @@ test('a plan whose actions were exchanged since is neither applied nor settled',
   expect(harness.writes()).toEqual([]);
 });
 
+test('a finished plan whose actions were exchanged since is refused, and is not told as finished', async () => {
+  const plan = await harness.useApprovedPlan();
+  await harness.apply();
+  const [first, second, ...others] = plan.actions;
+  const exchanged = [
+    { ...second!, action_id: first!.action_id },
+    { ...first!, action_id: second!.action_id },
+  ];
+  const edited = { ...plan, actions: [...exchanged, ...others] };
+  await writePlan(harness.place.planFile, { ...edited, digest: planDigest(edited), approvals: [] });
+  await harness.place.approve();
+  const refused = await harness.place.apply([], 6);
+  expect(refused.stderr).toContain(`a1 of plan ${plan.plan_id} was changed since it was applied`);
+});
+
 describe('what cannot be read as a ledger', () => {
   test.each([
     ['a folder', (file: string) => mkdir(file), 'cannot be read as a ledger'],

@@ -51,18 +51,22 @@ test('three of the agents are within the limits, and the plan has every document
   }
 });
 
-test('actions that are named alike, also but for what a terminal does not show, are told apart by their parameters', async () => {
-  await rewriteWarehouse(harness.place, [
-    `update findings set
-      subject_name = if(finding_id = (select min(finding_id) from findings where rule = 'dead-agent'), 'ed' || chr(8203) || 'ge', 'edge'),
+// A zero-width space, a variation selector, a Hangul filler and an empty Braille pattern.
+test.each([8203, 65024, 12644, 10240])(
+  'actions that are named alike, also but for what a terminal does not show (%i), are told apart by their parameters',
+  async (code) => {
+    await rewriteWarehouse(harness.place, [
+      `update findings set
+      subject_name = if(finding_id = (select min(finding_id) from findings where rule = 'dead-agent'), 'ed' || chr(${code}) || 'ge', 'edge'),
       detail = json_merge_patch(detail, '{"pool_name": "p", "status": "errored"}')
     where rule = 'dead-agent'`,
-  ]);
-  const { actions } = await harness.place.plan();
-  expect(actions.map(({ summary }) => summary)).toEqual(
-    actions.map(({ params }) => expect.stringMatching(new RegExp(`^delete agent .* \\(id=${params.id}\\)$`, 'u'))),
-  );
-});
+    ]);
+    const { actions } = await harness.place.plan();
+    expect(actions.map(({ summary }) => summary)).toEqual(
+      actions.map(({ params }) => expect.stringMatching(new RegExp(`^delete agent .* \\(id=${params.id}\\)$`, 'u'))),
+    );
+  },
+);
 
 test('a plan beyond --max-actions is refused, with no file', async () => {
   expect(await refused(['--max-actions', '2'], 6)).toContain('3 actions are more than --max-actions 2');

@@ -84,10 +84,12 @@ const register = defineAction(inputs, {
   undo: {
     action: deregister,
     needs: ['before.registered_as'],
-    inputs: ({ inputs: { volume_id, namespace, external_id, plugin_id }, before }) =>
-      before.registered_as?.length === 0
-        ? { volume_id, namespace, external_id, plugin_id }
-        : 'the volume was registered before the action',
+    inputs: ({ inputs: { volume_id, namespace, external_id, plugin_id }, before, isAnswered }) => {
+      if (!isAnswered) return 'the ledger does not show who registered the volume';
+      const wasRegistered = before.registered_as?.length !== 0;
+      if (wasRegistered) return 'the volume was registered before the action';
+      return { volume_id, namespace, external_id, plugin_id };
+    },
     summary: ({ inputs: { volume_id, external_id } }) =>
       `deregister volume ${volume_id}; ${external_id} stays in the provider`,
   },

@@ -72,12 +72,17 @@ const create = defineAction(z.object({ name: z.literal(NAME) }), {
         ? unknown('the query of a view of this name is not reported')
         : drifted('a view of this name exists, with another query');
   },
+  // Someone else may create one of this name in the same moment.
+  isConfirmed: (views, _, response) => {
+    const id = textAt(response, 'data', 'id');
+    return (views ?? []).some((view) => view.view_id === (id ?? view.view_id) && isSameQuery(view.query, QUERY));
+  },
   undo: {
     action: remove,
     needs: ['before', 'after.0.view_id'],
-    inputs: ({ before, after }) => {
+    inputs: ({ before, after, isAnswered }) => {
       const created = findAdded(before, after, 'view_id');
-      if (!created) return 'the ledger does not show which view was created';
+      if (!created || !isAnswered) return 'the ledger does not show which view was created';
       return { view_id: created.view_id, after: created };
     },
     summary: () => `delete the saved view "${NAME}"`,
@@ -111,6 +116,7 @@ const update = defineAction(updateInputs, {
     names: z.object({ view_id: z.string() }),
     subject: 'the view',
     fields: z.looseObject({ view_id: z.string(), name: z.string(), query: z.record(z.string(), z.json()) }),
+    isLeft: () => true, // nothing else confirms it
     body: (view) => ({
       data: { name: view.name, query: { ...(valueAt(view, 'others') as object | undefined), ...view.query } },
     }),

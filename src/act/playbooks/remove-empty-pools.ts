@@ -30,8 +30,7 @@ const remove = defineAction(inputs, {
     }
     if (observed.attached === null) return unknown('its attached workspaces are not reported');
     if (observed.attached > 0) return drifted(`it has ${plural(observed.attached, 'attached workspace')}`);
-    const use = explainOtherUsers(observed);
-    return use === undefined ? ready : drifted(use);
+    return explainOtherUsers(observed) ?? ready;
   },
 });
 

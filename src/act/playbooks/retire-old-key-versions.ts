@@ -61,6 +61,8 @@ const retire = defineAction(inputs, {
       min_enabled_version: z.number(),
       deletion_allowed: z.boolean(),
     }),
+    isLeft: (after: ReturnType<typeof update.observe>, planned: z.infer<typeof inputs>) =>
+      after?.min_enabled_version === planned.wanted_min_enabled_version,
     body: ({ min_enabled_version, deletion_allowed }) => ({ min_enabled_version, deletion_allowed }),
     summary: ({ key_name }, { min_enabled_version }) =>
       `enable the versions of key ${key_name} from ${min_enabled_version} on again`,

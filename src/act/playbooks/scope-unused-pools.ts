@@ -66,7 +66,7 @@ const scope = defineAction(inputs, {
         : drifted('it is scoped, and an attached workspace is not allowed to use it');
     }
     const use = explainOtherUsers(observed);
-    if (use !== undefined) return drifted(use);
+    if (use) return use;
     if (!hasSameMembers(attached, workspace_ids)) return drifted('other workspaces are attached to it now');
     return hasSameMembers(allowed, allowed_workspace_ids)
       ? ready
@@ -76,6 +76,8 @@ const scope = defineAction(inputs, {
     names: z.object({ pool_id: z.string() }),
     subject: 'the pool',
     fields: z.looseObject({ organization_scoped: z.boolean(), allowed: z.array(z.string()) }),
+    isLeft: (after: ReturnType<typeof update.observe>, planned: z.infer<typeof inputs>) =>
+      after?.organization_scoped === false && hasSameMembers(after.allowed, listAllowed(planned)),
     body: ({ organization_scoped, allowed }) => buildPoolBody(organization_scoped, allowed),
     summary: ({ pool_id }) => `let all workspaces of the organization use agent pool ${pool_id} again`,
   }),

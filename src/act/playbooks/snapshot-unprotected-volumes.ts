@@ -112,9 +112,9 @@ const createSnapshot = defineAction(inputs, {
   undo: {
     action: removeSnapshot,
     needs: ['before.recent_snapshots', 'after.recent_snapshots'],
-    inputs: ({ inputs: { plugin_id, plugin_match, external_id }, before, after }) => {
+    inputs: ({ inputs: { plugin_id, plugin_match, external_id }, before, after, isAnswered }) => {
       const created = findAdded(before?.recent_snapshots ?? null, after?.recent_snapshots ?? null, 'snapshot_id');
-      if (!created) return 'the ledger does not show which snapshot was created';
+      if (!created || !isAnswered) return 'the ledger does not show which snapshot was created';
       return { plugin_id, plugin_match, external_id, snapshot_id: created.snapshot_id };
     },
     summary: ({ inputs: { volume_id } }) => `delete the snapshot that was created of volume ${volume_id}`,

@@ -38,6 +38,9 @@ function buildPolicyBody(name: string, { description, job_acl, rules }: z.infer<
 /** The service may return other line ends and indents than were sent. */
 const normalize = (rules: string) => rules.replaceAll(/\s+/gu, ' ').trim();
 
+const normalizePolicy = ({ description, job_acl, rules }: NonNullable<ReturnType<typeof parsePolicy>>) =>
+  canonicalJson({ description, job_acl, rules: normalize(rules ?? '') });
+
 const write = {
   operation: 'scheduler.policies.write',
   params: { policy_name: 'policy_name' },
@@ -64,6 +67,8 @@ const trim = defineAction(inputs, {
     names: z.object({ policy_name: z.string() }),
     subject: 'the policy',
     fields: policyState,
+    isLeft: (after: ReturnType<typeof parsePolicy>, planned: z.infer<typeof inputs>) =>
+      after !== null && normalizePolicy(after) === normalizePolicy({ ...planned, rules: planned.wanted_rules }),
     body: (before, { policy_name }) => buildPolicyBody(policy_name, before),
     summary: ({ policy_name }) => `restore the rules of ACL policy ${policy_name}`,
   }),

@@ -4,6 +4,7 @@ const SECRET_NAMES = [
   'secret',
   'credentials',
   'private_key_pem',
+  'key_material',
   'signing_key',
   'client_key',
   'client_secret',

@@ -19,6 +19,7 @@ test('a secret field is dropped by its name, in any spelling and at any depth', 
     'clientSecret',
     'PrivateKeyPEM',
     'mount_flags',
+    'key_material',
     'api_token',
     'db-password',
   ]) {

@@ -9,9 +9,9 @@ import { prepareProject, testProject } from '../../helpers/test-project.ts';
 
 const SIZE = { workspaces: 10 };
 
-/** Runs a command that may have 64 files open. */
-async function runLimited(command: string, words: readonly string[], cwd: string) {
-  const script = 'ulimit -n 64 && exec "$@"';
+/** Runs a command that may have 64 files open, or within another limit. */
+async function runLimited(command: string, words: readonly string[], cwd: string, limit = 'ulimit -n 64') {
+  const script = `${limit} && exec "$@"`;
   const child = spawn('sh', ['-c', script, 'sh', process.execPath, command, ...words], { cwd });
   const [stderr, [exit]] = await Promise.all([text(child.stderr), once(child, 'close')]);
   return { exit: exit as number | null, stderr };
@@ -33,6 +33,20 @@ test.each(['pull', 'run/nightly', 'status', 'report/drift', 'sql/select 1', 'pla
     await place.pull(['--target', 'scaler']);
   },
 );
+
+test('with a limit of files that is too small, a report ends with one line that says so', async () => {
+  const command = await buildCommand();
+  const from = await prepareProject('pulled-scaler', SIZE, async (first) => {
+    await first.pull(['--target', 'scaler']);
+  });
+  const place = await testProject({ ...SIZE, from });
+  const limit = "trap '' XFSZ && ulimit -f 1";
+  const { exit, stderr } = await runLimited(command, ['report', 'drift'], place.folder, limit);
+  expect([exit, stderr]).toEqual([
+    1,
+    expect.stringMatching(/^error: a file would be larger than the limit of files .*\n$/mu),
+  ]);
+});
 
 test.each([
   ['lock', ['pull']],

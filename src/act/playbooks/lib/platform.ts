@@ -3,7 +3,7 @@ import { isObject, listAt, textAt, valueAt } from '../../../core/json-path.ts';
 import { plural } from '../../../core/plural.ts';
 import { canonicalField, canonicalOperator, mapSorted } from '../../../services/platform/explorer.ts';
 import { NO_POOL_USE } from '../../../services/platform/operations.ts';
-import type { JsonValue } from '../../define.ts';
+import { drifted, type JsonValue, unknown } from '../../define.ts';
 import { readSubject } from './reads.ts';
 
 export const readPool = readSubject('platform.agent-pools.show', { id: 'pool_id' }, 'agent_pools.pool_id');
@@ -30,14 +30,14 @@ export function relatedIds(pool: unknown, relation: string): readonly string[] |
   return listAt(pool, 'data', 'relationships', relation, 'data')?.map((item) => String(valueAt(item, 'id'))) ?? null;
 }
 
-/** Why a pool has users beside its workspaces; undefined where it has none. */
-export function explainOtherUsers({ others }: Pick<ReturnType<typeof parsePoolUsers>, 'others'>): string | undefined {
-  const [first] = Object.entries(others);
+/** Why a pool has users beside its workspaces, or may have some; undefined where it has none. */
+export function explainOtherUsers({ others }: Pick<ReturnType<typeof parsePoolUsers>, 'others'>) {
+  const all = Object.entries(others);
+  const [first] = [...all.filter(([, members]) => members !== null), ...all];
   if (first === undefined) return undefined;
   const [name, members] = first;
-  return members === null
-    ? `its ${name} are not reported`
-    : `its relationship ${name} names ${plural(members, 'resource')}`;
+  if (members === null) return unknown(`its ${name} are not reported`);
+  return drifted(`its relationship ${name} names ${plural(members, 'resource')}`);
 }
 
 /** A relationship names a list of resources, one, or none (null). */

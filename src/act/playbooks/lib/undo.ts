@@ -14,6 +14,8 @@ interface RestoredFields<Names extends z.ZodRawShape, Fields extends z.ZodRawSha
   readonly subject: string;
   /** What the ledger must have as `before`. */
   readonly fields: z.ZodObject<Fields>;
+  /** Whether the subject was found as the call leaves it. Someone else may have changed it before that was read. */
+  readonly isLeft: (after: never, inputs: never) => boolean;
   readonly body: (before: z.output<z.ZodObject<Fields>>, names: z.output<z.ZodObject<Names>>) => unknown;
   readonly summary: (names: z.output<z.ZodObject<Names>>, before: z.output<z.ZodObject<Fields>>) => string;
 }
@@ -21,7 +23,7 @@ interface RestoredFields<Names extends z.ZodRawShape, Fields extends z.ZodRawSha
 /** The undo of a call that sets fields of a subject, whatever the action takes and observes: the same call with what they were. */
 export function restoreFields<Names extends z.ZodRawShape, Fields extends z.ZodRawShape>(
   call: SettingCall,
-  { names, subject, fields, body, summary }: RestoredFields<Names, Fields>,
+  { names, subject, fields, isLeft, body, summary }: RestoredFields<Names, Fields>,
 ): UndoDeclaration<never, never> {
   const states = z.object({ before: fields, after: z.json() });
   const action = defineAction(z.object({ ...names.shape, ...states.shape }), {
@@ -36,7 +38,10 @@ export function restoreFields<Names extends z.ZodRawShape, Fields extends z.ZodR
   return {
     action,
     needs: [...Object.keys(fields.shape).map((name) => `before.${name}`), 'after'],
-    inputs: ({ inputs, before, after }) => ({ ...names.parse(inputs), before, after }),
+    inputs: ({ inputs, before, after }) => {
+      if (!isLeft(after, inputs)) return `${subject} was changed by someone else before the action was confirmed`;
+      return { ...names.parse(inputs), before, after };
+    },
     summary: ({ inputs, ...state }) => summary(names.parse(inputs), states.parse(state).before),
   };
 }
