@@ -1,5 +1,6 @@
+import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { beforeAll, expect, test } from 'vitest';
@@ -34,6 +35,15 @@ test('the sandbox prints a configuration that works, serves until it is stopped,
   sandbox.process.kill('SIGTERM');
   expect(pulled.exit, pulled.stderr).toBe(0);
   expect(await sandbox.ended).toMatchObject({ exit: 0 });
+});
+
+test.skipIf(process.platform === 'win32')('a working folder that is removed is named, and is no bug', async () => {
+  const gone = await mkdtemp(join(await tempFolder(), 'gone-'));
+  const script = 'cd "$1" && rmdir "$1" && exec "$2" "$3" --version';
+  const { status, stderr } = spawnSync('sh', ['-c', script, 'sh', gone, process.execPath, command], {
+    encoding: 'utf8',
+  });
+  expect([status, stderr]).toEqual([2, 'error: the working folder cannot be used: no such file or directory\n']);
 });
 
 test('a closed pipe is not a failure', async () => {
