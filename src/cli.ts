@@ -146,7 +146,7 @@ function nameProgram(script: string, cwd: string): string {
 /** What DuckDB's allocator keeps of freed memory: docs/decisions.md#loads. */
 const ALLOCATOR = 'narenas:1,dirty_decay_ms:100,muzzy_decay_ms:0';
 
-/** A fault that no command has caught: it says what is known and ends the process, whose state is not known any more. */
+/** A fault that no command has caught, or a signal that it does not follow: it says what is known and ends the process, whose state is not known any more. */
 function exitOnLostError(error: unknown, redactor: Redactor): never {
   const stderr = (text: string) => process.stderr.write(redactor.text(text));
   process.exit(reportError(error, stderr, createColors(false)));
@@ -156,16 +156,17 @@ function exitOnLostError(error: unknown, redactor: Redactor): never {
 export async function main(): Promise<void> {
   process.env.DUCKDB_JE_MALLOC_CONF ??= ALLOCATOR; // read when DuckDB is loaded
   globalThis.console = new console.Console(process.stderr); // what a playbook of a plugin prints is not the result of the command
+  const redactor = new Redactor();
   const stop = new AbortController();
+  const leave = () => exitOnLostError(stop.signal.reason, redactor);
   setMaxListeners(0, stop.signal); // every request in flight listens
   for (const name of ['SIGINT', 'SIGTERM'] as const) {
     process.on(name, () => {
-      if (stop.signal.aborted) process.exit(EXIT.incomplete);
+      if (stop.signal.aborted) leave();
       stop.abort(new TidemarkError('INCOMPLETE', `stopped by ${name}`));
-      setTimeout(() => process.exit(EXIT.incomplete), GRACE_MS).unref();
+      setTimeout(leave, GRACE_MS).unref();
     });
   }
-  const redactor = new Redactor();
   process.on('uncaughtException', (error) => exitOnLostError(error, redactor)); // a rejection that nobody handles as well
   process.on('exit', () => {
     for (const interrupt of interrupts) interrupt();

@@ -63,6 +63,22 @@ test.each([
   expect(await sql.ended).toMatchObject({ exit: 2, stderr: expect.stringContaining(`standard input ${problem}`) });
 });
 
+test.skipIf(process.platform === 'win32')('a second signal ends a command that waits, and says so', async () => {
+  const cwd = await tempFolder();
+  await writeFile(join(cwd, 'tidemark.yaml'), 'targets: [{ name: a, kind: mesh, url: "http://127.0.0.1:9" }]\n');
+  await writeFile(
+    join(cwd, 'signals.mjs'),
+    `process.stdin.once('newListener', () => setTimeout(() => {
+      process.kill(process.pid, 'SIGTERM');
+      setTimeout(() => process.kill(process.pid, 'SIGTERM'), 100);
+    }, 100));`,
+  );
+  const sql = startCommand(command, ['sql', '--file', '-'], cwd, {
+    NODE_OPTIONS: `--import=${pathToFileURL(join(cwd, 'signals.mjs'))}`,
+  });
+  expect(await sql.ended).toMatchObject({ exit: 1, stderr: 'error: stopped by SIGTERM\n' });
+});
+
 test('a log that nobody reads any more does not end a pull', async () => {
   const cwd = await tempFolder();
   await writeFile(join(cwd, 'tidemark.yaml'), 'targets: [{ name: a, kind: mesh, url: "http://127.0.0.1:9" }]\n');
