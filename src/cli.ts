@@ -6,7 +6,7 @@ import type { DocumentedCommand } from './cli/define.ts';
 import { addCommands, createProgram, type GlobalOptions } from './cli/index.ts';
 import { frozenClock, systemClock } from './core/clock.ts';
 import { type Colors, createColors, isColorEnabled } from './core/color.ts';
-import type { ProcessIo } from './core/context.ts';
+import { type ProcessIo, ReaderGone } from './core/context.ts';
 import { EXIT, type ExitCode, errorMessage, isMemoryError, TidemarkError } from './core/errors.ts';
 import { decodeUtf8, fileSystemError, MAX_TEXT_KIBIBYTES, systemLack } from './core/fs.ts';
 import { interrupts } from './core/interrupts.ts';
@@ -38,6 +38,7 @@ export async function run(argv: readonly string[], io: ProcessIo): Promise<ExitC
     await runCommand(argv, io, program);
     return exit;
   } catch (error) {
+    if (error instanceof ReaderGone) return exit;
     // What waits for a signal as well is rejected with an error of Node's own.
     const isStopped = io.signal.aborted && error instanceof Error && error.name === 'AbortError';
     return reportError(isStopped ? io.signal.reason : error, stderr, errorColors);
@@ -70,14 +71,16 @@ function createContext(program: Command, io: ProcessIo) {
   const { screen, env } = io;
   // JSON has texts from outside. They must not control the terminal; a pipe or a file receives every byte.
   const stdout = json && screen ? (text: string) => io.stdout(stripControls(text)) : io.stdout;
+  const stream = (text: string) => {
+    stdout(text);
+    return io.drain();
+  };
   return {
     ...io,
     program: nameStart(io, program),
     stdout,
-    print: (text: string) => {
-      stdout(text);
-      return io.drain();
-    },
+    stream,
+    print: (text: string) => stream(text).catch(ignoreReaderGone),
     screen: screen && wide ? { columns: Number.POSITIVE_INFINITY, rows: screen.rows } : screen,
     quiet,
     json,
@@ -86,6 +89,11 @@ function createContext(program: Command, io: ProcessIo) {
     shard: shard ?? env.TIDEMARK_SHARD,
     clock: now ? frozenClock(now) : systemClock,
   };
+}
+
+/** What counts findings or acts ends with its own exit code: `findings --fail-on critical | head` must not pass. */
+function ignoreReaderGone(error: unknown): void {
+  if (!(error instanceof ReaderGone)) throw error;
 }
 
 /** What a statement of DuckDB lacked. It keeps what does not fit into memory in temporary files, as long as the disk has space. */
@@ -138,7 +146,7 @@ function nameProgram(script: string, cwd: string): string {
 /** What DuckDB's allocator keeps of freed memory: docs/decisions.md#loads. */
 const ALLOCATOR = 'narenas:1,dirty_decay_ms:100,muzzy_decay_ms:0';
 
-/** A fault that no command has caught: it says what is known and ends the process, whose state is not known any more. */
+/** A fault that no command has caught, or a signal that it does not follow: it says what is known and ends the process, whose state is not known any more. */
 function exitOnLostError(error: unknown, redactor: Redactor): never {
   const stderr = (text: string) => process.stderr.write(redactor.text(text));
   process.exit(reportError(error, stderr, createColors(false)));
@@ -148,22 +156,27 @@ function exitOnLostError(error: unknown, redactor: Redactor): never {
 export async function main(): Promise<void> {
   process.env.DUCKDB_JE_MALLOC_CONF ??= ALLOCATOR; // read when DuckDB is loaded
   globalThis.console = new console.Console(process.stderr); // what a playbook of a plugin prints is not the result of the command
+  const redactor = new Redactor();
   const stop = new AbortController();
+  const leave = () => exitOnLostError(stop.signal.reason, redactor);
   setMaxListeners(0, stop.signal); // every request in flight listens
   // SIGHUP: the terminal is gone. Node does not inherit that `nohup` ignores it.
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(name, () => {
-      if (stop.signal.aborted) process.exit(EXIT.incomplete);
+      if (stop.signal.aborted) leave();
       stop.abort(new TidemarkError('INCOMPLETE', `stopped by ${name}`));
-      setTimeout(() => process.exit(EXIT.incomplete), GRACE_MS).unref();
+      setTimeout(leave, GRACE_MS).unref();
     });
   }
-  const redactor = new Redactor();
   process.on('uncaughtException', (error) => exitOnLostError(error, redactor)); // a rejection that nobody handles as well
   process.on('exit', () => {
     for (const interrupt of interrupts) interrupt();
   });
-  process.stdout.on('error', exitOnClosedPipe);
+  let isRead = true;
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+    isRead = false; // `tidemark sql … | head` closes the pipe; that is not an error
+  });
   process.stderr.on('error', () => {}); // a log that takes no more, such as a closed pipe, must not end a run
   process.exitCode = await run(process.argv.slice(2), {
     redactor,
@@ -171,7 +184,10 @@ export async function main(): Promise<void> {
     cwd: process.cwd(),
     env: process.env,
     stdout: (text) => process.stdout.write(text),
-    drain: () => drain(stop.signal),
+    drain: async () => {
+      if (isRead) await drain(stop.signal).catch((error) => Promise.reject(isRead ? error : new ReaderGone()));
+      else throw new ReaderGone();
+    },
     screen: process.stdout.isTTY ? SCREEN : undefined,
     console: process.stdin.isTTY && process.stdout.isTTY ? { input: process.stdin, output: process.stdout } : undefined,
     stderr: (text) => process.stderr.write(text),
@@ -187,12 +203,6 @@ export async function main(): Promise<void> {
 
 async function drain(signal: AbortSignal): Promise<void> {
   if (process.stdout.writableNeedDrain) await once(process.stdout, 'drain', { signal });
-}
-
-/** `tidemark sql … | head` closes the pipe; that is not an error. */
-function exitOnClosedPipe(error: NodeJS.ErrnoException): void {
-  if (error.code === 'EPIPE') process.exit(EXIT.done);
-  throw error;
 }
 
 async function readStdin(): Promise<string> {

@@ -68,7 +68,7 @@ export async function api(
   collectSecrets(operation, args, body, context.redactor);
   // Services echo secrets. What the call itself generates becomes known later than this copy, and is printed.
   const redactor = context.redactor.snapshot();
-  const print = (text: string) => context.print(toPrintable(context, redactor.text(text)));
+  const print = (text: string) => context.stream(toPrintable(context, redactor.text(text)));
   const clients = new ServiceClients(config, context, context.signal);
   const client = clients.get(target);
   const settings = { body, write: operation.mutates, create: options.create ?? false };

@@ -6,7 +6,7 @@ import { type QueryRequest, queryConfig, type WriteText } from '../ask/query/pro
 import { QueryProcess } from '../ask/query/query-process.ts';
 import { fillSavedQuery, findSavedQuery, loadSavedQueries } from '../ask/query/saved.ts';
 import { FORMATS, type Format } from '../core/choices.ts';
-import type { Context } from '../core/context.ts';
+import { type Context, ReaderGone } from '../core/context.ts';
 import { errorMessage, TidemarkError } from '../core/errors.ts';
 import { PRIVATE_FILE, readNamedFile, replaceFile } from '../core/fs.ts';
 import { overlayRoots } from '../core/paths.ts';
@@ -107,7 +107,7 @@ async function printResult(
     queries.run(request, guardTerminal(context, request.format, write), context.signal);
   const isLong = request.format !== 'table' || request.screen?.maxRows === Number.POSITIVE_INFINITY;
   if (context.screen && isLong) await writeToPager(context, print);
-  else await print(context.print);
+  else await print(context.stream);
 }
 
 /** @throws TidemarkError USAGE if `path` is a link, a device or a folder */
@@ -155,7 +155,7 @@ async function readQuery(context: Context, words: readonly string[], file: strin
 async function writeToPager(context: Context, print: (write: WriteText) => Promise<unknown>): Promise<void> {
   const command = findPager(context.env);
   if (command === undefined) {
-    await print(context.print);
+    await print(context.stream);
     return;
   }
   const pager = spawn(command, {
@@ -168,7 +168,7 @@ async function writeToPager(context: Context, print: (write: WriteText) => Promi
   try {
     await print((text) => writeToChild(pager, text));
   } catch (error) {
-    if (!(error instanceof PagerClosed)) throw error;
+    if (!(error instanceof ReaderGone)) throw error;
   } finally {
     pager.stdin.end();
     await closed;
@@ -180,13 +180,10 @@ async function writeToPager(context: Context, print: (write: WriteText) => Promi
   }
 }
 
-/** The reader has seen enough. */
-class PagerClosed extends Error {}
-
 async function writeToChild({ stdin }: ChildProcess, text: string): Promise<void> {
-  if (!stdin || stdin.destroyed) throw new PagerClosed();
+  if (!stdin || stdin.destroyed) throw new ReaderGone();
   await new Promise<void>((resolve, reject) => {
-    stdin.write(text, (error) => (error ? reject(new PagerClosed()) : resolve()));
+    stdin.write(text, (error) => (error ? reject(new ReaderGone()) : resolve()));
   });
 }
 

@@ -57,7 +57,7 @@ export function loadConfig(
     ...value,
     file: resolve(file),
     directory,
-    data: toAbsolute(value.data),
+    data: assertWritable(toAbsolute(value.data)),
     output: toAbsolute(value.output),
     ...(value.lake !== undefined && { lake: isLakeAddress(value.lake) ? value.lake : toAbsolute(value.lake) }),
     plugins: value.plugins.map(toAbsolute),
@@ -65,6 +65,15 @@ export function loadConfig(
     ...(value.mail && { mail: { ...value.mail, ...(value.mail.caFile && { caFile: toAbsolute(value.mail.caFile) }) } }),
   };
   return shard ? selectShard(config, shard) : config;
+}
+
+/** DuckDB ends a path at a question mark: it would write the log of the warehouse into another folder. */
+function assertWritable(data: string): string {
+  if (!data.includes('?')) return data;
+  throw new TidemarkError(
+    'CONFIG',
+    `data: ${data}: a warehouse cannot be in a folder with a question mark in its path`,
+  );
 }
 
 /** Makes the redactor mask every secret of a project: a service may repeat any of them, whatever the command is. */

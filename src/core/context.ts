@@ -30,6 +30,9 @@ export const DEFAULT_TIMEOUTS = {
   maxDownloadBytes: 16 * 1024 ** 3,
 };
 
+/** Nobody reads the output any more. */
+export class ReaderGone extends Error {}
+
 /** What a process gives to the command line. It is passed in once, so that a command also runs inside a test. */
 export interface ProcessIo {
   /** How to start the program again, as a shell takes it: `tidemark`, or `node bin/tidemark.js`. */
@@ -42,7 +45,7 @@ export interface ProcessIo {
   readonly readLine: () => Promise<string>;
   readonly stdinIsTerminal: boolean;
   readonly stdout: (text: string) => void;
-  /** Resolves when stdout takes more. */
+  /** Resolves when stdout takes more. @throws ReaderGone */
   readonly drain: () => Promise<void>;
   readonly stderr: (text: string) => void;
   /** stdin and stdout, where both are terminals that a person types at. */
@@ -62,6 +65,8 @@ export interface ProcessIo {
 export interface Context extends ProcessIo {
   /** Writes to stdout, and resolves when stdout takes more: for output that may be large. */
   readonly print: (text: string) => Promise<void>;
+  /** The same for output that may have no end. @throws ReaderGone which ends the command without an error */
+  readonly stream: (text: string) => Promise<void>;
   /** Colours for stdout: functions that return the text unchanged where stdout is not coloured. */
   readonly colors: Colors;
   readonly json: boolean;

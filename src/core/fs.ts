@@ -130,7 +130,8 @@ export function systemLack(error: unknown): string | undefined {
 /** The path and reason of an error of the file system that the user can correct, such as the file of `-o`; otherwise undefined. */
 export function fileSystemError(error: unknown): { readonly path: string; readonly reason: string } | undefined {
   if (!(error instanceof Error)) return undefined;
-  const { code, path: from, dest: path = from } = error as NodeJS.ErrnoException & { readonly dest?: string };
+  const { code, syscall, path: from, dest } = error as NodeJS.ErrnoException & { readonly dest?: string };
+  const path = syscall === 'uv_cwd' ? 'the working folder' : (dest ?? from);
   if (code === undefined || path === undefined || !PATH_ERROR.test(code)) return undefined;
   return { path, reason: describeFileError(error.message) };
 }

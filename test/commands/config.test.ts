@@ -42,6 +42,11 @@ describe('a wrong configuration ends with 2 and says where', () => {
       /tidemark\.yaml:1: targets\[0\]\.name: must have at most 255 characters: a folder has this name/,
     ],
     [
+      'a folder that DuckDB does not write to',
+      [`targets: [${TARGET}]`, 'data: ./which?/data'],
+      /data: \S+which\?\/data: a warehouse cannot be in a folder with a question mark in its path/,
+    ],
+    [
       'an unknown key of a target',
       ['targets:', '  - { name: a, kind: mesh, url: "http://x", tokn: y }'],
       /tidemark\.yaml:2: targets\[0\]\.tokn: unknown key; did you mean token\?/,

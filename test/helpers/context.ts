@@ -16,6 +16,7 @@ export function quietContext(cwd: string, over: Partial<Context> = {}): Context 
     terminal: undefined,
     stdout: () => {},
     print: async () => {},
+    stream: async () => {},
     screen: undefined,
     console: undefined,
     stderr: () => {},

@@ -1,5 +1,6 @@
+import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { beforeAll, expect, test } from 'vitest';
@@ -36,6 +37,15 @@ test('the sandbox prints a configuration that works, serves until it is stopped,
   expect(await sandbox.ended).toMatchObject({ exit: 0 });
 });
 
+test.skipIf(process.platform === 'win32')('a working folder that is removed is named, and is no bug', async () => {
+  const gone = await mkdtemp(join(await tempFolder(), 'gone-'));
+  const script = 'cd "$1" && rmdir "$1" && exec "$2" "$3" --version';
+  const { status, stderr } = spawnSync('sh', ['-c', script, 'sh', gone, process.execPath, command], {
+    encoding: 'utf8',
+  });
+  expect([status, stderr]).toEqual([2, 'error: the working folder cannot be used: no such file or directory\n']);
+});
+
 test('a closed pipe is not a failure', async () => {
   const tables = startCommand(command, ['tables'], await tempFolder());
   tables.process.stdout?.once('data', () => tables.process.stdout?.destroy());
@@ -51,6 +61,22 @@ test.each([
   const sql = startCommand(command, ['sql', '--file', '-'], cwd);
   sql.process.stdin?.on('error', () => {}).end(input);
   expect(await sql.ended).toMatchObject({ exit: 2, stderr: expect.stringContaining(`standard input ${problem}`) });
+});
+
+test.skipIf(process.platform === 'win32')('a second signal ends a command that waits, and says so', async () => {
+  const cwd = await tempFolder();
+  await writeFile(join(cwd, 'tidemark.yaml'), 'targets: [{ name: a, kind: mesh, url: "http://127.0.0.1:9" }]\n');
+  await writeFile(
+    join(cwd, 'signals.mjs'),
+    `process.stdin.once('newListener', () => setTimeout(() => {
+      process.kill(process.pid, 'SIGTERM');
+      setTimeout(() => process.kill(process.pid, 'SIGTERM'), 100);
+    }, 100));`,
+  );
+  const sql = startCommand(command, ['sql', '--file', '-'], cwd, {
+    NODE_OPTIONS: `--import=${pathToFileURL(join(cwd, 'signals.mjs'))}`,
+  });
+  expect(await sql.ended).toMatchObject({ exit: 1, stderr: 'error: stopped by SIGTERM\n' });
 });
 
 test('a log that nobody reads any more does not end a pull', async () => {

@@ -36,6 +36,16 @@ test.each(['csv', 'json', 'ndjson', 'table', 'line', 'markdown'])(
   },
 );
 
+test.each([
+  [['findings', '--fail-on', 'critical']],
+  [['findings', '--fail-on', 'critical', '--json']],
+  [['status', '--exit-code']],
+])('%s: what it found is its exit code also where nobody reads the list', async (words) => {
+  const child = spawn(process.execPath, [command, ...words], { cwd: place.folder });
+  child.stdout.destroy();
+  expect(await once(child, 'exit')).toEqual([1, null]);
+});
+
 test('Ctrl-C ends it with 130 while nobody reads the pipe', async () => {
   const child = spawn(process.execPath, [command, 'sql', LARGE, '--format', 'csv'], { cwd: place.folder });
   await once(child.stdout, 'readable');
