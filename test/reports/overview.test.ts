@@ -138,6 +138,7 @@ describe('the overview', () => {
     await warehouse.database.run(
       `insert into unassessed_rules values
        ('nomad', 'anonymous-write', 'critical', 'the list is partial', $first::timestamptz, null),
+       ('other', 'anonymous-write', 'critical', 'the list is partial', $first::timestamptz, null),
        ('nomad', 'lost-volume-claim', 'warning', 'source volumes is failed', $first::timestamptz, $second::timestamptz)`,
       { first: FIRST, second: SECOND },
     );
@@ -146,11 +147,19 @@ describe('the overview', () => {
       unassessed: 2,
       headline: expect.stringMatching(/^No critical finding or warning is known; 0 notes; .*; 2 rules not assessed$/u),
     });
-    expect(before.unassessed).toMatchObject([{ rules: 'anonymous-write' }, { rules: 'lost-volume-claim' }]);
-    const { summary, unassessed } = await warehouse.data('overview', SECOND, ['unassessed']);
+    expect(before.unassessed).toMatchObject([
+      { rules: 'anonymous-write' },
+      { rules: 'anonymous-write' },
+      { rules: 'lost-volume-claim' },
+    ]);
+    const more = ['unassessed', 'finding_counts', 'state'];
+    const { summary, unassessed, finding_counts } = await warehouse.data('overview', SECOND, more);
     expect(summary).toMatchObject({ unassessed: 1, assessed: true });
+    expect(finding_counts).toMatchObject([{ unassessed: 1 }]);
+    const gap = { severity: 'critical', reason: 'the list is partial', since: FIRST };
     expect(unassessed).toMatchObject([
-      { target: 'nomad', severity: 'critical', reason: 'the list is partial', since: FIRST },
+      { target: 'nomad', ...gap },
+      { target: 'other', ...gap },
     ]);
   });
 });
