@@ -6,7 +6,7 @@ with
     select unnest(from_json(
       $metrics,
       '[{
-        "label": "VARCHAR", "report": "VARCHAR", "order": "VARCHAR", "subject": "VARCHAR", "one": "VARCHAR", "many": "VARCHAR",
+        "label": "VARCHAR", "sources": "VARCHAR", "report": "VARCHAR", "order": "VARCHAR", "subject": "VARCHAR", "one": "VARCHAR", "many": "VARCHAR",
         "value": "VARCHAR", "before": "VARCHAR", "first_assessed": "VARCHAR", "added": "VARCHAR", "returned": "VARCHAR", "resolved": "VARCHAR", "deleted": "VARCHAR", "unwatched": "VARCHAR"
       }]'
     ), recursive := true)
@@ -28,6 +28,7 @@ with
       try_cast(resolved as bigint) as resolved,
       try_cast(deleted as bigint) as deleted,
       coalesce(try_cast(unwatched as bigint), 0) as unwatched,
+      exists (from mail_sources where stale and source in (select unnest(string_split_regex(written.sources, ' *, *')))) as is_stale,
     from written
   ),
   compared as (
@@ -61,6 +62,7 @@ select
   label,
   report,
   value,
+  is_stale,
   -- empty where the previous value is not known
   case
     when named <> '' then named

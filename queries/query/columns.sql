@@ -1,5 +1,4 @@
--- No rows: for the names and types of a query's columns.
+-- No rows: for the names and types of a query's columns. The query is on the second line: see `queryError`.
 -- {{source}}: the query as a table.
-select *
 from {{source}}
 limit 0;

@@ -1,6 +1,5 @@
--- Writes the rows of a query to a file.
+-- Writes the rows of a query to a file. The query is on the second line: see `queryError`.
 -- {{expressions}}, {{source}}: as in rows.sql. {{target}}, {{options}}: the file and its format.
-copy (
+copy (from {{source}}
   select {{expressions}}
-  from {{source}}
 ) to {{target}} ({{options}});

@@ -59,7 +59,7 @@ describe('formats', () => {
 
   test('times before the year 1 and after all years', async () => {
     const times = `values (timestamp '0044-03-15 (BC) 10:00:00.5'), ('0001-01-01'), ('12026-01-01 00:00:00.120'), ('infinity'), ('-infinity'), (null)`;
-    for (const type of ['timestamp', 'timestamptz']) {
+    for (const type of ['timestamp', 'timestamptz', 'timestamp_ms']) {
       const { stdout } = await sql(`select t::${type} as t from (${times}) v(t)`, '--format', 'csv');
       expect(stdout.split('\n')).toEqual([
         't',
@@ -72,6 +72,14 @@ describe('formats', () => {
         '',
       ]);
     }
+  });
+
+  test('times of every precision', async () => {
+    const time = '2026-01-02 03:04:05';
+    const query = `select '${time}'::timestamp_s as s, '${time}.5'::timestamp_ms as ms, [{'at': '${time}.123456789'::timestamp_ns}] as ns, null::timestamp_ns as n`;
+    const [row] = (await sql(query, '--json')).json<Record<string, unknown>[]>();
+    const iso = (fraction = '') => `2026-01-02T03:04:05${fraction}Z`;
+    expect(row).toEqual({ s: iso(), ms: iso('.5'), ns: [{ at: iso('.123456789') }], n: null });
   });
 
   test('explain prints the plan as DuckDB draws it', async () => {

@@ -45,6 +45,26 @@ test('a large table is printed with every row', async () => {
   expect(stdout.split('\n').slice(-3)).toEqual(['49999', '(50000 rows)', '']);
 });
 
+describe('the place of an error is that in the query,', () => {
+  const lines = (text: string, before: number) => `${'\n'.repeat(before)}${text}`;
+  test.each([
+    ['syntax', 'selec 1', 1, 'selec'],
+    ['a name', 'select nowhere', 1, 'nowhere'],
+    ['a constant', "select 'a'::int", 1, "'a'"],
+    ['a constant far below', lines("select 1,\n  'a'::int", 8), 10, "'a'"],
+    ['a value', lines("select source::int from (select 'a' || range as source from range(3))", 2), 3, 'source::'],
+  ])('%s', async (_, query, line, text) => {
+    for (const words of [[], ['--json'], ['-o', 'place.parquet']]) {
+      const { exit, stderr } = await sql(query, ...words);
+      const [, number, before = '', shown = '', indent = ''] = /^LINE (\d+)(: )(.*)\n( *)\^/mu.exec(stderr) ?? [];
+      expect({ exit, line: number }).toEqual({ exit: 4, line: String(line) });
+      const caret = indent.length - `LINE ${line}${before}`.length;
+      expect(caret, stderr).toBeGreaterThanOrEqual(shown.indexOf(text));
+      expect(caret, stderr).toBeLessThan(shown.indexOf(text) + text.length + 2);
+    }
+  });
+});
+
 describe('where the query comes from', () => {
   test('an argument, a file, or stdin', async () => {
     await writeFile(join(place.folder, 'q.sql'), '-- a comment\nselect 1 as one;\n');

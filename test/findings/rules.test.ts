@@ -13,6 +13,7 @@ import { createFindingsWarehouse, THRESHOLDS } from '../helpers/findings-warehou
 
 const FIRST = '2026-11-01T02:15:00Z';
 const SECOND = '2026-11-02T02:15:00Z';
+const THIRD = '2026-11-03T02:15:00Z';
 
 /** A folder with custom rules. */
 async function ownRules(rules: Readonly<Record<string, string>>): Promise<string> {
@@ -186,6 +187,28 @@ test.each([
   const warehouse = await createFindingsWarehouse({ roots: [root] });
   await warehouse.pull(FIRST, 'acme', 'workspaces', { workspaces: [{ external_id: 'ws-1', drifted: true }] });
   expect(await warehouse.evaluate(FIRST)).toMatchObject({ failed: [{ rule: 'own', error }], open: 1 });
+});
+
+test('a rule whose head cannot be read any more is not assessed, and its finding says so until it can be read again', async () => {
+  const rule = `${HEAD}select target, external_id as subject_id, 'x' as title from workspaces`;
+  const root = await ownRules({ own: rule });
+  const warehouse = await createFindingsWarehouse({ roots: [root] });
+  const gaps = async () =>
+    warehouse.database.rows("select severity, reason from unassessed_rules where rule = 'own' and ended_at is null");
+  const evaluate = async (asOf: string, text: string) => {
+    await writeFile(join(root, 'queries/findings/own.sql'), text);
+    await warehouse.pull(asOf, 'acme', 'workspaces', { workspaces: [{ external_id: 'ws-1' }] });
+    const files = createSqlFiles([root, PACKAGE_ROOT]); // reads the rules again
+    await evaluateFindings({ ...warehouse, files, asOf: new Date(asOf), thresholds: THRESHOLDS });
+    return warehouse.findings('own');
+  };
+  expect(await evaluate(FIRST, rule)).toMatchObject([{ state: 'open', unassessed_since: null }]);
+  expect(await evaluate(SECOND, rule.replace('-- severity: warning\n', ''))).toMatchObject([
+    { state: 'open', unassessed_since: expect.anything() },
+  ]);
+  expect(await gaps()).toEqual([{ severity: 'critical', reason: 'the rule failed' }]);
+  expect(await evaluate(THIRD, rule)).toMatchObject([{ state: 'open', unassessed_since: null }]);
+  expect(await gaps()).toEqual([]);
 });
 
 test('each rule sees the same tables and macros, and one that fails does not stop the others', async () => {

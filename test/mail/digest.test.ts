@@ -190,8 +190,11 @@ describe('a digest', () => {
     expect(subject).not.toContain('own');
   });
 
-  test('shows no change for a run without a complete pull', async () => {
-    expect((await failedRun()).message.text).toContain('workspaces drifting: 3 (no change)');
+  test('shows no change for a run without a complete pull, and that the number is stale', async () => {
+    const { text, html } = (await failedRun()).message;
+    expect(text).toContain('workspaces drifting: 3 (no change), stale');
+    expect(html).toContain('workspaces drifting (stale)');
+    expect((await secondRun()).message.text).not.toContain(', stale');
   });
 
   test('shows the trend as bars and in words', async () => {

@@ -309,6 +309,27 @@ describe('parameters', () => {
   });
 });
 
+test('a value that is given has the type of its parameter, as its default has', async () => {
+  const { folder, rows } = await project();
+  await mkdir(join(folder, 'queries', 'saved'), { recursive: true });
+  await writeFile(
+    join(folder, 'queries', 'saved', 'typed.sql'),
+    `-- param: low integer = 9
+-- param: high integer = 10
+-- param: share number = 1.5
+-- param: all boolean = false
+-- param: since timestamp = timestamptz '2026-11-02'
+select $low < $high as ordered, $low + 1 as next, to_days($low) = interval 9 days as days, $share * 2 as twice, not $all as some,
+  $since - interval 1 day as before
+limit $low
+`,
+  );
+  const expected = [{ ordered: true, next: 10, days: true, twice: 3, some: true, before: '2026-11-01T00:00:00Z' }];
+  expect(await rows('typed')).toEqual(expected);
+  expect(await rows('typed', 'low=9', 'high=10', 'share=1.5', 'all=false', 'since=2026-11-02')).toEqual(expected);
+  expect(await rows('typed', 'high=99999999999999999999')).toEqual(expected);
+});
+
 test('a file beside the configuration adds a query, and a broken header names its line', async () => {
   const { folder, run, rows } = await project();
   await mkdir(join(folder, 'queries', 'saved'), { recursive: true });

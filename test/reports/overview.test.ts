@@ -8,6 +8,7 @@ import { createReportWarehouse, recordFinding as finding, workspace } from '../h
 
 const FIRST = '2026-11-01T02:15:00Z';
 const SECOND = '2026-11-02T02:15:00Z';
+const THIRD = '2026-11-03T02:15:00Z';
 
 describe('the overview', () => {
   it('shows the metrics of each area that was pulled, with the values and changes of its report', async () => {
@@ -137,6 +138,7 @@ describe('the overview', () => {
     await warehouse.database.run(
       `insert into unassessed_rules values
        ('nomad', 'anonymous-write', 'critical', 'the list is partial', $first::timestamptz, null),
+       ('other', 'anonymous-write', 'critical', 'the list is partial', $first::timestamptz, null),
        ('nomad', 'lost-volume-claim', 'warning', 'source volumes is failed', $first::timestamptz, $second::timestamptz)`,
       { first: FIRST, second: SECOND },
     );
@@ -145,11 +147,19 @@ describe('the overview', () => {
       unassessed: 2,
       headline: expect.stringMatching(/^No critical finding or warning is known; 0 notes; .*; 2 rules not assessed$/u),
     });
-    expect(before.unassessed).toMatchObject([{ rules: 'anonymous-write' }, { rules: 'lost-volume-claim' }]);
-    const { summary, unassessed } = await warehouse.data('overview', SECOND, ['unassessed']);
+    expect(before.unassessed).toMatchObject([
+      { rules: 'anonymous-write' },
+      { rules: 'anonymous-write' },
+      { rules: 'lost-volume-claim' },
+    ]);
+    const more = ['unassessed', 'finding_counts', 'state'];
+    const { summary, unassessed, finding_counts } = await warehouse.data('overview', SECOND, more);
     expect(summary).toMatchObject({ unassessed: 1, assessed: true });
+    expect(finding_counts).toMatchObject([{ unassessed: 1 }]);
+    const gap = { severity: 'critical', reason: 'the list is partial', since: FIRST };
     expect(unassessed).toMatchObject([
-      { target: 'nomad', severity: 'critical', reason: 'the list is partial', since: FIRST },
+      { target: 'nomad', ...gap },
+      { target: 'other', ...gap },
     ]);
   });
 });
@@ -202,4 +212,38 @@ describe('the bars of findings per night', () => {
     await warehouse.database.run('insert into partial_periods select target, rule, since from unassessed_rules');
     expect((await bars(warehouse, 3)).warnings).toEqual([1, 1, 1]);
   });
+});
+
+it('what a part that is not known hides is neither better nor worse than before', async () => {
+  const warehouse = await createReportWarehouse();
+  const listing = { plugin_id: 'csi', supported: true };
+  const snapshot = {
+    plugin_id: 'csi',
+    snapshot_id: 's',
+    external_source_volume_id: 'gone',
+    created_at: FIRST,
+    is_ready: true,
+  };
+  const old = { ...snapshot, snapshot_id: 'old', external_source_volume_id: null, created_at: '2020-01-01T00:00:00Z' };
+  const tables = {
+    volumes: [],
+    external_volumes: [],
+    external_volume_listings: [listing],
+    volume_snapshots: [snapshot, old],
+    volume_snapshot_listings: [listing],
+  };
+  await warehouse.pull(FIRST, tables);
+  await warehouse.pull(SECOND, { ...tables, external_volume_listings: [{ ...listing, supported: null }] });
+  await warehouse.pull(THIRD, tables);
+  const part = JSON.stringify([{ column: 'plugin_id', value: 'csi', reason: 'down' }]);
+  await warehouse.database.run(
+    "update pulls set status = 'partial', unknown_parts = $part::json where source = 'external_volumes' and as_of = $second::timestamptz",
+    { part, second: SECOND },
+  );
+  const stale = async (night: string) => {
+    const { areas } = await warehouse.data('overview', night, ['areas']);
+    return (areas as Record<string, unknown>[]).find(({ measure }) => measure === 'stale snapshots');
+  };
+  expect(await stale(SECOND)).toMatchObject({ number: 1, before: null, changes: null });
+  expect(await stale(THIRD)).toMatchObject({ number: 2, before: null, changes: null });
 });

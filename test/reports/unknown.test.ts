@@ -45,6 +45,38 @@ test('a night after a failed pull knows of no change, and says so of each table 
   }
 });
 
+test('a table whose number is not known is not said to be empty', async () => {
+  const warehouse = await createReportWarehouse();
+  const keys = { keys: [{ name: 'signing' }], key_distributions: [{ provider_name: 'kms', key_name: 'signing' }] };
+  await warehouse.pull('2026-10-31T02:15:00Z', {
+    ...keys,
+    volumes: [],
+    external_volumes: [],
+    agent_pools: [{ pool_id: 'p', name: 'p' }],
+    agents: [],
+  });
+  await warehouse.pull(NIGHT, {
+    key_distributions: 'failed',
+    volumes: [],
+    external_volumes: 'failed',
+    agent_pools: [{ pool_id: 'p', name: 'p' }],
+    agents: 'failed',
+  });
+  const read = await render(warehouse, ['keys', 'storage', 'agent-health']);
+  const unknown = {
+    keys: ['In no provider'],
+    storage: ['Registered but missing', 'Orphaned'],
+    'agent-health': ['Pools without a live agent'],
+  };
+  for (const [name, titles] of Object.entries(unknown)) {
+    for (const title of titles) {
+      expect(await read(`${name}.html`), title).toContain(`${title}: not known.`);
+      expect(await read(`${name}.txt`), title).toContain(`${title}: not known.`);
+    }
+  }
+  expect(await read('keys.html')).not.toContain('Every part of the sources is known');
+});
+
 test('one target that was pulled is enough to know something', async () => {
   const warehouse = await createReportWarehouse();
   await warehouse.pull(NIGHT, { workspaces: [workspace('a', { drifted: true })] }, 'east');

@@ -3,7 +3,7 @@
 -- label: volumes with problems
 -- one: volume with problems
 -- many: volumes with problems
--- sources: volumes
+-- sources: volumes, external_volumes
 -- grain: one row; none where the rules were never assessed for a whole target of the digest
 select
   count(*) filter (where digest_state in ('new', 'open')) as value,

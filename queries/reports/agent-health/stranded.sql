@@ -1,6 +1,7 @@
 -- grain: one row per workspace attached to a pool without a live agent
 -- title: Workspaces attached to a pool without a live agent
 -- sources: agent_pools, agents, workspaces
+-- counted: stranded_workspaces
 -- empty: None.
 -- labels: pool_name=Pool; workspace_name=Workspace; project_name=Project; current_run_status=Last run
 -- subjects: workspace_name=workspace:workspace_id; project_name=project; pool_name=agent pool:pool_id

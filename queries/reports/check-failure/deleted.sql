@@ -1,7 +1,6 @@
 -- grain: one row per workspace that failed before and is no longer there
 -- title: Deleted
 -- about: They failed, and do not exist any more. They do not count as resolved.
--- counted: deleted
 -- empty: None was deleted.
 -- labels: workspace_name=Workspace; project_name=Project; checks_that_failed=Checks that failed
 -- subjects: workspace_name=workspace:external_id; project_name=project

@@ -1,7 +1,6 @@
 -- grain: one row per workspace that fails now and did not before
 -- title: New and returned
 -- about: Failing now, not at the previous complete pull of the same target. "Returned": it failed earlier, and that was resolved.
--- counted: newly_failing
 -- empty: No workspace started to fail.
 -- labels: workspace_name=Workspace; project_name=Project; change=Change; was=Was; checks_failed=Failed; checks_errored=Errored; current_run_status=Last run
 -- subjects: workspace_name=workspace:external_id; project_name=project

@@ -1,7 +1,6 @@
 -- grain: one row per workspace that was resolved since the previous complete pull
 -- title: Resolved
 -- about: Failing when last reported before, no failed check now.
--- counted: resolved
 -- empty: No failure was resolved.
 -- labels: workspace_name=Workspace; project_name=Project; failed_since=Failed since; lasted_days=Lasted (days); checks_that_failed=Checks that failed
 -- subjects: workspace_name=workspace:external_id; project_name=project

@@ -1,7 +1,6 @@
 -- grain: one row per workspace that drifted before and is no longer there
 -- title: Deleted
 -- about: They drifted, and do not exist any more. They do not count as resolved.
--- counted: deleted
 -- empty: None was deleted.
 -- labels: workspace_name=Workspace; project_name=Project; resources_drifted=Resources that drifted
 -- subjects: workspace_name=workspace:external_id; project_name=project

@@ -1,7 +1,6 @@
 -- grain: one row per workspace that drifts now and did not before
 -- title: New and returned
 -- about: Drifting now, not at the previous complete pull of the same target. "Returned": it drifted earlier, and that was resolved.
--- counted: newly_drifted
 -- empty: No workspace started to drift.
 -- labels: workspace_name=Workspace; project_name=Project; change=Change; was=Was; current_run_status=Last run; resources_drifted=Resources
 -- subjects: workspace_name=workspace:external_id; project_name=project

@@ -1,7 +1,6 @@
 -- grain: one row per workspace that was resolved since the previous complete pull
 -- title: Resolved
 -- about: Drifting when last assessed before, assessed and clean now.
--- counted: resolved
 -- empty: No drift was resolved.
 -- labels: workspace_name=Workspace; project_name=Project; drifted_since=Drifted since; lasted_days=Lasted (days); resources_drifted=Resources that drifted
 -- subjects: workspace_name=workspace:external_id; project_name=project

@@ -2,7 +2,6 @@
 -- title: Not known
 -- sources: key_distributions, keys, kms_providers, mesh_roles
 -- about: What these have now is unknown. The tables show what an earlier pull found, and no rule judges it.
--- empty: Every part of the sources is known.
 -- labels: source=Source; part=Part; name=Name; reason=Why
 select
   target,

@@ -18,7 +18,7 @@ with
       and list_has_any(from_json($rules, '["VARCHAR"]'), [evaluations.rule, 'all'])
   ),
   gaps as (
-    select count(*) as unassessed
+    select count(distinct rule) as unassessed
     from unassessed_rules as gaps
     where
       since <= $as_of::timestamptz

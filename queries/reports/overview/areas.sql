@@ -38,7 +38,10 @@ with
       report,
       measure,
       ($summaries::json -> report ->> number)::bigint as number,
-      ($summaries::json -> report ->> 'baseline') = 'false' as comparable,
+      -- what a part that is not known hides is no change
+      ($summaries::json -> report ->> 'baseline') = 'false'
+      and coalesce(($summaries::json -> report ->> 'unknown_parts')::bigint, 0) = 0
+      and coalesce(($summaries_before::json -> report ->> 'unknown_parts')::bigint, 0) = 0 as comparable,
       if(
         comparable,
         coalesce(($summaries::json -> report ->> before)::bigint, ($summaries_before::json -> report ->> number)::bigint),

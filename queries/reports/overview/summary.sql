@@ -14,9 +14,9 @@ with
       count(*) filter (state in ('new', 'open') and severity = 'warning') as warning,
       count(*) filter (state in ('new', 'open') and severity = 'info') as info,
       count(*) filter (state = 'accepted') as accepted,
-      -- of a rule and a target
+      -- a rule that several targets lack is one, as in mails
       (
-        select count(*)
+        select count(distinct rule)
         from unassessed_rules
         where since <= $as_of::timestamptz and coalesce(ended_at > $as_of::timestamptz, true)
       ) as unassessed,

@@ -218,10 +218,10 @@ with
         if(partial.unknown_parts > 0, nullif(snapshot_counts.stale_snapshot_bytes, 0), snapshot_counts.stale_snapshot_bytes) as stale_snapshot_bytes
       ),
       partial.unknown_parts,
-      case when comparable.yes then before_counts.volumes end as volumes_before,
-      case when comparable.yes then before_counts.unschedulable end as unschedulable_before,
-      case when comparable.yes then before_counts.external_volumes end as external_volumes_before,
-      case when comparable.yes then before_counts.snapshots end as snapshots_before,
+      case when comparable.yes and not partial.volumes then before_counts.volumes end as volumes_before,
+      case when comparable.yes and not partial.volumes then before_counts.unschedulable end as unschedulable_before,
+      case when comparable.yes and not partial.external then before_counts.external_volumes end as external_volumes_before,
+      case when comparable.yes and not partial.snapshots then before_counts.snapshots end as snapshots_before,
       not comparable.yes as baseline,
     from volume_counts, external_counts, snapshot_counts, before_counts, comparable, assessable, partial
   )

@@ -2,7 +2,6 @@
 -- title: Modules in more than one version
 -- sources: modules
 -- about: "Used by" lists the first workspaces on the oldest version, by name.
--- counted: modules_spread
 -- empty: Every module is in use in one version.
 -- labels: name=Module; source=Source; workspaces=Uses; on_oldest=On the oldest; held_by=Used by; versions_before=Versions before
 with

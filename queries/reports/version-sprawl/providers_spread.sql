@@ -2,7 +2,6 @@
 -- title: Providers in more than one version
 -- sources: providers
 -- about: "Used by" lists the first workspaces on the oldest version, by name.
--- counted: providers_spread
 -- empty: Every provider is in use in one version.
 -- labels: name=Provider; source=Source; workspaces=Uses; on_oldest=On the oldest; held_by=Used by; versions_before=Versions before
 with

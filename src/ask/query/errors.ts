@@ -22,7 +22,11 @@ export function queryError(error: unknown, limits: QueryLimits, temporary: strin
   if (error instanceof TidemarkError) return error;
   const message = errorMessage(error)
     .replace(/^Failed to \w+ statements?: /u, '')
-    .replaceAll(temporary, 'the temporary folder');
+    .replaceAll(temporary, 'the temporary folder')
+    .replace(/^LINE (\d+)(: .*\n)( *)/mu, (_, line: string, text: string, indent: string) => {
+      const own = String(Number(line) - 1); // a line stands before the query
+      return `LINE ${own}${text}${indent.slice(line.length - own.length)}`;
+    });
   if (/Out of Memory Error|bad.alloc/u.test(message)) {
     return limitError(limits, message.includes('max_temp_directory_size') ? 'temporaryLimit' : 'memoryLimit');
   }

@@ -6,14 +6,27 @@ import { createSqlFiles, parseHeader } from '../../warehouse/sql-files.ts';
 import { replaceParams } from '../../warehouse/sql-params.ts';
 import type { QueryRequest } from './protocol.ts';
 
-/** What a value of a parameter must look like. */
+/** What a value of a parameter must look like, and what it becomes in SQL. `to_days` takes no `bigint`. */
 const TYPES = {
-  text: { matches: () => true, example: 'any text' },
-  integer: { matches: (text: string) => /^-?\d+$/u.test(text), example: 'a whole number such as 30' },
-  number: { matches: (text: string) => /^-?\d+(?:\.\d+)?$/u.test(text), example: 'a number such as 1.5' },
-  boolean: { matches: (text: string) => text === 'true' || text === 'false', example: 'true or false' },
+  text: { matches: () => true, cast: () => '', example: 'any text' },
+  integer: {
+    matches: (text: string) => /^-?\d+$/u.test(text),
+    cast: (text: string) => (Math.abs(Number(text)) < 2 ** 31 ? '::integer' : '::hugeint'),
+    example: 'a whole number such as 30',
+  },
+  number: {
+    matches: (text: string) => /^-?\d+(?:\.\d+)?$/u.test(text),
+    cast: () => '::double',
+    example: 'a number such as 1.5',
+  },
+  boolean: {
+    matches: (text: string) => text === 'true' || text === 'false',
+    cast: () => '::boolean',
+    example: 'true or false',
+  },
   timestamp: {
     matches: (text: string) => parseTimestamp(text) !== undefined,
+    cast: () => '::timestamptz',
     example: 'a time such as 2026-11-20 or 2026-11-20T02:15:00Z',
   },
 } as const;
@@ -74,7 +87,7 @@ function parseParameter(query: string, text: string) {
 }
 
 /**
- * The query as it runs: a given value is a parameter, and the default of every other one, which is SQL, takes its place in the text.
+ * The query as it runs: a given value is a parameter of its type, and the default of every other one, which is SQL, takes its place in the text.
  * @throws TidemarkError USAGE if a value is missing, of no parameter, or not of its type.
  */
 export function fillSavedQuery(
@@ -85,16 +98,15 @@ export function fillSavedQuery(
   const refuse = (message: string) => new TidemarkError('USAGE', message, { hint: describeParameters(saved) });
   const unknown = Object.keys(given).find((name) => !parameters.some((parameter) => parameter.name === name));
   if (unknown !== undefined) throw refuse(`${query} has no parameter ${unknown}`);
-  const defaults = new Map<string, string>();
+  const values = new Map<string, string>();
   for (const { name, type, defaultSql } of parameters) {
     const value = given[name];
-    const { matches, example } = TYPES[type];
+    const { matches, cast, example } = TYPES[type];
     if (value !== undefined && !matches(value)) throw new TidemarkError('USAGE', `${name}=${value} is not ${example}`);
-    if (value !== undefined) continue;
-    if (defaultSql === undefined) throw refuse(`${query} needs ${name}=VALUE`);
-    defaults.set(name, `(${defaultSql})`);
+    if (value === undefined && defaultSql === undefined) throw refuse(`${query} needs ${name}=VALUE`);
+    values.set(name, value === undefined ? `(${defaultSql})` : `($${name}${cast(value)})`);
   }
-  return { query: replaceParams(sql, (name) => defaults.get(name) ?? `$${name}`), params: given };
+  return { query: replaceParams(sql, (name) => values.get(name) ?? `$${name}`), params: given };
 }
 
 function describeParameters({ parameters }: SavedQuery): string {

@@ -97,7 +97,8 @@ export class QuerySession {
   async prepare(query: string, params: QueryParams = {}, maxRows?: number, isOwn = false) {
     return this.#run(async () => {
       await this.#showPast(query);
-      const statement = isOwn ? asOwn(query) : await readStatement(this.#connection, this.#files, query);
+      const text = `\n${query}`; // its lines are whole wherever it stands, and `queryError` counts them
+      const statement = isOwn ? asOwn(text) : await readStatement(this.#connection, this.#files, text);
       await this.#assertKnown(statement);
       const prepared = await this.#connection.prepare(statement.text);
       const values = bindValues(prepared, params);
@@ -155,7 +156,7 @@ export class QuerySession {
 
   async #copy(parts: SqlParts, values: QueryParams): Promise<number> {
     return this.#run(async () => {
-      const prepared = await this.#connection.prepare(this.#files.render('query/copy', parts));
+      const prepared = await this.#connection.prepare(this.#files.render('query/copy', parts).trimStart());
       prepared.bind({ ...values });
       return (await prepared.run()).rowsChanged;
     });
@@ -201,7 +202,7 @@ export class QuerySession {
   }
 
   async #stream(sql: string, values: QueryParams) {
-    const prepared = await this.#connection.prepare(sql);
+    const prepared = await this.#connection.prepare(sql.trimStart());
     prepared.bind({ ...values });
     return prepared.stream();
   }

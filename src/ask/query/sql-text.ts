@@ -13,12 +13,12 @@ export interface ResultColumn {
 /** SQL for the text of a value: times in ISO 8601, lists and structs as JSON; null stays null. */
 export function textSql({ sql, type }: ResultColumn): string {
   if (isNested(type)) return `to_json(${jsonSql({ sql, type })})::varchar`;
-  return isTimestamp(type) ? isoTimeSql(sql) : `${sql}::varchar`;
+  return isTimestamp(type) ? isoTimeSql({ sql, type }) : `${sql}::varchar`;
 }
 
 /** SQL for the JSON value of a column, the value itself where it has the same. JSON has no NaN and no infinity: they become null. */
 export function jsonSql({ sql, type }: Omit<ResultColumn, 'name'>): string {
-  if (isTimestamp(type)) return isoTimeSql(sql);
+  if (isTimestamp(type)) return isoTimeSql({ sql, type });
   if (type.typeId === DuckDBTypeId.DOUBLE || type.typeId === DuckDBTypeId.FLOAT) {
     return `case when isfinite(${sql}) then ${sql} end`;
   }
@@ -54,7 +54,7 @@ export function jsonSql({ sql, type }: Omit<ResultColumn, 'name'>): string {
 }
 
 function isTimestamp({ typeId }: DuckDBType): boolean {
-  return typeId === DuckDBTypeId.TIMESTAMP || typeId === DuckDBTypeId.TIMESTAMP_TZ;
+  return /^TIMESTAMP/u.test(DuckDBTypeId[typeId]);
 }
 
 /** A type whose values have others within; a list ends with a bracket. */
@@ -77,9 +77,12 @@ export function isPlain(type: DuckDBType): boolean {
  * `2026-11-20T02:15:00Z`, with a fraction if there is one; `infinity` stays. The session's time zone is UTC, so that the text of a
  * time without zone is the same, in half of the time. It differs before the year 1 only.
  */
-function isoTimeSql(sql: string): string {
-  const whole = `strftime(${sql}, '%Y-%m-%dT%H:%M:%SZ')`;
-  const fraction = `rtrim(strftime(${sql}, '%Y-%m-%dT%H:%M:%S.%f'), '0') || 'Z'`;
+function isoTimeSql({ sql, type }: Omit<ResultColumn, 'name'>): string {
+  if (type.typeId === DuckDBTypeId.TIMESTAMP_NS) {
+    return `case when isfinite(${sql}) then replace(${sql}::varchar, ' ', 'T') || 'Z' else ${sql}::varchar end`;
+  }
+  const whole = `strftime(${sql}::timestamp, '%Y-%m-%dT%H:%M:%SZ')`;
+  const fraction = `rtrim(strftime(${sql}::timestamp, '%Y-%m-%dT%H:%M:%S.%f'), '0') || 'Z'`;
   const early = `case when epoch_us(${sql}) % 1000000 = 0 then ${whole} else ${fraction} end`;
   const usual = `replace(make_timestamp(epoch_us(${sql}))::varchar, ' ', 'T') || 'Z'`;
   return `case when ${sql} >= '0001-01-01' and ${sql} < 'infinity' then ${usual} when isfinite(${sql}) then ${early} else ${sql}::varchar end`;

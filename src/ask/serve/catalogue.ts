@@ -1,4 +1,4 @@
-import { unknownName } from '../../config/suggest.ts';
+import { suggestName } from '../../config/suggest.ts';
 import { quoteIdent, quoteLiteral } from '../../warehouse/sql-files.ts';
 import { loadTables, loadViews, type Table } from '../../warehouse/tables.ts';
 import { renderPage } from './page.ts';
@@ -17,8 +17,7 @@ export function findTable(exchange: Exchange, name: string): Table {
   const table = tables.find((one) => one.name === name);
   if (table) return table;
   const names = tables.map((one) => one.name);
-  const { message, hint } = unknownName('table', name, names);
-  throw new NotFoundError(message, hint);
+  throw new NotFoundError(`table ${name}`, suggestName(name, names));
 }
 
 /** The columns that identify a row: the target and the key, or what identifies it in a log or a view; none if only the whole row does. */

@@ -92,12 +92,14 @@ async function evaluateRules(options: EvaluateOptions): Promise<readonly Invalid
   const tables = loadTables(files);
   const needs = rules.map(({ sql, ...rule }) => ({ ...rule, columns: neededColumns({ ...rule, sql }, tables) }));
   await database.script(prepareStatements(options));
-  await query('evaluated_rules', { rules: JSON.stringify(needs) });
+  // what a rule that cannot be read would find, and where, is not known
+  const unread = invalid.map(({ rule }) => ({ name: rule, worst: 'critical', sources: [] }));
+  await query('evaluated_rules', { rules: JSON.stringify([...needs, ...unread]) });
   const assessable = new Set((await query('assessable_rules')).map(({ rule }) => rule));
   const wanted = rules.filter(({ name }) => assessable.has(name));
   const errors = await runRules(database, files, wanted, ruleParams(options));
   for (const { rule, problem } of await query('invalid_rows')) errors.set(String(rule), `returns ${problem}`);
-  for (const rule of errors.keys()) {
+  for (const rule of [...errors.keys(), ...unread.map(({ name }) => name)]) {
     await query('discard_rule', { rule });
     await query('record_failure', { rule });
   }

@@ -102,8 +102,8 @@ async function readMetrics({ files, config }: ComposeOptions, query: (name: stri
   const leftOut = findLeftOut(config.targets);
   const metrics: Row[] = [];
   for (const name of discoverFiles(files.roots, 'queries/mail/metrics', '.sql').keys()) {
-    const { sources, ...header } = parseHeader(files.read(`mail/metrics/${name}`));
-    if (isAbsent(splitList(sources), leftOut)) continue;
+    const header = parseHeader(files.read(`mail/metrics/${name}`));
+    if (isAbsent(splitList(header.sources), leftOut)) continue;
     const rows = await query(`metrics/${name}`);
     metrics.push(...rows.map((row) => ({ label: name, ...header, ...row })));
   }

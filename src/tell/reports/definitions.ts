@@ -82,7 +82,7 @@ function loadDataset(name: string, file: string, files: SqlFiles) {
     /** Shown instead of the table when there are no rows. */
     empty: header.empty ?? 'None.',
     /** The column of the summary that counts its rows, or those that they are some of: where it is null, nothing is known of them. */
-    counted: header.counted,
+    counted: header.counted ?? name,
     /** Whether it has no text for having no rows. */
     isQuiet: header.empty === undefined,
     sources: splitList(header.sources),

@@ -104,7 +104,7 @@ function buildContext(
   const summary = { ...toTableView(report.summary, [data.summary], options), absent: false };
   const tables: Record<string, TableView> = { summary };
   for (const dataset of report.datasets) {
-    const isUnknown = dataset.counted !== undefined && data.summary[dataset.counted] === null;
+    const isUnknown = data.summary[dataset.counted] === null;
     const isNeverPulled = dataset.sources.some((source) => freshness.neverPulled.has(source));
     tables[dataset.name] = {
       ...toTableView(dataset, data[dataset.name] as Row[], options),

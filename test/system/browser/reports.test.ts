@@ -70,7 +70,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser', () => {
     '%s has no errors, requests or accessibility violations, in light and dark, and cuts nothing off at any width',
     async (name) => {
       const page = await open(name);
-      expect(await inspectPage(page, { widths: [1280, 1440, 360, 390], pictures: name })).toEqual([]);
+      expect(await inspectPage(page, { widths: [1280, 1440, 320, 390], pictures: name })).toEqual([]);
       expect(problems).toEqual([]);
     },
   );
