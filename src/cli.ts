@@ -146,10 +146,16 @@ function nameProgram(script: string, cwd: string): string {
 /** What DuckDB's allocator keeps of freed memory: docs/decisions.md#loads. */
 const ALLOCATOR = 'narenas:1,dirty_decay_ms:100,muzzy_decay_ms:0';
 
-/** A fault that no command has caught, or a signal that it does not follow: it says what is known and ends the process, whose state is not known any more. */
+/** For a fault that no command has caught, or a signal that it does not follow: says what is known, and ends the process. */
 function exitOnLostError(error: unknown, redactor: Redactor): never {
   const stderr = (text: string) => process.stderr.write(redactor.text(text));
   process.exit(reportError(error, stderr, createColors(false)));
+}
+
+/** Ends the process as SIGHUP does by default. Node aborts at an exit of its own where the terminal is gone. */
+function hangUp(): void {
+  process.removeAllListeners('SIGHUP');
+  process.kill(process.pid, 'SIGHUP');
 }
 
 /** Runs the command line of this process. */
@@ -158,11 +164,12 @@ export async function main(): Promise<void> {
   globalThis.console = new console.Console(process.stderr); // what a playbook of a plugin prints is not the result of the command
   const redactor = new Redactor();
   const stop = new AbortController();
-  const leave = () => exitOnLostError(stop.signal.reason, redactor);
   setMaxListeners(0, stop.signal); // every request in flight listens
-  // SIGHUP: the terminal is gone. Node does not inherit that `nohup` ignores it.
+  let isHungUp = false;
+  const leave = () => (isHungUp ? hangUp() : exitOnLostError(stop.signal.reason, redactor));
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(name, () => {
+      isHungUp ||= name === 'SIGHUP';
       if (stop.signal.aborted) leave();
       stop.abort(new TidemarkError('INCOMPLETE', `stopped by ${name}`));
       setTimeout(leave, GRACE_MS).unref();
@@ -174,8 +181,9 @@ export async function main(): Promise<void> {
   });
   let isRead = true;
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error;
-    isRead = false; // `tidemark sql … | head` closes the pipe; that is not an error
+    // `tidemark sql … | head` closes the pipe, and SIGHUP is sent where the terminal is gone; that is not an error
+    if (error.code !== 'EPIPE' && !(error.code === 'EIO' && process.stdout.isTTY)) throw error;
+    isRead = false;
   });
   process.stderr.on('error', () => {}); // a log that takes no more, such as a closed pipe, must not end a run
   process.exitCode = await run(process.argv.slice(2), {
@@ -197,6 +205,7 @@ export async function main(): Promise<void> {
     terminal: process.stderr.isTTY ? process.stderr : undefined,
     signal: stop.signal,
   });
+  if (isHungUp) hangUp();
   // Text that nobody reads any more must not keep the process alive.
   if (stop.signal.aborted && process.stdout.writableLength > 0) process.exit();
 }
