@@ -32,7 +32,7 @@ describe('formats', () => {
     expect(stdout).toBe(
       [
         'name              serial_number  not_before            active  extra',
-        'a "b" |c|  18446744073709551615  2026-01-02T03:04:05Z  true',
+        'a "b" |c|  18446744073709551615  2026-09-05T23:15:00Z  true',
         '<d>, é',
         '(1 row)',
         '',
@@ -90,7 +90,7 @@ describe('formats', () => {
 
   test('csv: quoted where necessary, empty for null', async () => {
     expect((await sql(...ROOT, '--format', 'csv')).stdout).toBe(
-      'name,serial_number,not_before,active,extra\n"a ""b"" |c|\n<d>, é",18446744073709551615,2026-01-02T03:04:05Z,true,\n',
+      'name,serial_number,not_before,active,extra\n"a ""b"" |c|\n<d>, é",18446744073709551615,2026-09-05T23:15:00Z,true,\n',
     );
   });
 
@@ -120,7 +120,7 @@ describe('formats', () => {
 
   test('markdown: with escaped cells', async () => {
     expect((await sql(...ROOT, '--format', 'markdown')).stdout).toBe(
-      '| name | serial_number | not_before | active | extra |\n| --- | --- | --- | --- | --- |\n| a "b" \\|c\\|<br>&lt;d>, é | 18446744073709551615 | 2026-01-02T03:04:05Z | true |  |\n',
+      '| name | serial_number | not_before | active | extra |\n| --- | --- | --- | --- | --- |\n| a "b" \\|c\\|<br>&lt;d>, é | 18446744073709551615 | 2026-09-05T23:15:00Z | true |  |\n',
     );
   });
 

@@ -19,7 +19,7 @@ async function pullTwice(place: TestProject): Promise<void> {
     ...roots[0]!,
     Name: 'a "b" |c|\n<d>, é',
     SerialNumber: 2n ** 64n - 1n,
-    NotBefore: '2026-01-02T03:04:05Z',
+    NotBefore: '2026-09-05T23:15:00Z',
   };
   await place.pull(['--source', 'ca_roots']);
   place.sandbox.tick();
