@@ -133,7 +133,9 @@ test('what the configuration leaves out stays left out, until it is pulled again
     opened.database.rows(`select target from workspaces_at(${at(month)}) order by target`);
   await removeOldHistory(opened, NOW);
   expect([await targets(3), await targets(7)]).toEqual([[], [{ target: 'back' }]]);
-  expect(await opened.database.rows(`select target, month(as_of) as month from pulls where status = 'left-out'`)).toEqual([
+  expect(
+    await opened.database.rows(`select target, month(as_of) as month from pulls where status = 'left-out'`),
+  ).toEqual([
     { target: 'gone', month: 2 },
     { target: 'back', month: 2 },
   ]);
